@@ -1,6 +1,6 @@
 /**
- * Holds every answer of the test suite to the wire contract: what the operations of src/worker/operations.ts document, and nothing
- * else. Operations that are added there are held to it without a change here.
+ * Checks every response in the test suite against the wire contract: it must be exactly as the operations of
+ * src/worker/operations.ts document it. New operations are checked without a change here.
  */
 import * as z from 'zod'
 import { ErrorBody, errorStatusesOf, type OperationSpec, type ResponseSpec } from '../src/http/operation'
@@ -8,10 +8,10 @@ import { errors } from '../src/lib/errors'
 import { adminOperations, applicationOperations } from '../src/worker/operations'
 import { basesOf } from './walk'
 
-/** An answer, and the request that it answers. */
+/** A response, and its request. */
 export type Answered = {
   method: string
-  /** From the first slash on, with its query or without. */
+  /** The path from the first slash, with or without its query. */
   path: string
   status: number
   headers: Headers
@@ -19,13 +19,13 @@ export type Answered = {
   text: string
 }
 
-/** What of the test bears on what may be answered. */
+/** Properties of the test that change which responses are allowed. */
 export type Circumstances = {
-  /** Whether the test breaks things on purpose, so that the opaque 500 is an answer like any other; it is none unless said. */
+  /** Whether the test injects faults, so that the opaque 500 is allowed. The default is false. */
   mayFail?: boolean
   /** Whether the request went to ADMIN_HOST, where /v1 is the admin interface (G1). */
   toAdminHost?: boolean
-  /** The operations that there are; those of the service unless said. */
+  /** The operations to check against. The default is those of the service. */
   operations?: readonly OperationSpec[]
 }
 
@@ -40,7 +40,7 @@ const PATH_MISSING = errors.noSuchPath()
 
 const OpenApi = z.looseObject({ openapi: z.string() })
 
-/** What is answered as JSON without an operation (G1). */
+/** The JSON responses that belong to no operation (G1). */
 const SYSTEM = new Map<string, Record<number, Pick<ResponseSpec, 'body' | 'headers'>>>([
   ['/health', { 200: { body: z.object({ status: z.literal('ok') }) }, 503: { body: ErrorBody } }],
   ['/v1/openapi.json', { 200: { body: OpenApi } }],
@@ -48,7 +48,7 @@ const SYSTEM = new Map<string, Record<number, Pick<ResponseSpec, 'body' | 'heade
   ['/admin/v1/openapi.json', { 200: { body: OpenApi } }],
 ])
 
-/** The response, once it is held to the contract; throws with every fault where it is against it. */
+/** Returns the response if it conforms to the contract. Throws with all violations if it does not. */
 export async function conforming(
   { method, url }: { method: string; url: string },
   response: Response,
@@ -59,10 +59,10 @@ export async function conforming(
   const text = await response.clone().text()
   const found = faults({ method, path: pathname + search, status, headers, text }, circumstances)
   if (found.length === 0) return response
-  throw new Error(`The contract does not have this answer: ${found.join('; ')}\n${text.slice(0, 2_000)}`)
+  throw new Error(`This response is not in the contract: ${found.join('; ')}\n${text.slice(0, 2_000)}`)
 }
 
-/** Everything in which an answer is against the contract; nothing where it keeps it. */
+/** All violations of the contract in a response. Empty if there are none. */
 export function faults(answered: Answered, circumstances: Circumstances = {}): string[] {
   const { method, status, headers, text } = answered
   const asked = answered.path.replace(/[?#].*$/s, '')
@@ -73,18 +73,20 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   const found: string[] = []
   const requestId = headers.get('x-request-id') ?? ''
   if (!UUID.test(requestId)) found.push(`${at}: X-Request-Id is ${requestId || 'missing'}`)
-  // The answer to a preflight (G8).
+  // The response to a preflight (G8).
   if (method === 'OPTIONS' && status === 204) return text === '' ? found : [...found, `${at}: has a body`]
-  // The reference page is for browsers, and no part of the contract.
+  // The reference page is for browsers. It is not part of the contract.
   if (/^\/docs(\/|$)/.test(path) && (status === 200 || status === 301)) return found
-  // The page to unsubscribe is for mailbox owners; it is limited like the rest.
+  // The page to unsubscribe is for mailbox owners. Its rate is limited like all others.
   const isLink = /^\/unsubscribe\/[^/]+$/.test(path)
   if (isLink && isPage(headers) && (status === 200 || status === 404)) return found
 
-  // Whoever shows a secret has to say so at the operation, and whatever says so has to be kept by no cache.
+  // An operation that shows a secret must be marked as secret, and no cache may store its responses.
   const isSecret = SECRET.test(text) || (spec?.secret === true && status < 300)
   if (isSecret && headers.get('cache-control') !== 'no-store')
-    found.push(`${at}: it shows a secret, and Cache-Control is ${headers.get('cache-control') ?? 'missing'}`)
+    found.push(
+      `${at}: the response shows a secret, but Cache-Control is ${headers.get('cache-control') ?? 'missing'}`,
+    )
 
   const type = headers.get('content-type')
   if (!/^application\/json(;|$)/i.test(type ?? '')) found.push(`${at}: Content-Type is ${type}`)
@@ -131,7 +133,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** The operation that serves the path; a part of the path that is written out goes before a parameter. */
+/** The operation that serves the path. A fixed part of a path wins over a parameter. */
 function operationAt(
   operations: readonly OperationSpec[],
   method: string,
@@ -150,7 +152,7 @@ function operationAt(
   return best?.spec
 }
 
-/** How many parameters of the pattern the path fills; null where it is another path. */
+/** The number of parameters of the pattern that the path fills. Null if the path does not match. */
 function filled(pattern: readonly string[], parts: readonly string[]): number | null {
   if (pattern.length !== parts.length) return null
   let parameters = 0
@@ -161,9 +163,10 @@ function filled(pattern: readonly string[], parts: readonly string[]): number | 
   return parameters
 }
 
-/** In which fields a body is not what its schema says, or is more. */
+/** The fields that differ from the schema, and the fields that the schema does not have. */
 export function misfits(schema: z.ZodType, json: unknown, text: string, at: string): string[] {
-  // Zod passes over `__proto__`, which is a key like any other to us (G5); so the body is read with another in its place.
+  // Zod ignores `__proto__`, but for us it is a key like any other (G5). So another name replaces it before
+  // the body is parsed.
   let standIn = '__proto__x'
   while (text.includes(standIn)) standIn += 'x'
   const body = text.includes('__proto__') ? renamed(json, standIn) : json
@@ -184,8 +187,8 @@ function renamed(value: unknown, standIn: string): unknown {
 }
 
 /**
- * What a schema left out of a value, or made something else of: a schema drops the fields that it doesn't know. What it adds,
- * such as a default, is not looked at.
+ * The fields that a schema dropped or changed: a schema drops fields that it does not know. Fields that it
+ * adds, such as defaults, are ignored.
  */
 function dropped(given: unknown, kept: unknown, path: string): string[] {
   if (Array.isArray(given) && Array.isArray(kept) && given.length === kept.length) {
@@ -199,8 +202,8 @@ function dropped(given: unknown, kept: unknown, path: string): string[] {
         : [`${path}.${key} is not documented`],
     )
   }
-  // An answer's schema that transforms would hide what it takes in.
-  return Object.is(given, kept) || given === kept ? [] : [`${path} is made another value by its schema`]
+  // A response schema that transforms would hide the value that it receives.
+  return Object.is(given, kept) || given === kept ? [] : [`${path} is changed by its schema`]
 }
 
 const isObject = (value: unknown): value is object =>

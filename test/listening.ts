@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 
-/** Has a server listen at a free port of this machine, and answers its address. */
+/** Starts a server at a free port of this machine, and returns its address. */
 export async function listening(server: Server): Promise<string> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -10,7 +10,7 @@ export async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${address.port}`
 }
 
-/** Closes a server, and what is connected to it. */
+/** Closes a server and its connections. */
 export function stop(server: Server): void {
   server.closeAllConnections()
   server.close()

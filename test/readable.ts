@@ -1,7 +1,8 @@
 /**
- * The tables with a row for each event, award and idempotency key keep UUIDs as bytes and resources as numbers (docs/storage.md). These
- * are the same rows, with ids as everything else has them, to be put behind FROM; and back. `LIMIT -1` has SQLite read each of them first: joined to
- * users, it would make every id anew for each user.
+ * The tables with a row for each event, award and idempotency key store UUIDs as bytes, and resources as
+ * numbers (docs/storage.md). These subqueries show the same rows with ordinary ids. Use them after FROM. The
+ * functions below convert back. `LIMIT -1` makes SQLite read each subquery first. Without it, a join with
+ * users would compute every id again for each user.
  */
 
 const uuid = (
@@ -22,19 +23,19 @@ const SUMS = `(SELECT ${uuid('user_iid')} AS user_iid, log, CASE log WHEN 'event
 
 export const readable = { events: EVENTS, awards: AWARDS, idempotency_keys: KEYS, day_sums: SUMS } as const
 
-/** A table, readable where it is one of those. */
+/** A readable subquery for one of these tables. Any other name is returned unchanged. */
 export const readableTable = (name: string): string =>
   Object.entries(readable).find(([table]) => table === name)?.[1] ?? name
 
-/** The bytes of a UUID, given as SQL. */
+/** The bytes of a UUID. The UUID is a SQL expression. */
 export const bytes = (id: string): string => `unhex(${id}, '-')`
 
-/** A UUID's bytes that are the number of a row, given as SQL. */
+/** A UUID, as bytes, that holds the number of a row. The number is a SQL expression. */
 export const numbered = (n: string): string => `unhex(printf('%032x', ${n}))`
 
-/** Another UUID for each number, which begins as the one given as SQL does. */
+/** A different UUID for each number. It begins like the given one. Both are SQL expressions. */
 export const anotherUuid = (id: string, n: string): string => `substr(${id}, 1, 24) || printf('%012x', ${n})`
 
-/** The number of a metric, points system or trigger, whose id is given as SQL. */
+/** The number of a metric, points system or trigger. Its id is a SQL expression. */
 export const number = (table: 'metrics' | 'points_systems' | 'points_triggers', id: string): string =>
   `(SELECT r.no FROM ${table} r WHERE r.id = ${id})`

@@ -1,26 +1,29 @@
-/** A receiver of webhooks: an HTTP server that keeps what it is sent, and answers by a plan. */
+/** A receiver of webhooks: an HTTP server that keeps all requests, and responds by a plan. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listening, stop } from './listening'
 import { PATIENCE } from './patience'
 
-/** What is done with a request: it is answered, with 200 unless said, at once or when the test says so; or its connection is cut. */
+/**
+ * The reaction to a request: a response, at once or when the test releases it, with status 200 by default; or
+ * a cut connection.
+ */
 export type Step = {
   status?: number
   headers?: Record<string, string>
   body?: string
-  /** So many milliseconds later. */
+  /** A delay in milliseconds. */
   delay?: number
-  /** Not answered until it is released. */
+  /** No response until the test releases it. */
   hold?: boolean
-  /** After the head of the answer, nothing more comes. */
+  /** Nothing follows after the head of the response. */
   stall?: boolean
   drop?: boolean
-  /** For this and all later requests. */
+  /** For this request and all later ones. */
   always?: boolean
 }
 
-/** A request as it came. */
+/** A received request. */
 export type Seen = { headers: Record<string, string>; body: string; at: number; method: string }
 
 export class Receiver {
@@ -30,7 +33,7 @@ export class Receiver {
   readonly #deciders = new Map<string, (seen: Seen) => Step>()
   readonly #held = new Map<string, (() => void)[]>()
   #waiting: (() => void)[] = []
-  /** The most requests of a name that were open at once. */
+  /** For each name: the open requests now, and the largest number of requests that were open at once. */
   readonly #open = new Map<string, { now: number; most: number }>()
 
   constructor() {
@@ -39,7 +42,7 @@ export class Receiver {
     })
   }
 
-  /** Starts on a free port of this machine, and answers its address. */
+  /** Starts on a free port of this machine, and returns its address. */
   start(): Promise<string> {
     return listening(this.#server)
   }
@@ -48,28 +51,28 @@ export class Receiver {
     stop(this.#server)
   }
 
-  /** What is done with the next requests to a name, one step each. */
+  /** Sets the reactions to the next requests to a name, one step for each. */
   plan(name: string, steps: readonly Step[]): void {
     this.#plans.set(name, [...steps])
   }
 
-  /** What is done with each request to a name, by what it is; instead of a plan. */
+  /** Sets a function that decides the reaction to each request to a name, instead of a plan. */
   decide(name: string, decider: (seen: Seen) => Step): void {
     this.#deciders.set(name, decider)
   }
 
-  /** Lets all held requests to a name be answered. */
+  /** Releases all held requests to a name. */
   release(name: string): void {
     for (const go of this.#held.get(name)?.splice(0) ?? []) go()
   }
 
-  /** The requests to a name so far, once there are so many. */
+  /** The requests to a name so far. Waits until there are at least `count`. */
   async seen(name: string, count = 0): Promise<Seen[]> {
     const deadline = Date.now() + PATIENCE
     for (;;) {
       const seen = this.#seen.get(name) ?? []
       if (seen.length >= count) return seen
-      if (Date.now() > deadline) throw new Error(`${seen.length} of ${count} requests to ${name} came`)
+      if (Date.now() > deadline) throw new Error(`${seen.length} of ${count} requests to ${name} arrived`)
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 500)
         this.#waiting.push(() => {
@@ -80,7 +83,7 @@ export class Receiver {
     }
   }
 
-  /** The most requests to a name that were under way at once. */
+  /** The largest number of requests to a name that were open at once. */
   mostOpen(name: string): number {
     return this.#open.get(name)?.most ?? 0
   }
@@ -125,7 +128,7 @@ export class Receiver {
     else response.end(step.body ?? '')
   }
 
-  /** For tests that are no process of their own: `POST /plan/{name}`, `POST /release/{name}`, `GET /seen/{name}?count=`. */
+  /** For tests in another process: `POST /plan/{name}`, `POST /release/{name}`, `GET /seen/{name}?count=`. */
   async #control(
     kind: string,
     name: string,

@@ -1,13 +1,13 @@
 /**
- * Counts the steps that code takes: the same number on every machine, however busy it is.
+ * Counts the steps of code. The number is the same on every machine, however busy it is.
  *
- * A step is one run of a block of JavaScript, as V8's precise coverage counts them, or one character that a built-in
- * function of strings or regular expressions reads. It does not count what a regular expression reads again when it
- * backtracks: `redos.test.ts` checks the expressions for that.
+ * A step is one run of a block of JavaScript, as V8's precise coverage counts them, or one character that a
+ * built-in function of strings or regular expressions reads. Characters that a regular expression reads again
+ * when it backtracks are not counted: `redos.test.ts` checks the expressions for that.
  */
 import { type Profiler, Session } from 'node:inspector'
 
-/** Functions of String that read the text up to what they find. */
+/** Functions of String that read the text up to the match. */
 const SEARCHES = ['indexOf', 'includes'] as const
 /** Functions of String that read the whole text. */
 const READS = [
@@ -21,8 +21,8 @@ const READS = [
 ] as const
 
 /**
- * Begins to count. Only code that is loaded after this call is counted block by block, so import it then. One counter
- * serves a whole file of tests.
+ * Starts to count. Only code that is loaded after this call is counted block by block, so import it after the
+ * call. One counter serves a whole file of tests.
  */
 export function stepCounter(): { stepsOf(work: () => unknown): number } {
   const session = new Session()
@@ -39,7 +39,10 @@ export function stepCounter(): { stepsOf(work: () => unknown): number } {
     return runs
   }
   return {
-    /** The number of steps that `work` takes. What it throws is ignored: to refuse a text is to read it too. */
+    /**
+     * The number of steps that `work` takes. Errors that it throws are ignored, because refusing a text also
+     * reads it.
+     */
     stepsOf(work) {
       const characters = countCharacters()
       blocks()
@@ -60,7 +63,7 @@ const runsOf = (scripts: readonly Profiler.ScriptCoverage[]): number =>
     .flatMap(({ functions }) => functions.flatMap(({ ranges }) => ranges))
     .reduce((sum, { count }) => sum + count, 0)
 
-/** Replaces built-in functions by ones that count the characters they read, until it is stopped. */
+/** Replaces built-in functions by functions that count the characters that they read, until it is stopped. */
 function countCharacters(): { read(): number; stop(): void } {
   let characters = 0
   const restore: (() => void)[] = []
@@ -97,7 +100,7 @@ function countCharacters(): { read(): number; stop(): void } {
         },
     )
   }
-  // V8 calls this for every other function that takes a regular expression, once it is not its own.
+  // Once it is replaced, V8 calls it for every other function that takes a regular expression.
   replace(
     RegExp.prototype,
     'exec',

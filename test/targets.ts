@@ -1,8 +1,11 @@
-/** URLs of webhooks in all spellings, and what is to become of them (W1). They are tried in Node and in the Workers run time. */
+/**
+ * URLs of webhooks in all spellings, and the expected result (W1). The tests try them in Node and in the
+ * Workers runtime.
+ */
 
 const long = (length: number) => `https://example.com/${'a'.repeat(length - 'https://example.com/'.length)}`
 
-/** What is given, and what is stored and called. */
+/** The given URL, and the URL that is stored and called. */
 export const ALLOWED: readonly [given: string, url: string][] = [
   ['https://example.com', 'https://example.com/'],
   ['https://example.com/hooks?a=1', 'https://example.com/hooks?a=1'],
@@ -29,7 +32,7 @@ export const ALLOWED: readonly [given: string, url: string][] = [
   ['https://127.0.0.1.example.com/', 'https://127.0.0.1.example.com/'],
   ['https://example.com/?next=http://127.0.0.1/', 'https://example.com/?next=http://127.0.0.1/'],
   [long(2_048), long(2_048)],
-  // Public addresses, up to the edges of what is not.
+  // Public addresses, up to the edges of the private ranges.
   ['https://8.8.8.8/', 'https://8.8.8.8/'],
   ['https://134744072/', 'https://8.8.8.8/'],
   ['https://0x08080808/', 'https://8.8.8.8/'],
@@ -65,7 +68,9 @@ export const ALLOWED: readonly [given: string, url: string][] = [
   ['https://[2002:808:808::1]/', 'https://[2002:808:808::1]/'],
 ]
 
-/** Targets on this very machine: allowed with the test clock, by http too, and else refused. */
+/**
+ * Targets on this machine. With the test clock they are allowed, also with http. Without it they are refused.
+ */
 export const LOOPBACK: readonly string[] = [
   'localhost',
   'LOCALHOST',
@@ -101,7 +106,7 @@ export const LOOPBACK: readonly string[] = [
   '[0:0:0:0:0:FFFF:127.1.2.3]',
 ]
 
-/** Hosts that are refused, with the test clock too. */
+/** Hosts that are refused, also with the test clock. */
 export const HOSTS_REFUSED: readonly string[] = [
   // Names.
   'intranet',
@@ -222,7 +227,7 @@ export const HOSTS_REFUSED: readonly string[] = [
   '[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]',
 ]
 
-/** Whole URLs that are refused, with the test clock too. */
+/** Whole URLs that are refused, also with the test clock. */
 export const REFUSED: readonly string[] = [
   '',
   ' ',
@@ -264,6 +269,6 @@ export const REFUSED: readonly string[] = [
   'https://8.8.8.8%5c@10.0.0.1/',
   'http://user@localhost/',
   long(2_049),
-  // Percent-encoded it is longer.
+  // The percent-encoded form is longer.
   `https://example.com/${'é'.repeat(400)}`,
 ]

@@ -1,6 +1,7 @@
 /**
- * A walk through every operation of both interfaces: what is set up for it in a tenant, and how each operation is called there.
- * An operation that is added to src/worker/operations.ts has to be added here too, or the tests that walk fail.
+ * A walk through every operation of both interfaces: the data that it creates in a tenant, and a call of each
+ * operation. If you add an operation to src/worker/operations.ts, add it here too. Otherwise the tests that
+ * use the walk fail.
  */
 import * as z from 'zod'
 import type { OperationSpec } from '../src/http/operation'
@@ -9,7 +10,7 @@ import { adminOperations, applicationOperations } from '../src/worker/operations
 /** All operations, in the order of the documents. */
 export const operations: readonly OperationSpec[] = [...applicationOperations, ...adminOperations]
 
-/** What an operation is called with, its parameters in the path among it. */
+/** The input of an operation, with its path parameters. */
 export type Call = {
   params?: Record<string, string>
   query?: Record<string, string | string[]>
@@ -17,7 +18,7 @@ export type Call = {
   body?: unknown
 }
 
-/** An answer, with its body read as JSON. */
+/** A response, with its body parsed as JSON. */
 export type Told = { status: number; headers: Headers; body: unknown }
 
 /** Sends a request in a tenant: the method, the path from its first slash, headers and body. */
@@ -28,30 +29,33 @@ export type Ask = (
   body: unknown,
 ) => Promise<Told>
 
-/** What something in a tenant that has an id of ours is called here; what begins with `spare` is there to be deleted. */
+/** The walk's name of something that has an internal id. Names that begin with `spare` are for deletion. */
 type IdName = string
-/** Ids by what they are of. */
+/** Ids by name. */
 export type Ids = (name: IdName) => string
 
-/** One tenant's side of the walk: all keys and user ids are the same in each, and everything else is told apart by mark and factor. */
+/**
+ * One tenant of the walk. Keys and user ids are the same in each tenant. Mark and factor make everything else
+ * different.
+ */
 export type World = {
   ask: Ask
   ids: Ids
-  /** Stands in every text. */
+  /** Part of every text. */
   mark: string
-  /** Every figure is a multiple of it. */
+  /** Every number is a multiple of it. */
   factor: number
-  /** The local date so many days after the world began. */
+  /** The local date some days after the world began. */
   day: (days: number) => string
 }
 
-/* Asking */
+/* Requests */
 
-/** The bases under which an operation is served; the first is the one that the document leads with (G1). */
+/** The bases under which an operation is served. The document shows the first one (G1). */
 export const basesOf = ({ surface }: OperationSpec): readonly [string, ...string[]] =>
   surface === 'admin' ? ['/admin/v1'] : ['/v1', '/api']
 
-/** The request line of a call, below the origin. */
+/** The path and query of a call. */
 export function pathOf(spec: OperationSpec, { params = {}, query = {} }: Call): string {
   const path = spec.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(params[name] ?? ''))
   const entries = Object.entries(query).flatMap(([name, value]) =>
@@ -66,14 +70,14 @@ export function send(spec: OperationSpec, call: Call, ask: Ask): Promise<Told> {
   return ask(spec.method.toUpperCase(), pathOf(spec, call), call.headers ?? {}, call.body)
 }
 
-/** The operation of an id; throws where there is none. */
+/** The operation with an id. Throws if there is none. */
 export function specOf(id: string): OperationSpec {
   const spec = operations.find((one) => one.id === id)
   if (spec === undefined) throw new Error(`there is no operation ${id}`)
   return spec
 }
 
-/** What is wrong with an answer that is to be a success without issues; null where nothing is. */
+/** The problem of a response that should be a success without issues. Null if there is none. */
 export function fault(spec: OperationSpec, { status, body }: Told): string | null {
   const { success, data } = z.object({ issues: z.array(z.unknown()) }).safeParse(body)
   const isAnswer = Object.keys(spec.responses).includes(String(status))
@@ -104,10 +108,10 @@ const CreatedSystems = z.object({
   ),
 })
 
-/** Where webhooks lead: to this machine, where nobody listens, so that a walk calls nobody. */
+/** A destination for webhooks on this machine. Nothing listens there, so a walk calls no other machine. */
 const NOWHERE = 'http://127.0.0.1:9'
 
-/** The users of a world, each with the events of the first day, in words. */
+/** The users of a world, each with the words of the first day's event. */
 const USERS = { ada: 3, bob: 2, cleo: 1, dora: 4 } as const
 
 const person = (mark: string, id: string) => ({
@@ -116,7 +120,7 @@ const person = (mark: string, id: string) => ({
   attributes: { plan: 'pro' },
 })
 
-/** Sets up a world on the day on which it begins. */
+/** Creates a world on the day on which it begins. */
 export async function settle(world: Omit<World, 'ids'>): Promise<World> {
   const { ask, mark, factor, day } = world
   const ids = new Map<IdName, string>()
@@ -134,7 +138,7 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
   }
   const of = (name: IdName): string => {
     const id = ids.get(name)
-    if (id === undefined) throw new Error(`nothing in the world is called ${name}`)
+    if (id === undefined) throw new Error(`the world has nothing with the name ${name}`)
     return id
   }
 
@@ -288,7 +292,7 @@ function batch(name: string, factor: number, mark: string): unknown[] {
   return [event('ada', 1, name), event('bob', 2, name), event('bob', 3, name), event('ada', 4, `${name}-2`)]
 }
 
-/** What happens in a world on one of the days after the first: ada and bob keep their streaks, cleo and dora lose theirs. */
+/** The events of a day after the first one. ada and bob keep their streaks, cleo and dora lose theirs. */
 export async function carryOn({ ask, factor, mark }: World, day: number): Promise<void> {
   for (const id of ['ada', 'bob']) {
     await done(ask, 'metrics_event', {
@@ -310,7 +314,7 @@ const nothing = (): Call => ({})
 const page = (): Call => ({ query: { limit: '100' } })
 const change = ({ day }: World) => ({ aggregation: 'daily', startDate: day(-1), endDate: day(6) })
 
-/** The calls of an admin resource, whose items are called by these names; `ahead` are the parameters before its own. */
+/** The calls of an admin resource whose items have these names. `ahead` are the parameters before its own. */
 function resource(
   prefix: string,
   name: IdName,
@@ -414,8 +418,8 @@ const resources: [string, Calls][] = [
 ]
 
 /**
- * How each operation of a tenant is called, by its id: with success in a world that is settled, each write once. What is of the whole
- * account is not here.
+ * The call of each operation of a tenant, by its id. It succeeds in a settled world, and each write is done
+ * once. Operations of the whole account are not here.
  */
 export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['achievements_all', () => [{}, { query: { userAttributes: 'plan:pro' } }]],
@@ -521,7 +525,7 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['admin_application_api_keys_delete', ({ ids }) => ({ query: { ids: ids('spareKey') } })],
 ])
 
-/** The calls of an operation in a world; throws where the walk doesn't know it. */
+/** The calls of an operation in a world. Throws if the walk does not know the operation. */
 export function callsOf({ id }: OperationSpec, world: World): Call[] {
   const made = calls.get(id)?.(world)
   if (made === undefined) throw new Error(`${id} is not known to test/walk.ts: add how it is called`)

@@ -2,7 +2,7 @@ import { isRecord, parseShape, resolved, type Shape, shapeOf } from './shape'
 
 type Parameter = { in: string; name: string; required: boolean; shape: Shape }
 
-/** One operation as the contract has it. */
+/** One operation of the contract. */
 export type Agreed = {
   id: string
   surface: string
@@ -11,7 +11,7 @@ export type Agreed = {
   parameters: Parameter[]
   body: Shape | null
   statuses: string[]
-  /** Of the statuses that are no refusals. */
+  /** Statuses of success only, without API errors. */
   responses: Map<string, Shape>
 }
 
@@ -44,12 +44,16 @@ function split(text: string, at: string): [string, string] {
   return index < 0 ? [text, ''] : [text.slice(0, index), text.slice(index + at.length)]
 }
 
-/** In requests we must take what the contract lets callers send; in answers, callers what we send. */
+/**
+ * In requests, we must accept everything that the contract lets callers send. In responses, callers must
+ * accept everything that we send.
+ */
 type Direction = 'request' | 'answer'
 
 /**
- * Why a value of the shape `sent` might not be understood by someone who expects `expected`; nothing when it always is. A
- * request may have no field that is unknown to us; callers pass over fields that are new to them.
+ * The reasons why a receiver that expects `expected` might not understand a value of the shape `sent`. Empty
+ * if it always understands. Requests must not have fields that we do not know. Callers ignore new fields in
+ * responses.
  */
 export function misfits(sent: Shape, expected: Shape, direction: Direction, path = ''): string[] {
   const at = path || 'it'
@@ -84,13 +88,13 @@ function fits(sent: Shape, expected: Shape, direction: Direction): boolean {
     const { values } = sent
     if (expected.kind === 'enumeration') return values.every((value) => expected.values.includes(value))
     if (expected.kind !== 'scalar') return false
-    // In a query string the texts true and false are a boolean.
+    // In a query string, the texts true and false are a boolean.
     const isBoolean = expected.type === 'boolean' && values.every((value) => /^(true|false)$/.test(value))
     return expected.type === 'string' || (direction === 'request' && isBoolean)
   }
   if (sent.kind !== 'scalar' || expected.kind !== 'scalar') return false
   if (sent.type !== expected.type) return sent.type === 'integer' && expected.type === 'number'
-  // Where the contract lets any string be sent, behaviour.md may still hold that it is a UUID or an address.
+  // The contract may allow any string in a request, while behaviour.md still requires a UUID or an address.
   return direction === 'request' || expected.format === undefined || sent.format === expected.format
 }
 
@@ -99,7 +103,10 @@ function name(shape: Shape): string {
   return shape.kind === 'scalar' ? shape.type + (shape.format ? `(${shape.format})` : '') : shape.kind
 }
 
-/** What our OpenAPI document lacks of an operation of the contract, or has otherwise; empty when it keeps it. */
+/**
+ * The parts of a contract operation that our OpenAPI document lacks or has in another form. Empty if it
+ * conforms.
+ */
 export function differences(agreed: Agreed, document: unknown): string[] {
   const item = dig(document, 'paths', agreed.path)
   const ours = dig(item, agreed.method)

@@ -25,29 +25,32 @@ const surfaces = [
   },
 ] as const
 
-describe.each(surfaces)('the $surface interface keeps the contract', ({ surface, operations, document }) => {
-  test('every operation is on its own interface', () => {
-    expect(operations.filter((spec) => spec.surface !== surface).map((spec) => spec.id)).toEqual([])
-  })
+describe.each(surfaces)(
+  'the $surface interface conforms to the contract',
+  ({ surface, operations, document }) => {
+    test('every operation is on its own interface', () => {
+      expect(operations.filter((spec) => spec.surface !== surface).map((spec) => spec.id)).toEqual([])
+    })
 
-  test('no two operations share an id, or a method and path', () => {
-    const ids = operations.map(({ id }) => id)
-    const places = operations.map(({ method, path }) => `${method} ${path}`)
-    expect(ids).toEqual([...new Set(ids)])
-    expect(places).toEqual([...new Set(places)])
-  })
+    test('no two operations share an id, or a method and path', () => {
+      const ids = operations.map(({ id }) => id)
+      const places = operations.map(({ method, path }) => `${method} ${path}`)
+      expect(ids).toEqual([...new Set(ids)])
+      expect(places).toEqual([...new Set(places)])
+    })
 
-  const isOurs = (id: string, place: string) =>
-    operations.some((spec) => spec.id === id || `${spec.method} ${spec.path}` === place)
-  const implemented = agreed.filter(
-    (one) => one.surface === surface && isOurs(one.id, `${one.method} ${one.path}`),
-  )
-  for (const one of implemented) {
-    test(one.id, () => expect(differences(one, document)).toEqual([]))
-  }
-})
+    const isOurs = (id: string, place: string) =>
+      operations.some((spec) => spec.id === id || `${spec.method} ${spec.path}` === place)
+    const implemented = agreed.filter(
+      (one) => one.surface === surface && isOurs(one.id, `${one.method} ${one.path}`),
+    )
+    for (const one of implemented) {
+      test(one.id, () => expect(differences(one, document)).toEqual([]))
+    }
+  },
+)
 
-describe('webhooks keep the contract', () => {
+describe('webhook payloads conform to the contract', () => {
   const document = openApiDocument([], { title: '', version: '', base: '', webhooks: WEBHOOKS })
   const agreedBodies = webhooks.map((line) => {
     const [type = ''] = line.split(' ', 1)
@@ -55,7 +58,7 @@ describe('webhooks keep the contract', () => {
   })
   const types = agreedBodies.map(({ type }) => type)
 
-  test('there is one for each type of the contract, and no other', () => {
+  test('documents exactly the webhook types of the contract', () => {
     expect(Object.keys(WEBHOOKS).sort()).toEqual(types)
     expect([...EVENT_TYPES].sort()).toEqual(types)
   })
@@ -66,7 +69,7 @@ describe('webhooks keep the contract', () => {
   })
 })
 
-describe('the comparison', () => {
+describe('the comparison of an operation with the document', () => {
   const line =
     'things_make application post /things/{key}; path key: string; query size?: integer; header Idempotency-Key?: string; ' +
     "body {name: string, kind?: 'a'|'b', end?: string(date)|null}; 201 {id: string(uuid), tags: [string], total: number, level?: {points: integer}|null}; 401"
@@ -102,13 +105,14 @@ describe('the comparison', () => {
   }
   const answering = (body: z.ZodType) => found({ responses: { 201: { description: '', body } } })
 
-  test('finds nothing where the document keeps the contract and has more', () =>
+  test('finds nothing if the document conforms to the contract and has more', () =>
     expect(found({})).toEqual([]))
 
   test('finds a missing operation', () =>
     expect(found({ method: 'put' })).toEqual(['post /things/{key} is missing']))
 
-  test('finds another id', () => expect(found({ id: 'things_create' })).toEqual(['its id is things_create']))
+  test('finds a different id', () =>
+    expect(found({ id: 'things_create' })).toEqual(['its id is things_create']))
 
   test('finds parameters that are missing, required or of another type', () => {
     expect(found({ headers: undefined })).toEqual(['header Idempotency-Key is missing'])
@@ -134,7 +138,7 @@ describe('the comparison', () => {
     expect(found({ body: Body.extend({ name: z.unknown() }) })).toEqual(['body.name is not described'])
   })
 
-  test('finds fields of the answer that are missing, optional, null, wider or of another format', () => {
+  test('finds fields of the response that are missing, optional, null, wider or of another format', () => {
     expect(answering(Answer.omit({ tags: true }))).toEqual(['201.tags is required, and may be missing'])
     expect(answering(Answer.extend({ total: z.number().optional() }))).toEqual([
       '201.total is required, and may be missing',
@@ -156,7 +160,7 @@ describe('the comparison', () => {
   })
 })
 
-test('the contract has 74 operations, each with an answer', () => {
+test('the contract has 74 operations, each with a response', () => {
   expect(agreed).toHaveLength(74)
   expect(agreed.filter(({ responses }) => responses.size === 0)).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** What values a field or a body may have; formats only of strings. */
+/** The values that a field or a body may have. Only strings have a format. */
 export type Shape = { nullable: boolean } & (
   | { kind: 'anything' }
   | { kind: 'scalar'; type: string; format?: string | undefined }
@@ -94,7 +94,10 @@ export const isRecord = (value: unknown): value is Json =>
 
 const strings = (value: unknown): string[] => [value].flat().filter((item) => typeof item === 'string')
 
-/** What a reference of the document points to; anything else is itself. Throws on a reference to nothing. */
+/**
+ * The target of a reference in the document. Any other value is returned unchanged. Throws if the target is
+ * missing.
+ */
 export function resolved(value: unknown, document: unknown): unknown {
   if (!isRecord(value) || typeof value.$ref !== 'string') return value
   let target: unknown = document

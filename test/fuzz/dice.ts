@@ -1,9 +1,10 @@
 /**
- * Chance that follows from a seed: choices by a generator of its own, evenly, and values by fast-check, which leans towards the edges.
+ * Random values from a seed. An even generator makes choices. fast-check makes values, and prefers edge
+ * cases.
  */
 import fc from 'fast-check'
 
-/** One seed's choices, in their order. */
+/** The choices of one seed, in order. */
 export class Dice {
   #state: number
   readonly #seed: number
@@ -14,7 +15,7 @@ export class Dice {
     this.#state = this.#seed
   }
 
-  /** From 0 to below 1 (mulberry32). */
+  /** A number from 0 to below 1 (mulberry32). */
   roll(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)

@@ -1,6 +1,4 @@
-/**
- * What the service's own OpenAPI documents say of its operations, as the fuzzer reads it: from JSON, and from nothing of the code.
- */
+/** The service's OpenAPI documents as the fuzzer reads them: only from JSON, never from the code. */
 import * as z from 'zod'
 
 /** The parts of a JSON schema that the documents use. */
@@ -72,11 +70,11 @@ const Document = z.object({
   components: z.object({ schemas: z.record(z.string(), SchemaJson) }),
 })
 
-/** One operation; `path` has its base before it, and statuses are those documented. */
+/** One operation. `path` includes its base. `statuses` are the documented ones. */
 export type Operation = {
   id: string
   isAdmin: boolean
-  /** Whether it is a tenant's, and so takes a `Tenant-ID`. */
+  /** Whether the operation belongs to a tenant, and so takes a `Tenant-ID`. */
   ofTenant: boolean
   method: string
   path: string
@@ -85,10 +83,13 @@ export type Operation = {
   statuses: ReadonlySet<number>
 }
 
-/** Operations, and what their schemas refer to. */
+/** Operations, and a function that resolves references of their schemas. */
 export type Api = { operations: Operation[]; resolve: (schema: Schema) => Schema }
 
-/** Reads the two documents; names that both define must mean the same, so that each operation keeps its own document's. */
+/**
+ * Reads the two documents. A name that both define must mean the same in both, so each operation uses its own
+ * document.
+ */
 export function readApi(documents: readonly unknown[]): Api {
   const operations: Operation[] = []
   const home = new Map<string, Schema>()

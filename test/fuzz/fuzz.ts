@@ -1,6 +1,7 @@
 /**
- * Sends a service thousands of requests that follow from its own documents, several at a time, and judges each answer. Of the fuzzers that
- * are kept up none runs on Node (Schemathesis needs Python, RESTler .NET, CATS Java), so this is one, on fast-check.
+ * Sends thousands of requests to a service, several at a time, and checks each response. The requests are
+ * made from the service's own documents. No maintained fuzzer runs on Node (Schemathesis needs Python,
+ * RESTler needs .NET, CATS needs Java), so this one uses fast-check.
  */
 import { type Ask, settle, type World } from '../walk'
 import { Dice } from './dice'
@@ -10,36 +11,36 @@ import { Pool } from './pool'
 import { type Scene, type Shot, shotOf } from './requests'
 
 const DAY = 86_400_000
-/** After so many requests there is another tenant, where nothing was deleted yet. */
+/** The number of requests in a tenant. Then a new tenant begins, in which nothing has been deleted yet. */
 const CHAPTER = 1_500
-/** Of one kind of finding, so many requests are told. */
+/** The number of requests that are reported for one kind of finding. */
 const TOLD = 3
 
-/** Sends one request; null where it is none that can be sent. Rejects where no answer comes in time. */
+/** Sends one request. Resolves to null if it cannot be sent. Rejects if no response arrives in time. */
 export type Send = (request: Pick<Shot, 'method' | 'path' | 'headers' | 'body'>) => Promise<Reached | null>
 
 export type Options = {
   send: Send
   adminKey: string
   hasTenants: boolean
-  /** How many requests, and from how many clients at once. */
+  /** The number of requests, and of clients that send at once. */
   requests: number
   clients: number
   seed: number
-  /** The origin that the told requests name. */
+  /** The origin in the reported requests. */
   url: string
-  /** Told now and then how many requests were sent. */
+  /** Called from time to time with the number of sent requests. */
   progress?: (sent: number) => void
 }
 
 export type Finding = { fault: string; times: number; curls: string[]; requestIds: string[] }
 
-/** What came of it: answers by operation and status, and findings. */
+/** The result: responses by operation and status, and findings. */
 export type Report = {
   sent: number
   responses: Map<string, Map<number, number>>
   findings: Finding[]
-  /** The longest wait for an answer, in milliseconds, and what for. */
+  /** The longest wait for a response, in milliseconds, and its operation. */
   slowest: { milliseconds: number; operation: string }
 }
 
@@ -89,7 +90,7 @@ export async function fuzz(options: Options): Promise<Report> {
     finding.requestIds.push(requestId)
   }
 
-  /** Sets the scene in a tenant of its own, or with multi-tenancy off, once and for all. */
+  /** Creates the scene in a new tenant. Without multi-tenancy there is only one scene. */
   const newScene = async (chapter: number, before: Scene | null): Promise<Scene> => {
     const now = (before?.now ?? Math.ceil(Date.now() / DAY) * DAY) + DAY / 2
     await asJson('PUT', '/admin/v1/test-clock', {}, { now: new Date(now).toISOString() })
@@ -122,7 +123,7 @@ export async function fuzz(options: Options): Promise<Report> {
     chapter += 1
     const { tenant } = scene
     scene = await newScene(chapter, scene)
-    // Requests in it may be under way.
+    // Other requests in the old tenant may still be in progress.
     await asJson('DELETE', `/admin/v1/tenants?ids=${tenant}`, {}, undefined)
   }
 
@@ -166,11 +167,11 @@ export async function fuzz(options: Options): Promise<Report> {
 const ownsPath = (pattern: string, path: string) =>
   new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path.split('?')[0] ?? '')
 
-/** Operations that never answered with success. */
+/** Operations that never returned a success. */
 export const neverDone = ({ responses }: Report) =>
   [...responses].filter(([, counts]) => ![...counts.keys()].some((status) => status < 300)).map(([id]) => id)
 
-/** The report as it is printed. */
+/** The printed report. */
 export function told({ sent, responses, findings, slowest }: Report, seed: number): string {
   const statuses = [...new Set([...responses.values()].flatMap((counts) => [...counts.keys()]))].sort(
     (a, b) => a - b,
@@ -192,7 +193,7 @@ export function told({ sent, responses, findings, slowest }: Report, seed: numbe
   lines.push(
     row('all', sums),
     '',
-    `${sent} requests, seed ${seed}; the slowest answer: ${Math.round(slowest.milliseconds)} ms (${slowest.operation}).`,
+    `${sent} requests, seed ${seed}; the slowest response: ${Math.round(slowest.milliseconds)} ms (${slowest.operation}).`,
   )
   for (const { fault, times, curls, requestIds } of findings)
     lines.push('', `${times} × ${fault}`, ...curls.map((curl, n) => `  ${requestIds[n] ?? ''}\n  ${curl}`))

@@ -1,23 +1,21 @@
-/**
- * What is wrong with an answer to a request of the fuzzer's, and how to send that request again.
- */
+/** Finds problems in a response to the fuzzer, and makes a command that sends the request again. */
 import { faults } from '../conformance'
 import type { Shot } from './requests'
 
-/** An answer, its body as it was sent. */
+/** A response, with its body as it was sent. */
 export type Reached = { status: number; headers: Headers; text: string }
 
-/** Traces of the inside that no answer may show. */
+/** Traces of internals that no response may show. */
 const INSIDE = /\n {4}at |node_modules|D1_ERROR|SQLITE_|\.ts:\d+/
 
-/** Every fault of an answer; none where it is as documented. */
+/** All problems of a response. Empty if it is as documented. */
 export function judged(shot: Shot, { status, headers, text }: Reached): string[] {
   const { operation, method } = shot
   const path = resolved(shot.path)
   const found = faults({ method, path, status, headers, text })
   if (status >= 500) found.push(`${operation.id} ${status}: the service failed`)
-  if (INSIDE.test(text)) found.push(`${operation.id} ${status}: it shows its inside`)
-  // By the document itself, where the request is one of this operation's, which the shape of its path says.
+  if (INSIDE.test(text)) found.push(`${operation.id} ${status}: it shows internals`)
+  // The document's statuses apply only if the request reaches this operation. The form of the path shows it.
   const isItsOwn =
     method === operation.method && /^[\w\-./]+$/.test(path) && ownPath(operation.path).test(path)
   if (isItsOwn && !operation.statuses.has(status))
@@ -25,7 +23,7 @@ export function judged(shot: Shot, { status, headers, text }: Reached): string[]
   return [...new Set(found)]
 }
 
-/** The path that reaches the service. `URL` resolves `..`, and so another operation may answer (G2). */
+/** The path that reaches the service. `URL` resolves `..`, so another operation may respond (G2). */
 const resolved = (path: string): string => {
   const url = URL.parse(`http://laurel.test${path}`)
   return url === null ? path : url.pathname + url.search
@@ -33,7 +31,7 @@ const resolved = (path: string): string => {
 
 const ownPath = (pattern: string) => new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[\\w-]+')}$`)
 
-/** What tells one kind of finding from another: figures, ids and texts of the one request left out. */
+/** The signature of a kind of finding: the problem without the numbers, ids and texts of one request. */
 export const signatureOf = (fault: string) =>
   fault
     .replaceAll(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/gi, '…')
@@ -42,14 +40,15 @@ export const signatureOf = (fault: string) =>
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** A line for a shell that sends the request again. */
+/** A shell command that sends the request again. */
 export function curlOf(url: string, { method, path, headers, body }: Shot): string {
   const words = ['curl', '-sS', '-i', '--path-as-is', '-X', method, quoted(url + path)]
   for (const [name, value] of Object.entries(headers))
     words.push('-H', quoted(value === '' ? `${name};` : `${name}: ${value}`))
   if (body === null) return words.join(' ')
   const text = body.toString()
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: what a shell's line can't hold is asked for.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: finds characters that a line of a shell cannot
+  // hold.
   const isPlain = text.length < 2_000 && Buffer.from(text).equals(body) && !/[\0-\x1f]/.test(text)
   if (isPlain) return [...words, '--data-binary', quoted(text)].join(' ')
   if (body.length > 20_000)

@@ -1,13 +1,14 @@
-/**
- * What exists in the service as far as its answers have told: ids and keys by what they are of, so that later requests can name them.
- */
+/** Ids and keys of existing things, by kind, as far as responses have shown them. Later requests use them. */
 import type { Dice } from './dice'
 import type { Operation } from './document'
 
-/** How many of a kind are remembered. */
+/** The number of ids that are kept for each kind. */
 const KEPT = 80
 
-/** The kinds whose ids a field or parameter of this name holds, by the last fixed part of the paths where they are made. */
+/**
+ * The kind of ids in a field or parameter with this name. A kind is the last fixed part of the path that
+ * creates the thing.
+ */
 const BY_NAME: Record<string, string> = {
   systemId: 'points',
   pointsSystemId: 'points',
@@ -22,33 +23,33 @@ const BY_NAME: Record<string, string> = {
   deliveryId: 'deliveries',
 }
 
-/** The last part of a path that is written out, such as `levels` of `/points/{systemId}/levels/{id}`. */
+/** The last fixed part of a path, such as `levels` of `/points/{systemId}/levels/{id}`. */
 export const kindOf = (path: string) =>
   path
     .split('/')
     .filter((part) => part !== '' && !part.startsWith('{'))
     .at(-1) ?? ''
 
-/** The part of a path before a parameter. */
+/** The last fixed part of a path before a parameter. */
 const kindBefore = (path: string, name: string) => kindOf(path.slice(0, path.indexOf(`{${name}}`)))
 
 export class Pool {
   readonly #ids = new Map<string, string[]>()
   readonly #keys = new Map<string, string[]>()
-  /** Application keys, each of which belongs to a tenant. */
+  /** Application keys. Each belongs to a tenant. */
   readonly applicationKeys: string[] = []
 
   add(kind: string, id: string): void {
     remember(this.#ids, kind, id)
   }
 
-  /** An id of a kind that was seen; undefined where none was. */
+  /** A seen id of a kind. Undefined if there is none. */
   id(dice: Dice, kind: string): string | undefined {
     const known = this.#ids.get(kind)
     return known && dice.pick(known)
   }
 
-  /** The id or key that a parameter of a path stands for. */
+  /** An id or key for a parameter of a path. */
   parameter(dice: Dice, path: string, name: string): string | undefined {
     const kind = BY_NAME[name] ?? kindBefore(path, name)
     return name === 'key' ? this.key(dice, kind) : this.id(dice, kind)
@@ -59,7 +60,7 @@ export class Pool {
     return known && dice.pick(known)
   }
 
-  /** The id or key that a field of a body or a query stands for, in an operation of this path. */
+  /** An id or key for a field of a body or a query, in an operation with this path. */
   field(dice: Dice, path: string, name: string, isUuid: boolean): string | undefined {
     const own = kindOf(path)
     const kind = BY_NAME[name]
@@ -70,7 +71,7 @@ export class Pool {
     return undefined
   }
 
-  /** Remembers what an answer of success names. */
+  /** Keeps the ids and keys that a successful response names. */
   harvest({ id: operation, path }: Operation, body: unknown, headers: Headers): void {
     this.#take(kindOf(path.replace(/\/(rotate|rotate-secret|test|redeliver)$/, '')), body, 0)
     for (const { id } of list(Object(body).deleted)) this.#forget(kindOf(path), id)

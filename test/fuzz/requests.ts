@@ -1,5 +1,6 @@
 /**
- * One request after another, for all operations: such as the documents describe, such as the walk through them makes, and spoilt ones.
+ * Makes one request after another, for all operations: as the documents describe, as the walk makes them, and
+ * with injected mistakes.
  */
 import type { Call, World } from '../walk'
 import { calls } from '../walk'
@@ -10,10 +11,10 @@ import { NOWHERE, type Source, valid } from './values'
 import { spoilt, spoiltText, weirdHeader, weirdPart, weirdQuery } from './weird'
 
 const HOUR = 3_600_000
-/** The clock moves by so much at once, at most: longer moves would have the run wait for what falls due. */
+/** The longest move of the clock at once. After longer moves, the run would wait for too much due work. */
 const MOVE = 6 * HOUR
 
-/** A request as it is sent: the path with its query, encoded. */
+/** A request as it is sent. The path has its query and is encoded. */
 export type Shot = {
   operation: Operation
   method: string
@@ -22,16 +23,16 @@ export type Shot = {
   body: Buffer | null
 }
 
-/** What requests are made in. */
+/** The surroundings of the requests. */
 export type Scene = {
   api: Api
   pool: Pool
   adminKey: string
-  /** The tenant that is at its best age, as `Tenant-ID` names it; null with multi-tenancy off. */
+  /** The current tenant, as `Tenant-ID` names it. Null if multi-tenancy is off. */
   tenant: string | null
-  /** Of the same tenant: what the walk has set up. */
+  /** The things that the walk created in this tenant. */
   world: World
-  /** The service's time, in milliseconds. */
+  /** The service's time, in milliseconds since the epoch. */
   now: number
 }
 
@@ -43,7 +44,7 @@ const RARE = new Set([
 ])
 const OFTEN = ['metrics_event', 'admin_metrics_batch_events', 'users_identify', 'achievements_complete']
 
-/** Which operation is next: each in its turn, some more often besides, and what takes things away more seldom. */
+/** The next operation: usually in turn, some more often, and operations that remove things less often. */
 function operationOf({ api }: Scene, number: number, dice: Dice): Operation {
   const { operations } = api
   const inTurn = operations[number % operations.length]
@@ -52,21 +53,21 @@ function operationOf({ api }: Scene, number: number, dice: Dice): Operation {
     return operations.find((one) => one.id === id) ?? dice.pick(operations)
   }
   for (let one = inTurn ?? dice.pick(operations); ; one = dice.pick(operations)) {
-    // Else little is left after some hundred requests.
+    // Without this, little is left after some hundred requests.
     const isAgainst = RARE.has(one.id) ? 0.8 : one.id.endsWith('_delete') ? 0.6 : 0
     if (!dice.chance(isAgainst)) return one
   }
 }
 
-/** The request of a number. */
+/** The request with a number. */
 export function shotOf(scene: Scene, number: number, dice: Dice): Shot {
   const operation = operationOf(scene, number, dice)
   const source: Source = { api: scene.api, pool: scene.pool, dice, path: operation.path, now: scene.now }
   const call = callOf(operation, scene, source)
-  // The tenant in which all this happens stays, until another one's turn has come.
+  // The current tenant must stay until its turn ends.
   if (operation.id === 'admin_tenants_delete' && JSON.stringify(call).includes(scene.tenant ?? 'none'))
     call.query = { ids: '00000000-0000-7000-8000-000000000001' }
-  // Half of all are spoilt, in one way or in several.
+  // Half of the requests get one or more mistakes.
   const faults = dice.chance(0.5) ? 1 + dice.below(3) : 0
   let { body } = call
   let ways = 0
@@ -113,7 +114,10 @@ export function shotOf(scene: Scene, number: number, dice: Dice): Shot {
   }
 }
 
-/** Whose request it is: mostly an admin's in the scene's tenant, sometimes an application's, or nobody's. */
+/**
+ * The headers that identify the caller: mostly an admin in the scene's tenant, sometimes an application,
+ * sometimes nobody.
+ */
 function identity({ ofTenant, isAdmin }: Operation, scene: Scene, dice: Dice): Record<string, string> {
   const { pool, adminKey, tenant } = scene
   const tenantId: Record<string, string> =
@@ -134,7 +138,7 @@ function identity({ ofTenant, isAdmin }: Operation, scene: Scene, dice: Dice): R
   return { ...tenantId, 'x-api-key': adminKey }
 }
 
-/** What an operation is called with: as the walk does, or as the document says. */
+/** The input of an operation: as the walk calls it, or as the document describes it. */
 function callOf(operation: Operation, scene: Scene, source: Source): Call {
   const { dice } = source
   const known = calls.get(operation.id)
@@ -149,7 +153,7 @@ function callOf(operation: Operation, scene: Scene, source: Source): Call {
       const value = valid(schema, name, source)
       const texts = Array.isArray(value) ? value.map(asText) : asText(value)
       if (place === 'query') call.query = { ...call.query, [name]: texts }
-      // What a header can't hold is for the body's fields.
+      // Characters that a header cannot hold are tried in the body's fields.
       else
         call.headers = { ...call.headers, [name.toLowerCase()]: String(texts).replace(/[^\x20-\xff]/g, '?') }
     }
@@ -161,7 +165,8 @@ function callOf(operation: Operation, scene: Scene, source: Source): Call {
 const asText = (value: unknown) => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 /**
- * The same body, but one that neither calls anybody outside of this machine nor lets more time pass than the run has.
+ * The same body, but its webhooks call only this machine, and it does not move the clock by more than the run
+ * allows.
  */
 function harmless({ id }: Operation, body: unknown, { now }: Scene): unknown {
   if (id.startsWith('admin_webhooks'))

@@ -1,6 +1,4 @@
-/**
- * Values that a JSON schema allows, with what exists already wherever a name asks for it.
- */
+/** Values that a JSON schema allows. Existing ids and keys are used if a field's name asks for them. */
 import fc from 'fast-check'
 import type { Dice } from './dice'
 import type { Api, Schema } from './document'
@@ -9,13 +7,13 @@ import type { Pool } from './pool'
 const DAY = 86_400_000
 const ZONES = ['UTC', 'Asia/Kathmandu', 'America/New_York', 'Pacific/Kiritimati', 'Pacific/Pago_Pago']
 
-/** Where webhooks may lead: to this machine, where nobody listens. */
+/** A destination for webhooks on this machine. Nothing listens there. */
 export const NOWHERE = 'http://127.0.0.1:9'
 
-/** What values are made from: `now` is the service's time in milliseconds. */
+/** The source of values. `now` is the service's time in milliseconds since the epoch. */
 export type Source = { api: Api; pool: Pool; dice: Dice; path: string; now: number }
 
-/** A value of a schema; `name` is that of the field which it is for. */
+/** A value that fits a schema. `name` is the name of the field that gets it. */
 export function valid(schema: Schema, name: string, source: Source, depth = 0): unknown {
   const { api, dice } = source
   const one = api.resolve(schema)
@@ -84,7 +82,7 @@ function textOf(schema: Schema, name: string, source: Source): string {
     try {
       return dice.of(fc.stringMatching(new RegExp(schema.pattern, 'u'), { size: 'small' }))
     } catch {
-      // Not every pattern is one that fast-check can follow.
+      // fast-check does not support every pattern.
     }
   }
   const minLength = Math.min(schema.minLength ?? 0, 300)
@@ -96,7 +94,7 @@ function textOf(schema: Schema, name: string, source: Source): string {
 function numberOf(schema: Schema, isWhole: boolean, dice: Dice): number {
   const least = schema.minimum ?? (schema.exclusiveMinimum ?? -1_000) + (isWhole ? 1 : 0.01)
   const most = schema.maximum ?? (schema.exclusiveMaximum ?? 1_000_000) - (isWhole ? 1 : 0.01)
-  // Mostly something small; the edges come by bias.
+  // Mostly a small value. The bias of fast-check adds edge cases.
   if (dice.chance(0.6)) {
     const small = Math.max(least, Math.min(most, dice.below(12)))
     return isWhole ? Math.round(small) : small

@@ -1,12 +1,13 @@
 /**
- * Ways to spoil a request that was well: in its JSON, in the text of that, in its path, its query and its headers.
+ * Ways to break a valid request: in its JSON, in the text of the JSON, in its path, its query and its
+ * headers.
  */
 import fc from 'fast-check'
 import type { Dice } from './dice'
 
 const long = (length: number) => 'x'.repeat(length)
 
-/** Texts that are trouble somewhere. */
+/** Texts that often cause problems. */
 const TEXTS = [
   '',
   ' ',
@@ -85,7 +86,7 @@ const NUMBERS = [
 
 const KEYS = ['__proto__', 'constructor', 'prototype', 'toString', 'valueOf', 'toJSON', '', 'control', 'iid']
 
-/** Something that no field was made for. */
+/** A value that no field expects. */
 export function weirdValue(dice: Dice): unknown {
   switch (dice.below(8)) {
     case 0:
@@ -113,7 +114,7 @@ function nested(depth: number, inArrays: boolean): unknown {
   return value
 }
 
-/** Changes something, somewhere in a value; what was there is not touched. */
+/** Changes one place in a copy of a value. The original is not changed. */
 export function spoilt(value: unknown, dice: Dice): unknown {
   if (Array.isArray(value)) {
     if (value.length === 0 || dice.chance(0.2)) return spoiltArray(value, dice)
@@ -133,7 +134,7 @@ export function spoilt(value: unknown, dice: Dice): unknown {
   return Object.fromEntries(
     entries.map(([key, inner], index) => {
       if (index !== at) return [key, inner]
-      // Another field's value fits its type more often than chance would.
+      // The value of another field fits the type more often than a random value.
       if (dice.chance(0.1)) return [key, dice.pick(entries)[1]]
       return [key, dice.chance(0.5) ? weirdValue(dice) : spoilt(inner, dice)]
     }),
@@ -153,7 +154,7 @@ function spoiltArray(items: readonly unknown[], dice: Dice): unknown[] {
   }
 }
 
-/** Changes the text of a body, so that it may be no JSON any more. */
+/** Changes the text of a body. It may no longer be JSON. */
 export function spoiltText(text: string, dice: Dice): Buffer {
   const bytes = Buffer.from(text)
   const at = dice.below(bytes.length + 1)
@@ -241,7 +242,7 @@ export function weirdQuery(names: readonly string[], dice: Dice): string {
   ])
 }
 
-/** Headers beside the usual ones, or in their place; values are the bytes that Latin-1 has. */
+/** A header in addition to the usual ones, or instead of one. Values are Latin-1 bytes. */
 export function weirdHeader(dice: Dice): [name: string, value: string] {
   const value = dice.pick([
     '',

@@ -1,19 +1,28 @@
-/** K7 by itself: who may set a user's attributes, and what becomes of a call that tries. It imports nothing of the service. */
+/**
+ * Rule K7 alone: who may set a user's attributes, and the outcome of a call that sets them. Imports nothing
+ * from the service.
+ */
 
 export type Who = 'admin' | 'user'
 
-/** What a call passes, by key; null removes a value. */
+/** The attributes that a call passes, by key. Null removes a value. */
 export type Passed = Readonly<Record<string, string | null>>
 
-/** A call: by whom, and whether one value that may not be set refuses it or is left out of it. `isRepeat` if it changes nothing of the user. */
+/**
+ * A call. `by` is the caller. `errorStatuses` says whether a forbidden value fails the call or is left out.
+ * `isRepeat` says that the call changes nothing of the user.
+ */
 export type Call = { by: Who; passed: Passed; errorStatuses: boolean; isRepeat: boolean }
 
-/** What it comes to: the keys that refused it, or the keys that were left out of it, and the attributes afterwards. */
+/**
+ * The outcome: the keys that made the call fail; or the keys that were left out, and the attributes after the
+ * call.
+ */
 export type Outcome =
   | { refusedFor: string[] }
   | { leftOut: string[]; attributes: Readonly<Record<string, string>> }
 
-/** What a call comes to for a user who has these attributes, of which these may be set by these. */
+/** The outcome of a call for a user with these attributes. `allowed` says who may set which attribute. */
 export function outcomeOf(
   rules: Readonly<Record<string, Who>>,
   stored: Readonly<Record<string, string>>,

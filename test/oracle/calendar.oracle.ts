@@ -1,6 +1,6 @@
 /**
- * Zones, local dates and the runs of leaderboards (E8, L1, L2, L8), written from the rules alone: it imports nothing of the
- * service. Offsets come from `Intl`, and civil dates are counted with `Date` in UTC.
+ * Zones, local dates and the runs of leaderboards (E8, L1, L2, L8), written from the rules alone. Imports
+ * nothing from the service. Offsets come from `Intl`. Calendar dates are counted with `Date` in UTC.
  */
 
 export const MINUTE = 60_000
@@ -8,7 +8,7 @@ export const DAY = 86_400_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** The minutes by which the clocks of a zone are ahead of UTC at a moment. */
+/** The offset of a zone at a moment, in minutes ahead of UTC. */
 export function offsetAt(zone: string, at: number): number {
   let format = formats.get(zone)
   if (format === undefined) {
@@ -24,13 +24,13 @@ export function offsetAt(zone: string, at: number): number {
   return sign === '-' ? -size : size
 }
 
-/** A moment's date in UTC. */
+/** The UTC date of a moment. */
 export const utcDate = (at: number) => new Date(at).toISOString().slice(0, 10)
 
-/** The midnight, in UTC, with which a date begins. */
+/** The moment at which a date begins in UTC. */
 export const midnight = (date: string) => Date.parse(`${date}T00:00:00Z`)
 
-/** What calendars and clocks show at a moment, so many minutes ahead of UTC. */
+/** The local date and time at a moment, for an offset in minutes ahead of UTC. */
 export function localAt(at: number, offset: number): { date: string; time: string } {
   const shown = new Date(at + offset * MINUTE).toISOString()
   return { date: shown.slice(0, 10), time: shown.slice(11, 23) }
@@ -38,7 +38,7 @@ export function localAt(at: number, offset: number): { date: string; time: strin
 
 export const plusDays = (date: string, days: number) => utcDate(midnight(date) + days * DAY)
 
-/** So many months later; a day that the month doesn't have becomes its last one. */
+/** The date some months later. If that month does not have the day, it is the month's last day. */
 export function plusMonths(date: string, months: number): string {
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number)
   const lastDay = new Date(Date.UTC(year, month - 1 + months + 1, 0)).getUTCDate()
@@ -49,15 +49,15 @@ export function plusMonths(date: string, months: number): string {
 export type OracleSchedule = {
   start: string
   end: string | null
-  /** Null where it is perpetual. */
+  /** Null for a perpetual leaderboard. */
   unit: 'day' | 'month' | 'year' | null
   interval: number
 }
 
-/** First and last local date; null where it has no end. */
+/** First and last local date. `end` is null if the run has no end. */
 export type OracleRun = { start: string; end: string | null }
 
-/** Ways of counting runs that are wrong. */
+/** Wrong ways to count runs. */
 export type WrongRuns = 'months from the run before' | 'a run ends a day late'
 
 /** The runs that begin up to a date, oldest first (L2). */
@@ -83,7 +83,10 @@ const MONTHS = { month: 1, year: 12 }
 export const holds = ({ start, end }: OracleRun, date: string) =>
   start <= date && (end === null || date <= end)
 
-/** The run that holds a date; the first one before it, the last one after it (L2). */
+/**
+ * The run that holds a date. The first run if the date is before it, the last run if the date is after it
+ * (L2).
+ */
 export function runNear(schedule: OracleSchedule, date: string): OracleRun {
   const { start, end } = schedule
   const near = date < start ? start : end !== null && date > end ? end : date
@@ -92,17 +95,19 @@ export function runNear(schedule: OracleSchedule, date: string): OracleRun {
   return run
 }
 
-/** When the first zone on Earth, 14 hours ahead of UTC, enters a date (L7). */
+/** The moment at which a date begins in the first zone on Earth, 14 hours ahead of UTC (L7). */
 export const beginsAt = (date: string) => midnight(date) - 14 * 60 * MINUTE
 
-/** When a run is final: 12 hours after its end in UTC (L8); null where it has no end. */
+/** The moment at which a run becomes final: 12 hours after its end in UTC (L8). Null if it has no end. */
 export const finalAt = ({ end }: OracleRun): number | null =>
   end === null ? null : midnight(end) + DAY + 12 * 60 * MINUTE
 
-/** How often a streak asks for something (S1). */
+/** The period of a streak (S1). */
 export type Frequency = 'daily' | 'weekly' | 'monthly'
 
-/** The first day of the period that holds a date: itself, its Monday, or the first of its month (S1). */
+/**
+ * The first day of the period that holds a date: the date itself, its Monday, or the first of its month (S1).
+ */
 export function periodOf(date: string, frequency: Frequency, weekBeginsOn = 1): string {
   if (frequency === 'daily') return date
   if (frequency === 'monthly') return `${date.slice(0, 7)}-01`
@@ -110,18 +115,21 @@ export function periodOf(date: string, frequency: Frequency, weekBeginsOn = 1): 
   return plusDays(date, -((weekday - weekBeginsOn + 7) % 7))
 }
 
-/** The first day of the period so many after (negative: before) the one that begins on a date. */
+/**
+ * The first day of the period that is `count` periods after the one that begins on a date. Negative counts go
+ * back.
+ */
 export function plusPeriods(start: string, count: number, frequency: Frequency): string {
   if (frequency === 'monthly') return plusMonths(start, count)
   return plusDays(start, frequency === 'weekly' ? 7 * count : count)
 }
 
-/** The date that a zone's calendars show at a moment. */
+/** The local date of a zone at a moment. */
 export const dateIn = (zone: string, at: number) => localAt(at, offsetIn(zone, at)).date
 
 const known = new Map<string, number>()
 
-/** As `offsetAt`, which is asked once for each quarter of an hour: clocks are changed at none but quarters. */
+/** Like `offsetAt`, but cached for each quarter of an hour. Clocks change only at quarters. */
 export function offsetIn(zone: string, at: number): number {
   const quarter = Math.floor(at / (15 * MINUTE))
   const key = `${zone} ${quarter}`
@@ -130,7 +138,7 @@ export function offsetIn(zone: string, at: number): number {
   return offset
 }
 
-/** The moment at which a date begins in a zone: the first at which its calendars show it, to the quarter of an hour. */
+/** The moment at which a date begins in a zone, exact to a quarter of an hour. */
 export function beginningOf(zone: string, date: string): number {
   const quarter = 15 * MINUTE
   // No zone is more than 15 hours away from UTC.

@@ -1,9 +1,12 @@
-/** P12 by itself: a plain sum over a log. It imports nothing of the service. */
+/** Rule P12 alone: a plain sum over a log. Imports nothing from the service. */
 
-/** An entry of a log: when it happened in milliseconds, minutes ahead of UTC where the user was, and by how much it changed the total. */
+/**
+ * An entry of a log: its time in milliseconds, the user's offset in minutes ahead of UTC, and the change of
+ * the total.
+ */
 export type Entry = { at: number; utcOffset: number; change: number }
 
-/** The sums of the entries by local day (days since 1970-01-01), without those that are 0. */
+/** The sums of the entries by local day (days since 1970-01-01), without sums of 0. */
 export function plainSums(entries: readonly Entry[]): Map<number, number> {
   const sums = new Map<number, number>()
   for (const { at, utcOffset, change } of entries) {

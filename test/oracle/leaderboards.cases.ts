@@ -47,7 +47,10 @@ const LAST = '2026-03-02T12:02Z'
 const red = (user: string) => is(user, '2026-03-01T00:00Z', 'red')
 const blue = (user: string) => is(user, '2026-03-01T00:00Z', 'blue')
 
-/** A small log, the ranking of the run that holds a date, as `user value` in order, and what each wrong way makes of it. */
+/**
+ * A small log, the expected ranking of the run that holds a date, as `user value` in order, and the rankings
+ * of each wrong way to count.
+ */
 export type Case = {
   board?: Partial<OracleBoard>
   log: ChangeInput[]
@@ -91,7 +94,7 @@ export const CASES: Record<string, Case> = {
     ranking: 'c 3, b 2',
     wrong: { 'the window holds its end': 'd 4, c 3, b 2' },
   },
-  '[L1] of a window across midnight, what is after midnight belongs to the date it is on': {
+  '[L1] in a window across midnight, an event after midnight counts on its own date': {
     board: { from: '22:00', to: '06:00:30' },
     log: [
       on(),
@@ -103,14 +106,14 @@ export const CASES: Record<string, Case> = {
     ranking: 'c 3, b 2',
     wrong: { 'a window never crosses midnight': '' },
   },
-  '[L2] runs of months are counted from the anchor, with the day clamped': {
+  '[L2] runs of months are counted from the anchor, and the day is clamped': {
     board: { start: '2026-01-31', unit: 'month' },
     log: [on(), did('ada', '2026-03-27T12:00Z', '1')],
     date: '2026-03-29',
     ranking: 'ada 1',
     wrong: { 'months from the run before': '' },
   },
-  '[L3] sums are exact, and what is taken is taken': {
+  '[L3] sums are exact, and negative values are subtracted': {
     log: [
       on(),
       ...['0.7', '0.2', '0.1'].map((value) => did('ada', MONDAY, value)),
@@ -119,12 +122,12 @@ export const CASES: Record<string, Case> = {
     ranking: 'ada 1, bob 1',
     wrong: { 'sums are floating': 'bob 1, ada 0', 'negative values are left out': 'bob 5, ada 1' },
   },
-  '[L4] of equal scores, the one that was reached first is ahead': {
+  '[L4] if scores are equal, the score that was reached first is ahead': {
     log: [on(), did('zoe', MONDAY, '2'), did('ada', LATER, '2')],
     ranking: 'zoe 2, ada 2',
     wrong: { 'ties go by user id alone': 'ada 2, zoe 2' },
   },
-  '[L4] it was reached with the last change, a fall as well; a zero is none': {
+  '[L4] the last change decides when a score was reached; a fall is a change, a zero is not': {
     log: [
       on(),
       did('ada', MONDAY, '3'),
@@ -139,12 +142,12 @@ export const CASES: Record<string, Case> = {
       'a zero is a change': 'ada 2, cy 2, bob 2',
     },
   },
-  '[L4] what else is equal goes by user id, by the numbers of its characters': {
+  '[L4] remaining ties are ordered by user id, by code points': {
     log: [on(), did('ﬀ', MONDAY, '1'), did('𝒂', MONDAY, '1'), did('b', MONDAY, '1')],
     ranking: 'b 1, ﬀ 1, 𝒂 1',
     wrong: { 'ids go by code units': 'b 1, 𝒂 1, ﬀ 1' },
   },
-  '[L3, L4] boards rank by the exact score, show it rounded down, and only scores above 0': {
+  '[L3, L4] ranks use the exact score, responses show it rounded down, and only scores above 0 are ranked': {
     log: [
       on(),
       did('ada', MONDAY, '0.4'),
@@ -155,7 +158,7 @@ export const CASES: Record<string, Case> = {
     ranking: 'bob 0, ada 0',
     wrong: { 'places go by the rounded score': 'ada 0, bob 0', 'zero is ranked': 'bob 0, ada 0, cy 0' },
   },
-  '[L5] the best are ranked, as many in each group; of groups together, as many of all': {
+  '[L5] the maximum applies to each group, and to groups that are read together': {
     board: { breakdown: ['team'] },
     log: [
       on(2),
@@ -167,7 +170,7 @@ export const CASES: Record<string, Case> = {
     ranking: 'd 6, e 5',
     wrong: { 'the maximum is one for all groups': '', 'groups are ignored': 'a 9, b 8' },
   },
-  '[L6] naming some of the attributes ranks all groups that match together': {
+  '[L6] naming some of the attributes ranks all matching groups together': {
     board: { breakdown: ['team'] },
     log: [
       on(2),
@@ -179,14 +182,14 @@ export const CASES: Record<string, Case> = {
     ranking: 'a 9, b 8',
     wrong: { 'groups that match together have a maximum each': 'a 9, b 8, d 6, e 5' },
   },
-  '[L6] when the value changes, the scores move along': {
+  '[L6] when the value changes, the scores move to the new group': {
     board: { breakdown: ['team'] },
     log: [on(), blue('ada'), did('ada', MONDAY, '2'), is('ada', LATER, 'red'), did('ada', LAST, '1')],
     wanted: [['team', 'red']],
     ranking: 'ada 3',
     wrong: { 'scores stay in the group where they were made': 'ada 1' },
   },
-  '[L8] a run is final 12 hours after its end in UTC; who moves then stays where they were': {
+  '[L8] a run is final 12 hours after its end in UTC; users who move later stay in their group': {
     board: { end: '2026-03-02', breakdown: ['team'] },
     log: [
       ...[on(), red('a'), red('b'), did('a', MONDAY, '2'), did('b', MONDAY, '1')],
@@ -197,13 +200,13 @@ export const CASES: Record<string, Case> = {
     ranking: 'a 2',
     wrong: { 'final runs follow': 'a 2, b 1', 'final at the end in UTC': '' },
   },
-  '[L5, L8] a maximum that changes then changes nothing': {
+  '[L5, L8] a later change of the maximum does not change a final run': {
     board: { end: '2026-03-02' },
     log: [on(1), did('a', MONDAY, '2'), did('b', MONDAY, '1'), on(2, '2026-03-03T12:00Z')],
     ranking: 'a 2',
     wrong: { 'final runs follow': 'a 2, b 1' },
   },
-  '[L7, L8] finished by hand, it is final at once': {
+  '[L7, L8] a run that is finished by hand is final at once': {
     log: [
       ...[on(), did('a', MONDAY, '2')],
       { at: Date.parse(MONDAY), kind: 'board', board: 'board', status: 'finished', max: 1_000 },

@@ -10,13 +10,13 @@ import {
 } from './calendar.oracle'
 
 /**
- * An oracle for leaderboards (L1–L6, L8), written from the rules alone: it imports nothing of the service. It keeps no
- * state: every ranking is counted anew from a plain log of what happened, in exact millionths.
+ * An oracle for leaderboards (L1–L6, L8), written from the rules alone. Imports nothing from the service. It
+ * keeps no state: it computes every ranking from a plain log of inputs, in exact millionths.
  */
 
 export type OracleBoard = OracleSchedule & {
   key: string
-  /** What is counted: the key of a metric or of a points system. */
+  /** The key of the metric or points system that is counted. */
   of: string
   /** The daily window in local time, `HH:MM` or `HH:MM:SS`. */
   from: string | null
@@ -27,18 +27,21 @@ export type OracleBoard = OracleSchedule & {
 
 export type Status = 'inactive' | 'scheduled' | 'active' | 'finished'
 
-/** What happened, in order; `at` never falls. */
+/** The inputs, in order. `at` never decreases. */
 export type ChangeInput = { at: number } & (
   | {
       kind: 'profile'
       user: string
-      /** Null removes one. */
+      /** Null removes an attribute. */
       attributes: Readonly<Record<string, string | null>>
-      /** The zone that is passed; undefined leaves it, null clears it. */
+      /** The zone that is passed. Undefined keeps the zone, null removes it. */
       tz: string | null | undefined
     }
   | {
-      /** An event of a metric or an award of a points system, with the offset of the user's zone at that moment. */
+      /**
+       * An event of a metric or an award of a points system, with the offset of the user's zone at that
+       * moment.
+       */
       kind: 'change'
       user: string
       of: string
@@ -48,7 +51,7 @@ export type ChangeInput = { at: number } & (
   | { kind: 'board'; board: string; status: Status; max: number }
 )
 
-/** Ways of ranking that are wrong, each of which a test must be able to see. */
+/** Wrong ways to rank. A test must be able to detect each of them. */
 export const MUTANTS = [
   'a run ends a day late',
   'months from the run before',
@@ -76,7 +79,7 @@ export type Mutant = (typeof MUTANTS)[number]
 /** A log up to a moment. */
 export type View = { log: readonly ChangeInput[]; now: number; mutant?: Mutant | undefined }
 
-/** Wants these values of user attributes, by key. */
+/** Needs these values of user attributes, by key. */
 export type Wanted = readonly (readonly [key: string, value: string])[]
 
 export type Ranked = { userId: string; rank: number; value: number }
@@ -85,7 +88,7 @@ type Score = { user: string; millionths: bigint; since: number; attributes: Read
 
 const INT32 = 2_147_483_647
 
-/** How many happenings a run takes in: all, or those before it became final (L6–L8). */
+/** The number of inputs that a run includes: all, or those before it became final (L6–L8). */
 export function extent(board: OracleBoard, run: OracleRun, { log, mutant }: View): number {
   const due = finalAt(run)
   const early = mutant === 'final at the end in UTC' ? 12 * 60 * MINUTE : 0
@@ -94,7 +97,8 @@ export function extent(board: OracleBoard, run: OracleRun, { log, mutant }: View
   for (const [index, one] of log.entries()) {
     if (live && one.at >= final) return index
     if (one.kind !== 'board' || one.board !== board.key) continue
-    // Finished by hand, it is final at once; what was final before it could be counted is so as soon as it is counted.
+    // A run that is finished by hand is final at once. If a run's final moment passed before the leaderboard
+    // was active, it is final when the leaderboard becomes active.
     live = one.status !== 'inactive'
     if (one.status === 'finished' || (live && one.at >= final)) return index + 1
   }
@@ -121,7 +125,7 @@ export function counts(
 
 const padded = (time: string) => (time.length === 5 ? `${time}:00.000` : `${time}.000`)
 
-/** The scores of a run, and whose they are (L3). */
+/** The scores of a run, with their users (L3). */
 function scores(board: OracleBoard, run: OracleRun, view: View, wanted: Wanted): Score[] {
   const { mutant } = view
   const log = view.log.slice(0, extent(board, run, view))
@@ -161,7 +165,7 @@ function scores(board: OracleBoard, run: OracleRun, view: View, wanted: Wanted):
 const floating = (parts: readonly bigint[]) =>
   BigInt(Math.floor(parts.reduce((sum, part) => sum + Number(part) / 1e6, 0) * 1e6))
 
-/** The attributes that users have after all this (U2). */
+/** The attributes of the users after all inputs (U2). */
 export function attributesOf(log: readonly ChangeInput[]): Map<string, Record<string, string>> {
   const users = new Map<string, Record<string, string>>()
   for (const one of log) {
@@ -173,7 +177,7 @@ export function attributesOf(log: readonly ChangeInput[]): Map<string, Record<st
   return users
 }
 
-/** The zones that users have after all this; UTC where none was passed, or it was cleared (U1). */
+/** The zones of the users after all inputs. UTC if none was passed, or if it was removed (U1). */
 export function zonesOf(log: readonly ChangeInput[]): Map<string, string> {
   const zones = new Map<string, string>()
   for (const one of log) {
@@ -185,7 +189,7 @@ export function zonesOf(log: readonly ChangeInput[]): Map<string, string> {
 const matches = (attributes: Readonly<Record<string, string>>, wanted: Wanted) =>
   wanted.every(([key, value]) => attributes[key] === value)
 
-/** By the numbers of the characters; those beyond 16 bits come last. */
+/** Compares by code points. Characters beyond 16 bits come last. */
 function byCodePoints(a: string, b: string): number {
   const [left, right] = [a, b].map((text) => Array.from(text, (one) => one.codePointAt(0) ?? 0))
   for (const [index, one] of (left ?? []).entries()) {
@@ -196,7 +200,7 @@ function byCodePoints(a: string, b: string): number {
   return (left?.length ?? 0) - (right?.length ?? 0)
 }
 
-/** L4: score descending, then who reached it first, then user id. */
+/** L4: by score descending, then by the time at which it was reached, then by user id. */
 function byPlace(mutant?: Mutant): (a: Score, b: Score) => number {
   const whole = mutant === 'places go by the rounded score'
   const size = ({ millionths }: Score) => (whole ? millionths / 1_000_000n : millionths)
@@ -208,13 +212,13 @@ function byPlace(mutant?: Mutant): (a: Score, b: Score) => number {
   }
 }
 
-/** The most that are ranked in a group, as last set (L5). */
+/** The maximum number of ranked users in a group, as last set (L5). */
 export function maxOf(board: OracleBoard, log: readonly ChangeInput[]): number {
   const last = log.findLast((one) => one.kind === 'board' && one.board === board.key)
   return last?.kind === 'board' ? last.max : 1_000
 }
 
-/** The ranking of a run: of a group, or of all groups that match together (L3–L6, L8). */
+/** The ranking of a run: of one group, or of all matching groups together (L3–L6, L8). */
 export function ranking(board: OracleBoard, run: OracleRun, view: View, wanted: Wanted): Ranked[] {
   const { mutant } = view
   const whole = mutant === 'groups are ignored'
@@ -248,7 +252,7 @@ export function runsOf(board: OracleBoard, date: string, mutant?: Mutant): Oracl
   return runsUpTo(board, date, wrong ? mutant : undefined)
 }
 
-/** The ranking of the run that holds a date; null where none does. */
+/** The ranking of the run that holds a date. Null if no run holds it. */
 export function rankingOn(board: OracleBoard, date: string, view: View, wanted: Wanted): Ranked[] | null {
   const run = runsOf(board, date, view.mutant).at(-1)
   return run === undefined || !holds(run, date) ? null : ranking(board, run, view, wanted)

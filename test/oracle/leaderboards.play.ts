@@ -2,12 +2,12 @@ import { beginsAt, DAY, finalAt, MINUTE, midnight, offsetAt, utcDate } from './c
 import type { Mutant, OracleBoard, Status, View } from './leaderboards.oracle'
 import { type Economy, Ledger, type Passed } from './ledger.oracle'
 
-/** A leaderboard of a random world: created active or scheduled, or inactive and moved later. */
+/** A leaderboard of a random world. It is created active or scheduled, or inactive and moved later. */
 export type WorldBoard = OracleBoard & { max: number; opens: 'at once' | 'later' }
 
 export type WorldEvent = { user: number; metric: string; value: string; passed: Passed }
 
-/** A step of a random history; all numbers are taken modulo what there is. */
+/** A step of a random history. Numbers are taken modulo the length of the list that they index. */
 export type Step = { look: number } & (
   | { do: 'events'; events: WorldEvent[] }
   | { do: 'identify'; user: number; passed: Passed }
@@ -26,14 +26,14 @@ export type World = {
   steps: Step[]
 }
 
-/** What is to be asked of the service. */
+/** A request to the service. */
 export type Action =
   | { do: 'events'; events: { user: string; passed: Passed; metric: string; value: string; done: boolean }[] }
   | { do: 'identify'; user: string; passed: Passed }
   | { do: 'clock'; to: number }
   | { do: 'board'; key: string; status?: Status; maxParticipants?: number }
 
-/** A world as it is being played: steps become actions, and the ledger writes down what they do. */
+/** Plays a world: turns steps into actions, and records them in the ledger. */
 export class Play {
   readonly world: World
   readonly ledger: Ledger
@@ -55,7 +55,7 @@ export class Play {
     return opens === 'later' ? 'inactive' : 'active'
   }
 
-  /** The status that a leaderboard has by now, by itself or by its last move (L7). */
+  /** The current status of a leaderboard, automatic or by its last change (L7). */
   statusOf(board: WorldBoard): Status {
     const { status } = this.setOf(board)
     if (status === 'inactive' || status === 'finished') return status
@@ -64,7 +64,7 @@ export class Play {
     return final !== null && this.ledger.now >= final ? 'finished' : 'active'
   }
 
-  /** The last UTC date on which a leaderboard was played, where it was finished by hand: no run is after it. */
+  /** The last UTC date on which a leaderboard was active, if it was finished by hand. No run is after it. */
   lastDateOf(board: WorldBoard): string {
     const end = this.ledger.log.find(
       (one) => one.kind === 'board' && one.board === board.key && one.status === 'finished',
@@ -76,7 +76,7 @@ export class Play {
     return this.setOf(board).max
   }
 
-  /** Plays a step; null where it comes to nothing. */
+  /** Plays a step. Null if the step does nothing. */
   step(step: Step): Action | null {
     if (step.do === 'events') return this.events(step.events)
     if (step.do === 'identify') {
@@ -94,7 +94,7 @@ export class Play {
     const board = this.boardAt(step.board)
     if (board === undefined) return null
     if (step.do === 'max') {
-      // Nothing of a finished one can change what is final.
+      // A finished leaderboard cannot change its final runs.
       if (this.statusOf(board) === 'finished') return null
       this.put(board, this.setOf(board).status, step.max)
       return { do: 'board', key: board.key, maxParticipants: step.max }
@@ -119,7 +119,7 @@ export class Play {
     return { do: 'events', events }
   }
 
-  /** Who comes for the first time brings a zone and attributes. */
+  /** A new user brings a zone and attributes. */
   private passedBy(index: number, passed: Passed): Passed {
     const { id, passed: first } = this.userAt(index)
     if (this.ledger.zoneOf(id) !== undefined) return passed
@@ -127,7 +127,7 @@ export class Play {
     return { tz, attributes: { ...first.attributes, ...passed.attributes } }
   }
 
-  /** L7: the move that there is, back and forth; null where there is none. */
+  /** L7: the possible change of status, in both directions. Null if there is none. */
   private switched(board: WorldBoard): Status | null {
     const status = this.statusOf(board)
     if (status === 'finished') return null
@@ -135,16 +135,17 @@ export class Play {
     const final = finalAt({ start: board.start, end: board.end })
     if (final !== null && this.ledger.now >= final) return 'finished'
     if (board.start <= utcDate(this.ledger.now)) return 'active'
-    // On the last hours before its date, it has begun in some zones and is still ahead in UTC: left alone.
+    // In the last hours before its start date, it has begun in some zones but not in UTC. The test leaves it
+    // alone.
     return this.ledger.now < beginsAt(board.start) ? 'scheduled' : null
   }
 
-  /** L7: only an active one can be finished early. */
+  /** L7: only an active leaderboard can be finished early. */
   private finished(board: WorldBoard): Status | null {
     return this.statusOf(board) === 'active' ? 'finished' : null
   }
 
-  /** The next moment at which something turns over for a user, and some milliseconds more or less. */
+  /** The next moment at which a day, run or status changes for a user, plus or minus some milliseconds. */
   private moment({ what, user, board, plus }: Extract<Step, { do: 'wait until' }>): number {
     const { now } = this.ledger
     if (what === 'noon') return next(now, 12 * 60 * MINUTE) + plus
@@ -177,14 +178,17 @@ export class Play {
   }
 }
 
-/** Whether parallel events of a user come to the same in any order: rises of one metric, by somebody who is known and doesn't change. */
+/**
+ * Whether parallel events of a user have the same result in any order: positive values of one metric, by an
+ * existing user who does not change.
+ */
 function isAnyOrder(one: WorldEvent & { isNew: boolean }, other: WorldEvent): boolean {
   const isPlain = ({ passed: { attributes, tz }, value }: WorldEvent) =>
     Object.keys(attributes).length === 0 && tz === undefined && !value.startsWith('-')
   return !one.isNew && one.metric === other.metric && isPlain(one) && isPlain(other)
 }
 
-/** The next moment after another at which so many milliseconds of a day have passed. */
+/** The first moment after another one at which `ofDay` milliseconds of a day have passed. */
 function next(after: number, ofDay: number): number {
   const today = midnight(utcDate(after)) + ofDay
   return today > after ? today : today + DAY

@@ -3,7 +3,7 @@ import { plusDays, plusMonths, utcDate } from './calendar.oracle'
 import type { Step, World, WorldBoard, WorldEvent } from './leaderboards.play'
 import { type Economy, type Passed, POINTS } from './ledger.oracle'
 
-/** Days on which something turns over soon: short months, the year, and clocks that change. */
+/** Days shortly before a boundary: short months, the end of a year, and clock changes. */
 const BEGINNINGS = ['01-29', '02-27', '03-10', '03-24', '03-31', '09-29', '10-27', '11-03', '12-29']
 const FAR_APART = ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Etc/GMT+12'] as const
 const ZONES = [
@@ -15,7 +15,7 @@ const ZONES = [
   'Australia/Lord_Howe',
   'UTC',
 ] as const
-/** The first two change places where characters are told apart by halves of 16 bits. */
+/** The order of the first two depends on whether ids are compared by code points or by UTF-16 code units. */
 const IDS = ['ﬀ', '𝒂', 'ada', 'bob', 'B', 'b/2', 'eve', 'grâce 1', '__proto__', '10', '9', 'z'] as const
 const METRICS = ['m0', 'm1'] as const
 const TEAMS = ['red', 'blue'] as const
@@ -40,7 +40,7 @@ const attributes = (weight: number, most: string | null): fc.Arbitrary<Record<st
 }
 const passed: fc.Arbitrary<Passed> = fc.record({ attributes: attributes(30, null), tz })
 
-/** What events of a world are worth: for ties, for parts of one that no sum of floats keeps, and of every size. */
+/** Values of a world's events: for ties, with fractions that floating sums lose, and of every size. */
 const VALUES = [
   ['1', '1', '0', '2', '-1', '-2'],
   ['0.7', '0.2', '0.1', '0.1', '0.3', '-0.1', '1'],
@@ -62,7 +62,7 @@ const VALUES = [
 ] as const
 type Values = (typeof VALUES)[number]
 
-/** The first ones most of the time, so that they meet. */
+/** Prefers the first users, so that their events interact. */
 const index = fc.oneof(
   { weight: 3, arbitrary: fc.nat({ max: 2 }) },
   { weight: 1, arbitrary: fc.nat({ max: 11 }) },
@@ -108,10 +108,10 @@ const moving: fc.Arbitrary<Step> = fc.record({
 })
 const maximum: fc.Arbitrary<Step> = fc.record({ look, do: is('max'), board: index, max })
 
-/** A step, or some that belong together. */
+/** A step, or several related steps. */
 const stepsAt = (pace: Pace, values: Values): fc.Arbitrary<Step[]> => {
   const event = eventOf(values)
-  // Several do the same at once, and are told apart by what was before, or by their ids.
+  // Several users do the same at once. Only earlier inputs or their ids separate them.
   const alike = fc
     .tuple(event, fc.array(fc.nat({ max: 11 }), { minLength: 2, maxLength: 10, size: 'max' }))
     .map(([one, users]) => users.map((user) => ({ ...one, user })))
@@ -126,7 +126,8 @@ const stepsAt = (pace: Pace, values: Values): fc.Arbitrary<Step[]> => {
     { weight: 6, arbitrary: fc.record({ look, do: is('switch'), board: index }) },
     { weight: 1, arbitrary: fc.record({ look, do: is('finish'), board: index }) },
   )
-  // Who waits for a moment does something then; around the moment in which runs become final, what that has to shut out.
+  // Waits for a moment and then acts. Around the moment at which runs become final, these are actions that
+  // must not count.
   const awaited = fc
     .tuple(moment, event)
     .chain(([until, one]) =>
@@ -240,7 +241,7 @@ const moods = fc.record({
 /** Random worlds that begin in a year. */
 export const worldsOf = (year: number): fc.Arbitrary<World> =>
   fc.noBias(
-    // Other moods make other worlds, not smaller ones; and of a world, it is its steps that are to become few first.
+    // Other moods make other worlds, not smaller ones. Shrinking must remove steps of the world first.
     fc.noShrink(moods).chain(({ day, minute, pace, values }) => {
       const begins = Date.parse(`${year}-${day}T00:00:00Z`) + minute * 60_000
       return fc.record({

@@ -2,10 +2,13 @@ import { DAY, MINUTE, offsetAt } from './calendar.oracle'
 import type { ChangeInput, Status, View } from './leaderboards.oracle'
 import { millionths } from './points.oracle'
 
-/** What of a user is passed along; undefined leaves the zone, null clears it. */
+/** The passed attributes and zone of a user. Undefined keeps the zone, null removes it. */
 export type Passed = { attributes: Readonly<Record<string, string | null>>; tz: string | null | undefined }
 
-/** A points system of three triggers, active from the beginning: one that gives, one that takes, one that ticks. */
+/**
+ * A points system with three triggers, active from the beginning: one that gives, one that takes, one that
+ * ticks.
+ */
 export type Economy = {
   max: number | null
   gain: { metric: string; threshold: number; points: number }
@@ -14,7 +17,7 @@ export type Economy = {
     unit: 'hours' | 'days'
     interval: number
     points: number
-    /** The value of `team` that it asks for; null where everyone gets it. */
+    /** The required value of `team`. Null if all users get the award. */
     team: string | null
   }
 }
@@ -34,7 +37,7 @@ const INT32 = 2_147_483_647n
 /** E1: |total| stays within 9,007,199,254, here in millionths. */
 const FARTHEST = 9_007_199_254_000_000n
 
-/** Keeps the log of what happens in a small world, awards included (E1, E8, P1, P4, P6, U2), from the rules alone. */
+/** Keeps the log of a small world, awards included (E1, E8, P1, P4, P6, U2), from the rules alone. */
 export class Ledger {
   readonly log: ChangeInput[] = []
   now: number
@@ -52,7 +55,7 @@ export class Ledger {
     return { log: this.log, now: this.now }
   }
 
-  /** The zone of a user; undefined for one who isn't there. */
+  /** The zone of a user. Undefined if the user does not exist. */
   zoneOf(id: string): string | undefined {
     return this.users.get(id)?.zone
   }
@@ -76,7 +79,7 @@ export class Ledger {
     return user
   }
 
-  /** False where it is refused, and nothing of it happens. */
+  /** False if the event is refused. Then nothing changes. */
   event(id: string, passed: Passed, metric: string, value: string): boolean {
     const amount = millionths(value)
     const total = (this.users.get(id)?.totals.get(metric) ?? 0n) + amount
@@ -95,7 +98,7 @@ export class Ledger {
     return true
   }
 
-  /** Moves the clock, and lets the ticks on the way happen, in order. */
+  /** Moves the clock, and runs the ticks on the way, in order. */
   moveTo(to: number): void {
     const { unit, interval, points, team } = this.economy.tick
     const step = interval * (unit === 'hours' ? HOUR : DAY)
@@ -112,7 +115,7 @@ export class Ledger {
     this.log.push({ at: this.now, kind: 'board', board, status, max })
   }
 
-  /** P6: a rise ends at the cap, a fall at zero; what comes to nothing is no award. */
+  /** P6: a rise stops at the cap, a fall stops at zero. A change of 0 is not an award. */
   private award(id: string, user: User, points: bigint, at: number): void {
     const { max } = this.economy
     const cap = max === null ? INT32 : BigInt(max)

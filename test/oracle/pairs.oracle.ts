@@ -1,10 +1,13 @@
-/** How a list of `key:value` pairs is read (G6), from the rule alone: letter by letter, without regular expressions. */
+/**
+ * Parses a list of `key:value` pairs (G6), from the rule alone: one character at a time, without regular
+ * expressions.
+ */
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
 const KEY_CHARACTERS = new Set(`${LETTERS}${LETTERS.toUpperCase()}0123456789_-`)
 const LONGEST_KEY = 255
 
-/** Where the key that begins at a place of the text ends, at its colon; null if none begins there. */
+/** The end of the key that begins at a place of the text, at its colon. Null if no key begins there. */
 function endOfKey(text: string, start: number): number | null {
   let end = start
   while (KEY_CHARACTERS.has(text.charAt(end))) end += 1
@@ -27,7 +30,7 @@ function partsOf(text: string): string[] {
   return [...parts, text.slice(begin)]
 }
 
-/** The values by key that a parameter comes to, in order; null if it is refused. An array is a parameter that is repeated. */
+/** The values of a parameter by key, in order. Null if it is refused. An array is a repeated parameter. */
 export function pairs(given: string | readonly string[]): [key: string, value: string][] | null {
   const found: [string, string][] = []
   for (const part of typeof given === 'string' ? partsOf(given) : given) {

@@ -11,9 +11,9 @@ import {
   type Wanted,
 } from './leaderboards.oracle'
 
-/** What single users are told of leaderboards (L5, L6, L10, L11), by the oracle's rankings alone. */
+/** The leaderboard data of single users (L5, L6, L10, L11), from the oracle's rankings alone. */
 
-/** Every full set of values of the breakdown attributes that some user has had. */
+/** Every full set of values of the breakdown attributes that a user has had. */
 export function groupsOf({ breakdown }: OracleBoard, { log }: View): Wanted[] {
   const groups = new Map<string, Wanted>()
   for (const [index, one] of log.entries()) {
@@ -35,7 +35,7 @@ function groupOf(
   return group.length === breakdown.length ? group : null
 }
 
-/** A user's place in a run; `group` is null where the user lacks a breakdown attribute. */
+/** A user's place in a run. `group` is null if the user lacks a breakdown attribute. */
 export type Place = { group: Wanted | null; rank: number | null; value: number | null; threshold: number }
 
 export function placeOf(board: OracleBoard, run: OracleRun, view: View, user: string): Place {
@@ -48,7 +48,7 @@ export function placeOf(board: OracleBoard, run: OracleRun, view: View, user: st
   return { group, rank: own?.rank ?? null, value: own?.value ?? null, threshold: last?.value ?? 0 }
 }
 
-/** What the happenings from an index on add to a user's score in a run (L11). */
+/** The change of a user's score in a run by the inputs from an index on (L11). */
 export function added(board: OracleBoard, run: OracleRun, view: View, user: string, since: number): bigint {
   return view.log.slice(since, extent(board, run, view)).reduce((sum, one) => {
     if (one.kind !== 'change' || one.user !== user || one.of !== board.of) return sum
@@ -56,12 +56,12 @@ export function added(board: OracleBoard, run: OracleRun, view: View, user: stri
   }, 0n)
 }
 
-/** One reading of a leaderboard: the run that holds a date, and the groups that match. */
+/** One read of a leaderboard: the run that holds a date, and the matching groups. */
 export type Reading = { date: string; wanted: Wanted }
 
 /**
- * The readings that tell all of a leaderboard by now: of the newest runs that something of it could count in, each once for
- * every group, for each value of an attribute of several, and for one that no user has.
+ * The reads that show a whole leaderboard now. They cover the newest runs that can hold a change. Each run is
+ * read for every group, for each value of one attribute of several, and for a value that no user has.
  */
 export function readingsOf(board: OracleBoard, { log, now }: View, newest: number): Reading[] {
   const latest = utcDate(now + 14 * 60 * MINUTE)
@@ -77,11 +77,11 @@ export function readingsOf(board: OracleBoard, { log, now }: View, newest: numbe
       : [
           ...groups,
           ...(board.breakdown.length > 1 ? parts.values() : []),
-          // Seldom, since there is nothing to see.
+          // Rarely, because these reads are empty.
           ...(log.length % 8 === 0 ? [board.breakdown.map((key) => [key, 'nobody'] as const)] : []),
         ]
   return runs.slice(-newest).flatMap((run, index) => {
-    // By its first day, its last one, or the one after the first, which may be either.
+    // A run is named by its first day, its last day, or the day after its first.
     const last = run.end === null || run.end > latest ? latest : run.end
     const days = [run.start, plusDays(run.start, 1), last].filter((date) => date <= last)
     const date = days[(index + dates.length) % days.length] ?? last
@@ -98,11 +98,14 @@ export type Day = {
   value: number | null
 }
 
-/** L10: the days at whose end rank or value differed from the entry before, oldest first, today's live. */
+/**
+ * L10: the days at whose end rank or value differed from the entry before, oldest first. Today's entry is
+ * live.
+ */
 export function history(board: OracleBoard, run: OracleRun, view: View, user: string, last: number): Day[] {
   const days: Day[] = []
   let [previousRank, previousValue]: [number | null, number | null] = [null, null]
-  // On days on which nothing happened, nothing changes.
+  // Days without inputs change nothing.
   for (const date of new Set(view.log.map(({ at }) => utcDate(at)))) {
     const end = midnight(date) + DAY
     const asOf = { ...view, now: end, log: view.log.filter(({ at }) => at < end) }

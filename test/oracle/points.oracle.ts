@@ -1,7 +1,7 @@
 /**
- * An oracle for metric totals, points, levels and awards (E1, P1, P5–P9, U6), written from the rules alone: it imports
- * nothing of the service. It keeps no running state: what an entry does is found by recounting everything that was
- * accepted before it, in exact fractions, and local dates come from `Intl`.
+ * An oracle for metric totals, points, levels and awards (E1, P1, P5–P9, U6), written from the rules alone.
+ * Imports nothing from the service. It keeps no running state: for each entry, it counts everything that was
+ * accepted before it again, in exact fractions. Local dates come from `Intl`.
  */
 
 /** Needs these attribute values, by key. */
@@ -22,7 +22,7 @@ export type OracleTrigger = {
 export type OracleBoost = {
   id: string
   start: string
-  /** The last date; null where it stays. */
+  /** The last date. Null if the boost has no end. */
   end: string | null
   /** As a decimal text, such as `1.25`. */
   multiplier: string
@@ -39,16 +39,16 @@ export type OracleSystem = {
   boosts: readonly OracleBoost[]
 }
 
-/** What was asked of the service, in order, each with what was configured at that moment. */
+/** The requests to the service, in order, each with the configuration at that moment. */
 export type Entry = {
   systems: readonly OracleSystem[]
   /** The user's own boosts at that moment, by system. */
   own: Readonly<Record<string, readonly OracleBoost[]>>
   /** Milliseconds since the epoch. */
   now: number
-  /** The zone that is passed; undefined leaves it, null clears it. */
+  /** The zone that is passed. Undefined keeps the zone, null removes it. */
   tz?: string | null
-  /** User attributes that are passed; null removes one. */
+  /** User attributes that are passed. Null removes one. */
   attributes: Readonly<Record<string, string | null>>
   event: { metric: string; value: string; attributes: Readonly<Record<string, string>> } | null
 }
@@ -62,20 +62,20 @@ export type ExpectedAward = {
   boosts: readonly string[]
 }
 
-/** What an entry comes to. */
+/** The outcome of an entry. */
 export type Expected =
   | { refused: true }
   | {
       refused: false
-      /** The metric's total after it, in millionths; null where it is no event. */
+      /** The metric's total after the event, in millionths. Null if the entry is not an event. */
       total: bigint | null
-      /** In order of the systems, and in each of the triggers. */
+      /** In order of the systems, and within a system in order of the triggers. */
       awards: readonly ExpectedAward[]
       /** By system. */
       points: Readonly<Record<string, number>>
-      /** By system: the level's id, null for none. */
+      /** By system: the level's id. Null for no level. */
       levels: Readonly<Record<string, string | null>>
-      /** The local date, and the minutes by which the zone is ahead of UTC. */
+      /** The local date, and the offset of the zone in minutes ahead of UTC. */
       date: string
       offset: number
     }
@@ -87,7 +87,7 @@ const FARTHEST = 9_007_199_254_000_000n
 /** A fraction of whole numbers; the lower one is positive. */
 type Fraction = { upper: bigint; lower: bigint }
 
-/** The fraction that a decimal text such as `-1.25e-7` spells. */
+/** The fraction of a decimal text such as `-1.25e-7`. */
 function fraction(text: string): Fraction {
   const match = /^([+-]?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text)
   if (match === null) throw new Error(`not a decimal: ${text}`)
@@ -102,7 +102,7 @@ const times = (a: Fraction, b: Fraction): Fraction => ({
   lower: a.lower * b.lower,
 })
 
-/** The whole number below or equal. */
+/** The largest whole number that is not above the value. */
 function floor({ upper, lower }: Fraction): bigint {
   const cut = upper / lower
   return upper < 0n && cut * lower !== upper ? cut - 1n : cut
@@ -111,20 +111,20 @@ function floor({ upper, lower }: Fraction): bigint {
 const negated = ({ upper, lower }: Fraction): Fraction => ({ upper: -upper, lower })
 const ceiling = (value: Fraction): bigint => -floor(negated(value))
 
-/** The nearest whole number; a half goes away from zero. */
+/** The nearest whole number. Halves are rounded away from zero. */
 function nearest(value: Fraction): bigint {
   if (value.upper < 0n) return -nearest(negated(value))
   return floor({ upper: 2n * value.upper + value.lower, lower: 2n * value.lower })
 }
 
-/** E1: a value in millionths, six decimals, half away from zero. */
+/** E1: a value in millionths, rounded to six decimals, half away from zero. */
 export function millionths(value: string): bigint {
   return nearest(times(fraction(value), { upper: 1_000_000n, lower: 1n }))
 }
 
 const dateFormats = new Map<string, Intl.DateTimeFormat>()
 
-/** The date that a wall calendar shows in a zone at a moment, and the minutes by which its clock is ahead of UTC. */
+/** The local date of a zone at a moment, and its offset in minutes ahead of UTC. */
 function wall(zone: string, now: number): { date: string; offset: number } {
   let format = dateFormats.get(zone)
   if (format === undefined) {
@@ -140,7 +140,7 @@ function wall(zone: string, now: number): { date: string; offset: number } {
   }
   const parts = format.formatToParts(new Date(now))
   const of = (type: string) => parts.find((part) => part.type === type)?.value ?? ''
-  // Such as GMT-05:00, or GMT alone.
+  // For example GMT-05:00, or only GMT.
   const [, sign, hours, minutes] = /^GMT([+-])(\d\d):(\d\d)$/.exec(of('timeZoneName')) ?? []
   const size = Number(hours ?? 0) * 60 + Number(minutes ?? 0)
   return {
@@ -149,10 +149,10 @@ function wall(zone: string, now: number): { date: string; offset: number } {
   }
 }
 
-/** An entry that was accepted, with the awards that it made. */
+/** An accepted entry, with its awards. */
 type Accepted = { entry: Entry; awards: readonly ExpectedAward[] }
 
-/** What each of the entries comes to, one after another; nothing is remembered but what was accepted. */
+/** The outcome of each entry, in order. Only accepted entries are remembered. */
 export function recount(entries: readonly Entry[]): Expected[] {
   const accepted: Accepted[] = []
   return entries.map((entry) => {
@@ -210,14 +210,14 @@ function decide(earlier: readonly Accepted[], entry: Entry): Expected {
   return { refused: false, total, awards, points, levels, date, offset }
 }
 
-/** U2: what is left of the attributes that were ever passed. */
+/** U2: the attributes after all entries. */
 function attributesAfter(log: readonly Entry[]): Record<string, string> {
   const passed = log.flatMap(({ attributes }) => Object.entries(attributes))
   const last = new Map(passed)
   return Object.fromEntries([...last].flatMap(([key, value]) => (value === null ? [] : [[key, value]])))
 }
 
-/** The zone that was passed last; UTC where it was cleared or never passed (U1). */
+/** The zone that was passed last. UTC if it was removed or never passed (U1). */
 function zoneAfter(log: readonly Entry[]): string {
   return log.map(({ tz }) => tz).findLast((tz) => tz !== undefined) ?? 'UTC'
 }
@@ -233,13 +233,13 @@ function sums(log: readonly Entry[], counts: (entry: Entry) => boolean, metric: 
   return values.map((_, index) => values.slice(0, index + 1).reduce((sum, value) => sum + value, 0n))
 }
 
-/** P1, U6: how many multiples of the threshold the last entry reaches for the first time. */
+/** P1, U6: the number of multiples of the threshold that the last entry reaches for the first time. */
 function timesFired(log: readonly Entry[], trigger: OracleTrigger, creates: boolean): bigint {
   if (!trigger.active) return 0n
   if (trigger.on === 'creation') return creates ? 1n : 0n
   const last = log.at(-1)
   if (last?.event?.metric !== trigger.metric) return 0n
-  // Filtered, it counts matching events, of those that came while it was active.
+  // A trigger with filters counts only matching events that arrived while it was active.
   const wasActive = ({ systems }: Entry) =>
     systems.some(({ triggers }) => triggers.some(({ id, active }) => id === trigger.id && active))
   const counts =
@@ -252,7 +252,7 @@ function timesFired(log: readonly Entry[], trigger: OracleTrigger, creates: bool
   return most(reached) - most(reached.slice(0, -1))
 }
 
-/** The largest of them; 0 where there are none above it. */
+/** The largest value, or 0 if no value is above 0. */
 function most(list: readonly bigint[]): bigint {
   let high = 0n
   for (const one of list) if (one > high) high = one
@@ -278,7 +278,9 @@ function boosted(points: bigint, boosts: readonly OracleBoost[]): bigint {
   return floor(product)
 }
 
-/** P6, G11: a rise ends at the cap, a fall at zero; a cap below what is there takes nothing away. */
+/**
+ * P6, G11: a rise stops at the cap, a fall stops at zero. A cap below the current points takes nothing away.
+ */
 function bounded(before: bigint, after: bigint, max: number | null): bigint {
   if (after <= before) return after < 0n ? 0n : after
   const cap = max === null || BigInt(max) > INT32 ? INT32 : BigInt(max)

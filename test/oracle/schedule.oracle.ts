@@ -1,24 +1,24 @@
 import { type Frequency, localAt, offsetIn, periodOf, plusDays, plusPeriods } from './calendar.oracle'
 
 /**
- * When users are told what, by N2 alone: it imports nothing of the service. All quarters of an hour are gone through, and at each the clocks
- * on the user's wall are looked at.
+ * The times and kinds of a user's scheduled notifications, by rule N2 alone. Imports nothing from the
+ * service. It goes through all quarters of an hour, and reads the user's local clock at each.
  */
 
-/** What somebody does: comes into a zone (null is UTC), or sends an event. In order of time. */
+/** An input of a user: a change of zone (null is UTC), or an event. In order of time. */
 export type AchievementInput = { at: number } & ({ do: 'zone'; zone: string | null } | { do: 'event' })
 
-/** What is known of a streak at a moment (S5). */
+/** The data of a streak at a moment (S5). */
 export type ShownStreak = { length: number; periodEnd: string | null; expires: string | null }
 
 export type OracleTimes = {
   recap: 'none' | 'weekly' | 'monthly'
   streak: Frequency
-  /** From when on somebody wants it. */
+  /** The moment from which the user wants notifications. */
   since: number
 }
 
-/** What is told, when, and on which local date. */
+/** A notification, its moment and its local date. */
 export type OracleReason = { at: number; date: string } & (
   | { type: 'recap'; periodStart: string; periodEnd: string }
   | { type: 'reactivation'; messageNumber: number; daysSinceLastActive: number }
@@ -28,7 +28,10 @@ export type OracleReason = { at: number; date: string } & (
 const QUARTER = 15 * 60_000
 const AWAY = [3, 5, 7, 14, 30]
 
-/** All that a user is told up to a moment, in order of time. `streakAt` shows the streak as of just before a moment's deeds. */
+/**
+ * All notifications of a user up to a moment, in order of time. `streakAt` returns the streak just before a
+ * moment's inputs.
+ */
 export function reasonsOf(
   times: OracleTimes,
   deeds: readonly AchievementInput[],
@@ -43,7 +46,7 @@ export function reasonsOf(
     at <= until;
     at += QUARTER
   ) {
-    // What happens at the very moment happens after it.
+    // An input at this exact moment counts as later.
     const zone = zoneBefore(deeds, at)
     const { date, time } = localAt(at, offsetIn(zone, at))
     if (!time.endsWith(':00:00.000')) continue
@@ -63,7 +66,7 @@ function zoneBefore(deeds: readonly AchievementInput[], at: number): string {
   return zone
 }
 
-/** The local dates of events before a moment, each by the zone of then (E8). */
+/** The local dates of events before a moment, each in the user's zone at the event (E8). */
 function datesBefore(deeds: readonly AchievementInput[], at: number): string[] {
   return deeds.flatMap((deed, n) => {
     if (deed.do !== 'event' || deed.at >= at) return []
@@ -103,7 +106,7 @@ function occasionsAt(
   }
   if (isReminderTime(streak, date, hour)) {
     const { length, expires, periodEnd } = streakAt(at)
-    // It expires with the current period as long as that is not satisfied (S5).
+    // The streak expires with the current period if that period is not satisfied yet (S5).
     if (length > 0 && expires === periodEnd) found.push({ at, date, type: 'streak_reminder', length })
   }
   return found

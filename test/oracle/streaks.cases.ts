@@ -1,7 +1,7 @@
 import type { OracleSettings } from './streaks.oracle'
 import { type Hop, PROFILE, type StreakStep, type StreakWorld, type TwinWorld } from './streaks.worlds'
 
-/** Fixed lives of one user, for the core and over HTTP: what happens in them does not depend on luck. */
+/** Fixed lives of one user, for the core and over HTTP. They do not depend on chance. */
 
 const DAILY: OracleSettings = {
   ...{ enabled: true, frequency: 'daily', metrics: [], mode: 'OR', personalisation: false, freezes: null },
@@ -23,19 +23,19 @@ const set = (days: number, settings: Partial<OracleSettings>): StreakStep => ({
 })
 const zoned = (days: number, zone: string): StreakStep => ({ ...noon, days, do: 'zone', zone })
 const enable = (enabled: boolean): StreakStep => ({ ...soon, do: 'enable', enabled })
-/** To a zone, so many days later at a minute of the day. */
+/** Moves to a zone, `days` days later at a minute of the day. */
 const away = (days: number, minute: number, zone: string): StreakStep => ({
   ...{ days, minute, isLate: false, do: 'zone', zone },
 })
 const evening = 18 * 60
-/** To Tokyo at six in the evening, and back half an hour after New York's midnight. */
+/** To Tokyo at 18:00, and back half an hour after New York's midnight. */
 const hop: StreakStep[] = [away(0, evening, 'Asia/Tokyo'), away(0, 14 * 60 + 30, 'America/New_York')]
 const FIVE = { ...DAILY, metrics: [{ metric: 'm0', threshold: 5_000_000 }] }
 const worth = (units: number): StreakStep => ({ ...event, value: units * 1_000_000 })
 const TWO = { initial: 2, max: 2, interval: null, amount: 1 }
 const most = (max: number) => ({ initial: 0, max, interval: 1, amount: 1 })
 
-/** Hops to the west, to the east, and both, of a moment and of some hours. */
+/** Hops to the west, to the east, and both. Some last a moment, some last hours. */
 const HOPS: readonly Hop[] = [
   { leaves: 1, stays: 0, zones: ['Pacific/Pago_Pago', 'Asia/Tokyo'] },
   { leaves: 0, stays: 0, zones: ['Pacific/Kiritimati', 'Pacific/Pago_Pago', 'Europe/Berlin'] },
@@ -44,7 +44,7 @@ const HOPS: readonly Hop[] = [
   { leaves: 1, stays: 0, zones: ['Pacific/Kiritimati'] },
 ]
 
-/** What random worlds seldom come to. Between them they come to everything that is counted as seen. */
+/** Cases that random worlds rarely contain. Together they cover everything that is counted as seen. */
 export const STREAK_CASES: Record<string, StreakWorld> = {
   // 30 points in a day instead of 5.
   '[S10] a user earns a period once, however often the streak is switched off and on': world(
@@ -52,7 +52,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     event,
     ...Array.from({ length: 5 }, () => [optOut(false), optOut(true), event]).flat(),
   ),
-  '[S10] a tenant’s switch has a period earned once': world(
+  '[S10] a period earned once stays earned over a tenant’s switch': world(
     DAILY,
     event,
     ...Array.from({ length: 5 }, () => [enable(false), enable(true), event]).flat(),
@@ -76,7 +76,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     ...[worth(2), optOut(false), worth(2), enable(false), worth(1), optOut(true), enable(true), worth(5)],
     ...[habit(2), optOut(false), habit(2), optOut(true), enable(false), habit(5), enable(true), habit(3)],
   ),
-  '[S10] who has switched the streak off misses what others would': world(
+  '[S10] a user who has switched the streak off misses the same periods as others': world(
     { ...DAILY, freezes: { initial: 1, max: 1, interval: null, amount: 1 } },
     ...[
       habit(2),
@@ -88,11 +88,11 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     ],
     ...[{ ...noon, days: 4, do: 'freeze' as const }, optOut(true), event],
   ),
-  '[S10] who has switched the streak off is judged in time': world(
+  '[S10] periods of a user who has switched the streak off are judged in time': world(
     { ...DAILY, freezes: TWO },
     ...[habit(2), optOut(false), set(2, { freezes: null }), set(0, { freezes: TWO }), optOut(true), event],
   ),
-  '[S10] with thresholds of one’s own': world(
+  '[S10] a user with own thresholds': world(
     { ...FIVE, personalisation: true },
     ...[worth(3), optOut(false), worth(1)],
     {
@@ -107,16 +107,16 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     { ...soon, do: 'preferences', enabled: true, mode: 'OR', metrics: undefined },
     worth(5),
   ),
-  '[S10] other frequencies, and back': world(
+  '[S10] changes to other frequencies, and back': world(
     DAILY,
     ...[habit(3), optOut(false), set(0, { frequency: 'weekly' }), event, optOut(true), event],
     ...[set(0, {}), event, set(0, { frequency: 'monthly', enabled: false }), event, set(0, {}), event],
   ),
-  '[S11] at six in the evening to Tokyo and back, without anything done': from(
+  '[S11] to Tokyo at 18:00 and back, without any activity': from(
     'America/New_York',
     world(DAILY, event, away(1, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York'), event, habit(2)),
   ),
-  '[S11] the same, and Tokyo’s date counts': from(
+  '[S11] to Tokyo at 18:00 and back, and Tokyo’s date counts': from(
     'America/New_York',
     world(
       DAILY,
@@ -128,7 +128,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       habit(2),
     ),
   ),
-  '[S11] the same, and New York’s date is missed': from(
+  '[S11] to Tokyo at 18:00 and back, and New York’s date is missed': from(
     'America/New_York',
     world(DAILY, event, away(1, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), habit(2)),
   ),
@@ -140,12 +140,13 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     'America/New_York',
     world(
       { ...DAILY, freezes: { initial: 2, max: 3, interval: null, amount: 1 } },
-      // The first date has counted, the second is spared, the third takes a freeze and gives it back, and then takes it again.
+      // The first date counts. The second is spared. The third takes a freeze and gives it back, and then
+      // takes it again.
       ...[event, ...hop, ...hop, away(0, evening, 'Asia/Tokyo'), { ...soon, do: 'freeze' as const }],
       ...[away(0, 0, 'America/New_York'), ...hop, ...hop, event, ...hop],
     ),
   ),
-  '[S11] lost on the way, and had again': from(
+  '[S11] a streak that is lost on the way is there again after it': from(
     'America/New_York',
     world(
       DAILY,
@@ -160,15 +161,15 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ],
     ),
   ),
-  '[S11] the sixth date after one that was spared is not': from(
+  '[S11] the sixth date after a spared one is not spared': from(
     'America/New_York',
     world(DAILY, event, ...hop, ...hop, event, habit(4), away(1, evening, 'Asia/Tokyo'), event),
   ),
-  '[S11] the seventh is': from(
+  '[S11] the seventh date after a spared one is spared': from(
     'America/New_York',
     world(DAILY, event, ...hop, ...hop, event, habit(5), away(1, evening, 'Asia/Tokyo'), event),
   ),
-  '[S11] the same, and New York’s date is missed again and again': from(
+  '[S11] to Tokyo at 18:00 and back, and New York’s date is missed again and again': from(
     'America/New_York',
     world(
       DAILY,
@@ -178,7 +179,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(2, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), habit(2)],
     ),
   ),
-  '[S11] nothing is done in Tokyo, and New York’s date is missed': from(
+  '[S11] no activity in Tokyo, and New York’s date is missed': from(
     'America/New_York',
     world(
       DAILY,
@@ -198,7 +199,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       habit(1),
     ),
   ),
-  '[S7, S11] a pause that is deleted on the way kept the date that is open again': from(
+  '[S7, S11] a pause that is deleted on the way keeps the date that is open again': from(
     'America/New_York',
     world(
       DAILY,
@@ -207,7 +208,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(1, 600, 'America/New_York'), event],
     ),
   ),
-  '[S8, S11] restored on the way, it stays so': from(
+  '[S8, S11] a streak that is restored on the way stays restored': from(
     'America/New_York',
     world(
       DAILY,
@@ -237,7 +238,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ],
     ),
   ),
-  '[S9, S11] another frequency on a journey that has taken a freeze': from(
+  '[S9, S11] a change of the frequency on a journey that has taken a freeze': from(
     'America/New_York',
     world(
       { ...DAILY, freezes: TWO },
@@ -267,7 +268,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Pacific/Pago_Pago'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
     ),
   ),
-  '[S4, S11] nor does it open a date that ends later': from(
+  '[S4, S11] a hop to the west and back opens no date that ends later': from(
     'Pacific/Kiritimati',
     world(
       { ...DAILY, freezes: TWO },
@@ -284,7 +285,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Asia/Tokyo'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
     ),
   ),
-  '[S4, S11] a date that had ended is lived through again by those who begin a streak before it': from(
+  '[S4, S11] a date that had ended is counted again if a streak begins before it': from(
     'Pacific/Kiritimati',
     world(
       DAILY,
@@ -292,7 +293,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Pacific/Pago_Pago'), away(1, 0, 'Pacific/Pago_Pago'), event, habit(2)],
     ),
   ),
-  '[S8, S11] restored on a date that had ended, it is lived through again': from(
+  '[S8, S11] a date that had ended is counted again if the streak is restored on it': from(
     'Pacific/Kiritimati',
     world(
       DAILY,
@@ -300,7 +301,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Pacific/Kiritimati'), away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
     ),
   ),
-  '[S11] a midnight on the way to those who come back': from(
+  '[S11] a user who comes back passes a midnight on the way': from(
     'Pacific/Pago_Pago',
     world(
       DAILY,
@@ -349,7 +350,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[{ ...soon, do: 'restore' as const }, event, habit(2)],
     ),
   ),
-  '[S10, S11] on a journey the streak is switched off and on': from(
+  '[S10, S11] the streak is switched off and on on a journey': from(
     'America/New_York',
     world(
       DAILY,
@@ -357,7 +358,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'America/New_York'), optOut(false), event, optOut(true), event, ...hop],
     ),
   ),
-  '[S4, S8] restored on a date that comes again, of which a later one counts': from(
+  '[S4, S8] restored on a date that comes again, when a later date counts': from(
     'Europe/Berlin',
     world(
       DAILY,
@@ -373,7 +374,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       habit(3),
     ),
   ),
-  '[S9, S11] another frequency on a journey': from(
+  '[S9, S11] a change of the frequency on a journey': from(
     'America/New_York',
     world(
       DAILY,
@@ -381,25 +382,25 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'America/New_York'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
     ),
   ),
-  '[S3, S7] a long one, with a pause and freezes, and lost': world(
+  '[S3, S7] a long streak with a pause and freezes, and lost': world(
     { ...DAILY, freezes: most(2) },
     ...[habit(22), { ...soon, do: 'pause', from: 1, length: 2 } as const],
     ...[{ ...noon, days: 5, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined } as const],
     { ...noon, days: 9, do: 'freeze' },
   ),
-  '[S4] a profile, whatever else is changed of it': world(
+  '[S4] changes of other profile fields': world(
     DAILY,
     event,
     ...PROFILE.flatMap((field): StreakStep[] => [{ ...soon, do: 'profile', field, nth: 1 }, event]),
   ),
   ...Object.fromEntries(
-    // The first and the last date on which a streak of 4 can be restored to 5, which it was 90 days ago.
+    // The first and the last date on which a streak of 4 can be restored to 5, its length 90 days ago.
     [88, 89, 90, 91].map((days) => [
       `[S8] after ${days} days`,
       world(DAILY, habit(5), { ...noon, days, do: 'restore' }, { ...soon, do: 'restore' }, event),
     ]),
   ),
-  '[S9] freezes that would have been earned keep nothing in a recount': world(
+  '[S9] freezes that would be earned in a recount save no period': world(
     { ...DAILY, frequency: 'weekly', freezes: { initial: 0, max: 5, interval: 1, amount: 1 } },
     event,
     { ...noon, days: 3, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined },
@@ -409,7 +410,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     },
     habit(3),
   ),
-  // Off, another frequency, on: 0 instead of 1.
+  // Off, another frequency, on: the length is 0 instead of 1.
   offRecount: world(
     DAILY,
     event,
@@ -417,19 +418,21 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     set(0, { enabled: false, frequency: 'monthly' }),
     set(0, { frequency: 'monthly' }),
   ),
-  // A user whose only event came while streaks were off: in no recount; one who had an event before is recounted with it.
+  // A user whose only event arrived while streaks were off is in no recount. A user with an earlier event is
+  // recounted with it.
   unknownRecount: world(DAILY, set(0, { enabled: false }), event, set(0, { frequency: 'weekly' })),
   // Off since 2 February 12:00 UTC, which is the 3rd in Kiritimati: the 2nd is missed there.
   offZone: world(DAILY, event, set(1, { enabled: false }), zoned(1, 'Pacific/Kiritimati'), set(1, {})),
-  // At the maximum of 1 for days; then it is 4, and there are 4.
+  // At the maximum of 1 for days. Then the maximum is 4, and there are 4.
   forgone: world({ ...DAILY, freezes: most(1) }, set(8, { freezes: most(4) })),
-  // Off for 3 days in which 3 would be earned, on again with another interval: 0 of them.
+  // Off for 3 days in which 3 would be earned, then on with another interval: none of them is earned.
   offFreezes: world(
     { ...DAILY, freezes: most(4) },
     set(0, { enabled: false, freezes: most(4) }),
     set(3, { freezes: { ...most(4), interval: 30 } }),
   ),
-  // Paused on 2 February only, which an event of the 3rd forgets: in months February is paused no more.
+  // Paused on 2 February only. An event of the 3rd removes this pause from the count, so with months,
+  // February is no longer paused.
   pausesRecount: world(
     DAILY,
     { ...event, metric: 'm0', days: 0 },
@@ -449,7 +452,7 @@ const tomorrow = {
 } satisfies StreakStep
 const once = (...zones: string[]): Hop[] => [{ leaves: 0, stays: 0, zones }]
 
-/** Lives of twins that come to hops of all kinds: all the above, and some whose hops have to be at certain moments. */
+/** Lives of twins with hops of all kinds: all cases above, and some whose hops are at certain moments. */
 export const TWIN_CASES: readonly TwinWorld[] = [
   ...Object.values(STREAK_CASES).map((one) => ({ world: one, hops: HOPS })),
   {
@@ -460,7 +463,7 @@ export const TWIN_CASES: readonly TwinWorld[] = [
     ),
     hops: HOPS,
   },
-  // At the moment at which a journey has begun, another one begins and is undone.
+  // At the moment at which a journey begins, another one begins and is undone.
   {
     world: from(
       'Pacific/Pago_Pago',

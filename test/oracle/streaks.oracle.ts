@@ -1,13 +1,13 @@
 import { type Frequency, localAt, offsetIn, periodOf, plusDays, plusPeriods } from './calendar.oracle'
 
 /**
- * What a user's streak is, by the rules S1–S11, U6, U7, P2 and E8 alone: it imports nothing of the service. The whole history is lived through
- * again, local day by local day.
+ * An oracle for streaks, by the rules S1–S11, U6, U7, P2 and E8 alone. Imports nothing from the service. It
+ * replays the whole history, local day by local day.
  */
 
 export type OracleThresholds = readonly { metric: string; threshold: number }[]
 export type OracleFreezes = { initial: number; max: number; interval: number | null; amount: number }
-/** A tenant's settings (S1); thresholds and values are whole millionths. */
+/** A tenant's settings (S1). Thresholds and values are whole millionths. */
 export type OracleSettings = {
   enabled: boolean
   frequency: Frequency
@@ -17,7 +17,7 @@ export type OracleSettings = {
   freezes: OracleFreezes | null
 }
 
-/** Something that happened to a user. */
+/** An input of a user. */
 export type ChangeInput = { at: number } & (
   | { do: 'create'; zone: string | null }
   | { do: 'event'; metric: string; value: number; zone?: string | null }
@@ -29,23 +29,26 @@ export type ChangeInput = { at: number } & (
   | { do: 'settings'; settings: OracleSettings }
 )
 
-/** A streak as of a moment; null where nothing is shown. */
+/** A streak at a moment. Null if no streak is shown. */
 export type OracleStreak = {
   length: number
   started: string | null
   periodStart: string | null
   periodEnd: string | null
   expires: string | null
-  /** In hand; null while freezes are off. */
+  /** Stored freezes. Null while freezes are off. */
   freezes: number | null
-  /** When it was last extended; null where it is 0, or has come back from 0 and was not extended since. */
+  /**
+   * The moment of the last extension. Null if the length is 0, or if the streak was restored from 0 and not
+   * extended since.
+   */
   extended: number | null
 }
 
 /** One period of a streak's history (S6). */
 export type OraclePeriod = { start: string; length: number; usedFreeze: boolean; usedPause: boolean }
 
-/** Ways of counting that are wrong. */
+/** Wrong ways to count. */
 export const WRONG_STREAKS = [
   '[S1] weeks begin on Sunday',
   '[S1] periods that end while streaks are off are missed',
@@ -96,7 +99,7 @@ export const WRONG_STREAKS = [
   '[S10] events do not count while the tenant has streaks off',
   '[S10] nothing is missed while the user has streaks off',
   '[S10] an event extends in silence',
-  '[S11] a date that was skipped stays closed to those who come back',
+  '[S11] a date that was skipped stays closed to a user who comes back',
   '[S11] a date that had ended before a hop is open again after it',
   '[S11] a date stays over although the user begins a streak there',
   '[S11] what was judged on the way stays so',
@@ -116,7 +119,9 @@ export type WrongStreaks = (typeof WRONG_STREAKS)[number]
 type Run = { length: number; started: string; extended: number | null }
 type Pause = { start: string; end: string }
 type PeriodKind = { length: number; usedFreeze: boolean; usedPause: boolean }
-/** What happened, without changes of zone; an event with its date, and a pause's end with the last date that is over. */
+/**
+ * An input that is not a change of zone. An event has its date. A pause's end has the last date that is over.
+ */
 type Act =
   | { do: 'event'; at: number; date: string; metric: string; value: number }
   | { do: 'pause'; id: string; start: string; end: string }
@@ -124,25 +129,28 @@ type Act =
   | { do: 'freeze' | 'restore' }
   | { do: 'preferences'; enabled?: boolean; mode?: 'ALL' | 'OR'; metrics?: OracleThresholds }
   | { do: 'settings'; settings: OracleSettings }
-/** An event counts for its `date`; `on` is the date up to which its user had lived by then. */
+/** An event counts for its `date`. `on` is the latest date that its user had reached by then. */
 type Logged =
   | { do: 'event'; at: number; date: string; on: string; metric: string; value: number }
   | { do: 'move'; from: string; to: string }
   | { do: 'lend'; date: string }
   | { do: 'switch'; isOff: boolean; date: string }
-/** A change of zone to a later date: the user's life before it, and what happened since. */
+/** A change of zone to a later date: the user's state before it, and the inputs since then. */
 type Journey = { from: string; to: string; home: StreakReplay; since: Act[] }
 
-/** A history that is lived through. */
+/** A replayed history. */
 export class StreakReplay {
   readonly #wrong: ReadonlySet<WrongStreaks>
   #settings: OracleSettings
   #now = Number.NEGATIVE_INFINITY
   #zone = 'UTC'
-  /** The local date, and the latest that it ever was. */
+  /** The local date, and the latest local date so far. */
   #date = ''
   #latest = ''
-  /** All dates before this one have ended for the user, but for those on which a streak has begun again since (S4, S11). */
+  /**
+   * All dates before this one have ended for the user, except dates on which a streak has begun again since
+   * (S4, S11).
+   */
   #present = ''
   #createdAt = 0
   #created = ''
@@ -153,7 +161,7 @@ export class StreakReplay {
   #freezes = 0
   #forgone = 0
   #pauses = new Map<string, Pause>()
-  /** Pauses that were deleted, as far as they counted. */
+  /** The parts of deleted pauses that counted. */
   #deleted: Pause[] = []
   #own: { enabled: boolean; mode: 'ALL' | 'OR' | null; metrics: OracleThresholds } = {
     enabled: true,
@@ -162,15 +170,18 @@ export class StreakReplay {
   }
   #history = new Map<string, PeriodKind>()
   #log: Logged[] = []
-  /** When periods were satisfied that are still to come, since the user has come back to an earlier date (S11). */
+  /** The moments at which later periods were satisfied, for a user who came back to an earlier date (S11). */
   #ahead = new Map<string, number>()
-  /** The last date that was spared by travel, and one that is open again although the streak was extended beyond it. */
+  /**
+   * The last date that travel spared. `#lent` is a date that is open again although the streak was extended
+   * beyond it.
+   */
   #spared: string | null = null
   #lent: string | null = null
   #journeys: Journey[] = []
   /** The lengths to which events have extended the streak while it was shown, in order (P2). */
   #extensions: number[] = []
-  /** Whether what is lived through has happened before. */
+  /** Whether the replayed inputs were replayed before. */
   #isRetold = false
   /** Whether the tenant's streaks are off. */
   #isOff = false
@@ -193,19 +204,19 @@ export class StreakReplay {
     return this.#created !== ''
   }
 
-  /** How often a streak trigger of this length has fired (P2). */
+  /** The number of firings of a streak trigger with this length (P2). */
   firings(length: number): number {
     return this.#extensions.filter((one) => one % length === 0).length
   }
 
-  /** Another one that has lived through the same, to look at. */
+  /** A copy with the same state, for reading. */
   #copy(): StreakReplay {
     const copy = new StreakReplay(this.#settings, ...this.#wrong)
     copy.#become(this)
     return copy
   }
 
-  /** Takes over another one's life. */
+  /** Takes over the state of another replay. */
   #become(other: StreakReplay): void {
     this.#settings = other.#settings
     this.#now = other.#now
@@ -233,7 +244,10 @@ export class StreakReplay {
     this.#isOff = other.#isOff
   }
 
-  /** Takes what happened next; answers whether it did anything (a freeze at the maximum and a needless restore don't). */
+  /**
+   * Takes the next input. Returns whether it changed anything: a freeze at the maximum and a needless restore
+   * do not.
+   */
   take(happening: ChangeInput): boolean {
     const { at } = happening
     if (happening.do === 'create') {
@@ -299,7 +313,7 @@ export class StreakReplay {
     }
   }
 
-  /** By the rules, nothing happens when a user switches streaks off, but that they are not shown (S10). */
+  /** By the rules, streaks are only hidden when a user switches them off (S10). This makes the mistakes. */
   #switchOffWrongly(): void {
     const period = this.#period(this.#date)
     if (this.#is('[S10] switched off by the user, a period loses its sums')) this.#sums.delete(period)
@@ -310,7 +324,7 @@ export class StreakReplay {
     }
   }
 
-  /** The streak at a moment that is not before all that happened. */
+  /** The streak at a moment that is not before the last input. */
   at(at: number): OracleStreak {
     return this.#at(at).#shown()
   }
@@ -352,7 +366,7 @@ export class StreakReplay {
     this.#passTo(this.#dateAt(at), false)
   }
 
-  /** Passes midnights up to the one with which a date begins. */
+  /** Passes all midnights up to the beginning of a date. */
   #passTo(date: string, isJump: boolean): void {
     while (this.#date < date) this.#midnight(plusDays(this.#date, 1), isJump)
   }
@@ -391,7 +405,7 @@ export class StreakReplay {
     if (this.#is('[S7] what was forgone is had later')) this.#forgone += freezes.amount - earned
   }
 
-  /** A period is over (S3). */
+  /** Closes a period that is over (S3). */
   #judge(period: string, isJump: boolean): void {
     if (this.#run === null) {
       if (this.#is('[S3] a freeze is lost at length 0')) this.#freezes = Math.max(0, this.#freezes - 1)
@@ -418,7 +432,7 @@ export class StreakReplay {
       this.#close(period, { usedFreeze: true })
     } else if (!isPaid) {
       const isLent = period === this.#lent
-      // What was gained by it is not taken back.
+      // The extension that the date made possible is not taken back.
       if (
         isLent &&
         !this.#is('[S11] a date that is missed after the streak was extended beyond it was not spared')
@@ -502,7 +516,7 @@ export class StreakReplay {
       return true
     }
     const journey = this.#journeys.find((one) => one.to > to)
-    const isUndone = !this.#is('[S11] a date that was skipped stays closed to those who come back')
+    const isUndone = !this.#is('[S11] a date that was skipped stays closed to a user who comes back')
     if (journey !== undefined && isUndone) this.#undo(journey, to)
     else if (to < from) this.#log.push({ do: 'move', from, to })
     this.#zone = zone
@@ -510,20 +524,20 @@ export class StreakReplay {
     return true
   }
 
-  /** Whether a journey to a later date skips the end of any date: of one that has not ended for the user. */
+  /** Whether a journey to a later date skips the end of any date that has not ended for the user. */
   #skips(to: string): boolean {
     return to > this.#present || this.#is('[S11] a date that had ended before a hop is open again after it')
   }
 
-  /** On this date the user begins a streak: it and later ones are lived through anew. */
+  /** The user begins a streak on this date. This date and later ones are open again. */
   #beginAt(date: string): void {
     if (this.#is('[S11] a date stays over although the user begins a streak there')) return
     if (date < this.#present) this.#present = date
   }
 
   /**
-   * The user is back on a date that a journey has skipped: life goes on from where it was when the journey began. What happened on the
-   * way has happened, each event on its own date.
+   * The user is back on a date that a journey has skipped. The state before the journey is used again. The
+   * inputs of the journey stay, and each event counts on its own date.
    */
   #undo(journey: Journey, to: string): void {
     const { home, since, from } = journey
@@ -536,7 +550,7 @@ export class StreakReplay {
     this.#extensions = extensions
     if (from !== to) this.#log.push({ do: 'move', from, to })
     if (from < to) {
-      // It has skipped the dates before this one all the same.
+      // The dates before this one stay skipped.
       if (this.#skips(to)) this.#journeys.push({ ...journey, to })
       this.#passTo(to, true)
     }
@@ -558,7 +572,7 @@ export class StreakReplay {
     }
   }
 
-  /** Whether the streak is shown, and told of: it is counted in any case (S10). */
+  /** Whether the streak is shown and in webhook events. It is counted in any case (S10). */
   get isOn() {
     return (
       this.#settings.enabled &&
@@ -566,12 +580,12 @@ export class StreakReplay {
     )
   }
 
-  /** The length that is shown, if it is. */
+  /** The length that is shown. 0 if the streak is not shown. */
   get #length(): number {
     return (this.#run?.length ?? 0) + this.#ahead.size
   }
 
-  /** An event (S2); streaks count it also while they are off (S10). */
+  /** An event (S2). It counts even while streaks are off (S10). */
   #count({ at, date, metric, value }: { at: number; date: string; metric: string; value: number }): void {
     const isOffForUser =
       !this.#own.enabled && this.#is('[S10] events do not count while the user has streaks off')
@@ -642,7 +656,7 @@ export class StreakReplay {
     return isAny ? meets.includes(true) : !meets.includes(false)
   }
 
-  /** S8; false where it would change nothing. */
+  /** S8. Returns false if the restore would change nothing. */
   #restore(): boolean {
     const { frequency } = this.#settings
     const current = this.#period(this.#date)
@@ -663,7 +677,7 @@ export class StreakReplay {
       if (this.#is('[S8] only a lost one comes back')) return false
       const started = isStill ? this.#run.started : this.#after(this.#run.started, -gained)
       this.#run = { ...this.#run, length: this.#run.length + gained, started }
-      // The length is another one in all periods that are not over, of which later ones may be satisfied.
+      // The length changes in all periods that are not over. Later ones of them may already be satisfied.
       for (const [start, mark] of this.#history) {
         const isRewritten =
           start === this.#closed && this.#is('[S8] the last period shows the restored length')
@@ -684,7 +698,7 @@ export class StreakReplay {
     return true
   }
 
-  /** Everything anew from the log, by the settings of now (S9). */
+  /** Replays the whole log with the current settings (S9). */
   #recount(): void {
     const { date, latest, freezes } = {
       date: this.#date,
@@ -769,7 +783,7 @@ export class StreakReplay {
   }
 }
 
-/** The streak of a whole history as of a moment. */
+/** The streak of a whole history at a moment. */
 export function streakAt(
   settings: OracleSettings,
   happenings: readonly ChangeInput[],
@@ -779,7 +793,7 @@ export function streakAt(
   return lived(settings, happenings, ...wrong).at(at)
 }
 
-/** A whole history. */
+/** The replay of a whole history. */
 export function lived(
   settings: OracleSettings,
   happenings: readonly ChangeInput[],

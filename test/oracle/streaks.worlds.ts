@@ -1,10 +1,13 @@
 import fc from 'fast-check'
 import type { OracleSettings, OracleThresholds } from './streaks.oracle'
 
-/** What a step waits for: so many local midnights, and so many minutes after (negative: before) the last of them. */
+/**
+ * The wait before a step: `days` local midnights, and then `minute` minutes. Negative minutes are before the
+ * last midnight.
+ */
 type Wait = { days: number; minute: number; isLate: boolean }
 
-/** What is done in a step. */
+/** The action of a step. */
 type Action =
   | { do: 'event'; metric: string; value: number; zone: string | null | undefined }
   | { do: 'habit'; metric: string; value: number; times: number }
@@ -20,9 +23,9 @@ type Action =
       metrics: OracleThresholds | undefined
     }
   | { do: 'settings'; settings: OracleSettings }
-  /** The tenant's streaks are switched on or off, and nothing else. */
+  /** Switches the tenant's streaks on or off, and changes nothing else. */
   | { do: 'enable'; enabled: boolean }
-  /** Some other field of the profile is changed, which has no share in streaks. */
+  /** Changes another field of the profile that does not affect streaks. */
   | { do: 'profile'; field: (typeof PROFILE)[number]; nth: number }
 
 /** A step of a random life. */
@@ -32,24 +35,27 @@ export type StreakWorld = {
   settings: OracleSettings
   begins: number
   zone: string | null
-  /** Whether the tenant may switch the frequency, and streaks off and on. */
+  /** Whether the tenant may change the frequency, and switch streaks off and on. */
   switches: boolean
   steps: StreakStep[]
 }
 
-/** A visit to other zones on which nothing is done. It ends in the zone in which it began. */
+/** A visit to other zones without activity. It ends in the zone in which it began. */
 export type Hop = {
-  /** How far on the way from one step to the next it begins: from 0 to 1. */
+  /** The start of the hop, as a fraction of the time between two steps: from 0 to 1. */
   leaves: number
   /** Minutes in each zone. */
   stays: number
   zones: readonly (string | null)[]
 }
 
-/** The life of twins: one of them makes the n-th hop before the n-th step, and begins again after the last. */
+/**
+ * The life of twins. One of them makes the n-th hop before the n-th step, and starts with the first hop again
+ * after the last.
+ */
 export type TwinWorld = { world: StreakWorld; hops: readonly Hop[] }
 
-/** What users may change of their profile, besides the zone. */
+/** The profile fields that users may change, apart from the zone. */
 export const PROFILE = ['email', 'name', 'subscribeToEmails', 'deviceTokens', 'attributes'] as const
 
 export const STREAK_ZONES = [
@@ -91,7 +97,7 @@ const settings: fc.Arbitrary<OracleSettings> = fc.record({
   freezes,
 })
 
-/** At a midnight and just beside it, and at any time of the day. */
+/** At midnight, shortly before or after it, or at any time of the day. */
 const minute = fc.oneof(
   fc.constantFrom(-1, 0, 1, 1_439, 1_380),
   fc.integer({ min: 1, max: 1_439 }),
@@ -100,7 +106,7 @@ const minute = fc.oneof(
 
 const zone = fc.constantFrom<(string | null)[]>(...STREAK_ZONES, null)
 
-/** Where somebody travels: nearly always between a few places, so that journeys lead back. */
+/** The user nearly always travels between a few places, so that journeys lead back. */
 const places = fc.uniqueArray(zone, { minLength: 2, maxLength: 3 })
 
 const PACE = { daily: [0, 1, 1, 1, 2, 3], weekly: [0, 1, 4, 7, 7, 9, 15], monthly: [0, 3, 20, 30, 31, 45] }
@@ -112,7 +118,7 @@ const soon = fc.record({
   isLate: fc.boolean(),
 })
 
-/** Steps that belong together. */
+/** Related steps. */
 const stepsOf = (
   frequency: OracleSettings['frequency'],
   zones: readonly (string | null)[],
@@ -122,7 +128,7 @@ const stepsOf = (
   const perhaps = fc
     .option(fc.tuple(event, soon))
     .map((pair): StreakStep[] => (pair === null ? [] : [{ ...pair[1], ...pair[0] }]))
-  /** Streaks off and on again, by the user or by the tenant, and what happens meanwhile and afterwards. */
+  /** Streaks are switched off and on again, by the user or by the tenant, with activity between and after. */
   const toggled = fc
     .tuple(fc.boolean(), soon, perhaps, stepOf(frequency, zones), fc.boolean(), soon, perhaps)
     .map(([byUser, off, during, other, isLong, on, after]): StreakStep[] => {

@@ -1,9 +1,10 @@
 /**
- * An oracle for time triggers (P4, P5, P6, E8), written from the rules alone: it imports nothing of the service. It goes through
- * time minute by minute and asks each trigger whether this is its minute; local dates come from `Intl`.
+ * An oracle for time triggers (P4, P5, P6, E8), written from the rules alone. Imports nothing from the
+ * service. It goes through time minute by minute, and checks for each trigger whether it fires in this
+ * minute. Local dates come from `Intl`.
  */
 
-/** Minutes since the epoch are the unit of time here. */
+/** The unit of time here is minutes since the epoch. */
 export type TickTrigger = {
   id: string
   active: boolean
@@ -11,7 +12,7 @@ export type TickTrigger = {
   /** Minutes. */
   interval: number
   points: number
-  /** The plan that a user must have; null for any. */
+  /** The plan that a user must have. Null for any plan. */
   plan: string | null
 }
 
@@ -49,7 +50,7 @@ export type ExpectedTick = {
   boosts: string[]
 }
 
-/** The date and the offset in minutes that a wall clock shows in a zone. */
+/** The local date of a zone, and its offset in minutes ahead of UTC. */
 export function wallAt(zone: string, ms: number): { date: string; offset: number } {
   const parts = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
@@ -78,7 +79,7 @@ function multiplied(points: number, boosts: readonly TickBoost[]): number {
   return Number((upper + add) / lower)
 }
 
-/** All awards of a person from after a minute up to another. */
+/** All awards of a user after `from`, up to and including `to`. */
 export function expectedTicks(
   systems: readonly TickSystem[],
   person: TickPerson,

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import type { Boost, Configuration, Filter, System, Trigger } from '../../src/config/configuration.types'
 import type { Entry, OracleBoost, OracleSystem, OracleTrigger, Wanted } from './points.oracle'
 
-/** A step of a random history: something that is asked of the service, or a change of what is configured. */
+/** A step of a random history: a request to the service, or a change of the configuration. */
 export type Step =
   | {
       do: 'event'
@@ -18,7 +18,7 @@ export type Step =
   | { do: 'cap'; system: number; max: number | null }
   | { do: 'boost'; system: number; boost: OracleBoost }
 
-/** A random configuration and what happens under it. */
+/** A random configuration, and the steps with it. */
 export type World = { systems: OracleSystem[]; begins: number; steps: Step[] }
 
 export const METRICS = ['m0', 'm1', 'm2'] as const
@@ -35,7 +35,7 @@ export const ZONES = [
 ] as const
 
 const DAY = 86_400_000
-/** Around New York's and Berlin's changes of the clock, and a leap day. */
+/** Around the clock changes of New York and Berlin, and a leap day. */
 const BEGINNINGS = ['2026-03-07T03:00:00Z', '2026-10-31T20:00:00Z', '2024-02-28T11:45:00Z'].map((text) =>
   Date.parse(text),
 )
@@ -51,7 +51,7 @@ const wanted = (keys: readonly string[]): fc.Arbitrary<Wanted> =>
       .map((values) => values.map((value, index) => [keys[index] ?? '', value] as const)),
   )
 
-/** A decimal text of a whole number of 10^-decimals. */
+/** The decimal text of `digits` × 10^-`decimals`. */
 function decimal(digits: bigint, decimals: number): string {
   const size = (digits < 0n ? -digits : digits).toString().padStart(decimals + 1, '0')
   const text = decimals === 0 ? size : `${size.slice(0, -decimals)}.${size.slice(-decimals)}`
@@ -126,7 +126,10 @@ const systemsAt = (begins: number): fc.Arbitrary<OracleSystem[]> =>
       })),
     )
 
-/** Values up to seven decimals: small ones, whole ones, some that are just off a threshold or a half, zeros, and the largest. */
+/**
+ * Values with up to seven decimals: small and whole ones, values close to a threshold or a half, zeros, and
+ * the largest ones.
+ */
 const value = fc.oneof(
   {
     weight: 6,
@@ -223,7 +226,7 @@ const attribute = (type: 'user' | 'event') => (key: string) =>
 const filters = (type: 'user' | 'event', list: Wanted): Filter[] =>
   list.map(([key, attributeValue]) => ({ attributeId: attribute(type)(key).id, attributeValue }))
 
-/** A boost as the service has it configured; with a user, it is that user's own. */
+/** A boost in the service's configuration. With a user, it is the user's own boost. */
 export function configuredBoost(systemId: string, boost: OracleBoost, userIid: string | null): Boost {
   return {
     ...resource,
@@ -287,7 +290,7 @@ function configuredSystem({ id, max, levels, triggers, boosts }: OracleSystem): 
   }
 }
 
-/** What the oracle knows as these systems, as the service has it configured. */
+/** The service's configuration for the oracle's systems. */
 export function configured(systems: readonly OracleSystem[]): Configuration {
   return {
     tenantId: TENANT,
@@ -320,7 +323,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
   }
 }
 
-/** The systems after a step that changes what is configured. */
+/** The systems after a step that changes the configuration. */
 export function reconfigured(systems: readonly OracleSystem[], step: Step): OracleSystem[] {
   return systems.map((system, s) => {
     if (step.do === 'cap' && step.system === s) return { ...system, max: step.max }

@@ -1,12 +1,10 @@
-/**
- * Clients who send a server all kinds of changes, and write down what became of each.
- */
+/** Clients that send all kinds of changes to a server, and record each outcome. */
 import type { Dice } from '../fuzz/dice'
 import type { AchievementInput, Entry, Ledger } from './ledger'
 
 const ZONES = ['UTC', 'Asia/Kathmandu', 'America/New_York', 'Pacific/Honolulu', 'Europe/Paris']
 
-/** Sends a request, whose answer is read as JSON. */
+/** Sends a request, and parses the response as JSON. */
 export type Send = (
   method: string,
   path: string,
@@ -16,14 +14,14 @@ export type Send = (
 
 export class Clients {
   readonly ledger: Ledger = { entries: [], deeds: [] }
-  /** The ids of batches that were accepted, by the clients' number. */
+  /** The ids of accepted batches, by the clients' number. */
   readonly accepted = new Map<number, string>()
   batches = 0
-  /** The day, counted from the first. */
+  /** The day number, counted from the first day. */
   today = 0
-  /** Answers that no client may get. */
+  /** Responses that no client may get. */
   readonly strange: unknown[] = []
-  /** How many answers said that the event had happened before. */
+  /** The number of responses that say that the event is a replay. */
   replays = 0
   readonly #send: Send
   readonly #dice: Dice
@@ -33,10 +31,11 @@ export class Clients {
     this.#dice = dice
   }
 
-  /** An event that is to be sent, in the batch of a number or alone. */
+  /** A new event, in the batch with a number or alone. */
   newEntry(user: string, batch: number | null): Entry {
     const metric = this.#dice.roll() < 0.6 ? 'lessons' : 'minutes'
-    // Lessons only grow, so that their points do not depend on the order of parallel events; minutes go down too.
+    // Lessons only increase, so their points do not depend on the order of parallel events. Minutes also
+    // decrease.
     const tenths = metric === 'lessons' ? this.#dice.below(40) : this.#dice.below(90) - 45
     const ref = `r${this.ledger.entries.length}`
     const key = this.#dice.roll() < 0.65 ? `key ${ref}` : null
@@ -55,12 +54,12 @@ export class Clients {
     return entry
   }
 
-  /** A user as an event names it: each has a zone of its own. */
+  /** A user as an event names it. Each user has an own zone. */
   userOf(id: string): { id: string; tz: string | undefined } {
     return { id, tz: ZONES[Number(id.slice(-2)) % ZONES.length] }
   }
 
-  /** Sends an event alone; with a key it counts once however often this is called. */
+  /** Sends an event alone. An event with a key counts once, even if this is called several times. */
   async sendEvent(entry: Entry): Promise<void> {
     const { status, body } = await this.#send(
       'POST',
@@ -72,14 +71,14 @@ export class Clients {
       return void this.strange.push({ status, body })
     if (status === 202) this.replays += 1
     if (entry.eventId !== undefined && entry.eventId !== body.eventId) this.strange.push({ entry, body })
-    // Only one 201 is ever given, and none for what was in the log before.
+    // An event gets 201 at most once, and never if it was in the log before.
     if (status === 201 && entry.isTaken) this.strange.push({ entry, body })
     if (status === 201) entry.isTaken = true
     entry.eventId = body.eventId
     entry.counted = true
   }
 
-  /** Sends events as one batch, which is accepted whole. */
+  /** Sends events as one batch. The batch must be accepted as a whole. */
   async sendBatch(entries: readonly Entry[]): Promise<void> {
     const events = entries.map(({ ref, user, metric, tenths, key }) => ({
       key: metric,
@@ -94,7 +93,7 @@ export class Clients {
     for (const entry of entries) entry.counted = true
   }
 
-  /** Does what can be done twice. */
+  /** Sends a change that can be repeated safely. */
   async sendDeed(deed: AchievementInput): Promise<void> {
     const { user, what } = deed
     const { status, body } =
@@ -105,7 +104,7 @@ export class Clients {
     deed.answered = true
   }
 
-  /** One thing that a client does, to one of these users; answers what it was. */
+  /** Sends one random change of one of these users. Returns its kind. */
   async act(users: readonly string[]): Promise<'event' | 'batch' | 'deed'> {
     const kind = this.#dice.roll()
     if (kind < 0.08) {
@@ -124,7 +123,7 @@ export class Clients {
       return 'deed'
     }
     const entry = this.newEntry(this.#dice.pick(users), null)
-    // A tenth of what has a key is sent twice at once.
+    // A tenth of the events with a key are sent twice at once.
     const times = entry.key !== null && this.#dice.roll() < 0.1 ? 2 : 1
     const sent = await Promise.allSettled(Array.from({ length: times }, () => this.sendEvent(entry)))
     for (const one of sent) if (one.status === 'rejected') throw one.reason

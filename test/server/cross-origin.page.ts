@@ -1,7 +1,13 @@
-/** What a page of another origin does with the npm client. It is bundled, and runs in the browser (cross-origin.ts). */
+/**
+ * A page of another origin that uses the npm client. It is bundled, and runs in the browser
+ * (cross-origin.ts).
+ */
 import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
 
-/** Sends an event of the key's own user, reads the user back, and makes mistakes; `apis` are bases of the application interface. */
+/**
+ * Sends an event of the key's own user, reads the user, and makes mistakes. `apis` are base URLs of the
+ * application interface.
+ */
 export async function visit({ apis, key, userId }: { apis: string[]; key: string; userId: string }) {
   const visits = apis.map(async (api) => {
     const client = new TrophyApiClient({ apiKey: key, environment: { api, admin: api } })
@@ -24,7 +30,7 @@ export async function visit({ apis, key, userId }: { apis: string[]; key: string
   return Promise.all(visits)
 }
 
-/** The status of an error and the sentence in its body. */
+/** The status of an error, and the message in its body. */
 async function apiErrorOf(call: PromiseLike<unknown>): Promise<unknown> {
   try {
     return await call

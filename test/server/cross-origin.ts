@@ -8,7 +8,10 @@ import { listening, stop } from '../listening'
 import type { Server } from './harness'
 import { executablePath, hasBrowser } from './reference-page'
 
-/** The script of the page with the client in it. The client takes `node-fetch` only if there is no `fetch`, as there is in browsers. */
+/**
+ * The script of the page, bundled with the client. The client uses `node-fetch` only if there is no `fetch`.
+ * Browsers have `fetch`.
+ */
 async function bundledPage(): Promise<string> {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, 'cross-origin.page.ts')],
@@ -24,10 +27,10 @@ async function bundledPage(): Promise<string> {
   return script.text
 }
 
-/** Declares the test of a server that runs by then; it is skipped if there is no browser, as reference-page.ts says. */
+/** Declares the test of a running server. It is skipped if there is no browser (reference-page.ts). */
 export function testCrossOrigin(server: () => Server): void {
   describe.skipIf(!hasBrowser)('a page of another origin', () => {
-    it('[G8] uses the npm client with an application key, and reads answers, errors and request ids', async () => {
+    it('[G8] uses the npm client with an application key, and reads responses, errors and request ids', async () => {
       const userId = 'page-visitor'
       const made = await fetch(`${server().url}/admin/v1/application-api-keys`, {
         method: 'POST',

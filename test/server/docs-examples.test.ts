@@ -1,4 +1,4 @@
-/** Runs the examples of the README and of docs/ as they are, in a fresh shell, against a server. */
+/** Runs the examples of the README and of docs/, unchanged, in a new shell, against a server. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
@@ -19,7 +19,7 @@ const root = join(import.meta.dirname, '..', '..')
 const PAGES = globSync(['*.md', 'bench/*.md', 'docs/**/*.md'], { cwd: root }).sort()
 const pageOf = (name: string) => readFileSync(join(root, name), 'utf8')
 
-/** The pages whose examples need the demo, in the order in which they run on it. */
+/** The pages whose examples need the demo, in the order in which they run. */
 const TOUR = 'docs/guides/tour.md'
 const ON_THE_DEMO = ['README.md', TOUR]
 
@@ -29,7 +29,7 @@ const FROM_NOTHING = [
   ...PAGES.filter((name) => name.startsWith('docs/guides/') && name !== TOUR),
 ]
 
-/** How long a page may take on a slow machine, in milliseconds. */
+/** The time limit of a page on a slow machine, in milliseconds. */
 const MINUTES = 240_000
 
 const hasShell = ['curl', 'bash'].every((command) => spawnSync(command, ['--version']).status === 0)
@@ -38,7 +38,7 @@ describe.each(PAGES)('%s', (name) => {
   const page = pageOf(name)
   const blocks = blocksOf(page)
 
-  test('shows nothing that no test runs, unless a comment above says why', () => {
+  test('contains no example without a test, unless a comment above says why', () => {
     const examples = examplesOf(page)
     const isRun = [...ON_THE_DEMO, ...FROM_NOTHING].includes(name)
     const responses = examples.filter(({ expected }) => expected?.body !== undefined)
@@ -54,16 +54,16 @@ describe.each(PAGES)('%s', (name) => {
     expect(
       shown.filter((block) => !isTested(block)).map(({ line, language }) => `${name}:${line} ${language}`),
     ).toEqual([])
-    // Each block of commands is an example, and each answer is compared.
+    // Each block of commands is an example, and each response is compared.
     if (isRun) {
       expect(examples.map(({ commands }) => commands)).toEqual(shown.filter(isShell).map(({ code }) => code))
       expect(responses).toHaveLength(shown.filter(({ language }) => language === 'json').length)
     }
-    // There is no other fence than those that were found.
+    // The page has no other fences.
     expect(page.match(/^ *```/gm) ?? []).toHaveLength(2 * blocks.length)
   })
 
-  test('names only scripts that there are', () => {
+  test('names only scripts that exist', () => {
     const named = [...page.matchAll(/npm run ([\w:]+)|npm (start|test)\b/g)].map(
       ([, script, short]) => script ?? short ?? '',
     )
@@ -71,7 +71,7 @@ describe.each(PAGES)('%s', (name) => {
   })
 })
 
-/** Runs the examples of a page, one after another, and holds that they come to what the page says. */
+/** Runs the examples of a page in order, and compares the results with the page. */
 async function holdsPage(
   name: string,
   folder: string,
@@ -87,19 +87,24 @@ async function holdsPage(
   })
   try {
     for (const example of examplesOf(page)) {
-      // Only what is said of tenants shows that there are several.
+      // Only the examples about tenants show that there are several.
       proxy.tenant = example.heading === 'Tenants' ? null : tenant
       await holds(shell, proxy, variablesOf(page), example, `${name}:${example.line}`)
     }
     const started = () => shell.started().map(commandLine)
-    await expect.poll(started, { message: `${name} ends what it has started`, timeout: PATIENCE }).toEqual([])
+    await expect
+      .poll(started, { message: `${name} stops the processes that it started`, timeout: PATIENCE })
+      .toEqual([])
   } finally {
     for (const { id } of shell.started()) process.kill(id)
     await shell.end()
   }
 }
 
-/** Runs an example, and holds that it comes to what the page says; what is so a moment later is asked for until it is. */
+/**
+ * Runs an example, and compares the result with the page. If the page says that the result comes later, it is
+ * read again until it matches.
+ */
 async function holds(
   shell: Shell,
   proxy: RecordingProxy,
@@ -147,7 +152,8 @@ describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
   beforeAll(async () => {
     folder = await newProject()
     proxy = await startProxy(await freePort(), () => server.port)
-    // Each page has a tenant of its own, which is as empty as a new service; the proxy names it, so that the page need not.
+    // Each page has its own tenant, which is as empty as a new service. The proxy adds the tenant, so the
+    // page need not.
     server = await startServer({
       folder,
       env: { MULTI_TENANCY: 'on', PUBLIC_URL: `http://localhost:${proxy.port}` },
@@ -159,7 +165,7 @@ describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  // A page that fails leaves the clock of all as it was.
+  // If a page fails, this restores the clock that all pages share.
   afterEach(async () => {
     await fetch(`${server.url}/admin/v1/test-clock`, {
       method: 'DELETE',
@@ -185,7 +191,7 @@ describe.skipIf(!hasShell)('the examples of the README and the tour, on a fresh 
 
   beforeAll(async () => {
     folder = await newProject()
-    // As the README says to start it.
+    // Started as the README says.
     server = await startServer({ folder, by: 'npm' })
     proxy = await startProxy(await freePort(), () => server.port)
   })
@@ -195,11 +201,11 @@ describe.skipIf(!hasShell)('the examples of the README and the tour, on a fresh 
     await rm(folder, { recursive: true, force: true })
   })
 
-  test.each(ON_THE_DEMO)('%s runs as it is', { timeout: MINUTES }, (name) =>
+  test.each(ON_THE_DEMO)('%s runs unchanged', { timeout: MINUTES }, (name) =>
     holdsPage(name, folder, proxy, null),
   )
 
-  test('leave a demo that can be started over, as the tour says', async () => {
+  test('leaves a demo that can be reset, as the tour says', async () => {
     await server.stop()
     const startOver = /`(rm -r [^`]+)`/.exec(pageOf(TOUR))?.[1]
     expect(startOver).toBeDefined()

@@ -1,32 +1,36 @@
 /**
- * The examples of a page: each is a block of `bash`, a line with the status of the answer, and a block of `json` with its body; of an answer
- * that is no JSON only the status is told. They run as they stand, one after another, in one shell: what one sets the next ones find.
+ * The examples of a page. Each is a block of `bash`, a line with the response's status, and a block of `json`
+ * with its body. If the response is not JSON, the page shows only the status. They run unchanged, in order,
+ * in one shell. Later examples find the variables that earlier ones set.
  */
 
 /** A fenced block of a page. */
 export type Block = {
   line: number
   heading: string
-  /** After the fence, such as `bash`; empty if there is none. */
+  /** The text after the fence, such as `bash`. Empty if there is none. */
   language: string
   code: string
-  /** Why no test runs it, from a comment `<!-- not run: … -->` above it; null if it is to be run. */
+  /**
+   * The reason why no test runs the block, from a comment `<!-- not run: … -->` above it. Null if tests run
+   * it.
+   */
   reason: string | null
 }
 
-/** A block of commands, and what the page says that they come to; null where it says nothing. */
+/** A block of commands, and the result that the page shows. Null if the page shows none. */
 export type Example = {
   line: number
   heading: string
   commands: string
   expected: Answer | null
-  /** Whether the page says that it is so only a moment later. */
+  /** Whether the page says that the result comes a moment later. */
   isLate: boolean
 }
 
 /**
- * What the last request of a block was answered, with no status and no headers what the commands printed. A body that is no JSON is its text;
- * undefined, where a page says nothing of it.
+ * The response to the last request of a block. Without requests, it is the output of the commands, without
+ * status and headers. A body that is not JSON is a text. The body is undefined if the page does not show it.
  */
 export type Answer = { status: number | null; headers: Record<string, string>; body: unknown }
 
@@ -52,7 +56,7 @@ export const isShell = ({ language }: Block): boolean => ['bash', 'sh'].includes
 const EXAMPLE =
   /^#{2,3} (?<heading>.+)$|(?<mark>^<!-- not run: .+ -->\n+)?^```(?:bash|sh)\n(?<commands>[\s\S]*?)^```$(?:\s+^`(?<status>\d{3})`(?<rest>.*)$)?(?:\s+^```json\n(?<body>[\s\S]*?)^```$)?/gm
 
-/** The examples of a page that are to be run, in order. Throws where an answer is no JSON. */
+/** The examples of a page that tests run, in order. Throws if a shown response is not JSON. */
 export function examplesOf(page: string): Example[] {
   let heading = ''
   return [...page.matchAll(EXAMPLE)].flatMap(({ index, groups = {} }) => {
@@ -75,13 +79,13 @@ export function examplesOf(page: string): Example[] {
   })
 }
 
-/** The files of a page: each a block of `js` that begins with its name in a comment. */
+/** The files of a page. Each is a block of `js` that begins with its name in a comment. */
 export function filesOf(page: string): [name: string, code: string][] {
   const blocks = [...page.matchAll(/^```js\n(\/\/ (\S+)\n[\s\S]*?)^```$/gm)]
   return blocks.map(([, code = '', name = '']) => [name, code])
 }
 
-/** What stands in a page for a value that is another one each time. */
+/** The placeholders that a page shows for values that differ each time. */
 const KINDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['<uuid>', matches(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)],
   ['<time>', matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)],
@@ -97,21 +101,22 @@ function matches(pattern: RegExp): (value: unknown) => boolean {
 
 const VARIABLE = /\$\{?(\w+)\}?/g
 
-/** The name of a field by which an object of a page says that it leaves out other fields. */
+/** The name of a field that says that an object of a page leaves out other fields. */
 const OMITTED = '…'
 
 /** The variables of a shell session. */
 export type Variables = Map<string, string>
 
-/** The names of the variables that the answers of a page mention. */
+/** The names of the variables in the responses of a page. */
 export const variablesOf = (page: string): string[] => [
   ...new Set([...page.matchAll(/\$\{?([A-Z][A-Z_]*)\b/g)].map(([, name = '']) => name)),
 ]
 
 /**
- * What the page expects, to be compared with what came: a placeholder is replaced by the value that stands there if that is of its kind, a
- * variable by its value. One that isn't set yet is set to what stands there; amid other text, to as much as an address may have.
- * An object with the field "…" may have more fields than the page shows.
+ * The expected value of a page, ready to be compared with the actual one. A placeholder is replaced by the
+ * actual value if that has the right kind. A variable is replaced by its value. A variable that is not set
+ * yet gets the actual value. Inside a longer text, it gets as many characters as an address may have. An
+ * object with the field "…" may have more fields than the page shows.
  */
 export function expectation(expected: unknown, actual: unknown, variables: Variables): unknown {
   if (typeof expected === 'string') {
@@ -140,7 +145,10 @@ export function expectation(expected: unknown, actual: unknown, variables: Varia
   ])
 }
 
-/** Sets the first variable amid a text that isn't set yet to what came in its place, up to a blank, a quote or an angle bracket. */
+/**
+ * Sets the first unset variable inside a text to the actual text at its place, up to a space, a quote or an
+ * angle bracket.
+ */
 function setAmid(expected: string, actual: string, variables: Variables): void {
   const unset = [...expected.matchAll(VARIABLE)].find(([, name = '']) => !variables.has(name))
   const before = filledIn(expected.slice(0, unset?.index), variables)

@@ -1,5 +1,6 @@
 /**
- * The fuzzer against a server over loopback: `npm run fuzz -- --requests 20000 --seed 7` says how many requests and which.
+ * Runs the fuzzer against a server on this machine. `npm run fuzz -- --requests 20000 --seed 7` sets the
+ * number of requests and the seed.
  */
 import { writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
@@ -8,7 +9,7 @@ import { fuzz, neverDone, type Send, told } from '../fuzz/fuzz'
 import { PATIENCE } from '../patience'
 import { type Server, startServer } from './harness'
 
-/** What the log says of an export that was cut off since the user was erased meanwhile. */
+/** The log line of an export that was cut off because its user was erased. */
 const ERASED = 'cut short: Error: the user was erased meanwhile'
 
 const requests = Number(process.env.FUZZ_REQUESTS ?? 2_000)
@@ -29,24 +30,26 @@ afterAll(async () => {
   await server.stop()
 })
 
-/** By Node's own client, which leaves paths as they are. */
+/** Uses Node's own client, because it does not change paths. */
 const send: Send = ({ method, path, headers, body }) => {
   const once = () =>
     new Promise<Awaited<ReturnType<Send>>>((resolve, reject) => {
       const signal = AbortSignal.timeout(PATIENCE)
-      // Node leaves the length out where a method has no body as a rule, and then the body is read as another request.
+      // For methods that usually have no body, Node leaves out the length. The body would then be read as
+      // another request.
       const sized = body === null ? headers : { ...headers, 'content-length': body.length }
       const to = { host: '127.0.0.1', port: server.port, agent, signal }
       const asked = request({ ...to, method, path, headers: sized })
       asked.on('error', (error) => {
-        // A connection that the server had closed meanwhile has carried nothing.
+        // The server had already closed this connection, so the request was not sent.
         if (asked.reusedSocket && 'code' in error && error.code === 'ECONNRESET') once().then(resolve, reject)
         else reject(error)
       })
       asked.on('response', (answer) => {
         const parts: Buffer[] = []
         answer.on('data', (part) => parts.push(part))
-        // An export that is under way when its user is erased is cut off, as its description says; whatever else cuts one off is in the log.
+        // An export is cut off if its user is erased, as its description says. All other reasons are in the
+        // log.
         answer.on('error', (error) =>
           /\/export(\?|$)/.test(path) && !signal.aborted ? resolve(null) : reject(error),
         )
@@ -69,7 +72,7 @@ const send: Send = ({ method, path, headers, body }) => {
   })
 }
 
-it(`[G2, G3] ${requests} requests of seed ${seed} find no answer that is not documented`, async () => {
+it(`[G2, G3] ${requests} requests of seed ${seed} get only documented responses`, async () => {
   const report = await fuzz({
     send,
     adminKey: server.adminKey,
@@ -88,7 +91,7 @@ it(`[G2, G3] ${requests} requests of seed ${seed} find no answer that is not doc
   expect(report.findings.map(({ fault, curls }) => [fault, curls[0]])).toEqual([])
   expect(errors).toEqual([])
   expect(report.sent).toBeGreaterThan(requests * 0.98)
-  // All of it still works, and what has piled up in the background can be done.
+  // The service still works, and can finish its background work.
   expect((await fetch(`${server.url}/health`)).status).toBe(200)
   if (requests >= 20_000) expect(neverDone(report)).toEqual([])
 }, 1_800_000)

@@ -1,6 +1,4 @@
-/**
- * Starts the real thing, `scripts/start.mjs`, in a folder of its own, and watches the processes that it starts.
- */
+/** Runs `scripts/start.mjs` in its own folder, and watches the processes that it starts. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
@@ -13,10 +11,10 @@ import { descendants, stillRunning } from './processes'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** What a project consists of when it starts. */
+/** The files that a project needs to start. */
 const COPIED = ['package.json', '.npmrc', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations', 'scripts']
 
-/** Variables that must not leak from whoever runs the tests into the server. */
+/** Variables of the environment of the tests that must not reach the server. */
 const OURS = [
   'PORT',
   'DEMO',
@@ -31,43 +29,46 @@ const OURS = [
   'PUBLIC_URL',
   'NODE_ENV',
 ]
-/** The same of providers, which tests must not reach. */
+/** Variables of providers. Tests must not reach them. */
 const PROVIDERS = /^(EMAIL|RESEND|EXPO|APNS|FCM)_/
 
 export type StartOptions = {
   env?: Record<string, string>
-  /** A project's folder to start in, which stays when the server stops; without one a fresh one is made, and removed. */
+  /**
+   * The project's folder. It stays after the server stops. By default, a new folder is made, and removed at
+   * the end.
+   */
   folder?: string
   port?: number
   /** By `npm start`, or (the default) by `node scripts/start.mjs`. */
   by?: 'npm' | 'node'
-  /** Whether it leads a process group of its own, so that `kill` is one signal to the whole group. */
+  /** Whether it leads its own process group, so that `kill` is one signal to the whole group. */
   ownGroup?: boolean
 }
 
 export type Ending = { code: number | null; leftovers: string[] }
 
-/** A start script that runs, ready or not. */
+/** A running start script, ready or not. */
 export type Starting = {
   folder: string
   port: number
   pid: number
   child: ChildProcess
-  /** All that it has printed, on both streams. */
+  /** All its output so far, on both streams. */
   output(): string
-  /** Waits until it has printed a match; throws with the output when it ends before. */
+  /** Waits until it has printed a match. Throws with the output if it ends first. */
   printed(pattern: RegExp): Promise<RegExpExecArray>
-  /** Waits until it ends, and says which of the processes it had started still run. */
+  /** Waits until it ends. Returns which of its processes still run. */
   ended(): Promise<Ending>
-  /** Sends a signal (SIGTERM) and waits until it ends. */
+  /** Sends a signal (default: SIGTERM) and waits until it ends. */
   stop(signal?: 'SIGINT' | 'SIGTERM'): Promise<Ending>
-  /** Kills it and all that it has started, as a machine does that fails, and waits until that has ended. */
+  /** Kills it and all its processes, like a machine that fails, and waits until they have ended. */
   kill(): Promise<Ending>
 }
 
 export type Server = Starting & { url: string; adminKey: string; curl: string }
 
-/** A fresh project in a temporary folder, with linked `node_modules`. */
+/** A new project in a temporary folder, with linked `node_modules`. */
 export async function newProject(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'laurel-'))
   await Promise.all(COPIED.map((name) => cp(join(root, name), join(folder, name), { recursive: true })))
@@ -75,7 +76,7 @@ export async function newProject(): Promise<string> {
   return folder
 }
 
-/** A port that nobody listens on. */
+/** A port that no process listens on. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -86,16 +87,16 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** Kills a process, or by a negative id a group, which may have ended by itself. */
+/** Kills a process, or a group if the id is negative. It may have ended already. */
 function killed(id: number): void {
   try {
     process.kill(id, 'SIGKILL')
   } catch {
-    // It has.
+    // It has ended already.
   }
 }
 
-/** Runs the start script without waiting for anything. */
+/** Runs the start script, and does not wait for anything. */
 export async function launch(options: StartOptions = {}): Promise<Starting> {
   const folder = options.folder ?? (await newProject())
   const port = options.port ?? (await freePort())
@@ -117,7 +118,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
   child.stderr.on('data', (part) => (output += part))
   const closed = once(child, 'close')
   const pid = child.pid ?? 0
-  // A terminal's Ctrl-C does not reach a group of its own.
+  // Ctrl-C in a terminal does not reach another process group.
   const killGroup = () => killed(-pid)
   if (options.ownGroup) {
     process.once('exit', killGroup)
@@ -128,7 +129,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
     const started = descendants(pid)
     const deadline = performance.now() + PATIENCE
     await Promise.race([closed, sleep(PATIENCE, undefined, { ref: false })])
-    // Under npm the processes may end a moment after npm itself.
+    // Under npm, the processes may end a moment after npm itself.
     while (stillRunning(started).length > 0 && performance.now() < deadline) await sleep(25)
     if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
     return { code: child.exitCode, leftovers: stillRunning(started) }
@@ -146,7 +147,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
       return ending
     },
     kill: () => {
-      // At once: what a client was told a moment ago has to be stored by now.
+      // Kills at once: everything that a client has a response for must be stored by now.
       if (options.ownGroup) {
         killGroup()
         return ended()

@@ -1,6 +1,6 @@
 /**
- * A server that is killed ten times while clients are at it, and started again over what it has stored: what they were told has happened,
- * once, and what they were not told has happened once or not at all.
+ * Kills a server ten times under load, and starts it again with its stored state. Changes with a response
+ * have happened exactly once. Changes without a response have happened once or not at all.
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -15,12 +15,15 @@ import { type AchievementInput, configure, type Expected, ranking, recount } fro
 import { ofGroupOrMarked, type Process } from './processes'
 
 const DAY = 86_400_000
-/** `KILLS=2` is quicker, while this test is changed. */
+/** `KILLS=2` is quicker. Use it while you change this test. */
 const KILLS = Number(process.env.KILLS ?? 10)
 const CLIENTS = 16
 const USERS = Array.from({ length: 50 }, (_, n) => `user-${String(n).padStart(2, '0')}`)
 
-/** What is sent and when it is killed follow from it; how far the server has come by then does not. */
+/**
+ * The seed decides the requests and the moments of the kills. It does not decide how far the server has come
+ * by then.
+ */
 const seed = Number(process.env.SEED ?? 20_261)
 const dice = new Dice(seed)
 const clients = new Clients(send, dice)
@@ -50,7 +53,10 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** JSON, of which only this test's own questions are asked; each answer is held to the contract by the set-up. */
+/**
+ * JSON without a schema, because this test reads only a few fields. The set-up checks each response against
+ * the contract.
+ */
 const json = (text: string) => Object(JSON.parse(text))
 
 async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -71,7 +77,7 @@ async function read(path: string) {
   expect([path, status]).toEqual([path, 200])
   return body
 }
-/** Sets the clock to noon of a day; all that is due by then is done when it answers, batches among it. */
+/** Sets the clock to noon of a day. The response means that all due work is done, including batches. */
 async function dawn(day: number): Promise<void> {
   const { status } = await send('PUT', '/admin/v1/test-clock', {
     now: new Date(noon + day * DAY).toISOString(),
@@ -80,12 +86,13 @@ async function dawn(day: number): Promise<void> {
 }
 
 /**
- * Kills the whole group at once when it has given so many answers, the last of which is an event's or a batch's: what it says has to be
- * stored by then. Answers how many others, which were under way, broke off; one that does before is an error.
+ * Kills the whole group at once after a number of responses. The last of them is to an event or a batch, and
+ * its change must be stored by then. Returns how many other requests were open and broke off. A request that
+ * breaks off before the kill is an error.
  */
 async function loadUntilKilled(responses: number, last: 'event' | 'batch'): Promise<number> {
   const found = ofGroupOrMarked(server.pid, mark)
-  // Else it would prove nothing that none is left.
+  // Without this check, finding no process later would prove nothing.
   expect(found.filter(({ command }) => command.startsWith('workerd'))).not.toEqual([])
   expect(found.filter(({ group }) => group !== server.pid)).toEqual([])
   const users = USERS.filter(() => dice.roll() < 0.7)
@@ -109,7 +116,7 @@ async function loadUntilKilled(responses: number, last: 'event' | 'batch'): Prom
   return cut
 }
 
-/** What is left of the server: dying takes a moment. */
+/** The remaining processes of the server. They take a moment to end. */
 async function left(): Promise<Process[]> {
   for (const deadline = performance.now() + 5_000; ; await sleep(10)) {
     const found = ofGroupOrMarked(server.pid, mark)
@@ -129,9 +136,9 @@ async function refusesConnections(): Promise<boolean> {
   }
 }
 
-/* What the server says */
+/* Reads from the server */
 
-/** All exports, by user; users who are not there yet are left out. */
+/** All exports, by user. Users who do not exist yet are left out. */
 async function exports() {
   const responses = await Promise.all(USERS.map((id) => send('GET', `/admin/v1/users/${id}/export`)))
   return new Map(
@@ -139,7 +146,7 @@ async function exports() {
   )
 }
 
-/** Holds the log against the ledger, and enters there what nobody was told. */
+/** Compares the log with the ledger, and adds the changes without a response to the ledger. */
 async function settle(): Promise<void> {
   const found = new Map<string, string[]>()
   for (const [id, { events }] of await exports())
@@ -148,14 +155,14 @@ async function settle(): Promise<void> {
       found.set(ref, [...(found.get(ref) ?? []), `${id} ${event.metricKey} ${event.value} ${event.id}`])
     }
   const missing = clients.ledger.entries.filter(({ ref, counted }) => counted && !found.has(ref))
-  expect(missing, 'a client was told of it').toEqual([])
+  expect(missing, 'a client has a response for it').toEqual([])
   expect([...found].filter(([, events]) => events.length > 1)).toEqual([])
   const sizes = Map.groupBy(
     clients.ledger.entries.filter(({ batch }) => batch !== null),
     ({ batch }) => batch,
   )
   for (const batch of sizes.values())
-    expect([0, batch.length], 'a batch is stored whole').toContain(
+    expect([0, batch.length], 'a batch is stored as a whole').toContain(
       batch.filter(({ ref }) => found.has(ref)).length,
     )
   for (const entry of clients.ledger.entries) {
@@ -169,13 +176,16 @@ async function settle(): Promise<void> {
   }
 }
 
-/** How many events had no answer, and how many of them had happened. */
+/** The number of events without a response, and how many of them had happened. */
 const unanswered = { all: 0, happened: 0 }
 
 /** Batches that were sent again and had happened, by the clients' number. */
 const repeated = new Set<number>()
 
-/** What clients do who got no answer: they look, and send again what has a key or can be done twice. */
+/**
+ * What a client does that got no response: it reads the state, and sends again all changes that have a key or
+ * can be repeated.
+ */
 async function recover(): Promise<void> {
   const lost = clients.ledger.entries.filter(({ counted }) => !counted)
   await dawn(clients.today)
@@ -184,7 +194,7 @@ async function recover(): Promise<void> {
   unanswered.all += lost.length
   unanswered.happened += happened.length
   const before = clients.replays
-  // What has happened is a replay, what has not is done now.
+  // An event that has happened is a replay. Another one happens now.
   await Promise.all(
     lost.filter(({ key, batch }) => key !== null && batch === null).map((one) => clients.sendEvent(one)),
   )
@@ -193,7 +203,7 @@ async function recover(): Promise<void> {
   )
   const keyed = lost.filter(({ key, batch }) => key !== null && batch !== null)
   for (const entries of Map.groupBy(keyed, ({ batch }) => batch).values()) {
-    // A batch of its own: what has no key is not sent again.
+    // Events without a key are not sent again, so this batch gets a new number.
     clients.batches += 1
     for (const entry of entries) entry.batch = clients.batches
     if (entries.every(({ counted }) => counted)) repeated.add(clients.batches)
@@ -202,7 +212,7 @@ async function recover(): Promise<void> {
   await Promise.all(
     clients.ledger.deeds.filter(({ answered }) => !answered).map((one) => clients.sendDeed(one)),
   )
-  // What was in a batch, had no key and has not happened never will.
+  // An event of a batch that has no key and has not happened will never happen.
   await dawn(clients.today)
 }
 
@@ -258,7 +268,7 @@ async function compare(users: ReadonlyMap<string, Expected>): Promise<void> {
   }
 }
 
-it(`[E2, E3, E4, E9, P8, L12] what was answered has happened once, the rest once or never, over ${KILLS} kills under load`, async () => {
+it(`[E2, E3, E4, E9, P8, L12] changes with a response happened exactly once, others at most once, over ${KILLS} kills under load`, async () => {
   onTestFailed(() => console.error(`SEED=${seed}`))
   await dawn(0)
   await configure(create, noon)
@@ -273,7 +283,7 @@ it(`[E2, E3, E4, E9, P8, L12] what was answered has happened once, the rest once
     expect(clients.strange).toEqual([])
   }
   clients.today -= 1
-  // Both kinds of what nobody was told: else this has not seen what it is for.
+  // Changes without a response must include both outcomes. Otherwise this test has not seen its subject.
   if (KILLS >= 10) expect(unanswered.happened).toBeGreaterThan(0)
   expect(unanswered.happened).toBeLessThan(unanswered.all)
 
@@ -298,7 +308,7 @@ it(`[E2, E3, E4, E9, P8, L12] what was answered has happened once, the rest once
     expect(await read(`/admin/v1/metrics/events/batches/${id}`)).toEqual(told)
   }
 
-  // Every key once more: each is a replay, and changes nothing.
+  // Sends every key once more. Each is a replay, and changes nothing.
   clients.replays = 0
   const keyed = clients.ledger.entries.filter(({ key }) => key !== null)
   for (let at = 0; at < keyed.length; at += CLIENTS)
@@ -307,6 +317,6 @@ it(`[E2, E3, E4, E9, P8, L12] what was answered has happened once, the rest once
   expect(clients.replays).toBe(keyed.length)
   await compare(users)
   console.log(
-    `${KILLS} kills, ${clients.ledger.entries.length} events, ${unanswered.all} without an answer, ${unanswered.happened} of which had happened`,
+    `${KILLS} kills, ${clients.ledger.entries.length} events, ${unanswered.all} without a response, ${unanswered.happened} of which had happened`,
   )
 }, 600_000)

@@ -1,17 +1,17 @@
 /**
- * What clients have sent to a server, what became of it as far as they know, and what that must have come to: counted anew by the rules of
- * the configuration below, with nothing of the service's own code.
+ * The changes that clients have sent to a server, their known outcomes, and the state that must result. The
+ * state is counted from the rules of the configuration below, without any code of the service.
  */
 
-/** What is configured: figures that the recount and the set-up share. */
+/** The configuration. The recount and the set-up share these numbers. */
 export const RULES = {
   creation: 3,
-  /** Points for each so many lessons. */
+  /** Points for every `threshold` lessons. */
   lessons: { threshold: 5, points: 2 },
-  /** Points for each extension to a multiple of a length. */
+  /** Points for each extension to a multiple of `length`. */
   streak: { length: 2, points: 7 },
   profile: 10,
-  /** Points from which on a level is had. */
+  /** The points from which a user has each level. */
   levels: [1, 15, 30, 45, 60, 90],
   much: 40,
   days: 3,
@@ -19,33 +19,33 @@ export const RULES = {
 
 export type Metric = 'lessons' | 'minutes'
 
-/** One event that was sent, alone or in a batch; its value is in tenths, so that sums are exact. */
+/** One sent event, alone or in a batch. Its value is in tenths, so sums are exact. */
 export type Entry = {
-  /** Its own, which the service stores with it as an attribute. */
+  /** The event's own reference. The service stores it as an attribute. */
   ref: string
   user: string
   metric: Metric
   tenths: number
   key: string | null
-  /** The batch that it was sent in. */
+  /** The number of its batch. Null if it was sent alone. */
   batch: number | null
-  /** The day on which it was sent, counted from the first. */
+  /** The day on which it was sent, counted from the first day. */
   day: number
-  /** Whether a client was told that it counts, whether it was found or has come by a retry. */
+  /** Whether a client knows that it counts: by a response, by reading the state, or by a retry. */
   counted: boolean
-  /** Whether the one 201 that there can be was given, or can't be given any more. */
+  /** Whether the only possible 201 was returned, or can no longer be returned. */
   isTaken: boolean
-  /** By the answer. */
+  /** From the response. */
   eventId?: string
 }
 
-/** What a client did to a user besides: it is done again until it is answered, on the same day. */
+/** Another change of a user. It is repeated on the same day until there is a response. */
 export type AchievementInput = { user: string; what: 'identify' | 'profile'; day: number; answered: boolean }
 
-/** All of it. */
+/** All sent changes. */
 export type Ledger = { entries: Entry[]; deeds: AchievementInput[] }
 
-/** What a user must have: sums in tenths, days counted from the first. */
+/** The expected state of a user: sums in tenths, days counted from the first day. */
 export type Expected = {
   lessons: number
   minutes: number
@@ -59,7 +59,7 @@ export type Expected = {
   changed: { lessons: number; xp: number; streak: number }
 }
 
-/** What a user must have on a day, after all that the ledger says. */
+/** The expected state of a user on a day, after all changes in the ledger. */
 export function recount({ entries, deeds }: Ledger, user: string, today: number): Expected {
   const mine = entries.filter((entry) => entry.counted && entry.user === user)
   const done = deeds.filter((deed) => deed.answered && deed.user === user)
@@ -112,7 +112,7 @@ export function recount({ entries, deeds }: Ledger, user: string, today: number)
   }
 }
 
-/** A leaderboard as it must be: by score, then who reached it first, then id. */
+/** The expected leaderboard: by score, then by the time at which it was reached, then by id. */
 export function ranking(
   users: ReadonlyMap<string, Expected>,
   by: 'lessons' | 'xp' | 'streak',
@@ -127,8 +127,8 @@ export function ranking(
 }
 
 /**
- * Configures what the recount knows of, by a function that creates one thing at an admin path and answers its id; boards begin the day
- * before the first one, `noon` of which is given in milliseconds.
+ * Creates the configuration of the recount. `create` creates one thing at an admin path and returns its id.
+ * Leaderboards begin the day before the first day. `noon` is the noon of the first day, in milliseconds.
  */
 export async function configure(
   create: (path: string, item: object) => Promise<string>,

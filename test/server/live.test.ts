@@ -1,4 +1,7 @@
-/** What only a running server shows: many requests, each in a context of its own, cancelled ones, restarts, a real client. */
+/**
+ * Tests that need a running server: many requests, each with its own context, cancelled requests, restarts, a
+ * real client.
+ */
 import { request } from 'node:http'
 import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -34,7 +37,7 @@ const event = (user: string, metric: string, signal?: AbortSignal) =>
 const ascending = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
 
 describe('parallel requests', () => {
-  it('[E3] 200 events of one user over two metrics are exact, each answered with its own change', async () => {
+  it('[E3] 200 events of one user over two metrics are exact, and each response has its own change', async () => {
     const replies = await Promise.all(
       Array.from({ length: 200 }, (_, n) => event('parallel', n % 2 === 0 ? 'demo-lessons' : 'demo-minutes')),
     )
@@ -47,7 +50,7 @@ describe('parallel requests', () => {
     expect(body.total).toBe(100 * 10 + 10 * 5)
   })
 
-  it('[E3] a leading request that is cancelled hangs none of those behind it', async () => {
+  it('[E3] a leading request that is cancelled blocks no request behind it', async () => {
     for (let round = 0; round < 10; round += 1) {
       const user = `cancelled-${round}`
       const leader = leadAndHangUp(user, round)
@@ -55,14 +58,14 @@ describe('parallel requests', () => {
       await leader
       expect(followers.map(({ status }) => status)).toEqual(Array(20).fill(201))
       const totals = followers.map(({ body }) => Number(body.total)).sort((a, b) => a - b)
-      // The leader's own event may have counted or not; nobody else's is lost or doubled.
+      // The leader's own event may have counted or not. No other event is lost or counted twice.
       const { body } = await event(user, 'demo-lessons')
       expect([21, 22]).toContain(body.total)
       expect(new Set(totals).size).toBe(20)
     }
   })
 
-  it('[P11] those that read all users share what they read; one that is cancelled hangs none of the others', async () => {
+  it('[P11] requests that read all users share one read; a cancelled one blocks no other', async () => {
     await event('scanned', 'demo-lessons')
     const paths = [
       '/v1/points/demo-xp/summary',
@@ -83,7 +86,10 @@ describe('parallel requests', () => {
   })
 })
 
-/** Sends an event on a connection of its own, and destroys it so many milliseconds after the request is out. */
+/**
+ * Sends an event on its own connection, and destroys the connection some milliseconds after the request is
+ * sent.
+ */
 function leadAndHangUp(user: string, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const leader = request(`${server.url}/v1/metrics/demo-lessons/event`, {
@@ -100,7 +106,10 @@ function leadAndHangUp(user: string, milliseconds: number): Promise<void> {
 }
 
 describe('idempotency keys, as bytes', () => {
-  /** Sends an event whose key is these bytes. Node writes a header as Latin-1, one byte a character, if the body is no string. */
+  /**
+   * Sends an event whose key has these bytes. If the body is not a string, Node writes headers as Latin-1,
+   * one byte for each character.
+   */
   const eventOf = (user: string, key: Buffer): Promise<Reply> =>
     new Promise((resolve, reject) => {
       const headers = {
@@ -115,7 +124,7 @@ describe('idempotency keys, as bytes', () => {
       sent.end(Buffer.from(JSON.stringify({ user: { id: user }, value: 1 })))
     })
 
-  it('[E4] a key that is no UTF-8 is 422, and one that is counts', async () => {
+  it('[E4] a key that is not UTF-8 is 422, and a valid one counts', async () => {
     const broken = [
       Buffer.from([0x6b, 0xe9]),
       Buffer.from([0x6b, 0xff]),
@@ -140,7 +149,9 @@ describe('idempotency keys, as bytes', () => {
 /** The methods of the npm client that were called, such as `users.get`. */
 const called = new Set<string>()
 
-/** The object, which notes the names of its methods, and of those of its resources, when they are called. */
+/**
+ * The object, wrapped so that the names of its called methods are noted, including those of its resources.
+ */
 function recorded<T extends object>(target: T, path: readonly string[] = []): T {
   return new Proxy(target, {
     get: (of, name) => {
@@ -156,7 +167,10 @@ function recorded<T extends object>(target: T, path: readonly string[] = []): T 
   })
 }
 
-/** The public methods of a client and of its resources, by reflection: resources are what their getters give. */
+/**
+ * The public methods of a client and of its resources, by reflection. Resources are the values of its
+ * getters.
+ */
 function methodsOf(target: object, path: readonly string[] = []): string[] {
   const properties = Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(target)))
   return properties.flatMap(([name, { get, value }]) => {
@@ -210,7 +224,7 @@ describe('the npm client', () => {
     expect(await points.system('demo-xp')).toMatchObject({ name: 'XP' })
   })
 
-  it('sees leaderboards move, and reads them', async () => {
+  it('sees leaderboards change, and reads them', async () => {
     const { metrics, users, leaderboards } = client()
     const event = await metrics.event('demo-minutes', {
       user: { id: 'racer', name: 'Racer' },
@@ -254,14 +268,14 @@ describe('the npm client', () => {
       if (index > 0) expect(value).toBeLessThanOrEqual(rankings[index - 1].value)
     }
     const places = replies.map((reply) => Object(reply.body).leaderboards['demo-all-time'])
-    // A user's first event brings the user in, and nobody falls by an event of his own.
+    // A user's first event enters the user. No user's rank falls by an own event.
     expect(places.filter(({ previousRank }) => previousRank === null)).toHaveLength(50)
     for (const { rank, previousRank } of places) expect(rank).toBeLessThanOrEqual(previousRank ?? 50)
   })
 })
 
 describe('the test clock', () => {
-  it('[C1] stands still once set, also over a restart, and is the same for the next event', async () => {
+  it('[C1] stays still once set, also over a restart, and is the same for the next event', async () => {
     const now = new Date(Date.now() + 86_400_000).toISOString()
     expect(await send('PUT', '/admin/v1/test-clock', { now })).toEqual({ status: 200, body: { now } })
     await server.stop()
@@ -275,7 +289,7 @@ describe('the test clock', () => {
 
 describe('the npm client, day by day', () => {
   const DAY = 86_400_000
-  /** A noon some days ahead; six days later it is the same year. */
+  /** A noon some days ahead. Six days later it is still the same year. */
   let start = Math.ceil(Date.now() / DAY) * DAY + 1.5 * DAY
   const at = (days: number) => new Date(start + days * DAY)
   const date = (days: number) => at(days).toISOString().slice(0, 10)
@@ -288,7 +302,7 @@ describe('the npm client, day by day', () => {
   beforeAll(() => move(0))
   afterAll(() => send('DELETE', '/admin/v1/test-clock'))
 
-  it('is told of streaks and achievements by events', async () => {
+  it('sees streaks and achievements in responses to events', async () => {
     const first = await lesson('steady')
     expect(first.achievements).toMatchObject([
       { key: 'demo-first-lesson', trigger: 'metric', metricName: 'Lessons completed', metricValue: 1 },
@@ -352,7 +366,7 @@ describe('the npm client, day by day', () => {
     expect(await users.getPreferences('steady')).toEqual(changed)
   })
 
-  /** Issues about users: in the contract's words, and in those of the client. */
+  /** Issues about users: in the contract's words, and in the words of the client. */
   const unknown = (userId: string) => {
     const text = expect.stringContaining('no user')
     return { userId, severity: 'error', level: 'error', message: text, reason: text }
@@ -401,7 +415,7 @@ describe('the npm client, day by day', () => {
     expect(await streaks.rankings({ type: 'longest', limit: 1 })).toEqual(ranked.slice(0, 1))
   })
 
-  it('is told of the year', async () => {
+  it('reads the year', async () => {
     const { activity } = await client().users.wrapped('steady', { year: at(0).getUTCFullYear() })
     expect(activity).toMatchObject({ daysActive: 2, mostActiveDay: { date: date(0) } })
     const { metrics, points, achievements, longestStreak } = activity.entireYear
@@ -418,10 +432,10 @@ testCrossOrigin(() => server)
 
 describe('every operation, over HTTP', () => {
   const DAY = 86_400_000
-  /** A noon that no test of before has come to. */
+  /** A noon that no earlier test has reached. */
   const start = Math.ceil(Date.now() / DAY) * DAY + 20.5 * DAY
   const at = (days: number) => new Date(start + days * DAY).toISOString()
-  /** The operations that were answered with success, and without issues. */
+  /** The operations that returned a success without issues. */
   const answered = new Set<string>()
 
   const ask: Ask = async (method, path, headers, body) => {
@@ -433,7 +447,10 @@ describe('every operation, over HTTP', () => {
     return { status: response.status, headers: response.headers, body: await response.json() }
   }
 
-  /** Calls an operation, which must answer as its entry in src/worker/operations.ts says; test/server/setup.ts holds the body to it. */
+  /**
+   * Calls an operation. The response must be as its entry in src/worker/operations.ts says.
+   * test/server/setup.ts checks the body.
+   */
   const calling = async (id: string, call: Parameters<typeof sendTo>[1] = {}) => {
     const spec = specOf(id)
     const told = await sendTo(spec, call, ask)
@@ -444,7 +461,7 @@ describe('every operation, over HTTP', () => {
 
   afterAll(() => send('DELETE', '/admin/v1/test-clock'))
 
-  it('answers as documented: those of tenants, in a world that is some days old', async () => {
+  it('operations of tenants respond as documented, in a world that is some days old', async () => {
     const move = (days: number) => calling('admin_test_clock_set', { body: { now: at(days) } })
     await move(0)
     const day = (days: number) => at(days).slice(0, 10)
@@ -461,7 +478,7 @@ describe('every operation, over HTTP', () => {
     await calling('admin_test_clock_reset')
   })
 
-  it('answers as documented: those of the account, of which those of tenants need MULTI_TENANCY', async () => {
+  it('operations of the account respond as documented; those of tenants need MULTI_TENANCY', async () => {
     const made = await calling('admin_admin_keys_create', { body: [{ name: 'One' }] })
     const [{ id, key }] = Object(made.body).created
     const listed = await fetch(`${server.url}/admin/v1/admin-api-keys`, { headers: { 'x-api-key': key } })
@@ -488,13 +505,13 @@ describe('every operation, over HTTP', () => {
     }
   })
 
-  it('leaves none out', () => {
+  it('leaves no operation out', () => {
     expect(operations.map(({ id }) => id).filter((id) => !answered.has(id))).toEqual([])
   })
 })
 
 describe('the npm client, method by method', () => {
-  it('was called by every one', () => {
+  it('every method was called', () => {
     const methods = methodsOf(newClient())
     expect(methods).toContain('admin.streaks.freezes.create')
     expect(methods.length).toBeGreaterThanOrEqual(25)

@@ -1,4 +1,7 @@
-/** A provider of emails with Resend's interface, which knows an email by its Idempotency-Key, and answers by a plan. */
+/**
+ * A provider of emails with Resend's interface. It recognises an email by its Idempotency-Key, and responds
+ * by a plan.
+ */
 import { createServer, type Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listening, stop } from '../listening'
@@ -6,14 +9,17 @@ import { PATIENCE } from '../patience'
 
 export type Email = { to: string[]; subject: string; html: string; headers: Record<string, string> }
 
-/** What is done with a request: refused before anything is sent, or sent, and answered later or never. */
+/**
+ * The reaction to a request: a refusal before the email is sent; or the email is sent, and the response
+ * arrives late or never.
+ */
 export type Answer = { status?: number; delay?: number; silent?: boolean }
 
 export class Mailer {
   readonly #server: Server
-  /** What was sent, by key. */
+  /** The sent emails, by key. */
   readonly sent = new Map<string, { body: string; email: Email }>()
-  /** The keys of all requests, in their order. */
+  /** The keys of all requests, in order. */
   readonly asked: string[] = []
   plan: Answer[] = []
 
@@ -44,14 +50,15 @@ export class Mailer {
     stop(this.#server)
   }
 
-  /** Waits until so many requests have come. */
+  /** Waits for a number of requests. */
   async came(count: number): Promise<void> {
     for (const deadline = Date.now() + PATIENCE; this.asked.length < count; await sleep(20)) {
-      if (Date.now() > deadline) throw new Error(`${this.asked.length} of ${count} emails were asked for`)
+      if (Date.now() > deadline)
+        throw new Error(`${this.asked.length} of ${count} requests for emails arrived`)
     }
   }
 
-  /** The subjects of what was sent to an address. */
+  /** The subjects of the emails to an address. */
   to(address: string): string[] {
     return [...this.sent.values()].flatMap(({ email }) => (email.to.includes(address) ? email.subject : []))
   }

@@ -1,6 +1,6 @@
 /**
- * The processes of this machine, as far as a test must know them. A dead process that nobody has waited for is not
- * counted: it is only a name.
+ * The processes of this machine, as far as tests need them. A dead process that its parent has not waited for
+ * is not counted: only its entry is left.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -11,22 +11,22 @@ export type Process = {
   /** Its process group. */
   group: number
   command: string
-  /** When it began, in the system's own words: an id is used again, this pair is not. */
+  /** Its start time, as the system writes it. An id is reused, but the pair of id and start time is not. */
   began: string
 }
 
-/** Every process that runs. */
+/** All running processes. */
 function processes(): Process[] {
   if (process.platform !== 'linux') return listed()
   return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? fromProc(name) : []))
 }
 
-/** By the process table of Linux, where `ps` need not be installed. */
+/** Reads the process table of Linux, because `ps` may not be installed. */
 function fromProc(name: string): Process[] {
   try {
     const [, command = '', rest = ''] =
       /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? []
-    // From the third field on; the 22nd is the start time.
+    // From the third field on. The 22nd field is the start time.
     const [state, parent, group, ...more] = rest.split(' ')
     if (state === 'Z' || state === 'X') return []
     return [
@@ -49,7 +49,7 @@ function listed(): Process[] {
   })
 }
 
-/** A process and all that it started, directly or not. */
+/** A process, and all processes that it started, directly or not. */
 export function descendants(id: number): Process[] {
   const all = processes()
   const found = all.filter((candidate) => candidate.id === id)
@@ -58,14 +58,14 @@ export function descendants(id: number): Process[] {
 }
 
 /**
- * The processes of a group, and all whose environment holds a text, such as a mark that whoever started them gave them: children inherit
- * both, so that those are among them whose parent is gone.
+ * The processes of a group, and all processes with a text in their environment, such as a mark. Children
+ * inherit both, so processes whose parent has ended are included.
  */
 export function ofGroupOrMarked(group: number, mark: string): Process[] {
   return processes().filter((one) => one.group === group || environmentOf(one).includes(mark))
 }
 
-/** The environment of a process; empty where it has ended meanwhile or is another user's. */
+/** The environment of a process. Empty if the process has ended or belongs to another user. */
 function environmentOf({ id }: Process): string {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${id}/environ`, 'latin1')
@@ -75,7 +75,7 @@ function environmentOf({ id }: Process): string {
   }
 }
 
-/** Those that still run, by name and id. */
+/** The known processes that still run, by name and id. */
 export function stillRunning(known: Process[]): string[] {
   const now = new Map(processes().map(({ id, began }) => [id, began]))
   return known.filter(({ id, began }) => now.get(id) === began).map(({ id, command }) => `${command} (${id})`)

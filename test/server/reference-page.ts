@@ -1,4 +1,4 @@
-/** The tests of `GET /docs` in a real browser: Debian's chromium, or the one that CHROMIUM_PATH names. */
+/** Tests `GET /docs` in a real browser: Debian's chromium, or the browser that CHROMIUM_PATH names. */
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -8,12 +8,15 @@ import type { Server } from './harness'
 
 /** The browser of the tests. */
 export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-/** Whether it is there. */
+/** Whether the browser is installed. */
 export const hasBrowser = existsSync(executablePath)
-/** Declares the tests of the reference page of a server that runs by then; they are skipped, and say so, where there is no browser. */
+/**
+ * Declares the tests of the reference page of a running server. They are skipped, with a message, if there is
+ * no browser.
+ */
 export function testReferencePage(server: () => Server): void {
   if (!hasBrowser) {
-    // Not by the console, which vitest keeps to itself unless a test fails.
+    // Not `console`: vitest shows its lines only if a test fails.
     process.stderr.write(
       `\nThe tests in a browser (test/server/reference-page.ts, cross-origin.ts) are skipped: no browser at ${executablePath} (apt-get install chromium, or set CHROMIUM_PATH).\n`,
     )
@@ -27,7 +30,7 @@ export function testReferencePage(server: () => Server): void {
     })
     afterAll(() => browser?.close())
 
-    /** A page on which all that reaches for another server is stopped and noted, and every complaint of the browser's. */
+    /** A page that blocks and notes all requests to other servers, and notes all errors of the browser. */
     async function watchedPage(): Promise<{ page: Page; foreign: string[]; complaints: string[] }> {
       const page = await browser.newPage()
       page.setDefaultTimeout(PATIENCE)
@@ -46,7 +49,7 @@ export function testReferencePage(server: () => Server): void {
       return { page, foreign, complaints }
     }
 
-    it('[G1] sends the example of an event as it stands, keeps the key when the document changes, and asks no other server', async () => {
+    it('[G1] sends the example of an event unchanged, keeps the key when the document changes, and calls no other server', async () => {
       const { page, foreign, complaints } = await watchedPage()
       await page.goto(`${server().url}/docs`)
       await page.getByText(version, { exact: true }).waitFor()
@@ -57,7 +60,7 @@ export function testReferencePage(server: () => Server): void {
 
       const event = operationOf(page, 'post', '/metrics/{key}/event')
       expect(await send(event)).toBe('201')
-      // The answer says what it did for the user of the example.
+      // The response shows the changes for the user of the example.
       await event.locator('.live-responses-table').getByText('"demo-xp"').first().waitFor()
 
       await page.getByLabel('Select a definition').selectOption('Admin')
@@ -77,7 +80,7 @@ export function testReferencePage(server: () => Server): void {
 const operationOf = (page: Page, method: string, path: string) =>
   page.locator(`.opblock-${method}`).filter({ has: page.locator(`[data-path="${path}"]`) })
 
-/** Opens an operation, sends its example as it is filled in, and reads the status of the answer. */
+/** Opens an operation, sends its example as it is filled in, and reads the status of the response. */
 async function send(operation: Locator): Promise<string> {
   await operation.locator('.opblock-summary-control').click()
   await operation.getByRole('button', { name: 'Try it out' }).click()

@@ -20,7 +20,7 @@ async function send(server: Server, method: string, path: string, body?: unknown
   return answer.json()
 }
 
-/** Runs a statement in the database of a server that is down; answers its rows. */
+/** Runs a statement in the database of a stopped server. Returns its rows. */
 async function inDatabase(folder: string, command: string): Promise<unknown> {
   const wrangler = join(folder, 'node_modules', 'wrangler', 'bin', 'wrangler.js')
   const args = [wrangler, 'd1', 'execute', 'laurel', '--local', '--json', '--command', command]
@@ -31,12 +31,12 @@ async function inDatabase(folder: string, command: string): Promise<unknown> {
   return Object(JSON.parse(stdout))[0]?.results
 }
 
-/** Lets time pass on the set clock while nothing runs. */
+/** Moves the test clock while nothing runs. */
 async function letPass(folder: string, milliseconds: number): Promise<void> {
   await inDatabase(folder, `UPDATE test_clock SET now = now + ${milliseconds}`)
 }
 
-/** Asks until the answer is as wanted, or too long. */
+/** Repeats a request until the response is as wanted, or until the time limit. */
 async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
   const deadline = performance.now() + PATIENCE
   for (;;) {
@@ -46,8 +46,8 @@ async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean)
   }
 }
 
-// Side by side, since they wait for servers most of the time, and measure none.
-test.concurrent('[C2, P4] what fell due while the server was down is done once it is up again, and only once', async () => {
+// Concurrent, because these tests mostly wait for servers and measure no time.
+test.concurrent('[C2, P4] work that falls due while the server is down is done once after the start', async () => {
   const folder = await newProject()
   const energy = (server: Server) => () => send(server, 'GET', '/v1/users/ada/points/demo-energy?awards=100')
   const totalOf = (answer: unknown) => Object(answer).total
@@ -76,7 +76,7 @@ test.concurrent('[C2, P4] what fell due while the server was down is done once i
   }
 })
 
-test.concurrent('[C2, S3] streaks are judged over a stop of the server, without a visit, and each midnight only once', async () => {
+test.concurrent('[C2, S3] streaks are judged across a stop of the server, without a visit, and each midnight only once', async () => {
   const folder = await newProject()
   // Without the users of the demo.
   const board = (server: Server) => async () =>
@@ -99,7 +99,7 @@ test.concurrent('[C2, S3] streaks are judged over a stop of the server, without 
     for (const id of ['ada', 'bob']) {
       await send(first, 'POST', '/v1/metrics/demo-lessons/event', { user: { id }, value: 1 })
     }
-    // Each has one freeze to begin with.
+    // Each user begins with one freeze.
     await send(first, 'POST', '/admin/v1/streaks/freezes', { freezes: [{ userId: 'ada' }] })
     expect(await board(first)()).toEqual([
       ['ada', 1],

@@ -4,12 +4,13 @@ import { conforming } from '../conformance'
 const send = globalThis.fetch
 const violations: unknown[] = []
 
-// Every answer of a server that a test starts is held to the contract, those to the npm client among them: it takes no other
-// fetch than the global one, and makes an error of its own of whatever is thrown there. Therefore they are gathered.
+// Checks every response of a server that a test starts against the contract, including responses to the npm
+// client. The client uses only the global fetch, and replaces errors that are thrown there by its own. So the
+// violations are collected here.
 globalThis.fetch = async (input, init) => {
   const request = new Request(input, init)
   const response = await send(request)
-  // An answer that is cut off, by a server that is killed, is none: it fails as it would for whoever reads it.
+  // A killed server cuts its response off. That is no response, so the reader's own read must fail.
   await response.clone().text()
   try {
     return await conforming(request, response)

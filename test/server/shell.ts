@@ -1,4 +1,4 @@
-/** A shell into which the commands of a page are pasted, and a proxy that sees what they ask a server for. */
+/** A shell for the commands of a page, and a proxy that records their requests to a server. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
@@ -9,10 +9,13 @@ import { PATIENCE } from '../patience'
 import type { Variables } from './examples'
 import { descendants, type Process } from './processes'
 
-/** What the commands of a block came to: the exit status of the last one, and all that they printed. */
+/** The outcome of a block's commands: the exit status of the last one, and all output. */
 export type Outcome = { code: number; stdout: string; stderr: string }
 
-/** One shell, as somebody has it who pastes commands: what one sets the next ones find, and nothing is exported that they don't export. */
+/**
+ * One shell, as a reader has it who pastes commands. Variables that one command sets exist for the next ones.
+ * Nothing is exported unless the commands export it.
+ */
 export class Shell {
   readonly #folder: string
   readonly #bash: ChildProcess
@@ -31,13 +34,13 @@ export class Shell {
     this.#bash.stderr?.on('data', (part) => (this.#stderr += part))
   }
 
-  /** The processes that its commands have started and that still run. */
+  /** The running processes that its commands started. */
   started(): Process[] {
     const own = this.#bash.pid ?? 0
     return descendants(own).filter(({ id }) => id !== own)
   }
 
-  /** Runs commands as if they had been pasted. Throws if they take too long. */
+  /** Runs commands as if a reader pasted them. Throws if they take too long. */
   async run(commands: string): Promise<Outcome> {
     this.#blocks += 1
     const file = join(this.#folder, '.pasted')
@@ -57,7 +60,7 @@ export class Shell {
     }
   }
 
-  /** Those of the variables that are set. */
+  /** The values of the variables that are set. */
   async read(names: readonly string[]): Promise<Variables> {
     const { stdout } = await this.run(
       names.map((name) => `[ -v ${name} ] && echo "${name}=$${name}"`).join('\n'),
@@ -67,7 +70,7 @@ export class Shell {
     )
   }
 
-  /** Sets variables, as a reader does who is told to. */
+  /** Sets variables, as a page asks its reader to. */
   async set(variables: Variables): Promise<void> {
     for (const [name, value] of variables) await this.run(`${name}='${value}'`)
   }
@@ -80,15 +83,15 @@ export class Shell {
   }
 }
 
-/** An answer that went through the proxy. */
+/** A response that went through the proxy. */
 export type Exchange = { request: string; status: number; headers: Record<string, string>; body: unknown }
 
-/** Stands before a server, and notes what it answers. */
+/** A proxy before a server that records responses. */
 export type RecordingProxy = {
   port: number
-  /** The tenant that requests are for; null if they say so themselves, or there are none. */
+  /** The tenant of the requests. Null if the requests name it themselves, or if there are no tenants. */
   tenant: string | null
-  /** What was answered since this was asked for last, in order. */
+  /** The responses since the last call of this method, in order. */
   take(): Exchange[]
   close(): Promise<void>
 }
@@ -99,7 +102,7 @@ export async function startProxy(port: number, target: () => number): Promise<Re
   const server = createServer((incoming, drainRequests) => {
     const headers = {
       ...incoming.headers,
-      // What is compressed could not be read.
+      // A compressed response could not be read.
       'accept-encoding': 'identity',
       ...(proxy.tenant !== null && { 'tenant-id': proxy.tenant }),
     }
@@ -107,7 +110,7 @@ export async function startProxy(port: number, target: () => number): Promise<Re
     const onward = request({ host: '127.0.0.1', port: target(), method, path, headers }, (answer) =>
       passOn(answer, drainRequests).then((text) => {
         exchanges.push({ ...read(answer, text), request: `${method} ${path}` })
-        // Whoever asked may ask for the exchange as soon as the answer has ended.
+        // The caller may take the exchange as soon as the response has ended.
         drainRequests.end()
       }),
     )
@@ -129,7 +132,7 @@ export async function startProxy(port: number, target: () => number): Promise<Re
   return proxy
 }
 
-/** Sends an answer on, all but its end, and reads its body. */
+/** Forwards a response without its end, and reads its body. */
 async function passOn(answer: IncomingMessage, drainRequests: ServerResponse): Promise<string> {
   drainRequests.writeHead(answer.statusCode ?? 502, answer.headers)
   let text = ''

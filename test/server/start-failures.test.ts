@@ -20,13 +20,13 @@ describe('a start that does not succeed', () => {
     SLOW,
   )
 
-  test('a PORT that is none is named', async () => {
+  test('an error names an invalid PORT', async () => {
     const starting = await launch({ env: { PORT: '80a' } })
     expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
     expect(starting.output()).toContain('PORT must be')
   })
 
-  test('a port in use is named', async () => {
+  test('an error names a port in use', async () => {
     const port = await freePort()
     const server = createServer().listen(port, '127.0.0.1')
     await once(server, 'listening')
@@ -37,7 +37,7 @@ describe('a start that does not succeed', () => {
   })
 
   test(
-    'a migration that fails stops it, and says why',
+    'a failed migration stops the start, with its reason',
     async () => {
       const folder = await newProject()
       await appendFile(join(folder, 'migrations', '9999_broken.sql'), 'CREATE TABEL nothing;')

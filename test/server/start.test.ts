@@ -19,7 +19,7 @@ const project = async () => {
 }
 afterAll(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
 
-/** Sends the demo's event as the printed line does; answers the points it gained and the metric's new total. */
+/** Sends the demo's event as the printed line does. Returns the added points and the metric's new total. */
 async function sendLesson({ url, adminKey }: Server): Promise<{ added: number; total: number }> {
   const answer = await fetch(`${url}/v1/metrics/demo-lessons/event`, {
     method: 'POST',
@@ -57,14 +57,14 @@ describe('two projects, started at the same time', () => {
     ])
   }, SLOW)
 
-  // What a failed test leaves running.
+  // Processes that a failed test leaves running.
   afterAll(async () => {
     for (const server of [plain, custom]) if (server?.child.exitCode === null) await server.stop()
   }, SLOW)
 
-  test('what npm start prints fits a screen of 40 lines of 100 characters, and has no line of its own requests', async () => {
+  test('the output of npm start fits a screen of 40 lines of 100 characters, and has no log line of its own requests', async () => {
     const answer = await fetch(`${plain.url}/health`)
-    // Lines come in the order of the requests, so whatever stands before this one is of the start.
+    // Lines are in the order of the requests, so all lines before this one are about the start.
     const { index } = await plain.printed(new RegExp(`^\\{.*${answer.headers.get('x-request-id')}`, 'm'))
     const printed = plain.output().slice(0, index)
     expect(printed).not.toMatch(/^\{|"status":|warn/im)
@@ -72,7 +72,7 @@ describe('two projects, started at the same time', () => {
     expect(lines.length).toBeLessThanOrEqual(40)
   })
 
-  test('both answer, by name and by address', async () => {
+  test('both respond, by name and by address', async () => {
     expect(await Promise.all([plain, custom].map(({ url }) => health(url)))).toEqual([200, 200])
     expect(await health(`http://127.0.0.1:${plain.port}`)).toBe(200)
   })
@@ -82,7 +82,7 @@ describe('two projects, started at the same time', () => {
     expect(plain.output()).toContain(plain.adminKey)
   })
 
-  test('the first curl in the output is a line of its own that can be pasted', () => {
+  test('the first curl command in the output is one line that can be pasted', () => {
     const output = plain.output()
     expect(output.slice(output.indexOf('curl '))).toMatch(/^curl [^\n|#]+\n/)
     expect(output.at(output.indexOf('curl ') - 1)).toBe('\n')
@@ -94,13 +94,13 @@ describe('two projects, started at the same time', () => {
     expect(gained(answer).added).toBeGreaterThan(0)
   })
 
-  test('each request is a line of JSON, and wrangler adds none', async () => {
+  test('each request logs one line of JSON, and wrangler adds none', async () => {
     await health(plain.url)
     await plain.printed(/^\{.*\/health.*\}$/m)
     expect(plain.output()).not.toContain('[wrangler:')
   })
 
-  test('a missing .dev.vars is created for the owner alone', async () => {
+  test('a missing .dev.vars is created, readable only by its owner', async () => {
     const file = join(plain.folder, '.dev.vars')
     const lines = (await readFile(file, 'utf8')).split('\n')
     expect(lines).toEqual([`ADMIN_API_KEY=${plain.adminKey}`, 'TEST_CLOCK=on', 'RATE_LIMITS=off', ''])
@@ -108,13 +108,13 @@ describe('two projects, started at the same time', () => {
     if (process.platform !== 'win32') expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
-  test('an existing .dev.vars only gains what it lacks', async () => {
+  test('an existing .dev.vars keeps its lines, and gets the missing ones', async () => {
     expect(await readFile(join(custom.folder, '.dev.vars'), 'utf8')).toBe(
       `${before}\nTEST_CLOCK=on\nRATE_LIMITS=off\n`,
     )
   })
 
-  test('a quoted key reaches the Worker as it is', async () => {
+  test('a quoted key reaches the Worker unchanged', async () => {
     expect(custom.adminKey).toBe('adm_mine.Only$For-"tests"-of-npm-start')
     const answer = await fetch(`${custom.url}/admin/v1/metrics`, {
       headers: { 'X-API-KEY': custom.adminKey },
@@ -122,13 +122,13 @@ describe('two projects, started at the same time', () => {
     expect(answer.status).toBe(200)
   })
 
-  test('the key stands on no command line', () => {
+  test('the key is on no command line', () => {
     const lines = descendants(plain.pid).map(commandLine).join('\n')
     expect(lines).toContain('wrangler')
     expect(lines).not.toContain(plain.adminKey)
   })
 
-  test('DEMO=off in the environment wins over .dev.vars: no demo, and no trace of the neighbour', async () => {
+  test('DEMO=off in the environment overrides .dev.vars: no demo, and no trace of the neighbour', async () => {
     expect(custom.curl).toContain('/admin/v1/metrics ')
     expect(custom.output()).not.toContain('demo-')
     const answer = await fetch(`${custom.url}/admin/v1/metrics`, {
@@ -137,8 +137,8 @@ describe('two projects, started at the same time', () => {
     expect(await answer.text()).not.toContain('demo-')
   })
 
-  test('a domain in wrangler.toml is for the deployment alone: here the host is that of the request', async () => {
-    // The page of the admin host shows the admin interface alone.
+  test('a domain in wrangler.toml is only for the deployment: here the host is the host of the request', async () => {
+    // The page of the admin host shows only the admin interface.
     const page = async (base: string) => (await fetch(`${base}/docs/start.js`)).text()
     expect(await page(custom.url)).not.toContain('"/v1/openapi.json"')
     expect(await page(`http://127.0.0.1:${custom.port}`)).toContain('"/v1/openapi.json"')
@@ -153,13 +153,13 @@ describe('two projects, started at the same time', () => {
     sent.destroy()
   })
 
-  test('another one in the same folder is refused, on whatever port: each would have a ranking of its own', async () => {
+  test('a second start in the same folder is refused, on any port: both would have their own rankings', async () => {
     const another = await launch({ folder: plain.folder })
     expect(await another.ended(), another.output()).toMatchObject({ code: 1, leftovers: [] })
     expect(another.output()).toContain(`Laurel runs in this folder already, on port ${plain.port}.`)
   })
 
-  test('nothing is made that .gitignore does not name', async () => {
+  test('no file is made that .gitignore does not name', async () => {
     const ignored = (await readFile(join(import.meta.dirname, '..', '..', '.gitignore'), 'utf8')).split('\n')
     const copied = await readdir(await project())
     const made = (await readdir(plain.folder)).filter((name) => !copied.includes(name))
@@ -178,7 +178,7 @@ describe('two projects, started at the same time', () => {
   })
 
   test(
-    'state is kept between starts; when wrangler dies, the rest ends with an error',
+    'state is kept between starts; if wrangler dies, the start script ends with an error',
     async () => {
       const again = await startServer({ folder: plain.folder, port: plain.port })
       expect(again.adminKey).toBe(plain.adminKey)
@@ -197,7 +197,7 @@ describe('two projects, started at the same time', () => {
   )
 })
 
-test('variables that the Worker would refuse are named before anything starts, without their values', async () => {
+test('an error names variables that the Worker would refuse, before anything starts and without their values', async () => {
   const env = {
     ADMIN_API_KEY: 'adm_other.a-key-of-thirty-one-c',
     WEBHOOK_ALLOW: 'nas.lan',

@@ -1,14 +1,17 @@
 /**
- * What a webhook that listens to everything was told, held against what the public interface says of the same users: nothing of the
- * service's own code tells here what is right.
+ * Compares the webhook events that an endpoint received with the public interface's data of the same users.
+ * No code of the service decides here which value is right.
  */
 import { expect } from 'vitest'
 
-/** JSON, of which only this test's own questions are asked; the workers' tests hold it to the contract. */
+/**
+ * JSON without a schema, because this test reads only a few fields. The tests of the Worker check it against
+ * the contract.
+ */
 export const json = (text: string) => Object(JSON.parse(text))
 type Json = ReturnType<typeof json>
 
-/** A request with the admin key, which serves both interfaces. */
+/** A request with the admin key, which works for both interfaces. */
 export type Send = (method: string, path: string, body?: unknown) => Promise<{ status: number; body: Json }>
 
 const MINUTE = 60_000
@@ -19,13 +22,16 @@ const PAUSES = [1, 5, 30, 120, 360, 720].map((minutes) => minutes * MINUTE)
 /** A request to the webhook. */
 export type Sent = { id: string; body: string; ok: boolean }
 
-/** One message, however often it was sent. */
+/** One message. It may have been sent several times. */
 export type Told = { id: string; type: string; body: Json; user: string | null; at: number; failures: number }
 
-/** When an id was made, in milliseconds: they are UUIDs of version 7 (G4). */
+/** The time in an id, in milliseconds. Ids are UUIDs of version 7 (G4). */
 export const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16)
 
-/** The messages in the order in which they arrived; each must have, and have been the same on every attempt. */
+/**
+ * The messages in the order in which they arrived. Each must have arrived, with the same body on every
+ * attempt.
+ */
 export function arrived(requests: readonly Sent[]): Told[] {
   const bodies = new Map<string, string>()
   const failures = new Map<string, number>()
@@ -51,7 +57,7 @@ export function arrived(requests: readonly Sent[]): Told[] {
 
 const byTime = (told: readonly Told[]) => told.toSorted((a, b) => a.at - b.at)
 
-/** What an occasion is told by, once: no two messages have the same. */
+/** The identity of the change that a message reports. No two messages have the same. */
 function occasionOf({ id, type, user, body }: Told): string {
   const rest = () => {
     if (type === 'achievement.completed' || type === 'emails.achievement_due') return body.achievement.id
@@ -65,7 +71,7 @@ function occasionOf({ id, type, user, body }: Told): string {
   return `${type} ${user} ${rest()}`
 }
 
-/** By what one can tell from bodies alone that something happened after something else to a user: a strand, and the place in it. */
+/** The order that bodies alone show for messages about a user: strands, and the message's place in each. */
 function placesOf({ type, body }: Told): [string, number | string][] {
   const step: [string, number] = ['step', Number(body.user?.attributes?.step ?? 0)]
   switch (type) {
@@ -87,8 +93,9 @@ function placesOf({ type, body }: Told): [string, number | string][] {
 }
 
 /**
- * Pairs of messages about one user that arrived in the wrong order. A message that has not arrived holds up the later ones for an hour (W4):
- * where the pauses of what failed about that time fill an hour, others may pass.
+ * Pairs of messages about one user that arrived in the wrong order. A message that has not arrived blocks the
+ * later ones for an hour (W4). If the pauses of failed attempts at that time add up to an hour, later
+ * messages may pass it.
  */
 export function disorder(told: readonly Told[]): string[] {
   const found: string[] = []
@@ -114,7 +121,7 @@ export function disorder(told: readonly Told[]): string[] {
 const label = ({ type, user, id, at, failures }: Told) =>
   `${type} of ${user} ${id} ${new Date(at).toISOString()} failed ${failures}`
 
-/** What an answer to an event says that webhooks are told of, as texts. */
+/** The webhook events that a response to an event implies, as texts. */
 export function promised(user: string, answer: Json): string[] {
   const { achievements, currentStreak, points } = answer
   const streak = currentStreak.length === 1 ? 'streak.started' : 'streak.extended'
@@ -130,7 +137,7 @@ export function promised(user: string, answer: Json): string[] {
   ]
 }
 
-/** The same of what arrived. */
+/** The same texts, from a received message. */
 export function kept({ type, user, body }: Told): string[] {
   switch (type) {
     case 'achievement.completed':
@@ -149,7 +156,7 @@ export function kept({ type, user, body }: Told): string[] {
   }
 }
 
-/** Holds all that arrived about a user to what the user is now said to have and to have done, from nothing on. */
+/** Compares all received messages about a user with the user's current data, from nothing on. */
 export async function compareUser(send: Send, told: readonly Told[], id: string): Promise<void> {
   const ask = async (path: string) => (await send('GET', `/v1/users/${id}${path}`)).body
   const mine = byTime(told.filter(({ user }) => user === id))
@@ -181,7 +188,7 @@ export async function compareUser(send: Send, told: readonly Told[], id: string)
   )
   expect([id, streaks]).toEqual([id, expected])
   const earned = of('streak.freeze_earned').reduce((sum, { body }) => sum + body.earned, 0)
-  // Each begins with one.
+  // Each user begins with one freeze.
   expect([id, earned]).toEqual([id, streak.freezes - 1 + consumed])
 
   for (const key of ['xp', 'coins']) {
@@ -200,7 +207,7 @@ export async function compareUser(send: Send, told: readonly Told[], id: string)
     const listed = points.awards.map((award: Json) => award.id)
     expect(listed.length).toBeLessThan(100)
     expect([id, key, awards.toSorted()]).toEqual([id, key, listed.toSorted()])
-    // Points only grow here; of one moment, which message is the later one stands in the body alone.
+    // Points only grow here. Messages of the same moment are ordered by their bodies alone.
     const levels = of('points.level_changed')
       .filter(({ body }) => body.points.key === key)
       .toSorted((a, b) => a.body.newLevel.points - b.body.newLevel.points)
@@ -216,12 +223,12 @@ export async function compareUser(send: Send, told: readonly Told[], id: string)
   const place = await ask('/leaderboards/board')
   const moves = of('leaderboard.rank_changed').map(({ body }) => body.leaderboard)
   const ranks = moves.map(({ rank }) => rank)
-  // A change of the value alone is not told.
+  // A change of only the value sends no message.
   expect([id, ranks.at(-1)]).toEqual([id, place.rank])
   expect([id, moves.map(({ previousRank }) => previousRank)]).toEqual([id, [null, ...ranks.slice(0, -1)]])
 }
 
-/** Holds what arrived about nobody in particular, and about anybody only once. */
+/** Checks the messages that are about no user, and that a user gets each one-time message once. */
 export async function compareRest(send: Send, told: readonly Told[]): Promise<void> {
   const occasions = told.map(occasionOf)
   expect(occasions.filter((reason, index) => occasions.indexOf(reason) !== index)).toEqual([])

@@ -1,6 +1,6 @@
 /**
- * Changes of users, from the request to whoever is told: by webhooks to a receiver that fails a third of the time, and by email, over two
- * crashes of the server.
+ * Follows changes of users from the request to the receivers: by webhooks to a receiver that fails a third of
+ * the time, and by email, over two crashes of the server.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { rm } from 'node:fs/promises'
@@ -27,10 +27,10 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** What is random here follows from it and from what is sent. */
+/** All random choices depend on it and on the requests. */
 const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
 
-/** A number from 0 to 1 that follows from the seed and from something. */
+/** A number from 0 to 1 that depends on the seed and the arguments. */
 const draw = (...of: unknown[]) =>
   createHash('sha256')
     .update(JSON.stringify([seed, ...of]))
@@ -83,17 +83,17 @@ const moveTo = async (ms: number) => {
   const { status } = await send('PUT', '/admin/v1/test-clock', { now: new Date(ms).toISOString() })
   expect(status).toBe(200)
 }
-/** Ends the server as a power failure does, and starts it again over what it has stored. */
+/** Ends the server like a power failure, and starts it again with its stored state. */
 const crash = async () => {
   await server.kill()
   server = await startServer({ folder, port, env })
 }
 
-/** All that the webhook which listens to everything was sent. */
+/** All requests to the webhook that is subscribed to everything. */
 const requests: Sent[] = []
-/** How the receiver takes it: well, or a third of it not; or it lets it wait. */
+/** The receiver's behaviour: it accepts all requests, fails a third, or delays its responses. */
 let mood: 'calm' | 'fickle' | 'holding' = 'fickle'
-/** The ids of requests that were left to wait. */
+/** The ids of delayed requests. */
 const underWay: string[] = []
 const secrets = new Map<string, string>()
 const faults: string[] = []
@@ -104,13 +104,13 @@ function verify(name: string, { body, headers }: Seen): void {
   try {
     new Webhook(secret).verify(body, headers)
     if (headers['x-trophy-signature'] !== createHmac('sha256', secret).update(body).digest('base64'))
-      faults.push(`X-Trophy-Signature is another: ${body}`)
+      faults.push(`X-Trophy-Signature differs: ${body}`)
   } catch (error) {
     faults.push(`${error}: ${body}`)
   }
 }
 
-/** How often something of a user was tried, by the message; and which of its kind a message is. */
+/** The number of attempts, by message; and the position of a message among those of its kind. */
 const tries = new Map<string, number>()
 const nth = new Map<string, number>()
 const kinds = new Map<string, number>()
@@ -132,7 +132,7 @@ function answer(id: string, body: string): Step {
   return [{ drop: true }, { status: 500 }][way] ?? { status: 301, headers: { location: '/hooks/elsewhere' } }
 }
 
-/** Subscribes a name at the receiver. */
+/** Subscribes a name of the receiver. */
 async function subscribe(url: string, name: string, events: string[]): Promise<string> {
   const { id, secret } = await create('/webhooks', { url: `${url}/hooks/${name}`, events })
   secrets.set(name, secret)
@@ -149,7 +149,7 @@ const deliveriesOf = async (id: string) => {
   }
 }
 
-/** The users, the first five of whom get no emails, and what each does on which day. */
+/** The users and their activity on each day. The first five get no emails. */
 const USERS = [
   { id: 'ada', tz: 'UTC', days: '11111' },
   { id: 'bob', tz: 'Asia/Kathmandu', days: '11011' },
@@ -160,11 +160,11 @@ const USERS = [
   { id: 'max', tz: 'UTC', days: '00100', email: 'max@example.com' },
 ]
 const STORY = USERS.slice(0, 5)
-/** What answers have said that webhooks are to be told. */
+/** The webhook events that responses imply. */
 const promises: string[] = []
 let step = 0
 
-/** An event that is answered 201. */
+/** Sends an event. The response must be 201. */
 async function event(
   user: { id: string; [field: string]: unknown },
   metric: string,
@@ -175,7 +175,7 @@ async function event(
   promises.push(...promised(user.id, body))
 }
 
-/** What a user does on a day: one event after another, several at once, and a batch. */
+/** A user's activity on a day: one event after another, several at once, and a batch. */
 async function live({ id, tz, days, email }: (typeof USERS)[number], day: number): Promise<void> {
   if (days[day] !== '1') return
   const whole = (most: number, ...of: unknown[]) => 1 + Math.floor(draw(id, day, ...of) * most)
@@ -216,7 +216,7 @@ async function configure(): Promise<void> {
   await create('/points', {
     key: 'xp',
     name: 'XP',
-    // Nearly every lesson changes the level, which tells the order of lessons.
+    // Nearly every lesson changes the level, which shows the order of lessons.
     levels: Array.from({ length: 40 }, (_, n) => 1 + 6 * n).map((points) => ({
       key: `l${points}`,
       name: `Level ${points}`,
@@ -248,7 +248,7 @@ async function configure(): Promise<void> {
   })
 }
 
-/** Waits until something is so, without moving the clock. */
+/** Waits for a condition, without moving the clock. */
 async function until(what: string, isSo: () => boolean): Promise<void> {
   for (const deadline = Date.now() + PATIENCE; !isSo(); await sleep(20)) {
     if (Date.now() > deadline) throw new Error(`Not in time: ${what}; ${requests.length} requests`)
@@ -258,7 +258,7 @@ async function until(what: string, isSo: () => boolean): Promise<void> {
 const typesSeen = (type: string) => requests.filter(({ body }) => json(body).type === type)
 const log = async () => (await send('GET', '/admin/v1/notifications/log?limit=100')).body
 
-it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under one id, whatever fails on the way', async () => {
+it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is sent, in order and with one id, across all failures', async () => {
   onTestFailed(() => console.error(`SEED=${seed}`))
   const url = await receiver.start()
   receiver.decide('all', (seen) => {
@@ -270,7 +270,7 @@ it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under on
     if (mood === 'holding') underWay.push(id)
     return step
   })
-  // Dead from the beginning, and slow at that.
+  // This endpoint fails from the beginning, and slowly.
   receiver.plan('dead', [{ hold: true, status: 503, always: true }])
 
   await moveTo(now)
@@ -287,7 +287,7 @@ it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under on
     multiplier: 2,
   })
 
-  // The first day: the one that is dead, and lets each wait, delays nothing of the other.
+  // The first day: the failing endpoint delays its responses, but does not delay the other one.
   mood = 'calm'
   await act(0)
   await until('the first day', () => typesSeen('streak.started').length >= STORY.length)
@@ -305,7 +305,8 @@ it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under on
   await moveTo(noon + DAY)
   expect(await deliveriesOf(dead)).toMatchObject(Array(2).fill({ status: 'dead', attempts: 7 }))
 
-  // The second day: it crashes with requests under way, and right after the last answer, before anything of that was told.
+  // The second day: the server crashes with open requests, and directly after the last response, before
+  // anything about that change is sent.
   mood = 'holding'
   await act(1)
   await until('requests under way', () => underWay.length > 0)
@@ -315,26 +316,27 @@ it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under on
   await crash()
   receiver.release('all')
   const again = () => new Set(requests.slice(before).map(({ id }) => id))
-  await until('what was under way', () => underWay.every((id) => again().has(id)))
+  await until('the requests that were open', () => underWay.every((id) => again().has(id)))
   await until('the second day', () => {
     const extended = typesSeen('streak.extended').map(({ body }) => json(body).user.id)
     return ['ada', 'bob', 'cleo', 'eve'].every((id) => extended.includes(id))
   })
-  await until('what nobody had drained', () =>
+  await until('the outbox entries that were not drained', () =>
     typesSeen('streak.started').some(({ body }) => json(body).user.id === 'zoe'),
   )
   mood = 'fickle'
   await moveTo(now + HOUR - MINUTE)
   await moveTo(noon + 2 * DAY)
 
-  // The third day: the provider of emails fails, then takes one and never says so, since the server crashes meanwhile.
+  // The third day: the provider of emails fails. Then it accepts an email, but the server crashes before the
+  // response.
   await act(2)
   mailer.plan = [{ status: 500 }, { silent: true }]
-  const moving = moveTo(noon + 2 * DAY + 6 * HOUR).catch(() => 'it has crashed')
+  const moving = moveTo(noon + 2 * DAY + 6 * HOUR).catch(() => 'the server has crashed')
   await mailer.came(2)
   await crash()
   await moving
-  // Both are carried on with, without anybody who moves the clock.
+  // Both emails are sent without a move of the clock.
   await until('both emails', () => mailer.asked.length >= 4)
   await moveTo(now + MINUTE)
   expect([mailer.to('mia@example.com'), mailer.to('max@example.com')]).toEqual(
@@ -342,7 +344,7 @@ it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under on
   )
   await moveTo(noon + 3 * DAY)
 
-  // The fourth: reminders of streaks, slowly and after a limit of the provider's.
+  // The fourth day: reminders of streaks. The provider is slow, and then limits requests.
   await act(3)
   mailer.plan = [{ status: 429 }, { delay: 300 }, { status: 500 }]
   await moveTo(noon + 3 * DAY + 9 * HOUR)
@@ -363,20 +365,20 @@ it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under on
   expect(unsubscribed.status).toBe(200)
   await moveTo(noon + 4 * DAY)
 
-  // The fifth: a freeze has kept both streaks, and who has unsubscribed is not reminded.
+  // The fifth day: a freeze keeps both streaks. The user who has unsubscribed gets no reminder.
   await act(4)
   await moveTo(noon + 4 * DAY + 9 * HOUR)
   expect(mailer.to('mia@example.com')).toEqual(told)
   expect(mailer.to('max@example.com')).toEqual([...told, 'streak_reminder'])
 
-  // Until the last retry has been made.
+  // Until the last retry.
   await moveTo(noon + 6 * DAY)
   await moveTo(noon + 7 * DAY)
   mood = 'calm'
   await moveTo(noon + 8 * DAY)
   expect(faults).toEqual([])
   const messages = arrived(requests)
-  // A third of all requests failed, and every day had something to tell.
+  // A third of all requests failed, and every day had messages.
   expect(requests.length / messages.length).toBeGreaterThan(1.2)
   expect(promises.length).toBeGreaterThan(STORY.length * 12)
   expect(disorder(messages)).toEqual([])
@@ -388,7 +390,7 @@ it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under on
   expect(deliveries.filter(({ status }) => status !== 'delivered')).toEqual([])
   expect(deliveries.map(({ id }) => id).toSorted()).toEqual(messages.map(({ id }) => id).toSorted())
 
-  // The dead one is up.
+  // The failing endpoint works again.
   receiver.plan('dead', [])
   for (const { id, event: type } of await deliveriesOf(dead)) {
     const count = (await receiver.seen('dead')).length
@@ -396,7 +398,7 @@ it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is told, in order and under on
     expect(renewed).toMatchObject({ status: 200, body: { id, status: 'pending' } })
     const seen = (await receiver.seen('dead', count + 1)).at(-1)
     verify('dead', seen ?? { body: '', headers: {}, at: 0, method: '' })
-    // The same message has the same id wherever it goes.
+    // The same message has the same id at each endpoint.
     const same = messages.find((one) => one.id === id)
     expect([seen?.headers['webhook-id'], seen?.body]).toEqual([id, same && JSON.stringify(same.body)])
     expect(type).toBe(same?.type)

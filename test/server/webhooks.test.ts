@@ -1,4 +1,7 @@
-/** Webhooks to a real receiver over HTTP: what is sent, and what becomes of it when the receiver fails, is slow, or cuts the line. */
+/**
+ * Webhooks to a real receiver over HTTP: the requests, and the outcome if the receiver fails, is slow, or
+ * cuts the connection.
+ */
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -11,7 +14,7 @@ const DAY = 24 * 60 * MINUTE
 let server: Server
 let url: string
 const receiver = new Receiver()
-/** A noon to come, later in each test. */
+/** A noon in the future. Each test moves it forward. */
 let now = Math.ceil(Date.now() / DAY) * DAY + DAY / 2
 
 beforeAll(async () => {
@@ -41,7 +44,7 @@ const move = async (ms: number) => {
 
 beforeEach(() => move(now + 2 * DAY))
 
-/** Subscribes a name at the receiver, and plans what it does. */
+/** Subscribes a name of the receiver, and plans its reactions. */
 async function subscribe(name: string, ...plan: Step[]) {
   receiver.plan(name, plan)
   const made = await send('POST', '/webhooks', [{ url: `${url}/hooks/${name}`, events: ['streak.lost'] }])
@@ -64,7 +67,7 @@ const idsOf = async (name: string, count: number) =>
   (await receiver.seen(name, count)).map(({ headers }) => headers['webhook-id'])
 
 describe('a webhook', () => {
-  it('[W3] is signed as the library and the documented HMAC verify; a rotated secret is void at once', async () => {
+  it('[W3] the signature verifies with the library and the documented HMAC; a rotated secret is invalid at once', async () => {
     const hook = await subscribe('signed', { status: 500 })
     const id = await hook.test()
     const [first] = await receiver.seen('signed', 1)
@@ -83,7 +86,7 @@ describe('a webhook', () => {
     expect(await idsOf('signed', 2)).toEqual([id, id])
   })
 
-  it('[W4] cut, late and failed requests are retried to the minute under one id, and end dead', async () => {
+  it('[W4] cut, late and failed requests are retried at the right minute with one id, and then are dead', async () => {
     const never = { status: 503, body: 'x'.repeat(5_000), always: true }
     const hook = await subscribe(
       'failing',
@@ -98,7 +101,7 @@ describe('a webhook', () => {
     const errors: string[] = []
     let next = began
     for (const [index, pause] of [1, 5, 30, 120, 360, 720].entries()) {
-      // What was set off by itself has ended when a move of the clock answers.
+      // Work that started by itself is done when a move of the clock responds.
       await move(next)
       const [delivery] = await hook.log()
       next += pause * MINUTE
@@ -116,7 +119,7 @@ describe('a webhook', () => {
     expect(await hook.log()).toMatchObject([{ id, status: 'dead', attempts: 7, nextAttempt: null }])
     expect(errors).toEqual([
       expect.stringMatching(/^no answer: /),
-      'no answer within 2 seconds',
+      'no response within 2 seconds',
       'answered 301',
       ...Array(3).fill(`answered 503: ${'x'.repeat(1_024)}`),
     ])
@@ -133,13 +136,13 @@ describe('a webhook', () => {
     expect(await hook.log()).toMatchObject([{ id, status: 'delivered', attempts: 8, lastStatus: 200 }])
   })
 
-  it('[W4] a slow endpoint delays no other one', async () => {
+  it('[W4] a slow endpoint does not delay other endpoints', async () => {
     const slow = await subscribe('slow', { hold: true, always: true })
     const quick = await subscribe('quick')
     await Promise.all(Array.from({ length: 10 }, () => slow.test()))
     await receiver.seen('slow', 5)
     const ids = await Promise.all(Array.from({ length: 10 }, () => quick.test()))
-    // Those of the slow one are still open.
+    // The requests to the slow endpoint are still open.
     expect((await idsOf('quick', 10)).toSorted()).toEqual(ids.toSorted())
     expect(receiver.mostOpen('slow')).toBe(5)
     receiver.plan('slow', [])

@@ -9,18 +9,18 @@ import { chaos, faulty } from './faults'
 export type Reply = { status: number; body: unknown }
 export type Asked = { method: string; path: string; body?: unknown; headers?: Record<string, string> }
 
-/** How often somebody asks again before it is a fault that no answer comes. */
+/** The number of attempts. After them, a missing response is an error. */
 const TRIES = 400
 
-/** A client of the service, through several isolates whose bindings meet faults, and through one whose don't. */
+/** A client of the service. It uses several isolates with faulty bindings, and one without faults. */
 export class Client {
   readonly #tenantId: string
   readonly #isolates: ((request: Request) => Promise<Response>)[]
   readonly #calm: (request: Request) => Promise<Response>
-  /** The keys of some users, by user, and one of an admin. */
+  /** The keys of some users, by user, and an admin's key. */
   readonly keys = new Map<string, string>()
   adminKey = ADMIN_KEY
-  /** Answers of 500 and above, and what about them can't be. */
+  /** The number of responses of 500 and above, and those among them that must not happen. */
   failures = 0
   retries = 0
   readonly broken: string[] = []
@@ -31,12 +31,12 @@ export class Client {
     this.#calm = isolate(false)
   }
 
-  /** Puts a fresh isolate, which knows nothing, in the place of one. */
+  /** Replaces an isolate by a new one with empty memory. */
   recycle(nth: number): void {
     this.#isolates[nth % this.#isolates.length] = isolate(true)
   }
 
-  /** Asks once, of one of the isolates; null for the one without faults. */
+  /** Sends a request once to one of the isolates. Null means the isolate without faults. */
   async once(nth: number | null, { method, path, body, headers }: Asked): Promise<Reply> {
     const send = (nth === null ? null : this.#isolates[nth % this.#isolates.length]) ?? this.#calm
     const request = new Request(`http://laurel.test${path}`, {
@@ -56,23 +56,23 @@ export class Client {
     const text = await response.text()
     if (response.status >= 500) {
       this.failures += 1
-      // Where nothing was broken, nothing may fail.
+      // If no fault was injected, nothing may fail.
       if (nth === null || chaos.injected === injected) this.broken.push(`${method} ${path} failed: ${text}`)
     }
     return { status: response.status, body: text === '' ? null : JSON.parse(text) }
   }
 
-  /** Asks until there is an answer, each time of the next isolate. */
+  /** Repeats a request until there is a response, each time with the next isolate. */
   async insist(nth: number, asked: Asked): Promise<Reply> {
     for (let attempt = 0; attempt < TRIES; attempt += 1) {
       const reply = await this.once(nth + attempt, asked)
       if (reply.status < 500) return reply
       this.retries += 1
     }
-    throw new Error(`${asked.method} ${asked.path} was never answered`)
+    throw new Error(`${asked.method} ${asked.path} never got a response`)
   }
 
-  /** Asks without faults, and throws unless it is done. */
+  /** Sends a request without faults, and throws if it fails. */
   async sure(method: string, path: string, body?: unknown): Promise<unknown> {
     const reply = await this.once(null, { method, path, body })
     if (reply.status >= 300)
@@ -81,7 +81,7 @@ export class Client {
   }
 }
 
-/** An app with a memory of its own. What it does in the background goes on beside the request. */
+/** An app with its own memory. Its background work runs next to the request. */
 function isolate(meetsFaults: boolean): (request: Request) => Promise<Response> {
   const app = createApp(new Instance())
   const bindings = meetsFaults ? faulty(env) : { ...env, ...chaos.variables }

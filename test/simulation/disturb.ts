@@ -14,7 +14,7 @@ import type { Disturbance } from './plan'
 import worker from './worker'
 import type { World } from './world'
 
-/** Breaks something from outside. What can't be broken just now is left alone. */
+/** Breaks something from outside. Does nothing if there is nothing to break now. */
 export async function disturb(
   { tenantId, client, ids, hooks }: World,
   disturbance: Disturbance,
@@ -34,7 +34,7 @@ export async function disturb(
             ? env.DELIVERY_QUEUE.getByName(`webhook:${hook}`)
             : timekeeper
       if (disturbance.do === 'evict') return evictDurableObject(stub).catch(() => undefined)
-      // Whatever it is doing, it doesn't come to its end.
+      // The current work of the object is cut off.
       return runInDurableObject(stub, (_, state) => state.abort('killed (simulated)')).catch(() => undefined)
     }
     case 'alarm': {
@@ -61,7 +61,7 @@ export async function disturb(
   }
 }
 
-/** Brings messages of the queues again that were brought, or lost, before. */
+/** Delivers messages of the queues again that were delivered or lost before. */
 async function redeliver(): Promise<void> {
   const messages = chaos.sent.splice(0, 50)
   for (const queue of ['laurel-outbox', 'laurel-repairs'] as const) {

@@ -2,31 +2,33 @@ import type { Bindings } from '../../src/runtime/env'
 import { chance } from './random'
 
 /**
- * The bindings with faults before them. Everything is forwarded to the real ones; what becomes of the n-th call at a boundary is
- * decided by the seed alone, so that one seed is one plan of faults, however the calls come to be ordered.
+ * Wraps the bindings with faults. All calls are forwarded to the real ones. The seed alone decides the fault
+ * of the n-th call at a boundary. So one seed is one plan of faults, in any order of the calls.
  */
 
 export type Boundary = 'd1' | 'lane' | 'board' | 'timekeeper' | 'delivery' | 'kv' | 'queue'
 
 /**
- * What becomes of a call. `before`: it fails, and nothing is done. `after`: it is done, and the answer is lost. `late`: the answer is lost before
- * it is done, and it is done all the same. `drop`: it seems done, and never is. `double`: it is done twice. `stale`: what was read the last time is
- * read again.
+ * The fault of a call. `before`: it fails, and nothing is done. `after`: it is done, and the response is
+ * lost. `late`: the response is lost first, and the call is done later. `drop`: it seems done, but never is.
+ * `double`: it is done twice. `stale`: it returns the result of the last read again.
  */
 export type Kind = 'before' | 'after' | 'late' | 'drop' | 'double' | 'stale'
 
-/** How often each happens, as a share of the calls. */
+/** The rate of each fault, as a share of the calls. */
 export type Rates = Partial<Record<Boundary, Partial<Record<Kind, number>>>>
 
-/** What a distributed system says when nobody knows what became of a call. */
+/** The error of a distributed system when the outcome of a call is unknown. */
 const lost = () => new Error('D1_ERROR: Network connection lost (simulated).')
 
-/** Whose faults these are; one for an isolate, since objects and tests of this runner share it. */
+/**
+ * The faults of an isolate. There is one for an isolate, because objects and tests of this runner share it.
+ */
 class Chaos {
   isOn = false
-  /** Whose world it is. */
+  /** The tenant of the world. */
   tenantId = ''
-  /** By how much more faults there are than the rates say. */
+  /** The factor by which faults are more frequent than the rates say. */
   scale = 1
   #seed = 0
   #rates: Rates = {}
@@ -34,14 +36,14 @@ class Chaos {
   /** Faults so far, by boundary and kind. */
   counts = new Map<string, number>()
   injected = 0
-  /** Guards that raised; where users share a batch, they don't. */
+  /** Guards that raised. Guards of users who share a batch do not raise. */
   conflicts = 0
   lanes = 0
-  /** Calls that go on although their caller was told that they failed. */
+  /** Calls that continue although their caller got an error. */
   readonly pending = new Set<Promise<unknown>>()
-  /** What was sent to the queues, to be brought again. */
+  /** Messages that were sent to the queues, for a later redelivery. */
   sent: { queue: 'OUTBOX' | 'REPAIRS'; body: unknown }[] = []
-  /** What objects and isolates are told beside their bindings: where providers are. */
+  /** Variables that objects and isolates get in addition to their bindings: the addresses of providers. */
   variables: Record<string, string> = {}
 
   begin(seed: number, rates: Rates): void {
@@ -55,13 +57,13 @@ class Chaos {
     this.sent = []
   }
 
-  /** Notes a fault that was made from outside. */
+  /** Counts a fault that was made from outside. */
   note(name: string): void {
     this.counts.set(name, (this.counts.get(name) ?? 0) + 1)
     this.injected += 1
   }
 
-  /** What becomes of the next call; null: nothing. */
+  /** The fault of the next call. Null for no fault. */
   decide(boundary: Boundary, allowed: readonly Kind[]): Kind | null {
     if (!this.isOn) return null
     const nth = this.#calls.get(boundary) ?? 0
@@ -77,7 +79,7 @@ class Chaos {
     return null
   }
 
-  /** Waits for what is under way; what an object had under way that was killed never comes to an end, and is left after two seconds. */
+  /** Waits for calls in progress. A call of a killed object never ends, so this waits two seconds at most. */
   async settled(): Promise<void> {
     for (let waited = 0; this.pending.size > 0 && waited < 20; waited += 1) {
       const soon = new Promise((resolve) => setTimeout(resolve, 100))
@@ -86,7 +88,7 @@ class Chaos {
     this.pending.clear()
   }
 
-  /** Makes a call, or what becomes of it. */
+  /** Makes a call, or its fault. */
   async through<T>(boundary: Boundary, run: () => Promise<T>): Promise<T> {
     const kind = this.decide(boundary, ['before', 'after', 'late', 'double'])
     if (kind === 'before') throw lost()
@@ -124,7 +126,7 @@ function d1(real: D1Database): D1Database {
   })
 }
 
-/** A namespace of objects whose methods meet faults. */
+/** A namespace of objects whose methods have faults. */
 function objects<N extends object>(boundary: Boundary, real: N): N {
   const stubOf = (stub: object) =>
     new Proxy(stub, {
@@ -146,7 +148,7 @@ function objects<N extends object>(boundary: Boundary, real: N): N {
   })
 }
 
-/** KV that loses entries, and tells what was there before. */
+/** KV that loses entries, and returns old values. */
 function kv(real: KVNamespace): KVNamespace {
   const known = new Map<string, unknown>()
   return new Proxy(real, {

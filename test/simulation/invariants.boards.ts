@@ -14,7 +14,7 @@ import { TEAMS } from './plan'
 import type { Story } from './play'
 import type { World } from './world'
 
-/** L3–L6, L8, L12: rankings, as they are served, are what a recount of the log gives. */
+/** L3–L6, L8, L12: the served rankings are equal to a recount of the log. */
 
 const HOUR = 3_600_000
 const Rankings = z.array(
@@ -47,7 +47,7 @@ function boardsOf({ began }: World, isSmall: boolean): Shown[] {
   ]
 }
 
-/** The log as the oracle wants it: what users are, then what happened, in order. */
+/** The log in the oracle's form: the users' attributes first, then the changes, in order. */
 function happenings(
   { ids, began }: World,
   { users, events, awards }: Stored,
@@ -99,7 +99,10 @@ async function keysOf({ client }: World): Promise<Set<string>> {
   )
 }
 
-/** What is served of each leaderboard that is open, run by run and group by group, and is not what the log gives. */
+/**
+ * The differences between the served leaderboards and the log, for each open leaderboard, run by run and
+ * group by group.
+ */
 export async function rankingsAre(
   world: World,
   { done }: Story,
@@ -127,7 +130,7 @@ export async function rankingsAre(
   return broken
 }
 
-/** What is served; null where there is no such run. */
+/** The served ranking. Null if there is no such run. */
 async function read(
   { client }: World,
   { key, unit }: OracleBoard,
@@ -143,9 +146,12 @@ async function read(
   return Rankings.parse(at(body, 'rankings'))
 }
 
-/** In a final run, the entries of up to so many users who were erased since are missing, and others keep their ranks (U8). */
+/**
+ * In a final run, the entries of up to `erased` users who were erased may be missing. The other users keep
+ * their ranks (U8).
+ */
 function compared(what: string, served: Ranked[] | null, expected: Ranked[], erased: number): string[] {
-  if (served === null) return expected.length === 0 ? [] : [`${what}: is not there`]
+  if (served === null) return expected.length === 0 ? [] : [`${what}: is missing`]
   const told = (list: readonly Ranked[]) =>
     list.map(({ userId, rank, value }) => `${erased > 0 ? '' : rank} ${userId} ${value}`)
   const [has, should] = [told(served), told(expected)]

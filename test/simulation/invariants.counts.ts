@@ -1,14 +1,17 @@
 import type { Stored, UserRow } from './log'
 import type { World } from './world'
 
-/** What must hold of counters, and of one points system that nothing but its triggers changes. */
+/** Invariants of counters, and of one points system that only its triggers change. */
 
-/** A5, E9, U8, W2: counters are what a count gives; nothing waits any more, and nothing is left of whoever was erased. */
+/**
+ * A5, E9, U8, W2: counters are equal to a count of the rows. Nothing waits any more, and no data of erased
+ * users is left.
+ */
 export function countsAre({ ids }: World, { users, counts, tenantCounters }: Stored): string[] {
   const broken = Object.entries(counts).flatMap(([name, count]) => (count === 0 ? [] : [`${count} ${name}`]))
   const compare = (name: string, tallied: number | undefined, counted: number) => {
     if ((tallied ?? 0) !== counted)
-      broken.push(`the tally of ${name} is ${tallied}, and there are ${counted}`)
+      broken.push(`the counter of ${name} is ${tallied}, but there are ${counted}`)
   }
   compare('users', tenantCounters.get('users'), users.length)
   for (const key of ['far', 'hello', 'loyal', 'both', 'kinds', 'later']) {
@@ -24,7 +27,7 @@ const completed = ({ achievements }: UserRow, id: string | undefined) =>
 /** The interval of the ticks, in milliseconds. */
 const TICK = 6 * 3_600_000
 
-/** P1, P2, P4, U6: each user has just the awards of the system that the log calls for. */
+/** P1, P2, P4, U6: each user has exactly the awards of the system that follow from the log. */
 export function awardsAre({ ids, began }: World, now: number, { users, awards, events }: Stored): string[] {
   return users.flatMap((user) => {
     const own = (awards.get(user.iid) ?? []).filter(({ system_id }) => system_id === ids.xp)
@@ -38,13 +41,14 @@ export function awardsAre({ ids, began }: World, now: number, { users, awards, e
       'xp hello': completed(user, ids.hello) ? 30 : 0,
     }
     const broken = Object.entries(expected).flatMap(([name, points]) =>
-      sum(name) === points ? [] : [`${user.id}: ${sum(name)} points by ${name}, and not ${points}`],
+      sum(name) === points ? [] : [`${user.id}: ${sum(name)} points by ${name}, not ${points}`],
     )
     const due = new Set<number>()
     for (let at = began + TICK; at <= now; at += TICK) if (at >= user.created) due.add(at)
     const ticks = by('xp hours').map(({ at }) => at)
     for (const at of new Set(ticks)) {
-      if (!due.delete(at)) broken.push(`${user.id}: a tick at ${new Date(at).toISOString()} that never was`)
+      if (!due.delete(at))
+        broken.push(`${user.id}: an award for a tick at ${new Date(at).toISOString()} that is not due`)
     }
     due.delete(user.created)
     if (due.size > 0) broken.push(`${user.id}: ${due.size} ticks are missing`)

@@ -3,12 +3,12 @@ import { at } from '../worker/harness'
 import type { Stored, UserRow } from './log'
 import { LEVELS, type World } from './world'
 
-/** P9, P11: levels are what the points of the system that has them say. */
+/** P9, P11: levels follow from the points of the system that has them. */
 
-/** How many users are asked for one by one. */
+/** The number of users who are read one by one. */
 const ASKED = 60
 
-/** The highest level of so many points, by the points that it takes; null where there is none. */
+/** The highest level for these points, as the points that the level needs. Null if there is none. */
 export const levelFor = (total: number): number | null => LEVELS.findLast((points) => points <= total) ?? null
 
 const pointsOf = (user: UserRow, { ids }: World) => user.points[ids.xp ?? ''] ?? 0
@@ -17,7 +17,7 @@ const Level = z.object({ points: z.number() })
 const Shown = z.object({ total: z.number(), level: Level.nullable() })
 const Summary = z.array(z.object({ level: Level, users: z.number() }))
 
-/** Levels as they are served, of users and of all together. */
+/** The served levels, of single users and in the summary. */
 export async function levelsAre(world: World, { users }: Stored): Promise<string[]> {
   const { client } = world
   const broken: string[] = []
@@ -36,11 +36,14 @@ export async function levelsAre(world: World, { users }: Stored): Promise<string
   const [told, wanted] = [summary.map(({ level, users: count }) => [level.points, count]), counted].map(
     (one) => JSON.stringify(one),
   )
-  if (told !== wanted) broken.push(`the summary of levels is ${told}, and they are ${wanted}`)
+  if (told !== wanted) broken.push(`the summary of levels is ${told}, but it should be ${wanted}`)
   return broken
 }
 
-/** What a user was told of levels is one climb from none to the present one, since nothing takes points of that system away. */
+/**
+ * The level messages of a user are one climb from none to the current level, because no trigger takes points
+ * of that system away.
+ */
 export function climbIs(world: World, user: UserRow, told: readonly unknown[]): string[] {
   const steps = told
     .filter((body) => at(body, 'points', 'key') === 'xp')
@@ -48,7 +51,5 @@ export function climbIs(world: World, user: UserRow, told: readonly unknown[]): 
     .toSorted(([, one], [, two]) => Number(one) - Number(two))
   const last = steps.reduce<unknown>((level, [from, to]) => (from === level ? to : 'elsewhere'), null)
   const should = levelFor(pointsOf(user, world))
-  return last === should
-    ? []
-    : [`${user.id}: was told of levels ${JSON.stringify(steps)}, and is at ${should}`]
+  return last === should ? [] : [`${user.id}: received levels ${JSON.stringify(steps)}, but is at ${should}`]
 }

@@ -7,9 +7,9 @@ import type { Stored } from './log'
 import type { Story } from './play'
 import type { World } from './world'
 
-/** W2, W4, W5, N2: what was to be told was told, under ids that stay the same, or given up. */
+/** W2, W4, W5, N2: all due messages were sent, under ids that stay the same, or were given up. */
 
-/** What is broken, and how many letters have arrived, and were given up. */
+/** Violations, and the number of messages that arrived and of messages that were given up. */
 export type MessageBuilder = { broken: string[]; delivered: number; dead: number }
 
 type Row = {
@@ -33,7 +33,7 @@ async function messageBuilderOf(name: string): Promise<Row[]> {
 
 const SETTLED = ['delivered', 'dead']
 
-/** Looks at every courier, and at what the other side has seen. */
+/** Compares the log of every delivery queue with the requests that its destination received. */
 export async function lettersSettled(
   world: World,
   { done }: Story,
@@ -41,7 +41,7 @@ export async function lettersSettled(
   tellsAll: boolean,
 ): Promise<MessageBuilder> {
   const result: MessageBuilder = { broken: [], delivered: 0, dead: 0 }
-  // Who is erased is taken out of what is told of leaderboards too, so that a letter says less than it said before (U8).
+  // An erased user is also removed from messages about leaderboards, so a message may become shorter (U8).
   const erased = done.flatMap((one) => (one.do === 'erase' ? [`"userId":"${one.user}"`] : []))
   const hasChanged = (body: string) => erased.some((mention) => body.includes(mention))
   for (const [index, { id, hook }] of world.hooks.entries()) {
@@ -59,7 +59,10 @@ export async function lettersSettled(
   return result
 }
 
-/** No letter is pending, each is there once, and what was delivered did arrive, always as the same. */
+/**
+ * No message is pending, each is in the log once, and each delivered message arrived, always with the same
+ * body.
+ */
 async function settled(
   what: string,
   messages: readonly Row[],
@@ -75,7 +78,7 @@ async function settled(
   }
   const ids = new Set<string>()
   for (const { id, status, event, body } of messages) {
-    if (ids.has(id)) broken.push(`${what}: the letter ${id} is there twice`)
+    if (ids.has(id)) broken.push(`${what}: the message ${id} is there twice`)
     ids.add(id)
     if (status === 'delivered') result.delivered += 1
     if (status === 'dead') result.dead += 1
@@ -86,14 +89,17 @@ async function settled(
     if (status === 'delivered' && bodies.length === 0)
       broken.push(`${what}: the ${event} ${id} never arrived`)
     if (bodies.some(hasChanged)) continue
-    if (bodies.length > 1) broken.push(`${what}: ${id} came as ${bodies.length} different ones`)
+    if (bodies.length > 1) broken.push(`${what}: ${id} arrived with ${bodies.length} different bodies`)
     if (header === 'webhook-id' && bodies[0] !== undefined && bodies[0] !== body)
-      broken.push(`${what}: ${id} came as something else`)
+      broken.push(`${what}: ${id} arrived with another body`)
   }
   return broken
 }
 
-/** One letter for each completion and for each final run; and what was added to points comes to what there is. */
+/**
+ * One message for each completion and for each final run. The added points of all messages are equal to the
+ * total.
+ */
 function allTold(
   world: World,
   messages: readonly Row[],
@@ -109,11 +115,11 @@ function allTold(
     const told = own.flatMap(({ event, json }) =>
       event === 'achievement.completed' ? [String(at(json, 'achievement', 'id'))] : [],
     )
-    // Who had it when it was activated was not told of it (A4).
+    // Users who had the achievement when it was activated got no message (A4).
     const has = achievements.flatMap(([achievement]) => (achievement === ids.later ? [] : [achievement]))
     const wanted = told.filter((one) => one !== ids.later)
     if (wanted.toSorted().join() !== has.toSorted().join())
-      broken.push(`${id}: was told of ${wanted.length} achievements, and has ${has.length}`)
+      broken.push(`${id}: got messages about ${wanted.length} achievements, but has ${has.length}`)
     if (!tellsAll) continue
     const levels = own.filter(({ event }) => event === 'points.level_changed')
     broken.push(
@@ -129,7 +135,7 @@ function allTold(
       )
       const added = changes.reduce((sum, { json }) => sum + Number(at(json, 'points', 'added')), 0)
       const total = points[ids[key] ?? ''] ?? 0
-      if (added !== total) broken.push(`${id}: was told of ${added} ${key}, and has ${total}`)
+      if (added !== total) broken.push(`${id}: got messages about ${added} ${key}, but has ${total}`)
       const shown = changes.flatMap(({ json }) => {
         const list: unknown = at(json, 'points', 'awards')
         return Array.isArray(list) ? list.map((award) => String(at(award, 'id'))) : []
@@ -142,7 +148,7 @@ function allTold(
           .toSorted()
           .join()
       )
-        broken.push(`${id}: was told of ${shown.length} awards of ${key}, and has ${made.length}`)
+        broken.push(`${id}: got messages about ${shown.length} awards of ${key}, but has ${made.length}`)
     }
   }
   const finals = messages.flatMap(({ event, body }) => {
@@ -155,6 +161,7 @@ function allTold(
         ]
       : []
   })
-  if (new Set(finals).size !== finals.length) broken.push(`a run was told twice to be over: ${finals.join()}`)
+  if (new Set(finals).size !== finals.length)
+    broken.push(`two messages say that the same run is final: ${finals.join()}`)
   return broken
 }

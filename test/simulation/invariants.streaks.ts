@@ -6,20 +6,29 @@ import type { Plan } from './plan'
 import type { Done, Story } from './play'
 import type { World } from './world'
 
-/** S2–S8, S10, S11, P2: streaks are what a recount of each user's life gives, and so is what their triggers have awarded. */
+/**
+ * S2–S8, S10, S11, P2: streaks, and the awards of their triggers, are equal to a recount of each user's
+ * inputs.
+ */
 
-/** How many users are asked for one by one, with what they were in the days before. */
+/** The number of users who are read one by one, and of the periods that are compared. */
 const ASKED = 60
 const PERIODS = 6
 
-/** What happened at a moment comes in this order: what arrived while the clock moved there, what was done to users, what they did. */
+/**
+ * The order of inputs at the same moment: events that arrived while the clock moved there, then changes by
+ * admins, then the user's own actions.
+ */
 const ARRIVED = 0
 const TREATED = 1
 const ACTED = 2
 
 type Placed = { happening: ChangeInput; order: readonly [at: number, place: number, seq: number] }
 
-/** What is stored and served of streaks, and is not what the users have done. Who was treated without an answer is left out. */
+/**
+ * The differences between the stored and served streaks and the users' inputs. Users with an admin change of
+ * unknown outcome are left out.
+ */
 export async function streaksAre(
   world: World,
   plan: Plan,
@@ -37,7 +46,7 @@ export async function streaksAre(
   const lengths = new Map<string, number>()
   let asked = 0
   for (const user of stored.users) {
-    // In the order in which they were done, the tenant's switches among them.
+    // In order, including the tenant's switches.
     const done = story.done.filter((one) => one.user === user.id || one.user === null)
     const since = done.findLast((one) => one.do === 'erase')?.step ?? -1
     const theirs = done.filter(({ step }) => step > since)
@@ -54,7 +63,8 @@ export async function streaksAre(
       const sent = bySender.get(event.attributes?.[world.ids.mark ?? ''] ?? '')
       if (sent === undefined) continue
       if (event.at === user.created) first = Math.min(first, sent.step)
-      // What is stored at a later moment than it was sent at, such as a batch, was stored while the clock moved there.
+      // An event that is stored at a later moment than it was sent, such as one of a batch, was stored while
+      // the clock moved there.
       const isEarly = event.at !== story.moments[sent.step]
       const inRow = theirs.findIndex((one) => one.do === 'event' && one.mark === sent.mark)
       placed.push({
@@ -78,9 +88,9 @@ export async function streaksAre(
     const expected = replay.at(now)
     lengths.set(user.id, expected.length)
     const length = user.streak?.run?.length ?? 0
-    // One that its user has switched off goes on, and is not shown.
+    // A streak that its user has switched off continues, but is not shown.
     if (length !== expected.length && replay.isOn)
-      broken.push(`${user.id}: the streak is ${length}, and not ${expected.length}`)
+      broken.push(`${user.id}: the streak is ${length}, not ${expected.length}`)
     broken.push(...rewardsAre(world, user, stored, { firings: replay.firings(LOYAL), isLoyal }))
     asked += 1
     if (asked <= ASKED) broken.push(...(await shown(world, user, replay, now)))
@@ -88,10 +98,13 @@ export async function streaksAre(
   return [...broken, ...(await boardIs(world, lengths))]
 }
 
-/** The length by which the trigger and the achievement go. */
+/** The streak length of the trigger and of the achievement. */
 const LOYAL = 2
 
-/** P2, A3: a streak trigger has fired for each length that was reached, once, and the achievement is there if it was. */
+/**
+ * P2, A3: a streak trigger fired once for each reached length. The achievement is completed if the length was
+ * reached.
+ */
 function rewardsAre(
   { ids }: World,
   user: UserRow,
@@ -102,10 +115,8 @@ function rewardsAre(
   const points = own.reduce((sum, { awarded }) => sum + awarded, 0)
   const has = user.achievements.some(([id]) => id === ids.loyal)
   return [
-    ...(points === 20 * firings
-      ? []
-      : [`${user.id}: ${points} points by the streak, and not ${20 * firings}`]),
-    ...(has === isLoyal ? [] : [`${user.id}: loyal is ${isLoyal ? 'missing' : 'too much'}`]),
+    ...(points === 20 * firings ? [] : [`${user.id}: ${points} points by the streak, not ${20 * firings}`]),
+    ...(has === isLoyal ? [] : [`${user.id}: the achievement loyal is ${isLoyal ? 'missing' : 'too much'}`]),
   ]
 }
 
@@ -144,7 +155,7 @@ const Shown = z.object({
   streakHistory: z.array(z.object({ periodStart: z.string(), length: z.number() })),
 })
 
-/** What is served of one user, with the days before. */
+/** The served streak of a user, with its last periods. */
 async function shown(
   { client }: World,
   { id }: UserRow,
@@ -161,19 +172,17 @@ async function shown(
     days: replay.history(now, PERIODS).map((one) => `${one.start} ${one.length}`),
   }
   const [told, wanted] = [JSON.stringify(has), JSON.stringify(should)]
-  return told === wanted ? [] : [`${id}: the streak is told as ${told}, and is ${wanted}`]
+  return told === wanted ? [] : [`${id}: the streak in messages is ${told}, but should be ${wanted}`]
 }
 
-/** The leaderboard by streaks has those who have one, longest first. */
+/** The streak ranking has all users with a streak, longest first. */
 async function boardIs({ client }: World, lengths: ReadonlyMap<string, number>): Promise<string[]> {
   const body = await client.sure('GET', '/v1/leaderboards/streak?limit=1000')
   const served = z.array(z.object({ userId: z.string(), value: z.number() })).parse(at(body, 'rankings'))
   const broken = served.flatMap(({ userId, value }, index) => {
     const length = lengths.get(userId) ?? value
     const before = served[index - 1]?.value ?? value
-    return length === value && value <= before
-      ? []
-      : [`streak board: ${userId} with ${value}, and not ${length}`]
+    return length === value && value <= before ? [] : [`streak board: ${userId} with ${value}, not ${length}`]
   })
   const living = [...lengths].filter(([, length]) => length > 0)
   const ranked = new Set(served.map(({ userId }) => userId))

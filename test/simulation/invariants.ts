@@ -3,12 +3,15 @@ import type { Stored, UserRow } from './log'
 import type { Story, Told } from './play'
 import type { World } from './world'
 
-/** What must hold of the log and of what users have, whatever went wrong on the way. Each answers what is broken. */
+/** Invariants of the log and of the users' data, after all faults. Each function returns the violations. */
 
-/** An event is identified by its mark; a key by user, metric and key. */
+/** A mark identifies an event. User, metric and key identify an idempotency key. */
 const keyOf = (user: string, metric: string, key: string) => JSON.stringify([user, metric, key])
 
-/** E2–E4, E9: what was answered is in the log once, what was not once at most, and nothing else; each key once. */
+/**
+ * E2–E4, E9: an event with a response is in the log once. An event without a response is there at most once.
+ * There is nothing else, and each key is there once.
+ */
 export function eventsOnce({ ids }: World, { told, done }: Story, stored: Stored): string[] {
   const broken: string[] = []
   const marks = new Map<string, number>()
@@ -30,7 +33,7 @@ export function eventsOnce({ ids }: World, { told, done }: Story, stored: Stored
     const times = marks.get(sent.mark) ?? 0
     const what = `${sent.mark} (${fate}, ${sent.phase}, ${sent.user}, ${sent.metric}, key ${sent.key})`
     if (isVoid(one)) {
-      if (times > 0) broken.push(`${what}: is there, though its user was erased`)
+      if (times > 0) broken.push(`${what}: is there, although its user was erased`)
       continue
     }
     if (times > 1) broken.push(`${what}: is in the log ${times} times`)
@@ -41,10 +44,10 @@ export function eventsOnce({ ids }: World, { told, done }: Story, stored: Stored
     }
     if (fate === 'recorded' && times !== 1) broken.push(`${what}: is in the log ${times} times`)
     if (fate === 'accepted' && times !== 1 && sent.metric !== 'spend') broken.push(`${what}: is missing`)
-    if (fate === 'refused' && times !== 0) broken.push(`${what}: was refused, and is in the log`)
+    if (fate === 'refused' && times !== 0) broken.push(`${what}: was refused, but is in the log`)
     const own = replies.find(({ status }) => status === 201)
     if (own !== undefined && at(own.body, 'eventId') !== places.get(sent.mark)?.id)
-      broken.push(`${what}: is in the log by another id`)
+      broken.push(`${what}: is in the log with another id`)
   }
   const known = new Set(told.map(({ sent }) => sent.mark))
   for (const mark of marks.keys()) if (!known.has(mark)) broken.push(`${mark}: nobody sent it`)
@@ -63,18 +66,22 @@ export function eventsOnce({ ids }: World, { told, done }: Story, stored: Stored
     )
     const kept = rows.get(key) ?? []
     if (found > 1 || (must && found !== 1)) broken.push(`key ${key}: ${found} events`)
-    if (kept.length !== found) broken.push(`key ${key}: ${found} events, and ${kept.length} rows of the key`)
+    if (kept.length !== found) broken.push(`key ${key}: ${found} events, but ${kept.length} rows of the key`)
     const eventIds = same.flatMap(({ replies }) =>
       replies.flatMap(({ status, body }) => (status === 201 || status === 202 ? [at(body, 'eventId')] : [])),
     )
-    for (const id of eventIds) if (id !== kept[0]) broken.push(`key ${key}: was answered ${String(id)}`)
+    for (const id of eventIds)
+      if (id !== kept[0]) broken.push(`key ${key}: a response had the id ${String(id)}`)
     const firsts = same.flatMap(({ replies }) => replies.filter(({ status }) => status === 201))
-    if (firsts.length > 1) broken.push(`key ${key}: was answered 201 ${firsts.length} times`)
+    if (firsts.length > 1) broken.push(`key ${key}: ${firsts.length} responses were 201`)
   }
   return broken
 }
 
-/** P8, P9, E1: totals are the sums of the log, running totals go up by what was awarded, and `seq` counts without a gap. */
+/**
+ * P8, P9, E1: totals are the sums of the log. Running totals increase by the awarded points. `seq` counts
+ * without gaps.
+ */
 export function totalsAdd({ ids }: World, stored: Stored): string[] {
   return stored.users.flatMap((user) => [
     ...metricTotals(user, stored),
@@ -92,7 +99,7 @@ function metricTotals(user: UserRow, { events }: Stored): string[] {
   const broken: string[] = []
   for (const id of new Set([...sums.keys(), ...kept.keys()])) {
     const [sum, has] = [JSON.stringify(sums.get(id)), JSON.stringify(kept.get(id))]
-    if (sum !== has) broken.push(`${user.id}: total of metric ${id} is ${has}, and the log says ${sum}`)
+    if (sum !== has) broken.push(`${user.id}: total of metric ${id} is ${has}, but the log says ${sum}`)
   }
   return broken
 }
@@ -106,12 +113,12 @@ function pointsTotals(user: UserRow, { awards }: Stored, systems: readonly strin
       if (award.system_id !== system) continue
       total += award.awarded
       if (award.total !== total)
-        broken.push(`${user.id}: award ${award.id} says ${award.total}, and the sum is ${total}`)
+        broken.push(`${user.id}: award ${award.id} says ${award.total}, but the sum is ${total}`)
       total = award.total
-      if (award.awarded === 0) broken.push(`${user.id}: award ${award.id} of nothing`)
+      if (award.awarded === 0) broken.push(`${user.id}: award ${award.id} is 0`)
     }
     const kept = user.points[system] ?? 0
-    if (kept !== total) broken.push(`${user.id}: points ${kept}, and the awards come to ${total}`)
+    if (kept !== total) broken.push(`${user.id}: points ${kept}, but the awards add up to ${total}`)
   }
   return broken
 }

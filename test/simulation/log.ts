@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import * as z from 'zod'
 import { readable } from '../readable'
 
-/** What is stored of a tenant, read row by row, with nothing of the service's own readings. */
+/** Reads the rows of a tenant directly, without any query of the service. */
 
 const json = <S extends z.ZodType>(schema: S) =>
   z
@@ -61,7 +61,7 @@ const KeyRow = z.object({
 })
 export type KeyRow = z.output<typeof KeyRow>
 
-/** All that is stored of a tenant which invariants speak of. */
+/** The stored data of a tenant that invariants check. */
 export type Stored = {
   users: UserRow[]
   /** By user, in the order in which they happened. */
@@ -86,26 +86,26 @@ const Count = z.object({ name: z.string(), count: z.number() })
 const OF_NOBODY = 'WHERE user_iid IS NOT NULL AND user_iid NOT IN (SELECT iid FROM users)'
 const NOW = '(SELECT now FROM test_clock)'
 
-/** What there must be none of once all is quiet. */
+/** Rows that must not exist once all work is done. */
 const COUNTED = {
   'rows in the outbox': 'outbox',
   'parts of batches in the inbox': 'inbox',
   'batches that are not done': 'event_batches WHERE processed + dropped <> accepted',
-  'events that were put aside': 'parked_events',
-  'points that are to be told': `points_notifications WHERE due_at <= ${NOW}`,
-  'erasures under way': "due_work WHERE kind = 'erasure'",
+  'parked events': 'parked_events',
+  'points notifications that are due': `points_notifications WHERE due_at <= ${NOW}`,
+  'erasures in progress': "due_work WHERE kind = 'erasure'",
   'things overdue': `due_work WHERE due_at < ${NOW}`,
-  'events of nobody': `${readable.events} ${OF_NOBODY}`,
-  'awards of nobody': `${readable.awards} ${OF_NOBODY}`,
-  'keys of nobody': `${readable.idempotency_keys} ${OF_NOBODY}`,
-  'streaks of nobody': `streak_runs ${OF_NOBODY}`,
-  'pauses of nobody': `streak_pauses ${OF_NOBODY}`,
-  'boosts of nobody': `points_boosts ${OF_NOBODY}`,
-  'pending notifications of nobody': `pending_notifications ${OF_NOBODY}`,
-  'told points of nobody': `points_notifications ${OF_NOBODY}`,
+  'events without a user': `${readable.events} ${OF_NOBODY}`,
+  'awards without a user': `${readable.awards} ${OF_NOBODY}`,
+  'keys without a user': `${readable.idempotency_keys} ${OF_NOBODY}`,
+  'streaks without a user': `streak_runs ${OF_NOBODY}`,
+  'pauses without a user': `streak_pauses ${OF_NOBODY}`,
+  'boosts without a user': `points_boosts ${OF_NOBODY}`,
+  'pending notifications without a user': `pending_notifications ${OF_NOBODY}`,
+  'points notifications without a user': `points_notifications ${OF_NOBODY}`,
 } as const
 
-/** The database has one tenant only, so that what belongs to nobody any more is found too. */
+/** The database has only one tenant, so this also finds rows that belong to no user. */
 export async function storedOf(tenantId: string): Promise<Stored> {
   const events = await all(EventRow, `SELECT * FROM ${readable.events} ORDER BY user_iid, seq`)
   const awards = await all(AwardRow, `SELECT * FROM ${readable.awards} ORDER BY user_iid, seq, position`)

@@ -1,6 +1,6 @@
 import { Random } from './random'
 
-/** What is going to happen in a world: made from the seed alone, before anything happens. */
+/** The plan of a world. It is made from the seed alone, before anything happens. */
 
 export const METRICS = ['steps', 'words', 'spend'] as const
 export type Metric = (typeof METRICS)[number]
@@ -16,24 +16,27 @@ export const ZONES = [
   'Pacific/Pago_Pago',
 ] as const
 export const ISOLATES = 5
-/** So many users, the first ones, have a key of their own, by which they send their events. They are never erased. */
+/** The first users have their own key, and send their events with it. They are never erased. */
 export const KEYED = 5
 
-/** How much happens. */
+/** The size of a plan. */
 export type Size = {
   users: number
-  /** Moves of the clock, how long each is in minutes beside the others, and all of them together. */
+  /**
+   * The number of moves of the clock, the range of their lengths in minutes before scaling, and the total in
+   * minutes after it.
+   */
   steps: number
   minutes: readonly [number, number]
   inAll: number
-  /** In each step: single events sent at once, events of a batch, and how many batches. */
+  /** In each step: single events that are sent at once, events of a batch, and the number of batches. */
   live: number
   batch: number
-  /** Users, at most, who do several things in a row. */
+  /** The largest number of users who do several things in a row. */
   lives: number
   batches: number
   profiles: number
-  /** Whether webhooks are told of everything, or of what is rare. */
+  /** Whether webhooks get all events, or only rare ones. */
   tellsAll: boolean
 }
 
@@ -50,21 +53,24 @@ export const SIZES: Record<'small' | 'full', Size> = {
   },
 }
 
-/** An event that somebody wants to have recorded, and how it is sent. */
+/** An event of a user, and how it is sent. */
 export type Sent = {
-  /** Its name, which goes with it as an attribute. */
+  /** Its name, which is stored with it as an attribute. */
   mark: string
   step: number
-  /** Where in its step it is sent: alone, in a batch, or while the clock moves to the next one. */
+  /**
+   * The part of its step in which it is sent: after the user's other actions, alone, in a batch, or while the
+   * clock moves to the next step.
+   */
   phase: 'life' | 'live' | 'batch' | 'moving'
   user: string
-  /** Passed with it; null leaves it away. */
+  /** The zone that is passed with it. Null passes none. */
   tz: string | null
   metric: Metric
   /** In hundredths. */
   cents: number
   key: string | null
-  /** How often it is sent at once; more than once only with a key. */
+  /** The number of copies that are sent at once. More than 1 only with a key. */
   copies: number
   isolate: number
   kind: 'a' | 'b' | null
@@ -72,7 +78,9 @@ export type Sent = {
 
 export type Profile = { user: string; tz: string; team: string | null; isolate: number }
 
-/** What users do to themselves, some of them with keys of their own, one after another; and the tenant's switch of streaks. */
+/**
+ * Actions of users, one after another, some of them with their own keys. Also the tenant's switch of streaks.
+ */
 export type LifeDeed =
   | { do: 'switch'; user: string; enabled: boolean; isolate: number }
   | { do: 'zone'; user: string; tz: string; isolate: number }
@@ -80,7 +88,7 @@ export type LifeDeed =
   | { do: 'event'; sent: Sent }
   | { do: 'streaks'; enabled: boolean }
 
-/** Fields of a profile that have no share in streaks. */
+/** Fields of a profile that do not affect streaks. */
 export const FIELDS = ['name', 'email', 'subscribeToEmails', 'deviceTokens', 'attributes'] as const
 
 export type StreakDeed =
@@ -101,7 +109,7 @@ export type Disturbance =
 
 export type Step = {
   minutes: number
-  /** By how much more faults there are while things happen. */
+  /** The factor by which faults are more frequent during the step. */
   storm: number
   profiles: Profile[]
   streaks: StreakDeed[]
@@ -121,11 +129,13 @@ export type Plan = {
   seed: number
   size: Size
   users: string[]
-  /** The zone whose clocks change on the second day, and the minute of the first day on which all begins. */
+  /**
+   * The zone whose clocks change on the second day, and the minute of the first day at which the plan begins.
+   */
   zone: string
   minute: number
   freezes: { initial: number; max: number; interval: number | null; amount: number }
-  /** Where users are in the beginning. */
+  /** The first zones of users. */
   zones: ReadonlyMap<string, string>
   steps: Step[]
 }
@@ -134,7 +144,8 @@ export type Plan = {
 export function planOf(seed: number, size: Size): Plan {
   const random = new Random(seed)
   const users = random.list(size.users, (n) => `u${n}`)
-  // Who earns freezes stays where they are: what an earning is after a change of zone, no recount tells from the log alone.
+  // Users who earn freezes do not change zones: after a change of zone, the log alone does not say when
+  // freezes were earned.
   const interval = random.maybe(0.5) ? 1 : null
   const maker = new Maker(random, size, users, interval === null)
   return {
@@ -150,7 +161,7 @@ export function planOf(seed: number, size: Size): Plan {
   }
 }
 
-/** The steps, stretched so that they take so many minutes together. */
+/** The steps, scaled so that they take `minutes` together. */
 function inAll(minutes: number, steps: readonly Step[]): Step[] {
   const sum = steps.reduce((total, step) => total + step.minutes, 0)
   let left = minutes
@@ -167,7 +178,7 @@ class Maker {
   readonly #users: readonly string[]
   readonly #moves: boolean
   readonly zones = new Map<string, string>()
-  /** Who is there for sure. */
+  /** Users who certainly exist. */
   readonly #known = new Set<string>()
   #marks = 0
   #keys: Sent[] = []
@@ -214,7 +225,7 @@ class Maker {
       disturbances: random.list(random.int(1, 4), () => this.#disturbance()),
       moving: moving.filter(({ user }) => !erasures.includes(user)),
     }
-    // One that spends may be refused, and its user never made.
+    // An event that spends points may be refused. Then its user is never created.
     for (const { user, key, metric } of live) if (key !== null && metric !== 'spend') this.#known.add(user)
     for (const user of erasures) this.#known.delete(user)
     return result
@@ -238,7 +249,8 @@ class Maker {
 
   #live(step: number): Sent[] {
     const random = this.#random
-    // Some of them crowd on a few users, so that isolates get into each other's way; in every second step most do, from everywhere at once.
+    // Some requests crowd on a few users, so that isolates compete. In every second step most requests do,
+    // from all isolates at once.
     const crowd = random.list(3, () => random.of(this.#users))
     const isRush = random.maybe(0.5)
     return random.list(this.#size.live, (n) => {
@@ -266,7 +278,7 @@ class Maker {
       kind: random.maybe(0.5) ? random.of(['a', 'b'] as const) : null,
     }
     if (earlier !== undefined && earlier.user !== user) {
-      // Somebody else's key is nobody's business; one's own is a repeat.
+      // The key of another user has no effect. The user's own key makes a replay.
       return { ...sent, key: earlier.key }
     }
     if (earlier !== undefined) return { ...sent, key: earlier.key, metric: earlier.metric }
@@ -281,7 +293,7 @@ class Maker {
     return { do: random.of(['freeze', 'restore'] as const), user }
   }
 
-  /** What some users do in a row, and the tenant's switch, which is on in the end. */
+  /** The actions of some users in a row, and the tenant's switch. It is on at the end. */
   #lives(step: number): LifeDeed[] {
     const random = this.#random
     const isLast = step === this.#size.steps - 1
@@ -296,7 +308,10 @@ class Maker {
     return [...switched, ...toggled, ...own]
   }
 
-  /** A user switches the streak off and on, goes somewhere and comes back, and changes the profile, all within a moment. */
+  /**
+   * A user switches the streak off and on, travels and comes back, and changes the profile, all at one
+   * moment.
+   */
   #life(step: number): LifeDeed[] {
     const random = this.#random
     const user = random.of([...this.#known])

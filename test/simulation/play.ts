@@ -13,30 +13,32 @@ import {
 } from './plan'
 import type { World } from './world'
 
-/** What became of an event: who sent it was told that it counts, or that it never will, or nothing. */
+/**
+ * The outcome of an event as its sender knows it: recorded, refused for ever, accepted for later, or unknown.
+ */
 export type Fate = 'recorded' | 'refused' | 'accepted' | 'unknown'
-/** Its answers that were no failure, in any order. */
+/** Its responses that were no failures, in any order. */
 export type Told = { sent: Sent; fate: Fate; replies: Reply[] }
 
-/** What was done to users, beside events, in order, each once it had been answered. */
+/** Changes of users other than events, in order, each noted after its response. */
 export type Done = { at: number; step: number } & (
   | ({ do: 'profile' } & Profile)
   | { do: 'pause'; user: string; start: string; end: string }
   | { do: 'freeze' | 'restore' | 'unclear'; user: string }
   | { do: 'switch'; user: string; enabled: boolean }
   | { do: 'zone'; user: string; tz: string }
-  /** An event that was sent in a row with what its user did besides. */
+  /** An event that was sent in a row with other actions of its user. */
   | { do: 'event'; user: string; mark: string }
   | { do: 'streaks'; user: null; enabled: boolean }
   | { do: 'erase'; user: string }
 )
 
-/** What the client knows in the end. */
+/** Everything that the client knows at the end. */
 export type Story = { told: Told[]; done: Done[]; moments: number[] }
 
 const MINUTE = 60_000
 
-/** Changes of a profile that have no share in streaks. */
+/** Changes of a profile that do not affect streaks. */
 const FIELD: { [field in (typeof FIELDS)[number]]: (user: string, nth: number) => object } = {
   name: (_, nth) => ({ name: `Name ${nth}` }),
   email: (user) => ({ email: `${user}@b.example` }),
@@ -61,7 +63,7 @@ export class Play {
     return this.#now
   }
 
-  /** Lets a step happen, and the time after it pass. */
+  /** Plays a step, and moves the clock to the next one. */
   async step(step: Step, index: number): Promise<void> {
     chaos.isOn = true
     chaos.scale = step.storm
@@ -90,7 +92,7 @@ export class Play {
     for (const one of list) await work(one)
   }
 
-  /** Moves the clock, however often that has to be asked for. */
+  /** Moves the clock. Repeats the request until it succeeds. */
   async moveTo(to: number): Promise<void> {
     const body = { now: new Date(to).toISOString() }
     const reply = await this.#world.client.insist(0, { method: 'PUT', path: '/admin/v1/test-clock', body })
@@ -114,7 +116,10 @@ export class Play {
       this.#world.client.broken.push(`${what}: ${status} ${JSON.stringify(body)}`)
   }
 
-  /** A pause, a freeze or a restoring is no thing to ask for twice: where the answer is lost, nobody knows. */
+  /**
+   * Adds a pause or a freeze, or restores a streak. These cannot be repeated, so the outcome is unknown if
+   * the response is lost.
+   */
   async #streak(deed: StreakDeed, step: number): Promise<void> {
     const { user } = deed
     const { client } = this.#world
@@ -139,7 +144,7 @@ export class Play {
     else if (reply.status === 201) this.story.done.push({ ...when, do: deed.do })
   }
 
-  /** What users do one thing after another: each is answered before the next, and may be asked for twice. */
+  /** An action of a user. Each gets its response before the next, and may be repeated. */
   async #live(deed: LifeDeed, step: number): Promise<void> {
     const when = { at: this.#now, step }
     switch (deed.do) {
@@ -174,20 +179,20 @@ export class Play {
     }
   }
 
-  /** Asks with the user's own key, if there is one. */
+  /** Sends a request with the user's own key, if there is one. */
   async #own(
     method: string,
     path: string,
     body: object,
     { user, isolate, ...deed }: { user: string; isolate: number; do: string },
   ): Promise<void> {
-    // Attributes may be for admins to set.
+    // Some attributes may be set only by admins.
     const key = 'attributes' in body ? undefined : this.#world.client.keys.get(user)
     const asked = { method, path, body, ...(key !== undefined && { headers: { 'x-api-key': key } }) }
     this.#must([200], await this.#world.client.insist(isolate, asked), deed.do)
   }
 
-  /** Sends an event: with a key until it is answered, without one once. */
+  /** Sends an event. With a key, it is repeated until there is a response. Without a key, it is sent once. */
   async #send(sent: Sent): Promise<void> {
     const { user, tz, metric, cents, key, copies, isolate, mark, kind } = sent
     const apiKey = this.#world.client.keys.get(user)
@@ -217,7 +222,7 @@ export class Play {
     this.story.told.push({ sent, fate, replies: answered })
   }
 
-  /** Sends a batch: what has no key would count twice if it were sent again. */
+  /** Sends a batch once: events without a key would count twice if the batch were sent again. */
   async #batch(batch: readonly Sent[], nth: number): Promise<void> {
     const { client } = this.#world
     const asked = (events: readonly Sent[]) => ({
@@ -257,7 +262,10 @@ export class Play {
     this.story.done.push({ at: this.#now, step, do: 'erase', user })
   }
 
-  /** Changes the configuration; whether it is told or not, it is done at most once. */
+  /**
+   * Changes the configuration. The request is sent once, so the change happens at most once, with or without
+   * a response.
+   */
   async #configure(deed: AchievementInput, step: number): Promise<void> {
     const { client, ids } = this.#world
     const patch = async (path: string, change: object) =>
@@ -288,7 +296,9 @@ export class Play {
     }
   }
 
-  /** Ends all faults, and lets time pass until all that they have left behind is mended: an hour, for leaderboards (L12). */
+  /**
+   * Ends all faults, and lets time pass until their effects are repaired. Leaderboards need an hour (L12).
+   */
   async calm(): Promise<void> {
     chaos.isOn = false
     await chaos.settled()
@@ -297,8 +307,8 @@ export class Play {
   }
 
   /**
-   * Lets time pass until every letter has arrived or is given up (W4), with nothing else to do meanwhile. Users who stay away are still told so,
-   * until the very end, by which the other side of each webhook has long been well.
+   * Lets time pass until every message has arrived or is given up (W4), without other changes. Reminders to
+   * absent users go on until the end. By then, each webhook's destination has worked for a long time.
    */
   async wait(): Promise<void> {
     const { client, ids, hooks } = this.#world

@@ -1,6 +1,6 @@
-/** Numbers from a seed: the same seed gives the same ones on every machine. */
+/** Numbers from a seed. The same seed gives the same numbers on every machine. */
 
-/** A number in [0, 1) that a seed and some names stand for (FNV-1a, then mixed). */
+/** A number in [0, 1) from a seed and some names (FNV-1a, then mixed). */
 export function chance(...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5
   for (const character of parts.join('|')) {
@@ -11,7 +11,7 @@ export function chance(...parts: readonly (string | number)[]): number {
   return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32
 }
 
-/** A sequence of such numbers. */
+/** A sequence of these numbers. */
 export class Random {
   readonly #seed: number
   #count = 0
@@ -26,7 +26,7 @@ export class Random {
     return chance(this.#seed, this.#count)
   }
 
-  /** A whole number from `from` to `to`, both included. */
+  /** A whole number from `from` to `to`, including both. */
   int(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1))
   }
@@ -36,14 +36,14 @@ export class Random {
     return this.next() < share
   }
 
-  /** One of them. */
+  /** A random item of a list. */
   of<T>(list: readonly T[]): T {
     const found = list[Math.floor(this.next() * list.length)]
     if (found === undefined) throw new Error('nothing to choose from')
     return found
   }
 
-  /** A list of as many as asked. */
+  /** A list with `count` items. */
   list<T>(count: number, make: (index: number) => T): T[] {
     return Array.from({ length: count }, (_, index) => make(index))
   }

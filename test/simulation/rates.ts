@@ -1,6 +1,6 @@
 import type { Rates } from './faults'
 
-/** How often calls fail in an ordinary step, as shares of them. */
+/** The shares of failing calls in an ordinary step. */
 export const RATES: Rates = {
   d1: { before: 0.015, after: 0.015, late: 0.01 },
   lane: { before: 0.08, after: 0.08, late: 0.04 },

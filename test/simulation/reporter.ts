@@ -1,23 +1,23 @@
 import type { Reporter, TestCase } from 'vitest/node'
 
-/** What came of a seed. */
+/** The outcome of a seed. */
 export type Outcome = {
   seed: number
   users: number
   events: number
   awards: number
-  /** Faults by boundary and kind, and what was done from outside. */
+  /** Faults by boundary and kind, and faults from outside. */
   faults: Record<string, number>
-  /** Requests that were sent again, since they had failed. */
+  /** Requests that were sent again after a failure. */
   retries: number
   conflicts: number
   /** Calls of users' lanes. */
   lanes: number
-  /** Letters that have arrived, and that were given up. */
+  /** Messages that arrived, and messages that were given up. */
   delivered: number
   dead: number
   seconds: number
-  /** What did not hold. */
+  /** Violated invariants. */
   broken: string[]
 }
 
@@ -27,7 +27,7 @@ declare module 'vitest' {
   }
 }
 
-/** Prints a line for each seed as soon as it has been played, and the sums in the end. */
+/** Prints a line for each seed as soon as it is played, and the sums at the end. */
 export default class SimulationReporter implements Reporter {
   readonly #outcomes: Outcome[] = []
 
@@ -70,7 +70,7 @@ export default class SimulationReporter implements Reporter {
     process.stdout.write(
       bad.length === 0
         ? `\nall of ${all} seeds hold\n`
-        : `\n${bad.length} of ${all} seeds are broken: ${bad.join(', ')}; again: npm run simulate -- --seed ${bad[0]}\n`,
+        : `\n${bad.length} of ${all} seeds are broken: ${bad.join(', ')}. To repeat one: npm run simulate -- --seed ${bad[0]}\n`,
     )
   }
 }

@@ -17,15 +17,16 @@ import type { Outcome } from './reporter'
 import { build } from './world'
 
 /**
- * Whole worlds by seeds, in which whatever can fail fails, and what must hold of them in the end. docs/architecture.md says what is simulated.
+ * Plays whole worlds from seeds, with faults at every boundary, and checks the invariants at the end.
+ * docs/architecture.md describes the simulation.
  */
 
 const { from, seeds, size } = inject('simulation')
 
-/** The most that is told of what is broken. */
+/** The largest number of violations that are printed. */
 const MOST = 40
 
-/** Plays the plan of a seed, and answers what came of it. */
+/** Plays the plan of a seed, and returns its outcome. */
 async function simulate(seed: number): Promise<Outcome> {
   const began = performance.now()
   await reset()
@@ -74,13 +75,13 @@ async function simulate(seed: number): Promise<Outcome> {
 }
 
 describe.each(Array.from({ length: seeds }, (_, n) => from + n))('seed %i', (seed) => {
-  it(`holds (again: npm run simulate -- --${size} --seed ${seed})`, { timeout: 300_000 }, async ({
+  it(`holds (to repeat it: npm run simulate -- --${size} --seed ${seed})`, { timeout: 300_000 }, async ({
     task,
   }) => {
     const outcome = await simulate(seed)
     task.meta.simulation = outcome
     expect(outcome.broken).toEqual([])
-    // A simulation in which nothing happens, or nothing fails, holds nothing.
+    // A simulation without activity or without failures proves nothing.
     expect(outcome.events).toBeGreaterThan(100)
     expect(outcome.delivered).toBeGreaterThan(20)
     expect(Object.keys(outcome.faults).length).toBeGreaterThan(10)

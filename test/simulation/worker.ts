@@ -1,4 +1,4 @@
-/** The Worker as it is deployed, but with faults before the bindings of its objects and handlers too. */
+/** The Worker as it is deployed, but its objects and handlers also get faulty bindings. */
 import * as z from 'zod'
 import type { Bindings } from '../../src/runtime/env'
 import worker, * as real from '../../src/worker/index'
@@ -30,7 +30,10 @@ export class Timekeeper extends real.Timekeeper {
 
 const About = z.object({ tenantId: z.string() })
 
-/** The messages of a batch without those of worlds that are gone, which would be brought again and again. */
+/**
+ * The messages of a batch without messages of worlds that have ended. Those would be delivered again and
+ * again.
+ */
 function ofThisWorld(batch: MessageBatch): MessageBatch {
   const isOurs = ({ body }: Message) => About.safeParse(body).data?.tenantId === chaos.tenantId
   for (const message of batch.messages) if (!isOurs(message)) message.ack()

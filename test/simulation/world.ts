@@ -9,26 +9,29 @@ import type { Plan } from './plan'
 import { ISOLATES, KEYED } from './plan'
 import { chance } from './random'
 
-/** A tenant with everything that the service has, switched on. */
+/** A tenant with all features, all switched on. */
 export type World = {
   tenantId: string
   client: Client
-  /** Where the clock stood when all was configured, in milliseconds. */
+  /** The time of the clock when the configuration was complete, in milliseconds. */
   began: number
-  /** Ids by the names that the plan has for things. */
+  /** Ids by the names that the plan uses. */
   ids: Readonly<Record<string, string>>
-  /** Webhooks: one that is told of what is configured, and one whose other side fails often. */
+  /** Webhooks: one gets messages about the configured things, and one has a destination that fails often. */
   hooks: readonly { id: string; hook: Hook }[]
-  /** Where emails and push messages go. */
+  /** The destination of emails and push messages. */
   mail: Hook
 }
 
 const DAY = 86_400_000
 
-/** What the levels of the system that only goes up take, in order. */
+/** The points of the levels, in order, of the system that only increases. */
 export const LEVELS: readonly number[] = [60, 100, 200]
 
-/** The day before the next change of a zone's clocks, from a week on: the clock may be moved 400 days ahead. */
+/**
+ * The day before the next clock change of a zone, at least a week ahead. The clock may be moved up to 400
+ * days ahead.
+ */
 function dayBeforeChange(zone: string): number {
   const from = Math.floor(Date.now() / DAY) * DAY + 7 * DAY
   for (let day = from; ; day += DAY) {
@@ -36,10 +39,13 @@ function dayBeforeChange(zone: string): number {
   }
 }
 
-/** When a plan begins: all clocks of the zones that it names do what they do a day later. */
+/** The beginning of a plan: a day later, all clocks of the zones that it names change. */
 export const beginningOf = ({ zone, minute }: Plan): number => dayBeforeChange(zone) + minute * 60_000
 
-/** What the other side of a webhook answers: the first fails now and then, the second mostly, until both are made well in the end. */
+/**
+ * The responses of a webhook's destination. The first destination fails now and then, the second mostly,
+ * until the test repairs both at the end.
+ */
 function answersOf({ seed, size }: Plan, nth: number): Step[] {
   const count = size.tellsAll ? [1_500, 80] : [2_000, 150]
   return Array.from({ length: count[nth] ?? 0 }, (_, index) => {
@@ -49,7 +55,7 @@ function answersOf({ seed, size }: Plan, nth: number): Step[] {
   })
 }
 
-/** Configures the tenant of a plan; nothing fails meanwhile. `mail` is where providers were said to be. */
+/** Configures the tenant of a plan, without faults. `mail` is the destination of the providers. */
 export async function build(plan: Plan, mail: Hook): Promise<World> {
   const tenantId = crypto.randomUUID()
   chaos.tenantId = tenantId
@@ -86,7 +92,8 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
   })
 
   const hooks: World['hooks'][number][] = []
-  // With the changes of single ranks, of which there is one for almost everybody each quarter of an hour, but for one world of four.
+  // Three worlds of four leave out changes of single ranks, because nearly every user has one in each quarter
+  // of an hour.
   const common = [
     ...['achievement.completed', 'leaderboard.changed', 'leaderboard.finished', 'leaderboard.started'],
     ...['points.changed', 'points.level_changed', 'points.boost_started', 'points.boost_finished'],
@@ -121,7 +128,7 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
   })
   await achievement('later', { trigger: 'metric', metricId: words, metricValue: 15, status: 'inactive' })
 
-  // One system that nothing but its triggers changes, and one with all that bends them.
+  // One system that only its triggers change, and one with all features that modify points.
   const xp = await create('xp', '/points', { key: 'xp', name: 'XP' })
   const trigger = (system: string, name: string, item: object) =>
     create(name, `/points/${system}/triggers`, { ...active, ...item })
@@ -153,7 +160,7 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
   const daily = { runUnit: 'day', runInterval: 1 }
   const ofSteps = { rankBy: 'metric', metricId: steps }
   await board('daily', { ...ofSteps, ...daily, maxParticipants: plan.size.tellsAll ? 10 : 1_000 })
-  // Each active leaderboard is looked after each hour: a small world has one kind or the other.
+  // Each active leaderboard gets an hourly check, so a small world has only one of the two kinds.
   const has = (nth: number) => !plan.size.tellsAll || plan.seed % 2 === nth
   if (has(0))
     await board('teams', {

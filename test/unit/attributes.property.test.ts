@@ -80,7 +80,7 @@ function commandOf({ do: what, by, passed }: Call): Command {
   }
 }
 
-/** What the service makes of a call, as the oracle says it, and the user afterwards. */
+/** The service's outcome of a call, in the oracle's form, and the user after it. */
 function actual(
   config: Configuration,
   state: UserState | null,
@@ -102,7 +102,7 @@ function actual(
   return { outcome: { leftOut, attributes }, state: after }
 }
 
-/** Plays a world, and holds each call against the oracle. */
+/** Plays a world, and compares each call with the oracle. */
 function holds(world: readonly Step[], by: (command: Command) => Command = (command) => command): void {
   const rules: Record<string, Who> = {}
   let stored: Readonly<Record<string, string>> = {}
@@ -125,14 +125,14 @@ function holds(world: readonly Step[], by: (command: Command) => Command = (comm
 }
 
 describe('[K7] who may set an attribute', () => {
-  test('whatever is called by whomever: refused in an upsert, left out of an event or a completion, else done', () => {
+  test('any call by any caller is refused in an upsert, left out of an event or a completion, or done', () => {
     fc.assert(
       fc.property(worlds, (world) => holds(world)),
       { numRuns: 1_000 },
     )
   })
 
-  test('the property fails for a service that takes everybody for an admin', () => {
+  test('the property fails for a service that treats every caller as an admin', () => {
     const asAdmin = (command: Command): Command => ('by' in command ? { ...command, by: 'admin' } : command)
     const { failed } = fc.check(
       fc.property(worlds, (world) => holds(world, asAdmin)),

@@ -18,20 +18,20 @@ import { instant } from '../../src/lib/clock'
 const MINUTE = 60_000
 const place = (name: string, rank: number, value: number): Place => [name, `iid-${name}`, rank, value]
 
-describe('[W5] when a change is told', () => {
+describe('[W5] the due time of a message about a change', () => {
   it.each([
-    ['the first one', 100, 0, 100],
+    ['the first change', 100, 0, 100],
     ['just after a flush', 101, 100, 115],
     ['just before the quiet time is over', 114, 100, 115],
     ['when it is over', 115, 100, 115],
     ['after it', 200, 100, 200],
-    ['that is older than the flush', 90, 100, 115],
+    ['a change that is older than the flush', 90, 100, 115],
   ])('%s', (_what, now, flushed, due) => {
     expect(flushAt(instant(now * MINUTE), flushed * MINUTE)).toBe(due * MINUTE)
   })
 })
 
-describe('[W5] what may have changed what is told', () => {
+describe('[W5] changes that may cause a webhook event', () => {
   const [RANKS, TOPS] = [['leaderboard.rank_changed'], ['leaderboard.changed']]
   const at = (rank: number, value = 5, group = '[]') => ({ rank, value, group })
   it.each([
@@ -39,13 +39,13 @@ describe('[W5] what may have changed what is told', () => {
     ['a value among the first', at(10), at(10, 6), false, true],
     ['a value beyond', at(11), at(11, 6), false, false],
     ['a rank among the first', at(2), at(1), true, true],
-    ['into the first', at(11), at(10), true, true],
-    ['out of them', at(10), at(11), true, true],
+    ['a user enters the first', at(11), at(10), true, true],
+    ['a user leaves the first', at(10), at(11), true, true],
     ['a rank beyond', at(12), at(11), true, false],
-    ['somebody comes in', null, at(1), true, true],
-    ['somebody falls out', at(1), null, true, true],
-    ['somebody comes in beyond', null, at(20), true, false],
-    ['somebody stays outside', null, null, false, false],
+    ['a user enters the ranking', null, at(1), true, true],
+    ['a user leaves the ranking', at(1), null, true, true],
+    ['a user enters beyond the first', null, at(20), true, false],
+    ['a user stays unranked', null, null, false, false],
     ['another group', at(1), at(1, 5, '["x"]'), true, true],
   ])('%s', (_what, before, after, ranks, tops) => {
     expect([causesEvent(RANKS, before, after), causesEvent(TOPS, before, after)]).toEqual([ranks, tops])
@@ -53,8 +53,8 @@ describe('[W5] what may have changed what is told', () => {
   })
 })
 
-describe('[W5] the comparison with what was told', () => {
-  it('tells of those whose rank is another one, and keeps of the others what was told', () => {
+describe('[W5] the comparison with the last sent list', () => {
+  it('sends moves for users with another rank, and keeps the sent values of all others', () => {
     const sent = sentListOf([place('ada', 1, 9), place('bob', 2, 8), place('cai', 3, 7)])
     const { moves, list } = compared(sent, [place('ada', 1, 12), place('dov', 2, 9), place('bob', 3, 8)])
     expect(
@@ -77,7 +77,7 @@ describe('[W5] the comparison with what was told', () => {
     ])
   })
 
-  it('is by our own ids: somebody who comes back is somebody else', () => {
+  it('compares internal ids: a user who comes back is another user', () => {
     const { moves } = compared([['ada', 'old', 9]], [['ada', 'new', 1, 9]])
     expect(moves.map(({ iid, rank }) => [iid, rank])).toEqual([
       ['new', 1],
@@ -85,14 +85,14 @@ describe('[W5] the comparison with what was told', () => {
     ])
   })
 
-  it('[U8] an erased one leaves an empty place: the others had the ranks that they were told', () => {
+  it('[U8] an erased user leaves an empty place, so the others keep the ranks that were sent', () => {
     const { moves } = compared([null, ['bob', 'iid-bob', 8]], [place('bob', 1, 8)])
     expect(moves).toMatchObject([{ userId: 'bob', previousRank: 2, rank: 1 }])
     expect(isSame([null, ['bob', 'iid-bob', 8]], [place('bob', 1, 8)])).toBe(false)
   })
 
   it.each([true, false])(
-    '[L6] who goes to another group has moved once, to the new group, whichever is looked at first: %s',
+    '[L6] a user who changes groups has one move, to the new group, in any order of the groups: %s',
     (isFirst) => {
       const inGroup = (value: string, { moves }: ReturnType<typeof compared>) =>
         moves.map((move) => ({ ...move, group: [['team', value] as [string, string]] }))
@@ -158,7 +158,7 @@ describe('the rows of the outbox', () => {
     expect(rowsOf(long).flat()).toEqual(long)
   })
 
-  it('are no longer than SQLite takes, whatever the groups are called', () => {
+  it('are no longer than SQLite allows, with any names of groups', () => {
     const group = Array.from({ length: 10 }, (_, n): [string, string] => [`a${n}`, '\u0001'.repeat(1_000)])
     const facts = Array.from({ length: 40 }, (_, n) => ranked(n, group))
     const rows = rowsOf(facts)
@@ -166,7 +166,7 @@ describe('the rows of the outbox', () => {
     for (const row of rows) expect(JSON.stringify(row).length).toBeLessThan(600_000)
   })
 
-  it('[U8] are told without an erased user', () => {
+  it('[U8] leave an erased user out', () => {
     expect(without(ranked(1), 'i1')).toBeNull()
     expect(without(ranked(1), 'i2')).toEqual(ranked(1))
     expect(without(changed(2), 'iid-u0')).toEqual({ ...changed(0), top: [place('u1', 2, 1)] })
@@ -174,7 +174,7 @@ describe('the rows of the outbox', () => {
   })
 })
 
-describe('who listens', () => {
+describe('the webhook events that webhooks listen to', () => {
   const hook = (
     events: ('*' | 'leaderboard.started' | 'leaderboard.changed' | 'points.changed')[],
     updated: number,
@@ -188,7 +188,7 @@ describe('who listens', () => {
     updated,
   })
 
-  it('is who is active, and since when at the latest', () => {
+  it('are those of active webhooks, with the oldest time since which one listens', () => {
     expect(listenedOf({ webhooks: [] })).toEqual([])
     expect(listenedOf({ webhooks: [hook(['points.changed'], 1)] })).toEqual([])
     expect(listenedOf({ webhooks: [{ ...hook(['*'], 1), status: 'inactive' }] })).toEqual([])
@@ -208,7 +208,7 @@ describe('the latest runs', () => {
   const schedule = { start: civilDate('2026-01-31'), end: null, runUnit: 'month' as const, runInterval: 1 }
   const first = dayOf(schedule.start)
 
-  it('are those that start up to a day and after another one, in order', () => {
+  it('are the runs that start after one day and up to another, in order', () => {
     const runs = latestRuns(schedule, first + 70, Number.NEGATIVE_INFINITY)
     expect(runs.map(({ start }) => start - first)).toEqual([0, 28, 59])
     expect(latestRuns(schedule, first + 70, first).map(({ start }) => start - first)).toEqual([28, 59])
@@ -218,7 +218,7 @@ describe('the latest runs', () => {
     expect(latestRuns(ended, first + 1_000, Number.NEGATIVE_INFINITY)).toHaveLength(2)
   })
 
-  it('are a hundred at most', () => {
+  it('are at most a hundred', () => {
     const daily = { ...schedule, start: civilDate('0001-01-01'), runUnit: 'day' as const }
     const runs = latestRuns(daily, first, Number.NEGATIVE_INFINITY)
     expect(runs.map(({ start }) => start)).toEqual(Array.from({ length: 100 }, (_, n) => first - 99 + n))

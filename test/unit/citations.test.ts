@@ -54,7 +54,7 @@ describe('the name of a test', () => {
     'describe.each(all)(`W2–W4: one`, f)',
     "test('refuses (P7)', f)",
     "  describe('boards (L1, L2), and more', f)",
-  ])('is reported if it cites them otherwise: %s', (line) => {
+  ])('is reported if it cites them in another form: %s', (line) => {
     expect(misnamed(`const a = 1\n${line}\n`)).toHaveLength(1)
   })
 

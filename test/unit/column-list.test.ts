@@ -27,13 +27,13 @@ describe('a list of columns', () => {
     expect(list.update(['id'])).toBe('"born_in" = excluded."born_in"')
   })
 
-  it('counts from where its values begin', () => {
+  it('counts from the position where its values begin', () => {
     const later = columnList(pets, VALUES, 2)
     expect(later.sql()).toBe('upper(value ->> 2), value ->> 3')
     expect(later.value('bornIn')).toBe('value ->> 3')
   })
 
-  it('does not compile if a column is missing, or is none', () => {
+  it('does not compile if a column is missing or unknown', () => {
     // @ts-expect-error: bornIn is missing, although it may be null.
     const missing: ColumnValues<typeof pets, Pet, 'tenantId'> = { id: ({ id }) => id }
     // @ts-expect-error: there is no column `name`.

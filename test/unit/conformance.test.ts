@@ -54,7 +54,7 @@ const NO_SUCH_PATH = 'This path does not exist, or not for this method. All path
 
 type Change = Partial<Omit<Answered, 'headers'>> & { headers?: Record<string, string>; body?: unknown }
 
-/** The faults of the answer to `GET /v1/things/a`, with something of it changed. */
+/** The violations in a changed response to `GET /v1/things/a`. */
 function found(change: Change = {}, circumstances: Circumstances = {}): string[] {
   const { body = THING, headers = {}, ...rest } = change
   const answered = { method: 'GET', path: '/v1/things/a', status: 200, text: JSON.stringify(body), ...rest }
@@ -64,13 +64,13 @@ function found(change: Change = {}, circumstances: Circumstances = {}): string[]
   )
 }
 
-describe('what is documented', () => {
+describe('a documented response', () => {
   test('passes, with optional fields and without', () => {
     expect(found()).toEqual([])
     expect(found({ body: { ...THING, note: 'x' } })).toEqual([])
   })
 
-  test('passes under every path that serves it, whatever the query, and however a parameter is encoded', () => {
+  test('passes under every path that serves it, with any query, and with encoded parameters', () => {
     for (const path of ['/v1/things/a?x=/?', '/v1/things/a%2Fb', '/v1/things/%zz', '/api/things/a'])
       expect(found({ path })).toEqual([])
     expect(found({ path: '/v1/th%69ngs/a' })).toContain('GET /v1/th%69ngs/a 200: there is no such path')
@@ -78,7 +78,7 @@ describe('what is documented', () => {
     expect(found({ path: '/v1/things', body: [THING] }, { toAdminHost: true })).toEqual([])
   })
 
-  test('is that of the path that is written out, where a parameter would do too', () => {
+  test('follows the fixed path if a parameter would also match', () => {
     expect(found({ path: '/v1/things/best', body: 'a' })).toEqual([])
     expect(found({ path: '/v1/things/best' })).toEqual([expect.stringMatching(/^things_best 200: /)])
   })
@@ -91,14 +91,14 @@ describe('what is documented', () => {
     }
   })
 
-  test('passes on the reference page, which is no JSON', () => {
+  test('passes on the reference page, which is not JSON', () => {
     const page = { text: '<!doctype html>', headers: { 'content-type': 'text/html' } }
     expect(found({ path: '/docs', ...page })).toEqual([])
     expect(found({ path: '/docs', ...page, status: 404 })).not.toEqual([])
     expect(found({ path: '/doc', ...page })).not.toEqual([])
   })
 
-  test('passes as a refusal', () => {
+  test('passes as an API error', () => {
     for (const status of [401, 403, 404]) expect(found({ status, body: { error: 'No.' } })).toEqual([])
     const headers = { 'retry-after': '5' }
     expect(found({ status: 429, body: { error: 'No.' }, headers })).toEqual([])
@@ -106,7 +106,7 @@ describe('what is documented', () => {
   })
 })
 
-describe('what is not documented', () => {
+describe('an undocumented response', () => {
   test('a field', () => {
     expect(found({ body: { ...THING, secret: 1 } })).toEqual(['things_get 200: .secret is not documented'])
     const text = JSON.stringify(THING).replace('{', '{"__proto__":{},')
@@ -155,7 +155,7 @@ describe('what is not documented', () => {
       expect(found({ status: 404, body })).not.toEqual([])
   })
 
-  test('an answer under a path or a method that there is not', () => {
+  test('a response to a path or a method that does not exist', () => {
     for (const change of [
       { path: '/v1/nowhere' },
       { path: '/v1/things/' },
@@ -167,33 +167,33 @@ describe('what is not documented', () => {
     }
   })
 
-  test('a body that is no JSON, or is not said to be', () => {
+  test('a body that is not JSON, or has another content type', () => {
     expect(found({ text: '' })).toEqual(['things_get 200: the body is not JSON'])
     expect(found({ headers: { 'content-type': 'text/plain' } })).toEqual([
       'things_get 200: Content-Type is text/plain',
     ])
   })
 
-  test('an answer without X-Request-Id, and 429 without Retry-After', () => {
+  test('a response without X-Request-Id, and a 429 without Retry-After', () => {
     expect(found({ headers: { 'x-request-id': '' } })).toEqual(['things_get 200: X-Request-Id is missing'])
     expect(found({ status: 429, body: { error: 'No.' } })).toEqual(['things_get 429: Retry-After is missing'])
   })
 
-  test('an answer without a header that is documented', () => {
+  test('a response without a documented header', () => {
     const answer = { ...thingsGet.responses[200], headers: { 'Next-Page': 'Where the next page begins.' } }
     const circumstances = { operations: [{ ...thingsGet, responses: { 200: answer } }] }
     expect(found({ headers: { 'next-page': 'a' } }, circumstances)).toEqual([])
     expect(found({}, circumstances)).toEqual(['things_get 200: Next-Page is missing'])
   })
 
-  test('a secret that caches may keep, and an operation that shows secrets and lets caches keep its answer', () => {
+  test('a secret that caches may store, and an operation that shows secrets and lets caches store its response', () => {
     const secrets = [
       `app_${'a'.repeat(12)}.${'b'.repeat(43)}`,
       `adm_a-b_c.${'b'.repeat(43)}`,
       `whsec_${'c'.repeat(43)}=`,
       `<https://laurel.example/unsubscribe/e30.${'d'.repeat(43)}>`,
     ]
-    const fault = 'things_get 200: it shows a secret, and Cache-Control is missing'
+    const fault = 'things_get 200: the response shows a secret, but Cache-Control is missing'
     for (const note of secrets) {
       expect(found({ body: { ...THING, note } })).toEqual([fault])
       expect(found({ body: { ...THING, note }, headers: { 'cache-control': 'no-store' } })).toEqual([])
@@ -203,40 +203,38 @@ describe('what is not documented', () => {
     expect(found({ status: 404, body: { error: 'No.' } }, circumstances)).toEqual([])
   })
 
-  test('a schema that makes something else of what it is shown', () => {
+  test('a schema that changes the value that it receives', () => {
     const body = Thing.extend({ note: z.unknown().transform(() => 'x') })
     const blind = { ...thingsGet, responses: { 200: { description: 'The thing.', body } } }
     const answer = { body: { ...THING, note: { secret: 1 } } }
-    expect(found(answer, { operations: [blind] })).toEqual([
-      'things_get 200: .note is made another value by its schema',
-    ])
+    expect(found(answer, { operations: [blind] })).toEqual(['things_get 200: .note is changed by its schema'])
   })
 })
 
-describe('500', () => {
+describe('a response with status 500', () => {
   const failed = { status: 500, body: { error: OPAQUE } }
 
-  test('is an answer only of what the test breaks', () => {
+  test('passes only if the test injects faults', () => {
     expect(found(failed)).toEqual(['things_get 500: the service failed'])
     expect(found(failed, { mayFail: true })).toEqual([])
   })
 
-  test('says nothing but the request', () => {
+  test('names only the request', () => {
     for (const body of [{ error: 'D1_ERROR' }, { error: OPAQUE, stack: '' }])
       expect(found({ status: 500, body }, { mayFail: true })).toHaveLength(1)
   })
 })
 
-describe('a response', () => {
+describe('the conforming function', () => {
   const request = { method: 'GET', url: 'http://localhost:8787/v1/things/a' }
   const response = (body: unknown) => new Response(JSON.stringify(body), { headers: HEADERS })
 
-  test('is handed on unread where it keeps the contract', async () => {
+  test('returns a conforming response unread', async () => {
     const answer = await conforming(request, response(THING), { operations })
     expect(await answer.json()).toEqual(THING)
   })
 
-  test('throws where it is against it, with every fault', async () => {
+  test('throws with all violations if the response does not conform', async () => {
     const wrong = conforming(request, response({ ...THING, secret: 1, more: 2 }), { operations })
     await expect(wrong).rejects.toThrow(/\.secret is not documented; .*\.more is not documented/)
   })

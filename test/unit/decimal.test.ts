@@ -4,7 +4,7 @@ import { count, NEW_COUNTER } from '../../src/engine/metrics.rules'
 import { fromMicros, micros, multiply, type Rounding, toMicros } from '../../src/lib/decimal'
 import { millionths } from '../oracle/points.oracle'
 
-/** The total after a value was added so many times, as it is served. */
+/** The served total after a value was added `times` times. */
 function totalOf(value: number, times: number): number {
   let counter = NEW_COUNTER
   for (let n = 0; n < times; n += 1) counter = count(counter, toMicros(value))
@@ -28,7 +28,7 @@ describe('[E1] values in millionths', () => {
     [0.0000015, 2],
     [1.0000005, 1_000_001],
     [-1.0000005, -1_000_001],
-    // The doubles below are smaller than the decimals that they spell; the spelling counts.
+    // The doubles below are smaller than their decimal texts. The text counts.
     [1.0000025, 1_000_003],
     [8.4999995, 8_500_000],
     [1.23456789e2, 123_456_789],
@@ -45,7 +45,7 @@ describe('[E1] values in millionths', () => {
     expect(toMicros(value) + 0).toBe(expected)
   })
 
-  test('a value that comes to nothing is 0, not -0, so that nothing can tell them apart', () => {
+  test('a value that rounds to nothing is 0, not -0, so the two look the same everywhere', () => {
     expect(Object.is(toMicros(-1e-7), 0)).toBe(true)
     expect(Object.is(count(NEW_COUNTER, toMicros(-0)).total, 0)).toBe(true)
   })
@@ -61,7 +61,7 @@ describe('[E1] values in millionths', () => {
     )
   })
 
-  test('what is served reads back as the same millionths', () => {
+  test('a served value reads back as the same millionths', () => {
     fc.assert(
       fc.property(fc.integer({ min: -1e15, max: 1e15 }), (n) => {
         expect(toMicros(fromMicros(micros(n))) + 0).toBe(n + 0)
@@ -75,7 +75,7 @@ describe('[E1] values in millionths', () => {
     expect(totalOf(-999.95, 1_000)).toBe(-999_950)
   }, 30_000)
 
-  test('what a double cannot hold exactly is no count of millionths', () => {
+  test('a value that a double cannot hold exactly is not a count of millionths', () => {
     for (const wrong of [0.5, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]) {
       expect(() => micros(wrong)).toThrow(RangeError)
     }
@@ -83,7 +83,7 @@ describe('[E1] values in millionths', () => {
 })
 
 describe('[P1] a counter', () => {
-  test('remembers the highest total that it ever had, which is 0 at the least', () => {
+  test('remembers its highest total, which is at least 0', () => {
     const walk = [3, -5, 4, 2, -9].map(toMicros)
     let counter = NEW_COUNTER
     const highest = walk.map((value) => {
@@ -104,7 +104,7 @@ describe('[P5] multiply', () => {
     [5, [1.5], 'nearest', 8],
     [3, [1.15], 'nearest', 3],
     [10, [1.15], 'nearest', 12],
-    // In doubles 100 × 1.1 is 110.00000000000001, and 3 × 1.1 × 1.1 … drifts as well.
+    // In doubles, 100 × 1.1 is 110.00000000000001, and 3 × 1.1 × 1.1 … is inexact as well.
     [100, [1.1], 'up', 110],
     [1_000, [1.1, 1.1], 'up', 1_210],
     [1_000, [1.1, 1.1, 1.1], 'up', 1_331],
@@ -145,7 +145,7 @@ describe('[P5] multiply', () => {
     )
   })
 
-  test('stays a safe whole number where boosts make it enormous', () => {
+  test('stays a safe whole number if boosts make it enormous', () => {
     expect(multiply(1_000_000, Array(10).fill(99.99), 'down')).toBe(Number.MAX_SAFE_INTEGER)
   })
 })

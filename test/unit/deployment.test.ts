@@ -4,19 +4,19 @@ import { expect, test } from 'vitest'
 
 const text = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')
 
-test('the Worker answers on a domain of its own alone', () => {
+test('the Worker serves only its own domain', () => {
   const beforeTables = text.slice(0, text.search(/^\[/m))
   expect(beforeTables).toMatch(/^workers_dev = false$/m)
   expect(beforeTables).toMatch(/^preview_urls = false$/m)
-  // As a comment: uncommented, it stands before the first table too.
+  // A comment. If it is uncommented, it must come before the first table too.
   expect(beforeTables).toMatch(/^# routes = \[\{ pattern = "[^"]+", custom_domain = true \}\]$/m)
 })
 
-test('objects keep their class names, from which the ids of stored objects are made', () => {
+test('objects keep their class names, because ids of stored objects derive from them', () => {
   const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name).sort()
   const classes = ['Courier', 'LeaderboardObject', 'Timekeeper', 'UserLane']
   expect(named(/^class_name = "(\w+)"$/gm)).toEqual(classes)
-  // A class is declared once, in the migration in which it came to be; none was renamed or deleted.
+  // Each class is declared once, in the migration that added it. None was renamed or deleted.
   const declared = [...text.matchAll(/^new_sqlite_classes = \[(.*)\]$/gm)].flatMap(([, list = '']) =>
     list.split(', '),
   )

@@ -11,7 +11,9 @@ const withoutCode = (text: string) => text.replace(/^ *```[\s\S]*?^ *```$/gm, ''
 /** The longest line of prose, in characters. Tables, links and pasted figures may be longer. */
 const WIDTH = 120
 
-/** The links of a page to files of the project: as written, the file, and the anchor if there is one. */
+/**
+ * The links of a page to files of the project: the link as written, the file, and the anchor if there is one.
+ */
 const linksOf = (page: string) =>
   [...withoutCode(read(page)).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].map(
     ([link, path = '', anchor]) => ({
@@ -21,7 +23,7 @@ const linksOf = (page: string) =>
     }),
   )
 
-/** The anchors of a page: those of its headings, as GitHub makes them, and those that it sets itself. */
+/** The anchors of a page: the anchors of its headings, as GitHub makes them, and the explicit ones. */
 function anchorsOf(page: string): Set<string> {
   const text = withoutCode(read(page))
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>

@@ -3,7 +3,7 @@ import { DrainDebouncer } from '../../src/delivery/drain-debouncer.cache'
 
 afterEach(() => vi.useRealTimers())
 
-test('one call of the queue covers what is stored within 0.8 seconds, for each tenant on its own', () => {
+test('one queue message covers all entries that are stored within 0.8 seconds, separately for each tenant', () => {
   vi.useFakeTimers({ now: 1_000_000 })
   const debouncer = new DrainDebouncer()
   expect([debouncer.isCovered('a'), debouncer.isCovered('a'), debouncer.isCovered('b')]).toEqual([
@@ -19,7 +19,7 @@ test('one call of the queue covers what is stored within 0.8 seconds, for each t
   expect(debouncer.isCovered('a')).toBe(false)
 })
 
-test('a clock that went back covers nothing', () => {
+test('after the clock goes back, nothing is covered', () => {
   vi.useFakeTimers({ now: 1_000_000 })
   const debouncer = new DrainDebouncer()
   debouncer.isCovered('a')

@@ -61,7 +61,7 @@ function entryOf(
 
 type Walked = { step: Step; entry: Entry; config: Configuration; decision: Decision }
 
-/** What `evaluate` makes of a world, step by step. */
+/** The results of `evaluate` for a world, step by step. */
 function walk(world: World, decide: Evaluate): Walked[] {
   let systems: readonly OracleSystem[] = world.systems
   let own: Entry['own'] = {}
@@ -70,7 +70,7 @@ function walk(world: World, decide: Evaluate): Walked[] {
   const walked: Walked[] = []
   for (const step of world.steps) {
     systems = reconfigured(systems, step)
-    // A user who is not there yet can have no boost.
+    // A user who does not exist yet has no boosts.
     if (state !== null) own = ownAfter(own, systems, step)
     if (step.do !== 'event' && step.do !== 'user') continue
     now += step.minutes * 60_000
@@ -87,7 +87,7 @@ function walk(world: World, decide: Evaluate): Walked[] {
   return walked
 }
 
-/** Walks through a world with `evaluate`, and holds every step against a recount by the oracle. */
+/** Plays a world with `evaluate`, and compares every step with a recount by the oracle. */
 function holds(world: World, decide: Evaluate): void {
   const walked = walk(world, decide)
   const outcomes = recount(walked.map(({ entry }) => entry))
@@ -112,7 +112,7 @@ function holds(world: World, decide: Evaluate): void {
   expect(ids.size).toBe(awards.length)
 }
 
-/** The user with the boosts of his own, as D1 reads them. */
+/** The user with own boosts, as D1 reads them. */
 function withOwn(state: UserState, own: Entry['own']): UserState {
   const boosts = Object.entries(own).flatMap(([systemId, list]) =>
     list.map((boost) => configuredBoost(systemId, boost, state.iid)),
@@ -157,7 +157,7 @@ function agrees(
   responses(config, change, expected, levelsBefore)
 }
 
-/** P9, seed 2.3: what the answer says of each system that the change affected, and of no other. */
+/** P9, seed 2.3: the response has each system that the change affected, and no other. */
 function responses(
   config: Configuration,
   change: Change,
@@ -181,14 +181,14 @@ function responses(
 }
 
 describe('[E1, P1, P5, P6, P7, P8, P9, U6] the core against a recount of the log', () => {
-  test('every total, award, level and refusal agrees, whatever is configured and whatever happens', () => {
+  test('every total, award, level and refusal is equal, with any configuration and any input', () => {
     fc.assert(
       fc.property(worlds, (world) => holds(world, evaluate)),
       { numRuns: 600 },
     )
   }, 60_000)
 
-  test.each(['', '-'])('[E1] a total may reach ±9,007,199,254 and no more (%s)', (sign) => {
+  test.each(['', '-'])('[E1] a total may reach ±9,007,199,254, but not more (%s)', (sign) => {
     const opposite = sign === '' ? '-' : ''
     const values = [
       ...Array<string>(9).fill(`${sign}1000000000`),
@@ -214,7 +214,7 @@ describe('[E1, P1, P5, P6, P7, P8, P9, U6] the core against a recount of the log
     holds({ systems: [], begins: 0, steps }, evaluate)
   })
 
-  test('[P7] an event may take the last point, and not one more', () => {
+  test('[P7] an event may take the last point, but not one more', () => {
     const trigger = { metric: 'm0', threshold: 1, active: true, user: [], event: [] }
     const triggers = [
       { ...trigger, id: 'gift', on: 'creation', points: 20, blocks: false },
@@ -229,7 +229,7 @@ describe('[E1, P1, P5, P6, P7, P8, P9, U6] the core against a recount of the log
     holds({ systems, begins: 0, steps }, evaluate)
   })
 
-  test('the worlds are not tame: they have awards, refusals, boosts, levels, caps and floors in plenty', () => {
+  test('the worlds are varied: they have many awards, refusals, boosts, levels, caps and floors', () => {
     const seen = { awards: 0, boosted: 0, negative: 0, refused: 0, levelled: 0, capped: 0 }
     for (const { systems, begins, steps } of fc.sample(worlds, { numRuns: 300, seed: 7 })) {
       let now = begins
@@ -253,7 +253,7 @@ describe('[E1, P1, P5, P6, P7, P8, P9, U6] the core against a recount of the log
   })
 })
 
-/** A configuration whose active triggers are others than those that were asked for. */
+/** A service whose configuration has changed triggers. */
 const withTriggers =
   (change: (trigger: Trigger) => Trigger): Evaluate =>
   (config, ...rest) => {
@@ -277,13 +277,13 @@ const BROKEN: Record<string, Evaluate> = {
     ...trigger,
     metricThreshold: trigger.metricThreshold === null ? null : trigger.metricThreshold + 1,
   })),
-  '[P1] what was earned once is earned again after a fall': (config, state, ...rest) =>
+  '[P1] points that were earned once are earned again after a fall': (config, state, ...rest) =>
     evaluate(config, state && withHighest(state), ...rest),
   '[P1] filters on event attributes are forgotten': withTriggers((trigger) => ({
     ...trigger,
     eventAttributes: [],
   })),
-  '[P1] a counter of its own forgets what it had counted': (config, state, ...rest) =>
+  "[P1] a trigger's own counter forgets its count": (config, state, ...rest) =>
     evaluate(config, state && { ...state, counters: new Map() }, ...rest),
   '[P2] filters on user attributes are forgotten': withTriggers((trigger) => ({
     ...trigger,
@@ -323,7 +323,7 @@ const BROKEN: Record<string, Evaluate> = {
       command.kind === 'event' ? { ...command, value: micros(Math.floor(command.value / 10) * 10) } : command,
       given,
     ),
-  '[U6] user creation is not noticed': withTriggers((trigger) =>
+  '[U6] the creation of a user is not noticed': withTriggers((trigger) =>
     trigger.type === 'user_creation' ? { ...trigger, status: 'inactive' } : trigger,
   ),
 }

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import type { FixedSql } from '../../src/db/fixed-sql'
 
-/* `npm run types` is what checks this. */
+/* `npm run types` checks this. */
 
 const taken = <const T extends string>(sql: T & FixedSql<T>): string => sql
 
-test('SQL that goes into a query of another file is a constant: no text that is put together at run time has the type', () => {
+test('SQL that goes into a query of another file is a constant: a text that is built at run time does not have the type', () => {
   const most = 5
   const input = String(Math.random())
   expect(taken('(SELECT 1)')).toBe('(SELECT 1)')

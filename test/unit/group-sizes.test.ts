@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { type Counted, GroupSizes } from '../../src/boards/object/group-sizes.cache'
 import { instant } from '../../src/lib/clock'
 
-describe('how many users the groups of a run have', () => {
+describe('the number of users in the groups of a run', () => {
   const sizes = new GroupSizes()
   let counts = 0
-  /** Asks at so many seconds, when a count reads so many scores; answers which count it is. */
+  /** Asks at a time in seconds, when a count reads `read` scores. Returns which count the result is from. */
   const ask = (seconds: number, read: number, run = 1) => {
     const count = (): Counted => {
       counts += 1
@@ -21,7 +21,7 @@ describe('how many users the groups of a run have', () => {
     expect(ask(61, 10_001)).toBe(6)
   })
 
-  it('is kept of a few runs only', () => {
+  it('is kept for only a few runs', () => {
     for (let run = 10; run < 15; run += 1) ask(100, 20_000, run)
     const before = counts
     expect([ask(100, 20_000, 14), ask(100, 20_000, 11)]).toEqual([before, before - 3])

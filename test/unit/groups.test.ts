@@ -5,7 +5,10 @@ import { type CommitBatches, Groups } from '../../src/commands/groups.scheduler'
 import type { CommandResult } from '../../src/commands/result.messages'
 import { instant } from '../../src/lib/clock'
 
-/** How long a group may be silent before it is thought dead, and how often those who wait look (groups.ts). */
+/**
+ * The time after which a silent group counts as dead, and the interval at which waiting requests check
+ * (groups.scheduler.ts).
+ */
 const LEASE = 5_000
 const WATCH = 1_000
 
@@ -17,17 +20,17 @@ const job: Job = {
   attempt: null,
 }
 
-/** A member with so many commands. */
+/** A member with a number of commands. */
 const named = (userId: string, commands = 1, mayWrite = () => true): UserBatch => ({
   userId,
   jobs: Array.from({ length: commands }, () => job),
   mayWrite,
 })
 
-/** The end of a user's commands; every refusal is as good as another here. */
+/** The result of a user's commands. Any refusal will do here. */
 const streakAsOf = (name: string): CommandResult[] => [{ kind: 'refused', status: 422, message: name }]
 
-/** A commit that the test ends when it likes. */
+/** A commit that ends when the test ends it. */
 type Held = {
   names: string[]
   members: readonly UserBatch[]
@@ -55,10 +58,10 @@ function heldCommits() {
 }
 
 const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `${from + n}`)
-/** Lets everything happen that is ready to. */
+/** Runs all work that is ready. */
 const settle = () => vi.advanceTimersByTimeAsync(0)
 
-/** One tenant's users, whose commits the test holds. */
+/** One tenant's users. The test holds their commits. */
 function scene() {
   const groups = new Groups()
   const commits = heldCommits()
@@ -87,7 +90,7 @@ afterEach(() => {
 })
 
 describe('users who are committed together', () => {
-  test('one who comes alone goes at once, without a timer, and the work outlives the caller', async () => {
+  test('a lone user is committed at once, without a timer, and the work outlives the caller', async () => {
     const { submit, at, kept } = scene()
     const end = submit(named('ada'))
     expect(at(0).names).toEqual(['ada'])
@@ -97,7 +100,7 @@ describe('users who are committed together', () => {
     expect(waits).toBe(0)
   })
 
-  test('two go at once; who comes meanwhile goes together, as soon as one of them is stored, 30 at most', async () => {
+  test('two users are committed at once; later users form a group of at most 30 as soon as one of the two is stored', async () => {
     const { submit, held, at } = scene()
     const ends = Promise.all(numbered(40).map((name) => submit(named(name))))
     await settle()
@@ -114,7 +117,7 @@ describe('users who are committed together', () => {
     expect(held).toHaveLength(4)
   })
 
-  test('60 commands are enough for a group, unless one user alone has more', async () => {
+  test('a group has at most 60 commands, unless one user alone has more', async () => {
     const { submit, held, at } = scene()
     const sizes = [1, 1, 30, 30, 1, 80, 1]
     const ends = Promise.all(sizes.map((commands, n) => submit(named(`${n}`, commands))))
@@ -134,7 +137,7 @@ describe('users who are committed together', () => {
     expect(held.map(({ names }) => names)).toEqual([['0'], ['1'], ['other']])
   })
 
-  test('the next group goes while leaderboards are told of the one before, and none waits for another’s leaderboard', async () => {
+  test('the next group does not wait until leaderboards have the one before, and no user waits for another’s leaderboard', async () => {
     const { submit, held, at } = scene()
     const ends = numbered(5).map((name) => submit(named(name)))
     await settle()
@@ -151,8 +154,8 @@ describe('users who are committed together', () => {
   })
 })
 
-describe('users who go alone', () => {
-  test('those whom somebody got in the way of, and all of a group that failed', async () => {
+describe('users who are committed alone', () => {
+  test('users with a conflict, and all users of a group that failed', async () => {
     const { submit, at } = scene()
     const ends = numbered(4).map((name) => submit(named(name)))
     await settle()
@@ -164,26 +167,29 @@ describe('users who go alone', () => {
     expect(await Promise.all(ends.slice(2))).toEqual([null, null])
   })
 
-  test('an end that fails is the end of that user alone', async () => {
+  test('a result that fails, fails only for its user', async () => {
     const { submit, at } = scene()
     const ends = numbered(4).map((name) => submit(named(name)))
     await settle()
     at(0).done()
     await settle()
-    const failed = expect(ends[2]).rejects.toThrow('an answer that cannot be made')
-    at(2).done([Promise.reject(new Error('an answer that cannot be made')), Promise.resolve(streakAsOf('3'))])
+    const failed = expect(ends[2]).rejects.toThrow('a response that cannot be made')
+    at(2).done([
+      Promise.reject(new Error('a response that cannot be made')),
+      Promise.resolve(streakAsOf('3')),
+    ])
     await failed
     expect(await ends[3]).toEqual(streakAsOf('3'))
   })
 
-  test('one too many: 1,000 wait', async () => {
+  test('a user who is one too many: at most 1,000 wait', async () => {
     const { submit, held } = scene()
     for (const name of numbered(1_002)) void submit(named(name))
     expect(await submit(named('too many'))).toBeNull()
     expect(held).toHaveLength(2)
   })
 
-  test('[E3] another of a user who waits already: a batch would store both on the same state, and lose one', async () => {
+  test('[E3] a second entry of a user who already waits: a batch would store both on the same state, and lose one', async () => {
     const { submit, held, at } = scene()
     const ends = ['0', '1', 'ada', 'ada', 'bob'].map((name) => submit(named(name)))
     await settle()
@@ -191,7 +197,7 @@ describe('users who go alone', () => {
     at(0).done()
     await settle()
     expect(at(2).names).toEqual(['ada', 'bob'])
-    // Of those who are on their way, the guards of D1 tell which of the two was first.
+    // If both are in progress, the guards of D1 decide which was first.
     const later = submit(named('ada'))
     at(1).done()
     await settle()
@@ -201,7 +207,7 @@ describe('users who go alone', () => {
     expect(await Promise.all(others)).toEqual(['0', '1', 'ada', 'bob', 'ada'].map(streakAsOf))
   })
 
-  test('who is no longer to be written', async () => {
+  test('a user who may no longer be written', async () => {
     const { submit, at } = scene()
     let mayWrite = true
     void submit(named('0'))
@@ -217,7 +223,7 @@ describe('users who go alone', () => {
 })
 
 describe('a leader that never comes back', () => {
-  test('its group goes alone within a lease and a look, and the dead one may write none of it', async () => {
+  test('its group is committed alone within a lease and a check, and the dead leader may write none of it', async () => {
     const { submit, at } = scene()
     const ends = numbered(5).map((name) => submit(named(name)))
     await settle()
@@ -233,7 +239,7 @@ describe('a leader that never comes back', () => {
     expect(dead.members.slice(1).map(({ mayWrite }) => mayWrite())).toEqual([false, false])
   })
 
-  test('its place is taken by those who wait, and by those who come later', async () => {
+  test('its place is free for waiting and later users', async () => {
     const { submit, held, at } = scene()
     for (const name of numbered(2)) void submit(named(name))
     const waiting = submit(named('2'))
@@ -248,7 +254,7 @@ describe('a leader that never comes back', () => {
     expect(held).toHaveLength(4)
   })
 
-  test('one who is only slow, and says so before each write, is left alone', async () => {
+  test('a slow leader that reports before each write is left alone', async () => {
     const { submit, at } = scene()
     const ends = numbered(4).map((name) => submit(named(name)))
     await settle()
@@ -262,7 +268,7 @@ describe('a leader that never comes back', () => {
     expect(await Promise.all(ends.slice(2))).toEqual([streakAsOf('2'), streakAsOf('3')])
   })
 
-  test('that comes back after all ends its own command, and leaves the others what they became', async () => {
+  test('a leader that comes back ends its own command, and leaves the results of the others unchanged', async () => {
     const { submit, at } = scene()
     const ends = numbered(4).map((name) => submit(named(name)))
     await settle()

@@ -3,13 +3,13 @@ import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EVENT_TYPES } from '../../src/config/webhook-events.types'
 
-/* The order of the rooms is held by `npm run rooms`. */
+/* `npm run rooms` checks the order of the rooms. */
 
 const root = join(import.meta.dirname, '..', '..')
 const files = globSync('src/**/*.ts', { cwd: root })
 
 const MOST_FILES = 16
-/** Rooms whose files all say by the end of their name what they are. */
+/** Rooms in which the end of every file name says what the file is. */
 const NAMED = /^src\/(access|boards|commands|config|delivery|engine|features|jobs|outbox|store|wire)\//
 const LAYERS = [
   ...['adapter', 'builder', 'cache', 'client', 'codec', 'event', 'job', 'messages', 'model', 'object'],
@@ -39,7 +39,7 @@ test('no folder has more than sixteen files', () => {
 test('only the repository of due work names its table, and the jobs room names no kind', () => {
   const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
   const naming = files.filter((file) => textOf(file).includes('due_work'))
-  // The register lists all tables, and one of its users leaves this one to the jobs room.
+  // The register lists all tables, and one of its users leaves this table to the jobs room.
   const expected = [
     'features/tenants/purge.repository',
     'jobs/due-work.repository',
@@ -85,7 +85,8 @@ test('a file that a document or a comment names exists', () => {
 })
 
 test('lengths of time and offsets are named in one file', () => {
-  // In milliseconds or seconds, as number or SQL; a constant of the same name; a local day computed by hand.
+  // In milliseconds or seconds, as a number or SQL; a constant with the same name; or a local day that is
+  // computed by hand.
   const own = [
     /\b(86_?400(_?000)?|3_?600_?000|172_?800)\b/,
     /\* 60_?000\b/,

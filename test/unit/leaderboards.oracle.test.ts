@@ -8,7 +8,7 @@ import { worldsOf } from '../oracle/leaderboards.worlds'
 import { type Economy, Ledger } from '../oracle/ledger.oracle'
 import { history, placeOf, readingsOf } from '../oracle/places.oracle'
 
-/** The ranking, as a case writes it. */
+/** The ranking, in the form of a case. */
 function shown({ board, log, date = MONDAY.slice(0, 10), wanted = [] }: Case, mutant?: Mutant): string {
   const view = { log, now: Date.parse('2026-04-01T00:00Z'), mutant }
   const ranked = rankingOn({ ...BOARD, ...board }, date, view, wanted) ?? []
@@ -28,7 +28,7 @@ describe('the oracle of leaderboards, by hand', () => {
     }),
   )
 
-  test.each(wrong)('$rule: its case tells where $mutant', ({ mutant, one, ranking }) => {
+  test.each(wrong)('$rule: its case detects $mutant', ({ mutant, one, ranking }) => {
     expect(ranking).not.toBe(one.ranking)
     expect(shown(one, mutant)).toBe(ranking)
   })
@@ -61,7 +61,7 @@ describe('the oracle of leaderboards, by hand', () => {
     ])
   })
 
-  test('[L5, L10] places, thresholds, and the history of days that ended otherwise than the entry before', () => {
+  test('[L5, L10] places, thresholds, and a history of the days that ended with a change', () => {
     const log = [
       ...[on(2), is('ada', '2026-03-01T00:00Z', null), is('bob', '2026-03-01T00:00Z', null)],
       ...[did('ada', '2026-03-02T09:00Z', '1'), did('ada', '2026-03-02T10:00Z', '1.5')],
@@ -125,14 +125,14 @@ describe('the oracle of leaderboards, by hand', () => {
 })
 
 describe('the worlds of the property', () => {
-  test('[L1, L2, L3, L4, L5, L6, L7, L8] some of them tell each wrong way', () => {
+  test('[L1, L2, L3, L4, L5, L6, L7, L8] some of them detect each wrong way', () => {
     const told = new Set<Mutant>()
     for (const world of fc.sample(worldsOf(2028), { numRuns: 600, seed: 1 })) {
       const play = new Play(world)
       for (const step of world.steps) {
         const left = MUTANTS.filter((mutant) => !told.has(mutant))
         if (left.length === 0) return
-        // Only what a move of the clock comes to, since that is slow enough.
+        // Only after a move of the clock, because this is slow enough.
         if (play.step(step)?.do !== 'clock') continue
         for (const board of world.boards) {
           for (const { date, wanted } of readingsOf(board, play.view(), 2)) {

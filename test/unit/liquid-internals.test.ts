@@ -14,11 +14,12 @@ import {
 import { describe, expect, it, test } from 'vitest'
 
 /*
- * Templates are kept from using up a Worker by parts of liquidjs that its documentation does not promise (src/features/notifications/templates/liquid*.ts).
- * If one of these tests fails after an update, the part has changed: read what liquidjs does there now before anything else is changed.
+ * Parts of liquidjs that its documentation does not promise keep templates from using up a Worker
+ * (src/features/notifications/templates/liquid*.ts). If one of these tests fails after an update, that part
+ * has changed. Read the new code of liquidjs before you change anything else.
  */
 
-test('liquidjs is pinned to the version that was read', () => {
+test('liquidjs is pinned to the version that was reviewed', () => {
   const manifest = (...path: string[]) =>
     JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', ...path), 'utf8'))
   expect(manifest('package.json').dependencies.liquidjs).toBe('10.30.1')
@@ -40,8 +41,8 @@ function run(steps: unknown): unknown {
   return run(state.value)
 }
 
-describe('what is charged is on the way of what is rendered', () => {
-  it('each list of templates, of tags within tags too, goes through renderTemplates of the renderer', () => {
+describe('everything that is rendered passes the code that charges', () => {
+  it('each list of templates, also in nested tags, goes through renderTemplates of the renderer', () => {
     const liquid = engine()
     const { renderer } = liquid
     const render = renderer.renderTemplates.bind(renderer)
@@ -56,7 +57,7 @@ describe('what is charged is on the way of what is rendered', () => {
     expect(seen).toEqual([4, 2, 1, 1, 1])
   })
 
-  it('renderTemplates writes to the emitter that it is given, and answers with its buffer', () => {
+  it('renderTemplates writes to the given emitter, and returns its buffer', () => {
     const liquid = engine()
     const written: unknown[] = []
     const emitter = {
@@ -80,14 +81,14 @@ describe('what is charged is on the way of what is rendered', () => {
     expect(liquid.renderSync(liquid.parse('{{ a.b }}'), { a: { b: 'c' } })).toBe('c')
   })
 
-  it('memoryLimit throws once more is used than the limit, and says so in these words', () => {
+  it('memoryLimit throws with these words once more than the limit is used', () => {
     const liquid = engine({ memoryLimit: 10 })
     const { memoryLimit } = contextOf(liquid, {})
     memoryLimit.use(10)
     expect(() => memoryLimit.use(1)).toThrow('memory alloc limit exceeded')
   })
 
-  it('variables are read by _getFromScope of the context, a property at a time or all at once', () => {
+  it('variables are read by _getFromScope of the context, one property at a time or all at once', () => {
     const read: unknown[] = []
     class Seen extends Context {
       override *_getFromScope(
@@ -105,7 +106,7 @@ describe('what is charged is on the way of what is rendered', () => {
   })
 })
 
-describe('what is put in the place of something', () => {
+describe('replaced parts', () => {
   it('filters are functions or have a handler, and are called with the context as `this`', () => {
     for (const [name, filter] of Object.entries(filters))
       expect([name, typeof (typeof filter === 'function' ? filter : filter.handler)]).toEqual([
@@ -121,7 +122,7 @@ describe('what is put in the place of something', () => {
     expect([liquid.parseAndRenderSync("{{ 'a' | upcase }}"), has]).toEqual(['own a', true])
   })
 
-  it('operators are those that were read, and are called with both sides and the context', () => {
+  it('operators are the reviewed ones, and are called with both sides and the context', () => {
     expect(Object.keys(defaultOperators).sort()).toEqual(
       ['!=', '<', '<=', '==', '>', '>=', 'and', 'contains', 'not', 'or'].sort(),
     )
@@ -137,7 +138,7 @@ describe('what is put in the place of something', () => {
     expect(seen).toEqual(['ab', 'a', true])
   })
 
-  it('the tags that read other files are those that are taken away', () => {
+  it('the tags that read other files are exactly the removed ones', () => {
     const { tags } = engine()
     expect(Object.keys(tags).sort()).toEqual(
       [
@@ -173,7 +174,7 @@ describe('what is put in the place of something', () => {
 })
 
 describe('ranges', () => {
-  it('are parsed by readGroupOrRange alone, whichever tag or filter has them, and have two ends', () => {
+  it('are parsed only by readGroupOrRange, in every tag and filter, and have two ends', () => {
     const { readGroupOrRange } = Tokenizer.prototype
     const ranges: string[] = []
     Tokenizer.prototype.readGroupOrRange = function (...args) {
@@ -196,7 +197,7 @@ describe('ranges', () => {
     }
   })
 
-  it('an end may be a filtered value, whose expression is evaluated when the range is', () => {
+  it('an end may be a filtered value, and its expression is evaluated with the range', () => {
     class Fixed extends Expression {
       override *evaluate(): Generator<unknown, unknown, unknown> {
         return yield 7

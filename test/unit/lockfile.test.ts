@@ -17,19 +17,19 @@ const Lockfile = z.object({ packages: z.record(z.string(), Package) })
 
 const project = join(import.meta.dirname, '..', '..')
 const { packages } = Lockfile.parse(JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')))
-/** All but the project itself. */
+/** All packages except the project itself. */
 const dependencies = Object.entries(packages).filter(([path]) => path !== '')
 
 test('the lockfile names no registry', () => {
   expect(dependencies.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
 })
 
-test('the lockfile has a hash of every package', () => {
+test('the lockfile has a hash for every package', () => {
   const unhashed = dependencies.filter(([, { integrity }]) => !/^sha512-[\w+/]{86}==$/.test(integrity ?? ''))
   expect(unhashed.map(([path]) => path)).toEqual([])
 })
 
-test('the lockfile has an entry for every platform that a package offers, without which npm ci refuses it', () => {
+test('the lockfile has an entry for every platform of a package, because npm ci requires them', () => {
   const missing = Object.entries(packages).flatMap(([name, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
       (dependency) =>
@@ -39,11 +39,11 @@ test('the lockfile has an entry for every platform that a package offers, withou
   expect(missing).toEqual([])
 })
 
-test('no package runs a script when it is installed: what the tests use was installed without', () => {
+test('no package runs a script when it is installed: the tested packages were installed without scripts', () => {
   expect(readFileSync(join(project, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m)
 })
 
-test('every platform that workerd runs on gets the same Node', () => {
+test('every platform that workerd supports gets the same Node', () => {
   const platforms = Object.keys(packages['node_modules/workerd']?.optionalDependencies ?? {})
   const nodes = Object.entries(packages['']?.optionalDependencies ?? {})
   expect(nodes.map(([name]) => name).filter((name) => !name.startsWith('node-'))).toEqual([])
@@ -51,12 +51,12 @@ test('every platform that workerd runs on gets the same Node', () => {
   expect(new Set(nodes.map(([, version]) => version)).size).toBe(1)
 })
 
-test('npm install warns of nothing, whatever Node the system has', async () => {
+test('npm install prints no warnings, with any Node of the system', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'laurel-install-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const file of ['package.json', 'package-lock.json', '.npmrc'])
     copyFileSync(join(project, file), join(folder, file))
-  // Without the project's own Node and without what npm tells the scripts that it runs, as in a new terminal.
+  // Without the project's own Node and without npm's variables for scripts, as in a new terminal.
   const path = (process.env.PATH ?? '').split(delimiter).filter((part) => !part.includes('node_modules'))
   const inherited = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name))
   const env = { ...Object.fromEntries(inherited), PATH: path.join(delimiter) }

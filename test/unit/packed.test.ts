@@ -4,17 +4,17 @@ import { firstPack, jsonBytes, packed, packsOf, utf8Bytes } from '../../src/lib/
 describe('packs', () => {
   const packs = (...weights: number[]) => packsOf(weights, 10, (weight) => weight)
 
-  test('are as heavy as may be, and keep the order', () => {
+  test('are as heavy as possible, and keep the order', () => {
     expect(packs(4, 6, 1, 9, 9, 2)).toEqual([[4, 6], [1, 9], [9], [2]])
   })
-  test('of none there is none', () => {
+  test('of an empty list are an empty list', () => {
     expect(packs()).toEqual([])
   })
-  test('what is too heavy for one goes alone', () => {
+  test('put an item that is too heavy in a pack of its own', () => {
     expect(packs(1, 25, 1, 1)).toEqual([[1], [25], [1, 1]])
     expect(packs(25)).toEqual([[25]])
   })
-  test('the first of them is the same where it is asked for alone', () => {
+  test('begin with the pack that firstPack makes', () => {
     const first = (...weights: number[]) => firstPack(weights, 10, (weight) => weight)
     for (const weights of [[], [4, 6, 1], [4, 7], [25, 1], [10, 0, 0, 1], [1, 2, 3]])
       expect(first(...weights)).toEqual(packs(...weights)[0] ?? [])
@@ -35,8 +35,8 @@ describe('packs', () => {
   })
 })
 
-describe('bytes', () => {
-  test('of a text are those of its UTF-8, also of half a pair', () => {
+describe('the number of bytes', () => {
+  test('of a text is the length of its UTF-8, also with half a surrogate pair', () => {
     for (const text of [
       '',
       'aé中😀"\\\u0001',
@@ -45,10 +45,10 @@ describe('bytes', () => {
       'x'.repeat(1_000),
     ])
       expect([text, utf8Bytes(text)]).toEqual([text, new TextEncoder().encode(text).length])
-    // What UTF-8 cannot say becomes U+FFFD, which is three bytes.
+    // UTF-8 replaces half a surrogate pair with U+FFFD, which has three bytes.
     expect(utf8Bytes('\ud800')).toBeLessThanOrEqual(3)
   })
-  test('of JSON count what is escaped', () => {
+  test('of JSON counts escaped characters', () => {
     expect([jsonBytes('\u0001"中'), jsonBytes([1, null]), jsonBytes(undefined)]).toEqual([
       6 + 2 + 3 + 2,
       8,

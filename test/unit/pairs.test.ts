@@ -82,7 +82,7 @@ describe('[G6] lists of key:value pairs', () => {
     )
   })
 
-  test('any values arrive as they are when each pair is a parameter, and a lone one is given twice', () => {
+  test('any values arrive unchanged if each pair is a parameter, and a single pair is given twice', () => {
     const values = fc.uniqueArray(fc.tuple(key, fc.string({ unit: 'binary' })), {
       selector: ([name]) => name,
       minLength: 1,

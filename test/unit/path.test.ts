@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { rawPath } from '../../src/http/path'
 
-test('[G1, G2] routes are matched on the path as it came', () => {
+test('[G1, G2] routes match the path as it was sent', () => {
   const paths = {
     'http://localhost:8787': '/',
     'http://localhost:8787/': '/',
     'https://laurel.example.com/v1/users/a%2Fb?x=/y#z': '/v1/users/a%2Fb',
     'https://laurel.example.com/v1#?': '/v1',
     'https://laurel.example.com//v1//users': '//v1//users',
-    // A run time that hands a backslash on has no route for it.
+    // If a runtime passes a backslash on, no route matches.
     'https://laurel.example.com/v1\\users/ada': '/v1\\users/ada',
-    // The same holds for dot segments, which most URL parsers resolve before that.
+    // The same applies to dot segments, which most URL parsers resolve before.
     'https://laurel.example.com/v1/./users': '/v1/./users',
     'https://laurel.example.com/v1/x/%2e%2e/users': '/v1/x/%2e%2e/users',
   }

@@ -1,4 +1,7 @@
-/** The adapters of providers, against servers that behave as the providers document it, over HTTP/1.1 (N4). */
+/**
+ * The adapters of providers, against servers that behave as the providers' documentation says, over HTTP/1.1
+ * (N4).
+ */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose'
@@ -29,7 +32,7 @@ const EMAIL = {
 
 type Asked = { method: string; path: string; headers: IncomingMessage['headers']; body: string }
 type Say = { status?: number; json?: unknown; text?: string; headers?: Record<string, string> }
-/** What a server answers; null: never. */
+/** The response of a server. Null for none. */
 type Answer = (asked: Asked, count: number) => Say | null | Promise<Say | null>
 
 const asked: Asked[] = []
@@ -57,7 +60,7 @@ beforeEach(() => {
   answer = () => ({})
 })
 
-/** An address at which nobody listens. */
+/** An address on which no server listens. */
 async function deadUrl(): Promise<string> {
   const other = createServer()
   const address = await listening(other)
@@ -69,7 +72,7 @@ async function deadUrl(): Promise<string> {
 describe('Resend', () => {
   const port = (more: object = {}) => resendEmail({ key: 're_secret', url, ...more })
 
-  it('[N4] an email is posted as documented, with the letter as its key', async () => {
+  it('[N4] an email is posted as documented, with the id of its message as its key', async () => {
     answer = () => ({ json: { id: '49a3999c-0ce1-4ea6-ab68-afcd6dc2e794' } })
     expect(await port().send(EMAIL)).toEqual({ kind: 'delivered', status: 200 })
     const { id: _id, to, ...rest } = EMAIL
@@ -105,7 +108,7 @@ describe('Resend', () => {
     [500, { name: 'application_error', message: 'Oops.' }, undefined, { kind: 'failed' }],
     [503, '<html>', undefined, { kind: 'failed' }],
     [302, undefined, undefined, { kind: 'failed' }],
-  ])('[N4] %i %j comes to what it means', async (status, json, wait, attempt) => {
+  ])('[N4] %i %j has the documented meaning', async (status, json, wait, attempt) => {
     const location = { location: `${url}/elsewhere` }
     answer = () => ({
       status,
@@ -128,7 +131,7 @@ describe('Resend', () => {
     expect(await port().send(EMAIL)).toMatchObject({ retryAfter: 0 })
   })
 
-  it('[N4] silence, a broken connection and an endless answer fail, and name no address and no key', async () => {
+  it('[N4] silence, a broken connection and an endless response fail, and the error names no address and no key', async () => {
     answer = () => null
     expect(await port({ patience: 100 }).send(EMAIL)).toEqual({
       kind: 'failed',
@@ -183,7 +186,7 @@ describe('the form of a token', () => {
     ['a1'.repeat(31), 'fcm'],
     ['dXyZ:APA91bH-x_y', 'fcm'],
     ['', 'fcm'],
-  ])('[N4] %s is of %s', (token, provider) => {
+  ])('[N4] %s is a token of %s', (token, provider) => {
     expect(providerOf(token)).toBe(provider)
   })
 })
@@ -192,7 +195,7 @@ describe('Expo', () => {
   const TOKENS = ['ExponentPushToken[a]', 'ExponentPushToken[b]', 'ExponentPushToken[c]']
   const port = (more: object = {}) => expoPush({ url, accessToken: 'expo-secret', ...more })
 
-  it('[N4, N6] tickets are of their tokens, in order', async () => {
+  it('[N4, N6] tickets belong to their tokens, in order', async () => {
     answer = () => ({
       json: {
         data: [
@@ -229,14 +232,14 @@ describe('Expo', () => {
     [401, { errors: [{ code: 'UNAUTHORIZED', message: 'token' }] }, 'failed'],
     [429, { errors: [{ code: 'TOO_MANY_REQUESTS', message: 'slow' }] }, 'failed'],
     [502, undefined, 'failed'],
-  ])('[N4] %i %j comes to %s', async (status, json, kind) => {
+  ])('[N4] %i %j becomes %s', async (status, json, kind) => {
     answer = () => ({ status, json, headers: { 'retry-after': '3' } })
     const [result] = await port().send(PUSH, TOKENS.slice(0, 1))
     expect(result).toMatchObject({ kind, status })
     if (status === 429) expect(result).toMatchObject({ retryAfter: 3_000, error: 'answered 429: slow' })
   })
 
-  it('[N4] silence is a failure of each', async () => {
+  it('[N4] silence is a failure for each token', async () => {
     answer = () => null
     const failed = { kind: 'failed', status: null, error: 'no answer within 0.05 s' }
     expect(await port({ patience: 50 }).send(PUSH, TOKENS)).toEqual([failed, failed, failed])
@@ -257,7 +260,7 @@ describe('APNs', async () => {
   })
   const port = (tokens = new AccessTokenCache(), more: object = {}) => apnsPush(settings(more), tokens)
 
-  it('[N4] a message is posted as documented, under a token that Apple can check', async () => {
+  it('[N4] a message is posted as documented, with a token that Apple can verify', async () => {
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
     const [one] = asked
     expect(one).toMatchObject({
@@ -273,7 +276,7 @@ describe('APNs', async () => {
     const { payload, protectedHeader } = await jwtVerify(token, publicKey, { issuer: 'TEAM123456' })
     expect([scheme, protectedHeader]).toEqual(['bearer', { alg: 'ES256', kid: 'KEY1234567' }])
     expect(Math.abs((payload.iat ?? 0) - Date.now() / 1_000)).toBeLessThan(5)
-    // The same message on a retry has the same id, another device's has another.
+    // The same message has the same id on a retry. Another device's message has another id.
     await port().send(PUSH, [DEVICE, 'cd'.repeat(32)])
     const again = asked.slice(1).find(({ path }) => path === one?.path)
     const other = asked.slice(1).find(({ path }) => path !== one?.path)
@@ -282,7 +285,7 @@ describe('APNs', async () => {
     expect(other?.headers.authorization).toBe(again?.headers.authorization)
   })
 
-  it('[N4] the token is kept for 50 minutes, and a key of one line will do', async () => {
+  it('[N4] the token is kept for 50 minutes, and a key in one line is accepted', async () => {
     const tokens = new AccessTokenCache()
     const line = key.replaceAll('\n', '\\n')
     const tokenAt = async (minutes: number) => {
@@ -317,7 +320,7 @@ describe('APNs', async () => {
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind, status, error, ...retryAfter }])
   })
 
-  it('[N4] a token that Apple finds too old is made anew, once', async () => {
+  it('[N4] a token that is too old for Apple is made again, once', async () => {
     const expired = { status: 403, json: { reason: 'ExpiredProviderToken' } }
     answer = (_one, count) => (count === 1 ? expired : {})
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
@@ -329,7 +332,7 @@ describe('APNs', async () => {
     expect(asked).toHaveLength(2)
   })
 
-  it('[N4] a key that is none, and silence, fail; neither the key nor the device is told', async () => {
+  it('[N4] an invalid key, and silence, fail; the errors name neither the key nor the device', async () => {
     const [result] = await port(new AccessTokenCache(), { key: 'se-cret' }).send(PUSH, [DEVICE])
     expect(result).toEqual({ kind: 'failed', status: null, error: 'APNS_KEY is not the text of a .p8 key' })
     const unreached = await port(new AccessTokenCache(), { url: await deadUrl() }).send(PUSH, [DEVICE])
@@ -359,7 +362,7 @@ describe('FCM', async () => {
     fcmPush({ url, account: account(), ...more }, tokens)
   const sends = () => asked.filter(({ path }) => path === SEND)
   const grants = () => asked.filter(({ path }) => path === '/token')
-  /** Google: grants tokens for an hour, and answers messages so. */
+  /** Google grants tokens for an hour, and responds to messages as `messages` says. */
   const google =
     (messages: Answer, grant: Say = {}): Answer =>
     (one, count) => {
@@ -381,7 +384,7 @@ describe('FCM', async () => {
     },
   })
 
-  it('[N4] a message is posted as documented, under a token that the service account got by its key', async () => {
+  it('[N4] a message is posted as documented, with a token that the service account got by its key', async () => {
     answer = google(() => ({ json: { name: 'projects/laurel-1/messages/1' } }))
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
     const [grant] = grants()
@@ -402,7 +405,7 @@ describe('FCM', async () => {
     })
   })
 
-  it('[N4] the token is got once for many messages, and again a minute before its end', async () => {
+  it('[N4] the token is fetched once for many messages, and again a minute before its end', async () => {
     answer = google(() => ({}))
     const tokens = new AccessTokenCache()
     await port(tokens).send(PUSH, [DEVICE, 'b', 'c'])
@@ -447,7 +450,7 @@ describe('FCM', async () => {
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind, status: said.status, error }])
   })
 
-  it('[N4] a used-up quota waits as long as Google asks, else a minute', async () => {
+  it('[N4] a used-up quota waits as long as Google says, or else a minute', async () => {
     const quota = fault(429, 'RESOURCE_EXHAUSTED', 'QUOTA_EXCEEDED')
     answer = google(() => quota)
     expect(await port().send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', retryAfter: 60_000 }])
@@ -455,7 +458,7 @@ describe('FCM', async () => {
     expect(await port().send(PUSH, [DEVICE])).toMatchObject([{ kind: 'failed', retryAfter: 120_000 }])
   })
 
-  it('[N4] a token that is refused is got anew, once', async () => {
+  it('[N4] a refused token is fetched again, once', async () => {
     const refused = fault(401, 'UNAUTHENTICATED')
     answer = google((one) => (one.headers.authorization === 'Bearer ya29.1' ? refused : {}))
     expect(await port().send(PUSH, [DEVICE])).toEqual([{ kind: 'taken', status: 200 }])
@@ -465,7 +468,7 @@ describe('FCM', async () => {
     expect([grants().length, sends().length]).toEqual([2, 2])
   })
 
-  it('[N4] without a token nothing is sent, and it is tried again later; secrets are not told', async () => {
+  it('[N4] without a token nothing is sent, and a retry follows; errors name no secrets', async () => {
     answer = google(() => ({}), { status: 503, json: {}, headers: { 'retry-after': '5' } })
     const tokens = new AccessTokenCache()
     expect(await port(tokens).send(PUSH, [DEVICE])).toEqual([

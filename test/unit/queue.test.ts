@@ -5,11 +5,14 @@ import { type CommitGroup, UserQueues } from '../../src/commands/queue.scheduler
 import type { CommandResult } from '../../src/commands/result.messages'
 import { instant } from '../../src/lib/clock'
 
-/** How long a group may take before its leader is thought dead, and how often the others look (queue.ts). */
+/**
+ * The time after which the leader of a group counts as dead, and the interval at which the others check
+ * (queue.scheduler.ts).
+ */
 const LEASE = 5_000
 const WATCH = 1_000
 
-/** A command that can be told by its name. */
+/** A command with a name. */
 const jobNamed = (name: string): Job => ({
   command: { kind: 'upsert', user: { name }, by: 'admin' },
   prefix: null,
@@ -22,10 +25,10 @@ function nameOf({ command }: Job): string {
   return ('user' in command ? command.user.name : undefined) ?? ''
 }
 
-/** The end of the command with that name; every refusal is as good as another here. */
+/** The result of the command with this name. Any refusal will do here. */
 const streakAsOf = (name: string): CommandResult => ({ kind: 'refused', status: 422, message: name })
 
-/** The end of a command whose event is in the log. */
+/** The result of a command whose event is in the log. */
 const recorded = (name: string): CommandResult => ({
   kind: 'event',
   status: 201,
@@ -51,7 +54,7 @@ const recorded = (name: string): CommandResult => ({
 
 const settleAll = (jobs: readonly Job[]) => jobs.map((job) => streakAsOf(nameOf(job)))
 
-/** A commit that the test ends when it likes. */
+/** A commit that ends when the test ends it. */
 type Held = {
   names: string[]
   mayWrite: () => boolean
@@ -85,7 +88,7 @@ function heldCommits() {
 }
 
 const noWaitUntil = () => undefined
-/** Lets everything happen that is ready to. */
+/** Runs all work that is ready. */
 const settle = () => vi.advanceTimersByTimeAsync(0)
 const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `${from + n}`)
 
@@ -122,7 +125,7 @@ describe('[E3] the queue of one user', () => {
     expect(waits).toBe(0)
   })
 
-  test('what comes meanwhile goes in groups of 30, in order, one group at a time, and each gets its own end', async () => {
+  test('later commands are committed in groups of 30, in order, one group at a time, and each gets its own result', async () => {
     const queues = new UserQueues()
     const { commit, held, at, mostOpen } = heldCommits()
     const names = numbered(70)
@@ -142,7 +145,7 @@ describe('[E3] the queue of one user', () => {
     expect(mostOpen()).toBe(1)
   })
 
-  test('each group is committed by one of its own requests, with that request’s means', async () => {
+  test('each group is committed by one of its own requests, with the dependencies of that request', async () => {
     const queues = new UserQueues()
     const leaders: string[] = []
     const submit = (name: string) =>
@@ -170,7 +173,7 @@ describe('[E3] the queue of one user', () => {
     expect(vi.getMockedSystemTime()?.getTime()).toBe(1_000_000)
   })
 
-  test('after its last command nothing is left: the next one leads at once', async () => {
+  test('after its last command nothing is left: the next command leads at once', async () => {
     const queues = new UserQueues()
     const commit: CommitGroup = async (jobs) => settleAll(jobs)
     await Promise.all(numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)))
@@ -181,7 +184,7 @@ describe('[E3] the queue of one user', () => {
 })
 
 describe('[E3] a group that fails', () => {
-  test('is tried one by one, so that only the one at fault pays', async () => {
+  test('is committed again one by one, so that only the failing command fails', async () => {
     const queues = new UserQueues()
     const tried: string[][] = []
     const commit: CommitGroup = async (jobs) => {
@@ -202,7 +205,7 @@ describe('[E3] a group that fails', () => {
     expect(tried).toEqual([['0'], ['1', '2', '3', '4'], ['1'], ['2'], ['3'], ['4']])
   })
 
-  test('does not stop those that come after it', async () => {
+  test('does not stop later commands', async () => {
     const queues = new UserQueues()
     const { commit, at } = heldCommits()
     const first = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
@@ -215,7 +218,7 @@ describe('[E3] a group that fails', () => {
     expect(await second).toEqual(streakAsOf('1'))
   })
 
-  test('a command that a commit leaves without an end fails, and does not wait for ever', async () => {
+  test('a command without a result from its commit fails, and does not wait for ever', async () => {
     const queues = new UserQueues()
     const commit: CommitGroup = async (jobs) => settleAll(jobs).slice(0, 1)
     const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
@@ -232,7 +235,7 @@ describe('[E3] a group that fails', () => {
 })
 
 describe('[E3] a leader that never comes back', () => {
-  test('is replaced within its lease and a look; what it had not finished goes first, and it may write no more', async () => {
+  test('is replaced within its lease and a check; its unfinished commands go first, and it may not write any more', async () => {
     const queues = new UserQueues()
     const { commit, held, at } = heldCommits()
     const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
@@ -245,13 +248,13 @@ describe('[E3] a leader that never comes back', () => {
     expect([at(0).mayWrite(), at(1).mayWrite()]).toEqual([false, true])
     at(1).done()
     expect(await Promise.all(others)).toEqual(numbered(3, 1).map(streakAsOf))
-    // If it wakes after all, it learns what became of its command.
+    // If it wakes up after all, it gets the result of its command.
     at(0).fail(new LeadershipLost())
     expect(await dead).toEqual(streakAsOf('0'))
     expect(held).toHaveLength(2)
   })
 
-  test('that wakes up as the others work on its group has nothing to say of it, nor does it hand on', async () => {
+  test('that wakes up while the others work on its group sets no results, and does not hand over', async () => {
     const queues = new UserQueues()
     const { commit, held, at, mostOpen } = heldCommits()
     const names = numbered(4)
@@ -272,7 +275,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(mostOpen()).toBe(2)
   })
 
-  test('that had written before it was replaced is believed, and each command has one end', async () => {
+  test('that wrote before it was replaced is believed, and each command has one result', async () => {
     const queues = new UserQueues()
     const { commit, at } = heldCommits()
     const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
@@ -284,7 +287,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(await other).toEqual(streakAsOf('1'))
   })
 
-  test('that only saw something is not believed once it was replaced: the successor decides anew', async () => {
+  test('that only read before it was replaced is not believed: the successor decides again', async () => {
     const queues = new UserQueues()
     const { commit, at } = heldCommits()
     const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
@@ -297,7 +300,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(await other).toEqual(streakAsOf('1'))
   })
 
-  test('is waited for longer with each takeover, so that a slow database is not taken for dead leaders', async () => {
+  test('is waited for longer after each takeover, so that a slow database does not look like dead leaders', async () => {
     const queues = new UserQueues()
     const slow = 12_000
     let commits = 0
@@ -313,7 +316,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(commits).toBeLessThan(8)
   })
 
-  test('whose command others have settled is told so, although its own commit never ends', async () => {
+  test('gets the result of its command from the others, although its own commit never ends', async () => {
     const queues = new UserQueues()
     const { commit, at } = heldCommits()
     let ended = false
@@ -327,7 +330,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(ended).toBe(true)
   })
 
-  test('with nobody behind it is replaced by the next who comes, however late', async () => {
+  test('without others behind it is replaced by the next command, however late', async () => {
     const queues = new UserQueues()
     const { commit, held, at } = heldCommits()
     void queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
@@ -340,7 +343,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(await end).toEqual(streakAsOf('1'))
   })
 
-  test('is replaced again, if its successor dies, too', async () => {
+  test('is replaced again if its successor also dies', async () => {
     const queues = new UserQueues()
     const { commit, held, at } = heldCommits()
     const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
@@ -352,7 +355,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(await ends[2]).toEqual(streakAsOf('2'))
   })
 
-  test('with more behind it than one group: the successor works on them all, although its own is far back', async () => {
+  test('with more than one group behind it: the successor works on all of them, although its own is near the end', async () => {
     const queues = new UserQueues()
     const { commit, held, at } = heldCommits()
     const names = numbered(65)
@@ -367,7 +370,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(await Promise.all(ends.slice(1))).toEqual(names.slice(1).map(streakAsOf))
   })
 
-  test('one who is only slow, and says so before each write, is left alone', async () => {
+  test('that is only slow, and reports before each write, is left alone', async () => {
     const queues = new UserQueues()
     const { commit, held, at } = heldCommits()
     const ends = numbered(2).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
@@ -383,8 +386,8 @@ describe('[E3] a leader that never comes back', () => {
   })
 })
 
-describe('[E3] what waiting costs', () => {
-  test('one who waits looks once a second, and nobody looks any more when all is done', async () => {
+describe('[E3] the cost of waiting', () => {
+  test('a waiting command checks once a second, and all checks end when the work is done', async () => {
     const queues = new UserQueues()
     const { commit, at } = heldCommits()
     const waiting = 40
@@ -406,7 +409,7 @@ describe('[E3] what waiting costs', () => {
     expect(waits).toBe(then)
   })
 
-  test('at most 5,000 commands of a user wait; one more goes its own way', async () => {
+  test('at most 5,000 commands of a user wait; one more is committed alone', async () => {
     const queues = new UserQueues()
     const { commit, held, at } = heldCommits()
     const ends = numbered(5_001).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))

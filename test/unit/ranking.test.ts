@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { compareText, type Entry, Ranking } from '../../src/boards/object/ranking.rules'
 import { amountOf, scoreOf } from '../../src/boards/score.rules'
 
-/** L4's order, in its own words; texts by their UTF-8 bytes. */
+/** L4's order, from the rule alone. Texts are compared by their UTF-8 bytes. */
 function inOrder(entries: Iterable<Entry>): Entry[] {
   return [...entries]
     .filter(({ score }) => amountOf(score) > 0)
@@ -22,7 +22,7 @@ const change = fc.record({
 })
 
 describe('a ranking in memory', () => {
-  test('[L4, L5] is the best of all there are after every change, and says when it cannot know', () => {
+  test('[L4, L5] has the best of all entries after every change, and says when it cannot know', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 6 }), fc.array(change, { maxLength: 60 }), (max, changes) => {
         const all = new Map<string, Entry>()

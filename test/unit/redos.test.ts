@@ -4,7 +4,7 @@ import { checkSync } from 'recheck'
 import { describe, expect, it } from 'vitest'
 import { stepCounter } from '../steps'
 
-// What is imported from here on is counted.
+// Imports from here on are counted.
 const { stepsOf } = stepCounter()
 const { ConfigKey, DateField, Email, TimeZone, UserId, Uuid } = await import('../../src/http/fields')
 const { integerQuery, UserAttributesQuery } = await import('../../src/http/queries')
@@ -39,16 +39,16 @@ const PARTS = [
   ...['{{', '{%', '{{ "', '{{ a |', '{% raw %}', '{% if a %}', '{% comment %}', '{{- -}}'],
 ]
 
-/** A text of about `length` characters: the same part again and again, and an end that fits nothing. */
+/** A text of about `length` characters: the same part many times, and an end that matches nothing. */
 const textOf = (part: string, length: number) => `${part.repeat(Math.floor(length / part.length))}!`
 
-/** Looks for an end from each beginning. */
+/** Looks for an end from each beginning, so its steps grow with the square of the length. */
 function readInTheSquare(text: string): void {
   for (let at = 0; at < text.length; at++) text.indexOf('>', at)
 }
 
 describe('[G2] texts of callers', () => {
-  it('notices a reader that takes the square of the length', () => {
+  it('detects a reader whose steps grow with the square of the length', () => {
     const steps = (length: number) => stepsOf(() => readInTheSquare(textOf('<', length)))
     expect(steps(16_000)).toBeGreaterThan(200 * steps(1_000))
   })
@@ -56,9 +56,9 @@ describe('[G2] texts of callers', () => {
   it.each(READERS)('reading %s takes steps in proportion to its length', (_name, read) => {
     const slow = PARTS.flatMap((part) => {
       const steps = (length: number) => stepsOf(() => read(textOf(part, length)))
-      // The first time is not counted: some things are made only once.
+      // The first call is not counted, because some things are made only once.
       const [, short = 0, long = 0] = [steps(1_000), steps(1_000), steps(16_000)]
-      // Sixteen times the text: 16 times the steps, or 256 times if each character is read once for each other one.
+      // Sixteen times the text takes 16 times the steps, or 256 times if the steps grow with the square.
       return long < 64 * short ? [] : [{ part, short, long }]
     })
     expect(slow).toEqual([])
@@ -74,7 +74,10 @@ const TRUSTED = [
   'engine/streaks/period-history.rules.ts',
 ]
 
-/** A regular expression in TypeScript, with its source and its flags. What comes before tells it from a division. */
+/**
+ * A regular expression in TypeScript, with its source and its flags. The text before it shows that it is not
+ * a division.
+ */
 const LITERAL =
   /(?<=(?:^|[(=,:[!&|?{;>]|return)\s*)\/(?![*/])((?:[^\\/[\n]|\\.|\[(?:[^\\\]\n]|\\.)*\])+)\/([dgimsuvy]*)/gm
 
@@ -84,11 +87,11 @@ const literals = globSync('**/*.ts', { cwd: SOURCE, exclude: TRUSTED }).flatMap(
 })
 
 describe('[G2] regular expressions', () => {
-  it('finds those of the source', () => expect(literals.length).toBeGreaterThan(20))
+  it('finds the expressions of the source', () => expect(literals.length).toBeGreaterThan(20))
 
   it.each(literals)('$file: /$source/$flags takes time in proportion to the text', ({ source, flags }) => {
     expect(checkSync(source, flags, { timeout: null }).status).toBe('safe')
   })
 
-  it('notices one that does not', () => expect(checkSync('\\s+$', '').status).toBe('vulnerable'))
+  it('detects an expression that does not', () => expect(checkSync('\\s+$', '').status).toBe('vulnerable'))
 })

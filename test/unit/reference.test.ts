@@ -1,6 +1,7 @@
 /**
- * The OpenAPI documents tell a newcomer everything: what an operation does, what to send, what each field means. Whoever adds an
- * operation or a field finds here what is missing; it belongs into a chapter in src/reference.
+ * The OpenAPI documents tell a newcomer everything: the effect of each operation, its input, the meaning of
+ * each field. If you add an operation or a field, these tests name the missing texts. Add them to a chapter
+ * in src/reference.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,22 +15,22 @@ type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** For whoever reads a failure. */
+/** A hint in failure messages. */
 const WHERE = 'add what is missing to a chapter in src/reference'
 
-/** Whether something is a sentence that a reader can do something with. */
+/** Whether a value is a useful sentence. */
 const isSentence = (text: unknown) => typeof text === 'string' && /^\S.*[.)]$/s.test(text)
 
 function operationsOf(document: OpenApiDocument): OperationObject[] {
   return Object.values(document.paths).flatMap((item) => Object.values(item))
 }
 
-/** Every field below a part of the document, by where it is. */
+/** Every field below a part of the document, by its place. */
 function fieldsIn(part: unknown, place: string): [place: string, field: unknown][] {
   if (Array.isArray(part)) return part.flatMap((one) => fieldsIn(one, place))
   if (!isObject(part)) return []
   return Object.entries(part).flatMap(([key, value]) => {
-    // What examples hold are values.
+    // Examples contain values, not fields.
     if (key === 'example') return []
     if (key !== 'properties' || !isObject(value)) return fieldsIn(value, `${place} ${key}`)
     return Object.entries(value).flatMap(([name, field]): [string, unknown][] => [
@@ -47,7 +48,7 @@ describe.each([
 
   test('has operations', () => expect(operations.length).toBeGreaterThan(20))
 
-  test('says of each operation what it does', () => {
+  test('describes the effect of each operation', () => {
     const silent = operations.filter(
       ({ summary, description }) => summary === '' || summary.endsWith('.') || !isSentence(description),
     )
@@ -57,7 +58,7 @@ describe.each([
     ).toEqual([])
   })
 
-  test('has an example for each operation: a value for each parameter that is needed, and a body', () => {
+  test('has an example for each operation: a value for each required parameter, and a body', () => {
     const noted = new Map(CHAPTERS.flatMap(({ operations: notes = {} }) => Object.entries(notes)))
     const lacking = operations.flatMap(({ operationId, parameters, requestBody }) => [
       ...(noted.get(operationId)?.example === undefined ? [operationId] : []),
@@ -73,7 +74,7 @@ describe.each([
     expect(lacking, WHERE).toEqual([])
   })
 
-  test('says of each parameter and each header what it means', () => {
+  test('describes each parameter and each header', () => {
     const silent = operations.flatMap(({ operationId, parameters, responses }) => {
       const headers = Object.values(responses).flatMap((answer) => Object.entries(answer.headers ?? {}))
       return [
@@ -91,7 +92,7 @@ describe.each([
     }
   })
 
-  test('says of each field of requests, answers and webhooks what it means', () => {
+  test('describes each field of requests, responses and webhooks', () => {
     const { paths, webhooks, components } = document
     const fields = [
       ...fieldsIn(components.schemas, ''),
@@ -106,7 +107,7 @@ describe.each([
     ).toEqual([])
   })
 
-  test('says of each webhook when it is sent', () => {
+  test('says when each webhook is sent', () => {
     const silent = Object.entries(document.webhooks ?? {}).filter(
       ([, { post }]) => post.summary === undefined || !isSentence(post.description),
     )
@@ -117,7 +118,7 @@ describe.each([
   })
 })
 
-test('the chapters say nothing of what is not there', () => {
+test('the chapters have no texts for things that do not exist', () => {
   const used = new Set([...application.used, ...admin.used])
   const isUsed = (of: readonly (string | RegExp)[], path: string) =>
     [...used].some((note) =>
@@ -136,7 +137,7 @@ test('the chapters say nothing of what is not there', () => {
   expect(idle).toEqual([])
 })
 
-test('the Worker carries none of it: only what makes the documents imports it', () => {
+test('the Worker does not contain these texts: only the scripts that make the documents import them', () => {
   const source = join(import.meta.dirname, '..', '..', 'src')
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
     (name) => name.endsWith('.ts') && !name.startsWith('reference') && name !== 'worker/documents.ts',

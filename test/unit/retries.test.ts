@@ -15,8 +15,8 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const T = instant(1_800_000_000_000)
 
-describe('[W4] when a letter is tried again', () => {
-  it('1 min, 5 min, 30 min, 2 h, 6 h, 12 h after the attempt before, then never', () => {
+describe('[W4] the next attempt of a message', () => {
+  it('is 1 min, 5 min, 30 min, 2 h, 6 h, 12 h after the attempt before, then never', () => {
     const pauses = [1, 2, 3, 4, 5, 6, 7, 8].map((tries) => {
       const at = retryAt(tries, T)
       return at === null ? null : (at - T) / MINUTE
@@ -24,7 +24,7 @@ describe('[W4] when a letter is tried again', () => {
     expect(pauses).toEqual([1, 5, 30, 120, 360, 720, null, null])
   })
 
-  it('a wish to wait longer is met, up to a day; one to wait less is not, nor one after the last try', () => {
+  it('waits longer if the destination asks for it, up to a day; never shorter, and not after the last attempt', () => {
     expect(retryAt(1, T, 10 * MINUTE)).toBe(T + 10 * MINUTE)
     expect(retryAt(2, T, 10_000)).toBe(T + 5 * MINUTE)
     expect(retryAt(1, T, 1e12)).toBe(T + 24 * HOUR)
@@ -48,7 +48,7 @@ describe('a destination that fails', () => {
     expect(afterSuccess(well, instant(T + HOUR)).restedUntil).toBe(T + 10 * MINUTE)
   })
 
-  it('gives letters up that are older than 24 hours, but only while it rests', () => {
+  it('gives up messages that are older than 24 hours, but only while it rests', () => {
     const resting = { failures: 20, probeAt: T, restedUntil: null }
     expect(isGivenUp(resting, T - 24 * HOUR, T)).toBe(false)
     expect(isGivenUp(resting, T - 24 * HOUR - 1, T)).toBe(true)
@@ -56,7 +56,7 @@ describe('a destination that fails', () => {
   })
 })
 
-it('[C1] what rests beyond the longest rest from now has its rest of another time', () => {
+it('[C1] a rest that ends later than the longest rest from now comes from another clock', () => {
   const of = (probeAt: number | null, restedUntil: number | null) =>
     isOfAnotherTime(
       {
@@ -70,7 +70,7 @@ it('[C1] what rests beyond the longest rest from now has its rest of another tim
   expect([of(T + 5 * MINUTE + 1, null), of(null, T + HOUR)]).toEqual([true, true])
 })
 
-it('a letter holds up later ones for an hour', () => {
+it('a message blocks later ones for an hour', () => {
   expect(heldUntil(T)).toBe(T + HOUR)
   expect(heldSince(instant(T + HOUR))).toBe(T)
 })

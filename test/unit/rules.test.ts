@@ -15,7 +15,7 @@ const headings = lines.filter((line) => line.startsWith('### '))
 const codes = headings.map((line) => HEADING.exec(line)?.[2] ?? '')
 const sections = new Set(codes.map((code) => code.charAt(0)))
 
-/** Where rules are cited. The examples of citations.test.ts are no rules. */
+/** The files that cite rules. The examples in citations.test.ts are not rules. */
 const files = globSync(['{src,test,bench,scripts}/**/*.{ts,mjs,js}', '{docs,bench}/**/*.md', '*.{md,ts}'], {
   cwd: root,
   exclude: ['**/node_modules/**', 'test/unit/citations.test.ts'],
@@ -32,14 +32,14 @@ describe('the rule book', () => {
     expect(codes).toEqual(inOrder)
   })
 
-  it('says something under each heading', () => {
+  it('has text under each heading', () => {
     const text = lines.filter((line) => line !== '')
     expect(
       text.filter((line, index) => HEADING.test(line) && text[index + 1]?.startsWith('#') !== false),
     ).toEqual([])
   })
 
-  it('is where links to rules lead', () => {
+  it('is the target of all links to rules', () => {
     const broken = files.flatMap((file) =>
       [...read(file).matchAll(/\]\(([^)#\s]*)#([a-z]\d+)\)/g)].flatMap(([link, page = '', anchor = '']) => {
         const isToRules = page === '' ? file === RULES : page.endsWith('rules.md')
@@ -50,7 +50,7 @@ describe('the rule book', () => {
   })
 })
 
-test('every code that is cited is that of a rule', () => {
+test('every cited code belongs to a rule', () => {
   const unknown = files.flatMap((file) => {
     const cited = citedIn(read(file), { isMarkdown: file.endsWith('.md'), sections })
     return [...cited].filter((code) => !codes.includes(code)).map((code) => `${file} cites ${code}`)

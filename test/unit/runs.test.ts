@@ -21,13 +21,13 @@ const schedule = (
   runInterval,
 })
 
-/** A run as two dates; null where it has no end, or where there is no run. */
+/** A run as two dates. `end` is null if it has no end. Null if there is no run. */
 const dates = (run: rules.Run | null) =>
   run && [dateOfDay(run.start), run.end === null ? null : dateOfDay(run.end)]
 const holding = (of: rules.Schedule, date: string) => dates(rules.runHolding(of, day(date)))
 const nearest = (of: rules.Schedule, date: string) => dates(rules.nearestRun(of, day(date)))
 
-/** The first so many runs, one after another. */
+/** The first runs of a schedule, in order. */
 function firstRuns(of: rules.Schedule, count: number) {
   const runs: (rules.Run | null)[] = [rules.runHolding(of, day(of.start))]
   while (runs.length < count) {
@@ -38,7 +38,7 @@ function firstRuns(of: rules.Schedule, count: number) {
 }
 
 describe('[L2] runs', () => {
-  test('[L2] a perpetual one has one run, from its start to its end, if any', () => {
+  test('[L2] a perpetual schedule has one run, from its start to its end, if any', () => {
     expect(holding(schedule('2026-03-10'), '2026-03-10')).toEqual(['2026-03-10', null])
     expect(holding(schedule('2026-03-10'), '2099-01-01')).toEqual(['2026-03-10', null])
     expect(holding(schedule('2026-03-10'), '2026-03-09')).toBeNull()
@@ -53,7 +53,7 @@ describe('[L2] runs', () => {
     ])
   })
 
-  test('[L2] months are counted from the anchor, with the day clamped: 31 Jan, 28 Feb, 31 Mar', () => {
+  test('[L2] months are counted from the anchor, and the day is clamped: 31 Jan, 28 Feb, 31 Mar', () => {
     expect(firstRuns(schedule('2026-01-31', 'month', 1), 5)).toEqual([
       ['2026-01-31', '2026-02-27'],
       ['2026-02-28', '2026-03-30'],
@@ -86,7 +86,7 @@ describe('[L2] runs', () => {
       ['2027-02-28', '2028-02-28'],
       ['2028-02-29', '2029-02-27'],
     ])
-    // 1900 and 2100 are no leap years, 2000 is.
+    // 1900 and 2100 are not leap years. 2000 is one.
     expect(firstRuns(schedule('1896-02-29', 'year', 4), 3)).toEqual([
       ['1896-02-29', '1900-02-27'],
       ['1900-02-28', '1904-02-28'],
@@ -116,7 +116,7 @@ describe('[L2] runs', () => {
     expect(holding(of, '2026-01-30')).toBeNull()
   })
 
-  test('[L2] without a run: the one that holds the day, the first one before it, the last one after it', () => {
+  test('[L2] the run that holds a day; before it the first run, after it the last run', () => {
     const of = schedule('2026-03-02', 'day', 7, '2026-03-18')
     expect(nearest(of, '2020-01-01')).toEqual(['2026-03-02', '2026-03-08'])
     expect(nearest(of, '2026-03-01')).toEqual(['2026-03-02', '2026-03-08'])
@@ -143,7 +143,7 @@ describe('[L2] runs', () => {
     }
   })
 
-  test('[L2] every day from the start on is in one run, and the runs follow each other without a gap', () => {
+  test('[L2] every day from the start on is in one run, and the runs have no gaps', () => {
     for (const [unit, interval] of [
       ['day', 1],
       ['day', 13],
@@ -168,7 +168,7 @@ describe('[L2] runs', () => {
   })
 })
 
-describe('[L7, L8] when runs begin and are final', () => {
+describe('[L7, L8] the moments at which runs begin and are final', () => {
   const run = { start: day('2026-03-10'), end: day('2026-03-12') }
 
   test('[L8] a run begins at its first midnight in UTC+14, and is final 12 hours after its end in UTC', () => {
@@ -178,7 +178,7 @@ describe('[L7, L8] when runs begin and are final', () => {
     expect(iso(rules.beginsAt({ start: day('0001-01-01') }))).toBe('0000-12-31T10:00:00.000Z')
   })
 
-  test('[L8] until when runs are final', () => {
+  test('[L8] the moment up to which runs are final', () => {
     const until = (of: rules.Schedule, at: string) => {
       const last = rules.finalUntil(of, moment(at))
       return last === null ? null : dateOfDay(last)
@@ -196,7 +196,7 @@ describe('[L7, L8] when runs begin and are final', () => {
     expect(until(schedule('2026-03-02'), '2030-01-01T00:00:00Z')).toBeNull()
   })
 
-  test('[L7] a status is the one that was set, until time moves it on', () => {
+  test('[L7] a status stays as it was set until time changes it', () => {
     const of = schedule('2026-03-10', null, null, '2026-03-12')
     const statusAt = (status: Parameters<typeof rules.statusOf>[0]['status'], at: string, more = {}) =>
       rules.statusOf({ ...of, status, ...more }, moment(at))
@@ -224,13 +224,13 @@ describe('[L1] the daily window', () => {
     utcOffset = 0,
   ) => times.map((time) => rules.isInside(rules.windowOf({ startTime, endTime }), at(time), utcOffset))
 
-  test('[L1] holds its start, and not its end', () => {
+  test('[L1] holds its start, but not its end', () => {
     expect(rules.windowOf({ startTime: '09:00', endTime: '17:30:15' })).toEqual({ from: 32_400, to: 63_015 })
     const times = ['08:59:59.999', '09:00:00', '12:00:00', '17:30:14.999', '17:30:15', '23:59:59.999']
     expect(inside('09:00', '17:30:15', times)).toEqual([false, true, true, true, false, false])
   })
 
-  test('[L1] one side alone reaches to midnight; none is the whole day', () => {
+  test('[L1] one end alone reaches to midnight; no ends are the whole day', () => {
     const times = ['00:00:00', '08:59:59.999', '09:00:00', '23:59:59.999']
     expect(inside('09:00', null, times)).toEqual([false, false, true, true])
     expect(inside(null, '09:00', times)).toEqual([true, true, false, false])
@@ -245,7 +245,7 @@ describe('[L1] the daily window', () => {
     expect(inside('22:00', '00:00', times)).toEqual([false, false, false, false, true, true])
   })
 
-  test('[L1] goes by the local time, on both sides of UTC and before 1970', () => {
+  test('[L1] uses the local time, on both sides of UTC and before 1970', () => {
     // 10:30 UTC is 00:30 of the next day in UTC+14, 23:30 of the day before in UTC-11, and 16:15 in Kathmandu.
     expect(inside('00:00', '01:00', ['10:30:00'], 14 * 60)).toEqual([true])
     expect(inside('23:00', '00:00', ['10:30:00'], -11 * 60)).toEqual([true])
@@ -256,7 +256,7 @@ describe('[L1] the daily window', () => {
     expect(rules.isInside(morning, -DAY, 0)).toBe(false)
   })
 
-  test('[L1] the part after midnight belongs to the date that it is on', () => {
+  test('[L1] the part after midnight belongs to its own date', () => {
     expect(dateOfDay(localDay(at('23:59:59.999'), 0))).toBe('2026-03-10')
     expect(dateOfDay(localDay(at('23:59:59.999'), 1))).toBe('2026-03-11')
     expect(dateOfDay(localDay(at('10:30:00'), -11 * 60))).toBe('2026-03-09')
@@ -264,7 +264,7 @@ describe('[L1] the daily window', () => {
   })
 })
 
-describe('which leaderboards an answer about all of them asks', () => {
+describe('the leaderboards in a response about all of them', () => {
   const now = moment('2026-03-10T12:00:00Z')
   const board = (name: string, status: 'active' | 'finished' | 'inactive' | 'scheduled') => ({
     ...schedule('2026-03-01'),
@@ -278,7 +278,7 @@ describe('which leaderboards an answer about all of them asks', () => {
   const finished = Array.from({ length: 150 }, (_, n) => board(`f${n}`, 'finished'))
   const active = Array.from({ length: 3 }, (_, n) => board(`a${n}`, 'active'))
 
-  test('[L7, L9] those that users see, in order of creation', () => {
+  test('[L7, L9] are those that users see, in order of creation', () => {
     const hidden = [board('i', 'inactive'), { ...board('s', 'scheduled'), start: civilDate('2026-04-01') }]
     const some = [...finished.slice(0, 2), ...active, ...hidden, ...finished.slice(2, 4)]
     expect(names(some, false)).toEqual(['a0', 'a1', 'a2'])
@@ -286,7 +286,7 @@ describe('which leaderboards an answer about all of them asks', () => {
     expect(names([{ ...board('over', 'active'), end: civilDate('2026-03-05') }], false)).toEqual([])
   })
 
-  test('100 at most: all active ones, and the newest of those that are finished', () => {
+  test('are at most 100: all active ones, and the newest finished ones', () => {
     const many = names([...active, ...finished], true)
     expect(many).toEqual(['a0', 'a1', 'a2', ...Array.from({ length: 97 }, (_, n) => `f${n + 53}`)])
     const full = Array.from({ length: 100 }, (_, n) => board(`a${n}`, 'active'))

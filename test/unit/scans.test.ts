@@ -2,11 +2,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ScanTurns, SharedScans } from '../../src/db/scans'
 import { ApiError } from '../../src/lib/errors'
 
-/** How long a request waits, and how long one may be silent before it is taken for dead (scans.ts). */
+/** The longest wait of a request, and the time after which a silent one counts as dead (scans.ts). */
 const PATIENCE = 10_000
 const LEASE = 10_000
 
-/** A scan that the test ends when it likes. `isOld` says that the result must not be shared with those who came later. */
+/** A scan that ends when the test ends it. `isOld` says that later requests must not share the result. */
 type Held = {
   name: string
   pause: () => Promise<void>
@@ -43,9 +43,9 @@ function scene({ mayBeOlder = true }: { mayBeOlder?: boolean } = {}) {
   return { turns, ask, held, at, kept, names: () => held.map(({ name }) => name) }
 }
 
-/** Lets everything happen that is ready to. */
+/** Runs all work that is ready. */
 const settle = () => vi.advanceTimersByTimeAsync(0)
-/** How a request ended: its result, or the status and the seconds of `Retry-After`. */
+/** The end of a request: its result, or the status and the seconds of `Retry-After`. */
 const ended = (work: Promise<string>) =>
   work.catch((error: unknown) =>
     error instanceof ApiError ? [error.status, error.retryAfter] : String(error),
@@ -64,7 +64,7 @@ afterEach(() => {
 })
 
 describe('[P11] scans of a tenant', () => {
-  test('two run at once, the others in order of arrival; a reading outlives its caller', async () => {
+  test('two run at once, the others in order of arrival; a scan outlives its caller', async () => {
     const { ask, at, names, kept } = scene()
     const ends = ['a', 'b', 'c', 'd'].map((name) => ask(name))
     await settle()
@@ -82,7 +82,7 @@ describe('[P11] scans of a tenant', () => {
     expect(kept).toHaveLength(4)
   })
 
-  test('a reading pauses between two statements, so that others can come in between', async () => {
+  test('a scan pauses between two statements, so that other work can run in between', async () => {
     const { ask, at } = scene()
     ask('a')
     await settle()
@@ -113,7 +113,7 @@ describe('[P11] scans of a tenant', () => {
     expect(names()).toEqual(['a', 'b', 'a'])
   })
 
-  test('identical scans under way are one, also while it waits for its turn', async () => {
+  test('identical scans are run once, also while one waits for its turn', async () => {
     const { ask, at, names } = scene()
     const running = Array.from({ length: 15 }, () => ask('a'))
     const second = ask('b')
@@ -135,7 +135,7 @@ describe('[P11] scans of a tenant', () => {
     expect(await again).toBe('A again')
   })
 
-  test('who came after the reading had begun shares a later one if the result must be of now', async () => {
+  test('requests that arrive after a scan has begun share a later one if the result must be current', async () => {
     const { ask, at, names } = scene({ mayBeOlder: false })
     const first = ask('a')
     await settle()
@@ -148,7 +148,7 @@ describe('[P11] scans of a tenant', () => {
     expect(await Promise.all(later)).toEqual(['new', 'new', 'new'])
   })
 
-  test('who has waited for ten seconds gets 429 with Retry-After; what runs goes on', async () => {
+  test('a request that has waited for ten seconds gets 429 with Retry-After; running scans continue', async () => {
     const { ask, at, held, names } = scene()
     const ends = ['a', 'b', 'c', 'c', 'a'].map((name) => ended(ask(name)))
     const beat = setInterval(() => held.slice(0, 2).map(({ pause }) => pause()), 1_000)
@@ -158,7 +158,7 @@ describe('[P11] scans of a tenant', () => {
     at(0).done('A')
     at(1).done('B')
     expect(await Promise.all(ends.slice(0, 2))).toEqual(['A', 'B'])
-    // Nothing is left of those who gave up.
+    // Requests that gave up leave nothing.
     expect(names()).toEqual(['a', 'b'])
     const again = ask('c')
     await settle()
@@ -166,7 +166,7 @@ describe('[P11] scans of a tenant', () => {
     expect(await again).toBe('C')
   })
 
-  test('of 30 requests for different scans that take 3 seconds each, six are answered within ten seconds, the others 429', async () => {
+  test('of 30 requests for different scans that take 3 seconds each, six get a result within ten seconds, the others 429', async () => {
     const { ask, held } = scene()
     const ends = Array.from({ length: 30 }, (_, n) => ended(ask(`${n}`)))
     for (let round = 0; round < 4; round += 1) {
@@ -175,12 +175,12 @@ describe('[P11] scans of a tenant', () => {
       await vi.advanceTimersByTimeAsync(1)
     }
     const all = await Promise.all(ends)
-    // Those of the fourth round had begun in time.
+    // The scans of the fourth round had begun in time.
     expect(all.filter((end) => end === 'done')).toHaveLength(8)
     expect(all.slice(8)).toEqual(Array(22).fill([429, 10]))
   })
 
-  test('more than 100 that wait: one more is refused at once', async () => {
+  test('if more than 100 wait, one more is refused at once', async () => {
     const { ask } = scene()
     const ends = Array.from({ length: 102 }, (_, n) => ended(ask(`${n}`)))
     expect(await ended(ask('one more'))).toEqual([429, 10])
@@ -189,7 +189,7 @@ describe('[P11] scans of a tenant', () => {
     expect(await Promise.all([...ends.slice(2), shared])).toEqual(Array(101).fill([429, 10]))
   })
 
-  test('a failure is told to all who share it, and the next one reads again', async () => {
+  test('a failure reaches all requests that share the scan, and the next request reads again', async () => {
     const { ask, at } = scene()
     const ends = [ended(ask('a')), ended(ask('a'))]
     await settle()
@@ -201,7 +201,7 @@ describe('[P11] scans of a tenant', () => {
     expect(await again).toBe('A')
   })
 
-  test('one that shows no sign of life is taken over by one who waits, and can do nothing more', async () => {
+  test('a silent scan is taken over by a waiting request, and can do nothing more', async () => {
     const { ask, at, names } = scene()
     const dead = ended(ask('a'))
     await vi.advanceTimersByTimeAsync(2_000)
@@ -210,7 +210,7 @@ describe('[P11] scans of a tenant', () => {
     expect(names()).toEqual(['a', 'a'])
     at(1).done('A')
     expect(await waiting).toBe('A')
-    // The request was not dead after all: it reads again rather than fail.
+    // The request was not dead after all. It reads again and does not fail.
     const thrown = await at(0)
       .pause()
       .catch((error: unknown) => error)
@@ -222,9 +222,9 @@ describe('[P11] scans of a tenant', () => {
     expect(await dead).toBe('A again')
   })
 
-  test('one that was cancelled while it waited holds its place for three seconds at most', async () => {
+  test('a request that was cancelled while it waited holds its place for three seconds at most', async () => {
     const { turns, ask, at, names } = scene()
-    // These join the line as requests do, and never come back.
+    // These join the line like requests, and never come back.
     const cancelled = [turns.join('acme'), turns.join('acme'), turns.join('acme')]
     expect(cancelled.map(({ state }) => state)).toEqual(['called', 'called', 'waiting'])
     const alive = ask('a')
@@ -236,7 +236,7 @@ describe('[P11] scans of a tenant', () => {
     expect(await alive).toBe('A')
   })
 
-  test('requests that were cancelled while they waited keep nobody out for longer', async () => {
+  test('requests that were cancelled while they waited block others no longer than that', async () => {
     const { turns, ask, at } = scene()
     for (let n = 0; n < 102; n += 1) turns.join('acme')
     expect(await ended(ask('a'))).toEqual([429, 10])

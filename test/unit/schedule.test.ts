@@ -24,18 +24,18 @@ const next = (timetable: Partial<Timetable>, zones: string[], after: string) => 
 }
 
 describe('[N2] moments of the day', () => {
-  it('are of the clocks of the zone, on days of 23 and 25 hours too', () => {
+  it('use the clocks of the zone, also on days of 23 and 25 hours', () => {
     expect(momentOf('Europe/Berlin', day('2027-03-27'), 9)).toBe(at('2027-03-27T08:00:00Z'))
     expect(momentOf('Europe/Berlin', day('2027-03-28'), 9)).toBe(at('2027-03-28T07:00:00Z'))
     expect(momentOf('Europe/Berlin', day('2027-10-31'), 20)).toBe(at('2027-10-31T19:00:00Z'))
     expect(momentOf('Asia/Kathmandu', day('2027-01-01'), 9)).toBe(at('2027-01-01T03:15:00Z'))
     expect(momentOf('America/St_Johns', day('2027-07-01'), 20)).toBe(at('2027-07-01T22:30:00Z'))
     expect(momentOf('Pacific/Kiritimati', day('2027-01-01'), 9)).toBe(at('2026-12-31T19:00:00Z'))
-    // 02:30 is skipped: as much later.
+    // 02:30 is skipped, so the moment is an hour later.
     expect(momentOf('Europe/Berlin', day('2027-03-28'), 2)).toBe(at('2027-03-28T01:00:00Z'))
   })
 
-  it('come when the type comes: reminders at 20:00, on Friday or the 25th at 09:00, recaps on Monday or the 1st', () => {
+  it("are the type's own: reminders at 20:00, on Friday or the 25th at 09:00, recaps on Monday or the 1st", () => {
     const zones = ['UTC']
     // 2027-01-06 is a Wednesday.
     expect(next({ streak_reminder: 'daily' }, zones, '2027-01-06T19:59:59.999Z')).toBe(
@@ -76,7 +76,7 @@ describe('[N2] moments of the day', () => {
     ])
   })
 
-  it('tell nothing that came otherwise before', () => {
+  it('leave out moments up to the last one that was processed', () => {
     const when = at('2027-01-06T20:00:00Z')
     const timetable: Timetable = { ...NOTHING, streak_reminder: 'daily' }
     expect(slotsAt(timetable, ['UTC'], when, { streak_reminder: when })).toEqual([])
@@ -85,8 +85,8 @@ describe('[N2] moments of the day', () => {
   })
 })
 
-describe('[N2] occasions', () => {
-  it('a recap is of the week or month just ended', () => {
+describe('[N2] reasons for notifications', () => {
+  it('a recap is about the week or month that just ended', () => {
     expect(recapPeriod(day('2027-01-11'), 'weekly')).toEqual({
       start: day('2027-01-04'),
       end: day('2027-01-10'),
@@ -97,7 +97,7 @@ describe('[N2] occasions', () => {
     })
   })
 
-  it('somebody is written to 3, 5, 7, 14 and 30 days after the last event, and not without one', () => {
+  it('an absent user gets a message 3, 5, 7, 14 and 30 days after the last event, and none without an event', () => {
     expect(absence(null, 100)).toBeNull()
     const days = Array.from({ length: 40 }, (_, n) => absence(100, 100 + n)?.days ?? null)
     expect(days.flatMap((d, n) => (d === null ? [] : [[n, d, absence(100, 100 + n)?.number]]))).toEqual(
@@ -105,7 +105,7 @@ describe('[N2] occasions', () => {
     )
   })
 
-  it('an achievement is told of at 17:00, at once until 21:00, else at 17:00 of the next day', () => {
+  it('a message about an achievement is sent at 17:00, at once until 21:00, or else at 17:00 of the next day', () => {
     const told = (when: string, zone = 'UTC') => new Date(completionMoment(at(when), zone)).toISOString()
     expect(told('2027-01-06T00:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
     expect(told('2027-01-06T16:59:59.999Z')).toBe('2027-01-06T17:00:00.000Z')
@@ -118,7 +118,7 @@ describe('[N2] occasions', () => {
 })
 
 describe('ids by name', () => {
-  it('are UUIDs v7 of the moment, the same for the same name, and another for each other', () => {
+  it('are UUIDs v7 of the moment, the same for the same name, and different for other names', () => {
     const when = at('2027-01-06T12:00:00Z')
     const id = namedId(when, 'a')
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
@@ -131,7 +131,7 @@ describe('ids by name', () => {
   })
 })
 
-describe('what is told at a moment', () => {
+describe('the messages of a moment', () => {
   const message = (id: string, length: number): Message => ({
     id,
     type: 'notification.email',
@@ -139,7 +139,7 @@ describe('what is told at a moment', () => {
   })
   const user = { id: 'ada', iid: 'iid', seq: 3 }
 
-  it('[C2] goes in as many rows as its length demands, with the same ids each time', () => {
+  it('[C2] use as many rows as their length needs, with the same ids each time', () => {
     const messages = [message('a', 200_000), message('b', 50_000), message('c', 290_000)]
     const told = addressedEntry(user, instant(5), 'name', messages)
     expect(told.map(({ outboxEntry }) => outboxEntry.messages.map(({ id }) => id))).toEqual([

@@ -11,10 +11,10 @@ import {
 } from '../../src/boards/score.rules'
 import { type Micros, toMicros } from '../../src/lib/decimal'
 
-/* `npm run types` is what checks the types. */
+/* `npm run types` checks the types. */
 
 describe('a score', () => {
-  it('is no number for the type check, and neither numbers nor millionths are scores', () => {
+  it('is not a number for the type check, and neither numbers nor millionths are scores', () => {
     expectTypeOf<Score>().not.toExtend<number>()
     expectTypeOf<number>().not.toExtend<Score>()
     expectTypeOf<Micros>().not.toExtend<Score>()

@@ -42,7 +42,7 @@ describe('[G4] ids', () => {
 })
 
 describe('a bounded map', () => {
-  test('lets the entry go that was used longest ago', () => {
+  test('drops the entry that was used longest ago', () => {
     const map = new BoundedMap<string, number>(2)
     map.set('a', 1)
     map.set('b', 2)
@@ -54,7 +54,7 @@ describe('a bounded map', () => {
     expect([map.get('a'), map.get('c'), map.get('d')]).toEqual([undefined, 3, 4])
   })
 
-  test('remembers exactly the last keys that were touched, as a plain list would', () => {
+  test('keeps exactly the last used keys, as a plain list would', () => {
     const act = fc.tuple(fc.constantFrom('get', 'set', 'delete'), fc.nat({ max: 6 }), fc.nat({ max: 9 }))
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.array(act, { maxLength: 60 }), (bound, acts) => {
@@ -103,7 +103,7 @@ describe("[P5] a boost's status", () => {
     ['2026-03-09T11:59:59.999Z', 'active'],
     ['2026-03-09T12:00:00.000Z', 'finished'],
   ])(
-    'for everyone: from 10:00 UTC of the day before to 12:00 UTC of the day after: %s is %s',
+    'for all users: from 10:00 UTC of the day before to 12:00 UTC of the day after: %s is %s',
     (at, status) => {
       expect(boostStatus(weekend, moment(at), null)).toBe(status)
     },
@@ -128,14 +128,14 @@ describe("[P5] a boost's status", () => {
     ])
   })
 
-  test('without an end it is never finished', () => {
+  test('a boost without an end is never finished', () => {
     const open = boost('2026-03-07', '9999-12-31')
     expect(boostSpan(open, null).ends).toBeNull()
     expect(boostStatus(open, moment('9998-01-01T00:00:00Z'), null)).toBe('active')
     expect(boostStatus(open, moment('9998-01-01T00:00:00Z'), 'Asia/Tokyo')).toBe('active')
   })
 
-  test('one that ends on the last date but one can be asked, too', () => {
+  test('a boost that ends on the last but one date also has a status', () => {
     expect(boostStatus(boost('2026-03-07', '9999-12-30'), moment('2026-03-08T00:00:00Z'), null)).toBe(
       'active',
     )
@@ -167,7 +167,7 @@ const systemOf = (points: readonly number[]): System => ({
 })
 
 describe('[P9] levels', () => {
-  test('a level begins at its points, in whatever order they were made', () => {
+  test('a level begins at its points, in any order of creation', () => {
     const system = systemOf([100, 10, 50])
     const at = [0, 9, 10, 49, 50, 99, 100, 2_147_483_647].map((total) => levelOf(system, total)?.key ?? null)
     expect(at).toEqual([null, null, '10', '10', '50', '50', '100', '100'])
@@ -194,11 +194,11 @@ describe('[U5] the control group', () => {
     },
   )
 
-  test('0 has nobody, 100 everybody', () => {
+  test('a ratio of 0 has no users, a ratio of 100 has all', () => {
     expect([share('t', 0), share('t', 100)]).toEqual([0, 100])
   })
 
-  test('nobody leaves it when the ratio rises, and tenants draw on their own', () => {
+  test('no user leaves it when the ratio rises, and tenants draw independently', () => {
     const drawn = (tenant: string, ratio: number) =>
       users.filter((user) => isInControlGroup(tenant, user, ratio))
     const at20 = new Set(drawn('a', 20))
@@ -210,7 +210,7 @@ describe('[U5] the control group', () => {
     expect((both / users.length) * 100).toBeLessThan(5)
   })
 
-  test('it is stable: these were drawn when the rule was written, and a new draw would move users', () => {
+  test('it is stable: these users were drawn when the rule was written, and another draw would move users', () => {
     const ids = ['ada', 'grace', '__proto__', 'ünïcödé', '🦄', 'a/b', '', ...users.slice(0, 33)]
     const drawn = ids.map((id) => isInControlGroup('00000000-0000-7000-8000-000000000000', id, 50))
     expect(drawn.map(Number).join('')).toBe(DRAWN)

@@ -3,12 +3,12 @@ import { planOf, SIZES } from '../simulation/plan'
 import { chance } from '../simulation/random'
 
 describe('the plan of a simulation', () => {
-  it('is the same for the same seed, and another one for another', () => {
+  it('is the same for the same seed, and different for another one', () => {
     expect(planOf(7, SIZES.small)).toEqual(planOf(7, SIZES.small))
     expect(planOf(7, SIZES.small).steps).not.toEqual(planOf(8, SIZES.small).steps)
   })
 
-  it('draws evenly, also for seeds and numbers that follow each other', () => {
+  it('draws evenly, also for seeds and numbers in sequence', () => {
     const draws = Array.from({ length: 20 }, (_, seed) =>
       Array.from({ length: 500 }, (_, nth) => chance(seed, 'd1', nth)),
     ).flat()
@@ -18,7 +18,7 @@ describe('the plan of a simulation', () => {
     }
   })
 
-  it('has hours of all sizes and everything that can go wrong, over a few seeds', () => {
+  it('has steps of all lengths and every kind of fault, over a few seeds', () => {
     const steps = Array.from({ length: 20 }, (_, seed) => planOf(seed, SIZES.small).steps).flat()
     const done = new Set(steps.flatMap(({ disturbances }) => disturbances.map((one) => one.do)))
     expect([...done].sort()).toEqual(

@@ -10,7 +10,7 @@ const message = (id: string, length: number) => ({
 })
 const whose = { at: instant(5), seq: 2, userIid: 'i' }
 
-test('messages of a change go in one parcel while they fit, and in order in as many as they need', () => {
+test('messages of a change share one outbox entry while they fit, and need several in order if they do not', () => {
   const messages = [
     message('a', 100_000),
     message('b', 100_000),
@@ -27,7 +27,7 @@ test('messages of a change go in one parcel while they fit, and in order in as m
   expect(splitIntoEntries(whose, [], (n) => `p${n}`)).toEqual([])
 })
 
-test('a user of whom several messages tell counts once, and is stored once', () => {
+test('a user of several messages counts once, and is stored once', () => {
   const user = { id: 'u', name: 'n'.repeat(250_000) }
   const about = (id: string, rest: object = {}) => ({
     id,
@@ -40,7 +40,7 @@ test('a user of whom several messages tell counts once, and is stored once', () 
   const text = JSON.stringify(storedMessages(messages))
   expect(text.length).toBeLessThan(251_000)
   expect(StoredMessages.parse(JSON.parse(text))).toEqual(messages)
-  // One alone is stored as it is, and so are those that tell of different users.
+  // A single message is stored unchanged, and so are messages about different users.
   for (const some of [[about('a')], [message('a', 1), message('b', 1)]]) {
     expect(storedMessages(some)).toEqual(some)
     expect(StoredMessages.parse(some)).toEqual(some)

@@ -45,7 +45,9 @@ const own = (at: string, metric: string): ChangeInput => ({
 const on = (month: string, ...days: number[]): ChangeInput[] =>
   days.map((day) => event(`${month}-${String(day).padStart(2, '0')}T12:00Z`))
 
-/** From New York to Tokyo at 18:00 on each of these dates, and back half an hour after New York's midnight. */
+/**
+ * From New York to Tokyo at 18:00 on each of these dates, and back half an hour after New York's midnight.
+ */
 const hops = (...dates: string[]): ChangeInput[] =>
   dates.flatMap((date) => [
     zone(`${date}T23:00Z`, 'Asia/Tokyo'),
@@ -53,8 +55,8 @@ const hops = (...dates: string[]): ChangeInput[] =>
   ])
 
 /**
- * What was worked out by hand: at a moment, `length`, then, where they are told, `started`, `expires` and the freezes in hand; or the lengths
- * of the last periods, with f and p for those that a freeze or a pause kept.
+ * Results that were worked out by hand. For a moment: `length`, then, if given, `started`, `expires` and the
+ * stored freezes. Or the lengths of the last periods, with f and p for periods that a freeze or a pause kept.
  */
 type Look = [
   at: string,
@@ -68,9 +70,9 @@ type Case = {
   life: ChangeInput[]
   looks: Look[]
   past?: [at: string, lengths: string]
-  /** How often streak triggers of these lengths have fired in the end (P2). */
+  /** The number of firings of streak triggers with these lengths at the end (P2). */
   fired?: Readonly<Record<number, number>>
-  /** The wrong ways that it tells. */
+  /** The wrong ways that the case detects. */
   tells: WrongStreaks[]
 }
 
@@ -102,7 +104,7 @@ const CASES: Record<string, Case> = {
     looks: [['2027-03-01T11:00Z', 0, null, null]],
     tells: ['[S2] an event of 0 counts'],
   },
-  '[S2] ALL asks for each sum to reach its threshold in one period': {
+  '[S2] ALL requires each sum to reach its threshold in one period': {
     settings: {
       ...DAILY,
       metrics: [
@@ -131,7 +133,7 @@ const CASES: Record<string, Case> = {
       ...(['[S2] negative events are not summed', '[S2] a threshold must be exceeded'] as const),
     ],
   },
-  '[S2] OR asks for one': {
+  '[S2] OR requires one sum to reach its threshold': {
     settings: {
       ...DAILY,
       metrics: [
@@ -150,7 +152,7 @@ const CASES: Record<string, Case> = {
     settings: WEEKLY,
     life: [
       create('2026-12-20T00:00Z'),
-      // A Sunday, a Monday, and the Sunday of the week after, which is next year's.
+      // A Sunday, a Monday, and the Sunday of the week after, which is in the next year.
       event('2026-12-20T10:00Z'),
       event('2026-12-21T10:00Z'),
       event('2027-01-03T23:59Z'),
@@ -194,7 +196,7 @@ const CASES: Record<string, Case> = {
     ],
     tells: ['[S3] days have 24 hours', '[E8] dates are those of UTC'],
   },
-  '[S3] so are those of the southern hemisphere, and the half hour of Lord Howe': {
+  '[S3] changes of the clock in the southern hemisphere are ordinary, also the half hour of Lord Howe': {
     settings: DAILY,
     life: [
       create('2027-04-02T00:00Z', 'Australia/Lord_Howe'),
@@ -254,36 +256,40 @@ const CASES: Record<string, Case> = {
     ],
     tells: ['[S3] days have 24 hours'],
   },
-  '[S4] from Pago Pago to Kiritimati a date is skipped and not missed, and back none counts twice': {
-    settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
-    life: [
-      create('2027-05-01T12:00Z', 'Pacific/Pago_Pago'),
-      event('2027-05-01T12:00Z'),
-      // 23:30 on the 1st; in Kiritimati it is 00:30 on the 3rd.
-      zone('2027-05-02T10:30Z', 'Pacific/Kiritimati'),
-      event('2027-05-02T10:31Z'),
-      // Back to the 1st, and to the 2nd, which is open again; the 3rd is had.
-      zone('2027-05-02T10:40Z', 'Pacific/Pago_Pago'),
-      event('2027-05-02T10:41Z'),
-      event('2027-05-02T11:00Z'),
-      event('2027-05-03T11:00Z'),
-    ],
-    looks: [
-      ['2027-05-02T10:30Z', 1, '2027-05-01', '2027-05-03', 1],
-      ['2027-05-02T10:31Z', 2, '2027-05-01', '2027-05-04', 1],
-      ['2027-05-02T10:41Z', 2, '2027-05-01', '2027-05-02', 1],
-      ['2027-05-02T11:00Z', 3, '2027-05-01', '2027-05-04', 1],
-      ['2027-05-03T11:00Z', 3, '2027-05-01', '2027-05-04', 1],
-      ['2027-05-05T11:00Z', 3, '2027-05-01', '2027-05-05', 0],
-    ],
-    past: ['2027-05-03T11:00Z', '1 2 3'],
-    fired: { 1: 3, 2: 1, 3: 1 },
-    tells: [
-      ...(['[S4] a date that was skipped is missed', '[S4] a date that was skipped takes a freeze'] as const),
-      ...(['[S3] a freeze extends', '[S11] what counted on the way is lost'] as const),
-    ],
-  },
-  '[S11] in Apia a date that was skipped is open to those who come back': {
+  '[S4] from Pago Pago to Kiritimati a date is skipped and not missed, and on the way back none counts twice':
+    {
+      settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
+      life: [
+        create('2027-05-01T12:00Z', 'Pacific/Pago_Pago'),
+        event('2027-05-01T12:00Z'),
+        // 23:30 on the 1st; in Kiritimati it is 00:30 on the 3rd.
+        zone('2027-05-02T10:30Z', 'Pacific/Kiritimati'),
+        event('2027-05-02T10:31Z'),
+        // Back to the 1st, and to the 2nd, which is open again. The 3rd has counted.
+        zone('2027-05-02T10:40Z', 'Pacific/Pago_Pago'),
+        event('2027-05-02T10:41Z'),
+        event('2027-05-02T11:00Z'),
+        event('2027-05-03T11:00Z'),
+      ],
+      looks: [
+        ['2027-05-02T10:30Z', 1, '2027-05-01', '2027-05-03', 1],
+        ['2027-05-02T10:31Z', 2, '2027-05-01', '2027-05-04', 1],
+        ['2027-05-02T10:41Z', 2, '2027-05-01', '2027-05-02', 1],
+        ['2027-05-02T11:00Z', 3, '2027-05-01', '2027-05-04', 1],
+        ['2027-05-03T11:00Z', 3, '2027-05-01', '2027-05-04', 1],
+        ['2027-05-05T11:00Z', 3, '2027-05-01', '2027-05-05', 0],
+      ],
+      past: ['2027-05-03T11:00Z', '1 2 3'],
+      fired: { 1: 3, 2: 1, 3: 1 },
+      tells: [
+        ...([
+          '[S4] a date that was skipped is missed',
+          '[S4] a date that was skipped takes a freeze',
+        ] as const),
+        ...(['[S3] a freeze extends', '[S11] what counted on the way is lost'] as const),
+      ],
+    },
+  '[S11] in Apia a date that was skipped is open to a user who comes back': {
     settings: DAILY,
     life: [
       create('2027-05-01T12:00Z', 'Pacific/Pago_Pago'),
@@ -298,9 +304,9 @@ const CASES: Record<string, Case> = {
       ['2027-05-02T12:10Z', 1, '2027-05-01', '2027-05-02'],
       ['2027-05-02T12:20Z', 2, '2027-05-01', '2027-05-03'],
     ],
-    tells: ['[S11] a date that was skipped stays closed to those who come back'],
+    tells: ['[S11] a date that was skipped stays closed to a user who comes back'],
   },
-  '[S11] from New York to Tokyo and back at six in the evening leaves everything as it was': {
+  '[S11] from New York to Tokyo and back at 18:00 changes nothing': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -315,7 +321,7 @@ const CASES: Record<string, Case> = {
       ['2027-03-06T04:59Z', 1, '2027-03-04', '2027-03-05'],
       ['2027-03-06T05:00Z', 0, null, null],
     ],
-    tells: ['[S11] a date that was skipped stays closed to those who come back'],
+    tells: ['[S11] a date that was skipped stays closed to a user who comes back'],
   },
   '[S11] a hop each evening spares one date': {
     settings: DAILY,
@@ -333,7 +339,7 @@ const CASES: Record<string, Case> = {
     past: ['2027-03-07T17:00Z', '1 1 0 0'],
     tells: ['[S11] every date that is skipped is spared'],
   },
-  '[S11] the seventh date after one that was spared may be spared, the sixth may not': {
+  '[S11] the seventh date after a spared one may be spared, the sixth may not': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 2 } },
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -352,16 +358,17 @@ const CASES: Record<string, Case> = {
       '[S11] one of eight dates is spared',
     ],
   },
-  '[S11] what was lost or spent on the way is had again, and what counted there counts': {
+  '[S11] losses and used freezes of a journey are undone, and events of the journey count': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
       event('2027-03-04T17:00Z'),
       ...hops('2027-03-05'),
-      // The 6th takes the freeze on the way, and has given it back by 23:30.
+      // The 6th takes the freeze on the way. By 23:30 the freeze is given back.
       zone('2027-03-06T23:00Z', 'Asia/Tokyo'),
       zone('2027-03-06T23:30Z', 'America/New_York'),
-      // The 7th, with nothing left, is lost on the way; the 8th counts there, and the 7th after all.
+      // The 7th has no freeze left and is lost on the way. The 8th counts there, and then the 7th counts
+      // after all.
       zone('2027-03-07T23:00Z', 'Asia/Tokyo'),
       event('2027-03-07T23:10Z'),
       zone('2027-03-07T23:30Z', 'America/New_York'),
@@ -383,10 +390,10 @@ const CASES: Record<string, Case> = {
     fired: { 1: 3, 2: 0, 3: 1 },
     tells: [
       ...(['[S11] what was judged on the way stays so', '[S11] what counted on the way is lost'] as const),
-      '[S11] a date that was skipped stays closed to those who come back',
+      '[S11] a date that was skipped stays closed to a user who comes back',
     ],
   },
-  '[S11] what counted ahead is all that is left if the date before it is missed after all': {
+  '[S11] only the dates that counted ahead are left if the date before them is missed after all': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -401,9 +408,9 @@ const CASES: Record<string, Case> = {
       ['2027-03-06T05:00Z', 1, '2027-03-06', '2027-03-07'],
     ],
     past: ['2027-03-06T05:00Z', '1 0 1'],
-    tells: ['[S11] a date that was skipped stays closed to those who come back'],
+    tells: ['[S11] a date that was skipped stays closed to a user who comes back'],
   },
-  '[S11] a date that is missed after the streak was extended beyond it was the one that was spared': {
+  '[S11] a date that is missed after the streak was extended beyond it was the spared one': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -436,7 +443,7 @@ const CASES: Record<string, Case> = {
     looks: [['2027-03-07T17:00Z', 2, '2027-03-04', '2027-03-07']],
     tells: ['[S11] a date that is open again was spared'],
   },
-  '[S11] a date that is paused needs not to be spared': {
+  '[S11] a paused date does not need to be spared': {
     settings: DAILY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -448,7 +455,7 @@ const CASES: Record<string, Case> = {
     past: ['2027-03-07T17:00Z', '1 1p 1 1'],
     tells: ['[S11] a paused date is spared by travel'],
   },
-  '[S11] a week of which only the last evening was skipped is missed, and open to those who come back': {
+  '[S11] a week of which only the last evening was skipped is missed, and open to a user who comes back': {
     settings: WEEKLY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),
@@ -465,13 +472,13 @@ const CASES: Record<string, Case> = {
     ],
     tells: [
       ...(['[S11] a week or month is spared'] as const),
-      '[S11] a date that was skipped stays closed to those who come back',
+      '[S11] a date that was skipped stays closed to a user who comes back',
     ],
   },
   '[S4, S11] a hop to the west and back opens no date that had ended': {
     settings: DAILY,
     life: [
-      // Eleven in the morning on the 2nd; in Pago Pago it is the 1st.
+      // 11:00 on the 2nd. In Pago Pago it is the 1st.
       create('2027-06-01T21:00Z', 'Pacific/Kiritimati'),
       zone('2027-06-01T21:00Z', 'Pacific/Pago_Pago'),
       zone('2027-06-01T21:00Z', 'Asia/Tokyo'),
@@ -488,7 +495,7 @@ const CASES: Record<string, Case> = {
     fired: { 1: 1, 2: 0 },
     tells: ['[S11] a date that had ended before a hop is open again after it'],
   },
-  '[S4, S11] nor does it open a date that ends later': {
+  '[S4, S11] a hop to the west and back opens no date that ends later': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-05-01T12:00Z', 'Pacific/Kiritimati'),
@@ -496,7 +503,7 @@ const CASES: Record<string, Case> = {
       // From the 3rd to the 2nd, and back.
       zone('2027-05-02T12:00Z', 'Pacific/Pago_Pago'),
       zone('2027-05-02T12:00Z', 'Pacific/Kiritimati'),
-      // The 3rd has taken the freeze at midnight; in Pago Pago it is the 2nd for half an hour more.
+      // The 3rd has taken the freeze at midnight. In Pago Pago it is the 2nd for another half an hour.
       zone('2027-05-03T10:30Z', 'Pacific/Pago_Pago'),
       event('2027-05-03T11:00Z'),
     ],
@@ -510,7 +517,8 @@ const CASES: Record<string, Case> = {
   '[S4, S11] a date before the journey may count if nothing was missed by then': {
     settings: DAILY,
     life: [
-      // The 2nd; in Kiritimati it is half an hour into the 3rd, in Pago Pago half an hour before the end of the 1st.
+      // The 2nd. In Kiritimati it is half an hour into the 3rd, in Pago Pago half an hour before the end of
+      // the 1st.
       create('2027-05-02T10:30Z', 'Asia/Tokyo'),
       zone('2027-05-02T10:30Z', 'Pacific/Kiritimati'),
       event('2027-05-02T10:30Z'),
@@ -526,12 +534,12 @@ const CASES: Record<string, Case> = {
       ['2027-05-02T10:41Z', 2, '2027-05-01', '2027-05-02'],
       ['2027-05-02T10:51Z', 3, '2027-05-01', '2027-05-04'],
     ],
-    tells: ['[S11] a date that was skipped stays closed to those who come back'],
+    tells: ['[S11] a date that was skipped stays closed to a user who comes back'],
   },
-  '[S4, S11] a date that had ended is lived through again by those who begin a streak before it': {
+  '[S4, S11] a date that had ended is counted again if a streak begins before it': {
     settings: DAILY,
     life: [
-      // From the first half an hour of the 4th to the last of the 2nd.
+      // From the first half hour of the 4th to the last half hour of the 2nd.
       create('2027-05-03T10:00Z', 'Pacific/Kiritimati'),
       zone('2027-05-03T10:30Z', 'Pacific/Pago_Pago'),
       event('2027-05-03T10:31Z'),
@@ -554,7 +562,7 @@ const CASES: Record<string, Case> = {
       create('2027-03-01T08:00Z', 'Europe/Berlin'),
       event('2027-03-01T08:00Z'),
       event('2027-03-01T23:30Z'),
-      // From half past midnight on the 2nd to half past six in the evening of the 1st.
+      // From 00:30 on the 2nd to 18:30 on the 1st.
       zone('2027-03-01T23:30Z', 'America/New_York'),
       event('2027-03-01T23:40Z'),
       event('2027-03-02T12:00Z'),
@@ -567,12 +575,13 @@ const CASES: Record<string, Case> = {
     fired: { 1: 2 },
     tells: ['[S4] a date counts twice'],
   },
-  '[S4] a date that was lost is not had again by going west': {
+  '[S4] a lost date does not count again after a journey to the west': {
     settings: DAILY,
     life: [
       create('2027-05-01T12:00Z', 'Pacific/Kiritimati'),
       event('2027-05-01T12:00Z'),
-      // The 3rd is missed when the 4th begins, at 10:00 UTC on the 3rd; then it is the 2nd, which was had, and the 3rd.
+      // The 3rd is missed when the 4th begins, at 10:00 UTC on the 3rd. Then it is the 2nd, which has
+      // counted, and the 3rd.
       zone('2027-05-03T10:30Z', 'Pacific/Pago_Pago'),
       event('2027-05-03T10:31Z'),
       event('2027-05-03T11:00Z'),
@@ -590,7 +599,7 @@ const CASES: Record<string, Case> = {
       create('2027-03-01T00:00Z'),
       event('2027-03-02T12:00Z'),
       pause('2027-03-02T13:00Z', '2027-03-14', '2027-03-15'),
-      // The week of the 8th is kept by its last day, that of the 15th is paused too, and extends.
+      // The week of the 8th is kept by its last day. The week of the 15th is paused as well, and extends.
       event('2027-03-17T12:00Z'),
     ],
     looks: [
@@ -623,7 +632,7 @@ const CASES: Record<string, Case> = {
     ],
     tells: ['[S3] a pause ends a day early', '[S5] expires in a pause'],
   },
-  '[S7] a deleted pause still kept what is over': {
+  '[S7] a deleted pause still keeps the periods that are over': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -638,7 +647,7 @@ const CASES: Record<string, Case> = {
     past: ['2027-03-04T12:00Z', '1 1p 1p 1'],
     tells: ['[S7] a pause that is deleted never was'],
   },
-  '[S7] freezes keep one midnight each, and neither extend nor begin anything': {
+  '[S7] freezes keep one midnight each, and neither extend nor begin a streak': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-03-01T00:00Z'),
@@ -658,7 +667,7 @@ const CASES: Record<string, Case> = {
       ...(['[S5] a freeze moves the beginning'] as const),
     ],
   },
-  '[S7] at one midnight a freeze is earned before it is consumed, and what is forgone is gone': {
+  '[S7] at one midnight a freeze is earned before it is consumed, and a forgone freeze is gone': {
     settings: { ...DAILY, freezes: { initial: 0, max: 1, interval: 3, amount: 2 } },
     life: [create('2027-03-01T20:00Z'), ...on('2027-03', 2)],
     looks: [
@@ -674,13 +683,13 @@ const CASES: Record<string, Case> = {
       '[S7] what was forgone is had later',
     ],
   },
-  '[S7] days are counted from the date of creation, and come once': {
+  '[S7] days are counted from the date of creation, and each counts once': {
     settings: { ...DAILY, freezes: { initial: 0, max: 9, interval: 2, amount: 1 } },
     life: [
       // 1 March in UTC, 2 March in Kiritimati.
       create('2027-03-01T10:00Z', 'UTC'),
       zone('2027-03-01T11:00Z', 'Pacific/Kiritimati'),
-      // The 3rd has begun; back in UTC it is the 2nd, and begins again.
+      // The 3rd has begun. Back in UTC it is the 2nd, and the 3rd begins again.
       zone('2027-03-02T11:00Z', 'UTC'),
     ],
     looks: [
@@ -691,13 +700,13 @@ const CASES: Record<string, Case> = {
     ],
     tells: ['[S7] earns from the zone of now', '[S7] a midnight that comes twice earns twice'],
   },
-  '[S8] the longest of the last 90 days comes back, as if the day before had been had': {
+  '[S8] the longest streak of the last 90 days comes back, as if the day before had counted': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
       ...on('2027-03', 1, 2, 3, 4, 5, 6),
       ...on('2027-03', 10, 11),
-      // 3 March, when it was 3 long, is one of the last 90 days on 31 May, but not on 4 June.
+      // On 3 March it was 3 long. That day is one of the last 90 days on 31 May, but not on 4 June.
       restore('2027-05-31T12:00Z'),
     ],
     looks: [
@@ -707,7 +716,7 @@ const CASES: Record<string, Case> = {
     past: ['2027-05-31T12:00Z', '0 6 6'],
     tells: ['[S8] the previous period stays missed', '[S8] started stays'],
   },
-  '[S8] only those of late come back': {
+  '[S8] only recent streaks come back': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -719,7 +728,7 @@ const CASES: Record<string, Case> = {
     looks: [['2027-06-02T12:00Z', 2, '2027-05-31', '2027-06-02']],
     tells: ['[S8] the longest ever comes back'],
   },
-  '[S8] a live one becomes as long, and what was before stays as it was': {
+  '[S8] a live streak gets the longest length, and earlier periods stay unchanged': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -742,7 +751,7 @@ const CASES: Record<string, Case> = {
     settings: WEEKLY,
     life: [
       create('2026-12-07T00:00Z'),
-      // Three weeks, of which the last one, from the 28th, has days in 2027.
+      // Three weeks. The last one, from the 28th, has days in 2027.
       event('2026-12-15T12:00Z'),
       event('2026-12-22T12:00Z'),
       event('2026-12-28T12:00Z'),
@@ -762,12 +771,12 @@ const CASES: Record<string, Case> = {
     looks: [['2028-02-01T00:00Z', 0]],
     tells: [],
   },
-  '[S9] another frequency is counted from the log: pauses count, freezes do not, and those in hand stay': {
+  '[S9] another frequency is counted from the log: pauses count, freezes do not, and stored freezes stay': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 2 } },
     life: [
       create('2027-03-01T00:00Z'),
       ...on('2027-03', 1, 3, 9),
-      // Each kept by a freeze or a pause so far; in weeks that of the 15th is paused.
+      // Each was kept by a freeze or a pause so far. With weeks, the week of the 15th is paused.
       pause('2027-03-09T13:00Z', '2027-03-16', '2027-03-16'),
       ...on('2027-03', 23),
       settings('2027-03-24T12:00Z', { ...WEEKLY, freezes: { ...FREEZES, initial: 2 } }),
@@ -779,7 +788,7 @@ const CASES: Record<string, Case> = {
     ],
     tells: ['[S9] pauses do not count in a recount'],
   },
-  '[S9] what a freeze kept is lost in a recount, and freezes in hand stay': {
+  '[S9] a period that a freeze kept is lost in a recount, and stored freezes stay': {
     settings: { ...WEEKLY, freezes: { ...FREEZES, initial: 2 } },
     life: [
       create('2027-03-01T00:00Z'),
@@ -789,7 +798,7 @@ const CASES: Record<string, Case> = {
     looks: [['2027-03-03T13:00Z', 1, '2027-03-03', '2027-03-04', 2]],
     tells: ['[S9] freezes count in a recount', '[S9] freezes in hand go'],
   },
-  '[S1] what ends while streaks are off is not judged': {
+  '[S1] periods that end while streaks are off are not judged': {
     settings: DAILY,
     life: [
       create('2027-03-01T00:00Z'),
@@ -805,7 +814,7 @@ const CASES: Record<string, Case> = {
     ],
     tells: ['[S1] periods that end while streaks are off are missed'],
   },
-  '[S10] the tenant switches streaks off and on: each event counts for its period, once, and in silence meanwhile':
+  '[S10] the tenant switches streaks off and on: each event counts for its period, once, and silently while they are off':
     {
       settings: FIVE,
       life: [
@@ -837,7 +846,7 @@ const CASES: Record<string, Case> = {
         '[S10] an event extends in silence',
       ],
     },
-  '[S10] a user switches streaks off and on: each event counts for its period, once, and in silence meanwhile':
+  '[S10] a user switches streaks off and on: each event counts for its period, once, and silently while they are off':
     {
       settings: FIVE,
       life: [
@@ -882,7 +891,7 @@ const CASES: Record<string, Case> = {
         '[S10] an event extends in silence',
       ],
     },
-  '[S10] what ends unsatisfied while its user has switched the streak off is missed all the same': {
+  '[S10] an unsatisfied period that ends while the user has streaks off is still missed': {
     settings: { ...DAILY, freezes: { ...FREEZES, initial: 1 } },
     life: [
       create('2027-03-01T00:00Z'),
@@ -898,7 +907,7 @@ const CASES: Record<string, Case> = {
     ],
     tells: ['[S10] nothing is missed while the user has streaks off'],
   },
-  '[U7] own metrics count only under personalisation': {
+  '[U7] own metrics count only with personalisation': {
     settings: DAILY,
     life: [create('2027-03-01T00:00Z'), own('2027-03-01T01:00Z', 'n'), event('2027-03-01T12:00Z', 1)],
     looks: [['2027-03-01T12:00Z', 1]],
@@ -948,7 +957,7 @@ describe('the oracle of streaks', () => {
     expect(spelled(one.settings, one.life, one)).toEqual({ looks, past, fired })
   })
 
-  test.each(WRONG_STREAKS)('a fixed case tells it: %s', (wrong) => {
+  test.each(WRONG_STREAKS)('a fixed case detects it: %s', (wrong) => {
     const cases = Object.values(CASES).filter(({ tells }) => tells.includes(wrong))
     expect(cases.length).toBeGreaterThan(0)
     for (const one of cases) {

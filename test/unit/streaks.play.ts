@@ -27,15 +27,15 @@ import { type ChangeInput, type OracleSettings, StreakReplay } from '../oracle/s
 import type { Hop, PROFILE, StreakStep, StreakWorld } from '../oracle/streaks.worlds'
 import { configured } from '../oracle/worlds'
 
-/** Plays random lives of one user on the core, and holds them against the oracle after each step. */
+/** Plays random lives of one user on the core, and compares them with the oracle after each step. */
 
-/** What was compared and met, so that a property that compares nothing is noticed. */
+/** Counts of compared and covered cases. They reveal a property that compares nothing. */
 export const nothingSeen = () => ({
   ...{ steps: 0, long: 0, lost: 0, frozen: 0, paused: 0, earned: 0, restored: 0, east: 0, west: 0 },
   ...{ recounts: 0, ticks: 0, silent: 0, undone: 0, ahead: 0, spared: 0, fired: 0, achieved: 0 },
 })
 
-/** Hops that were made, by the frequency of then. */
+/** The number of hops, by the frequency at that time. */
 export const noHops = () => ({
   daily: { west: 0, east: 0 },
   weekly: { west: 0, east: 0 },
@@ -43,7 +43,7 @@ export const noHops = () => ({
 })
 type Hops = ReturnType<typeof noHops>
 
-/** Expects two things to be equal; much faster than `toEqual` where they are. */
+/** Expects two things to be equal. If they are, it is much faster than `toEqual`. */
 function same<T extends object>(found: T, expected: { [K in keyof T]: unknown }): void {
   if (spelled(found) !== spelled(expected)) expect(found).toEqual(expected)
 }
@@ -56,13 +56,13 @@ const HABIT = { daily: 1, weekly: 7, monthly: 30 }
 const idOf = (metric: string) => `metric ${metric}`
 const day = (date: string) => dayOf(civilDate(date))
 
-/** Points that streak triggers award, by their lengths, and the length that completes the achievement. */
+/** The points of streak triggers, by their lengths, and the length that completes the achievement. */
 const TRIGGERS = { 1: 5, 2: 7, 3: 11 } as const
 const ACHIEVED = 3
 const SYSTEM = 'xp'
 const FLAME = 'flame'
 
-/** Nothing but streak triggers and an achievement by the streak. */
+/** A configuration with only streak triggers and a streak achievement. */
 function rewarded(streaks: StreakSettings): Configuration {
   const resource = { created: 0, updated: 0 }
   const nothing = { userAttributes: [], eventAttributes: [], metricId: null, counterId: '' }
@@ -88,7 +88,7 @@ function rewarded(streaks: StreakSettings): Configuration {
   return { ...configured([]), streaks, systems: [system], achievements: [achievement] }
 }
 
-/** The tenant's settings as they are stored after a change at a moment. */
+/** The tenant's stored settings after a change at a moment. */
 function stored(settings: OracleSettings, before: StreakSettings | null, now: number): StreakSettings {
   const { enabled, frequency, metrics, mode, personalisation, freezes } = settings
   const was = before?.freezes
@@ -112,10 +112,10 @@ function stored(settings: OracleSettings, before: StreakSettings | null, now: nu
   }
 }
 
-/** The streak's core, as the service drives it for one user. */
+/** The streak's core, as the service runs it for one user. */
 class Service {
   state: UserState | null = null
-  /** The score on a streak board: the sum of what it is told. */
+  /** The score on a streak leaderboard: the sum of its changes. */
   score = 0
   #config: Configuration
   readonly runs = new Map<number, StreakRun>()
@@ -130,7 +130,7 @@ class Service {
   }
 
   get user(): UserState {
-    if (this.state === null) throw new Error('nobody is there')
+    if (this.state === null) throw new Error('there is no user')
     return this.state
   }
 
@@ -142,7 +142,7 @@ class Service {
     for (const run of ended) this.runs.set(run.first, run)
   }
 
-  /** Stores a change of the streak alone. */
+  /** Stores a change that affects only the streak. */
   #store(streak: StreakState, ended: readonly StreakRun[], at: number): void {
     this.keep(ended)
     const told = { ended, streakEvents: [] }
@@ -162,14 +162,14 @@ class Service {
     this.state = decision.change.after
   }
 
-  /** What the Timekeeper does with a deadline, in time or late. */
+  /** Runs a deadline like the Timekeeper, in time or late. */
   tick(at: number): void {
     const today = dayIn(this.tz, at)
     const { streak, ended } = streakAsOf(this.user, this.terms, today)
     this.#store(scheduled(this.user, streak, this.terms, today), ended, at)
   }
 
-  /** An administrator's change of a settled streak. */
+  /** An admin's change of a streak without due deadlines. */
   administer(now: number, change: (streak: StreakState, today: number) => StreakState | null): boolean {
     this.tick(now)
     const today = dayIn(this.tz, now)
@@ -198,7 +198,7 @@ class Service {
     return recount.end(now)
   }
 
-  /** What GET /users/{id}/streak shows. */
+  /** The response of GET /users/{id}/streak. */
   shown(now: number, periods: number) {
     const answer = streakResponse(this.#config, this.user, instant(now))
     const { isOn, frequency } = this.terms
@@ -224,7 +224,10 @@ class Service {
 
 type Logged = Parameters<Recount['add']>[0]
 
-/** Plays a world on the core, twice: with deadlines that are always met, and with such as are late or never met. */
+/**
+ * Plays a world on the core twice: once with deadlines that always run in time, and once with deadlines that
+ * run late or never.
+ */
 export class Play {
   readonly oracle: StreakReplay
   readonly seen: ReturnType<typeof nothingSeen>
@@ -242,7 +245,7 @@ export class Play {
   /** Whether the tenant has switched streaks off, and whether the user has changed the zone. */
   #wasOff = false
   #hasMoved = false
-  /** The last date of which a journey has skipped the end: to come back to it is not without effect (S11). */
+  /** The last date whose end a journey has skipped. A return to it has effects (S11). */
   #skipped = ''
   #isAchieved = false
   /** Hops to an earlier and to a later date. */
@@ -274,7 +277,7 @@ export class Play {
     return this.oracle.take(happening)
   }
 
-  /** Meets deadlines up to a moment, each at its own. */
+  /** Runs all deadlines up to a moment, each at its own time. */
   #ticks(service: Service, by: number): void {
     for (;;) {
       const { due } = service.user.streak
@@ -299,7 +302,7 @@ export class Play {
     return this.prompt.terms.isOn
   }
 
-  /** Plays a step, and before it a hop. */
+  /** Plays a step, with a hop before it. */
   play(step: StreakStep, hop?: Hop): void {
     const times = step.do === 'habit' ? step.times : 1
     for (let n = 0; n < times; n += 1) {
@@ -313,12 +316,12 @@ export class Play {
     }
   }
 
-  /** Whether a recount knows of all changes of zone: the last 100 are kept. */
+  /** Whether a recount knows all changes of zone. Only the last 100 are kept. */
   get #isWhole() {
     return this.prompt.user.streak.jumps.length < 100
   }
 
-  /** Expects that a twin is shown the same, and would be after a recount of the log. */
+  /** Expects that a twin has the same shown streak, and the same streak after a recount of the log. */
   isTwinOf(other: Play): void {
     const shown = ({ prompt }: Play) => ({
       ...prompt.shown(this.#now, 9),
@@ -333,8 +336,9 @@ export class Play {
   }
 
   /**
-   * Visits zones on the way to the next step. It takes only a moment if the home zone's date would end meanwhile, there or at a
-   * midnight elsewhere. A hop to a date that a journey has skipped is left out: that date is open again (S11).
+   * Visits zones on the way to the next step. The visit takes only a moment if the home zone's date would end
+   * during it, there or at a midnight elsewhere. A hop to a date that a journey has skipped is left out,
+   * because that date is open again (S11).
    */
   #hop({ leaves, stays, zones }: Hop, next: number): void {
     const home = this.#zone
@@ -367,7 +371,7 @@ export class Play {
     const days = step.do === 'habit' ? HABIT[this.#settings.frequency] : step.days
     const zone = this.#zone ?? 'UTC'
     const date = plusDays(dateIn(zone, this.#now), days)
-    // Just before, at, and after midnights, and any time of the day.
+    // Just before, at and after midnights, and at any time of the day.
     const at = beginningOf(zone, date) + minute * 60_000
     return Math.max(this.#now + 1, at)
   }
@@ -479,9 +483,11 @@ export class Play {
         const { ...settings } = { ...step.settings }
         if (!this.#world.switches) settings.frequency = frequency
         if (!this.#world.switches) settings.enabled = true
-        // Where midnights were in zones of before, a recount does not know: whether streaks were off then is told by the present one.
+        // A recount does not know the midnights of earlier zones. It uses the current zone to decide whether
+        // streaks were off.
         if (this.#hasMoved && (this.#wasOff || !settings.enabled)) settings.frequency = frequency
-        // Nor do the rules say whether freezes that are earned from now on are earned on a date that has come before.
+        // The rules also do not say whether a date that comes again earns freezes if the interval changes
+        // before.
         if (this.#wentWest && settings.freezes !== null) {
           settings.freezes = { ...settings.freezes, interval: null }
         }
@@ -503,7 +509,7 @@ export class Play {
 
   #configure(settings: OracleSettings): void {
     const at = this.#now
-    // Deadlines that are past are met before.
+    // Past deadlines run first.
     this.#ticks(this.late, at)
     if (!settings.enabled) this.#wasOff = true
     this.#settings = settings
@@ -528,7 +534,7 @@ export class Play {
     const at = this.#now
     const periods = 9
     const { freezes, ...expected } = this.oracle.at(at)
-    // What the periods were in which streaks are off is only told when they are on again.
+    // While streaks are off, their periods are unknown. They are compared when streaks are on again.
     const history = this.#isOn ? this.oracle.history(at, periods) : []
     const truth = { after, ...expected, history }
     for (const [name, service] of Object.entries({ prompt: this.prompt, late: this.late })) {
@@ -542,7 +548,7 @@ export class Play {
     const { run, journeys, jumps, spared } = this.prompt.user.streak
     const isOff = this.prompt.user.preferences.streak.enabled === false
     expect(this.prompt.score).toBe(isOff ? 0 : (run?.length ?? 0))
-    // What is kept of journeys stays small.
+    // The stored data of journeys stays small.
     expect(journeys.length).toBeLessThan(3)
     expect(jumps.length).toBeLessThan(101)
     this.seen.steps += 1
@@ -562,7 +568,7 @@ export class Play {
     }
   }
 
-  /** Triggers fire once for each length that is reached, and the achievement is completed once (P2, A3, S10). */
+  /** Triggers fire once for each reached length, and the achievement is completed once (P2, A3, S10). */
   #isRewarded(after: string): void {
     const fired = Object.entries(TRIGGERS).map(
       ([length, points]) => this.oracle.firings(Number(length)) * points,
@@ -576,7 +582,10 @@ export class Play {
     if (this.#isAchieved) this.seen.achieved += 1
   }
 
-  /** Where nothing but events, changes of zone, pauses and switches off and on were, the log alone tells the same (S9, S10, S11). */
+  /**
+   * If there were only events, changes of zone, pauses and switches, a recount of the log alone has the same
+   * result (S9, S10, S11).
+   */
   finish(): void {
     if (
       !this.#isWhole ||
@@ -594,7 +603,7 @@ export class Play {
   }
 }
 
-/** Changes of a profile that have no share in streaks. */
+/** Changes of a profile that do not affect streaks. */
 const PROFILES: { [field in (typeof PROFILE)[number]]: (nth: number) => ProfileChange } = {
   email: (nth) => ({ email: `ada${nth}@b.example` }),
   name: (nth) => ({ name: `Ada ${nth}` }),

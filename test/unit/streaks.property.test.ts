@@ -5,7 +5,7 @@ import { STREAK_CASES, TWIN_CASES } from '../oracle/streaks.cases'
 import { type StreakWorld, streakWorlds, type TwinWorld, twinWorlds } from '../oracle/streaks.worlds'
 import { noHops, nothingSeen, Play } from './streaks.play'
 
-/** How many worlds, and of which seed: `VITE_WORLDS=5000 VITE_WORLDS_SEED=7` plays others. */
+/** The number of worlds, and their seed. `VITE_WORLDS=5000 VITE_WORLDS_SEED=7` plays others. */
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env
 
 function holds(world: StreakWorld, seen = nothingSeen()): void {
@@ -14,7 +14,10 @@ function holds(world: StreakWorld, seen = nothingSeen()): void {
   play.finish()
 }
 
-/** Of twins, one makes hops on which nothing is done: they are shown the same at all times, and so would a recount show them. */
+/**
+ * One twin makes hops without activity. Both have the same shown streak at all times, and the same streak
+ * after a recount.
+ */
 function areTwins({ world, hops }: TwinWorld, made = noHops()): void {
   const seen = nothingSeen()
   const [stayer, hopper] = [new Play(world, seen), new Play(world, seen, made)]
@@ -37,12 +40,12 @@ describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, U6, U7, P2] the core ag
 
   test.each(Object.entries(STREAK_CASES))('%s', (_, one) => holds(one, seen))
 
-  test('the cases above come to everything', () => {
+  test('the cases above cover everything', () => {
     for (const one of Object.values(STREAK_CASES)) holds(one, seen)
     expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0)
   })
 
-  test('a streak is at every moment what the oracle says, whether deadlines were met in time or not', () => {
+  test("a streak always equals the oracle's, with deadlines that run in time or not", () => {
     fc.assert(
       fc.property(streakWorlds, (one) => holds(one)),
       RUNS,
@@ -50,8 +53,8 @@ describe('[S1, S2, S3, S4, S5, S6, S7, S8, S9, S10, S11, U6, U7, P2] the core ag
   }, 3_600_000)
 })
 
-describe('[S4, S11] a hop on which nothing is done changes nothing', () => {
-  test('in the fixed lives, which come to hops of all kinds', () => {
+describe('[S4, S11] a hop without activity changes nothing', () => {
+  test('in the fixed lives, which have hops of all kinds', () => {
     const made = noHops()
     for (const one of TWIN_CASES) areTwins(one, made)
     const counts = Object.values(made).flatMap(({ west, east }) => [west, east])

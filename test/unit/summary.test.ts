@@ -17,7 +17,7 @@ describe('[P12] event summaries', () => {
     expect(summary).toEqual([{ date: '2026-03-05', total: 20, change: 7 }])
   })
 
-  test('[P12] empty buckets are there, with the running total', () => {
+  test('[P12] empty buckets are included, with the running total', () => {
     const days = [on('2026-03-04', 3), on('2026-03-02', -1)]
     expect(summarise(days, range('daily', '2026-03-01', '2026-03-05'), 10)).toEqual([
       { date: '2026-03-01', total: 8, change: 0 },
@@ -36,7 +36,7 @@ describe('[P12] event summaries', () => {
     ])
   })
 
-  test('[P12] whole months, in leap years too; what came after is taken off the total', () => {
+  test('[P12] whole months, also in leap years; later changes are subtracted from the total', () => {
     const days = [on('2024-02-29', 5), on('2024-03-31', 6), on('2024-04-01', 50)]
     expect(summarise(days, range('monthly', '2024-02-29', '2024-03-01'), 61)).toEqual([
       { date: '2024-02-01', total: 5, change: 5 },
@@ -44,13 +44,13 @@ describe('[P12] event summaries', () => {
     ])
   })
 
-  test('[P12] a range in the future has the present total', () => {
+  test('[P12] a range in the future has the current total', () => {
     expect(summarise([on('2026-03-05', 7)], range('daily', '2027-01-01', '2027-01-01'), 7)).toEqual([
       { date: '2027-01-01', total: 7, change: 0 },
     ])
   })
 
-  test('[P12] the first and the last dates that there are', () => {
+  test('[P12] the first and the last possible dates', () => {
     for (const aggregation of ['daily', 'weekly', 'monthly'] as const) {
       const last = range(aggregation, '9999-12-31', '9999-12-31')
       expect(summarise([], last, 1)).toEqual([
@@ -60,7 +60,7 @@ describe('[P12] event summaries', () => {
     }
   })
 
-  test('[P12] equals what a walk through all days gives', () => {
+  test('[P12] equals the result of a walk through all days', () => {
     const first = dayOf(civilDate('2023-12-20'))
     const walked = fc.record({
       changes: fc.array(

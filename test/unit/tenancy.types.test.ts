@@ -3,18 +3,21 @@ import { join } from 'node:path'
 import { expect, expectTypeOf, test } from 'vitest'
 import type { AccountDatabase, TenantDatabase } from '../../src/db/database'
 
-/* `npm run types` is what checks most of this. Modules are referred to by their types alone: nothing of them runs here. */
+/* `npm run types` checks most of this. Only the types of modules are used: none of their code runs here. */
 
-/** The databases that a function is handed, by themselves or as the `db` of something else. */
+/** The databases that a function receives, as a parameter or as the `db` of a parameter. */
 type Handed<F> = F extends (...args: infer Args) => unknown ? DatabaseOf<Args[number]> : never
 type DatabaseOf<Arg> = Arg extends AccountDatabase ? Arg : Arg extends { db: infer Inner } ? Inner : never
 
-/** The exported functions of a module that can be called without a tenant: some database that they take is of the whole account. */
+/**
+ * The exported functions of a module that can be called without a tenant, because they take a database of the
+ * whole account.
+ */
 type Tenantless<Module> = {
   [Name in keyof Module]: [Handed<Module[Name]>] extends [TenantDatabase] ? never : Name
 }[keyof Module]
 
-/** Which of a module's functions need no tenant, each with the reason; null where all of them do. */
+/** The functions of a module that need no tenant, each with the reason. Null if all need one. */
 type Exceptions<Module> = [Tenantless<Module>] extends [never] ? null : Record<Tenantless<Module>, string>
 
 type Modules = {
@@ -67,8 +70,8 @@ type Modules = {
   'db/guard': typeof import('../../src/db/guard')
 }
 
-const ONE_CLOCK = 'there is one test clock, for all tenants (C1)'
-const TENANTS = 'what is told is which tenants there are (T1, T2)'
+const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
+const TENANTS = 'it concerns the list of tenants (T1, T2)'
 
 const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/achievements/achievements.repository': null,
@@ -86,12 +89,12 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/events.repository': null,
   'commands/batch/inbox.repository': null,
   'access/keys.repository': {
-    findKeyRecord: 'a key tells the tenant, so it is looked up before there is one (K2)',
-    insertKeys: 'admin keys are of no tenant; each row says whose it is (K4)',
+    findKeyRecord: 'a key names its tenant, so it is looked up before the tenant is known (K2)',
+    insertKeys: 'admin keys belong to no tenant; each row has its owner (K4)',
     listKeys: 'an owner is a tenant by its database, or the account (K4)',
     nthKey: 'an owner is a tenant by its database, or the account (K4)',
     deleteKeys: 'an owner is a tenant by its database, or the account (K4)',
-    replaceKey: 'admin keys are of no tenant (K4)',
+    replaceKey: 'admin keys belong to no tenant (K4)',
   },
   'features/leaderboards/leaderboards.repository': null,
   'boards/object/recount.repository': null,
@@ -100,7 +103,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/notifications/schedule/schedule.repository': null,
   'features/notifications/templates/templates.repository': null,
   'outbox/outbox.repository': null,
-  'outbox/points-notifications.repository': { shortenQuiet: 'the clock is of all tenants' },
+  'outbox/points-notifications.repository': { shortenQuiet: 'the clock belongs to all tenants' },
   'features/points/boosts/boosts.repository': null,
   'features/points/boosts/boost-notifications.repository': null,
   'store/grants.repository': null,
@@ -108,7 +111,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/awards.repository': null,
   'features/points/summaries.repository': null,
   'features/points/ticks/ticks.repository': {
-    restartTicks: "the clock that has gone back is all tenants' (C1)",
+    restartTicks: 'a clock that goes back affects all tenants (C1)',
   },
   'features/streaks/rankings.repository': null,
   'store/streaks/streaks.repository': null,
@@ -127,14 +130,14 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     archiveTenants: TENANTS,
   },
   'jobs/due-work.repository': {
-    tenantsWithDueWork: 'finds the tenants whose Timekeepers are to be woken (C2)',
-    capDueTimes: "the clock that has gone back is all tenants' (C1)",
-    restartSweeps: "the clock that has gone back is all tenants' (C1)",
+    tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
+    capDueTimes: 'a clock that goes back affects all tenants (C1)',
+    restartSweeps: 'a clock that goes back affects all tenants (C1)',
   },
   'config/deletions.repository': null,
   'features/notifications/unsubscribe/links.repository': {
-    linkSecretOf: 'a link says of which tenant it is',
-    linkedBy: 'a link says of which tenant it is',
+    linkSecretOf: 'a link names its tenant',
+    linkedBy: 'a link names its tenant',
   },
   'store/user-data/objects.repository': null,
   'store/user-data/user-rows.repository': null,
@@ -150,13 +153,13 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'db/guard': null,
 }
 
-test('[T3] no repository function is called without a tenant, but for those that concern all of them', () => {
+test('[T3] no repository function is called without a tenant, except functions that concern all tenants', () => {
   const src = join(import.meta.dirname, '..', '..', 'src')
   const found = globSync('**/*.repository.ts', { cwd: src }).map((path) => path.replace(/\.ts$/, ''))
   expect([...found, 'db/guard', 'db/queries'].toSorted()).toEqual(Object.keys(exceptions).toSorted())
 })
 
-test("a function that takes a database of the whole account is told from one that takes a tenant's", () => {
+test("a function with a database of the whole account differs from one with a tenant's database", () => {
   type Module = {
     alone: (db: AccountDatabase, id: string) => void
     later: (id: string, db?: AccountDatabase) => Promise<void>

@@ -186,8 +186,8 @@ const people: fc.Arbitrary<TickPerson> = fc.record({
   own: fc.record({ 'system 0': fc.array(own, { maxLength: 2 }) }),
 })
 
-describe('[P4] what ticks grant', () => {
-  test('is what going through time minute by minute gives', () => {
+describe('[P4] the awards of ticks', () => {
+  test('equal the result of going through time minute by minute', () => {
     const world = fc.tuple(systems, people, minutes(-1_500, 2_500), fc.integer({ min: 0, max: 4_000 }))
     fc.assert(
       fc.property(world, ([list, person, after, span]) => {
@@ -198,7 +198,7 @@ describe('[P4] what ticks grant', () => {
     )
   })
 
-  test('is the same in one pass as in several', () => {
+  test('are the same in one sweep as in several', () => {
     const world = fc.tuple(systems, people, fc.integer({ min: 1, max: 3_000 }))
     fc.assert(
       fc.property(world, ([list, person, cut]) => {
@@ -215,7 +215,7 @@ describe('[P4] what ticks grant', () => {
     )
   })
 
-  test('is one change of the user, with its awards in order, and nothing where nothing changes', () => {
+  test('are one change of the user, in order, and null if nothing changes', () => {
     const list = [xp({ triggers: [hourly(), hourly({ id: 'second', points: 2 })] })]
     const change = grant(list, ADA, 0, 180)
     expect(change?.before).toEqual(userOf(ADA))
@@ -238,7 +238,7 @@ describe('[P4] what ticks grant', () => {
     expect(grant(list, { ...ADA, created: 181 }, 0, 180)).toBeNull()
   })
 
-  test('has ids of the due times, all different', () => {
+  test('have ids of the due times, all different', () => {
     const list = [xp({ triggers: [hourly(), hourly({ id: 'second' })] })]
     const awards = [ADA, ADA].flatMap((person) => grant(list, person, 0, 60 * 720)?.awards ?? [])
     expect(awards).toHaveLength(4 * 720)
@@ -248,7 +248,7 @@ describe('[P4] what ticks grant', () => {
     }
   })
 
-  test('begins when the user was there: at the very moment of the creation, not before', () => {
+  test('begin with the user: at the exact moment of the creation, not before', () => {
     const list = [xp({ triggers: [hourly()] })]
     const dues = (created: number) =>
       told(grant(list, { ...ADA, created }, 0, 240)).map(({ at }) => at / HOUR)
@@ -256,7 +256,7 @@ describe('[P4] what ticks grant', () => {
     expect(dues(121)).toEqual([3, 4])
   })
 
-  test('[E8] has days of 24 hours where the zone has another one, and the offset of the due time', () => {
+  test('[E8] use days of 24 hours even if the zone has another length, and the offset of the due time', () => {
     const anchor = BERLIN_SPRING + 60
     const list = [xp({ triggers: [hourly({ interval: 1_440, anchor })] })]
     const awards = told(grant(list, { ...ADA, zone: 'Europe/Berlin' }, anchor, anchor + 2 * 1_440))
@@ -272,8 +272,8 @@ describe('[P4] what ticks grant', () => {
   })
 })
 
-describe('[P4] when ticks are due', () => {
-  test('after the anchor, at whole intervals, and never where there is no anchor', () => {
+describe('[P4] the due times of ticks', () => {
+  test('are after the anchor, at whole intervals, and do not exist without an anchor', () => {
     const trigger = { ...BLANK, anchor: 500, timeInterval: 2 }
     expect(nextTick(trigger, 0)).toBe(500 + 2 * HOUR)
     expect(nextTick(trigger, 500 + 2 * HOUR - 1)).toBe(500 + 2 * HOUR)
@@ -285,7 +285,7 @@ describe('[P4] when ticks are due', () => {
     expect(nextTick({ ...trigger, timeUnit: 'days', timeInterval: 2_147_483_647 }, 0)).toBeNull()
   })
 
-  test('a pass ends with the UTC day of its first tick, and before there are too many', () => {
+  test('end a sweep with the UTC day of its first tick, or earlier if there are too many', () => {
     const config = configOf([xp({ triggers: [hourly({ anchor: 30 })] })])
     const end = (through: string, to: string) => endOfSweep(config, moment(through), moment(to))
     expect(end('2026-01-01T00:00:00Z', '2026-01-01T00:29:59Z')).toBeNull()
@@ -315,7 +315,7 @@ describe("[P4] a time trigger's anchor", () => {
   const patched = (trigger: Trigger, item: object, now = 5_000) =>
     triggerPatched(trigger, PatchItem.parse({ id: newId(instant(0)), ...item }), instant(now), 'counter')
 
-  test('is set by creation as active, by activation and by another interval, and goes with the activity', () => {
+  test('is set if a trigger is created active, is activated or gets another interval, and is removed when it becomes inactive', () => {
     expect(created('inactive').anchor).toBeNull()
     const active = created('active')
     expect(active.anchor).toBe(1_000)
@@ -329,7 +329,7 @@ describe("[P4] a time trigger's anchor", () => {
     expect(patched(inactive, { status: 'active' }, 9_000)).toMatchObject({ anchor: 9_000, version: 3 })
   })
 
-  test('is there for time triggers alone', () => {
+  test('exists only for time triggers', () => {
     const active = created('active')
     const other = patched(active, { type: 'user_creation' })
     expect(other).toMatchObject({ anchor: null, timeInterval: null })

@@ -7,11 +7,11 @@ import { UserExport } from '../../src/features/users/export/export.schemas'
 import { NAMESPACES, OBJECTS, QUEUES, TABLES } from '../../src/store/user-data/user-data.register'
 import * as schema from '../../src/worker/schema'
 
-/** The tables of the schema. `no` is the column of a primary key that counts up. */
+/** The tables of the schema. The primary key `no` counts up. */
 const tables = Object.values(schema).flatMap((one) => (is(one, SQLiteTable) ? [getTableConfig(one)] : []))
 const wrangler = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')
 
-/** What the lines of wrangler.toml that begin so name, each once. */
+/** The distinct values of a field in wrangler.toml. */
 const named = (field: string): string[] =>
   [
     ...new Set(
@@ -19,7 +19,7 @@ const named = (field: string): string[] =>
     ),
   ].sort()
 
-/** The entry of a table, as plain as possible. */
+/** The entry of a table, in a simple form. */
 const entryOf = (name: string) => {
   const [, entry] = Object.entries(TABLES).find(([table]) => table === name) ?? []
   if (entry === undefined) throw new Error(`the table ${name} is not in the register`)
@@ -29,7 +29,7 @@ const entryOf = (name: string) => {
   return { by: 'by' in users ? users.by : undefined, erased, purged, isApart: 'apart' in entry }
 }
 
-describe('[U8, T3] the register of what is stored has', () => {
+describe('[U8, T3] the register of stored data has', () => {
   test('every table of the schema, and no other, by its primary key', () => {
     expect(tables.length).toBeGreaterThan(25)
     const keys = tables.map(({ name, columns, primaryKeys: [key] }) => {
@@ -44,7 +44,7 @@ describe('[U8, T3] the register of what is stored has', () => {
     expect(Object.keys(OBJECTS).sort()).toEqual(named('class_name'))
   })
 
-  test('every queue and every namespace of KV, and no other', () => {
+  test('every queue and every KV namespace, and no other', () => {
     expect(Object.keys(QUEUES).sort()).toEqual(named('queue'))
     const bindings = [...wrangler.matchAll(/^\[\[kv_namespaces\]\]\nbinding = "([^"]+)"/gm)]
     expect(Object.keys(NAMESPACES)).toEqual(bindings.map(([, name]) => name))
@@ -62,7 +62,7 @@ describe('[U8, T3] the register of what is stored has', () => {
 })
 
 describe('[U8] a table of the schema', () => {
-  test('that names users is erased with them, by the column that it has', () => {
+  test('that names users is erased with them, by its own user column', () => {
     for (const { name, columns } of tables) {
       const { by, erased } = entryOf(name)
       const iid = columns.find((column) => column.name === 'user_iid')
@@ -76,7 +76,7 @@ describe('[U8] a table of the schema', () => {
     }
   })
 
-  test('whose rows go after their user is found by our own id of them', () => {
+  test('whose rows are deleted after their user finds them by the internal id', () => {
     for (const { name, columns } of tables.filter(({ name }) => entryOf(name).erased.includes('rows'))) {
       expect([name, columns.map((column) => column.name)]).toEqual([
         name,
@@ -87,7 +87,7 @@ describe('[U8] a table of the schema', () => {
 })
 
 describe('[T3, U8] a table of the schema', () => {
-  test('that is emptied for a tenant has what its stage finds rows by', () => {
+  test('that is emptied for a tenant has the columns by which its stage finds rows', () => {
     for (const { name, columns } of tables) {
       const { purged, erased, isApart } = entryOf(name)
       const has = (column: string) => columns.some((one) => one.name === column)
@@ -96,7 +96,7 @@ describe('[T3, U8] a table of the schema', () => {
       if (purged.includes('rows')) expect([name, has('tenant_id')]).toEqual([name, true])
       if (purged.includes('configuration'))
         expect([name, has('tenant_id'), has('no')]).toEqual([name, true, true])
-      // `removeRows` empties these in both stages.
+      // `removeRows` empties these tables in both stages.
       const isOfUsers = erased.includes('rows')
       expect([name, purged.includes('users'), purged.includes('erasures')]).toEqual([
         name,

@@ -24,7 +24,7 @@ const WRONG = {
   FCM_URL: [['x'], ADDRESS],
 } as const
 
-it('[K4, W1] a wrong variable has one fault, which names it and does not repeat its value', () => {
+it('[K4, W1] a wrong variable has one error, which names it and does not repeat its value', () => {
   for (const [name, [values, fault]] of Object.entries(WRONG)) {
     for (const value of values) expect(variableErrors({ [name]: value })).toEqual([`${name} ${fault}`])
     expect(variableErrors({ [name]: '' })).toEqual([])

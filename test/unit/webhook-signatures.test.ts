@@ -7,7 +7,7 @@ import { instant } from '../../src/lib/clock'
 
 const BODIES = ['{"type":"streak.lost"}', '', '{"name":"Ädä 😀 \\u2028"}', 'x'.repeat(100_000)]
 
-it.each(BODIES)('[W3] both signatures are what any HMAC-SHA256 gives', async (body) => {
+it.each(BODIES)('[W3] both signatures equal those of any HMAC-SHA256', async (body) => {
   const secret = newSecret()
   const at = instant(Date.now())
   const headers = await signatureHeaders(secret, { id: 'msg_1', at, body })
@@ -24,7 +24,7 @@ it.each(BODIES)('[W3] both signatures are what any HMAC-SHA256 gives', async (bo
   if (body.startsWith('{')) expect(new Webhook(secret).verify(body, headers)).toEqual(JSON.parse(body))
 })
 
-it('[W1] secrets are whsec_ and base64 of 32 bytes, and no two are the same', () => {
+it('[W1] secrets are whsec_ and the base64 of 32 bytes, and no two are the same', () => {
   const secrets = Array.from({ length: 1_000 }, newSecret)
   for (const secret of secrets) expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/)
   expect(new Set(secrets).size).toBe(secrets.length)

@@ -7,10 +7,10 @@ const inDevelopment = (url: string) => targetOf(url, { loopbackAllowed: true })
 const both = [inProduction, inDevelopment]
 const isRefused = (target: Target) => 'refused' in target
 
-describe('[W1] what may be a target', () => {
+describe('[W1] allowed targets', () => {
   it.each(ALLOWED)('%s is allowed', (given, url) => {
     for (const judge of both) expect(judge(given)).toEqual({ url })
-    // What is stored may be asked about again.
+    // A stored URL may be checked again.
     expect(inProduction(url)).toEqual({ url })
   })
 
@@ -27,7 +27,7 @@ describe('[W1] what may be a target', () => {
     }
   })
 
-  it.each(LOOPBACK)('the host %s is this machine, which is for development', (host) => {
+  it.each(LOOPBACK)('the host %s is this machine, and is allowed for development', (host) => {
     for (const scheme of ['https', 'http']) {
       const url = `${scheme}://${host}:8443/a`
       expect(inProduction(url)).toEqual({ refused: expect.stringMatching(/public/) })
@@ -35,7 +35,7 @@ describe('[W1] what may be a target', () => {
     }
   })
 
-  it('says why', () => {
+  it('says why a target is refused', () => {
     const why = (url: string) => {
       const target = inProduction(url)
       return 'refused' in target ? target.refused : null
@@ -52,7 +52,7 @@ describe('[W1] what may be a target', () => {
     expect(why('https://a:b@example.com/')).toBe('must hold no user name and no password')
   })
 
-  it('every IPv4 address is judged alike in all its spellings', () => {
+  it('every IPv4 address has the same result in all its spellings', () => {
     let state = 20_261_121
     const random = () => {
       state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -81,7 +81,7 @@ describe('[W1] what may be a target', () => {
     }
   })
 
-  it('WEBHOOK_ALLOW permits what it names, host and port, by https and http, and nothing else', () => {
+  it('WEBHOOK_ALLOW permits exactly its hosts and ports, by https and http', () => {
     const allowed = new Set(
       ['nas.LAN:8080', '10.1:80', '[FD00::0:1]:443', 'localhost:3000', 'Example.com:80'].map(
         (entry) => namedTarget(entry) ?? '',
@@ -118,7 +118,7 @@ describe('[W1] what may be a target', () => {
       expect([url, isRefused(judge(url))]).toEqual([url, true])
   })
 
-  it('what WEBHOOK_ALLOW names has a port, and IPv6 addresses have brackets', () => {
+  it('each entry of WEBHOOK_ALLOW has a port, and IPv6 addresses have brackets', () => {
     expect(namedTarget('NAS.lan:080')).toBe('nas.lan:80')
     expect(namedTarget('0x7f.1:3000')).toBe('127.0.0.1:3000')
     expect(namedTarget('[::0:1]:3000')).toBe('[::1]:3000')

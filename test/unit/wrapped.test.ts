@@ -47,7 +47,7 @@ describe('[R1] the periods of a year', () => {
     },
   )
 
-  it('[R1] an empty year has 1 January, its week as far as it lies in the year, and January', () => {
+  it('[R1] an empty year has 1 January, the part of its week that is in the year, and January', () => {
     const { periods, ...active } = activityOf(daysOfYear(2036), [on('2035-12-31', 9), on('2037-01-01', 9)])
     expect(active).toEqual({ daysActive: 0, weeksActive: 0, monthsActive: 0 })
     expect(Object.values(periods).map(shown)).toEqual([
@@ -75,7 +75,7 @@ describe('[R1] the periods of a year', () => {
     ])
   })
 
-  it('[R1] of a week that crosses the border of the year only the days inside count', () => {
+  it('[R1] if a week crosses the border of the year, only the days inside count', () => {
     const events = [
       on('2035-12-31', 5),
       on('2036-01-03', 2),
@@ -91,7 +91,7 @@ describe('[R1] the periods of a year', () => {
 describe('[R1] changes', () => {
   const changes = [on('2036-02-28', 1, 5), on('2036-02-29', 2, -3), on('2036-03-01', 1, 10)]
 
-  it('[R1] the total is that of the end of the period', () => {
+  it('[R1] the total is the total at the end of the period', () => {
     const of = (first: string, last: string) => sumsIn({ first: day(first), last: day(last) }, changes, 20)
     expect(of('2036-02-01', '2036-02-29')).toEqual({ total: 10, change: 2 })
     expect(of('2036-02-28', '2036-02-28')).toEqual({ total: 13, change: 5 })
@@ -145,20 +145,20 @@ describe('[R1] the longest streak of a year', () => {
     )
   }
 
-  it('[R1] it is the longest length with which a period of the year ended, where it was reached first', () => {
+  it('[R1] it is the longest length of any period of the year, at the first period that reached it', () => {
     const runs = [run('2036-05-01', '3e2f'), run('2036-02-01', '3e'), run('2036-07-01', '2e')]
     expect(longest(2036, 'daily', ...runs)).toEqual([3, '2036-02-03', '2036-02-03', '2036-02-01'])
     expect(longest(2035, 'daily', ...runs)).toBeNull()
     expect(longest(2036, 'daily')).toBeNull()
   })
 
-  it('[R1] it may have begun before the year, and goes on after it', () => {
+  it('[R1] it may begin before the year, and continue after it', () => {
     const long = run('2035-12-30', '400e')
     expect(longest(2035, 'daily', long)).toEqual([2, '2035-12-31', '2035-12-31', '2035-12-30'])
     expect(longest(2036, 'daily', long)).toEqual([368, '2036-12-31', '2036-12-31', '2035-12-30'])
   })
 
-  it('[R1] freezes, pauses and skipped periods keep a length, and what was restored counts from the period before', () => {
+  it('[R1] freezes, pauses and skipped periods keep a length, and a restored streak counts from the period before', () => {
     expect(longest(2036, 'daily', run('2035-12-31', '1e1f1p1s'))).toEqual([
       1,
       '2036-01-01',
@@ -169,7 +169,7 @@ describe('[R1] the longest streak of a year', () => {
     expect(longest(2036, 'daily', restored)).toEqual([8, '2036-03-03', '2036-03-03', '2036-02-24'])
   })
 
-  it('[R1] a week belongs to both years that it has days in', () => {
+  it('[R1] a week belongs to both years in which it has days', () => {
     const weeks = run('2036-12-22', '2e')
     expect(longest(2036, 'weekly', weeks)).toEqual([2, '2036-12-29', '2037-01-04', '2036-12-22'])
     expect(longest(2037, 'weekly', weeks)).toEqual([2, '2036-12-29', '2037-01-04', '2036-12-22'])
@@ -182,8 +182,8 @@ describe('[R1] the longest streak of a year', () => {
   })
 })
 
-describe('[R2] how changes are spread', () => {
-  it('[R2] counts come together by change', () => {
+describe('[R2] the distribution of changes', () => {
+  it('[R2] counts of the same change are added', () => {
     expect(
       merged(
         [
@@ -206,7 +206,7 @@ describe('[R2] how changes are spread', () => {
     ])
   })
 
-  it('[R2] who had nothing to do with it has changed it by 0', () => {
+  it('[R2] users without a count have changed by 0', () => {
     const counts = [
       [-1, 2],
       [4, 1],
@@ -225,11 +225,11 @@ describe('[R2] how changes are spread', () => {
     ])
   })
 
-  it('[R2] beyond the bound groups have as many users each, nobody is lost, and few are out of place', () => {
+  it('[R2] beyond the bound, groups have about the same number of users, no user is lost, and few are misplaced', () => {
     const most = 1_000
     let all: Count[] = []
     const users = 50_000
-    // In portions, as the steps of a build bring them.
+    // In portions, like the steps of a build.
     for (let from = 0; from < users; from += 250) {
       const portion = Array.from({ length: 250 }, (_, nth): Count => [((from + nth) * 7_919) % users, 1])
       all = merged([all, portion], most)
@@ -245,14 +245,14 @@ describe('[R2] how changes are spread', () => {
     )
   })
 
-  it('[R2] a change that many have made stays one', () => {
+  it('[R2] a change of many users stays one group', () => {
     const counts = Array.from({ length: 20 }, (_, change): Count => [change, change === 7 ? 1_000 : 1])
     const all = merged([counts], 10)
     expect(all.length).toBeLessThanOrEqual(10)
     expect(all.find(([, users]) => users >= 1_000)?.[0]).toBeLessThanOrEqual(7)
   })
 
-  it('[R2] the bound is that of a spread, or of all together', () => {
+  it('[R2] the bound applies to one distribution, or to all together', () => {
     expect([1, 66, 200, 400, 2_000, 100_000].map(mostValues)).toEqual([5_000, 5_000, 5_000, 2_500, 500, 500])
   })
 })
