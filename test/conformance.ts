@@ -23,9 +23,9 @@ export type Answered = {
 export type Circumstances = {
   /** Whether the test injects faults, so that the opaque 500 is allowed. The default is false. */
   mayFail?: boolean
-  /** Whether the request went to ADMIN_HOST, where /v1 is the admin interface (G1). */
+  /** Whether the request went to ADMIN_HOST. There, /v1 is the admin interface (G1). */
   toAdminHost?: boolean
-  /** The operations to check against. The default is those of the service. */
+  /** The operations to check against. The default is all operations of the service. */
   operations?: readonly OperationSpec[]
 }
 
@@ -165,7 +165,7 @@ function filled(pattern: readonly string[], parts: readonly string[]): number | 
 
 /** The fields that differ from the schema, and the fields that the schema does not have. */
 export function misfits(schema: z.ZodType, json: unknown, text: string, at: string): string[] {
-  // Zod ignores `__proto__`, but for us it is a key like any other (G5). So another name replaces it before
+  // Zod ignores `__proto__`, while our API treats it like any other key (G5). So another name replaces it before
   // the body is parsed.
   let standIn = '__proto__x'
   while (text.includes(standIn)) standIn += 'x'

@@ -10,16 +10,22 @@ const uuid = (
 ) => `(SELECT lower(substr(h, 1, 8) || '-' || substr(h, 9, 4) || '-' || substr(h, 13, 4) || '-' ||
   substr(h, 17, 4) || '-' || substr(h, 21)) FROM (SELECT hex(${bytes}) AS h))`
 
-const EVENTS = `(SELECT ${uuid('user_iid')} AS user_iid, (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id,
+const EVENTS = `(SELECT ${uuid('user_iid')} AS user_iid,
+  (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id,
   at, seq, ${uuid('id')} AS id, value, utc_offset, attributes FROM events LIMIT -1)`
-const AWARDS = `(SELECT ${uuid('user_iid')} AS user_iid, (SELECT s.id FROM points_systems s WHERE s.no = system_no) AS system_id,
+const AWARDS = `(SELECT ${uuid('user_iid')} AS user_iid,
+  (SELECT s.id FROM points_systems s WHERE s.no = system_no) AS system_id,
   at, seq, position, ${uuid('id')} AS id, awarded, total, utc_offset,
-  (SELECT t.id FROM points_triggers t WHERE t.no = trigger_no) AS trigger_id, trigger_version, boosts FROM awards LIMIT -1)`
-const KEYS = `(SELECT ${uuid('user_iid')} AS user_iid, (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id, key,
+  (SELECT t.id FROM points_triggers t WHERE t.no = trigger_no) AS trigger_id, trigger_version, boosts
+  FROM awards LIMIT -1)`
+const KEYS = `(SELECT ${uuid('user_iid')} AS user_iid,
+  (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id, key,
   ${uuid('event_id')} AS event_id FROM idempotency_keys LIMIT -1)`
 
-const SUMS = `(SELECT ${uuid('user_iid')} AS user_iid, log, CASE log WHEN 'events' THEN (SELECT m.id FROM metrics m WHERE m.no = d.no)
-  ELSE (SELECT s.id FROM points_systems s WHERE s.no = d.no) END AS subject_id, through, days FROM day_sums d LIMIT -1)`
+const SUMS = `(SELECT ${uuid('user_iid')} AS user_iid, log,
+  CASE log WHEN 'events' THEN (SELECT m.id FROM metrics m WHERE m.no = d.no)
+  ELSE (SELECT s.id FROM points_systems s WHERE s.no = d.no) END AS subject_id, through, days
+  FROM day_sums d LIMIT -1)`
 
 export const readable = { events: EVENTS, awards: AWARDS, idempotency_keys: KEYS, day_sums: SUMS } as const
 

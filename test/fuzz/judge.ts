@@ -47,8 +47,7 @@ export function curlOf(url: string, { method, path, headers, body }: Shot): stri
     words.push('-H', quoted(value === '' ? `${name};` : `${name}: ${value}`))
   if (body === null) return words.join(' ')
   const text = body.toString()
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: finds characters that a line of a shell cannot
-  // hold.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a line of a shell cannot hold these.
   const isPlain = text.length < 2_000 && Buffer.from(text).equals(body) && !/[\0-\x1f]/.test(text)
   if (isPlain) return [...words, '--data-binary', quoted(text)].join(' ')
   if (body.length > 20_000)

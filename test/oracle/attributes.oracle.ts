@@ -22,7 +22,7 @@ export type Outcome =
   | { refusedFor: string[] }
   | { leftOut: string[]; attributes: Readonly<Record<string, string>> }
 
-/** The outcome of a call for a user with these attributes. `allowed` says who may set which attribute. */
+/** The outcome of a call for a user with these attributes. `rules` says who may set which attribute. */
 export function outcomeOf(
   rules: Readonly<Record<string, Who>>,
   stored: Readonly<Record<string, string>>,

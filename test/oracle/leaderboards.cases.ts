@@ -92,7 +92,7 @@ export const CASES: Record<string, Case> = {
       did('d', '2026-03-02T17:00Z', '4'),
     ],
     ranking: 'c 3, b 2',
-    wrong: { 'the window holds its end': 'd 4, c 3, b 2' },
+    wrong: { 'the window includes its end': 'd 4, c 3, b 2' },
   },
   '[L1] in a window across midnight, an event after midnight counts on its own date': {
     board: { from: '22:00', to: '06:00:30' },
@@ -198,13 +198,13 @@ export const CASES: Record<string, Case> = {
     ],
     wanted: [['team', 'blue']],
     ranking: 'a 2',
-    wrong: { 'final runs follow': 'a 2, b 1', 'final at the end in UTC': '' },
+    wrong: { 'final runs change': 'a 2, b 1', 'final at the end in UTC': '' },
   },
   '[L5, L8] a later change of the maximum does not change a final run': {
     board: { end: '2026-03-02' },
     log: [on(1), did('a', MONDAY, '2'), did('b', MONDAY, '1'), on(2, '2026-03-03T12:00Z')],
     ranking: 'a 2',
-    wrong: { 'final runs follow': 'a 2, b 1' },
+    wrong: { 'final runs change': 'a 2, b 1' },
   },
   '[L7, L8] a run that is finished by hand is final at once': {
     log: [

@@ -57,7 +57,7 @@ export const MUTANTS = [
   'months from the run before',
   'dates are those of UTC',
   'dates move with the zone',
-  'the window holds its end',
+  'the window includes its end',
   'a window never crosses midnight',
   'ties go by user id alone',
   'ties go by the first change',
@@ -71,7 +71,7 @@ export const MUTANTS = [
   'scores stay in the group where they were made',
   'the maximum is one for all groups',
   'groups that match together have a maximum each',
-  'final runs follow',
+  'final runs change',
   'final at the end in UTC',
 ] as const
 export type Mutant = (typeof MUTANTS)[number]
@@ -92,7 +92,7 @@ const INT32 = 2_147_483_647
 export function extent(board: OracleBoard, run: OracleRun, { log, mutant }: View): number {
   const due = finalAt(run)
   const early = mutant === 'final at the end in UTC' ? 12 * 60 * MINUTE : 0
-  const final = due === null || mutant === 'final runs follow' ? Number.POSITIVE_INFINITY : due - early
+  const final = due === null || mutant === 'final runs change' ? Number.POSITIVE_INFINITY : due - early
   let live = false
   for (const [index, one] of log.entries()) {
     if (live && one.at >= final) return index
@@ -117,7 +117,7 @@ export function counts(
   if (!holds(run, date)) return false
   const from = board.from ?? '00:00'
   const to = board.to ?? '24:00'
-  const beforeEnd = time < to || (mutant === 'the window holds its end' && time.startsWith(padded(to)))
+  const beforeEnd = time < to || (mutant === 'the window includes its end' && time.startsWith(padded(to)))
   if (from <= to) return from <= time && beforeEnd
   if (mutant === 'a window never crosses midnight') return false
   return from <= time || beforeEnd

@@ -452,7 +452,7 @@ const tomorrow = {
 } satisfies StreakStep
 const once = (...zones: string[]): Hop[] => [{ leaves: 0, stays: 0, zones }]
 
-/** Lives of twins with hops of all kinds: all cases above, and some whose hops are at certain moments. */
+/** Lives of twins with hops of all kinds: all cases above, and some with hops at certain moments. */
 export const TWIN_CASES: readonly TwinWorld[] = [
   ...Object.values(STREAK_CASES).map((one) => ({ world: one, hops: HOPS })),
   {

@@ -78,7 +78,7 @@ export const WRONG_STREAKS = [
   '[S7] consumes before it earns',
   '[S7] earns above the maximum',
   '[S7] earns from the zone of now',
-  '[S7] what was forgone is had later',
+  '[S7] a forgone freeze is earned later',
   '[S7] a midnight that comes twice earns twice',
   '[S7] a pause that is deleted never was',
   '[S8] the longest ever comes back',
@@ -87,7 +87,7 @@ export const WRONG_STREAKS = [
   '[S8] only a lost one comes back',
   '[S8] the last period shows the restored length',
   '[S9] freezes count in a recount',
-  '[S9] freezes in hand go',
+  '[S9] stored freezes are lost',
   '[S9] pauses do not count in a recount',
   '[U6] no initial freezes',
   '[U7] a streak that its user has switched off is shown',
@@ -102,8 +102,8 @@ export const WRONG_STREAKS = [
   '[S11] a date that was skipped stays closed to a user who comes back',
   '[S11] a date that had ended before a hop is open again after it',
   '[S11] a date stays over although the user begins a streak there',
-  '[S11] what was judged on the way stays so',
-  '[S11] what counted on the way is lost',
+  '[S11] losses and used freezes of a journey stay',
+  '[S11] events of a journey are lost',
   '[S11] every date that is skipped is spared',
   '[S11] one of six dates is spared',
   '[S11] one of eight dates is spared',
@@ -402,7 +402,7 @@ export class StreakReplay {
     const room = Math.max(0, freezes.max - this.#freezes)
     const earned = this.#is('[S7] earns above the maximum') ? freezes.amount : Math.min(room, freezes.amount)
     this.#freezes += earned
-    if (this.#is('[S7] what was forgone is had later')) this.#forgone += freezes.amount - earned
+    if (this.#is('[S7] a forgone freeze is earned later')) this.#forgone += freezes.amount - earned
   }
 
   /** Closes a period that is over (S3). */
@@ -557,7 +557,7 @@ export class StreakReplay {
     this.#date = to
     this.#isRetold = true
     for (const act of since) {
-      if (act.do !== 'event' || !this.#is('[S11] what counted on the way is lost')) this.#act(act)
+      if (act.do !== 'event' || !this.#is('[S11] events of a journey are lost')) this.#act(act)
     }
     this.#isRetold = false
     if (spared !== null && spared >= from && this.#ahead.size > 0) {
@@ -565,7 +565,7 @@ export class StreakReplay {
       this.#log.push({ do: 'lend', date: spared })
     }
     if (this.#is('[S11] a date that is open again was spared')) this.#spared = spared
-    if (this.#is('[S11] what was judged on the way stays so')) {
+    if (this.#is('[S11] losses and used freezes of a journey stay')) {
       if (run === null) this.#run = null
       this.#freezes = freezes
       if (run === null && closed !== null) this.#closed = closed
@@ -703,7 +703,7 @@ export class StreakReplay {
     const { date, latest, freezes } = {
       date: this.#date,
       latest: this.#latest,
-      freezes: this.#is('[S9] freezes in hand go') ? 0 : this.#freezes,
+      freezes: this.#is('[S9] stored freezes are lost') ? 0 : this.#freezes,
     }
     this.#recounting = true
     this.#run = null

@@ -183,7 +183,7 @@ const unanswered = { all: 0, happened: 0 }
 const repeated = new Set<number>()
 
 /**
- * What a client does that got no response: it reads the state, and sends again all changes that have a key or
+ * The next actions of a client without a response: it reads the state, and sends again all changes that have a key or
  * can be repeated.
  */
 async function recover(): Promise<void> {

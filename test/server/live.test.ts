@@ -150,7 +150,7 @@ describe('idempotency keys, as bytes', () => {
 const called = new Set<string>()
 
 /**
- * The object, wrapped so that the names of its called methods are noted, including those of its resources.
+ * The object, wrapped so that the names of its called methods are noted, including the methods of its resources.
  */
 function recorded<T extends object>(target: T, path: readonly string[] = []): T {
   return new Proxy(target, {
@@ -478,7 +478,7 @@ describe('every operation, over HTTP', () => {
     await calling('admin_test_clock_reset')
   })
 
-  it('operations of the account respond as documented; those of tenants need MULTI_TENANCY', async () => {
+  it('operations of the account respond as documented; operations on tenants need MULTI_TENANCY', async () => {
     const made = await calling('admin_admin_keys_create', { body: [{ name: 'One' }] })
     const [{ id, key }] = Object(made.body).created
     const listed = await fetch(`${server.url}/admin/v1/admin-api-keys`, { headers: { 'x-api-key': key } })

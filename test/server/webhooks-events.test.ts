@@ -110,7 +110,7 @@ function verify(name: string, { body, headers }: Seen): void {
   }
 }
 
-/** The number of attempts, by message; and the position of a message among those of its kind. */
+/** The number of attempts, by message; and the position of a message among all messages of its kind. */
 const tries = new Map<string, number>()
 const nth = new Map<string, number>()
 const kinds = new Map<string, number>()

@@ -124,7 +124,7 @@ function holds(world: readonly Step[], by: (command: Command) => Command = (comm
   }
 }
 
-describe('[K7] who may set an attribute', () => {
+describe('[K7] the permission to set an attribute', () => {
   test('any call by any caller is refused in an upsert, left out of an event or a completion, or done', () => {
     fc.assert(
       fc.property(worlds, (world) => holds(world)),

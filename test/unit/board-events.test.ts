@@ -188,7 +188,7 @@ describe('the webhook events that webhooks listen to', () => {
     updated,
   })
 
-  it('are those of active webhooks, with the oldest time since which one listens', () => {
+  it('are the events of active webhooks, each with the oldest time since which a webhook listens', () => {
     expect(listenedOf({ webhooks: [] })).toEqual([])
     expect(listenedOf({ webhooks: [hook(['points.changed'], 1)] })).toEqual([])
     expect(listenedOf({ webhooks: [{ ...hook(['*'], 1), status: 'inactive' }] })).toEqual([])

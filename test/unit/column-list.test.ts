@@ -27,7 +27,7 @@ describe('a list of columns', () => {
     expect(list.update(['id'])).toBe('"born_in" = excluded."born_in"')
   })
 
-  it('counts from the position where its values begin', () => {
+  it('counts from the position of its first value', () => {
     const later = columnList(pets, VALUES, 2)
     expect(later.sql()).toBe('upper(value ->> 2), value ->> 3')
     expect(later.value('bornIn')).toBe('value ->> 3')

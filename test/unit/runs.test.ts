@@ -246,7 +246,8 @@ describe('[L1] the daily window', () => {
   })
 
   test('[L1] uses the local time, on both sides of UTC and before 1970', () => {
-    // 10:30 UTC is 00:30 of the next day in UTC+14, 23:30 of the day before in UTC-11, and 16:15 in Kathmandu.
+    // 10:30 UTC is 00:30 of the next day in UTC+14, 23:30 of the day before in UTC-11,
+    // and 16:15 in Kathmandu.
     expect(inside('00:00', '01:00', ['10:30:00'], 14 * 60)).toEqual([true])
     expect(inside('23:00', '00:00', ['10:30:00'], -11 * 60)).toEqual([true])
     expect(inside('16:15', '16:16', ['10:30:00'], 345)).toEqual([true])
@@ -278,7 +279,7 @@ describe('the leaderboards in a response about all of them', () => {
   const finished = Array.from({ length: 150 }, (_, n) => board(`f${n}`, 'finished'))
   const active = Array.from({ length: 3 }, (_, n) => board(`a${n}`, 'active'))
 
-  test('[L7, L9] are those that users see, in order of creation', () => {
+  test('[L7, L9] are the ones that users see, in order of creation', () => {
     const hidden = [board('i', 'inactive'), { ...board('s', 'scheduled'), start: civilDate('2026-04-01') }]
     const some = [...finished.slice(0, 2), ...active, ...hidden, ...finished.slice(2, 4)]
     expect(names(some, false)).toEqual(['a0', 'a1', 'a2'])

@@ -76,7 +76,7 @@ describe('[N2] moments of the day', () => {
     ])
   })
 
-  it('leave out moments up to the last one that was processed', () => {
+  it('leave out a type until it is switched on', () => {
     const when = at('2027-01-06T20:00:00Z')
     const timetable: Timetable = { ...NOTHING, streak_reminder: 'daily' }
     expect(slotsAt(timetable, ['UTC'], when, { streak_reminder: when })).toEqual([])

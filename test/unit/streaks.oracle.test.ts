@@ -286,7 +286,7 @@ const CASES: Record<string, Case> = {
           '[S4] a date that was skipped is missed',
           '[S4] a date that was skipped takes a freeze',
         ] as const),
-        ...(['[S3] a freeze extends', '[S11] what counted on the way is lost'] as const),
+        ...(['[S3] a freeze extends', '[S11] events of a journey are lost'] as const),
       ],
     },
   '[S11] in Apia a date that was skipped is open to a user who comes back': {
@@ -389,7 +389,7 @@ const CASES: Record<string, Case> = {
     past: ['2027-03-08T17:00Z', '1 1 1f 2 3'],
     fired: { 1: 3, 2: 0, 3: 1 },
     tells: [
-      ...(['[S11] what was judged on the way stays so', '[S11] what counted on the way is lost'] as const),
+      ...(['[S11] losses and used freezes of a journey stay', '[S11] events of a journey are lost'] as const),
       '[S11] a date that was skipped stays closed to a user who comes back',
     ],
   },
@@ -680,7 +680,7 @@ const CASES: Record<string, Case> = {
     ],
     tells: [
       ...(['[S7] consumes before it earns', '[S7] earns above the maximum'] as const),
-      '[S7] what was forgone is had later',
+      '[S7] a forgone freeze is earned later',
     ],
   },
   '[S7] days are counted from the date of creation, and each counts once': {
@@ -796,7 +796,7 @@ const CASES: Record<string, Case> = {
       settings('2027-03-03T13:00Z', { ...DAILY, freezes: { ...FREEZES, initial: 2 } }),
     ],
     looks: [['2027-03-03T13:00Z', 1, '2027-03-03', '2027-03-04', 2]],
-    tells: ['[S9] freezes count in a recount', '[S9] freezes in hand go'],
+    tells: ['[S9] freezes count in a recount', '[S9] stored freezes are lost'],
   },
   '[S1] periods that end while streaks are off are not judged': {
     settings: DAILY,

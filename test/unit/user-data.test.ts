@@ -76,7 +76,7 @@ describe('[U8] a table of the schema', () => {
     }
   })
 
-  test('whose rows are deleted after their user finds them by the internal id', () => {
+  test('with rows that outlive their user finds them by the internal id of the user', () => {
     for (const { name, columns } of tables.filter(({ name }) => entryOf(name).erased.includes('rows'))) {
       expect([name, columns.map((column) => column.name)]).toEqual([
         name,

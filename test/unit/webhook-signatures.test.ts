@@ -7,7 +7,7 @@ import { instant } from '../../src/lib/clock'
 
 const BODIES = ['{"type":"streak.lost"}', '', '{"name":"Ädä 😀 \\u2028"}', 'x'.repeat(100_000)]
 
-it.each(BODIES)('[W3] both signatures equal those of any HMAC-SHA256', async (body) => {
+it.each(BODIES)('[W3] both signatures equal the result of any HMAC-SHA256', async (body) => {
   const secret = newSecret()
   const at = instant(Date.now())
   const headers = await signatureHeaders(secret, { id: 'msg_1', at, body })
