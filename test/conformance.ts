@@ -165,8 +165,8 @@ function filled(pattern: readonly string[], parts: readonly string[]): number | 
 
 /** The fields that differ from the schema, and the fields that the schema does not have. */
 export function misfits(schema: z.ZodType, json: unknown, text: string, at: string): string[] {
-  // Zod ignores `__proto__`, while our API treats it like any other key (G5). So another name replaces it before
-  // the body is parsed.
+  // Zod ignores `__proto__`, while our API treats it like any other key (G5). So another name replaces it
+  // before the body is parsed.
   let standIn = '__proto__x'
   while (text.includes(standIn)) standIn += 'x'
   const body = text.includes('__proto__') ? renamed(json, standIn) : json

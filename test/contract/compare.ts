@@ -15,7 +15,10 @@ export type Agreed = {
   responses: Map<string, Shape>
 }
 
-/** Reads one line of contract.json: `id surface method path`, then parameters, body and statuses between semicolons. */
+/**
+ * Reads one line of contract.json: `id surface method path`, then parameters, body and statuses between
+ * semicolons.
+ */
 export function parseOperation(line: string): Agreed {
   const [head = '', ...parts] = line.split('; ')
   const [id = '', surface = '', method = '', path = ''] = head.split(' ')

@@ -20,8 +20,8 @@ function tokensOf(text: string): string[] {
 }
 
 /**
- * Reads a shape as contract.json writes it: `{name: string, end?: string(date)|null, unit: 'day'|'hour', tags: [string],
- * attributes: {*: string}}`. Throws on anything else.
+ * Reads a shape as contract.json writes it: `{name: string, end?: string(date)|null, unit: 'day'|'hour',
+ * tags: [string], attributes: {*: string}}`. Throws on anything else.
  */
 export function parseShape(text: string): Shape {
   const tokens = tokensOf(text)

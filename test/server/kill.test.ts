@@ -183,8 +183,8 @@ const unanswered = { all: 0, happened: 0 }
 const repeated = new Set<number>()
 
 /**
- * The next actions of a client without a response: it reads the state, and sends again all changes that have a key or
- * can be repeated.
+ * The next actions of a client without a response: it reads the state, and sends again all changes that have
+ * a key or can be repeated.
  */
 async function recover(): Promise<void> {
   const lost = clients.ledger.entries.filter(({ counted }) => !counted)

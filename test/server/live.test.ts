@@ -150,7 +150,8 @@ describe('idempotency keys, as bytes', () => {
 const called = new Set<string>()
 
 /**
- * The object, wrapped so that the names of its called methods are noted, including the methods of its resources.
+ * The object, wrapped so that the names of its called methods are noted, including the methods of its
+ * resources.
  */
 function recorded<T extends object>(target: T, path: readonly string[] = []): T {
   return new Proxy(target, {

@@ -91,9 +91,9 @@ const crash = async () => {
 
 /** All requests to the webhook that is subscribed to everything. */
 const requests: Sent[] = []
-/** The receiver's behaviour: it accepts all requests, fails a third, or delays its responses. */
+/** The receiver's behaviour: it accepts all requests, fails a third, or holds its responses. */
 let mood: 'calm' | 'fickle' | 'holding' = 'fickle'
-/** The ids of delayed requests. */
+/** The ids of held requests. */
 const underWay: string[] = []
 const secrets = new Map<string, string>()
 const faults: string[] = []

@@ -119,7 +119,7 @@ describe('a webhook', () => {
     expect(await hook.log()).toMatchObject([{ id, status: 'dead', attempts: 7, nextAttempt: null }])
     expect(errors).toEqual([
       expect.stringMatching(/^no answer: /),
-      'no response within 2 seconds',
+      'no answer within 2 seconds',
       'answered 301',
       ...Array(3).fill(`answered 503: ${'x'.repeat(1_024)}`),
     ])

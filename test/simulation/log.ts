@@ -94,7 +94,7 @@ const COUNTED = {
   'parked events': 'parked_events',
   'points notifications that are due': `points_notifications WHERE due_at <= ${NOW}`,
   'erasures in progress': "due_work WHERE kind = 'erasure'",
-  'things overdue': `due_work WHERE due_at < ${NOW}`,
+  'overdue work': `due_work WHERE due_at < ${NOW}`,
   'events without a user': `${readable.events} ${OF_NOBODY}`,
   'awards without a user': `${readable.awards} ${OF_NOBODY}`,
   'keys without a user': `${readable.idempotency_keys} ${OF_NOBODY}`,

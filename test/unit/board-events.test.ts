@@ -23,8 +23,8 @@ describe('[W5] the due time of a message about a change', () => {
     ['the first change', 100, 0, 100],
     ['just after a flush', 101, 100, 115],
     ['just before the quiet time is over', 114, 100, 115],
-    ['when it is over', 115, 100, 115],
-    ['after it', 200, 100, 200],
+    ['at the end of the quiet time', 115, 100, 115],
+    ['after the quiet time', 200, 100, 200],
     ['a change that is older than the flush', 90, 100, 115],
   ])('%s', (_what, now, flushed, due) => {
     expect(flushAt(instant(now * MINUTE), flushed * MINUTE)).toBe(due * MINUTE)

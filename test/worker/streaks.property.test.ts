@@ -15,12 +15,12 @@ const PLAYED = [
   '[S10] a user earns a period once, however often the streak is switched off and on',
   '[S10] a tenant’s switch keeps the sums of the period',
   '[S10] events count while streaks are off',
-  '[S11] the same, and Tokyo’s date counts',
+  '[S11] to Tokyo at 18:00 and back, and Tokyo’s date counts',
   '[S11] a hop each evening',
   '[S11] a hop each evening takes freezes, and gives them back',
   '[S11] pauses of a date that is open again count',
   '[S8, S11] restored on a date that is open again',
-  '[S9, S11] another frequency on a journey',
+  '[S9, S11] a change of the frequency on a journey',
 ]
 /** The most steps of random lives. Each step is a dozen requests. */
 const STEPS = 12
