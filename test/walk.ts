@@ -528,6 +528,6 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
 /** The calls of an operation in a world. Throws if the walk does not know the operation. */
 export function callsOf({ id }: OperationSpec, world: World): Call[] {
   const made = calls.get(id)?.(world)
-  if (made === undefined) throw new Error(`${id} is not known to test/walk.ts: add how it is called`)
+  if (made === undefined) throw new Error(`test/walk.ts has no call of ${id}: add one to its list of calls`)
   return [made].flat()
 }

@@ -72,7 +72,7 @@ export const CASES: Record<string, Case> = {
       ],
       ranking: 'west 3, both 1',
       wrong: {
-        'dates are those of UTC': 'east 2, both 1',
+        'dates are UTC dates': 'east 2, both 1',
         'a run ends a day late': 'west 3, east 2, both 1',
       },
     },

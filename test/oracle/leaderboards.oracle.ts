@@ -55,7 +55,7 @@ export type ChangeInput = { at: number } & (
 export const MUTANTS = [
   'a run ends a day late',
   'months from the run before',
-  'dates are those of UTC',
+  'dates are UTC dates',
   'dates move with the zone',
   'the window includes its end',
   'a window never crosses midnight',
@@ -113,7 +113,7 @@ export function counts(
   offset: number,
   mutant?: Mutant,
 ): boolean {
-  const { date, time } = localAt(at, mutant === 'dates are those of UTC' ? 0 : offset)
+  const { date, time } = localAt(at, mutant === 'dates are UTC dates' ? 0 : offset)
   if (!holds(run, date)) return false
   const from = board.from ?? '00:00'
   const to = board.to ?? '24:00'

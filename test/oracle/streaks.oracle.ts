@@ -77,7 +77,7 @@ export const WRONG_STREAKS = [
   '[S5] a freeze moves the beginning',
   '[S7] consumes before it earns',
   '[S7] earns above the maximum',
-  '[S7] earns from the zone of now',
+  '[S7] earns by the current zone',
   '[S7] a forgone freeze is earned later',
   '[S7] a midnight that comes twice earns twice',
   '[S7] a pause that is deleted never was',
@@ -111,8 +111,8 @@ export const WRONG_STREAKS = [
   '[S11] a date that is missed after the streak was extended beyond it was not spared',
   '[S11] a paused date is spared by travel',
   '[S11] a week or month is spared',
-  '[E8] dates are those of UTC',
-  '[E8] dates are those of the zone of now',
+  '[E8] dates are UTC dates',
+  '[E8] dates use the current zone',
 ] as const
 export type WrongStreaks = (typeof WRONG_STREAKS)[number]
 
@@ -337,7 +337,7 @@ export class StreakReplay {
   #at(at: number): StreakReplay {
     const then = this.#copy()
     then.#liveUntil(at)
-    if (this.#is('[E8] dates are those of the zone of now')) then.#recount()
+    if (this.#is('[E8] dates use the current zone')) then.#recount()
     return then
   }
 
@@ -346,7 +346,7 @@ export class StreakReplay {
   }
 
   #dateAt(at: number, zone = this.#zone): string {
-    if (this.#is('[E8] dates are those of UTC')) return localAt(at, 0).date
+    if (this.#is('[E8] dates are UTC dates')) return localAt(at, 0).date
     if (this.#is('[S3] days have 24 hours') && this.exists)
       return localAt(at, offsetIn(zone, this.#createdAt)).date
     return localAt(at, offsetIn(zone, at)).date
@@ -394,9 +394,7 @@ export class StreakReplay {
   #earn(date: string): void {
     const { freezes } = this.#settings
     if (freezes === null || freezes.interval === null) return
-    const created = this.#is('[S7] earns from the zone of now')
-      ? this.#dateAt(this.#createdAt)
-      : this.#created
+    const created = this.#is('[S7] earns by the current zone') ? this.#dateAt(this.#createdAt) : this.#created
     const days = Math.round((Date.parse(date) - Date.parse(created)) / 86_400_000)
     if (days <= 0 || days % freezes.interval !== 0) return
     const room = Math.max(0, freezes.max - this.#freezes)
@@ -732,7 +730,7 @@ export class StreakReplay {
         this.#date = one.to
         continue
       }
-      const isNow = this.#is('[E8] dates are those of the zone of now')
+      const isNow = this.#is('[E8] dates use the current zone')
       const [date, on] = isNow ? [this.#dateAt(one.at), this.#dateAt(one.at)] : [one.date, one.on]
       this.#passTo(on, false)
       this.#count({ ...one, date })

@@ -26,7 +26,7 @@ export async function levelsAre(world: World, { users }: Stored): Promise<string
     const should = levelFor(pointsOf(user, world))
     if (total !== pointsOf(user, world)) broken.push(`${user.id}: shown with ${total} points`)
     if ((level?.points ?? null) !== should)
-      broken.push(`${user.id}: at level ${level?.points}, and not ${should}`)
+      broken.push(`${user.id}: at level ${level?.points}, not ${should}`)
   }
   const counted = LEVELS.map((points) => [
     points,

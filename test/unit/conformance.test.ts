@@ -147,7 +147,7 @@ describe('an undocumented response', () => {
     expect(found({ body: null })).toHaveLength(1)
   })
 
-  test('more in an error than the error', () => {
+  test('an error with more fields than `error`', () => {
     expect(found({ status: 404, body: { error: 'No.', code: 7 } })).toEqual([
       'things_get 404: .code is not documented',
     ])

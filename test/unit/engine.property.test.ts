@@ -297,7 +297,7 @@ const BROKEN: Record<string, Evaluate> = {
   })),
   '[P5] boosts of users are forgotten': (config, state, ...rest) =>
     evaluate(config, state && { ...state, boosts: [] }, ...rest),
-  '[P5, E8] dates are those of UTC': (config, state, command, given) =>
+  '[P5, E8] dates are UTC dates': (config, state, command, given) =>
     evaluate(
       config,
       state && { ...state, profile: { ...state.profile, tz: null } },

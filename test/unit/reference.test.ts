@@ -16,7 +16,7 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A hint in failure messages. */
-const WHERE = 'add what is missing to a chapter in src/reference'
+const WHERE = 'add the missing text to a chapter in src/reference'
 
 /** Whether a value is a useful sentence. */
 const isSentence = (text: unknown) => typeof text === 'string' && /^\S.*[.)]$/s.test(text)

@@ -103,7 +103,7 @@ describe('[P11] scans of a tenant', () => {
     expect(statements).toBe(2)
   })
 
-  test('scans of other tenants and other kinds: tenants do not wait for each other, kinds share the two places', async () => {
+  test('tenants do not wait for each other, but kinds of scans share the two places', async () => {
     const { turns, ask, names } = scene()
     const others = new SharedScans<string>(turns)
     for (const name of ['a', 'b']) ask(name)

@@ -194,7 +194,7 @@ const CASES: Record<string, Case> = {
       ['2027-11-09T04:59Z', 2],
       ['2027-11-09T05:00Z', 0],
     ],
-    tells: ['[S3] days have 24 hours', '[E8] dates are those of UTC'],
+    tells: ['[S3] days have 24 hours', '[E8] dates are UTC dates'],
   },
   '[S3] changes of the clock in the southern hemisphere are ordinary, also the half hour of Lord Howe': {
     settings: DAILY,
@@ -216,7 +216,7 @@ const CASES: Record<string, Case> = {
       ['2027-10-04T12:59Z', 3],
       ['2027-10-04T13:00Z', 0],
     ],
-    tells: ['[S3] days have 24 hours', '[E8] dates are those of UTC'],
+    tells: ['[S3] days have 24 hours', '[E8] dates are UTC dates'],
   },
   '[S3] St. John’s is half an hour off, Kathmandu a quarter, and Casablanca goes back for Ramadan': {
     settings: DAILY,
@@ -237,7 +237,7 @@ const CASES: Record<string, Case> = {
       ['2027-07-03T18:14Z', 3],
       ['2027-07-03T18:15Z', 0],
     ],
-    tells: ['[E8] dates are those of UTC', '[E8] dates are those of the zone of now'],
+    tells: ['[E8] dates are UTC dates', '[E8] dates use the current zone'],
   },
   '[S3] Casablanca’s month of an hour less': {
     settings: DAILY,
@@ -698,7 +698,7 @@ const CASES: Record<string, Case> = {
       ['2027-03-03T01:00Z', 0, null, null, 1],
       ['2027-03-05T00:00Z', 0, null, null, 2],
     ],
-    tells: ['[S7] earns from the zone of now', '[S7] a midnight that comes twice earns twice'],
+    tells: ['[S7] earns by the current zone', '[S7] a midnight that comes twice earns twice'],
   },
   '[S8] the longest streak of the last 90 days comes back, as if the day before had counted': {
     settings: DAILY,
