@@ -176,19 +176,27 @@ describe('[S3] a midnight of many users', () => {
     expect((await tenant.app('GET', '/users/user00001/streak')).body).toMatchObject({ length: 5, freezes: 0 })
   })
 
-  it('[C2] a deadline that an event sets after the last step is not forgotten', async () => {
+  it.each([
+    ['before it is stored', true],
+    ['after it is stored', false],
+  ])('[C2] an event sets a deadline during a step, %s: the deadline is not lost', async (_when, isBefore) => {
     const tenant = await newTenant()
     await tenant.metric('steps')
     await streakers(tenant, 1)
-    const { DB } = faulty(async (run) => {
+    const events = async () => {
+      await tenant.event('steps', 'ada', 1)
+      await tenant.event('steps', { id: 'bob', tz: 'Pacific/Kiritimati' }, 1)
+    }
+    const { DB, seen } = faulty(async (run, write) => {
+      if (write === 0 && isBefore) await events()
       const results = await run()
+      if (write === 0 && !isBefore) await events()
       return results
     })
     await allSteps(tenant, DB)
-    expect(await due(tenant)).toEqual([])
-    await tenant.event('steps', 'ada', 1)
-    await tenant.event('steps', { id: 'bob', tz: 'Pacific/Kiritimati' }, 1)
+    expect(seen.writes).toBeGreaterThan(0)
     const [earliest] = await rows(tenant, 'SELECT min(streak_due) AS due FROM users WHERE tenant_id = ?1')
+    expect(earliest?.due).toBeGreaterThan(midnight)
     expect(await due(tenant)).toEqual([earliest])
   })
 })
