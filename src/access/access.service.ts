@@ -16,27 +16,28 @@ import {
   requestSnapshotStatement,
 } from './tenants.repository'
 
-/** What a request's headers claim; D1 has not confirmed it yet (K2). */
+/** The access that a request's headers claim. D1 has not confirmed it yet (K2). */
 export type Claim = {
   access: Access
-  /** The key's row that must exist; null for the key that comes from a variable (K4). */
+  /** The prefix of the key's row, which must exist; null for the key from a variable (K4). */
   prefix: string | null
-  /** The tenant that is meant, or why there is none. */
+  /** The id of the tenant, or the error if there is none. */
   tenantId: string | ApiError
-  /** What it is called in the header; null where there is none. */
+  /** The tenant's name in the header `Tenant-ID`; null if there is no header. */
   tenantName: string | null
   /** The tenant that the key belongs to; null for an admin key. */
   keyTenantId: string | null
-  /** Whether the tenant may be an archived one (U8). */
+  /** Whether the tenant may be archived (U8). */
   archived: boolean
 }
 
-/** Whose key a request came with. */
+/** The holder of a request's key. */
 type Bearer = Pick<Claim, 'access' | 'prefix' | 'keyTenantId'>
 
 /**
- * Reads the key and, unless the whole account is meant, the tenant from the headers (K1, K4, T1, T2). Throws 429 where there
- * were too many requests, else 401.
+ * Reads the key and, except for operations of the whole account, the tenant from the headers
+ * (K1, K4, T1, T2). Throws 429 if there were too many requests. Otherwise throws 401 if the key is missing or
+ * not valid.
  */
 export async function readClaim(
   ctx: Context,
@@ -56,7 +57,7 @@ export async function readClaim(
   return { access, prefix, tenantId, tenantName, keyTenantId, archived }
 }
 
-/** Whom a key is of; null where there is no such key. */
+/** The holder of a key; null if the key does not exist. */
 async function bearerOf(ctx: Context, key: string): Promise<Bearer | null> {
   const first = ctx.variables.ADMIN_API_KEY
   if (first !== undefined && sameInConstantTime(key, first)) {
@@ -69,13 +70,16 @@ async function bearerOf(ctx: Context, key: string): Promise<Bearer | null> {
   return access && { access, prefix: parts.prefix, keyTenantId: record.tenantId }
 }
 
-/** For whom a key speaks: nobody where its record is neither an admin's nor of a user of a tenant (K3, K4). */
+/**
+ * The access that a key gives. Null if its record is neither an admin key nor the key of a tenant's user
+ * (K3, K4).
+ */
 function accessBy({ kind, tenantId, userId }: KeyRecord): Access | null {
   if (kind === 'admin') return tenantId === null && userId === null ? { kind } : null
   return tenantId === null || userId === null ? null : { kind, userId }
 }
 
-/** The tenant that a key and the `Tenant-ID` header name together (T1, T2). */
+/** The tenant that the key and the `Tenant-ID` header name together (T1, T2). */
 async function tenantOf(
   ctx: Context,
   { keyTenantId, tenantName: name, archived }: Pick<Claim, 'keyTenantId' | 'tenantName' | 'archived'>,
@@ -85,20 +89,26 @@ async function tenantOf(
     return name === null ? IMPLICIT_TENANT_ID : errors.tenantUnexpected()
   }
   if (name === null) return keyTenantId ?? errors.tenantMissing()
-  // What is remembered may have been archived, and its name be another's: that would be found out by nobody.
+  // Not from the cache: a cached tenant may be archived, and its name may belong to another tenant by now.
+  // With `archived`, D1 also confirms archived tenants, so it would not notice.
   if (archived) return (await findTenantIdOrArchived(ctx.db, name)) ?? errors.tenantUnknown()
   const tenantNames = tenantNamesOf(ctx.instance)
   const known = tenantNames.get(name)
-  // What is remembered is confirmed before anything comes of it; a refusal would not be.
+  // D1 confirms a cached tenant before the request does anything. It would not confirm an error, so no error
+  // comes from the cache.
   if (known !== undefined && (keyTenantId === null || keyTenantId === known)) return known
   const tenantId = await findTenantId(ctx.db, name)
-  // An application key is told the same of every name but its own tenant's, so that it can't find out which names are taken.
+  // An application key gets the same error for every name except its own tenant's. So it can't find out which
+  // names are in use.
   if (tenantId === null) return keyTenantId === null ? errors.tenantUnknown() : errors.tenantOther()
   tenantNames.set(name, tenantId)
   return keyTenantId === null || keyTenantId === tenantId ? tenantId : errors.tenantOther()
 }
 
-/** The claim as D1 confirms it. Throws, in G2's order, 401, 403 for the kind of key, and the tenant's errors. */
+/**
+ * Makes the scope of a claim that D1 has confirmed. Throws, in G2's order, 401, 403 for the kind of key, and
+ * the tenant's errors.
+ */
 export function confirm(ctx: Context, surface: Surface, claim: Claim, snapshot: RequestSnapshot): Scope {
   confirmKey(surface, claim, snapshot)
   if (typeof claim.tenantId !== 'string') throw claim.tenantId
@@ -121,7 +131,7 @@ function confirmKey(surface: Surface, claim: Claim, snapshot: RequestSnapshot): 
 const isMeant = (tenant: Tenant, { tenantName }: Claim): boolean =>
   tenantName === null || isCalled(tenant, tenantName)
 
-/** Confirms a claim by a round trip of its own. Throws as `confirm`. */
+/** Confirms a claim in a round trip of its own. Throws like `confirm`. */
 export async function enter(ctx: Context, surface: Surface, claim: Claim): Promise<Scope> {
   return byPresentName(ctx, claim, async (present) =>
     confirm(ctx, surface, present, await snapshotOf(ctx, present)),
@@ -129,8 +139,8 @@ export async function enter(ctx: Context, surface: Surface, claim: Claim): Promi
 }
 
 /**
- * Does something under a claim. Where that ends in 404 and the name of the tenant has come to mean another one since it was looked up,
- * it is done again for that one (T2).
+ * Does work with a claim. The tenant's name may belong to another tenant since it was looked up. So if the
+ * work ends in 404 and the name has changed its tenant, the work is done again for the other tenant (T2).
  */
 export async function byPresentName<T>(
   ctx: Context,
@@ -141,7 +151,7 @@ export async function byPresentName<T>(
     return await work(claim)
   } catch (error) {
     const { tenantName } = claim
-    // A name that was no tenant's a moment ago was not remembered.
+    // If no tenant had the name a moment ago, it was not cached.
     const mayBeStale = tenantName !== null && typeof claim.tenantId === 'string'
     if (!mayBeStale || !(error instanceof ApiError) || error.status !== 404) throw error
     tenantNamesOf(ctx.instance).delete(tenantName)
@@ -151,7 +161,10 @@ export async function byPresentName<T>(
   }
 }
 
-/** Confirms a claim to the whole account, in which only the key counts, and that no tenant is named where there are none (T1). */
+/**
+ * Confirms a claim to the whole account. Only the key counts. With multi-tenancy off, it also throws if the
+ * request names a tenant (T1).
+ */
 export async function enterAccount(ctx: Context, surface: Surface, claim: Claim): Promise<AccountScope> {
   const snapshot = await snapshotOf(ctx, claim)
   confirmKey(surface, claim, snapshot)

@@ -7,7 +7,7 @@ const MOVE = `
   ON CONFLICT DO UPDATE SET now = max(now, excluded.now)
   RETURNING now`
 
-// Without a row the clock is not set, and nothing equals null.
+// Without a row, the clock is not set. If ?1 is null and there is a row, `now = ?1` is not true.
 const MOVE_FROM = `
   INSERT INTO test_clock (id, now) SELECT 1, ?2 WHERE ?1 IS NULL OR EXISTS (SELECT 1 FROM test_clock)
   ON CONFLICT DO UPDATE SET now = excluded.now WHERE now = ?1
@@ -15,13 +15,13 @@ const MOVE_FROM = `
 
 const Row = z.object({ now: z.number().transform(instant) })
 
-/** Moves the test clock, unless it is already beyond that moment. Answers where it stands (C1). */
+/** Moves the test clock, unless it is already later. Returns its time (C1). */
 export async function moveTestClock(db: AccountDatabase, to: Instant): Promise<Instant> {
   const [row] = await db.rows(db.statement(MOVE, to))
   return Row.parse(row).now
 }
 
-/** Moves the test clock if it is still at `from`; null is a clock that is not set. Answers whether it was (C1). */
+/** Moves the test clock if it still shows `from` (null: it is not set). Returns whether it has moved (C1). */
 export async function moveTestClockFrom(
   db: AccountDatabase,
   from: Instant | null,
@@ -31,14 +31,14 @@ export async function moveTestClockFrom(
   return rows.length > 0
 }
 
-/** Where the test clock stands; null where it is not set, or may not be (C1). */
+/** The time of the test clock; null if it is not set or not permitted (C1). */
 export async function readTestClock(db: AccountDatabase): Promise<Instant | null> {
   if (!db.testClock) return null
   const [row] = await db.rows(db.statement('SELECT now FROM test_clock'))
   return row === undefined ? null : Row.parse(row).now
 }
 
-/** Takes the test clock away, so that real time counts (C1). */
+/** Removes the test clock, so that real time counts again (C1). */
 export function removeTestClock(db: AccountDatabase): D1PreparedStatement {
   return db.statement('DELETE FROM test_clock')
 }

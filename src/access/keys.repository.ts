@@ -22,17 +22,18 @@ const Stored = z.object({
 const BY_PREFIX = `
   SELECT id, kind, tenant_id AS tenantId, user_id AS userId, hash FROM api_keys WHERE prefix = ?1`
 
-/** Seconds for which the edge may keep a record: long, since records never change. */
+/** Seconds for which the edge may cache a record: long, because records never change. */
 const EDGE_TTL = DAY / SECOND
 
 const kvKey = (prefix: string) => `key:${prefix}`
 
-/** Where records are kept besides D1: this isolate's memory, and KV. */
+/** The caches of records: this isolate's memory, and KV. */
 type Caches = Pick<Context, 'instance' | 'env' | 'waitUntil'>
 
 /**
- * The record of a key by its prefix: from memory, else KV, else D1, each filling the one before. Whether the key still
- * exists is for D1 to say, in the read that the request makes anyway (K2). KV out of reach only costs a round trip.
+ * Finds the record of a key by its prefix: in memory, then in KV, then in D1. A record that is found is
+ * stored in the places before. D1 says whether the key still exists, in a read that the request makes anyway
+ * (K2). If KV can't be reached, this only costs a round trip.
  */
 export async function findKeyRecord(ctx: Context, prefix: string): Promise<KeyRecord | null> {
   const remembered = keyCacheOf(ctx.instance).get(prefix)
@@ -53,9 +54,10 @@ export async function findKeyRecord(ctx: Context, prefix: string): Promise<KeyRe
 const PRESENT = 'SELECT 1 FROM api_keys WHERE prefix = ?1'
 
 /**
- * Puts a record where keys are looked up first. For a new key that is before anybody asks, since the edge remembers
- * for a day that KV had nothing, too. If the key was deleted meanwhile, with its user or its tenant perhaps, the record is deleted again:
- * whoever deletes a key deletes the row first and the record after it, so one of the two comes last.
+ * Puts a record into the caches. For a new key, this must happen before the first request with it, because
+ * the edge also remembers for a day that KV had no record. If the key was deleted meanwhile, for example with
+ * its user or its tenant, the record is deleted again. Code that deletes a key deletes the row first and the
+ * record after it. So one of the two deletions of the record comes last.
  */
 export function rememberKey(ctx: Caches, prefix: string, record: KeyRecord): void {
   keyCacheOf(ctx.instance).set(prefix, record)
@@ -69,7 +71,7 @@ export function rememberKey(ctx: Caches, prefix: string, record: KeyRecord): voi
   ctx.waitUntil(remember().catch(() => undefined))
 }
 
-/** Forgets deleted keys where they were only cached; D1 has refused them already (K2). */
+/** Removes deleted keys from the caches. D1 rejects them already (K2). */
 export function forgetKeys(ctx: Caches, prefixes: readonly string[]): void {
   for (const prefix of prefixes) {
     keyCacheOf(ctx.instance).delete(prefix)
@@ -77,15 +79,15 @@ export function forgetKeys(ctx: Caches, prefixes: readonly string[]): void {
   }
 }
 
-/** Takes a key's record out of KV. Throws where KV is out of reach. */
+/** Deletes a key's record in KV. Throws if KV can't be reached. */
 export function dropKeyRecord({ env }: Pick<Caches, 'env'>, prefix: string): Promise<void> {
   return env.KEYS.delete(kvKey(prefix))
 }
 
-/** Whose keys are meant: the application keys of the tenant that the database is for, or the admin keys of the account (K3, K4). */
+/** The owner of keys: the database's tenant for application keys, or the account for admin keys (K3, K4). */
 export type KeyOwner = { kind: 'application'; db: TenantDatabase } | { kind: 'admin'; db: AccountDatabase }
 
-/** A key to store, all but its secret. */
+/** A key to store, without its secret. */
 export type KeyRow = KeyRecord & { prefix: string; name: string | null; created: Instant }
 
 const ownedBy = (owner: KeyOwner) =>
@@ -94,7 +96,10 @@ const ownedBy = (owner: KeyOwner) =>
     owner.kind === 'admin' ? isNull(apiKeys.tenantId) : eq(apiKeys.tenantId, owner.db.tenantId),
   )
 
-/** The same where keys are asked for by id: the tenant's index would lead through all of them. */
+/**
+ * The same for queries by id. The plus keeps SQLite away from the tenant's index, with which it would read
+ * all of the tenant's keys.
+ */
 const ownedById = (owner: KeyOwner) =>
   and(
     eq(apiKeys.kind, owner.kind),
@@ -103,7 +108,7 @@ const ownedById = (owner: KeyOwner) =>
       : ofTenant(apiKeys.tenantId, owner.db.tenantId),
   )
 
-/** Stores new keys, all or none. Throws a conflict if the tenant whose they are is not active any more. */
+/** Stores new keys, all or none. Throws a conflict if their tenant is not active any more. */
 export async function insertKeys(owner: KeyOwner, rows: readonly KeyRow[]): Promise<void> {
   const { db } = owner
   await db.batch([...(owner.kind === 'admin' ? [] : [tenantActive(owner.db)]), ...db.inserts(apiKeys, rows)])
@@ -121,7 +126,7 @@ const ListedRows = z.array(
   }),
 )
 
-/** Which keys: of one user if `userId` is given, and those after a number. */
+/** The wanted keys: of one user if `userId` is given, and only after the number `after`. */
 type Wanted = { userId?: string | undefined; after: number }
 
 const wanted = (owner: KeyOwner, { userId, after }: Wanted) =>
@@ -161,7 +166,7 @@ export async function nthKey(owner: KeyOwner, which: Wanted, nth: number): Promi
 
 const DeletedRows = z.array(z.object({ id: z.string(), prefix: z.string() }))
 
-/** Deletes keys; answers those that there were. */
+/** Deletes keys. Returns the keys that existed. */
 export async function deleteKeys(
   owner: KeyOwner,
   ids: readonly string[],
@@ -176,7 +181,10 @@ export async function deleteKeys(
 
 const RotatedRow = z.object({ prefix: z.string(), name: z.string(), created: Created })
 
-/** Gives an admin key a new prefix and secret; answers what it was before, or null where there is none (K4). */
+/**
+ * Gives an admin key a new prefix and secret. Returns the key as it was before, or null if there is none
+ * (K4).
+ */
 export async function replaceKey(
   db: AccountDatabase,
   id: string,

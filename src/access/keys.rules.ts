@@ -1,4 +1,4 @@
-/** A key's record: what is needed to check the key and to know whom it speaks for. It never changes (K2). */
+/** A key's record: the data to check the key and to find its holder. It never changes (K2). */
 export type KeyRecord = {
   id: string
   kind: 'application' | 'admin'
@@ -9,13 +9,15 @@ export type KeyRecord = {
   hash: string
 }
 
-/** A key of ours in two parts, or null where it can be none, so that nobody has to look for it (K1). */
+/**
+ * Splits a key into its two parts. Returns null if the text can't be a key, so that no lookup is needed (K1).
+ */
 export function splitKey(key: string): { prefix: string; body: string } | null {
   const [, prefix, body] = FORM.exec(key) ?? []
   return prefix === undefined || body === undefined ? null : { prefix, body }
 }
 
-/** What `newKey` makes. */
+/** The form of the keys that `newKey` makes. */
 const FORM = /^((?:app|adm)_[\w-]{12})\.([\w-]{43})$/
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -38,7 +40,10 @@ export async function sha256(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => HEX[byte]).join('')
 }
 
-/** Whether two texts are the same, in a time that doesn't tell where they differ. Lengths may be known. */
+/**
+ * Whether two texts are the same. The time does not depend on the place of the first difference. It may
+ * depend on the lengths.
+ */
 export function sameInConstantTime(a: string, b: string): boolean {
   const left = new TextEncoder().encode(a)
   const right = new TextEncoder().encode(b)

@@ -1,7 +1,10 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { SURFACES } from './surface.types'
 
-/** Keys: application keys of one user, admin keys of the whole account (K1). The body of a key is never stored. */
+/**
+ * Keys: application keys of one user, admin keys of the whole account (K1). The body of a key is never
+ * stored.
+ */
 export const apiKeys = sqliteTable(
   'api_keys',
   {
@@ -11,9 +14,9 @@ export const apiKeys = sqliteTable(
     kind: text('kind', { enum: SURFACES }).notNull(),
     /** Null for an admin key. */
     tenantId: text('tenant_id'),
-    /** The user whom an application key is for, by the caller's own id. */
+    /** The user of an application key, by the caller's own id. */
     userId: text('user_id'),
-    /** What an admin key is called. */
+    /** The name of an admin key. */
     name: text('name'),
     /** SHA-256 of the body, in hexadecimal. */
     hash: text('hash').notNull(),

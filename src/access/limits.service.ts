@@ -2,12 +2,13 @@ import { errors } from '../lib/errors'
 import { networkOf } from '../lib/net/addresses'
 import type { Access, Context } from '../runtime/context'
 
-/** The window of each limit in seconds, as wrangler.toml sets it: nobody has to wait longer. */
+/** The window of each limit in seconds, as in wrangler.toml. No client has to wait longer. */
 const WINDOW = 10
 
 /**
- * Counts a request against its limit: that of its key, or, if the key is unknown, that of the IPv4 address or IPv6 network (/64) that it
- * comes from. Throws 429 if the limit is reached. Cloudflare counts at each of its places on its own. A limiter that fails stops nobody.
+ * Counts a request against its limit: that of its key, or, if the key is unknown, that of the IPv4 address or
+ * IPv6 network (/64) that it comes from. Throws 429 if the limit is reached. Cloudflare counts separately at
+ * each of its locations. If a limiter fails, the request continues.
  */
 export async function limit(
   { env, variables }: Context,
@@ -26,7 +27,7 @@ async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
   try {
     return (await limiter.limit({ key })).success
   } catch (error) {
-    console.warn(JSON.stringify({ level: 'warn', error: `not counted: ${String(error)}` }))
+    console.warn(JSON.stringify({ level: 'warn', error: `the request was not counted: ${String(error)}` }))
     return true
   }
 }

@@ -2,7 +2,7 @@
 export const SURFACES = ['application', 'admin'] as const
 export type Surface = (typeof SURFACES)[number]
 
-/** What an operation says of who may enter. */
+/** The rules of an operation for access. */
 export type Entrance = {
   /** Whether it is for the whole account, and so takes no `Tenant-ID` (T2). */
   account?: boolean

@@ -5,27 +5,28 @@ import { type Instant, instant } from '../lib/clock'
 import type { Tenant } from '../runtime/context'
 import { TENANT_STATUSES } from './tenants.types'
 
-/** The one tenant there is with multi-tenancy off (T1); the first migration makes it. */
+/** The only tenant if multi-tenancy is off (T1). The first migration makes it. */
 export const IMPLICIT_TENANT_ID = '00000000-0000-7000-8000-000000000000'
 
 /**
- * With multi-tenancy on, the implicit tenant is one of them only where something was ever configured in it, or somebody is in it: what was there before
- * the switch stays within reach, and a fresh account has none that nobody made.
+ * With multi-tenancy on, the implicit tenant counts as a tenant only if it was ever configured, or if it has
+ * users. So data from before the switch stays within reach, and a new account has no tenant that nobody
+ * created.
  */
 const IS_KNOWN = `(tenants.id <> '${IMPLICIT_TENANT_ID}' OR config_version > 0
   OR EXISTS (SELECT 1 FROM users WHERE tenant_id = '${IMPLICIT_TENANT_ID}'))`
 
-/** Whether a tenant may be called so: by its UUID or by the customer's own identifier (T2). */
+/** Whether a name is the tenant's UUID or the customer's own identifier of it (T2). */
 export const isCalled = ({ id, customerId }: Tenant, name: string): boolean =>
   name === customerId || name.toLowerCase() === id
 
-/** What one statement says of a request's standing: the tenant, the clock, and which of the keys still exist. */
+/** A request's snapshot, from one statement: the tenant, the clock, and the keys that still exist. */
 export type RequestSnapshot = {
-  /** Null if there is no such tenant, or it is not active (see `standingStatement`). */
+  /** Null if there is no such tenant, or it is not active (see `requestSnapshotStatement`). */
   tenant: Tenant | null
-  /** The test clock's time where it is set (C1). */
+  /** The test clock's time; null if it is not set (C1). */
   clock: Instant | null
-  /** The prefixes, of those asked for, whose keys exist (K2). */
+  /** The requested prefixes that have a key (K2). */
   keys: ReadonlySet<string>
 }
 
@@ -45,8 +46,8 @@ const StandingRow = z.object({
 const Prefixes = z.array(z.string())
 
 /**
- * Reads a request's standing; part of a batch, so that the clock and the keys cost no round trip (K2, C1). The tenant must be active, or with
- * `archived` may be archived (U8).
+ * Reads a request's snapshot. It can be part of a batch, so that the clock and the keys cost no round trip
+ * (K2, C1). The tenant must be active. With `archived`, it may also be archived (U8).
  */
 export function requestSnapshotStatement(
   db: AccountDatabase,
@@ -57,7 +58,7 @@ export function requestSnapshotStatement(
   return db.statement(STANDING, tenantId, JSON.stringify(prefixes), db.testClock ? 1 : 0, archived ? 1 : 0)
 }
 
-/** What `standingStatement` has read. */
+/** Parses the result of `requestSnapshotStatement`. */
 export function parseRequestSnapshot(result: D1Result): RequestSnapshot {
   const row = StandingRow.parse(result.results[0])
   return {
@@ -72,31 +73,36 @@ export function parseRequestSnapshot(result: D1Result): RequestSnapshot {
 
 const ACTIVE = "SELECT 1 FROM tenants WHERE id = ?1 AND status = 'active'"
 
-/** Whether the tenant is there and active. */
+/** Whether the tenant exists and is active. */
 export async function isActive(db: TenantDatabase): Promise<boolean> {
   return (await db.rows(db.statement(ACTIVE, db.tenantId))).length > 0
 }
 
 const ACTIVE_OR_CONFLICT = guardSql(`EXISTS (${ACTIVE})`)
 
-/** A guard (see db/guard.ts): holds while the tenant is active, so that nothing is stored of one that is being erased. */
+/**
+ * A guard (see db/guard.ts): holds while the tenant is active, so that nothing is stored for a tenant that is
+ * being erased.
+ */
 export function tenantActive(db: TenantDatabase): D1PreparedStatement {
   return db.statement(ACTIVE_OR_CONFLICT, db.tenantId)
 }
 
 const EXISTS = 'SELECT 1 FROM tenants WHERE id = ?1'
 
-/** Whether there is anything of the tenant, be it archived or being erased. */
+/** Whether the tenant still has its row. Also true if it is archived or being erased. */
 export async function exists(db: TenantDatabase): Promise<boolean> {
   return (await db.rows(db.statement(EXISTS, db.tenantId))).length > 0
 }
 
-// A tenant's UUID goes before another's own identifier, should somebody have chosen the same.
+// A tenant's UUID wins over the same text as another tenant's identifier.
 const NAMED = `
   SELECT id FROM tenants WHERE (id = lower(?1) OR customer_id = ?1) AND status = 'active' AND ${IS_KNOWN}
   ORDER BY id = lower(?1) DESC LIMIT 1`
 
-/** The id of the active tenant that is called so by its UUID or by the customer's own identifier (T2). */
+/**
+ * The id of the active tenant with this UUID or this identifier of the customer (T2). Null if there is none.
+ */
 export async function findTenantId(db: AccountDatabase, reference: string): Promise<string | null> {
   const [row] = await db.rows(db.statement(NAMED, reference))
   return row === undefined ? null : z.object({ id: z.string() }).parse(row).id
@@ -108,8 +114,8 @@ const NAMED_OR_ARCHIVED = `
   ORDER BY id = lower(?1) DESC, status = 'active' DESC LIMIT 2`
 
 /**
- * The same, also of an archived tenant (U8), unless an active one is called so. Null if there is none, or if several archived tenants had the
- * customer's identifier: they can be told apart by their UUIDs alone.
+ * The same, but it also finds an archived tenant (U8), if no active tenant has the name. Null if there is
+ * none, or if several archived tenants had the customer's identifier: then only their UUIDs tell them apart.
  */
 export async function findTenantIdOrArchived(db: AccountDatabase, reference: string): Promise<string | null> {
   const rows = await db.rows(db.statement(NAMED_OR_ARCHIVED, reference))
@@ -130,7 +136,7 @@ const TenantRow = z.object({
 })
 const TenantRows = z.array(TenantRow)
 
-/** A tenant as it is managed. */
+/** A tenant, as admins manage it. */
 export type TenantRow = z.output<typeof TenantRow>
 
 const LIST = `SELECT ${COLUMNS} FROM tenants WHERE ${IS_KNOWN} ORDER BY tenants.rowid LIMIT ?1 OFFSET ?2`
@@ -146,7 +152,7 @@ export async function listTenants(
 const FIND = `
   SELECT ${COLUMNS} FROM json_each(?1) asked CROSS JOIN tenants ON tenants.id = asked.value AND ${IS_KNOWN}`
 
-/** Those of the tenants with these ids that there are, archived or not. */
+/** The existing tenants with these ids, archived or not. */
 export async function findTenants(db: AccountDatabase, ids: readonly string[]): Promise<TenantRow[]> {
   return TenantRows.parse(await db.rows(db.statement(FIND, JSON.stringify(ids))))
 }
@@ -157,7 +163,7 @@ const INSERT = `
   WHERE NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(value ->> 1))
   ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`
 
-/** Stores those of the new tenants whose `customerId` is free. */
+/** Stores the new tenants that have a free `customerId`, and returns these. */
 export async function insertTenants(
   db: AccountDatabase,
   tenants: readonly Pick<TenantRow, 'id' | 'customerId' | 'name'>[],
@@ -173,7 +179,10 @@ const UPDATE = `
   WHERE id = ?1 AND status = 'active' AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(?2) AND t.id <> ?1)
   RETURNING ${COLUMNS}`
 
-/** Changes active tenants one after another; null in the place of one who isn't, or whose new `customerId` is taken. */
+/**
+ * Changes active tenants one after another. The result is null for a tenant that is not active, or if its new
+ * `customerId` is in use.
+ */
 export async function updateTenants(
   db: AccountDatabase,
   changes: readonly { id: string; customerId?: string | undefined; name?: string | undefined }[],
@@ -189,7 +198,7 @@ const ARCHIVE = `
   UPDATE tenants SET status = 'archived', updated = ?2
   WHERE id IN (SELECT value FROM json_each(?1)) AND status = 'active' AND id <> ?3 RETURNING id`
 
-/** Archives tenants; answers those who were active. */
+/** Archives tenants. Returns the ids of the tenants that it has archived. */
 export async function archiveTenants(
   db: AccountDatabase,
   ids: readonly string[],

@@ -2,25 +2,34 @@ import { sql } from 'drizzle-orm'
 import { integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { RECAP_FREQUENCIES, TENANT_STATUSES } from './tenants.types'
 
-/** A tenant, with its settings and the version of its configuration. With multi-tenancy off there is the implicit one. */
+/**
+ * A tenant, with its settings and the version of its configuration. With multi-tenancy off, there is only the
+ * implicit tenant.
+ */
 export const tenants = sqliteTable(
   'tenants',
   {
     id: text('id').primaryKey(),
-    /** The customer's own identifier, accepted in `Tenant-ID` (T2). It is free again once the tenant is archived. */
+    /**
+     * The customer's own identifier, accepted in `Tenant-ID` (T2). It is free again once the tenant is
+     * archived.
+     */
     customerId: text('customer_id').notNull(),
     name: text('name').notNull(),
     /** `purging`: it is archived, and is being erased. */
     status: text('status', { enum: TENANT_STATUSES }).notNull().default('active'),
     /** Counts the changes to the tenant's configuration; 0 means that nothing was ever configured. */
     configVersion: integer('config_version').notNull().default(0),
-    /** Which change raised it last: a random name, by which a change whose answer was lost finds out that it went through. */
+    /**
+     * The random name of the last change that raised it. If D1's reply is lost, the change finds out by this
+     * name that it was stored.
+     */
     configChange: text('config_change'),
     controlRatio: real('control_ratio').notNull().default(0),
     recapFrequency: text('recap_frequency', { enum: RECAP_FREQUENCIES }).notNull().default('weekly'),
-    /** JSON: how streaks are counted, see streaks.settings.ts; null where it was never set. */
+    /** JSON: the streak settings, see src/config/streak-settings.types.ts; null if they were never set. */
     streaks: text('streaks'),
-    /** What links in notifications are signed with (N3); null until the first template is made. */
+    /** The secret that signs links in notifications (N3); null until the first template is made. */
     linkSecret: text('link_secret'),
     created: integer('created').notNull(),
     updated: integer('updated').notNull(),

@@ -1,12 +1,15 @@
 import { getTableColumns } from 'drizzle-orm'
 import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 
-/** The value that a column gets from a row. `as` makes the SQL of the stored value from the SQL of this one; without it, the value is stored as it is. */
+/**
+ * The value that a column gets from a row. `as` makes the SQL of the stored value from the SQL of this one;
+ * without it, the value is stored unchanged.
+ */
 type ColumnValue<R> = ((row: R) => unknown) | { of: (row: R) => unknown; as: (value: string) => string }
 
 /**
- * The values that the columns of a table get from a row `R`, except the columns `Given`, which the statement fills in itself. The type check
- * fails if a column is missing, or if the table does not have it.
+ * The values that the columns of a table get from a row `R`, except the columns `Given`, which the statement
+ * fills in itself. The type check fails if a column is missing, or if the table does not have it.
  */
 export type ColumnValues<T extends SQLiteTable, R, Given extends keyof T['$inferInsert'] = never> = {
   readonly [Name in Exclude<keyof T['$inferInsert'], Given>]-?: ColumnValue<R>
@@ -15,7 +18,7 @@ export type ColumnValues<T extends SQLiteTable, R, Given extends keyof T['$infer
 /** The names that the columns of a table have in SQL. */
 export type ColumnNames<T extends SQLiteTable> = T['_']['columns'][keyof T['_']['columns']]['_']['name']
 
-/** The SQL of the n-th value of a row that is a list of JSON, from 0. */
+/** The SQL of the n-th value (from 0) of a row that is a JSON list. */
 export type JsonValue = `value ->> ${number}`
 
 /** Columns of a table and the values that they get, in one order. */
@@ -24,17 +27,20 @@ export type ColumnList<R, Name extends string> = {
   columns: string
   /** The values of a row. */
   values: (row: R) => unknown[]
-  /** The list of the stored values, in SQL. `value` makes the SQL of the n-th value; without it, a row is a list of JSON called `value`. */
+  /**
+   * The list of the stored values, in SQL. `value` makes the SQL of the n-th value; without it, a row is a
+   * JSON list called `value`.
+   */
   sql: (value?: (nth: number) => string) => string
-  /** The SQL of the value of one column, before `as`, if a row is a list of JSON called `value`. */
+  /** The SQL of the value of one column, before `as`, if a row is a JSON list called `value`. */
   value: (name: Name) => JsonValue
   /** The list for ON CONFLICT DO UPDATE SET: all columns except these get the values of the row. */
   update: (but: readonly Name[]) => string
 }
 
 /**
- * Makes the list of some columns of a table. Make it once, beside the statement that uses it. `from` is the place of the first value, if other values
- * come before it. Throws if the table does not have a column.
+ * Makes the list of some columns of a table. Make it once, next to the statement that uses it. `from` is the
+ * index of the first value, if other values come before it. Throws if the table does not have a column.
  */
 export function columnList<R, Name extends string>(
   table: SQLiteTable,
@@ -44,7 +50,7 @@ export function columnList<R, Name extends string>(
   const columns = getTableColumns(table)
   const list = Object.entries<ColumnValue<R>>(values).map(([name, value], index) => {
     const column = columns[name]?.name
-    if (column === undefined) throw new Error(`${name} is no column`)
+    if (column === undefined) throw new Error(`the table has no column ${name}`)
     return {
       name,
       nth: from + index,

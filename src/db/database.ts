@@ -2,18 +2,18 @@ import { getTableColumns } from 'drizzle-orm'
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
 import type { SQLiteInsertValue, SQLiteTable } from 'drizzle-orm/sqlite-core'
 
-/** The most parameters that D1 binds to one statement. */
+/** The maximum number of parameters of one D1 statement. */
 const MOST_PARAMETERS = 100
 
-/** What a request cost so far: the figures of its log line. Rows are what D1 bills. */
+/** The cost of a request so far, for its log line. D1 bills rows. */
 export type Cost = { roundTrips: number; rowsRead: number; rowsWritten: number }
 
-/** A cost of nothing, to be counted up. */
+/** A cost of zero. */
 export function noCost(): Cost {
   return { roundTrips: 0, rowsRead: 0, rowsWritten: 0 }
 }
 
-/** A query that Drizzle has built and nobody has sent. */
+/** A query that Drizzle has built and that was not sent yet. */
 type Built = { toSQL(): { sql: string; params: unknown[] } }
 
 /** Statements by name: one, or a list of any length. */
@@ -27,16 +27,16 @@ export type ResultsOf<S extends Named> = {
 }
 
 /**
- * D1 as those modules see it that serve the whole account: tenants, keys, the clock. Everything goes in batches, since a
- * batch is one round trip and one transaction; each is counted. Query texts are constants or Drizzle's: no value ever becomes a
- * part of one.
+ * D1 for the modules that serve the whole account: tenants, keys, the clock. All statements go in batches,
+ * because a batch is one round trip and one transaction. Each batch is counted. Query texts are constants or
+ * come from Drizzle: no value ever becomes part of a text.
  */
 export class AccountDatabase {
   readonly #d1: D1Database
   readonly #cost: Cost
   #orm: DrizzleD1Database | undefined
 
-  /** Whether the test clock may be set; without it, what was once set counts for nothing (C1). */
+  /** Whether the test clock may be set. If not, a time that was set earlier is ignored (C1). */
   readonly testClock: boolean
 
   constructor(d1: D1Database, cost: Cost, testClock: boolean) {
@@ -45,7 +45,10 @@ export class AccountDatabase {
     this.testClock = testClock
   }
 
-  /** Drizzle's query builder over this database. Its queries are sent by `batch`, so that their rows are counted. */
+  /**
+   * Drizzle's query builder over this database. Its queries are sent by `batch`, so that their rows are
+   * counted.
+   */
   get orm(): DrizzleD1Database {
     this.#orm ??= drizzle(this.#d1)
     return this.#orm
@@ -56,7 +59,7 @@ export class AccountDatabase {
     return this.#d1.prepare(sql).bind(...params)
   }
 
-  /** What Drizzle built, ready for a batch. */
+  /** A query that Drizzle built, ready for a batch. */
   built(query: Built): D1PreparedStatement {
     const { sql, params } = query.toSQL()
     return this.statement(sql, ...params)
@@ -65,7 +68,7 @@ export class AccountDatabase {
   /** Inserts of new rows, ready for a batch: as few statements as D1's limit on parameters allows. */
   inserts<T extends SQLiteTable>(table: T, rows: readonly SQLiteInsertValue<T>[]): D1PreparedStatement[] {
     const given = new Set(rows.flatMap((row) => Object.keys(row)))
-    // Of a column that is left out Drizzle binds the default, if it knows one.
+    // If a column is left out, Drizzle binds its default, if it has one.
     const bound = Object.entries(getTableColumns(table)).filter(
       ([name, column]) => given.has(name) || column.default !== undefined,
     )
@@ -77,7 +80,7 @@ export class AccountDatabase {
     return inserts
   }
 
-  /** Runs the statements in one transaction and one round trip; on an error none of them has happened. */
+  /** Runs the statements in one transaction and one round trip. If one fails, none of them takes effect. */
   async batch(statements: readonly D1PreparedStatement[]): Promise<D1Result[]> {
     this.#cost.roundTrips += 1
     const results = await this.#d1.batch([...statements])
@@ -89,8 +92,8 @@ export class AccountDatabase {
   }
 
   /**
-   * The same for statements with names, in the order of the names; the results have the same names. A name may stand for a list of
-   * statements, which may be empty.
+   * The same for statements with names, in the order of the names. The results have the same names. A name
+   * may have a list of statements, which may be empty.
    */
   batchOf<const S extends Named>(statements: S): Promise<ResultsOf<S>>
   async batchOf(named: Named): Promise<Record<string, D1Result | D1Result[]>> {
@@ -119,15 +122,15 @@ export class AccountDatabase {
     return (await this.run(statement)).results
   }
 
-  /** The same database on behalf of one tenant. */
+  /** The same database for one tenant. */
   of(tenantId: string): TenantDatabase {
     return new TenantDatabase(this.#d1, this.#cost, this.testClock, tenantId)
   }
 }
 
 /**
- * D1 on behalf of one tenant. Every function that reads or writes what a tenant has takes this one, so that none can be called
- * without a tenant (T1, T3).
+ * D1 for one tenant. Every function that reads or writes a tenant's data takes this type, so that none can be
+ * called without a tenant (T1, T3).
  */
 export class TenantDatabase extends AccountDatabase {
   readonly tenantId: string

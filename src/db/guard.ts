@@ -4,18 +4,20 @@ import type { JsonValue } from './column-list'
 import type { TenantDatabase } from './database'
 
 /**
- * The SQL that raises a conflict, the only one: everything that guards a batch is made from it. Outside of triggers, SQLite raises an error
- * with a text of ours only if a function fails and quotes its argument, as `json_extract` quotes a path that is none. `isConflict` knows
- * the error. No path in a query comes from data, so nothing else has this text; malformed JSON has another one.
+ * The only SQL that raises a conflict: all guards are made from it. Outside triggers, SQLite raises an error
+ * with a custom text only if a function fails and quotes its argument, as `json_extract` quotes an invalid
+ * path. `isConflict` recognizes the error. No path in a query comes from data, so no other error has this
+ * text; malformed JSON causes another error.
  */
 export const CONFLICT = "json_extract('{}', 'laurel-conflict')"
 
-/** How the error of `CONFLICT` begins: in D1, and in an object's own SQLite. */
+/** The beginning of the error of `CONFLICT`, in D1 and in an object's own SQLite. */
 const CONFLICT_ERROR = /^(D1_ERROR: )?bad JSON path: 'laurel-conflict'/
 
 /**
- * The SQL of a guard: a statement that reads, writes nothing, and raises a conflict unless the condition is true. A conflict undoes the
- * whole batch. Guards open a write batch; only the batch of one user's commands has its guard in the statement that stores the user.
+ * The SQL of a guard: a statement that only reads, and raises a conflict if the condition is not true. A
+ * conflict undoes the whole batch. A write batch begins with its guards. The batch of one user's commands is
+ * the only exception: its guard is in the statement that stores the user.
  */
 export const guardSql = (condition: string): string =>
   `SELECT CASE WHEN ${condition} THEN 1 ELSE ${CONFLICT} END`
@@ -28,14 +30,14 @@ const BOTH_UNCHANGED = guardSql(`
   (SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4`)
 
-/** Holds while the tenant is active, and its configuration at this version. */
+/** A guard: holds while the tenant is active and its configuration has this version. */
 export function configurationUnchanged(db: TenantDatabase, version: number): D1PreparedStatement {
   return db.statement(CONFIGURATION_UNCHANGED, db.tenantId, version)
 }
 
 /**
- * Holds while the tenant is active, the configuration at this version and the user as read: the same person (`iid`) at the same `seq`, or, where
- * null, absent.
+ * A guard: holds while the tenant is active, its configuration has this version, and the user is as read:
+ * with the same `iid` and `seq`, or absent if `was` is null.
  */
 export function bothUnchanged(
   db: TenantDatabase,
@@ -56,7 +58,10 @@ const USERS_UNCHANGED = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE coalesce((
     SELECT iid || ':' || seq FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0), '') <> asked.value ->> 1)`)
 
-/** Holds while all of these users are as read: the same persons at the same `seq`, or, where `was` is null, absent. */
+/**
+ * A guard: holds while all of these users are as read: with the same `iid` and `seq`, or absent if `was` is
+ * null.
+ */
 export function usersUnchanged(
   db: TenantDatabase,
   users: readonly { id: string; was: { iid: string; seq: number } | null }[],
@@ -65,13 +70,17 @@ export function usersUnchanged(
   return db.statement(USERS_UNCHANGED, db.tenantId, JSON.stringify(asked))
 }
 
-/** Who of a group is as was read; see `unmoved`. Null where the whole batch has a guard that raises. */
+/**
+ * The users of a group as they were read, as JSON; see `unchangedUsers`. Null if a guard raises a conflict
+ * for the whole batch.
+ */
 export type UnchangedUsers = string | null
 
 /**
- * For the batch of a group of users that don't depend on each other, in which no guard raises: whoever is no longer as read is left
- * out of each of its statements, all of which have this condition on their rows; what stores the users, and so moves them, comes last.
- * It is about the user whose own id (`iid`, of somebody new the one to be) is this expression. The tenant is ?2, and ?3 what `unmoved` gives.
+ * For the batch of a group of users that don't depend on each other. In such a batch, no guard raises a
+ * conflict. Instead, each statement has this condition on its rows, so it skips users who have changed. The
+ * statement that stores the users, and so raises their `seq`, comes last. `iid` is the SQL of the user's
+ * internal id; a new user has the future one. The tenant is ?2, and ?3 is the result of `unchangedUsers`.
  */
 export const onlyUnchanged = (iid: JsonValue): string => `(?3 IS NULL OR ${iid} IN (
     SELECT g.value ->> 0 FROM json_each(?3, '$.users') g
@@ -80,8 +89,10 @@ export const onlyUnchanged = (iid: JsonValue): string => `(?3 IS NULL OR ${iid} 
       AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?2 AND id = g.value ->> 1), '') = g.value ->> 2))`
 
 /**
- * Those users who are as read, while the tenant is active, the configuration at this version and the test clock stands where it did (null where it is not
- * set, `any` if it does not matter): the same persons at the same `seq`, or, where `was` is null, absent. `iid` is whom the rows are about.
+ * The users as they were read, for `onlyUnchanged`. A user is unchanged if the tenant is active, its
+ * configuration has this version, the test clock shows the same time (`clock`: null if it is not set, `any`
+ * if it does not matter), and the user has the same `iid` and `seq`, or is absent if `was` is null. `iid` is
+ * the id that the rows have for the user.
  */
 export function unchangedUsers(
   db: TenantDatabase,
@@ -97,7 +108,8 @@ export function unchangedUsers(
 }
 
 /**
- * Statements over rows that are about users, each a list of values: as few as the length of a parameter allows. The rows are ?1; their condition is `amongUnmoved`.
+ * Statements over rows about users; each row is a list of values. There are as few statements as the length
+ * of a parameter allows. The rows are ?1, and their condition is `onlyUnchanged`.
  */
 export function overUsers(
   db: TenantDatabase,
@@ -110,17 +122,20 @@ export function overUsers(
 
 const CLOCK_UNCHANGED = guardSql('coalesce((SELECT now FROM test_clock WHERE ?1), 0) = ?2')
 
-/** Holds while the test clock stands where it did; null where it is not set (C1). */
+/** A guard: holds while the test clock shows the same time; null if it is not set (C1). */
 export function clockUnchanged(db: TenantDatabase, clock: Instant | null): D1PreparedStatement {
   return db.statement(CLOCK_UNCHANGED, db.testClock ? 1 : 0, clock ?? 0)
 }
 
-/** Whether a batch failed because the database refuses what it holds, and would again; not because of a guard, or of the way there. */
+/**
+ * Whether a batch failed because the database rejects its data, so that a retry would fail too. False for a
+ * conflict, and for a lost connection.
+ */
 export function isRefusedByDatabase(error: unknown): boolean {
   return error instanceof Error && /SQLITE_(TOOBIG|CONSTRAINT|MISMATCH|RANGE)/.test(error.message)
 }
 
-/** Whether a batch failed because a value or a row is longer than the database holds. */
+/** Whether a batch failed because a value or a row is longer than the database allows. */
 export function isTooBig(error: unknown): boolean {
   return error instanceof Error && error.message.includes('SQLITE_TOOBIG')
 }

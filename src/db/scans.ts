@@ -2,28 +2,44 @@ import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
 
-/** Users that one statement of a scan reads, at first and at most. While it runs, all tenants' statements wait. */
+/**
+ * Users that one statement of a scan reads: in the first parts, and at most. While it runs, the statements of
+ * all tenants wait.
+ */
 const FIRST_PART = 2_500
 export const LARGEST_PART = 20_000
-/** After so many parts, parts are twice as large: D1 takes a thousand statements of one request. */
+/**
+ * After each 100 parts, the size of a part doubles, because D1 accepts a thousand statements of one request.
+ */
 const PARTS_OF_A_SIZE = 100
 
-/** Most scans of a tenant that run at once in an isolate. */
+/** The maximum number of scans of a tenant that run at once in an isolate. */
 const MOST_RUNNING = 2
-/** Most different scans of a tenant that wait in an isolate; one more is refused at once. */
+/**
+ * The maximum number of different scans of a tenant that wait in an isolate. Further scans are refused at
+ * once.
+ */
 const MOST_WAITING = 100
-/** How long a request waits, for its turn or for a scan that another request runs, in ms. */
+/** How long a request waits for its turn, or for the scan of another request, in ms. */
 const PATIENCE = 10_000
-/** When a request that was refused may try again, in seconds. */
+/** Seconds after which a refused request may try again. */
 const RETRY_AFTER = 10
-/** How often a request that waits checks whether the one that runs is still alive, in ms. It also shows the run time that it isn't stuck. */
+/**
+ * How often a waiting request checks that the running one is still alive, in ms. The check also shows the run
+ * time that the request is not stuck.
+ */
 const WATCH = 1_000
-/** How long a request that reads may show no sign of life before it is taken for dead, in ms: a statement may be slow. */
+/**
+ * A request that reads counts as dead after this time without a sign of life, in ms. It is long, because a
+ * statement may be slow.
+ */
 const LEASE = 10_000
-/** The same for one that waits, or whose turn has come: it was cancelled, and must not hold a place. */
+/**
+ * The same for a request that does not read yet. If it is dead, it was cancelled, and must not keep a place.
+ */
 const SHORT_LEASE = 3_000
 
-/** Rows of the nth part of a scan, from 0. */
+/** The number of rows in the nth part (from 0) of a scan. */
 export const sizeOfPart = (nth: number, first = FIRST_PART): number =>
   Math.min(LARGEST_PART, first * 2 ** Math.floor(nth / PARTS_OF_A_SIZE))
 
@@ -31,22 +47,23 @@ export const sizeOfPart = (nth: number, first = FIRST_PART): number =>
 const PAUSE = 1
 
 /**
- * Called before each statement of a scan: it shows a sign of life, and lets other requests go first. Under wrangler dev the database runs
- * in the Worker's process. Its event loop looks for new requests only when it has nothing else to do, so without a pause it would hear
- * of none until the scan is over.
+ * Called before each statement of a scan. It shows a sign of life, and lets other requests run first. Under
+ * wrangler dev, the database runs in the Worker's process. Its event loop accepts new requests only when it
+ * is idle, so without a pause it would accept none until the scan is over.
  */
 export type Pause = () => Promise<void>
 
-/** For what is no scan. */
+/** For reads that are not scans. */
 export const NO_PAUSE: Pause = async () => undefined
 
 /** How many users a part of a scan has read, and the place of the last of them. */
 type Part<Place> = { users: number; last: Place }
 
 /**
- * Reads all users of a tenant in parts, in the order of places that never change, such as their ids. Each part is a statement and a
- * round trip of its own, so that other tenants' statements run in between. No user is read twice or missed. Each user is as of the moment
- * when their part was read. `read` gets the place after which its part begins, and how many users to read. `pause` is called before it.
+ * Reads all users of a tenant in parts, in the order of places that never change, such as their ids. Each
+ * part is a statement and a round trip of its own, so that other tenants' statements run in between. No user
+ * is read twice or missed. Each user has the state of the moment at which the part was read. `read` gets the
+ * place after which its part begins, and how many users to read. `pause` is called before it.
  */
 export async function* inParts<Place, P extends Part<Place>>(
   beginning: Place,
@@ -63,35 +80,41 @@ export async function* inParts<Place, P extends Part<Place>>(
   }
 }
 
-/** A scan's place in its tenant's line. `wakes` wake the requests that wait for it, each in its own context. */
+/**
+ * A scan's place in its tenant's line. `wakes` has one function for each request that waits for the scan. It
+ * wakes the request in the request's own context.
+ */
 type Turn = {
   line: TenantScans
-  /** `called` as long as the request whose turn it is has not begun to read. */
+  /** `called`: the scan may begin, but its request has not begun to read yet. */
   state: 'waiting' | 'called' | 'reading' | 'over'
-  /** When the request that runs it, or is to run it, last showed a sign of life. */
+  /** The last sign of life of the request that runs the scan, or will run it. */
   since: Instant
   wakes: Set<() => void>
-  /** Called once it is over, by whoever ends it. */
+  /** Called once, when the scan is over. */
   forget: () => void
 }
 
-/** The scans of one tenant, in order of arrival: first those that run. */
+/** The scans of one tenant, in order of arrival: running scans come first. */
 type TenantScans = { tenantId: string; turns: Turn[] }
 
-/** Thrown inside a scan that others have taken for dead. */
+/** Thrown inside a scan that other requests have given up as dead. */
 class GivenUp extends Error {}
 
 /**
- * Whose turn it is to scan a tenant's users: at most two scans run at once in an isolate, the others wait (P11).
+ * Decides which scans of a tenant's users run. At most two run at once in an isolate, and the others wait
+ * (P11).
  *
- * Holds at most 102 scans a tenant, by tenant id; an entry goes with its last scan.
+ * Holds at most 102 scans for each tenant, by tenant id. An entry is removed with its last scan.
  */
 export class ScanTurns {
   readonly #lines = new Map<string, TenantScans>()
   readonly #lease: number
   readonly #shortLease: number
 
-  /** The leases are how long a request may show no sign of life while it reads, and before that, in ms. */
+  /**
+   * The leases are the maximum times without a sign of life, in ms: while a request reads, and before that.
+   */
   constructor(lease = LEASE, shortLease = SHORT_LEASE) {
     this.#lease = lease
     this.#shortLease = shortLease
@@ -112,12 +135,12 @@ export class ScanTurns {
     return turn
   }
 
-  /** Has a turn begin if it may by now. */
+  /** Starts a turn if it may begin by now. */
   advance({ line }: Turn): void {
     this.#advance(line)
   }
 
-  /** Ends the turns of those who are dead, and begins those of the next. */
+  /** Ends the turns of dead requests, and starts the next turns. */
   #advance(line: TenantScans): void {
     const now = systemNow()
     for (const turn of line.turns) {
@@ -152,31 +175,34 @@ function wakeAll({ wakes }: Turn): void {
   for (const wakeTimekeeper of wakes) wakeTimekeeper()
 }
 
-/** What is to be scanned. */
+/** A request for a scan. */
 export type Asked<T> = {
   tenantId: string
-  /** The same for scans that read the same. */
+  /** Scans with the same name read the same data. */
   name: string
-  /** Reads it, and calls `pause` before each statement; `hasWaited` says that it was not its turn at once. */
+  /**
+   * Does the scan, and calls `pause` before each statement. `hasWaited`: the scan could not begin at once.
+   */
   read: (pause: Pause, hasWaited: boolean) => Promise<T>
-  /** Whether a request that came after the reading had begun may have the result too. */
+  /** Whether a request that arrived after the beginning of the scan may get the result too. */
   mayBeOlder: (result: T) => boolean
 }
 
-/** A scan that waits for its turn or runs, when its reading began, and how it ended. */
+/** A scan that waits for its turn or runs: when it began to read, and how it ended. */
 type Scan<T> = { turn: Turn; began: number; end: { result: T } | { error: unknown } | null }
 
 /**
- * Scans of one kind in one isolate. Requests that ask for the same at the same time share one scan: one of them reads, the others wait in
- * their own contexts. None depends on another's survival: if the one that reads shows no sign of life, another one reads.
+ * Scans of one kind in one isolate. Requests that ask for the same data at the same time share one scan: one
+ * of them reads, and the others wait in their own contexts. No request depends on another one: if the one
+ * that reads shows no sign of life, another one reads.
  *
- * Holds a scan until it ends, by tenant and name; `ScanTurns` bounds how many there are.
+ * Holds a scan until it ends, by tenant and name. `ScanTurns` limits their number.
  */
 export class SharedScans<T> {
   readonly #turns: ScanTurns
   readonly #patience: number
   readonly #scans = new Map<string, Scan<T>>()
-  /** Counts requests that arrive and readings that begin, so that it is known which came first. */
+  /** Numbers the arrivals of requests and the beginnings of scans, to know their order. */
   #count = 0
 
   /** `patience` is how long a request waits, in ms. */
@@ -186,8 +212,8 @@ export class SharedScans<T> {
   }
 
   /**
-   * Scans, or waits for the same scan of another request. `waitUntil` keeps the reading alive for the others if the caller has gone.
-   * Throws 429 after ten seconds of waiting, and what the reading threw.
+   * Scans, or waits for the same scan of another request. `waitUntil` keeps the scan alive for the other
+   * requests if the caller has gone. Throws 429 after ten seconds of waiting, and any error of the scan.
    */
   async run(asked: Asked<T>, waitUntil: (work: Promise<unknown>) => void): Promise<T> {
     const key = JSON.stringify([asked.tenantId, asked.name])
@@ -198,14 +224,14 @@ export class SharedScans<T> {
       const scan = present ?? this.#join(asked.tenantId, key)
       if (present === undefined) await this.#read(scan, asked, deadline, waitUntil)
       else await this.#until(() => scan.turn.state === 'over', scan.turn, deadline)
-      // One without an end was given up: it begins again.
+      // A scan without an end was given up: start again.
       if (scan.end === null) continue
       if ('error' in scan.end) throw scan.end.error
       if (scan.began > arrived || asked.mayBeOlder(scan.end.result)) return scan.end.result
     }
   }
 
-  /** A new scan, which others find by its key until it is over. */
+  /** Makes a new scan. Other requests find it by its key until it is over. */
   #join(tenantId: string, key: string): Scan<T> {
     const turn = this.#turns.join(tenantId, () => this.#scans.delete(key))
     const scan: Scan<T> = { turn, began: 0, end: null }
@@ -218,7 +244,7 @@ export class SharedScans<T> {
     return this.#count
   }
 
-  /** Waits for its turn, and reads. The scan has no end if this request was taken for dead. */
+  /** Waits for its turn, and reads. The scan gets no end if other requests have given this one up as dead. */
   async #read(
     scan: Scan<T>,
     { read }: Asked<T>,
@@ -260,7 +286,7 @@ export class SharedScans<T> {
     await work
   }
 
-  /** Waits until something of a turn is so. Throws 429 after the deadline. */
+  /** Waits until `isSo` is true. Throws 429 after the deadline. */
   async #until(
     isSo: () => boolean,
     turn: Turn,

@@ -1,4 +1,4 @@
-/** A map that holds at most so many entries: the one used longest ago goes first. */
+/** A map with at most `bound` entries. If it is full, a new entry replaces the least recently used one. */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #bound: number

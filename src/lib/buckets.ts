@@ -4,16 +4,20 @@ import type { Instant } from './clock'
 import { FURTHEST_OFFSET } from './units'
 import { dayBegins } from './zone'
 
-/** What a summary is of: whole buckets that overlap the dates from `startDate` to `endDate` (P12). */
+/** The range of a summary: all whole buckets that overlap the dates from `startDate` to `endDate` (P12). */
 export type SummaryRange = { aggregation: Aggregation; startDate: CivilDate; endDate: CivilDate }
 
-/** A bucket by its first day: the change in it and the running total at its end, in the unit of what was summed up. */
+/**
+ * A bucket, named by its first day: the change in it, and the running total at its end. The unit is that of
+ * the summed values.
+ */
 export type Bucket = { date: CivilDate; total: number; change: number }
 
 /**
- * Sums up changes by local day (days since 1970-01-01) in whole buckets, empty ones too (P12). `days` holds at least every
- * change from the first bucket's first day on, up to now, when the total is `currentTotal`; what came after a bucket is
- * taken off that to get the bucket's own total. Whole numbers in, whole numbers out: the caller converts at the end.
+ * Sums up changes by local day (days since 1970-01-01) in whole buckets, including empty ones (P12). `days`
+ * holds at least every change since the first bucket's first day. `currentTotal` is the total now. To get a
+ * bucket's own total, later changes are subtracted from it. Input and output are whole numbers: the caller
+ * converts units at the end.
  */
 export function summarise(
   days: readonly { day: number; change: number }[],
@@ -23,7 +27,7 @@ export function summarise(
   const starts = bucketDays(range)
   const newestFirst = days.toSorted((a, b) => b.day - a.day)
   let at = 0
-  /** The sum of the changes from this day on, of those that were not taken yet. */
+  /** The sum of the changes on or after this day that were not summed before. */
   const takeFrom = (day: number) => {
     let sum = 0
     for (let next = newestFirst[at]; next !== undefined && next.day >= day; next = newestFirst[at]) {
@@ -42,7 +46,10 @@ export function summarise(
   return buckets.reverse()
 }
 
-/** The first days of the buckets, ascending. They are counted in days, since the day after 9999-12-31 is no date. */
+/**
+ * The first days of the buckets, ascending. They are numbers of days, because the day after 9999-12-31 is not
+ * a valid date.
+ */
 function bucketDays({ aggregation, startDate, endDate }: SummaryRange): number[] {
   const starts: number[] = []
   const last = dayOf(endDate)
@@ -60,13 +67,13 @@ function bucketEnd({ aggregation, endDate }: SummaryRange): number {
   return dayOf(start) + daysIn(start, aggregation)
 }
 
-/** How many days the bucket that starts on this date has. */
+/** The number of days in the bucket that starts on this date. */
 function daysIn(start: CivilDate, aggregation: Aggregation): number {
   if (aggregation === 'monthly') return Temporal.PlainDate.from(start).daysInMonth
   return aggregation === 'weekly' ? 7 : 1
 }
 
-/** A moment before which nothing belongs to the summary's buckets, whatever zone it happened in. */
+/** Nothing before this moment belongs to the summary's buckets, in any time zone. */
 export function firstMoment({ startDate, aggregation }: SummaryRange): Instant {
   return dayBegins(dayOf(bucketStart(startDate, aggregation)), FURTHEST_OFFSET)
 }

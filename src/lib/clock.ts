@@ -3,7 +3,7 @@ export type Instant = number & { readonly instant: unique symbol }
 
 const isInstant = (ms: number): ms is Instant => Number.isSafeInteger(ms)
 
-/** Brands whole milliseconds since the epoch (UTC); throws a RangeError on anything else. */
+/** Brands whole milliseconds since the epoch (UTC). Throws a RangeError for other numbers. */
 export function instant(ms: number): Instant {
   if (!isInstant(ms)) throw new RangeError(`not an instant: ${ms}`)
   return ms
@@ -14,13 +14,13 @@ export function iso(at: Instant): string {
   return new Date(at).toISOString()
 }
 
-/** Reads an ISO 8601 timestamp that names its offset; null when it is none. */
+/** Reads an ISO 8601 timestamp with an offset. Returns null if the text can't be read. */
 export function parseIso(text: string): Instant | null {
   const ms = Date.parse(text)
   return Number.isNaN(ms) ? null : instant(ms)
 }
 
-/** The moment as libraries take it. */
+/** The moment as a `Date`, for libraries. */
 export function dateOf(at: Instant): Date {
   return new Date(at)
 }

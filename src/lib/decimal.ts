@@ -1,20 +1,20 @@
-/** Whole millionths: the unit in which metric totals are kept, so that they never drift (E1). */
+/** Whole millionths. Metric totals are stored in this unit, so that sums are exact (E1). */
 export type Micros = number & { readonly micros: unique symbol }
 
 export const MICROS_PER_UNIT = 1_000_000
 
 const isMicros = (n: number): n is Micros => Number.isSafeInteger(n)
 
-/** Brands a whole number of millionths; throws a RangeError where a double can't hold it exactly. */
+/** Brands a whole number of millionths. Throws a RangeError if a double can't hold it exactly. */
 export function micros(n: number): Micros {
   if (!isMicros(n)) throw new RangeError(`not whole millionths: ${n}`)
   return n
 }
 
-/** A decimal number as `digits × 10^-scale`, exactly as its shortest spelling says. */
+/** A decimal number as `digits × 10^-scale`: the exact value of a number's shortest spelling. */
 type Decimal = { digits: bigint; scale: number }
 
-/** The decimal that a double's shortest spelling names: 0.1 is one tenth, not 0.1000000000000000055. */
+/** The exact value of a double's shortest spelling: 0.1 is one tenth, not 0.1000000000000000055. */
 function decimalOf(value: number): Decimal {
   const [mantissa = '0', exponent = '0'] = String(value).toLowerCase().split('e')
   const [whole = '0', fraction = ''] = mantissa.split('.')
@@ -23,7 +23,7 @@ function decimalOf(value: number): Decimal {
   return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 }
 }
 
-/** A finite value of at most 1e9 in size as whole millionths, rounded half away from zero (E1). */
+/** Converts a finite value from -1e9 to 1e9 to whole millionths, rounded half away from zero (E1). */
 export function toMicros(value: number): Micros {
   if (Number.isInteger(value)) return micros(value * MICROS_PER_UNIT)
   const { digits, scale } = decimalOf(value)
@@ -34,16 +34,19 @@ export function toMicros(value: number): Micros {
   return micros(digits < 0n && rounded !== 0 ? -rounded : rounded)
 }
 
-/** Whole millionths as the number that is served. */
+/** Converts whole millionths to the number in responses. */
 export function fromMicros(total: Micros): number {
   return total / MICROS_PER_UNIT
 }
 
-/** How fractions of points become whole (P5). */
+/** How fractions of points are rounded (P5). */
 export const ROUNDINGS = ['down', 'up', 'nearest'] as const
 export type Rounding = (typeof ROUNDINGS)[number]
 
-/** `points` (whole, positive) times all multipliers, exactly, then rounded once (P5); at most 2^53. */
+/**
+ * Multiplies `points` (whole, positive) by all multipliers exactly, and rounds once (P5). The result is at
+ * most 2^53 - 1.
+ */
 export function multiply(points: number, multipliers: readonly number[], rounding: Rounding): number {
   let digits = BigInt(points)
   let scale = 0
@@ -60,5 +63,5 @@ export function multiply(points: number, multipliers: readonly number[], roundin
   return result > BigInt(Number.MAX_SAFE_INTEGER) ? Number.MAX_SAFE_INTEGER : Number(result)
 }
 
-/** The largest whole number that typed clients read (G11). */
+/** The largest whole number that typed clients can read (G11). */
 export const INT32_MAX = 2_147_483_647

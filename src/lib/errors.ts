@@ -1,12 +1,12 @@
-/** The statuses with which a request can be refused (G2). */
+/** The statuses of API errors (G2). */
 export const ERROR_STATUSES = [400, 401, 403, 404, 408, 413, 422, 429, 500] as const
 
-/** An answer that refuses the request: its status and one sentence that says what is wrong and how to mend it (G2). */
+/** An API error: the status of the response, and a message that says the problem and how to fix it (G2). */
 export class ApiError extends Error {
   constructor(
     readonly status: (typeof ERROR_STATUSES)[number],
     message: string,
-    /** In how many seconds to try again, where waiting helps. */
+    /** Seconds to wait before the next attempt; null if waiting does not help. */
     readonly retryAfter: number | null = null,
   ) {
     super(message)
@@ -14,23 +14,23 @@ export class ApiError extends Error {
 }
 
 /**
- * One fault of a request's content: where it is, and what is wrong there. The message has no full stop at its end. If the path is empty, the
- * message is a sentence by itself.
+ * One error in a request's content: the path of the field, and the problem. The message ends without a full
+ * stop. If the path is empty, the message is a complete sentence.
  */
 export type FieldError = { path: string; message: string }
 
-/** The most faults that one answer names: a batch may have some in each of its events. */
+/** The maximum number of field errors in one response. A batch may have errors in each of its events. */
 const MOST_FAULTS = 1_000
-/** The most keys, or events of unknown metrics, that one answer names. */
+/** The maximum number of keys, or of events with unknown metrics, in one response. */
 const MOST_NAMED = 20
 
-/** Names separated by commas: the first 20, and how many more there are. */
+/** Names separated by commas: the first 20, and the number of further names. */
 export function listed(names: readonly string[]): string {
   const more = names.length - MOST_NAMED
   return [...names.slice(0, MOST_NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }
 
-/** Every way in which a request can be refused, by status (G2). */
+/** All API errors (G2). */
 export const errors = {
   keyMissing: () => new ApiError(401, 'No API key was given. Send yours in the X-API-KEY header.'),
   keyInvalid: () =>
@@ -64,7 +64,7 @@ export const errors = {
     new ApiError(408, `The body did not arrive within ${seconds} s. Send it again, or in smaller parts.`),
   bodyNotJson: () => new ApiError(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
   notFound: (what: string) => new ApiError(404, `${what} does not exist. Check the path.`),
-  /** `events` are those of a batch whose metric does not exist, by their index from 0. */
+  /** `events` are the events of a batch whose metric does not exist, with their index from 0. */
   noMetrics: (events: readonly { index: number; key: string }[]) => {
     const shown = events
       .slice(0, MOST_NAMED)
@@ -76,7 +76,7 @@ export const errors = {
   noRun: (date: string) =>
     new ApiError(
       404,
-      `This leaderboard has no run that holds ${date}. Name a date between its start and its end.`,
+      `This leaderboard has no run that contains ${date}. Use a date between its start and its end.`,
     ),
   noSuchPath: () =>
     new ApiError(404, 'This path does not exist, or not for this method. All paths are listed at /docs.'),
@@ -84,7 +84,7 @@ export const errors = {
     const shown = fieldErrors.slice(0, MOST_FAULTS)
     const more = fieldErrors.length - shown.length
     const fields = shown.filter(({ path }) => path !== '').map(({ path, message }) => `${path}: ${message}`)
-    if (more > 0) fields.push(`and ${more} more faults`)
+    if (more > 0) fields.push(`and ${more} more problems`)
     const sentences = shown.filter(({ path }) => path === '').map(({ message }) => message)
     const parts = fields.length > 0 ? [fields.join('; '), ...sentences] : sentences
     return new ApiError(422, parts.map((part) => `${part}.`).join(' '))
@@ -95,23 +95,23 @@ export const errors = {
   busy: (seconds: number) =>
     new ApiError(
       429,
-      `Too many questions about all users of this tenant are being answered. Try again in ${seconds} seconds.`,
+      `Too many requests are reading all users of this tenant. Try again in ${seconds} seconds.`,
       seconds,
     ),
   contended: (seconds: number) =>
     new ApiError(
       429,
-      `Too many changes of this user are being made at once, so this one was not stored. Try again in ${seconds} seconds.`,
+      `Too many requests are changing this user at once, so this change was not stored. Try again in ${seconds} seconds.`,
       seconds,
     ),
   internal: (requestId: string) =>
     new ApiError(
       500,
-      `Something went wrong on our side. Try again; if it stays, report request ${requestId}.`,
+      `Something went wrong on our side. Try again. If it happens again, report request ${requestId}.`,
     ),
 } as const
 
-/** Throws a 422 that names every fault, if there is one (G3). */
+/** Throws a 422 that lists every field error, if there are any (G3). */
 export function throwIfInvalid(fieldErrors: readonly FieldError[]): void {
   if (fieldErrors.length > 0) throw errors.invalid(fieldErrors)
 }

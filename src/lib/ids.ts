@@ -7,30 +7,36 @@ export function isId(text: string): boolean {
 }
 
 /**
- * The id of the n-th thing (from 0, below 4,095) that came of the one with this UUID v7: another UUID v7 of the same time. The
- * same things have the same ids when they are made again.
+ * The id of the n-th consequence (n from 0, below 4,095) of the item with this UUID v7. It is another UUID v7
+ * with the same time. Each call gives the same id, so a retry makes the same ids.
  */
 export function childId(id: string, n: number): string {
   const counter = (Number.parseInt(id.slice(15, 18), 16) + n + 1) & 0xfff
   return `${id.slice(0, 15)}${counter.toString(16).padStart(3, '0')}${id.slice(18)}`
 }
 
-/** The UUID v7 of the moment `at` that is otherwise this one: many ids of different times for the price of one. */
+/**
+ * Replaces the time of a UUID v7 with `at` and keeps its other bits. This is cheaper than making a new id for
+ * each time.
+ */
 export function retimed(id: string, at: Instant): string {
   const time = at.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}`
 }
 
-/** Of which the names are that ids are made from. */
+/** The namespace of the names that ids are made from. */
 const NAMES = '6f1d3b7e-4c1e-5a52-9a0f-3d0c7b9e2f41'
 
-/** The UUID v7 of the moment `at` whose other bits are a hash of a name: the same thing has the same id whenever it is made. */
+/**
+ * A UUID v7 with the time `at`. Its other bits are a hash of the name, so the same moment and name always
+ * give the same id.
+ */
 export function namedId(at: Instant, name: string): string {
   const hashed = v5(name, NAMES)
   return retimed(`${hashed.slice(0, 14)}7${hashed.slice(15)}`, at)
 }
 
-/** The moment at which a UUID v7 was made; -1 if it is no UUID. */
+/** The moment at which a UUID v7 was made; -1 if the text is not a UUID. */
 export function timeOf(id: string): Instant {
   return instant(isId(id) ? Number.parseInt(id.replace('-', '').slice(0, 12), 16) : -1)
 }

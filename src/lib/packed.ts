@@ -1,32 +1,36 @@
 /*
- * The platform's limits are in bytes: 2,000,000 for a value, a row and a parameter of D1 and of an object's SQLite, 32 MiB for a call of an
- * object, 128,000 for a message of a queue; an isolate has 128 MB of memory. So whatever can be long is taken in packs of so many bytes.
+ * The platform's limits are in bytes: 2,000,000 for a value, a row and a parameter of D1 and of an object's
+ * SQLite, 32 MiB for a call of an object, 128,000 for a message of a queue; an isolate has 128 MB of memory.
+ * So long lists are processed in packs of limited size.
  */
 
-/** Bytes of one value: as long as a JSON list that is one parameter may become when its last item is as long as may be. */
+/** Maximum bytes of one value. A JSON list with only this value still fits into one parameter. */
 export const MOST_VALUE = 1_900_000
-/** Bytes of JSON in one parameter that holds several items. */
+/** Maximum bytes of JSON in one parameter with several items. */
 const MOST_LIST = 1_000_000
-/** Bytes that are read, written or sent at once. */
+/** Maximum bytes that are read, written or sent at once. */
 export const MOST_AT_ONCE = 4_000_000
 
-/** How many bytes a text takes as UTF-8. */
+/** The size of a text as UTF-8, in bytes. */
 export function utf8Bytes(text: string): number {
   let bytes = text.length
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index)
     if (unit < 0x80) continue
     bytes += 1
-    // Half of a surrogate pair takes two of its four bytes.
+    // Each half of a surrogate pair counts for two of its four bytes.
     if (unit >= 0x800 && (unit < 0xd800 || unit > 0xdfff)) bytes += 1
   }
   return bytes
 }
 
-/** How many bytes a value takes as JSON. */
+/** The size of a value as JSON, in bytes. */
 export const jsonBytes = (value: unknown): number => utf8Bytes(JSON.stringify(value) ?? '')
 
-/** Items in packs of at most so many bytes, in their order; one that takes more is a pack of its own. */
+/**
+ * Splits items into packs of at most `most` bytes, in their order. An item that is larger is a pack of its
+ * own.
+ */
 export function packsOf<T>(items: readonly T[], most: number, bytesOf: (item: T) => number): T[][] {
   const all: T[][] = []
   let bytes = most
@@ -42,7 +46,9 @@ export function packsOf<T>(items: readonly T[], most: number, bytesOf: (item: T)
   return all
 }
 
-/** The first of such packs: the first items that together take at most so many bytes, or the first one alone. */
+/**
+ * The first of these packs: the first items that together have at most `most` bytes, or the first item alone.
+ */
 export function firstPack<T>(items: readonly T[], most: number, bytesOf: (item: T) => number): T[] {
   let bytes = 0
   const end = items.findIndex((item, index) => {
@@ -53,8 +59,8 @@ export function firstPack<T>(items: readonly T[], most: number, bytesOf: (item: 
 }
 
 /**
- * A text that is JSON already, to stand in a list as it is. `->>` reads it as the text that it was, and it takes no more room than that: as
- * a text of JSON inside of JSON each of its escapes would be escaped again.
+ * A text that is already JSON and goes into a list unchanged. `->>` reads it back as the same text. As a
+ * string inside JSON it would be longer, because each of its escapes would be escaped again.
  */
 export class Json {
   constructor(readonly text: string) {}
@@ -64,12 +70,12 @@ export class Json {
 export const jsonRow = (values: readonly unknown[]): string =>
   listOf(values.map((value) => (value instanceof Json ? value.text : JSON.stringify(value ?? null))))
 
-/** A JSON list of items of JSON. */
+/** A JSON list of items that are already JSON. */
 export const listOf = (items: readonly string[]): string => `[${items.join(',')}]`
 
-/** Items of JSON in packs, each of which is one parameter as a list. */
+/** Splits JSON items into packs. Each pack, as a list, is one parameter. */
 export const packs = (items: readonly string[]): string[][] =>
   packsOf(items, MOST_LIST, (item) => utf8Bytes(item) + 1)
 
-/** Items of JSON as JSON lists, as few as the length of a parameter allows. */
+/** Makes JSON lists from JSON items: as few lists as the length of a parameter allows. */
 export const packed = (items: readonly string[]): string[] => packs(items).map(listOf)

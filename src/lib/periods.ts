@@ -1,9 +1,12 @@
 import { type Aggregation, civilDateOfDay, dayOf, isCivilDate } from './civil'
 
-/** 9999-12-31: the last day that can be written, in days since 1970-01-01. */
+/** 9999-12-31: the last valid date, in days since 1970-01-01. */
 export const LAST_DAY = 2_932_896
 
-/** The first day of the period that holds a day: itself, its Monday, or the first of its month. Days since 1970-01-01. */
+/**
+ * The first day of the period that contains a day: the day itself, its Monday, or the first of its month.
+ * Days since 1970-01-01.
+ */
 export function periodStart(day: number, frequency: Aggregation): number {
   if (frequency === 'daily') return day
   // 1970-01-01 was a Thursday.
@@ -19,7 +22,10 @@ export function nextPeriod(start: number, frequency: Aggregation): number {
   return start + 31 > LAST_DAY ? LAST_DAY + 1 : periodStart(start + 31, 'monthly')
 }
 
-/** The first day of the period so many before (negative: after) the one that starts on a day. */
+/**
+ * The first day of the period that is `count` periods before the one that starts on `start`. A negative
+ * `count` goes forward.
+ */
 export function periodsBefore(start: number, count: number, frequency: Aggregation): number {
   if (frequency === 'daily') return start - count
   if (frequency === 'weekly') return start - 7 * count

@@ -1,11 +1,14 @@
 import { type Instant, instant } from './clock'
 
-/** The machine's time. Everything else takes `now` as an argument; with the test clock set it is not this (C1). */
+/**
+ * The machine's time. All other code gets `now` as an argument: if the test clock is set, `now` is another
+ * time (C1).
+ */
 export function systemNow(): Instant {
   return instant(Date.now())
 }
 
-/** Waits in real time, whatever the test clock says. */
+/** Waits in real time. The test clock does not matter. */
 export function wait(ms: number): Promise<void> {
   return scheduler.wait(ms)
 }

@@ -1,6 +1,7 @@
 /**
- * Waits for work for so many milliseconds, and throws the fault if it takes longer; the work itself goes on. Leaves no timer behind: an
- * object with one is kept awake, and paid for.
+ * Waits for work for at most `patience` milliseconds. If the work takes longer, it throws the error of
+ * `fieldError`; the work itself continues. It leaves no timer behind, because a timer keeps an object awake,
+ * and that costs money.
  */
 export async function within<T>(
   patience: number,

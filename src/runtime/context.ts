@@ -6,15 +6,18 @@ import type { Instance } from './instance'
 /** A tenant as every request reads it. */
 export type Tenant = { id: string; customerId: string; configVersion: number }
 
-/** Whom a valid key speaks for (K3). */
+/** The access that a valid key gives (K3). */
 export type Access = { kind: 'admin' } | { kind: 'application'; userId: string }
 
-/** What every request has from its first moment. */
+/** The data that every request has from its beginning. */
 export type Context = {
   requestId: string
-  /** Through which address the request came, such as `https://example.com`; null where nobody has sent one. */
+  /** The origin of the request's address, such as `https://example.com`; null if there is no request. */
   origin: string | null
-  /** The path that was asked for, percent-encoded, under whichever base (G1); empty if nobody has sent a request. */
+  /**
+   * The requested path, percent-encoded, under the base that the caller used (G1); empty if there is no
+   * request.
+   */
   path: string
   env: Bindings
   variables: Variables
@@ -23,20 +26,20 @@ export type Context = {
   cost: Cost
   /** Figures of the log line that only some requests have, such as conflicts. */
   notes: Record<string, number | string | boolean>
-  /** Keeps work alive when the caller has gone. */
+  /** Keeps work alive after the caller has gone. */
   waitUntil(work: Promise<unknown>): void
 }
 
-/** The same on behalf of one tenant: what work that no request has asked for is handed. */
+/** The same for one tenant. Background work gets this. */
 export type TenantContext = Context & { db: TenantDatabase }
 
-/** A request with a valid key, at one moment: what verbs of the whole account are handed. */
+/** A request with a valid key, at one moment. Verbs of the whole account get this. */
 export type AccountScope = Context & { access: Access; now: Instant }
 
-/** The same inside one tenant: what all other verbs are handed. */
+/** The same inside one tenant. All other verbs get this. */
 export type Scope = AccountScope & TenantContext & { tenant: Tenant }
 
-/** The context that a request, a queue message, an alarm or a cron run begins with. */
+/** Makes the context with which a request, a queue message, an alarm or a cron run begins. */
 export function newContext(instance: Instance, env: Bindings, waitUntil: Context['waitUntil']): Context {
   const cost = noCost()
   const settings = variables(env)

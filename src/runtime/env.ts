@@ -5,13 +5,16 @@ const onOff = z.enum(['on', 'off'], 'must be on or off')
 const some = z.string().optional()
 const NO_SECONDS = 'must be a whole number from 1 to 300'
 const seconds = z.coerce.number(NO_SECONDS).int(NO_SECONDS).min(1, NO_SECONDS).max(300, NO_SECONDS)
-/** The base of addresses, without a slash at its end. */
+/** The base of addresses. A slash at its end is removed. */
 const base = z
   .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
   .transform((url) => url.replace(/\/+$/, ''))
 
 const Variables = z.object({
-  /** The first admin key (K4), of `ADMIN_KEY_MIN` characters or more. Without it, and with no other admin key, the admin interface is closed. */
+  /**
+   * The first admin key (K4), of `ADMIN_KEY_MIN` characters or more. Without it, and with no other admin key,
+   * the admin interface is closed.
+   */
   ADMIN_API_KEY: z.string().optional(),
   /** The host on which `/v1/…` is the admin interface (G1). */
   ADMIN_HOST: z.string().optional(),
@@ -20,11 +23,14 @@ const Variables = z.object({
   TEST_CLOCK: onOff.default('off'),
   /** Whether requests are counted against the rate limits. */
   RATE_LIMITS: onOff.default('on'),
-  /** Seconds within which a webhook has to answer (W4). */
+  /** Seconds within which a webhook must respond (W4). */
   WEBHOOK_TIMEOUT: seconds.default(60),
-  /** Seconds within which the body of a request has to arrive (G2). */
+  /** Seconds within which the body of a request must arrive (G2). */
   BODY_TIMEOUT: seconds.default(30),
-  /** Targets of webhooks that are permitted although they are private or take http: `host:port` each, between commas (W1). */
+  /**
+   * Webhook targets that are permitted although they are private or use http: a list of `host:port`,
+   * separated by commas (W1).
+   */
   WEBHOOK_ALLOW: z
     .string()
     .optional()
@@ -32,61 +38,72 @@ const Variables = z.object({
       const entries = text?.split(',').map((entry) => entry.trim()) ?? []
       const allowed = entries.map(namedTarget)
       if (allowed.includes(null))
-        context.addIssue('must be host:port, several between commas, with IPv6 addresses in brackets')
+        context.addIssue(
+          'must be host:port, or several of them separated by commas, with IPv6 addresses in brackets',
+        )
       return new Set(allowed.filter((target) => target !== null))
     }),
   /** Load the demo configuration into an empty database. */
   DEMO: onOff.default('off'),
-  /** Where the service is reached from outside: where links in notifications lead. Without it, where the template was written through. */
+  /**
+   * The public address of the service, for links in notifications. Without it, links use the address through
+   * which the template was written.
+   */
   PUBLIC_URL: base.optional(),
-  /** Whom emails are from, such as `Ada <ada@example.com>`. Without it none are sent. */
+  /** The sender of emails, such as `Ada <ada@example.com>`. Without it, no emails are sent. */
   EMAIL_FROM: some,
-  /** Emails go by Resend where this is set, else by the binding `EMAIL` where there is one. */
+  /** If this is set, Resend sends the emails. Otherwise the binding `EMAIL` sends them, if there is one. */
   RESEND_API_KEY: some,
   RESEND_URL: base.default('https://api.resend.com'),
-  /** Push by Expo: on where one of the two is set. */
+  /** Push by Expo is on if one of the two is set. */
   EXPO_ACCESS_TOKEN: some,
   EXPO_URL: base.optional(),
-  /** Push by APNs: on where all but the address are set. The key is the .p8 file's text, the topic the app's bundle id. */
+  /**
+   * Push by APNs is on if all of these except the address are set. The key is the text of the .p8 file. The
+   * topic is the app's bundle id.
+   */
   APNS_KEY: some,
   APNS_KEY_ID: some,
   APNS_TEAM_ID: some,
   APNS_TOPIC: some,
   APNS_URL: base.default('https://api.push.apple.com'),
-  /** Push by FCM: on where the service account's JSON is set. */
+  /** Push by FCM is on if the service account's JSON is set. */
   FCM_SERVICE_ACCOUNT: some,
   FCM_URL: base.default('https://fcm.googleapis.com'),
 })
 
-/** The fewest characters of ADMIN_API_KEY. */
+/** The minimum length of ADMIN_API_KEY in characters. */
 const ADMIN_KEY_MIN = 32
 
-/** What the deployment is told by variables and secrets. */
+/** The settings of the deployment, from variables and secrets. */
 export type Variables = z.infer<typeof Variables>
 
 /**
- * The Worker's bindings, as wrangler.toml names them. A binding whose type is known only to a room above is added by that room, beside the
- * type: `declare module`.
+ * The Worker's bindings, with their names in wrangler.toml. If only a higher room knows the type of a
+ * binding, that room adds the binding next to the type, with `declare module`.
  */
 export interface Bindings extends Partial<Record<keyof Variables, string>> {
   DB: D1Database
   KEYS: KVNamespace
   ASSETS: Fetcher
-  /** Requests by application key, by admin key, and by the address of those whose key is unknown. */
+  /** The rate limits by application key, by admin key, and, if the key is unknown, by address. */
   APPLICATION_LIMIT: RateLimit
   ADMIN_LIMIT: RateLimit
   ADDRESS_LIMIT: RateLimit
-  /** Sends emails, where wrangler.toml has it. */
+  /** Sends emails, if wrangler.toml has this binding. */
   EMAIL?: SendEmail
 }
 
 /** Parsed variables by the bindings they came from: one entry for each isolate. */
 const parsed = new WeakMap<Bindings, Variables>()
 
-/** The variables that are set: an empty one is as good as none. */
+/** The variables that are set. An empty one counts as not set. */
 const setIn = (env: object) => Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''))
 
-/** The variables, checked; an ADMIN_API_KEY that is too short is as good as none. Throws a ZodError that names the wrong one. */
+/**
+ * The checked variables. An ADMIN_API_KEY that is too short counts as not set. Throws a ZodError that names a
+ * wrong variable.
+ */
 export function variables(env: Bindings): Variables {
   let found = parsed.get(env)
   if (found === undefined) {
@@ -102,18 +119,18 @@ export function variables(env: Bindings): Variables {
 }
 
 /**
- * What is wrong with variables: each fault names its variable and says how to fix it, and never repeats the value. `npm start` asks this
- * before it starts the Worker (scripts/lib/dev-vars.mjs).
+ * The problems with variables. Each message names its variable, says how to fix it, and never repeats the
+ * value. `npm start` calls this before it starts the Worker (scripts/lib/dev-vars.mjs).
  */
 export function variableErrors(given: Readonly<Record<string, string>>): string[] {
   const { error } = Variables.safeParse(setIn(given))
   const fieldErrors = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}.`)
   if (isTooShort(given.ADMIN_API_KEY))
     fieldErrors.push(
-      `ADMIN_API_KEY must have at least ${ADMIN_KEY_MIN} characters. Without one, npm start makes one.`,
+      `ADMIN_API_KEY must have at least ${ADMIN_KEY_MIN} characters. If you leave it out, npm start makes one.`,
     )
   return fieldErrors
 }
 
-/** Whether the first admin key could be guessed. */
+/** Whether the first admin key is so short that it could be guessed. */
 const isTooShort = (key: string | undefined) => key !== undefined && key !== '' && key.length < ADMIN_KEY_MIN

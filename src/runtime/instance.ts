@@ -1,20 +1,21 @@
 /**
- * One isolate, or one object: whatever it remembers between requests is kept by it. Two instances share nothing but the database. Each room
- * declares what it keeps with `perInstance`; nothing is kept here, so that this file knows no room.
+ * One isolate, or one object. All data that is kept between requests belongs to an instance. Two instances
+ * share only the database. Each room declares its kept data with `perInstance`. The class itself holds no
+ * data, so this file knows no room.
  */
 export class Instance {}
 
-/** Something that each instance keeps. */
+/** A value that each instance keeps. */
 export type Kept<T> = {
-  /** What an instance keeps. */
+  /** The value of an instance. */
   (instance: Instance): T
-  /** Has an instance keep another one from now on, such as one with other limits. */
+  /** Replaces the value of an instance, for example by one with other limits. */
   put(instance: Instance, value: T): void
 }
 
 /**
- * Declares something that each instance keeps once, such as a cache: made when it is first asked for. What is kept states its bound and its
- * key.
+ * Declares a value that each instance keeps once, such as a cache. It is made on first use. Its class states
+ * its bound and its key.
  */
 export function perInstance<T extends object>(create: (instance: Instance) => T): Kept<T> {
   const kept = new WeakMap<Instance, T>()

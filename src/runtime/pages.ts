@@ -2,27 +2,30 @@ import { LARGEST_PART, type Pause } from '../db/scans'
 import type { Scope } from './context'
 import { sharedScans } from './shared-scans'
 
-/** A row's place in a list: what the list is ordered by. It never changes. */
+/** A row's place in a list: the values that the list is sorted by. It never changes. */
 export type Place = readonly (string | number)[]
 
-/** Where a page begins: so many rows after this place. Null if the list ends before. */
+/** The start of a page: `skip` rows after a place. Null if the list ends before it. */
 export type PageStart = { after: Place; skip: number } | null
 
 /** A list of a tenant's rows. */
 export type List = {
-  /** Tells it from other lists. */
+  /** No other list has this name. */
   name: string
   /** The place before all others. */
   beginning: Place
-  /** The place of the last of the next so many rows after a place; null if there are fewer. It reads these rows' entries in an index. */
+  /**
+   * Returns the place of the last of the next `rows` rows after a place; null if there are fewer. It reads
+   * the index entries of these rows.
+   */
   skip: (after: Place, rows: number) => Promise<Place | null>
 }
 
 const pageStartsOf = sharedScans<PageStart>()
 
 /**
- * Finds where a page begins that may be far behind: in steps, so that no statement reads more than 20,000 rows. More than one step is a
- * scan, and waits for its turn. Throws 429 as any scan (P11).
+ * Finds the start of a page that may be far down the list. It works in steps, so that no statement reads more
+ * than 20,000 rows. More than one step is a scan, and waits for its turn. Throws 429 like any scan (P11).
  */
 export async function startOfPage(
   { tenant, instance, waitUntil }: Scope,

@@ -39,6 +39,6 @@ describe('a list of columns', () => {
     // @ts-expect-error: there is no column `name`.
     const more: ColumnValues<typeof pets, Pet, 'tenantId'> = { ...VALUES, name: ({ id }: Pet) => id }
     expect(missing).not.toHaveProperty('bornIn')
-    expect(() => columnList(pets, more)).toThrow('name is no column')
+    expect(() => columnList(pets, more)).toThrow('the table has no column name')
   })
 })

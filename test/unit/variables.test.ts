@@ -6,7 +6,7 @@ const SECONDS = 'must be a whole number from 1 to 300.'
 const ADDRESS = 'must be an address that begins with http:// or https://.'
 
 const WRONG = {
-  ADMIN_API_KEY: [['x'.repeat(31)], 'must have at least 32 characters. Without one, npm start makes one.'],
+  ADMIN_API_KEY: [['x'.repeat(31)], 'must have at least 32 characters. If you leave it out, npm start makes one.'],
   MULTI_TENANCY: [['yes', 'ON'], SWITCH],
   TEST_CLOCK: [['1'], SWITCH],
   RATE_LIMITS: [['true'], SWITCH],
@@ -15,7 +15,7 @@ const WRONG = {
   BODY_TIMEOUT: [['-1', '1e9', '30s'], SECONDS],
   WEBHOOK_ALLOW: [
     ['nas.lan', 'nas.lan:8080,', '*', 'http://nas.lan:8080'],
-    'must be host:port, several between commas, with IPv6 addresses in brackets.',
+    'must be host:port, or several of them separated by commas, with IPv6 addresses in brackets.',
   ],
   PUBLIC_URL: [['laurel.example.com', 'ftp://laurel.example.com'], ADDRESS],
   RESEND_URL: [['x'], ADDRESS],

@@ -47,7 +47,7 @@ describe('[W1] allowed targets', () => {
     expect(why('https://[fd00::1]/')).toBe(
       'must lead to a public address, and [fd00::1] is a unique-local one',
     )
-    expect(why('https://db.internal/')).toBe('must lead to a public host, and db.internal is none')
+    expect(why('https://db.internal/')).toBe('must lead to a public host, and db.internal is not public')
     expect(why('http://example.com/')).toBe('must be an https URL, such as https://example.com/hooks')
     expect(why('https://a:b@example.com/')).toBe('must hold no user name and no password')
   })

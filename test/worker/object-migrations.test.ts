@@ -102,7 +102,7 @@ describe('numbered steps', () => {
       migrate(storage, STEPS)
       const before = contents(storage)
       expect(() => migrate(storage, STEPS.slice(0, 2))).toThrow(
-        'have version 3, and this Laurel knows version 2',
+        'have version 3, but this version of Laurel knows only versions up to 2',
       )
       expect(contents(storage)).toEqual(before)
     }))

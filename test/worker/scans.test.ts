@@ -278,7 +278,7 @@ describe('[P11] reads of all users of a tenant', () => {
         path,
         429,
         '10',
-        'Too many questions about all users of this tenant are being answered. Try again in 10 seconds.',
+        'Too many requests are reading all users of this tenant. Try again in 10 seconds.',
       ])
     }
     const lists = ['/users?search=a', '/users', `/application-api-keys`, `/points/${system}/boosts`]

@@ -206,7 +206,7 @@ describe('[W1] targets', () => {
       status: 422,
       body: {
         error:
-          '1.url: must lead to a public host, and db.internal. is none; ' +
+          '1.url: must lead to a public host, and db.internal. is not public; ' +
           '2.url: must hold no user name and no password.',
       },
     })

@@ -1,6 +1,6 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 
-/** What an address is for, where that is not the public internet; the word stands in messages. */
+/** The purpose of an address that is not public. Messages contain this word. */
 export type AddressKind =
   | 'loopback'
   | 'private'
@@ -18,8 +18,9 @@ const ranges = (kind: AddressKind, ...cidrs: string[]): [Range, AddressKind][] =
   cidrs.map((cidr) => [ipaddr.parseCIDR(cidr), kind])
 
 /**
- * What is not for everybody's use: IANA's registries of special IPv4 and IPv6 addresses, and 224.0.0.0/3. The first range that fits tells. The
- * library has a list of its own, which also refuses public addresses that have a special purpose, such as those of AS112.
+ * Addresses that are not public: IANA's registries of special IPv4 and IPv6 addresses, and 224.0.0.0/3. The
+ * first range that contains an address decides its kind. The library has its own list, but that list also
+ * rejects public addresses with a special purpose, such as the addresses of AS112.
  */
 const SPECIAL = [
   ...ranges('loopback', '127.0.0.0/8', '::1/128'),
@@ -42,32 +43,35 @@ const SPECIAL = [
   ...ranges('reserved', '2001::/23'),
 ]
 
-/** Where IPv6 addresses of the public internet are; all else is reserved. */
+/** The range of public IPv6 addresses. All other IPv6 addresses are reserved. */
 const GLOBAL = ipaddr.parseCIDR('2000::/3')
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96')
 const SIX_TO_FOUR = ipaddr.parseCIDR('2002::/16')
 
-/** What an IPv4 address, as `URL` writes it, is for; null if it is public. */
+/** The kind of an IPv4 address in the form that `URL` writes; null if it is public. */
 export function kindOfIpv4(address: string): AddressKind | null {
   return kindOf(ipaddr.IPv4.parse(address))
 }
 
-/** What an IPv6 address, as `URL` writes it (without brackets), is for; null if it is public. IPv4 addresses inside count. */
+/**
+ * The kind of an IPv6 address in the form that `URL` writes, without brackets; null if it is public. An IPv4
+ * address inside it decides.
+ */
 export function kindOfIpv6(text: string): AddressKind | null {
   const address = ipaddr.IPv6.parse(text)
-  // The same machine by another family.
+  // A mapped address leads to the same machine as the IPv4 address in it.
   if (address.isIPv4MappedAddress()) return kindOf(address.toIPv4Address())
   const bytes = address.toByteArray()
-  // Through somebody's gateway, whose loopback is not ours.
+  // These lead through a gateway. Its loopback is not ours, so the kind is never `loopback`.
   if (address.match(NAT64)) return tunnelled(bytes.slice(12))
   if (address.match(SIX_TO_FOUR)) return tunnelled(bytes.slice(2, 6))
   return kindOf(address) ?? (address.match(GLOBAL) ? null : 'reserved')
 }
 
 /**
- * The part of an address that one customer of an access provider has: all of an IPv4 address, and the /64 network of an IPv6 address. In
- * whatever way an address is written, the answer is the same; an IPv4 address inside an IPv6 one counts as IPv4. What is no IPv6 address
- * is returned as it is.
+ * The part of an address that one customer of an access provider has: all of an IPv4 address, and the /64
+ * network of an IPv6 address. Every spelling of an address gives the same result. An IPv4 address inside an
+ * IPv6 one counts as IPv4. A text that is not an IPv6 address is returned unchanged.
  */
 export function networkOf(text: string): string {
   if (!ipaddr.IPv6.isValid(text)) return text

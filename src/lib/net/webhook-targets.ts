@@ -1,20 +1,23 @@
 import { kindOfIpv4, kindOfIpv6 } from './addresses'
 
-/** The most characters of a target, as it was given and as it is called. */
+/** The maximum length of a target in characters: as it was given, and as it is called. */
 export const TARGET_MAX = 2_048
 
-/** A target as it may be called, or why it may not, to be read after the field's name. */
+/**
+ * The URL of a permitted target, or the reason why it is refused. Messages show the reason after the field's
+ * name.
+ */
 export type Target = { url: string } | { refused: string }
 
-/** What a deployment permits besides public https targets. */
+/** The targets that a deployment permits in addition to public https targets. */
 export type TargetRules = {
-  /** Whether this machine may be a target: under the test clock. */
+  /** Whether loopback targets are permitted: only with the test clock. */
   loopbackAllowed: boolean
-  /** Targets that are permitted by name, by http too, as `namedTarget` writes them. */
+  /** Targets that are permitted by name, over http too, in the form that `namedTarget` returns. */
   allowed?: ReadonlySet<string>
 }
 
-/** The rules that the variables of a deployment make. */
+/** Makes the rules from the variables of a deployment. */
 export const targetRules = ({
   TEST_CLOCK,
   WEBHOOK_ALLOW,
@@ -30,24 +33,25 @@ export const targetRules = ({
 const NAMED = /^(\[[\da-fA-F:.]+\]|[^\s/?#@:\\[\]]+):(\d{1,5})$/
 
 /**
- * A target that is permitted by name, in one spelling: the host as `URL` writes it, and the port. Null if it is not `host:port`, with
- * an IPv6 address in brackets.
+ * Normalizes a target that is permitted by name: the host as `URL` writes it, and the port. Returns null if
+ * the text is not `host:port`, with an IPv6 address in brackets.
  */
 export function namedTarget(text: string): string | null {
   const [, host, port = ''] = NAMED.exec(text) ?? []
-  // Of the scheme `http`, whose default port `URL` leaves out.
+  // `URL` leaves out the default port of `http`, so the port comes from the text.
   const url = host === undefined ? null : URL.parse(`http://${host}:${port}/`)
   return url === null || Number(port) === 0 ? null : `${url.hostname}:${Number(port)}`
 }
 
-/** What keeps a host from being a target; a loopback one may be one under the test clock. */
+/** Why a host can't be a target. Loopback hosts are permitted with the test clock. */
 type HostError = { loopback: boolean; why: string }
 
 const NEEDS_HTTPS = 'must be an https URL, such as https://example.com/hooks'
 
 /**
- * Whether webhooks may be sent to this URL, to be asked when it is set and again when something is sent there (W1). `URL` reads it
- * as `fetch` does, so that no spelling of an address is another one to us. Names are not resolved: a Worker can't.
+ * Checks whether webhooks may be sent to this URL (W1). It is called when the URL is set, and again before
+ * each delivery. `URL` parses it exactly as `fetch` does, so no spelling of an address bypasses the check.
+ * Names are not resolved: a Worker can't do that.
  */
 export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRules): Target {
   if (given.length > TARGET_MAX) return refused(`must have at most ${TARGET_MAX} characters`)
@@ -58,7 +62,7 @@ export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRule
   if (!allowed?.has(`${url.hostname}:${port}`)) {
     const fieldError = hostError(url.hostname)
     if (fieldError !== null && !(fieldError.loopback && loopbackAllowed)) return refused(fieldError.why)
-    // In the clear only to this very machine.
+    // Public hosts need https.
     if (url.protocol === 'http:' && fieldError === null) return refused(NEEDS_HTTPS)
   }
   // A fragment is never sent.
@@ -71,7 +75,10 @@ export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRule
 
 const refused = (why: string): Target => ({ refused: why })
 
-/** What is wrong with a host as `URL` writes it: addresses are in one form, names in ASCII and lower case. Null where nothing is. */
+/**
+ * The problem with a host, or null. The host is as `URL` writes it: addresses have one form, and names are in
+ * lower-case ASCII.
+ */
 function hostError(host: string): HostError | null {
   const ipv6 = /^\[(.*)\]$/.exec(host)?.[1]
   const isIpv4 = /^\d+(\.\d+){3}$/.test(host)
@@ -81,7 +88,7 @@ function hostError(host: string): HostError | null {
   return { loopback: kind === 'loopback', why: `must lead to a public address, and ${host} is a ${kind} one` }
 }
 
-/** Names under these are given within a private network. */
+/** Names that end with these exist only in private networks. */
 const PRIVATE_NAMES = ['localhost', 'local', 'internal', 'lan', 'localdomain', 'home.arpa']
 
 function nameError(host: string): HostError | null {
@@ -90,5 +97,5 @@ function nameError(host: string): HostError | null {
   const isLocal = labels.at(-1) === 'localhost'
   const isPrivate = PRIVATE_NAMES.some((top) => name === top || name.endsWith(`.${top}`))
   const isPublic = labels.length > 1 && !labels.includes('') && !isPrivate
-  return isPublic ? null : { loopback: isLocal, why: `must lead to a public host, and ${host} is none` }
+  return isPublic ? null : { loopback: isLocal, why: `must lead to a public host, and ${host} is not public` }
 }
