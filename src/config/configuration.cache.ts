@@ -2,7 +2,7 @@ import { BoundedMap } from '../lib/bounded'
 import { perInstance } from '../runtime/instance'
 import type { Configuration } from './configuration.types'
 
-/** Configurations by tenant id, at most 100; each is used only at the version that D1 says is the present one. */
+/** Configurations by tenant id, at most 100; each is used only after D1 has confirmed its version. */
 class ConfigurationCache extends BoundedMap<string, Configuration> {
   constructor() {
     super(100)

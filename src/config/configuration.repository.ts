@@ -37,18 +37,18 @@ const listOf = <S extends z.ZodType>(item: S) =>
 
 const filters = listOf(z.object({ attributeId: z.string(), attributeValue: z.string() }))
 
-/** The columns of a resource that only SQL looks at. */
+/** The columns of a resource that only SQL reads. */
 const HIDDEN = ['no', 'tenantId', 'deleted'] as const
 type Hidden = (typeof HIDDEN)[number]
 
-/** The schema of each column that is read: its own, else one that is made from the column. */
+/** The schema of each column that is read: its own schema, or one that is made from the column. */
 type Schemas<T extends SQLiteTable, S, Left> = {
   [Name in Exclude<keyof T['$inferSelect'], Hidden | Left>]: Name extends keyof S
     ? S[Name] & z.ZodType
     : z.ZodType<T['$inferSelect'][Name]>
 }
 
-/** The schema of a column as D1 answers it, made from its type in Drizzle. */
+/** The schema of a column as D1 returns it, made from its type in Drizzle. */
 function schemaOf({ name, dataType, enumValues, notNull }: SQLiteColumn): z.ZodType {
   const present = () => {
     if (enumValues !== undefined) return z.enum(enumValues)
@@ -60,21 +60,22 @@ function schemaOf({ name, dataType, enumValues, notNull }: SQLiteColumn): z.ZodT
   return notNull ? present() : present().nullable()
 }
 
-/** How the living resources of a table are read. */
+/** How the resources of a table that are not deleted are read. */
 type Reading<Shape extends z.ZodRawShape> = {
   /** The list of the columns of a SELECT, named as in `row`. */
   columns: string
   row: z.ZodObject<Shape>
-  /** The SQL of an object of JSON from which `row` is read; `called` is the name of the table in the query. */
+  /** The SQL of a JSON object that `row` parses; `called` is the name of the table in the query. */
   object: (called: string) => string
-  /** The query of all that a tenant has and that is not deleted, in order of creation. */
+  /** The query of all resources of a tenant that are not deleted, in order of creation. */
   all: string
   parse: (result: D1Result) => z.output<z.ZodObject<Shape>>[]
 }
 
 /**
- * Reads all columns of a table, except the hidden ones and those in `left`. The schemas are made from the table, so a new column can't be forgotten
- * here. `own` has the schemas of columns that the application has in another form, such as lists.
+ * Reads all columns of a table, except the hidden ones and the ones in `left`. The schemas are made from the
+ * table, so a new column can't be forgotten here. `own` has the schemas of columns with another form in the
+ * application, such as lists.
  */
 function reading<
   T extends SQLiteTable,
@@ -132,13 +133,13 @@ const Achievements = reading(achievementsTable, {
 const Webhooks = reading(webhooksTable, { events: listOf(z.enum(SUBSCRIPTIONS)) })
 const Templates = reading(notificationTemplates, { userAttributes: filters })
 const Boosts = reading(pointsBoosts, { userAttributes: filters }, ['notified'])
-/** A boost's row, of those for everyone and of users' own. */
+/** The row of a boost: for everyone, or of one user. */
 export const BoostRow = Boosts.row
 
 /** The columns that make a `BoostRow`. */
 export const BOOST_COLUMNS = Boosts.columns
 
-/** The SQL of the boosts `b` as a list of JSON, from whose items `BoostRow` is read. */
+/** The SQL of the boosts `b` as a JSON list. `BoostRow` parses its items. */
 export const BOOST_LIST = `json_group_array(${Boosts.object('b')})`
 
 const TENANT = `
@@ -148,7 +149,7 @@ const BOOSTS_OF_ALL = `
   SELECT ${BOOST_COLUMNS} FROM points_boosts
   WHERE tenant_id = ?1 AND user_iid IS NULL AND deleted IS NULL ORDER BY no`
 
-/** Where a tenant's configuration comes from: D1, and what this instance remembers. */
+/** The sources of a tenant's configuration: D1, and this instance's memory. */
 export type ConfigurationSource = { db: TenantDatabase; instance: Instance }
 
 /** Reads a tenant's whole configuration, in one round trip and as of one version, and remembers it. */
@@ -203,17 +204,23 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
   return config
 }
 
-/** The configuration at this version, or a later one: from memory if it has it, else from D1 in one round trip. */
+/**
+ * The configuration at this version, or a later one: from memory if it has it, else from D1 in one round
+ * trip.
+ */
 export async function configurationAt(source: ConfigurationSource, version: number): Promise<Configuration> {
   const remembered = rememberedConfiguration(source)
   return remembered?.version === version ? remembered : loadConfiguration(source)
 }
 
-/** The configuration that this instance has in memory, of whatever version; undefined if it has none. */
+/** The configuration that this instance has in memory, at any version; undefined if it has none. */
 export const rememberedConfiguration = ({ db, instance }: ConfigurationSource): Configuration | undefined =>
   configurationsOf(instance).get(db.tenantId)
 
-/** The configuration of some recent version: from memory, else from D1 in one round trip. Whoever relies on it has a guard confirm its version. */
+/**
+ * The configuration of some recent version: from memory, else from D1 in one round trip. A caller that relies
+ * on it needs a guard that confirms its version.
+ */
 export async function recentConfiguration(source: ConfigurationSource): Promise<Configuration> {
   return rememberedConfiguration(source) ?? loadConfiguration(source)
 }

@@ -8,15 +8,15 @@ import type { Scope, TenantContext } from '../runtime/context'
 import { configurationAt } from './configuration.repository'
 import type { Configuration } from './configuration.types'
 
-/** What a change of the configuration comes to. */
+/** The result of deciding a change of the configuration. */
 export type Decision<T> = {
-  /** What stores it. */
+  /** The statements that store the change. */
   statements: readonly D1PreparedStatement[]
-  /** What is stored with it, but is no part of the configuration and so leaves its version alone. */
+  /** Statements in the same batch that change no configuration, and so do not raise its version. */
   beside?: readonly D1PreparedStatement[]
-  /** What else must still be as the decision saw it: further guards. */
+  /** Further guards, for other data that must still be as the decision saw it. */
   guards?: readonly D1PreparedStatement[]
-  /** What is answered. */
+  /** The value that `configure` returns. */
   result: T
 }
 
@@ -25,14 +25,17 @@ export function configurationOf(scope: Scope): Promise<Configuration> {
   return configurationAt(scope, scope.tenant.configVersion)
 }
 
-/** The tenant's present configuration, for work that no request has asked for: it costs a round trip to learn the version. */
+/** The tenant's present configuration, for background work. It costs a round trip to read the version. */
 export async function presentConfiguration(context: TenantContext): Promise<Configuration> {
   const { config } = await presentState(context)
   if (config === null) throw new Error('the tenant is gone')
   return config
 }
 
-/** The same with the test clock where it is set, in that round trip; without a configuration where the tenant is not active (T3, C1). */
+/**
+ * The same with the time of the test clock, if it is set, in the same round trip. The configuration is null
+ * if the tenant is not active (T3, C1).
+ */
 export async function presentState(
   context: TenantContext,
 ): Promise<{ config: Configuration | null; clock: Instant | null }> {
@@ -47,19 +50,23 @@ const RAISE_VERSION =
   'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'
 const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
 
-/** Raises the version of a tenant's configuration; part of the batch that changes it. A change by nobody's request has no name. */
+/**
+ * Raises the version of a tenant's configuration; part of the batch that changes it. A change without a
+ * request has no name.
+ */
 export function raiseVersion(db: TenantDatabase, change: string | null = null): D1PreparedStatement {
   return db.statement(RAISE_VERSION, db.tenantId, change)
 }
 
-/** Tries that a change gets before it gives up; each failed one means that somebody else's change went through. */
+/** Attempts of a change before it gives up. Each failed attempt means that another change was stored. */
 const TRIES = 50
 
 /**
- * Changes the configuration: `decide` looks at the present one and returns the statements; they are stored only if no
- * other change came in between, and raise the version, so that no event that was evaluated before can land after.
- * On a conflict `decide` is asked again with the newer configuration. Where D1's answer is lost, the tenant's row tells whether
- * the change was the last that went through. Throws 404 if the tenant is not active any more.
+ * Changes the configuration. `decide` gets the present configuration, and returns the statements. They are
+ * stored only if no other change came in between. They raise the version, so that no event that was evaluated
+ * before is stored after. On a conflict, `decide` is called again with the newer configuration. If D1's reply
+ * is lost, the tenant's row says whether this change was the last one. Throws 404 if the tenant is not active
+ * any more.
  */
 export async function configure<T>(
   scope: Scope,
@@ -79,7 +86,7 @@ export async function configure<T>(
         ...beside,
         ...(statements.length === 0 ? [] : [raiseVersion(db, change)]),
       ])
-      // What stands beside may have fallen due at once, or have something to tell.
+      // These statements may have made work due at once, or added messages to the outbox.
       if (beside.length > 0) scope.waitUntil(ensureAlarm(scope, db.tenantId))
       return result
     } catch (error) {
@@ -93,5 +100,5 @@ export async function configure<T>(
       config = present.config
     }
   }
-  throw errors.unprocessable('The configuration kept changing while this change was made. Send it again')
+  throw errors.unprocessable('The configuration kept changing while this change was made. Send it again.')
 }

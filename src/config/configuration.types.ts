@@ -24,14 +24,17 @@ import type { Subscription } from './webhook-events.types'
 /** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
 export type Filter = { attributeId: string; attributeValue: string }
 
-/** What every configured resource has. Times in milliseconds. */
+/** The fields of every configured resource. Times are in milliseconds. */
 export type Resource = { id: string; created: number; updated: number }
 
 export type Attribute = Resource & {
   type: AttributeType
   key: string
   name: string
-  /** Who may set it on users: admin keys only, or users' own keys too (K7). Means nothing for event attributes. */
+  /**
+   * Who may set it on users: admin keys only, or users' own keys too (K7). It has no meaning for event
+   * attributes.
+   */
   writableBy: AttributeWriter
 }
 
@@ -51,10 +54,13 @@ export type Level = Resource & {
   points: number
 }
 
-/** The fields that only triggers of some types have, typed by their columns. They are null in a trigger of another type. */
+/**
+ * The fields that only triggers of some types have, typed by their columns. They are null in a trigger of
+ * another type.
+ */
 export type TriggerFields = Pick<typeof pointsTriggers.$inferSelect, TriggerField>
 
-/** The same fields, only those that a trigger has. */
+/** The same fields, but only the ones that a trigger has. */
 type PresentFields = { [F in TriggerField]?: NonNullable<TriggerFields[F]> }
 
 export type Trigger = Resource &
@@ -66,15 +72,18 @@ export type Trigger = Resource &
     userAttributes: readonly Filter[]
     eventAttributes: readonly Filter[]
     blockIfOutOfPoints: boolean
-    /** Under which users' own counters of it stand: another one once it counts something else (P1). */
+    /** The id of users' own counters for it. It changes when the trigger counts something else (P1). */
     counterId: string
-    /** Counts the forms in which it has been shown (P10). */
+    /** Counts the different forms in which the trigger was shown (P10). */
     version: number
-    /** From when a time trigger's ticks are counted, in milliseconds; null while it has none (P4). */
+    /**
+     * The moment from which a time trigger's ticks are counted, in milliseconds; null while it has no ticks
+     * (P4).
+     */
     anchor: number | null
   }
 
-/** A boost; `start` and `end` are local dates, `end` is `9999-12-31` where there is none. */
+/** A boost. `start` and `end` are local dates. `end` is `9999-12-31` if the boost has no end. */
 export type Boost = Resource & {
   systemId: string
   userId: string | null
@@ -97,7 +106,9 @@ export type System = Resource & {
   levels: readonly Level[]
   /** In order of creation. */
   triggers: readonly Trigger[]
-  /** Those for everyone and for attributes, in order of creation; users' own boosts stand with the user. */
+  /**
+   * Boosts for everyone and for attributes, in order of creation. A user's own boosts are read with the user.
+   */
   boosts: readonly Boost[]
 }
 
@@ -106,7 +117,7 @@ export type Leaderboard = Resource & {
   key: string
   name: string
   description: string | null
-  /** As it was set: what it has become by itself since then, `statusOf` tells (L7). */
+  /** The status as it was set. `statusOf` computes the present status from it and the dates (L7). */
   status: LeaderboardStatus
   rankBy: RankBy
   metricId: string | null
@@ -116,9 +127,9 @@ export type Leaderboard = Resource & {
   end: CivilDate | null
   startTime: string | null
   endTime: string | null
-  /** The ids of the user attributes by whose values users are grouped (L6). */
+  /** The ids of the user attributes that divide users into groups (L6). */
   breakdown: readonly string[]
-  /** Null where it is perpetual. */
+  /** Null if it is perpetual. */
   runUnit: RunUnit | null
   runInterval: number | null
   /** When it was finished by hand, in milliseconds (L7). */
@@ -137,27 +148,27 @@ export type Achievement = Resource & {
   /** In the metric's unit. */
   metricValue: number | null
   streakLength: number | null
-  /** What makes a composite complete, by id. */
+  /** The ids of the achievements that complete a composite. */
   achievementIds: readonly string[]
   userAttributes: readonly Filter[]
   eventAttributes: readonly Filter[]
-  /** Under which users' own counters of it stand, where it has filters on event attributes (A2). */
+  /** The id of users' own counters for it, if it has filters on event attributes (A2). */
   counterId: string
-  /** Whether all users' counters of it have taken in what the log had when it was activated (A4). */
+  /** Whether all users' counters for it include the events that the log had when it was activated (A4). */
   counted: boolean
 }
 
 /** A webhook (W1). */
 export type Webhook = Resource & {
   url: string
-  /** The types of events that it is told of, each once, or `*` alone. */
+  /** The types of events that it receives, each once, or `*` alone. */
   events: readonly Subscription[]
   status: SwitchStatus
-  /** What its deliveries are signed with; told to nobody but by the answers that show it once. */
+  /** The secret that signs its deliveries. Only the responses that show it once contain it. */
   secret: string
 }
 
-/** A template of what users are told (N3). */
+/** A template of notifications (N3). */
 export type Template = Resource & {
   type: NotificationType
   channel: NotificationChannel
@@ -167,13 +178,13 @@ export type Template = Resource & {
   body: string
   userAttributes: readonly Filter[]
   status: SwitchStatus
-  /** Where links lead as long as PUBLIC_URL is not set: the address through which it was last written. */
+  /** The address through which the template was last written. Links use it while PUBLIC_URL is not set. */
   origin: string
 }
 
 export type Settings = { controlRatio: number; recapFrequency: RecapFrequency }
 
-/** All that a tenant has configured, as of one version; resources in order of creation. */
+/** A tenant's whole configuration, at one version. Resources are in order of creation. */
 export type Configuration = {
   tenantId: string
   version: number
@@ -188,20 +199,34 @@ export type Configuration = {
   templates: readonly Template[]
 }
 
-/** The most resources of one kind that a tenant may have, in all systems together, so that a configuration fits an isolate. */
+/**
+ * The maximum number of a tenant's resources of one kind, in all points systems together. So a configuration
+ * fits into an isolate.
+ */
 export const MOST_RESOURCES = 1_000
-/** The most attributes of a tenant: each may stand in a user's row, 6 kB at worst, which D1 holds to 2 MB. */
+/**
+ * The maximum number of a tenant's attributes. Each may be in a user's row, with 6 kB at worst, and D1 limits
+ * a row to 2 MB.
+ */
 export const MOST_ATTRIBUTES = 200
-/** The most leaderboards of a tenant that are active or scheduled: each that an event touches is a call. */
+/**
+ * The maximum number of a tenant's leaderboards that are active or scheduled. An event makes one call for
+ * each leaderboard that it changes.
+ */
 export const MOST_RUNNING_LEADERBOARDS = 100
-/** The most webhooks of a tenant: each that listens to a change is a delivery. */
+/**
+ * The maximum number of a tenant's webhooks. A change makes one delivery for each webhook that listens to it.
+ */
 export const MOST_WEBHOOKS = 20
-/** The most templates of a tenant. */
+/** The maximum number of a tenant's templates. */
 export const MOST_TEMPLATES = 100
-/** The most own boosts of a user that are not over: all of them are read with the user. */
+/** The maximum number of a user's own boosts that are not over. All of them are read with the user. */
 export const MOST_OWN_BOOSTS = 100
 
-/** Tells of so many new ones of a kind why there is no room for them in the tenant's points systems, or null. */
+/**
+ * Makes a check for new resources of a kind in the tenant's points systems. The check gets their number, and
+ * returns why there is no room for them, or null.
+ */
 export function roomFor(kind: 'levels' | 'triggers' | 'boosts', { systems }: Pick<Configuration, 'systems'>) {
   const present = systems.reduce((sum, system) => sum + system[kind].length, 0)
   return (added: number): string | null =>
@@ -210,7 +235,10 @@ export function roomFor(kind: 'levels' | 'triggers' | 'boosts', { systems }: Pic
       : `There are at most ${MOST_RESOURCES} ${kind} in all points systems together. Delete some first.`
 }
 
-/** A user's running totals without those of what was deleted; looked through only where there are more than can be. */
+/**
+ * A user's running totals, without the totals of deleted resources. They are searched only if there are more
+ * totals than resources.
+ */
 export function living<V>(
   totals: ReadonlyMap<string, V>,
   resources: readonly { id: string }[],

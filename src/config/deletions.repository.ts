@@ -3,7 +3,7 @@ import { among } from '../db/queries'
 import type { Scope } from '../runtime/context'
 import { leaderboards } from './tables/leaderboards.table'
 
-/** Deletes the leaderboards with these ids, or those of these metrics or points systems (G9). */
+/** Deletes the leaderboards with these ids, or the leaderboards of these metrics or points systems (G9). */
 export function deleteBoards(
   { db, tenant, now }: Scope,
   by: 'id' | 'metricId' | 'systemId',

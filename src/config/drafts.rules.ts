@@ -2,7 +2,7 @@ import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
 import type { Resource } from './configuration.types'
 
-/** What kept an item of an admin write from being done, or is worth knowing of it (G7). */
+/** The reason why an item of an admin write was not done, or a warning about it (G7). */
 export type Issue = {
   id?: string | undefined
   userId?: string | undefined
@@ -14,24 +14,27 @@ export type Issue = {
 
 /** Fields that an admin write may leave out. */
 export type Optional<T> = { [K in keyof T]?: T[K] | undefined }
-/** Fields that it may leave out, or take away by null. */
+/** Fields that it may leave out, or clear with null. */
 export type Clearable<T> = { [K in keyof T]?: T[K] | null | undefined }
 
-/** What an issue is about: `index` on create, `id` otherwise, and `boostId` beside it on boosts (G7). */
+/** The item of an issue: `index` on create, `id` otherwise, with `boostId` for boosts (G7). */
 type About = { index: number } | { id: string; boostId?: string }
 
-/** An item that was not done, and why: one sentence of what is wrong and one of how to mend it (G7). */
+/**
+ * The issue of an item that was not done. The message has one sentence about the problem, and one about how
+ * to fix it (G7).
+ */
 export const issueOf = (about: About, message: string): Issue => ({ ...about, severity: 'error', message })
 
-/** The issue that nothing living has this id; `what` is its kind with the article, such as `a metric`. */
+/** The issue of an id that no resource has. `what` is the kind with its article, such as `a metric`. */
 export const unknownIssue = (id: string, what: string): Issue => issueOf({ id }, unknown(id, what))
 
 const unknown = (id: string, what: string) =>
-  `The id ${id} is not that of ${what}. Check it against the list.`
+  `The id ${id} is not the id of ${what}. Check it against the list.`
 
 /**
- * Resources of one kind as an admin write changes them, item by item, so that each item sees what those before it did;
- * at the end it tells what there is to store.
+ * Resources of one kind while an admin write changes them, item by item. Each item sees the changes of the
+ * items before it. At the end, the draft lists the changes to store.
  */
 export class Draft<R extends Resource> {
   readonly #before: ReadonlyMap<string, R>
@@ -42,7 +45,7 @@ export class Draft<R extends Resource> {
     this.#now = new Map(this.#before)
   }
 
-  /** All that live, in order of creation. */
+  /** All resources that are not deleted, in order of creation. */
   get list(): R[] {
     return [...this.#now.values()]
   }
@@ -51,7 +54,7 @@ export class Draft<R extends Resource> {
     return this.#now.get(id)
   }
 
-  /** Adds a resource, or puts it in the place of the one with its id. */
+  /** Adds a resource, or replaces the one with its id. */
   put(resource: R): void {
     this.#now.set(resource.id, resource)
   }
@@ -60,23 +63,29 @@ export class Draft<R extends Resource> {
     this.#now.delete(id)
   }
 
-  /** Those that are new, in order of creation. */
+  /** The new resources, in order of creation. */
   get added(): R[] {
     return this.list.filter(({ id }) => !this.#before.has(id))
   }
 
-  /** Those that were there before and are no longer the same, as `revised` tells. */
+  /**
+   * The resources that existed before and have changed. `revised` returns the same object if nothing has
+   * changed.
+   */
   get changed(): R[] {
     return this.list.filter((one) => this.#before.has(one.id) && this.#before.get(one.id) !== one)
   }
 
-  /** The ids of those that are gone. */
+  /** The ids of the removed resources. */
   get removed(): string[] {
     return [...this.#before.keys()].filter((id) => !this.#now.has(id))
   }
 }
 
-/** Creates what each item asks for; `make` says what that is, or why it can't be, which becomes an issue (G7). */
+/**
+ * Creates a resource for each item. `make` returns the resource, or the reason why it can't be created, which
+ * becomes an issue (G7).
+ */
 export function createEach<I, R extends Resource>(
   draft: Draft<R>,
   items: readonly I[],
@@ -91,10 +100,13 @@ export function createEach<I, R extends Resource>(
   return { created: draft.added, issues }
 }
 
-/** What an issue about a resource names, besides the `id`. */
+/** Further fields of an issue about a resource, in addition to `id`. */
 type Also = (id: string) => { boostId?: string }
 
-/** Changes what each item names; `change` says what becomes of it, or why it can't be. `what` is the kind with its article, such as `a metric`. */
+/**
+ * Changes the resource of each item. `change` returns the new resource, or the reason why it can't be
+ * changed. `what` is the kind with its article, such as `a metric`.
+ */
 export function updateEach<I extends { id: string }, R extends Resource>(
   draft: Draft<R>,
   items: readonly I[],
@@ -117,7 +129,7 @@ export function updateEach<I extends { id: string }, R extends Resource>(
   return { updated, issues }
 }
 
-/** Deletes what the ids name; `objection` says why one can't be deleted. */
+/** Deletes the resources with these ids. `problem` returns the reason why one can't be deleted, or null. */
 export function deleteEach<R extends Resource>(
   draft: Draft<R>,
   ids: readonly string[],
@@ -138,7 +150,7 @@ export function deleteEach<R extends Resource>(
   return { deleted, issues }
 }
 
-/** `after`, stamped as updated now; where no field really changed, `before` itself. */
+/** Returns `after` with the update time `now`. If no field has changed, returns `before` itself. */
 export function revised<R extends Resource>(before: R, after: R, now: Instant): R {
   return JSON.stringify(before) === JSON.stringify(after) ? before : { ...after, updated: now }
 }
@@ -148,7 +160,9 @@ export function page<T>(list: readonly T[], { limit, skip }: { limit: number; sk
   return list.slice(skip, skip + limit)
 }
 
-/** The one with this id, in either case of letters. Throws 404, naming `what` as in `This metric`. */
+/**
+ * The resource with this id, in any letter case. Throws a 404 that begins with `what`, such as `This metric`.
+ */
 export function byId<R extends { id: string }>(list: readonly R[], id: string, what: string): R {
   const found = list.find((one) => one.id === id.toLowerCase())
   if (found === undefined) throw errors.notFound(what)

@@ -1,17 +1,17 @@
 import { AGGREGATIONS } from '../lib/civil'
 
 /*
- * Every enumeration of a tenant's configuration, each once. Tables, schemas and rules take their values from here. If a value is added,
- * the type check names every switch and every record that must handle it.
+ * Every enumeration of a tenant's configuration, each once. Tables, schemas and rules take their values from
+ * here. If a value is added, the type check names every switch and every record that must handle it.
  */
 
-/** What fires a points trigger (P1, P2, P4, U6). */
+/** The types of points triggers (P1, P2, P4, U6). */
 export const TRIGGER_TYPES = ['metric', 'achievement', 'streak', 'time', 'user_creation'] as const
 export type TriggerType = (typeof TRIGGER_TYPES)[number]
 
 /**
- * The fields that a trigger of each type must have, and that triggers of other types don't have (P1–P4, U6). Each is a column of `points_triggers`.
- * Rules, schemas and presenters take them from here.
+ * The fields that a trigger of each type must have. Triggers of other types don't have them (P1–P4, U6). Each
+ * is a column of `points_triggers`. Rules, schemas and presenters take them from here.
  */
 export const TRIGGER_FIELDS = {
   metric: ['metricId', 'metricThreshold'],
@@ -26,19 +26,19 @@ export type TriggerField = (typeof TRIGGER_FIELDS)[TriggerType][number]
 export const TIME_UNITS = ['hours', 'days'] as const
 export type TimeUnit = (typeof TIME_UNITS)[number]
 
-/** The states of what is either on or off: points triggers, webhooks and templates. */
+/** The states of resources that are either on or off: points triggers, webhooks and templates. */
 export const SWITCH_STATUSES = ['active', 'inactive'] as const
 export type SwitchStatus = (typeof SWITCH_STATUSES)[number]
 
-/** What a boost is at a moment (P5). */
+/** The states of a boost (P5). */
 export const BOOST_STATUSES = ['active', 'scheduled', 'finished'] as const
 export type BoostStatus = (typeof BOOST_STATUSES)[number]
 
-/** What webhooks are told of a boost (W6). */
+/** The moments of a boost that webhooks are notified of (W6). */
 export const BOOST_MOMENTS = ['started', 'finished'] as const
 export type BoostMoment = (typeof BOOST_MOMENTS)[number]
 
-/** What a leaderboard ranks users by (L1). */
+/** The values by which a leaderboard can rank users (L1). */
 export const RANK_BY = ['points', 'streak', 'metric'] as const
 export type RankBy = (typeof RANK_BY)[number]
 
@@ -50,7 +50,7 @@ export type LeaderboardStatus = (typeof LEADERBOARD_STATUSES)[number]
 export const RUN_UNITS = ['day', 'month', 'year'] as const
 export type RunUnit = (typeof RUN_UNITS)[number]
 
-/** What completes an achievement (A2, A3), in the order in which achievements complete (E5). */
+/** The triggers that complete achievements (A2, A3), in the order in which achievements complete (E5). */
 export const ACHIEVEMENT_TRIGGERS = ['metric', 'streak', 'api', 'achievement'] as const
 export type AchievementTrigger = (typeof ACHIEVEMENT_TRIGGERS)[number]
 
@@ -62,13 +62,13 @@ export type AchievementStatus = (typeof ACHIEVEMENT_STATUSES)[number]
 export const STREAK_FREQUENCIES = AGGREGATIONS
 export type StreakFrequency = (typeof STREAK_FREQUENCIES)[number]
 
-/** Whether all of a streak's metrics must reach their thresholds, or one (S1). */
+/** Whether all of a streak's metrics must reach their thresholds, or only one (S1). */
 export const EVALUATION_MODES = ['ALL', 'OR'] as const
 
-/** The same as users spell it: AND is ALL (U7). */
+/** The spellings that users' preferences may have: AND means ALL (U7). */
 export const EVALUATION_MODE_SPELLINGS = ['OR', 'AND', 'ALL'] as const
 
-/** What attributes describe. */
+/** The types of attributes: of users, or of events. */
 export const ATTRIBUTE_TYPES = ['user', 'event'] as const
 export type AttributeType = (typeof ATTRIBUTE_TYPES)[number]
 
@@ -76,11 +76,11 @@ export type AttributeType = (typeof ATTRIBUTE_TYPES)[number]
 export const ATTRIBUTE_WRITERS = ['admin', 'user'] as const
 export type AttributeWriter = (typeof ATTRIBUTE_WRITERS)[number]
 
-/** What a metric's units are. */
+/** The types of a metric's units. */
 export const METRIC_UNIT_TYPES = ['number', 'currency'] as const
 export type MetricUnitType = (typeof METRIC_UNIT_TYPES)[number]
 
-/** What a user can be notified of (N1). */
+/** The types of notifications (N1). */
 export const NOTIFICATION_TYPES = [
   'achievement_completed',
   'recap',
@@ -89,6 +89,6 @@ export const NOTIFICATION_TYPES = [
 ] as const
 export type NotificationType = (typeof NOTIFICATION_TYPES)[number]
 
-/** How a notification reaches a user (N1). */
+/** The channels of notifications (N1). */
 export const NOTIFICATION_CHANNELS = ['email', 'push'] as const
 export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number]

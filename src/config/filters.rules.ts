@@ -1,7 +1,7 @@
 import type { Configuration, Filter } from './configuration.types'
 import type { AttributeType } from './enumerations.types'
 
-/** Why filters can't be configured, or null: one names no attribute of that type. */
+/** The reason why filters can't be configured, or null. Each filter must name an attribute of this type. */
 export function filterProblem(
   config: Configuration,
   type: AttributeType,

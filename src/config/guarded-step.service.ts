@@ -5,8 +5,9 @@ import { loadConfiguration, recentConfiguration } from './configuration.reposito
 import type { Configuration } from './configuration.types'
 
 /**
- * Does one step of due work in one guarded batch of the statements that `decide` makes of the configuration. Where somebody else did the step,
- * or the configuration moved, nothing happens: the work is still due, and is looked at anew.
+ * Does one step of due work in one guarded batch. `decide` makes the statements from the configuration. If
+ * the step was already done, or if the configuration has changed, nothing is stored: the work is still due,
+ * and is read again.
  */
 export async function guardedStep(
   context: TenantContext,

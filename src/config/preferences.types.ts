@@ -3,15 +3,15 @@ import { EVALUATION_MODE_SPELLINGS, NOTIFICATION_CHANNELS, NOTIFICATION_TYPES } 
 
 const channels = z.array(z.enum(NOTIFICATION_CHANNELS)).readonly()
 
-/** What a user has set (U7), as stored; what was never set is left out. */
+/** A user's preferences (U7), as stored. Preferences that were never set are left out. */
 export const Preferences = z.object({
   notifications: z.partialRecord(z.enum(NOTIFICATION_TYPES), channels).readonly(),
   streak: z.object({
-    /** Without it, on. */
+    /** On if it is left out. */
     enabled: z.boolean().optional(),
-    /** In the spelling in which it was set; AND and ALL are the same. */
+    /** In the spelling in which it was set. AND and ALL mean the same. */
     evaluationMode: z.enum(EVALUATION_MODE_SPELLINGS).optional(),
-    /** Thresholds in millionths; none where it is empty. */
+    /** Thresholds in millionths. If the list is empty, there are none. */
     metrics: z
       .array(z.object({ metricId: z.string(), threshold: z.number() }))
       .readonly()
@@ -20,5 +20,5 @@ export const Preferences = z.object({
 })
 export type Preferences = z.infer<typeof Preferences>
 
-/** Those of someone who has set none. */
+/** The preferences of a user who has set none. */
 export const NO_PREFERENCES: Preferences = { notifications: {}, streak: {} }

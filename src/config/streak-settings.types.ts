@@ -2,35 +2,41 @@ import * as z from 'zod'
 import { EVALUATION_MODES, STREAK_FREQUENCIES } from './enumerations.types'
 
 const FreezeSettings = z.object({
-  /** What a new user begins with. */
+  /** The number of freezes of a new user. */
   initial: z.number(),
   max: z.number(),
-  /** Days between two earnings; null for never. */
+  /** Days between two automatic earnings; null if freezes are never earned. */
   autoEarnInterval: z.number().nullable(),
   autoEarnAmount: z.number(),
-  /** From when freezes are earned so, in milliseconds: what was before takes nothing back and gives nothing (S1). */
+  /**
+   * The moment from which freezes are earned by these settings, in milliseconds. The time before gives no
+   * freezes, and takes none back (S1).
+   */
   since: z.number(),
 })
-/** How freezes are had (S7). */
+/** How users get freezes (S7). */
 export type FreezeSettings = z.infer<typeof FreezeSettings>
 
 const StreakSettings = z.object({
   enabled: z.boolean(),
-  /** When they were off, in milliseconds, the newest last: periods that ended then are not judged (S1). The last one has no end while they are. */
+  /**
+   * The times in which streaks were off, in milliseconds, the newest last. Periods that ended in these times
+   * are not evaluated (S1). The last one has no end while streaks are off.
+   */
   off: z.array(z.object({ from: z.number(), to: z.number().nullable() })).readonly(),
   frequency: z.enum(STREAK_FREQUENCIES),
-  /** Counts the switches of the frequency: streaks of an earlier one are to be counted anew (S9). */
+  /** Counts the changes of the frequency. Streaks of an earlier frequency must be counted again (S9). */
   epoch: z.number(),
-  /** Thresholds in millionths; where there are none, any positive event counts. */
+  /** Thresholds in millionths. If there are none, any positive event counts. */
   metrics: z.array(z.object({ metricId: z.string(), threshold: z.number() })).readonly(),
   evaluationMode: z.enum(EVALUATION_MODES),
   personalisation: z.boolean(),
   freezes: FreezeSettings.nullable(),
 })
-/** A tenant's settings of streaks (S1). */
+/** A tenant's streak settings (S1). */
 export type StreakSettings = z.infer<typeof StreakSettings>
 
-/** What counts where nothing was ever set (S1). */
+/** The settings if none were ever set (S1). */
 export const DEFAULT_STREAKS: StreakSettings = {
   enabled: true,
   off: [],
@@ -42,7 +48,7 @@ export const DEFAULT_STREAKS: StreakSettings = {
   freezes: null,
 }
 
-/** The settings as a tenant's row has them. */
+/** The schema of the settings in a tenant's row. */
 export const streakSettings = z
   .string()
   .nullable()

@@ -1,4 +1,4 @@
-/** The types of events that webhooks are told of (W2). */
+/** The types of webhook events (W2). */
 export const EVENT_TYPES = [
   'achievement.completed',
   'emails.achievement_due',
@@ -22,15 +22,15 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number]
 
-/** Stands for all types, those of later versions among them (W1). */
+/** Means all types, including types of later versions (W1). */
 export const ANY_EVENT = '*'
 
-/** What a webhook may ask for (W1). */
+/** The values that a webhook may subscribe to (W1). */
 export const SUBSCRIPTIONS = [...EVENT_TYPES, ANY_EVENT] as const
 
 export type Subscription = (typeof SUBSCRIPTIONS)[number]
 
-/** Each type once, in the order given; `*` takes in all others (W1). */
+/** Each type once, in the order given; `*` includes all others (W1). */
 export function subscriptions(given: readonly Subscription[]): Subscription[] {
   return given.includes(ANY_EVENT) ? [ANY_EVENT] : [...new Set(given)]
 }

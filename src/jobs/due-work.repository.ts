@@ -6,8 +6,9 @@ import { type Instant, instant } from '../lib/clock'
 import type { DueKind, TenantStatus, WorkKind } from './due-kinds.types'
 
 /*
- * All SQL of the table of due work; no other file names it. Kinds come as parameters, so that nothing here knows one. What a statement asks of other
- * tables comes from whoever knows those, as SQL that is a constant (`FixedSql`); there, as here, the tenant is ?1.
+ * All SQL of the table of due work is here; no other file names the table. Kinds are parameters, so that this
+ * file knows no kind. If a statement needs other tables, the caller passes SQL for them that is a constant
+ * (`FixedSql`). In that SQL, as in this file, the tenant is ?1.
  */
 
 const DueRow = z.object({
@@ -18,23 +19,23 @@ const DueRow = z.object({
   progress: z.string().nullable(),
 })
 
-/** One piece of due work as D1 has it; `progress` is JSON of its own kind. */
+/** One piece of due work, as in D1. `progress` is JSON in a form that depends on the kind. */
 export type DueWork = z.infer<typeof DueRow>
 
-/** Which piece of work. A kind that a tenant has but once has an empty subject. */
+/** The key of a piece of work. If a tenant has only one piece of a kind, its subject is empty. */
 type Piece = { kind: string; subject: string }
 
-/** How a piece of work stands: when it is due (null where it is not there), and how far it has got, as JSON. */
+/** The state of a piece of work: when it is due (null if it does not exist), and its progress, as JSON. */
 export type WorkState = { dueAt: Instant | null; progress: string | null }
 
-// -- What is made due --
+// -- Schedule work --
 
-// Nothing falls due of a tenant that is archived, or gone: objects ask at any time.
+// An archived or erased tenant gets no due work. Objects may ask for it at any time.
 const MAKE_DUE = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, ?3, ?4 FROM tenants WHERE id = ?1 AND status = 'active'
   ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
 
-/** Makes something due at a moment, unless it is due before. Part of the batch that stores why it is due. */
+/** Schedules work for a moment, unless it is due earlier. Part of the batch that stores the reason. */
 export function makeDue(
   db: TenantDatabase,
   kind: DueKind,
@@ -48,13 +49,17 @@ const MAKE_DUE_EARLIER = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ?3 FROM tenants WHERE id = ?1 AND status = 'active'
   ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
 
-/** The same, of a kind that a tenant has but once, for something that happens often: writes a row only if the work was not due by then. */
+/**
+ * The same for a kind that a tenant has only once, and that is scheduled often: it writes a row only if the
+ * work was not due by then.
+ */
 export function makeDueEarlier(db: TenantDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
   return db.statement(MAKE_DUE_EARLIER, db.tenantId, kind, at)
 }
 
 /**
- * The same at a moment that other tables know. `earliest` is a subquery in parentheses: the moment, or null, and then nothing is made due.
+ * The same for a moment from other tables. `earliest` is a subquery in parentheses: the moment, or null, and
+ * then nothing is scheduled.
  */
 export function makeDueByEarliest<const T extends string>(
   db: TenantDatabase,
@@ -68,12 +73,15 @@ export function makeDueByEarliest<const T extends string>(
   return db.statement(sql, db.tenantId, kind)
 }
 
-// A set clock may have moved since the request read it.
+// The test clock may have moved since the request read it.
 const MAKE_DUE_NOW = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at)
   VALUES (?1, ?2, '', coalesce((SELECT now FROM test_clock WHERE ?3), ?4)) ON CONFLICT DO NOTHING`
 
-/** Makes something due at the time at which it is stored, unless it is due already. `now` is real time. The batch must have a guard for the tenant. */
+/**
+ * Schedules work for the time at which it is stored, unless it is scheduled already. `now` is real time. The
+ * batch must have a guard for the tenant.
+ */
 export function makeDueNow(db: TenantDatabase, kind: DueKind, now: Instant): D1PreparedStatement {
   return db.statement(MAKE_DUE_NOW, db.tenantId, kind, db.testClock ? 1 : 0, now)
 }
@@ -82,7 +90,7 @@ const MAKE_DUE_ONCE = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ?3 FROM tenants
   WHERE id = ?1 AND status = ?4 ON CONFLICT DO NOTHING`
 
-/** Makes something due at a moment if the tenant has this status, unless it is there already. */
+/** Schedules work for a moment if the tenant has this status, unless it is scheduled already. */
 export function makeDueOnce(
   db: TenantDatabase,
   kind: DueKind,
@@ -93,8 +101,8 @@ export function makeDueOnce(
 }
 
 /**
- * Makes something due at a moment for each row of a query of other tables, which answers `subject` and `progress` (JSON). `more` are its
- * parameters, from ?4 on.
+ * Schedules one piece of work for a moment for each row of a query of other tables. The query returns
+ * `subject` and `progress` (JSON). `more` are its parameters, from ?4 on.
  */
 export function makeEachDue<const T extends string>(
   db: TenantDatabase,
@@ -112,7 +120,10 @@ const BEGIN = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1, progress = NULL`
 
-/** Has a walk over all users begin at a moment, anew where it is under way. Part of the batch that stores why. */
+/**
+ * Schedules a walk over all users for a moment. If it is under way, it starts again. Part of the batch that
+ * stores the reason.
+ */
 export function beginWalk(
   db: TenantDatabase,
   kind: DueKind,
@@ -126,7 +137,10 @@ const BEGIN_OR_EXPECT = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, ?2, '', ?3, ?4)
   ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
 
-/** Makes something due at a moment, unless it is due before; where it is not there yet, it begins with this progress. */
+/**
+ * Schedules work for a moment, unless it is due earlier. If it does not exist yet, it begins with this
+ * progress.
+ */
 export function beginOrExpect(
   db: TenantDatabase,
   kind: DueKind,
@@ -140,21 +154,30 @@ const JOIN = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, '', ?3)
   ON CONFLICT DO UPDATE SET due_at = min(due_at, ?3), asked = asked + 1, progress = json_patch(progress, ?4)`
 
-/** Makes something due at a moment, unless it is due before, and merges a patch (JSON, RFC 7396) into the progress that it has. */
+/**
+ * Schedules work for a moment, unless it is due earlier, and merges a patch (JSON, RFC 7396) into its
+ * progress, if it has any.
+ */
 export function joinWork(db: TenantDatabase, kind: DueKind, at: Instant, patch: string): D1PreparedStatement {
   return db.statement(JOIN, db.tenantId, kind, at, patch)
 }
 
-// -- What is due --
+// -- Read due work --
 
-/** When a piece of work is due, as a subquery: of the kind ?2 and the subject ?3. Null where it is not there. */
+/** A subquery: when the work of the kind ?2 and the subject ?3 is due. Null if it does not exist. */
 export const DUE_AT = '(SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3)'
 
-/** When the first work of some kinds is due, as a subquery: `kinds` is a list of parameters, such as `?5, ?6`. Null where there is none. */
+/**
+ * A subquery: when the first work of some kinds is due. Null if there is none. `kinds` is a list of
+ * parameters, such as `?5, ?6`.
+ */
 export const firstDueOf = (kinds: string): string =>
   `(SELECT min(due_at) FROM due_work WHERE tenant_id = ?1 AND kind IN (${kinds}))`
 
-/** In which status of its tenant work of which kinds is done: each pair as one text, in order of the kinds. */
+/**
+ * All pairs of a tenant's status and a kind that is done in it, as JSON. Each pair is one text, and they are
+ * in the order of the kinds.
+ */
 const turnsOf = (kinds: readonly WorkKind[]): string =>
   JSON.stringify(
     kinds.flatMap(({ kind, while: statuses = ['active'] }) => statuses.map((status) => `${status} ${kind}`)),
@@ -166,8 +189,9 @@ const DUE = `
   WHERE tenant_id = ?1 ORDER BY due_at, turn.key, subject LIMIT 3`
 
 /**
- * The three pieces of a tenant's work that are due first, in order of due time; those of one moment in the order of their kinds. Work of a
- * kind that is not among these waits, as does what is not done while the tenant has the status that it has.
+ * The three pieces of a tenant's work that are due first, in order of due time. At the same moment, they are
+ * in the order of `kinds`. Work of other kinds waits, and so does work that is not done in the tenant's
+ * present status.
  */
 export async function nextWorkOf(db: TenantDatabase, kinds: readonly WorkKind[]): Promise<DueWork[]> {
   return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, turnsOf(kinds))))
@@ -177,19 +201,19 @@ const OF_KIND = `
   SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work WHERE tenant_id = ?1 AND kind = ?2
   ORDER BY subject LIMIT 1`
 
-/** The tenant's first work of a kind in order of subjects, whatever its time; undefined if there is none. */
+/** The tenant's first work of a kind in order of subjects, with any due time; undefined if there is none. */
 export async function workOf(db: TenantDatabase, kind: DueKind): Promise<DueWork | undefined> {
   const [work] = z.array(DueRow).parse(await db.rows(db.statement(OF_KIND, db.tenantId, kind)))
   return work
 }
 
-/** How the work of a kind stands that a tenant has but once. */
+/** The state of the work of a kind that a tenant has only once. */
 export async function workState(db: TenantDatabase, kind: DueKind): Promise<WorkState> {
   const { dueAt = null, progress = null } = (await workOf(db, kind)) ?? {}
   return { dueAt, progress }
 }
 
-// From one tenant to the next by the outbox's key, whatever number of rows they have.
+// The recursion goes from tenant to tenant by the outbox's key, so the number of their rows does not matter.
 const OVERDUE = `
   WITH RECURSIVE telling(id) AS (
     SELECT min(tenant_id) FROM outbox
@@ -202,8 +226,8 @@ const OVERDUE = `
     WHERE p.due_at <= ?1`
 
 /**
- * The tenants for whom something is due by a moment that is done while they have the status that they have, and active ones who have something
- * in the outbox (T3, U8).
+ * The tenants with work that is due by a moment and is done in their present status, and the active tenants
+ * with rows in the outbox or with points notifications that are due (T3, U8).
  */
 export async function tenantsWithDueWork(
   db: AccountDatabase,
@@ -221,7 +245,10 @@ const HASTEN = `
   UPDATE due_work SET due_at = ?1, asked = asked + 1
   WHERE kind NOT IN (SELECT value FROM json_each(?2)) AND due_at > ?1`
 
-/** Has all work of all tenants due by a moment, but for kinds that keep their time: for when the clock went back (C1). */
+/**
+ * Makes all work of all tenants due by a moment, except kinds that keep their time. For a clock that went
+ * back (C1).
+ */
 export function capDueTimes(
   db: AccountDatabase,
   kinds: readonly WorkKind[],
@@ -231,13 +258,16 @@ export function capDueTimes(
   return db.statement(HASTEN, by, JSON.stringify(kept))
 }
 
-// -- What has been done --
+// -- Store progress --
 
 const RESCHEDULED = `
   UPDATE due_work SET due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
 const DONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4'
 
-/** Notes when a piece of work is due next, or that it never is again; not where it was asked for again meanwhile. */
+/**
+ * Stores when a piece of work is due next, or deletes it if `next` is null. Does nothing if the work was
+ * asked for again meanwhile.
+ */
 export function rescheduled(
   db: TenantDatabase,
   { kind, subject, asked }: DueWork,
@@ -250,7 +280,7 @@ export function rescheduled(
 const PROGRESSED = `
   UPDATE due_work SET progress = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
 
-/** Notes how far a piece of work has got; not where it was asked for again meanwhile. */
+/** Stores the progress of a piece of work. Does nothing if the work was asked for again meanwhile. */
 export function progressed(
   db: TenantDatabase,
   { kind, subject, asked }: DueWork,
@@ -264,8 +294,8 @@ const STORE =
 const FORGET = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
 
 /**
- * Stores how a piece of work stands, also where it was asked for again meanwhile; takes it away where nothing is due. The batch must have a
- * guard, so that no later state is overwritten.
+ * Stores the state of a piece of work, even if it was asked for again meanwhile. Deletes the work if nothing
+ * is due. The batch must have a guard, so that no later state is overwritten.
  */
 export function storeState(
   db: TenantDatabase,
@@ -277,8 +307,9 @@ export function storeState(
 }
 
 /**
- * Has the work of a kind that a tenant has but once be due when other tables say, and takes it away where they say never. `earliest` is a subquery in
- * parentheses: the moment, or null. `more` are its parameters, from ?3 on.
+ * Moves the work of a kind that a tenant has only once to a moment from other tables, or deletes the work if
+ * there is no such moment. `earliest` is a subquery in parentheses: the moment, or null. `more` are its
+ * parameters, from ?3 on.
  */
 export function followEarliest<const T extends string>(
   db: TenantDatabase,
@@ -289,7 +320,7 @@ export function followEarliest<const T extends string>(
   const its = "tenant_id = ?1 AND kind = ?2 AND subject = ''"
   return [
     db.statement(`DELETE FROM due_work WHERE ${its} AND ${earliest} IS NULL`, db.tenantId, kind, ...more),
-    // It is still there only where there is such a moment.
+    // After the DELETE, the work exists only if there is such a moment.
     db.statement(`UPDATE due_work SET due_at = ${earliest} WHERE ${its}`, db.tenantId, kind, ...more),
   ]
 }
@@ -298,7 +329,7 @@ const UNCHANGED = guardSql(`
   EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4
     AND progress IS ?5)`)
 
-/** A guard (see db/guard.ts): holds while a piece of work has got as far as this and no further, and was not asked for again. */
+/** A guard (see db/guard.ts): holds while a piece of work has this progress and was not asked for again. */
 export function workUnchanged(
   db: TenantDatabase,
   { kind, subject, asked, progress }: DueWork,
@@ -310,7 +341,7 @@ const PROGRESS_UNCHANGED = guardSql(`
   EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND progress IS ?4
     AND due_at = coalesce(?5, due_at))`)
 
-/** A guard: holds while a piece of work has got as far as this and no further, and, where that is given, is due at this moment. */
+/** A guard: holds while a piece of work has this progress and, if `dueAt` is given, is due at this moment. */
 export function progressUnchanged(
   db: TenantDatabase,
   { kind, subject, progress }: Piece & Pick<WorkState, 'progress'>,
@@ -319,21 +350,23 @@ export function progressUnchanged(
   return db.statement(PROGRESS_UNCHANGED, db.tenantId, kind, subject, progress, dueAt)
 }
 
-// -- Work in passes --
+// -- Work in sweeps --
 
 /*
- * Some work is done in passes over all users, each of which does what falls due in a span of time. Its progress has `through`, the moment up to which
- * all is done, and `pass`: null between two, else `to`, the end of the span, and `skipped`, the ids of users who are to be visited again.
+ * Some work is done in sweeps over all users. Each sweep does the work that is due in a span of time. The
+ * progress has `through`, the moment up to which all is done, and `sweep`. Between two sweeps, `sweep` is
+ * null. Otherwise it has `to`, the end of the span, and `skipped`, the ids of users that must be visited
+ * again.
  */
 
-/** The moment that a pass, or what came before, has reached. */
+/** The moment that the present sweep, or the last one, has reached. */
 const REACHED = "max(progress ->> '$.through', coalesce(progress ->> '$.sweep.to', 0))"
 
 const BETWEEN_PASSES = guardSql(`
   NOT EXISTS (SELECT 1 FROM due_work
     WHERE tenant_id = ?1 AND kind = ?2 AND subject = '' AND progress ->> '$.sweep.to' IS NOT NULL)`)
 
-/** A guard: holds while no pass is under way. */
+/** A guard: holds while no sweep is under way. */
 export function betweenSweeps(db: TenantDatabase, kind: DueKind): D1PreparedStatement {
   return db.statement(BETWEEN_PASSES, db.tenantId, kind)
 }
@@ -342,7 +375,7 @@ const STILL_AHEAD = guardSql(`
   NOT EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ''
     AND ${REACHED} >= ?3)`)
 
-/** A guard: holds while no pass has reached a moment. */
+/** A guard: holds while no sweep has reached a moment. */
 export function stillAhead(db: TenantDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
   return db.statement(STILL_AHEAD, db.tenantId, kind, at)
 }
@@ -359,8 +392,9 @@ const ADVANCE_PASS = `
   RETURNING due_at AS dueAt, progress`
 
 /**
- * Has a pass move on, in the batch that changes these users, and before they are changed: as `done` if all of them are still as they were read,
- * else as `open`, and those who are not are skipped. The result is the state that was stored, for `parseState`.
+ * Advances a sweep in the batch that changes these users, before they are changed. If all of them are as they
+ * were read, it stores the state `done`. Otherwise it stores `open`, and skips the users who have changed.
+ * The result is the stored state, for `parseState`.
  */
 export function advanceSweep(
   db: TenantDatabase,
@@ -375,13 +409,13 @@ export function advanceSweep(
 
 const States = z.array(DueRow.pick({ dueAt: true, progress: true }))
 
-/** The state that `advancePass` has stored. */
+/** The state that `advanceSweep` has stored. */
 export const parseState = (result: D1Result | undefined): WorkState =>
   States.parse(result?.results)[0] ?? { dueAt: null, progress: null }
 
 const IS_AHEAD = `kind = ?2 AND ${REACHED} > ?1`
 
-/** The tenants whose passes of the kind ?2 have run ahead of the moment ?1, as a query of their ids. */
+/** A query of the ids of tenants with a sweep of the kind ?2 that has passed the moment ?1. */
 export const TENANTS_AHEAD = `SELECT tenant_id FROM due_work WHERE ${IS_AHEAD}`
 
 const RESTART = [
@@ -389,18 +423,21 @@ const RESTART = [
   'UPDATE due_work SET due_at = min(due_at, ?1) WHERE kind = ?2',
 ] as const
 
-/** Has passes of all tenants begin anew where they have run ahead of `now`, and all be due by then: for when the clock went back (C1). */
+/**
+ * Restarts the sweeps of all tenants that have passed `now`, and makes all sweeps due by then. For a clock
+ * that went back (C1).
+ */
 export function restartSweeps(db: AccountDatabase, kind: DueKind, now: Instant): D1PreparedStatement[] {
   return RESTART.map((sql) => db.statement(sql, now, kind))
 }
 
-// -- What goes with a tenant --
+// -- Erase a tenant --
 
 const REMOVE = `
   DELETE FROM due_work WHERE (tenant_id, kind, subject) IN (SELECT tenant_id, kind, subject FROM due_work
     WHERE tenant_id = ?1 AND kind NOT IN (SELECT value FROM json_each(?2)) LIMIT ?3)`
 
-/** Takes so many pieces of the tenant's work away, but none of these kinds. */
+/** Deletes at most `limit` pieces of the tenant's work, but none of these kinds. */
 export function removeWork(db: TenantDatabase, but: readonly DueKind[], limit: number): D1PreparedStatement {
   return db.statement(REMOVE, db.tenantId, JSON.stringify(but), limit)
 }

@@ -3,36 +3,39 @@ import type { TenantContext } from '../runtime/context'
 import type { WorkKind } from './due-kinds.types'
 import type { DueWork } from './due-work.repository'
 
-/** When a step of due work is done, by the service's clock. */
+/** The times for a step of due work, by the service's clock. */
 export type When = {
-  /** Up to when work is done. */
+  /** Work that is due up to this moment is done. */
   until: Instant
-  /** Up to when a job may go on by itself: to where other work is due, at most. */
+  /** A job may continue by itself up to this moment: at most until other work is due. */
   by: Instant
   /** When other work is due next; null if none is known. */
   next: Instant | null
-  /** Milliseconds after which nothing is on its way any more that counts for a moment. */
+  /** Milliseconds after a moment, until no event can arrive that counts for it. */
   grace: number
-  /** Whether all must be done, as when a test clock is moved: what fails is thrown. */
+  /** Whether all work must be done, as during a move of the test clock. If so, failures are thrown. */
   mustAll: boolean
   /** Whether a test clock is set. */
   isSet: boolean
 }
 
-/** One kind of due work: what does a step of it. */
+/** One kind of due work, with the code that does a step of it. */
 export type Job = WorkKind & {
   /**
-   * Whether others rely on it: it waits until nothing is on its way that belongs before it, and nothing else is done if it fails. Else it
-   * waits a minute after a failure, and holds up nothing.
+   * Whether other jobs rely on it. If so, it waits until no event can arrive that belongs before it, and if
+   * it fails, nothing else is done. Otherwise it waits a minute after a failure, and delays no other work.
    */
   isFirst?: boolean
-  /** Does a step in guarded batches, and stores when the next one is due. A step that is repeated does nothing. */
+  /**
+   * Does a step in guarded batches, and stores when the next one is due. A step that is repeated does
+   * nothing.
+   */
   run(context: TenantContext, work: DueWork, when: When): Promise<void>
 }
 
-/** What a Timekeeper does. */
+/** The jobs of a Timekeeper. */
 export type Jobs = {
-  /** In order of priority among what is due at the same moment. */
+  /** In order of priority, for work that is due at the same moment. */
   list: readonly Job[]
   /** Called before each step while a test clock is moved: sends what was stored before. */
   beforeStep(context: TenantContext, by: Instant): Promise<void>

@@ -6,29 +6,33 @@ import type { DueKind } from './due-kinds.types'
 import { type DueWork, nextWorkOf, rescheduled, workOf } from './due-work.repository'
 import type { Job, Jobs } from './job.types'
 
-/** How long work is left alone after it has failed, and after live events were faster, in milliseconds. */
+/** How long work waits after a failure, and after a conflict with live events, in milliseconds. */
 const PAUSE = MINUTE
 const SOON = SECOND
 
-/** How long after their time, in milliseconds, what others rely on is done (`first`), and runs are made final, so that what was on its way has arrived. */
+/**
+ * Delays in milliseconds, so that late events have arrived: of jobs that others rely on (`first`), and before
+ * runs become final (`finals`).
+ */
 export type Grace = { first: number; finals: number }
 
-/** The jobs of a Timekeeper by kind. */
+/** The job for a piece of work. Throws if there is none. */
 const jobOf = ({ list }: Jobs, work: DueWork): Job => {
   const job = list.find(({ kind }) => kind === work.kind)
   if (job === undefined) throw new Error(`no job does work of the kind ${work.kind}`)
   return job
 }
 
-/** A tenant's work that is due first, of the kinds that there are jobs for. */
+/** The tenant's work that is due first, of the kinds that have a job. */
 export const nextWork = ({ db }: TenantContext, { list }: Jobs): Promise<DueWork[]> => nextWorkOf(db, list)
 
 /**
- * Does what of a tenant's work is due by a moment, in order of due time, at most so many steps of it. Every step is idempotent:
- * what it has done is in D1 before the next one begins. If something fails on which nothing else relies, such as the work of one leaderboard, it
- * throws if all must be done; else that waits, and holds up nothing. While the
- * clock is moved, `from` is where it stood: what is to be told is told on the way. While a clock is set (`isSet`), couriers are waited for, so that
- * whoever moves it finds their work done or still to be done, never under way (C1).
+ * Does a tenant's work that is due by a moment, in order of due time, in at most `steps` steps. Every step is
+ * idempotent: its results are in D1 before the next one begins. If a job fails that no other job relies on,
+ * such as the work of one leaderboard, it throws if `mustAll`. Otherwise this work waits, and other work
+ * continues. During a move of the clock, `from` is the earlier time, and messages are sent on the way. While
+ * a clock is set (`isSet`), the run waits for delivery queues. So the caller that moves the clock finds their
+ * work either done or still due, never under way (C1).
  */
 export async function workOff(
   jobs: Jobs,
@@ -51,13 +55,13 @@ export async function workOff(
 ): Promise<void> {
   let now = from
   for (let step = 0; step < steps; step += 1) {
-    // While time is made to pass, what was told before is told before anything else happens.
+    // During a move of the clock, messages that were stored earlier are sent before the next step.
     if (now !== null) await jobs.beforeStep(context, now)
     const work = await nextWork(context, jobs)
     const [first, ...others] = work.filter((one) => wantedAt(jobs, one, grace) <= to)
     if (first === undefined) {
       if (now === null || now === to) return
-      // What is told in the end may make a courier's work due.
+      // The messages that are sent at the end may make work of a delivery queue due.
       now = to
       continue
     }
@@ -75,7 +79,7 @@ export async function workOff(
     } catch (error) {
       const { kind, subject } = first
       const { tenantId } = context.db
-      // Live events were faster each time, which is no fault: the others have their turn before it is tried again.
+      // Live events came first each time. This is not an error: other work runs before the next attempt.
       if (isConflict(error)) {
         if (!mustAll) await context.db.batch([rescheduled(context.db, first, instant(to + SOON))])
         continue
@@ -87,11 +91,11 @@ export async function workOff(
   }
 }
 
-/** When a piece of work is to be done. */
+/** When a piece of work is done: later than its due time if other jobs rely on it. */
 export const wantedAt = (jobs: Jobs, work: DueWork, grace: Grace): Instant =>
   instant(work.dueAt + (jobOf(jobs, work).isFirst ? grace.first : 0))
 
-/** Does all work of a kind that is due by a moment, of a kind that a tenant has but once. */
+/** Does all work of a kind that is due by a moment. The tenant must have this kind only once. */
 export async function workOffKind(
   jobs: Jobs,
   context: TenantContext,

@@ -18,58 +18,63 @@ declare module '../runtime/env' {
   }
 }
 
-/** Steps of work that one alarm does before it sets the next one: D1 takes a thousand queries of one, and a step makes two dozen at most. */
+/**
+ * Steps of work that one alarm does before it sets the next one. D1 accepts a thousand queries of one alarm,
+ * and a step makes two dozen at most.
+ */
 const STEPS_AN_ALARM = 40
 /**
- * In real time an event may be stored some seconds after the moment at which it counts (see MOST_LATE of commit.ts). Under a set clock
- * none is: an event counts at the time that the clock shows when it is stored.
+ * In real time an event may be stored some seconds after the moment at which it counts (see MOST_LATE in
+ * src/commands/decide.service.ts). With a test clock, this does not happen: an event counts at the time that
+ * the clock shows when it is stored.
  */
 const REAL: Grace = { first: 10 * SECOND, finals: MINUTE }
 const SET: Grace = { first: 0, finals: 0 }
-/** The longest that an alarm is set ahead, in milliseconds: the platform takes no time of its far future. */
+/** The longest time until an alarm, in milliseconds. The platform accepts no time in the far future. */
 const LONGEST = DAY
-/** When work that has failed is tried again, in milliseconds. */
+/** Milliseconds after which failed work is tried again. */
 const PAUSE = MINUTE
 
 /**
- * A tenant's Timekeeper: it does what falls due, and sets its alarm for what will. What is due stands in D1, so that
- * an alarm that is lost or runs twice costs time and never work; the cron trigger wakes it where one was lost (C2).
+ * A tenant's Timekeeper: it does due work, and sets its alarm for the next work. Due work is stored in D1, so
+ * an alarm that is lost or runs twice costs time, but loses no work. If an alarm was lost, the cron trigger
+ * wakes the Timekeeper (C2).
  */
 export abstract class TimekeeperObject extends DurableObject<Bindings> {
-  /** What it does; the room above all says so. */
+  /** The jobs that it does. The room `worker` defines them. */
   protected abstract readonly jobs: Jobs
   readonly #instance = new Instance()
-  /** The work that is under way: one piece after another, in order of due time. */
+  /** The last call in the line: calls run one after another. */
   #last: Promise<unknown> = Promise.resolve()
 
-  /** Does what is due, or so many steps of it, and sees to the rest by alarm. */
+  /** Does due work, at most `steps` steps of it, and sets an alarm for the rest. */
   async wake(tenantId: string, steps: number): Promise<void> {
     await this.#remember(tenantId)
     await this.#inTurn(() => this.#run(tenantId, null, steps))
   }
 
   /**
-   * Erases the tenant, or does so many steps of that, and sees to the rest by alarm. That is set first, so that nothing stays here if this breaks
-   * off when the tenant is gone.
+   * Erases the tenant, in at most `steps` steps, and sets an alarm for the rest. It sets an alarm before the
+   * steps, too. So if the call breaks off after the tenant is gone, the alarm clears this object's storage.
    */
   async purge(tenantId: string, steps: number): Promise<void> {
     await this.ctx.storage.setAlarm(systemNow() + PAUSE)
     await this.wake(tenantId, steps)
   }
 
-  /** Does everything that falls due while the clock is moved from a moment to another. Throws what keeps it from that. */
+  /** Does all work that is due while the clock moves from one moment to another. Throws if a step fails. */
   async catchUp(tenantId: string, from: Instant, to: Instant): Promise<void> {
     await this.#remember(tenantId)
     await this.#inTurn(() => this.#run(tenantId, { from, to }, Number.POSITIVE_INFINITY))
   }
 
-  /** Does all work of one kind that is due by a moment. Throws what keeps it from that. */
+  /** Does all work of one kind that is due by a moment. Throws if a step fails. */
   async catchUpKind(tenantId: string, kind: DueKind, to: Instant): Promise<void> {
     await this.#remember(tenantId)
     await this.#inTurn(() => workOffKind(this.jobs, this.#context(tenantId), kind, to))
   }
 
-  /** Does what the alarm was set for; the platform runs it at least once. */
+  /** Does due work. The platform runs each alarm at least once. */
   override async alarm(): Promise<void> {
     const tenantId = await this.ctx.storage.get('tenantId')
     if (typeof tenantId !== 'string') return
@@ -81,7 +86,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Keeps whose Timekeeper this is, for the alarm. */
+  /** Stores the tenant's id, for the alarm. */
   async #remember(tenantId: string): Promise<void> {
     if ((await this.ctx.storage.get('tenantId')) === undefined)
       await this.ctx.storage.put('tenantId', tenantId)
@@ -103,7 +108,10 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     return turn
   }
 
-  /** Works off what is due while the clock is moved (null: by now), and sets the alarm for what comes next. */
+  /**
+   * Does the work that is due during a move of the clock (`moved` is null: the work that is due by now), and
+   * sets the alarm for the next work.
+   */
   async #run(tenantId: string, moved: { from: Instant; to: Instant } | null, steps: number): Promise<void> {
     const context = this.#context(tenantId)
     const clock = await readTestClock(context.db)
@@ -120,9 +128,10 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     await this.jobs.afterwards(context, now)
     const coming = await nextWork(context, this.jobs)
     const [next] = coming
-    // A tenant that is gone leaves nothing here.
+    // If the tenant is gone, this object's storage is cleared.
     if (next === undefined && !(await exists(context.db))) return this.#forget()
-    // A test clock that is set moves only when it is told to, and then whoever moves it does what is due.
+    // A test clock moves only by a request, and that request has the due work done. So there is no alarm for
+    // later work.
     if (next === undefined || (clock !== null && next.dueAt > now)) return
     const present = systemNow()
     const wanted =

@@ -8,12 +8,18 @@ import type { DueKind } from './due-kinds.types'
 import { tenantsWithDueWork } from './due-work.repository'
 import type { Jobs } from './job.types'
 
-/** Steps that a change of the configuration has done at once (L3), and how long it waits for them, in milliseconds. */
+/**
+ * Steps of work that a change of the configuration starts at once (L3), and how long it waits for them, in
+ * milliseconds.
+ */
 const STEPS_AT_ONCE = 20
 const PATIENCE = 5_000
-/** Steps that are done at once of the erasure of a tenant. */
+/** Steps of a tenant's erasure that are done at once. */
 const STEPS_OF_PURGE = 40
-/** How far ahead the cron trigger looks, in milliseconds: it comes every five minutes, and an alarm may have been lost (C2). */
+/**
+ * How far ahead the cron trigger looks, in milliseconds: it runs every five minutes, and an alarm may have
+ * been lost (C2).
+ */
 const AHEAD = 5 * MINUTE
 /** Timekeepers that are called at once. */
 const GROUP = 20
@@ -21,15 +27,19 @@ const GROUP = 20
 const timekeeperOf = ({ env }: Pick<Context, 'env'>, tenantId: string) => env.TIMEKEEPER.getByName(tenantId)
 
 /**
- * Has the tenant's Timekeeper look at what is due, do a part of what is due by now, and see to the rest by alarm. Never throws, and
- * waits some seconds at most: what is due stands in D1, and the cron trigger finds it.
+ * Wakes the tenant's Timekeeper: it does a part of the work that is due by now, and sets an alarm for the
+ * rest. Never throws, and waits some seconds at most: due work is stored in D1, and the cron trigger finds
+ * it.
  */
 export async function wakeTimekeeper(scope: Scope): Promise<void> {
   const { id } = scope.tenant
   await callTimekeeper(id, within(PATIENCE, timekeeperOf(scope, id).wake(id, STEPS_AT_ONCE)))
 }
 
-/** Has the Timekeeper of a tenant that is erased do the first steps of that, and see to the rest by alarm. Never throws, and waits some seconds at most. */
+/**
+ * Wakes the Timekeeper of a tenant that is being erased: it does the first steps, and sets an alarm for the
+ * rest. Never throws, and waits some seconds at most.
+ */
 export async function wakeForPurge(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
   await callTimekeeper(
     tenantId,
@@ -37,7 +47,10 @@ export async function wakeForPurge(context: Pick<Context, 'env'>, tenantId: stri
   )
 }
 
-/** Has the tenant's Timekeeper set its alarm by what is due first. Never throws: the cron trigger does the same (C2). */
+/**
+ * Makes the tenant's Timekeeper set its alarm for the work that is due first. Never throws: the cron trigger
+ * does the same (C2).
+ */
 export function ensureAlarm(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
   return callTimekeeper(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0))
 }
@@ -46,18 +59,20 @@ async function callTimekeeper(tenantId: string, waking: Promise<void>): Promise<
   try {
     await waking
   } catch (error) {
-    console.warn(JSON.stringify({ level: 'warn', tenantId, error: `not woken: ${String(error)}` }))
+    console.warn(
+      JSON.stringify({ level: 'warn', tenantId, error: `the Timekeeper was not woken: ${String(error)}` }),
+    )
   }
 }
 
-/** Has the tenant's Timekeeper do all work of a kind that is due by a moment, and waits for it. */
+/** Makes the tenant's Timekeeper do all work of a kind that is due by a moment, and waits for it. */
 export async function catchUpKind(scope: Scope, kind: DueKind, to: Instant): Promise<void> {
   await timekeeperOf(scope, scope.tenant.id).catchUpKind(scope.tenant.id, kind, to)
 }
 
 /**
- * Does everything that falls due while the test clock is moved from a moment to another, of all tenants, and has all told that is in their outboxes
- * (C1). Throws what kept one from it.
+ * Does all work of all tenants that is due while the test clock moves from one moment to another, and sends
+ * all messages in their outboxes (C1). Throws if this fails for a tenant.
  */
 export async function catchUpAll(context: Context, jobs: Jobs, from: Instant, to: Instant): Promise<void> {
   const results = await ofEachTenant(context, jobs, to, (tenantId) =>
@@ -66,13 +81,16 @@ export async function catchUpAll(context: Context, jobs: Jobs, from: Instant, to
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-/** Wakes the Timekeepers that have, or will soon have, something to do: what the cron trigger does (C2). Their alarms do it. */
+/**
+ * Wakes the Timekeepers that have work now or soon; the cron trigger does this (C2). Their alarms do the
+ * work.
+ */
 export async function wakeAll(context: Context, jobs: Jobs): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
   await ofEachTenant(context, jobs, instant(now + AHEAD), (tenantId) => ensureAlarm(context, tenantId))
 }
 
-/** Does something for each tenant who has something due by a moment, some of them at once. */
+/** Calls `work` for each tenant with work that is due by a moment, for several tenants at once. */
 async function ofEachTenant(
   context: Context,
   { list }: Jobs,

@@ -2,7 +2,9 @@ import { integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizz
 import { living, resource } from '../../db/columns'
 import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../enumerations.types'
 
-/** Achievements; which columns are filled depends on the trigger. Who has completed one stands in the users' rows. */
+/**
+ * Achievements; which columns are filled depends on the trigger. Users' completions are in the users' rows.
+ */
 export const achievements = sqliteTable(
   'achievements',
   {
@@ -23,15 +25,20 @@ export const achievements = sqliteTable(
     userAttributes: text('user_attributes').notNull(),
     /** JSON: `[{attributeId, attributeValue}]`. */
     eventAttributes: text('event_attributes').notNull(),
-    /** Under which users' own counters of it stand: another one once it counts something else (A2). */
+    /** The id of users' own counters for it. It changes when the achievement counts something else (A2). */
     counterId: text('counter_id').notNull(),
-    /** Whether all users' counters of it have taken in what the log had when it was activated (A2, A4). */
+    /**
+     * Whether all users' counters for it include the events that the log had when it was activated (A2, A4).
+     */
     counted: integer('counted', { mode: 'boolean' }).notNull(),
   },
   (table) => [uniqueIndex('achievements_key').on(table.tenantId, table.key).where(living)],
 )
 
-/** Counts that nobody has to count at each reading (A5): of a tenant's users, and of the completions of each achievement. WITHOUT ROWID. */
+/**
+ * Stored counts, so that reads need not count rows (A5): of a tenant's users, and of the completions of each
+ * achievement. WITHOUT ROWID.
+ */
 export const tenantCounters = sqliteTable(
   'tenant_counters',
   {

@@ -2,7 +2,10 @@ import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core
 import { living, resource } from '../../db/columns'
 import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../enumerations.types'
 
-/** Leaderboards as they are configured. The scores stand in an object each, which can be made anew from the log. */
+/**
+ * The configuration of leaderboards. The scores of each one are in its own object, which can be rebuilt from
+ * the log.
+ */
 export const leaderboards = sqliteTable(
   'leaderboards',
   {
@@ -10,7 +13,7 @@ export const leaderboards = sqliteTable(
     key: text('key').notNull(),
     name: text('name').notNull(),
     description: text('description'),
-    /** As it was set; what it becomes by itself is computed from the dates (L7). */
+    /** The status as it was set. The present status is computed from it and the dates (L7). */
     status: text('status', { enum: LEADERBOARD_STATUSES }).notNull(),
     rankBy: text('rank_by', { enum: RANK_BY }).notNull(),
     metricId: text('metric_id'),
@@ -24,7 +27,7 @@ export const leaderboards = sqliteTable(
     endTime: text('end_time'),
     /** JSON: the ids of the breakdown attributes. */
     breakdown: text('breakdown').notNull(),
-    /** Null where it is perpetual. */
+    /** Null if it is perpetual. */
     runUnit: text('run_unit', { enum: RUN_UNITS }),
     runInterval: integer('run_interval'),
     /** When it was finished by hand, in milliseconds. */

@@ -2,7 +2,7 @@ import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
 import { METRIC_UNIT_TYPES } from '../enumerations.types'
 
-/** Metrics: what events are counted in. */
+/** Metrics: the quantities that events count. */
 export const metrics = sqliteTable(
   'metrics',
   {

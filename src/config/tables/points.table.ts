@@ -65,17 +65,22 @@ export const pointsTriggers = sqliteTable(
     timeUnit: text('time_unit', { enum: TIME_UNITS }),
     timeInterval: integer('time_interval'),
     blockIfOutOfPoints: integer('block_if_out_of_points', { mode: 'boolean' }).notNull(),
-    /** Under which users' own counters of it stand: another one once it counts something else (P1). */
+    /** The id of users' own counters for it. It changes when the trigger counts something else (P1). */
     counterId: text('counter_id').notNull(),
-    /** Counts the forms in which the trigger has been shown; awards name the one that they fired in (P10). */
+    /**
+     * Counts the different forms in which the trigger was shown. An award names the form that fired (P10).
+     */
     version: integer('version').notNull(),
-    /** From when a time trigger's ticks are counted, in milliseconds; null while it has none (P4). */
+    /**
+     * The moment from which a time trigger's ticks are counted, in milliseconds; null while it has no ticks
+     * (P4).
+     */
     anchor: integer('anchor'),
   },
   (table) => [index('points_triggers_by_tenant').on(table.tenantId).where(living)],
 )
 
-/** Every form in which a trigger has been shown, so that an award can show the one it was made by (P10). */
+/** Every form in which a trigger was shown, so that an award can show the form that made it (P10). */
 export const triggerVersions = sqliteTable(
   'trigger_versions',
   {
@@ -93,27 +98,35 @@ export const pointsBoosts = sqliteTable(
   {
     ...resource(),
     systemId: text('system_id').notNull(),
-    /** The one user whom it is for: the caller's id, and ours, which dies with an erasure. Null: for all. */
+    /**
+     * The one user of the boost: the caller's id, and the internal id, which is no longer used after an
+     * erasure. Null if the boost is not for one user.
+     */
     userId: text('user_id'),
     userIid: text('user_iid'),
     name: text('name').notNull(),
     /** First local date on which it applies. */
     start: text('start').notNull(),
-    /** Last local date on which it applies; `9999-12-31` where it has no end, so that an index range serves. */
+    /**
+     * Last local date on which it applies; `9999-12-31` if it has no end, so that a range of an index finds
+     * it.
+     */
     end: text('end').notNull(),
     multiplier: real('multiplier').notNull(),
     rounding: text('rounding', { enum: ROUNDINGS }).notNull(),
     /** JSON: `[{attributeId, attributeValue}]`. */
     userAttributes: text('user_attributes').notNull(),
-    /** What webhooks were last told of it: that it has started, or finished; null where nothing (W6). */
+    /**
+     * The last moment of it that webhooks were notified of: started, or finished; null if there is none (W6).
+     */
     notified: text('notified', { enum: BOOST_MOMENTS }),
   },
   (table) => [
-    // Deleted ones too, so that those of an erased user are found (U8).
+    // Includes deleted boosts, so that all boosts of an erased user are found (U8).
     index('points_boosts_by_user').on(table.userIid, table.end).where(sql`user_iid IS NOT NULL`),
     index('points_boosts_for_all').on(table.tenantId).where(sql`user_iid IS NULL AND deleted IS NULL`),
     index('points_boosts_by_system').on(table.tenantId, table.systemId).where(living),
-    // Users' own that begin or end about a day (W6).
+    // For users' own boosts that begin or end around a day (W6).
     index('points_boosts_by_start')
       .on(table.tenantId, table.start)
       .where(sql`user_iid IS NOT NULL AND deleted IS NULL`),
@@ -123,7 +136,10 @@ export const pointsBoosts = sqliteTable(
   ],
 )
 
-/** The ledger: one row an award, never changed. In a system, a user's total is the sum of them (P8). Of ids see db/ids.ts. WITHOUT ROWID. */
+/**
+ * The ledger: one row for each award, never changed. A user's total in a system is the sum of these rows
+ * (P8). For the ids, see src/db/short-ids.ts. WITHOUT ROWID.
+ */
 export const awards = sqliteTable(
   'awards',
   {
@@ -131,20 +147,20 @@ export const awards = sqliteTable(
     systemNo: integer('system_no').notNull(),
     /** When it was made; for a time trigger, when it was due. Milliseconds. */
     at: integer('at').notNull(),
-    /** The user's `seq` of the change that it is part of. */
+    /** The `seq` of the user's change that the award is part of. */
     seq: integer('seq').notNull(),
-    /** Its place among the awards of that change. */
+    /** Its position among the awards of that change. */
     position: integer('position').notNull(),
     id: blob('id').notNull(),
-    /** What was really applied, after boosts, cap and floor (P6). */
+    /** The points that were applied, after boosts, cap and floor (P6). */
     awarded: integer('awarded').notNull(),
     /** The user's total in the system after it. */
     total: integer('total').notNull(),
-    /** Minutes ahead of UTC in the user's zone at that moment, frozen (E8). */
+    /** Minutes ahead of UTC in the user's zone at that moment. It never changes (E8). */
     utcOffset: integer('utc_offset').notNull(),
     triggerNo: integer('trigger_no').notNull(),
     triggerVersion: integer('trigger_version').notNull(),
-    /** JSON: the boosts that applied, as they were; null where none did. */
+    /** JSON: the boosts that applied, as they were then; null if none applied. */
     boosts: text('boosts'),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.systemNo, table.at, table.seq, table.position] })],
@@ -161,7 +177,7 @@ export const pointsSummaries = sqliteTable(
     filter: text('filter').notNull(),
     configVersion: integer('config_version').notNull(),
     computed: integer('computed').notNull(),
-    /** JSON: the summary as served. */
+    /** JSON: the summary as in the response. */
     document: text('document').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.systemId, table.kind, table.filter] })],

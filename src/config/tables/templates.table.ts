@@ -2,7 +2,7 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import { living, resource } from '../../db/columns'
 import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../enumerations.types'
 
-/** Templates of what users are told (N3). */
+/** Templates of notifications (N3). */
 export const notificationTemplates = sqliteTable(
   'notification_templates',
   {
@@ -16,13 +16,16 @@ export const notificationTemplates = sqliteTable(
     /** JSON: `[{attributeId, attributeValue}]`. */
     userAttributes: text('user_attributes').notNull(),
     status: text('status', { enum: SWITCH_STATUSES }).notNull(),
-    /** The address through which it was last written: where links lead as long as PUBLIC_URL is not set. */
+    /** The address through which the template was last written. Links use it while PUBLIC_URL is not set. */
     origin: text('origin').notNull(),
   },
   (table) => [index('notification_templates_by_tenant').on(table.tenantId).where(living)],
 )
 
-/** Completed achievements that users are still to be told of, each at its time of their day (N2). WITHOUT ROWID. */
+/**
+ * Notifications of completed achievements that are not sent yet, each with its time in the user's day (N2).
+ * WITHOUT ROWID.
+ */
 export const pendingNotifications = sqliteTable(
   'pending_notifications',
   {
