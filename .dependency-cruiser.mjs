@@ -1,5 +1,6 @@
 /**
- * The rooms of `src`, from the lowest up: each imports only what is below it, types included. docs/architecture.md says what each is for.
+ * The rooms of `src`, from the lowest to the highest. Each one imports only rooms below it, types included.
+ * docs/architecture.md says what each is for.
  */
 const ROOMS = [
   'lib',
@@ -21,7 +22,7 @@ const ROOMS = [
   'worker',
 ]
 
-/** A room's files may import nothing of the rooms above it. */
+/** A room's files may not import from the rooms above it. */
 const upward = ROOMS.slice(0, -1).map((room, index) => ({
   name: `${room}-imports-nothing-above-it`,
   severity: 'error',
@@ -29,7 +30,10 @@ const upward = ROOMS.slice(0, -1).map((room, index) => ({
   to: { path: `^src/(${ROOMS.slice(index + 1).join('|')})/` },
 }))
 
-/** Whatever decides: it is given all that it needs, so that it decides the same each time. */
+/**
+ * The files that decide. They get all their input as arguments, so that the same input gives the same
+ * decision.
+ */
 const RULES = '(\\.rules\\.ts$|^src/engine/)'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
@@ -44,7 +48,7 @@ export default {
     },
     {
       name: 'no-other-rooms',
-      comment: 'A new folder of src gets its place in ROOMS.',
+      comment: 'A new folder of src needs a place in ROOMS.',
       severity: 'error',
       from: { path: '^src/', pathNot: `^src/(${ROOMS.join('|')})/` },
       to: {},
@@ -52,7 +56,7 @@ export default {
     ...upward,
     {
       name: 'features-keep-their-tables',
-      comment: 'Another feature is asked through its service: nobody else writes its SQL.',
+      comment: 'A feature uses another feature through its service, and writes no SQL for its tables.',
       severity: 'error',
       from: { path: '^src/features/([^/]+)/' },
       to: { path: '^src/features/[^/]+/.*\\.(repository|table)\\.ts$', pathNot: '^src/features/$1/' },

@@ -10,7 +10,7 @@ const root = import.meta.dirname
 // The Worker's assets, as wrangler makes them before it starts or deploys.
 execFileSync(process.execPath, ['scripts/assets.mjs'], { cwd: root, stdio: 'inherit' })
 
-/** All that src imports from packages, types aside. */
+/** All packages that src imports, except for types only. */
 function dependencies(): string[] {
   const source = join(root, 'src')
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -25,8 +25,8 @@ function dependencies(): string[] {
 }
 
 /**
- * What the developer's own `.dev.vars` names, which wrangler hands to tests as well: each empty, which is as good as none. Its PUBLIC_URL or
- * ADMIN_HOST would have them fail.
+ * Sets each variable of the developer's own `.dev.vars` to an empty text, which counts as not set. Wrangler
+ * also passes these variables to tests, and a PUBLIC_URL or ADMIN_HOST would make tests fail.
  */
 function noDevVars(): Record<string, string> {
   const file = join(root, '.dev.vars')
@@ -34,7 +34,10 @@ function noDevVars(): Record<string, string> {
   return Object.fromEntries(Object.keys(named).map((name) => [name, '']))
 }
 
-/** Random worlds, faults at each step of a write, one by one, and many users as large as may be: `npm run test:long`. `npm test` has the simulation. */
+/**
+ * Random worlds, faults at each step of a write, one by one, and many users of the maximum size:
+ * `npm run test:long`. The simulation is in `npm test`.
+ */
 const LONG_WORKERS = [
   'faults',
   'fuzz',
@@ -48,12 +51,12 @@ const LONG_WORKERS = [
   'timekeeper-faults',
 ].map((name) => `test/worker/${name}.test.ts`)
 
-/** Servers that are killed and started again, for half a minute and more each: `npm run test:long`. */
+/** Tests that kill servers and start them again, each for half a minute or more: `npm run test:long`. */
 const LONG = ['webhooks-events', 'webhooks', 'restart', 'start-failures', 'kill', 'fuzz'].map(
   (name) => `test/server/${name}.test.ts`,
 )
 
-/** Which simulations are played, as `npm run simulate` asks for it: seeds, and how large they are. */
+/** The simulations to run, from the variables of `npm run simulate`: their seeds, and their size. */
 function simulationSizes(): { from: number; seeds: number; size: 'small' | 'full' } {
   const { SIMULATE_FROM = '1', SIMULATE_SEEDS = '5', SIMULATE_SIZE } = process.env
   return {
@@ -73,7 +76,7 @@ const workers = ({
   include: string[]
   exclude?: string[]
   groupOrder: number
-  /** The module that the objects and handlers are of, where it is not the Worker itself. */
+  /** The module of the objects and handlers, if it is not the Worker itself. */
   main?: string
 }) => ({
   plugins: [
@@ -94,13 +97,13 @@ const workers = ({
   ],
   test: {
     ...files,
-    // A Worker reads some hundred modules, one by one: each does so once, for all the files that it is given, and reads dependencies as one
-    // module each. The setup file takes away what was stored before.
+    // A Worker reads hundreds of modules, one by one. Without isolation, each Worker reads them once for all
+    // its test files, and each dependency is one module. The setup file deletes the data of earlier tests.
     isolate: false,
     deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
     globalSetup: ['test/worker/receiver.setup.ts', 'test/worker/quiet.setup.ts'],
     setupFiles: ['test/worker/setup.ts'],
-    // What is logged is kept in the Worker (lines.ts).
+    // The Worker keeps the log lines (test/worker/lines.ts).
     disableConsoleIntercept: true,
     sequence: { groupOrder },
     testTimeout: 240_000,
@@ -110,9 +113,10 @@ const workers = ({
 
 export default defineConfig({
   test: {
-    // Of what tests log, only what those that fail say is worth reading.
+    // Shows only the log of failed tests.
     silent: 'passed-only',
-    // Every core, where vitest would leave one idle: the Workers' tests wait for their database half of the time.
+    // Uses every core. By default vitest leaves one idle, but the Workers' tests wait for their database half
+    // of the time.
     maxWorkers: '100%',
     provide: { simulation: simulationSizes() },
     projects: [
@@ -149,7 +153,8 @@ export default defineConfig({
           include: ['test/server/start*.test.ts'],
           exclude: LONG,
           setupFiles: ['test/server/setup.ts'],
-          // Alone and one after another: they measure how quickly a server ends, and each server takes a core.
+          // They run alone and one after another: they measure how quickly a server ends, and each server
+          // takes a core.
           sequence: { groupOrder: 3 },
           fileParallelism: false,
           testTimeout: 240_000,
@@ -160,7 +165,7 @@ export default defineConfig({
         name: 'simulation',
         include: ['test/simulation/**/*.test.ts'],
         main: 'test/simulation/worker.ts',
-        // It is one long file, which leaves a core to those over HTTP.
+        // It is one long file, so the tests over HTTP can use the other core.
         groupOrder: 2,
       }),
       workers({ name: 'long-worker', include: LONG_WORKERS, groupOrder: 5 }),

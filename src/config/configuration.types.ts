@@ -32,8 +32,8 @@ export type Attribute = Resource & {
   key: string
   name: string
   /**
-   * Who may set it on users: admin keys only, or users' own keys too (K7). It has no meaning for event
-   * attributes.
+   * The keys that may set it on users: admin keys only, or users' own keys too (K7). It has no meaning for
+   * event attributes.
    */
   writableBy: AttributeWriter
 }
@@ -236,7 +236,7 @@ export function roomFor(kind: 'levels' | 'triggers' | 'boosts', { systems }: Pic
 }
 
 /**
- * A user's running totals, without the totals of deleted resources. They are searched only if there are more
+ * A user's running totals, without the totals of deleted resources. They are filtered only if there are more
  * totals than resources.
  */
 export function living<V>(

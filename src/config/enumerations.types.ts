@@ -72,7 +72,7 @@ export const EVALUATION_MODE_SPELLINGS = ['OR', 'AND', 'ALL'] as const
 export const ATTRIBUTE_TYPES = ['user', 'event'] as const
 export type AttributeType = (typeof ATTRIBUTE_TYPES)[number]
 
-/** Who may set an attribute on users: admin keys only, or users' own keys too (K7). */
+/** The keys that may set an attribute on users: admin keys only, or users' own keys too (K7). */
 export const ATTRIBUTE_WRITERS = ['admin', 'user'] as const
 export type AttributeWriter = (typeof ATTRIBUTE_WRITERS)[number]
 

@@ -6,23 +6,23 @@ import type { AccountScope, Context, Scope } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
 import { Streamed, StreamedList, streamOf } from './stream'
 
-/** A part of a request as it was sent, and what its schema made of it. */
+/** A part of a request as it was sent, and the result of its schema. */
 export type Parsed = { given: unknown; result: z.ZodSafeParseResult<unknown> }
 
-/** What the stages of a request hand on to each other. */
+/** The data that the stages of a request pass on to each other. */
 export type Stages = {
   ctx: Context
   claim: Claim
-  /** Whether D1 has confirmed the claim in a read of the handler's own (K2). */
+  /** Whether D1 has confirmed the claim in a read by the handler (K2). */
   confirmed: boolean
   scope: Scope
-  /** In place of a scope, for operations of the whole account. */
+  /** Instead of a scope, for operations of the whole account. */
   account: AccountScope
-  /** The body as JSON; undefined where the operation takes none. */
+  /** The body as JSON; undefined if the operation takes none. */
   json: unknown
-  /** What the validators made of each part of the request. */
+  /** The validators' results for each part of the request. */
   parsed: Map<string, Parsed>
-  /** What the operation's path was found to name. */
+  /** The resource that the operation's path names. */
   found: unknown
 }
 
@@ -34,7 +34,7 @@ export const newApp = (
   options: { getPath?: (request: Request, options?: { env?: Bindings }) => string } = {},
 ): App => new Hono<AppEnv>({ ...options, strict: true })
 
-/** A JSON answer; a streamed one is sent as it is made. */
+/** A JSON response. A streamed body is sent while it is made. */
 export function answer(
   c: HonoContext<AppEnv>,
   status: number,

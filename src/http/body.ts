@@ -7,12 +7,15 @@ import type { AppEnv } from './app'
 
 const MIB = 1_048_576
 
-/** Throws a TypeError for what is no UTF-8; the run time's own reading would put U+FFFD there, and so make one user of two (U1). */
+/**
+ * Throws a TypeError if the bytes are not UTF-8. The run time's own decoding would write U+FFFD instead, and
+ * could so give two users the same id (U1).
+ */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /**
- * Reads the body as JSON in UTF-8, whatever content type it names: 413 when it is too large, 408 when it has not arrived after BODY_TIMEOUT
- * seconds, 400 when it is no JSON (G2). The limit is in bytes.
+ * Reads the body as JSON in UTF-8, with any content type. Throws 413 if it is too large, 408 if it has not
+ * arrived after BODY_TIMEOUT seconds, and 400 if it is not JSON (G2). The limit is in bytes.
  */
 export function readBody(limit = MIB): MiddlewareHandler<AppEnv> {
   const limited = bodyLimit({
@@ -34,13 +37,14 @@ export function readBody(limit = MIB): MiddlewareHandler<AppEnv> {
       const bytes = await within(seconds * SECOND, bytesOf(c), () => errors.bodyTooSlow(seconds))
       const text = UTF8.decode(bytes)
       c.set('json', JSON.parse(text))
-      // For the validator, which reads it again. Hono keeps promises there, whatever its types say.
+      // For the validator, which reads the body again. Hono keeps promises here, although its types say
+      // otherwise.
       Object.assign(c.req.bodyCache, { text: Promise.resolve(text) })
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof TypeError) throw errors.bodyNotJson()
       throw error
     }
-    // The validator reads a body only where its type says just JSON.
+    // The validator reads a body only if its content type is exactly JSON.
     if (c.req.header('content-type') !== 'application/json') {
       const headers = new Headers(c.req.raw.headers)
       headers.set('content-type', 'application/json')

@@ -1,19 +1,21 @@
 import { base64url } from 'jose'
 import * as z from 'zod'
 
-/** What the documents say of the header `Link`. */
+/** The description of the header `Link` in the OpenAPI documents. */
 export const NEXT_LINK = 'The address of the next page, with rel="next"; absent on the last page.'
 
-/** A cursor as it stands in a query: base64url of JSON. */
+/** A cursor in a query: base64url of JSON. */
 const cursorOf = (value: unknown): string => base64url.encode(JSON.stringify(value))
 
-/** What a cursor says. Throws if it is none. */
+/** The content of a cursor. Throws if the text is not a cursor. */
 function readCursor(text: string): unknown {
   const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   return JSON.parse(decoder.decode(base64url.decode(text)))
 }
 
-/** The parameter `after`: the cursor of the page before, which says by this schema where that ended. */
+/**
+ * The parameter `after`: the cursor of the page before. Its content, by this schema, is the end of that page.
+ */
 export function cursorQuery<S extends z.ZodType>(schema: S) {
   return z.string('must be given once').transform((text, context): z.output<S> => {
     try {
@@ -25,7 +27,10 @@ export function cursorQuery<S extends z.ZodType>(schema: S) {
   })
 }
 
-/** The header `Link` to the next page of a list: the address that was asked for, with this query and a cursor (RFC 8288, G1). */
+/**
+ * The header `Link` to the next page of a list: the requested address, with this query and a cursor (RFC
+ * 8288, G1).
+ */
 export function nextLink(
   { origin, path }: { origin: string | null; path: string },
   query: Readonly<Record<string, string>>,

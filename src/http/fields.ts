@@ -3,7 +3,7 @@ import { type CivilDate, isCivilDate } from '../lib/civil'
 import { isZone, spelledZone } from '../lib/zone'
 
 const ATTRIBUTE_VALUE_MAX = 1_000
-/** As many as a tenant can configure. */
+/** The maximum number of attributes that a tenant can configure. */
 const ATTRIBUTES_MAX = 200
 
 const KINDS = new Map([
@@ -13,17 +13,20 @@ const KINDS = new Map([
   ['object', 'an object'],
 ])
 
-/** The unit in which something of that origin is counted; none for numbers. */
+/** A count with its unit, such as `3 items`; undefined for numbers. */
 function counted(origin: string, count: number | bigint): string | undefined {
   const unit = origin === 'string' ? 'character' : origin === 'array' ? 'item' : undefined
   return unit && `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
-/** What is wrong and how to mend it, for the faults that zod finds by itself; read after the field's path (G2, G3). */
+/**
+ * The problem and how to fix it, for the errors that zod finds by itself. The message follows the field's
+ * path (G2, G3).
+ */
 function fieldErrorMessage(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type': {
-      // JSON can say 1e400, which is a number, and read as infinite.
+      // JSON can contain 1e400, which is a number and is parsed as infinite.
       if (issue.expected === 'number' && typeof issue.input === 'number') return 'must be a finite number'
       const wanted = `must be ${KINDS.get(issue.expected) ?? `a ${issue.expected}`}`
       if (issue.input === undefined) return `${wanted}, and is missing`
@@ -46,15 +49,17 @@ function fieldErrorMessage(issue: z.core.$ZodRawIssue): string | undefined {
   }
 }
 
-// Set once for all schemas, since every one of them is made of these fields: a parse can't forget it.
+// Set once for all schemas: every schema is made of these fields, so no parse can miss it.
 z.config({ customError: fieldErrorMessage })
 
-/** An optional field of a request: null counts as absent, since client libraries send it for undefined (U2). */
+/**
+ * An optional field of a request: null counts as absent, because client libraries send it for undefined (U2).
+ */
 export function optional<S extends z.ZodType>(schema: S) {
   return schema.nullish().transform((value) => value ?? undefined)
 }
 
-/** An optional field of a request with a value for when it is absent or null (U2). */
+/** An optional field of a request, with a default value if it is absent or null (U2). */
 export function defaulted<S extends z.ZodType, D extends z.output<S>>(schema: S, fallback: D) {
   return schema
     .nullish()
@@ -63,8 +68,8 @@ export function defaulted<S extends z.ZodType, D extends z.output<S>>(schema: S,
 }
 
 /**
- * A rule between the fields of an object, whose fault is told at `path`. It is tested even where other fields are at fault, so
- * that one answer names them all (G3); its test must therefore bear fields of any type.
+ * A rule between the fields of an object. Its error is reported at `path`. It is tested even if other fields
+ * have errors, so that one response names them all (G3). So its test must accept fields of any type.
  */
 export function rule(path: string, error: string) {
   return {
@@ -78,16 +83,16 @@ const isRecord = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
- * Reads a part of a request whose shape is wrong, as far as it can be read, so that its other faults can be found too (G3). Each field must
- * bear any value, and none. What is no object has no fields.
+ * Reads a part of a request that has a wrong shape, as far as possible, so that its other errors can be found
+ * too (G3). Each field must accept any value, and no value. A part that is not an object has no fields.
  */
 export function readable<F extends z.ZodRawShape>(fields: F) {
   return z.preprocess((given) => (isRecord(given) ? given : {}), z.object(fields))
 }
 
 /**
- * A whole number of a request, at least `min` and at most `max`. Not zod's own, whose fault would keep the rules between an
- * object's fields from being tested (G3).
+ * A whole number of a request, at least `min` and at most `max`. It is not zod's own: after an error of that
+ * one, zod does not test the rules between an object's fields (G3).
  */
 export function wholeNumber(min: number, max: number) {
   return z
@@ -98,7 +103,10 @@ export function wholeNumber(min: number, max: number) {
     .meta({ type: 'integer' })
 }
 
-/** A text of so many characters; an unpaired surrogate, which UTF-8 can't say, becomes U+FFFD as it would when stored. */
+/**
+ * A text of at most `max` characters. An unpaired surrogate, which UTF-8 can't encode, becomes U+FFFD, as it
+ * would in storage.
+ */
 export const text = (max: number) =>
   z
     .string()
@@ -113,31 +121,34 @@ export const UserId = z
   .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
   .refine((id) => id !== '.' && id !== '..', 'must not be "." or ".."')
 
-/** The key of something configured (G5). */
+/** The key of a configured resource (G5). */
 export const ConfigKey = z
   .string()
   .max(255)
   .regex(/^[a-zA-Z0-9_-]+$/, 'must consist of letters, digits, _ and -')
 
-/** An id of ours, read in either case (G4). */
+/** An id from Laurel, in any letter case (G4). */
 export const Uuid = z
   .guid({ error: ({ input }) => (input === undefined ? 'must be a UUID, and is missing' : 'must be a UUID') })
   .toLowerCase()
 
-/** The display name of something configured. */
+/** The display name of a configured resource. */
 export const Name = z
   .string()
   .min(1)
   .max(255)
   .transform((given) => given.toWellFormed())
 
-/** A text that describes something configured. */
+/** A text that describes a configured resource. */
 export const Description = text(2_000)
 
-/** The badge of something configured. */
+/** The badge of a configured resource. */
 export const Badge = z.object({ url: text(2_048).refine((url) => url !== '', 'must not be empty') })
 
-/** Whatever looks like an address; delivery is the only real test of one (U1). `""` is allowed, and means none. */
+/**
+ * A text that looks like an email address; only a delivery really tests it (U1). `""` is allowed, and means
+ * none.
+ */
 export const Email = z
   .string()
   .max(320)
@@ -162,13 +173,13 @@ export const DateField = z
     return z.NEVER
   })
 
-/** A date in an answer (G4). */
+/** A date in a response (G4). */
 export const DateResponse = z.string().meta({ format: 'date' })
 
-/** A moment in an answer: ISO 8601 in UTC with milliseconds (G4). */
+/** A moment in a response: ISO 8601 in UTC with milliseconds (G4). */
 export const Timestamp = z.string().meta({ format: 'date-time' })
 
-/** An id of ours in an answer (G4). */
+/** An id from Laurel in a response (G4). */
 export const UuidResponse = z.string().meta({ format: 'uuid' })
 
 const JsonObject = z.custom<object>(isRecord, {
@@ -177,15 +188,16 @@ const JsonObject = z.custom<object>(isRecord, {
 })
 
 /**
- * Reads an object as a map, since `__proto__` and `constructor` are keys like any other (G5). Numbers and booleans are taken as their
- * text (U1).
+ * Reads an object as a map, because `__proto__` and `constructor` are keys like any other (G5). Numbers and
+ * booleans become their text (U1).
  */
 function attributeMap<V extends string | null>(type: unknown, accepts: (value: unknown) => value is V) {
   const additionalProperties = { type, maxLength: ATTRIBUTE_VALUE_MAX }
   return JsonObject.meta({ type: 'object', additionalProperties }).transform((object, context) => {
     const map = new Map<string, V>()
     const entries = Object.entries(object)
-    // More can't be configured, so some of them aren't; and each may be a fault of its own.
+    // A tenant can't configure more, so some of these don't exist. Each one could be an error, so none is
+    // read.
     if (entries.length > ATTRIBUTES_MAX) {
       context.addIssue(`must have at most ${ATTRIBUTES_MAX} attributes`)
       return map
@@ -202,7 +214,10 @@ function attributeMap<V extends string | null>(type: unknown, accepts: (value: u
   })
 }
 
-/** JSON can say 1e400, which is read as infinite, and has no text of its own. */
+/**
+ * Whether a value becomes its text. JSON can contain 1e400, which is parsed as infinite and has no text in
+ * JSON.
+ */
 const isPlain = (value: unknown) =>
   typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 
@@ -218,7 +233,10 @@ export const NullableAttributeMap = attributeMap(
   (value): value is string | null => value === null || isAttributeValue(value),
 )
 
-/** The attributes of an object that is read as far as it can be, whatever their values are; none if there are too many (G3). */
+/**
+ * The attributes of an object that is read as far as possible, with values of any type; none if there are too
+ * many (G3).
+ */
 export const ReadableAttributes = z
   .unknown()
   .optional()
@@ -235,7 +253,7 @@ export function items<S extends z.ZodType>(schema: S) {
   return z.array(schema).min(1).max(100)
 }
 
-/** What kept an item of an admin write from being done, or is worth knowing of it (G7). */
+/** The reason why an item of an admin write was not done, or a warning about it (G7). */
 export const Issue = z
   .object({
     id: z.string().optional(),
@@ -247,20 +265,20 @@ export const Issue = z
   })
   .meta({ id: 'AdminIssue' })
 
-/** Something that an admin write deleted (G7). */
+/** A resource that an admin write deleted (G7). */
 export const DeletedResource = z.object({ id: UuidResponse }).meta({ id: 'DeletedResource' })
 
-/** The answer of a create: what came of the items that could be done, and why the others could not (G7). */
+/** The response of a create: the created resources, and the reasons why other items were not done (G7). */
 export function createResponse<S extends z.ZodType>(name: string, schema: S) {
   return z.object({ created: z.array(schema), issues: z.array(Issue) }).meta({ id: name })
 }
 
-/** The answer of an update (G7). */
+/** The response of an update (G7). */
 export function updateResponse<S extends z.ZodType>(name: string, schema: S) {
   return z.object({ updated: z.array(schema), issues: z.array(Issue) }).meta({ id: name })
 }
 
-/** The answer of a delete (G7). */
+/** The response of a delete (G7). */
 export function deleteResponse(name: string) {
   return z.object({ deleted: z.array(DeletedResource), issues: z.array(Issue) }).meta({ id: name })
 }

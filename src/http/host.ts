@@ -1,15 +1,15 @@
 import type { Bindings } from '../runtime/env'
 import { rawPath } from './path'
 
-/** Whether a request came by the host on which `/v1/…` is the admin interface (G1). */
+/** Whether a request came to the host on which `/v1/…` is the admin interface (G1). */
 export function isByAdminHost(request: Request, env: Bindings | undefined): boolean {
   const host = env?.ADMIN_HOST
   return host !== undefined && new URL(request.url).host === host.toLowerCase()
 }
 
 /**
- * The path that a request is routed by (G1). `/api/…` is the application interface under its older base, on every host. On the admin host
- * `/v1/…` is the admin interface.
+ * The path that routes a request (G1). On every host, `/api/…` is the application interface under its older
+ * base. On the admin host, `/v1/…` is the admin interface.
  */
 export function routedPath(request: Request, env: Bindings | undefined): string {
   const path = rawPath(request.url)

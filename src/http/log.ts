@@ -3,7 +3,7 @@ import { routePath } from 'hono/route'
 import type { AppEnv } from './app'
 
 /**
- * A request's log line, as JSON: which route it took, how it ended, and what it cost. Never a key, a body or anything
+ * A request's log line, as JSON: its route, its status, and its cost. It never contains a key, a body or data
  * of a user: the path is the route's pattern.
  */
 export function logLine(c: HonoContext<AppEnv>, milliseconds: number): string {

@@ -11,34 +11,46 @@ import type { Input, OperationSpec, Reply } from './operation'
 type Handler = MiddlewareHandler<AppEnv>
 type Target = 'param' | 'query' | 'header' | 'json'
 
-/** A request as it was sent, whatever its shape: the query, the body, and the parameters of the path. */
+/** A request as it was sent, in any shape: the query, the body, and the parameters of the path. */
 export type RawRequest = { query: unknown; json: unknown; param: (name: string) => string }
 
-/** Finds faults of a request that the schemas can't find. */
+/** Finds field errors of a request that the schemas can't find. */
 type Check = (given: RawRequest) => FieldError[] | Promise<FieldError[]>
 
-/** What an operation adds to the stages that all have. */
+/** The parts that an operation adds to the stages of all operations. */
 export type Stage<F, S = Scope> = {
-  /** The user whom the request is about, as the body or path says, unchecked; another user's key is refused (K3). */
+  /**
+   * The id of the request's user, from the body or the path, unchecked. The key of another user is refused
+   * (K3).
+   */
   subject?: (json: unknown, param: (name: string) => string) => unknown
-  /** Finds what the path names, or throws 404. It runs before the validators, as G2's order has it; `json` is the body, unchecked. */
+  /**
+   * Finds the resource that the path names, or throws 404. It runs before the validators, in the order of G2.
+   * `json` is the body, unchecked.
+   */
   find?: (scope: S, param: (name: string) => string, json: unknown) => Promise<F> | F
   /**
-   * Finds the faults that the schemas can't: those by the configuration, by what is stored, or by the deployment. It is called only if the
-   * schemas have found faults, so that one answer names all of them (G3), and reads what it is given as far as that can be read. In a
-   * request of the right shape, the verb finds these faults itself.
+   * Finds the errors that the schemas can't find: errors that depend on the configuration, on stored data, or
+   * on the deployment. It is called only if the schemas have found errors, so that one response names all of
+   * them (G3). It reads the request as far as possible. In a request of the right shape, the verb finds these
+   * errors itself.
    */
   check?: (scope: S, given: RawRequest, found: F) => FieldError[] | Promise<FieldError[]>
 }
 
-/** A schema that never fails, but hands on what the given one makes of the value, so that faults can be gathered (G3). */
+/**
+ * A schema that never fails. It returns the result of the given schema, so that errors can be collected (G3).
+ */
 const gathered = (schema: z.ZodType) =>
   z.unknown().transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
-/** The same for the parts of a request that are objects always. */
+/** The same for the parts of a request that are always objects. */
 const gatheredObject = (schema: z.ZodType) =>
   z.looseObject({}).transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
 
-/** Validates each part of the request that the operation describes, and stops at none. */
+/**
+ * Validates each part of the request that the operation describes. An error in one part does not stop the
+ * others.
+ */
 function validators(spec: OperationSpec): Handler[] {
   const keep = (target: Target) => (result: { data: unknown }, c: HonoContext<AppEnv>) => {
     const parsed = result.data
@@ -60,7 +72,10 @@ function isParsed(value: unknown): value is Parsed {
   return typeof value === 'object' && value !== null && 'given' in value && 'result' in value
 }
 
-/** The request as the operation's schemas made it. Throws a 422 that names every fault of every part, and those that the check finds (G3). */
+/**
+ * The request as the operation's schemas have parsed it. Throws a 422 that names every error of every part,
+ * and the errors that the check finds (G3).
+ */
 export async function validated<O extends OperationSpec>(
   _spec: O,
   c: HonoContext<AppEnv>,
@@ -88,7 +103,7 @@ export async function validated<O extends OperationSpec>(
 /** A parameter of the path, percent-decoded once (U1). */
 export const paramOf = (c: HonoContext<AppEnv>) => (name: string) => c.req.param(name) ?? ''
 
-/** Refuses another user's key, by whom the request says it is about (K3). */
+/** Refuses an application key if the request is about another user (K3). */
 export function ownUser(subject: Stage<unknown>['subject']): Handler {
   return async (c, next) => {
     const { access } = c.get('claim')
@@ -100,7 +115,7 @@ export function ownUser(subject: Stage<unknown>['subject']): Handler {
   }
 }
 
-/** Everything of a request that comes before the handler, for operations that confirm the key first. */
+/** The first stage of operations that confirm the key first: it reads and confirms the claim. */
 function entered(spec: OperationSpec): Handler {
   return async (c, next) => {
     const ctx = c.get('ctx')
@@ -112,7 +127,7 @@ function entered(spec: OperationSpec): Handler {
   }
 }
 
-/** Refuses a path that is no UTF-8 once it is percent-decoded (U1). */
+/** Refuses a path that is not UTF-8 after percent-decoding (U1). */
 const decodable: Handler = async (c, next) => {
   try {
     decodeURIComponent(new URL(c.req.url).pathname)
@@ -122,7 +137,9 @@ const decodable: Handler = async (c, next) => {
   await next()
 }
 
-/** The last stages, which every operation shares: body, whose it is, what the path names, validity. */
+/**
+ * The later stages, which all operations share: read the body, check the user, find the resource, validate.
+ */
 export function stages<F, S>(
   spec: OperationSpec,
   { subject, find }: Stage<F, S>,
@@ -141,16 +158,19 @@ export function stages<F, S>(
   return [...list, ...validators(spec)]
 }
 
-/** The path by which an operation is routed, as Hono writes it. */
+/** The path that routes an operation, in Hono's syntax. */
 export function routeOf({ surface, path }: OperationSpec): string {
   const base = surface === 'admin' ? '/admin/v1' : '/v1'
   return base + path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** What does an operation's work once everything is valid. */
+/** The handler of an operation, which gets valid input. */
 type Handle<O extends OperationSpec, F, S> = (scope: S, input: Input<O>, found: F) => Promise<Reply<O>>
 
-/** Serves a tenant's operation: the stages in G2's order, then the handler, whose answer is typed by the operation's schemas. */
+/**
+ * Serves a tenant's operation: the stages in G2's order, then the handler. The operation's schemas give the
+ * type of its response.
+ */
 export function mount<const O extends OperationSpec, F = undefined>(
   app: App,
   spec: O & { account?: false },

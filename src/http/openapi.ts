@@ -16,7 +16,7 @@ type Answer = { description: string; headers?: Record<string, unknown>; content:
 /** One operation of the document. */
 export type OperationObject = {
   operationId: string
-  /** What it is about: the first part of its path. */
+  /** The first part of its path. */
   tags: string[]
   summary: string
   description?: string
@@ -42,7 +42,7 @@ export type OpenApiDocument = {
   servers: { url: string; description?: string }[]
   security: Record<string, string[]>[]
   paths: Record<string, Record<string, OperationObject>>
-  /** What the service sends by itself, by type. */
+  /** The events that the service sends to webhooks, by type. */
   webhooks?: Record<string, Record<'post', WebhookObject>>
   components: {
     schemas: Record<string, unknown>
@@ -55,15 +55,15 @@ const ERROR_DESCRIPTIONS = {
   400: 'The body is not JSON.',
   401: 'The API key is missing or not valid.',
   403: 'The API key does not permit this.',
-  404: 'What the path or the Tenant-ID header names does not exist.',
+  404: 'The resource in the path, or the tenant in the Tenant-ID header, does not exist.',
   408: 'The body did not arrive in time. Send it again.',
   413: 'The body is too large.',
-  422: 'Something in the request is wrong; the error names every fault.',
-  429: 'Too many requests; Retry-After says in how many seconds to try again.',
+  422: 'The request is not valid; the error names every problem.',
+  429: 'Too many requests; Retry-After says after how many seconds to try again.',
   500: 'Something went wrong on the side of the service.',
 } as const
 
-const NO_STORE = { 'Cache-Control': 'no-store, since the answer shows a secret.' }
+const NO_STORE = { 'Cache-Control': 'no-store, because the response contains a secret.' }
 
 const TENANT_ID: Parameter = {
   name: 'Tenant-ID',
@@ -74,9 +74,9 @@ const TENANT_ID: Parameter = {
   schema: { type: 'string' },
 }
 
-const RETRY_AFTER = { description: 'In how many seconds to try again.', schema: { type: 'integer' } }
+const RETRY_AFTER = { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } }
 
-/** The value with its references to zod's definitions turned into references to components. */
+/** Returns the value with references to components instead of references to zod's definitions. */
 function withComponents(value: unknown, nameOf: (definition: string) => string): unknown {
   if (Array.isArray(value)) return value.map((item) => withComponents(item, nameOf))
   if (typeof value !== 'object' || value === null) return value
@@ -87,11 +87,15 @@ function withComponents(value: unknown, nameOf: (definition: string) => string):
   return Object.fromEntries(entries)
 }
 
-/** Our objects ignore unknown fields and our answers may gain some, so the document closes none (G3). */
+/**
+ * Objects ignore unknown fields, and responses may get new ones. So the document forbids no further fields
+ * (G3).
+ */
 function leaveOpen({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
   delete jsonSchema.propertyNames
-  // The bounds of the type itself: without them a viewer's made-up example is not the smallest of all numbers.
+  // These bounds only repeat the type. With them, a viewer would show the smallest possible number as its
+  // example.
   const { minimum, maximum } = jsonSchema
   const isInt32 = minimum === -INT32_MAX - 1 && maximum === INT32_MAX
   if (isInt32 || (minimum === Number.MIN_SAFE_INTEGER && maximum === Number.MAX_SAFE_INTEGER)) {
@@ -101,7 +105,10 @@ function leaveOpen({ jsonSchema }: { jsonSchema: JsonSchema }): void {
   }
 }
 
-/** The JSON schemas of one direction: what was asked for, by its label, and the named schemas that it refers to. */
+/**
+ * The JSON schemas of one direction: the given schemas by their labels, and the named schemas that they refer
+ * to.
+ */
 function describe(schemas: ReadonlyMap<string, z.ZodType>, io: 'input' | 'output') {
   const whole = z.toJSONSchema(z.object(Object.fromEntries(schemas)), {
     io,
@@ -115,8 +122,8 @@ function describe(schemas: ReadonlyMap<string, z.ZodType>, io: 'input' | 'output
 }
 
 /**
- * The names that mean one thing in requests and another in answers, by their schemas or by those that they refer to. A
- * request's schema of such a name becomes a component of its own.
+ * The names with different schemas in requests and in responses. The difference may be in a schema that they
+ * refer to. The request's schema of such a name becomes a component of its own.
  */
 function ambiguous(
   requests: ReadonlyMap<string, unknown>,
@@ -140,7 +147,7 @@ const label = ({ id }: OperationSpec, part: string | number) => `${id} ${part}`
 
 const webhookLabel = (type: string) => `webhook ${type}`
 
-/** Everything that callers send, by label. */
+/** The schemas of all parts of requests, by label. */
 function requestsOf(operations: readonly OperationSpec[]): Map<string, z.ZodType> {
   const schemas = new Map<string, z.ZodType>()
   for (const spec of operations) {
@@ -152,7 +159,7 @@ function requestsOf(operations: readonly OperationSpec[]): Map<string, z.ZodType
   return schemas
 }
 
-/** Everything that the service answers, or sends by itself, by label. */
+/** The schemas of all responses and webhook events, by label. */
 function answersOf(
   operations: readonly OperationSpec[],
   webhooks: Readonly<Record<string, z.ZodType>>,
@@ -181,7 +188,7 @@ function parametersIn(place: Place, object: JsonSchema): Parameter[] {
   })
 }
 
-/** The parameters that a path has in braces and no schema describes: strings. */
+/** The parameters in braces of a path that no schema describes. They are strings. */
 function undescribed(path: string, described: readonly Parameter[]): Parameter[] {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
   return names
@@ -192,8 +199,8 @@ function undescribed(path: string, described: readonly Parameter[]): Parameter[]
 const json = (schema: unknown): Content => ({ 'application/json': { schema } })
 
 /**
- * The OpenAPI 3.1 document of the operations, whose paths lie below `base`; all of it comes from their schemas. Throws
- * where two different schemas carry one name.
+ * The OpenAPI 3.1 document of the operations. Their paths are below `base`. All of it comes from their
+ * schemas. Throws if two different schemas have the same name.
  */
 export function openApiDocument(
   operations: readonly OperationSpec[],
@@ -211,7 +218,7 @@ export function openApiDocument(
     description?: string
     /** Further bases under which all of the operations are served. */
     olderBases?: OpenApiDocument['servers']
-    /** By type: the body that is sent. */
+    /** The bodies of webhook events, by type. */
     webhooks?: Readonly<Record<string, z.ZodType>>
   },
 ): OpenApiDocument {
@@ -272,7 +279,9 @@ export function openApiDocument(
         required: true,
         content: json(answered(described.roots.get(webhookLabel(type)))),
       },
-      responses: { '2XX': { description: 'It has arrived. Anything else, and it is sent again.' } },
+      responses: {
+        '2XX': { description: 'The event has arrived. After any other status, it is sent again.' },
+      },
     },
   })
 

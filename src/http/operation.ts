@@ -2,10 +2,10 @@ import * as z from 'zod'
 import type { Entrance, Surface } from '../access/surface.types'
 import type { Streamed, StreamedList } from './stream'
 
-/** Headers by name, each with what it tells. */
+/** Headers by name, each with its description. */
 type HeaderSpecs = Readonly<Record<string, string>>
 
-/** What an answer of one status holds: `headers` are those of its own that it always has, `optionalHeaders` those that it may have. */
+/** The response of one status. It always has `headers`, and it may have `optionalHeaders`. */
 export type ResponseSpec = {
   description: string
   body: z.ZodType
@@ -14,8 +14,8 @@ export type ResponseSpec = {
 }
 
 /**
- * One operation of the wire contract: the one place from which its route, its validation, the type of its answers and
- * its entry in the OpenAPI document are made.
+ * One operation of the wire contract. Its route, its validation, the type of its responses and its entry in
+ * the OpenAPI document are all made from it.
  */
 export type OperationSpec = Entrance & {
   /** The contract's operation id, such as `metrics_event`. */
@@ -26,21 +26,26 @@ export type OperationSpec = Entrance & {
   path: string
   summary: string
   params?: z.ZodObject
-  /** Its input must be an object; that input's fields are the documented parameters. */
+  /** Its input must be an object. The fields of that input are the documented parameters. */
   query?: z.ZodType
   /** Names in lower case. */
   headers?: z.ZodObject
   body?: z.ZodType
-  /** Whether its answers show a secret, such as a key or a signed link: no cache may keep them. */
+  /**
+   * Whether its responses contain a secret, such as a key or a signed link. If so, no cache may store them.
+   */
   secret?: boolean
-  /** Largest body in bytes; 1 MiB unless said (G2). */
+  /** The largest body in bytes; the default is 1 MiB (G2). */
   bodyLimit?: number
   responses: Readonly<Record<number, ResponseSpec>>
-  /** The statuses with which it refuses, besides those of `refusalsOf`. */
+  /** The statuses of its own errors. `errorStatusesOf` adds the statuses that operations share. */
   errorStatuses: readonly (400 | 403 | 404 | 413 | 422)[]
 }
 
-/** Every status with which an operation may refuse: its own, those of all, of all with a body, and in a tenant those of its `Tenant-ID` (G2, T2). */
+/**
+ * All error statuses of an operation: its own, the ones of all operations, the ones of a body if it takes
+ * one, and, inside a tenant, the ones of `Tenant-ID` (G2, T2).
+ */
 export function errorStatusesOf({ account, body, errorStatuses }: OperationSpec) {
   const ofTenant = account ? [] : ([403, 404, 422] as const)
   const ofBody = body ? ([408] as const) : []
@@ -49,7 +54,7 @@ export function errorStatusesOf({ account, body, errorStatuses }: OperationSpec)
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined
 
-/** What a handler gets once everything is valid. */
+/** The valid input of a handler. */
 export type Input<O extends OperationSpec> = {
   params: Output<O['params']>
   query: Output<O['query']>
@@ -63,7 +68,7 @@ type Answerable<Body> =
   | Streamed<Body>
   | (Body extends readonly (infer Item)[] ? StreamedList<Item> : never)
 
-/** What a handler answers: one of the operation's statuses with a body of its shape, at once or streamed. */
+/** The reply of a handler: one of the operation's statuses with a body of its shape, whole or streamed. */
 export type Reply<O extends OperationSpec> = {
   [S in keyof O['responses'] & number]: {
     status: S
@@ -74,20 +79,20 @@ export type Reply<O extends OperationSpec> = {
   }
 }[keyof O['responses'] & number]
 
-/** The answer 200 with a body. */
+/** The reply 200 with a body. */
 export const ok = <B>(body: B) => ({ status: 200 as const, body })
 
-/** The answer 201 with a body. */
+/** The reply 201 with a body. */
 export const created = <B>(body: B) => ({ status: 201 as const, body })
 
-/** The answer 202 with a body and headers of its own. */
+/** The reply 202 with a body and its own headers. */
 export const accepted = <B, H>(body: B, headers: H) => ({ status: 202 as const, body, headers })
 
-/** The answer of an admin create: 201 when at least one item was created, else 200 (G7). */
+/** The reply of an admin create: 201 if at least one item was created, otherwise 200 (G7). */
 export const createdSome = <B extends { created: readonly unknown[] }>(body: B) =>
   body.created.length > 0 ? created(body) : ok(body)
 
-/** Declares an operation; it is the identity, and keeps the literal types. */
+/** Declares an operation. It returns its argument, and keeps the literal types. */
 export function operation<const O extends OperationSpec>(spec: O): O {
   return spec
 }

@@ -1,6 +1,7 @@
 /**
- * The path of a request as it came: what is percent-encoded stays so. Routes are matched on it, so that their fixed parts have one spelling,
- * the one that rules of a firewall name too; parameters are decoded once, after that (U1). It ends before the query.
+ * The path of a request as it was sent: percent-encoding is kept. Routes are matched on it. So their fixed
+ * parts have only one spelling, which the rules of a firewall can name too. Parameters are decoded once,
+ * after that (U1). The path ends before the query.
  */
 export function rawPath(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)

@@ -7,10 +7,12 @@ import { DateField, rule } from './fields'
 const IDS_MAX = 100
 const SUMMARY_DAYS_MAX = 400
 
-/** The parameters of a `z.custom` whose fault does not keep the rules between a query's fields from being tested (G3). */
+/**
+ * The parameters of a `z.custom`. After its error, zod still tests the rules between a query's fields (G3).
+ */
 const fieldError = (error: string) => ({ error, abort: false })
 
-/** A whole number in a query string, once; the fallback where it is absent. */
+/** A whole number in a query string, given once; the fallback if it is absent. */
 export function integerQuery<F extends number | undefined>(range: { min: number; max: number; fallback: F }) {
   const { min, max, fallback } = range
   const isInside = (n: number) => Number.isSafeInteger(n) && n >= min && n <= max
@@ -29,7 +31,7 @@ export function integerQuery<F extends number | undefined>(range: { min: number;
     .transform((text) => (text === undefined ? fallback : Number(text)))
 }
 
-/** `true` or `false` in a query string; the fallback where it is absent. */
+/** `true` or `false` in a query string; the fallback if it is absent. */
 export function booleanQuery(fallback: boolean) {
   return z
     .custom<string>((text) => text === 'true' || text === 'false', fieldError('must be true or false'))
@@ -45,7 +47,7 @@ export const IdsQuery = z
   .transform((given, context) => {
     const ids = new Set([given].flat().flatMap((part) => part.toLowerCase().split(',')))
     const bad = [...ids].filter((id) => !isId(id))
-    if (bad.length > 0) context.addIssue(`must be UUIDs, and these are none: ${bad.join(', ') || '(empty)'}`)
+    if (bad.length > 0) context.addIssue(`must be UUIDs, and these are not: ${bad.join(', ') || '(empty)'}`)
     if (ids.size > IDS_MAX) context.addIssue(`must be at most ${IDS_MAX} UUIDs at once`)
     return [...ids]
   })
@@ -56,15 +58,18 @@ export const ListQuery = z.object({
   skip: integerQuery({ min: 0, max: INT32_MAX, fallback: 0 }),
 })
 
-/** The end of one `key:value` pair in a list, and the key (G5) and colon with which the next one begins (G6). */
+/**
+ * The comma after a `key:value` pair in a list. The next pair must follow, with its key (G5) and its colon
+ * (G6).
+ */
 const BETWEEN_PAIRS = /, *(?=[a-zA-Z0-9_-]{1,255}:)/
 const PAIR = /^([a-zA-Z0-9_-]{1,255}):(.*)$/s
 
 const isText = (given: unknown) => typeof given === 'string'
 
 /**
- * A list of `key:value` pairs as a map (G6). A parameter that is given once is a list between commas; one that is repeated is a pair each
- * time, and never split. The same pair twice counts as one.
+ * A list of `key:value` pairs as a map (G6). A parameter that is given once is a list, separated by commas.
+ * If a parameter is repeated, each one is a pair and is never split. The same pair twice counts as one.
  */
 const PairsQuery = z
   .custom<string | string[]>(
@@ -76,9 +81,11 @@ const PairsQuery = z
     for (const pair of isText(given) ? given.split(BETWEEN_PAIRS) : given) {
       const [, key, value] = PAIR.exec(pair) ?? []
       if (key === undefined || value === undefined) {
-        context.addIssue(`must be key:value pairs between commas, and ${JSON.stringify(pair)} is none`)
+        context.addIssue(
+          `must be key:value pairs separated by commas, and ${JSON.stringify(pair)} is not a pair`,
+        )
       } else if ((values.get(key) ?? value) !== value) {
-        context.addIssue(`must give each attribute one value, and gives ${key} two`)
+        context.addIssue(`must give each attribute one value, but gives ${key} two`)
       } else values.set(key, value)
     }
     return values
@@ -87,7 +94,7 @@ const PairsQuery = z
 /** The parameter `userAttributes`: values of user attributes by key (G6). */
 export const UserAttributesQuery = PairsQuery.meta({ type: 'string' })
 
-/** Gives the dates of a query their camel-case names (G6); where both spellings are given, camel case counts. */
+/** Gives the dates of a query their camel-case names (G6); if both spellings are given, camel case counts. */
 function camelCased(query: unknown): unknown {
   if (typeof query !== 'object' || query === null) return query
   const {
@@ -118,7 +125,7 @@ export const SummaryQuery = z
         ({ startDate, endDate }) => !areDates(startDate, endDate) || startDate <= endDate,
         rule('endDate', 'must not be before startDate'),
       )
-      // The days between the two dates count, not those in the range: a range may hold 401 dates.
+      // The limit is on the days between the two dates, so a range may have 401 dates.
       .refine(
         ({ startDate, endDate }) =>
           !areDates(startDate, endDate) || dayOf(endDate) - dayOf(startDate) <= SUMMARY_DAYS_MAX,

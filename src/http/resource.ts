@@ -3,12 +3,12 @@ import { Uuid } from './fields'
 import { type OperationSpec, operation } from './operation'
 import { IdsQuery, ListQuery } from './queries'
 
-/** What the five operations of an admin resource are made from. */
+/** The parts of the five operations of an admin resource. */
 type Resource = {
   /** The beginning of the operations' ids, such as `admin_metrics`. */
   id: string
   path: string
-  /** What one and several are called in summaries. */
+  /** The names of one and of several resources in summaries. */
   one: string
   many: string
   /** The parameters in the path before the resource's own. */
@@ -20,12 +20,12 @@ type Resource = {
   update: z.ZodType
   updated: z.ZodType
   deleted: z.ZodType
-  /** Whether the answer of a create shows a secret. */
+  /** Whether the response of a create contains a secret. */
   secret?: boolean
 }
 
 const PAGE = 'The page, oldest first.'
-const EACH = 'What came of each item.'
+const EACH = 'The result of each item.'
 
 /** The operations that every admin resource has: list, create, update, delete, get (G7). */
 export function resourceOperations<const R extends Resource>(resource: R) {

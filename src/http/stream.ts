@@ -3,22 +3,25 @@ import { jsonBytes, MOST_AT_ONCE } from '../lib/packed'
 /** A list that is read page by page while it is sent. */
 type Pages<V> = V extends readonly (infer Item)[] ? AsyncIterable<readonly Item[]> : never
 
-/** A body that is too long to be held: an object some of whose lists come in pages. Its whole has the shape that the operation documents. */
+/**
+ * A body that is too long for memory: an object with some lists that come in pages. The complete body has the
+ * shape that the operation documents.
+ */
 export class Streamed<Body> {
   constructor(readonly fields: { [Name in keyof Body]: Body[Name] | Pages<Body[Name]> }) {}
 }
 
-/** A list that is too long to be held. */
+/** A list that is too long for memory. */
 export class StreamedList<Item> {
   constructor(readonly pages: AsyncIterable<readonly Item[]>) {}
 }
 
-/** Bytes of JSON up to which a list is answered at once. */
+/** The maximum bytes of JSON of a list that is sent at once. */
 const MOST_HELD = 2 * MOST_AT_ONCE
 
 /**
- * A list as it is answered: whole if it is short, so that a fault while it is read is answered as a fault; else it is read page by page while
- * it is sent.
+ * A list for a response. A short list is read completely first, so that an error during the read becomes an
+ * error response. A longer list is read page by page while it is sent.
  */
 export async function listed<Item>(pages: AsyncGenerator<Item[]>): Promise<Item[] | StreamedList<Item>> {
   const head: Item[] = []
@@ -38,8 +41,8 @@ async function* after<Item>(head: Item[], pages: AsyncGenerator<Item[]>): AsyncG
 }
 
 /**
- * The body as JSON, made as it is read. A fault on the way ends the stream with an error, so that what was sent can't be taken for the
- * whole; `failed` is told.
+ * The body as JSON, made while it is read. An error on the way ends the stream with an error, so that no
+ * client takes the sent part for the whole. It also calls `failed`.
  */
 export function streamOf(
   body: Streamed<object> | StreamedList<unknown>,

@@ -37,7 +37,7 @@ export type Job = WorkKind & {
 export type Jobs = {
   /** In order of priority, for work that is due at the same moment. */
   list: readonly Job[]
-  /** Called before each step while a test clock is moved: sends what was stored before. */
+  /** Called before each step while a test clock is moved: sends the messages that were stored before. */
   beforeStep(context: TenantContext, by: Instant): Promise<void>
   /** Called once the steps are done. */
   afterwards(context: TenantContext, now: Instant): Promise<void>

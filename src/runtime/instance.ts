@@ -14,7 +14,8 @@ export type Kept<T> = {
 }
 
 /**
- * Declares a value that each instance keeps once, such as a cache. It is made on first use. Its docstring states its bound and its key.
+ * Declares a value that each instance keeps once, such as a cache. It is made on first use. Its docstring
+ * states its bound and its key.
  */
 export function perInstance<T extends object>(create: (instance: Instance) => T): Kept<T> {
   const kept = new WeakMap<Instance, T>()

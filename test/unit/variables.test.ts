@@ -6,7 +6,10 @@ const SECONDS = 'must be a whole number from 1 to 300.'
 const ADDRESS = 'must be an address that begins with http:// or https://.'
 
 const WRONG = {
-  ADMIN_API_KEY: [['x'.repeat(31)], 'must have at least 32 characters. If you leave it out, npm start makes one.'],
+  ADMIN_API_KEY: [
+    ['x'.repeat(31)],
+    'must have at least 32 characters. If you leave it out, npm start makes one.',
+  ],
   MULTI_TENANCY: [['yes', 'ON'], SWITCH],
   TEST_CLOCK: [['1'], SWITCH],
   RATE_LIMITS: [['true'], SWITCH],
