@@ -106,8 +106,8 @@ async function tenantOf(
 }
 
 /**
- * Makes the scope of a claim that D1 has confirmed. Throws, in G2's order, 401, 403 for the kind of key, and
- * the tenant's errors.
+ * Confirms a claim by a snapshot from D1, and makes its scope. Throws, in G2's order, 401, 403 for the kind
+ * of key, and the tenant's errors.
  */
 export function confirm(ctx: Context, surface: Surface, claim: Claim, snapshot: RequestSnapshot): Scope {
   confirmKey(surface, claim, snapshot)

@@ -57,7 +57,8 @@ const PRESENT = 'SELECT 1 FROM api_keys WHERE prefix = ?1'
  * Puts a record into the caches. For a new key, this must happen before the first request with it, because
  * the edge also remembers for a day that KV had no record. If the key was deleted meanwhile, for example with
  * its user or its tenant, the record is deleted again. Code that deletes a key deletes the row first and the
- * record after it. So one of the two deletions of the record comes last.
+ * record after it. So either the check here no longer finds the row, or the other code deletes the record
+ * later.
  */
 export function rememberKey(ctx: Caches, prefix: string, record: KeyRecord): void {
   keyCacheOf(ctx.instance).set(prefix, record)

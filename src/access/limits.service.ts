@@ -6,9 +6,9 @@ import type { Access, Context } from '../runtime/context'
 const WINDOW = 10
 
 /**
- * Counts a request against its limit: that of its key, or, if the key is unknown, that of the IPv4 address or
- * IPv6 network (/64) that it comes from. Throws 429 if the limit is reached. Cloudflare counts separately at
- * each of its locations. If a limiter fails, the request continues.
+ * Counts a request against a limit: the limit of its key or, if the key is unknown, of its IPv4 address or
+ * IPv6 network (/64). Throws 429 if the limit is reached. Cloudflare counts separately at each of its
+ * locations. If a limiter fails, the request continues.
  */
 export async function limit(
   { env, variables }: Context,

@@ -2,8 +2,8 @@
 export type TableStorage = Pick<DurableObjectStorage, 'sql' | 'transactionSync'>
 
 /**
- * The numbered steps that make an object's tables: step n, a list of statements, brings them from version n -
- * 1 to version n. Never change a step that was deployed. To add a column, add a step.
+ * The numbered steps that make an object's tables: step n, a list of statements, brings them to version n
+ * from the version before. Never change a step that was deployed. To add a column, add a step.
  *
  * The table `notes` (name, value) stores the version under the name `version`. Version 1 is not stored, and
  * tables that are older than the versions have none either. So the first step creates only the tables that do
@@ -36,7 +36,7 @@ export function migrate(storage: TableStorage, steps: Steps): number {
   if (version === latest) return 0
   if (version !== null && !(version < latest)) {
     throw new Error(
-      `the tables of this object have version ${version}, but this version of Laurel knows only versions up to ${latest}: deploy the later version of Laurel again`,
+      `the tables of this object have version ${version}, but this version of Laurel knows only versions up to ${latest}: deploy the later version again`,
     )
   }
   return storage.transactionSync(() => {

@@ -44,7 +44,7 @@ export const LOGS = {
 export type Log = (typeof LOGS)[keyof typeof LOGS]
 
 /**
- * The maximum rows of a log that one statement reads, if the number is known before. D1 reads this many in
- * one or two seconds, and ends a statement after 30.
+ * The maximum number of rows of a log that one statement reads, if the number is known before. D1 reads this
+ * many in one or two seconds, and ends a statement after 30.
  */
 export const MOST_READ = 1_000_000

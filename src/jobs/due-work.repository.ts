@@ -175,8 +175,8 @@ export const firstDueOf = (kinds: string): string =>
   `(SELECT min(due_at) FROM due_work WHERE tenant_id = ?1 AND kind IN (${kinds}))`
 
 /**
- * All pairs of a tenant's status and a kind that is done in it, as JSON. Each pair is one text, and they are
- * in the order of the kinds.
+ * All pairs of a kind and a tenant's status in which it is done, as JSON. Each pair is one text. The pairs
+ * are in the order of the kinds.
  */
 const turnsOf = (kinds: readonly WorkKind[]): string =>
   JSON.stringify(

@@ -130,8 +130,8 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     const [next] = coming
     // If the tenant is gone, this object's storage is cleared.
     if (next === undefined && !(await exists(context.db))) return this.#forget()
-    // A test clock moves only by a request, and that request has the due work done. So there is no alarm for
-    // later work.
+    // A test clock moves only by a request, and that request makes this object do the due work. So there is
+    // no alarm for later work.
     if (next === undefined || (clock !== null && next.dueAt > now)) return
     const present = systemNow()
     const wanted =

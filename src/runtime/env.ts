@@ -5,7 +5,7 @@ const onOff = z.enum(['on', 'off'], 'must be on or off')
 const some = z.string().optional()
 const NO_SECONDS = 'must be a whole number from 1 to 300'
 const seconds = z.coerce.number(NO_SECONDS).int(NO_SECONDS).min(1, NO_SECONDS).max(300, NO_SECONDS)
-/** The base of addresses. A slash at its end is removed. */
+/** The base of addresses. Slashes at its end are removed. */
 const base = z
   .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
   .transform((url) => url.replace(/\/+$/, ''))
