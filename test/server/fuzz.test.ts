@@ -9,8 +9,8 @@ import { fuzz, neverDone, type Send, told } from '../fuzz/fuzz'
 import { PATIENCE } from '../patience'
 import { type Server, startServer } from './harness'
 
-/** The log line of an export that was cut off because its user was erased. */
-const ERASED = 'cut short: Error: the user was erased meanwhile'
+/** The log line of an export that is cut off because the user is erased while it is read. */
+const ERASED = 'cut short: Error: the user was erased while the export was read'
 
 const requests = Number(process.env.FUZZ_REQUESTS ?? 2_000)
 const seed = Number(process.env.FUZZ_SEED ?? 1)

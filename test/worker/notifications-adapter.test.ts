@@ -268,7 +268,7 @@ describe('[N4, N6] push', () => {
     expect(asked).toEqual([tokensOf('a')])
     expect(await carried(push(tokens), { ...bindings, FCM_SERVICE_ACCOUNT: FCM })).toMatchObject({
       kind: 'failed',
-      error: 'the private_key in FCM_SERVICE_ACCOUNT is none',
+      error: 'the private_key in FCM_SERVICE_ACCOUNT is not a private key',
       body: expect.stringContaining('"tokens":["fcm:x"],"taken":1'),
     })
   })

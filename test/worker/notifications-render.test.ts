@@ -23,7 +23,7 @@ const rendered = (form: 'html' | 'text', text: string, variables: object = {}) =
 }
 
 const HUGE = 1_000_000_000
-const TOO_MUCH = 'it makes too much'
+const TOO_MUCH = 'it renders too much'
 
 describe('limits of a template', () => {
   it.each([
@@ -293,7 +293,7 @@ describe('[N3] composing', () => {
 
   it('[N3] a template that cannot be rendered returns its error', async () => {
     const { write } = await scene((tenant) => tenant.app('PUT', '/users/ada', { email: 'ada@b.example' }))
-    const fault = expect.stringContaining('subject: it makes too much')
+    const fault = expect.stringContaining('subject: it renders too much')
     expect(write({ title: `{% for i in (1..${HUGE}) %}x{% endfor %}` })).toMatchObject({
       title: '',
       body: '',

@@ -28,7 +28,7 @@ describe('template injection and render bombs', () => {
   const long = `{% assign x = "${'a'.repeat(50_000)}" %}`
   const wide = '{% assign a = (1..100000) %}'
   const nested = `{% assign b = "y" | split: "" %}{% assign a = b %}${'{% assign a = b | push: a | push: a %}'.repeat(60)}`
-  const TOO_MUCH = 'it makes too much'
+  const TOO_MUCH = 'it renders too much'
 
   // Each of these ran for seconds to minutes, or until memory was full.
   it.each([

@@ -300,7 +300,7 @@ describe('[N3] the preview', () => {
     const { status, body } = await preview(id, 'ada')
     expect([status, at(body, 'error')]).toEqual([
       422,
-      "The template can't be rendered. body: it makes too much: loop less, or over less.",
+      "The template can't be rendered. body: it renders too much: loop less often, or over fewer items.",
     ])
   })
 })

@@ -10,13 +10,16 @@ import type { Channel } from './notifications.types'
 
 type Entry = z.infer<typeof NotificationLogEntry>
 
-/** A letter as its courier tells of it. */
+/** A message as its delivery queue reports it. */
 type LoggedMessage = z.output<typeof LogReply>['messages'][number]
 
 const deliveryQueue = (context: TenantContext, kind: Channel) =>
   deliveryQueueOf(context, { kind, tenantId: context.db.tenantId })
 
-/** The letters of a channel after the newest so many, newest first, at most so many; as many at a time as a call has room for. */
+/**
+ * The messages of a channel, newest first: at most `limit`, after the newest `skip`. One call returns as many
+ * as fit.
+ */
 async function* carried(context: TenantContext, channel: Channel, page: Page): AsyncGenerator<LoggedMessage> {
   let { skip, limit } = page
   let before: Place | null = null
@@ -33,7 +36,10 @@ async function* carried(context: TenantContext, channel: Channel, page: Page): A
 
 type Page = { limit: number; skip: number }
 
-/** A page of what users were told, by both channels, newest first (N4). Letters are read as they are needed, since a page may be long. */
+/**
+ * A page of the users' notifications by both channels, newest first (N4). Reads messages only when they are
+ * needed, because a page may be long.
+ */
 export async function* readLog(scope: Scope, { limit, skip }: Page): AsyncGenerator<Entry[]> {
   const places = await placesAfter(scope, skip)
   if (places === null) return
@@ -59,8 +65,9 @@ async function next(messages: AsyncGenerator<LoggedMessage>): Promise<LoggedMess
 }
 
 /**
- * How many letters of each channel the newest so many are; null where there are no more. Of two lists in order, the first half of the
- * one that is ahead there is passed over as a whole, so that few letters are read however many there are.
+ * How many of the newest `count` messages are from each channel; null if there are fewer than `count`. Merges
+ * two sorted lists by halving: of the list that is ahead, the first half of the step is skipped at once. So
+ * few messages are read, for any count.
  */
 async function placesAfter(scope: Scope, count: number): Promise<{ email: number; push: number } | null> {
   const places = { email: 0, push: 0 }
@@ -84,7 +91,10 @@ async function placesAfter(scope: Scope, count: number): Promise<{ email: number
   return places
 }
 
-/** Whether a letter by email of a moment comes before one by push; of the same moment, it does. Null or undefined: there is none. */
+/**
+ * Whether an email message comes before a push message, by their moments. At the same moment, the email does.
+ * Null or undefined: there is no such message.
+ */
 const isAhead = (email: number | null | undefined, push: number | null | undefined): boolean =>
   typeof email === 'number' && (typeof push !== 'number' || email >= push)
 
@@ -92,7 +102,7 @@ function entryOf(queuedMessage: LoggedMessage): Entry {
   const notification = notificationIn(queuedMessage)
   const { userId, type, channel, title, body, headers, fault } = notification
   const status = statusOf(queuedMessage.status)
-  // Some devices have it, although others could never be reached.
+  // The message has reached some devices, although others could never be reached.
   const isPartly = notification.channel === 'push' && notification.taken > 0 && status === 'failed'
   return {
     id: queuedMessage.id,

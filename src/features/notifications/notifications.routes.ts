@@ -41,7 +41,9 @@ const preview = operation({
   params: z.object({ id: Uuid }),
   body: schemas.PreviewTemplateRequest,
   secret: true,
-  responses: { 200: { description: 'What the user would get.', body: schemas.PreviewTemplateResponse } },
+  responses: {
+    200: { description: 'The notification that the user would get.', body: schemas.PreviewTemplateResponse },
+  },
   errorStatuses: [400, 403, 404, 413, 422],
 })
 
@@ -50,17 +52,17 @@ const log = operation({
   surface: 'admin',
   method: 'get',
   path: '/notifications/log',
-  summary: 'List what users were told by email and push, newest first',
+  summary: 'List emails and push messages to users, newest first',
   query: schemas.LogQuery,
   secret: true,
   responses: { 200: { description: 'The page, newest first.', body: schemas.NotificationLogResponse } },
   errorStatuses: [403, 422],
 })
 
-/** The operations of this module, in the order of the document. */
+/** The operations of this module, in the order of the OpenAPI document. */
 export const notificationOperations = [...operationsOf(operations), preview, log]
 
-/** Serves the management of what users are told (N3, N4). */
+/** Serves the management of notifications (N3, N4). */
 export function notificationRoutes(app: App): void {
   mount(app, operations.list, {}, async (scope, { query }) => ok(await listTemplates(scope, query)))
   mount(app, operations.create, {}, async (scope, { body }) =>

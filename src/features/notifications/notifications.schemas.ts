@@ -21,14 +21,14 @@ import { type Form, parseLiquid } from './templates/liquid.service'
 /** In characters. */
 const TITLE_MAX = 1_000
 const BODY_MAX = 65_536
-/** So many entries of the log can be skipped, which is more than anybody reads. */
+/** The most entries of the log that can be skipped. Nobody pages that far. */
 const SKIP_MAX = 100_000
 
 const NotificationType = z.enum(NOTIFICATION_TYPES)
 const Channel = z.enum(NOTIFICATION_CHANNELS)
 const Status = z.enum(SWITCH_STATUSES)
 
-/** A text in Liquid, whose first fault is told with its place. */
+/** A text in Liquid. The validation error names its first problem and its place. */
 const liquid = (form: Form, max: number) =>
   text(max)
     .refine((given) => given.trim() !== '', 'must not be empty')
@@ -38,7 +38,7 @@ const liquid = (form: Form, max: number) =>
     })
 
 const Title = liquid('text', TITLE_MAX)
-// Whether what it puts in is escaped is no matter of syntax.
+// Escaping does not affect the syntax.
 const Body = liquid('html', BODY_MAX)
 
 const isMissing = (item: { channel?: unknown; subject?: unknown; title?: unknown }, channel: string) =>
@@ -46,7 +46,7 @@ const isMissing = (item: { channel?: unknown; subject?: unknown; title?: unknown
 
 const NEEDED = 'must be a string, and is missing'
 
-/** A template to configure; inactive unless said (N3). An email has a subject, a push message a title. */
+/** A template to configure; inactive by default (N3). An email has a subject, a push message a title. */
 export const CreateTemplateRequestItem = z
   .object({
     type: NotificationType,
@@ -61,7 +61,7 @@ export const CreateTemplateRequestItem = z
   .refine((item) => !isMissing(item, 'push'), rule('title', NEEDED))
   .meta({ id: 'CreateTemplateRequestItem' })
 
-/** A change to a template: absent fields stay, and null takes its filters away. */
+/** A change to a template. Absent fields stay, and null removes its filters. */
 export const UpdateTemplateRequestItem = z
   .object({
     id: Uuid,
@@ -75,7 +75,7 @@ export const UpdateTemplateRequestItem = z
   })
   .meta({ id: 'UpdateTemplateRequestItem' })
 
-/** A template as it is served. */
+/** A template in a response. */
 export const AdminTemplate = z
   .object({
     id: UuidResponse,
@@ -98,10 +98,13 @@ export const CreateTemplatesResponse = createResponse('CreateTemplatesResponse',
 export const UpdateTemplatesResponse = updateResponse('UpdateTemplatesResponse', AdminTemplate)
 export const DeleteTemplatesResponse = deleteResponse('DeleteTemplatesResponse')
 
-/** For whom a template is rendered. */
+/** The user for the preview of a template. */
 export const PreviewTemplateRequest = z.object({ userId: UserId }).meta({ id: 'PreviewTemplateRequest' })
 
-/** What a user would get: subject, HTML, text and headers of an email, title and text of a push message. */
+/**
+ * The notification that a user would get: subject, HTML, text and headers of an email, or title and text of a
+ * push message.
+ */
 export const PreviewTemplateResponse = z
   .object({
     channel: Channel,
@@ -119,7 +122,7 @@ export const LogQuery = z.object({
   skip: integerQuery({ min: 0, max: SKIP_MAX, fallback: 0 }),
 })
 
-/** What became of a notification; without a provider it is kept, and not sent (N4). */
+/** The state of a notification. Without a provider it is stored and not sent (N4). */
 const LogStatus = z.enum(['pending', 'sent', 'failed', 'unsent: no provider'])
 
 /** An entry of the log (N4). */

@@ -3,11 +3,14 @@ import type { Template } from '../../config/configuration.types'
 import type { CivilDate } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
 
-/** What users are told of, and by what (N1). */
+/** The types of notifications, and the channels (N1). */
 export type NotificationType = Template['type']
 export type Channel = Template['channel']
 
-/** The achievement that was completed, and when; what it is called comes from the configuration, and from `called` where it isn't there. */
+/**
+ * The completed achievement, and when it was completed. Its name comes from the configuration, or from
+ * `called` if it is not in the configuration.
+ */
 export type AchievementReason = {
   type: 'achievement_completed'
   achievementId: string
@@ -15,7 +18,10 @@ export type AchievementReason = {
   called?: { key: string; name: string; description: string; badgeUrl: string | null }
 }
 
-/** What changed in a period: the period's local dates, both inclusive, and what is to be shown of it, in the units of the wire. */
+/**
+ * The changes in a period: the period's first and last local date, and the values to show, in the units of
+ * the API.
+ */
 export type RecapReason = {
   type: 'recap'
   periodStart: CivilDate
@@ -25,7 +31,7 @@ export type RecapReason = {
   points: readonly { systemId: string; change: number; total: number }[]
 }
 
-/** Why a user is told something: what a notification says beside what is known of the user. */
+/** Why a user is notified: the content of a notification that is not in the user's state. */
 export type NotificationReason =
   | AchievementReason
   | RecapReason

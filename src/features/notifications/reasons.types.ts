@@ -8,7 +8,7 @@ import type {
   RecapReason,
 } from './notifications.types'
 
-/** Why a user is told something (N2): what letters say of it is in `told`, and what else events do beside it. */
+/** Why a user is notified (N2). `about` is for messages; webhook events need the other fields too. */
 export type NotificationReason =
   | { about: AchievementReason; achievement: Achievement }
   | { about: RecapReason }
@@ -16,7 +16,7 @@ export type NotificationReason =
   | { about: Extract<QueuedMessage, { type: 'streak_reminder' }>; streak: z.infer<typeof StreakResponse> }
 
 /**
- * An occasion of a user. Its name, with the user and the type, is what there is one of; `named` is the moment for its ids, which must be
- * the same where the user has moved to another zone meanwhile.
+ * A reason to notify a user at a moment. There is one notification for each user, type and `name`. `named` is
+ * the moment in the ids of its messages; it stays the same if the user moves to another zone in between.
  */
 export type Due = { reason: NotificationReason; at: Instant; name: string; named: Instant }

@@ -10,19 +10,19 @@ const common = {
   /** HTML of an email, text of a push message. */
   body: z.string(),
   headers: z.record(z.string(), z.string()),
-  /** Why its template could not be rendered; it is kept for the log then, and never sent. */
+  /** Why the template could not be rendered. Such a notification goes to the log only and is never sent. */
   fault: z.string().optional(),
 }
 
-/** What a courier carries to a user: the `body` of a letter, as JSON. */
+/** A notification in a delivery queue: the `body` of a message, as JSON. */
 export const Notification = z.discriminatedUnion('channel', [
   z.object({ ...common, channel: z.literal('email'), to: z.string() }),
   z.object({
     ...common,
     channel: z.literal('push'),
-    /** The devices that it has yet to reach. */
+    /** The devices that it has not reached yet. */
     tokens: z.array(z.string()),
-    /** How many it has reached. */
+    /** The number of devices that it has reached. */
     taken: z.number(),
   }),
 ])
@@ -30,6 +30,6 @@ export type Notification = z.infer<typeof Notification>
 export type EmailNotification = Extract<Notification, { channel: 'email' }>
 export type PushNotification = Extract<Notification, { channel: 'push' }>
 
-/** The notification in a letter. */
+/** The notification in a message. */
 export const notificationIn = ({ body }: { body: string }): Notification =>
   Notification.parse(JSON.parse(body))

@@ -18,18 +18,19 @@ import { expoPush } from './push/expo.adapter'
 import { fcmPush } from './push/fcm.adapter'
 import { type PushPort, type PushResult, providerOf } from './push/push.types'
 
-/** There is no provider (N4). */
+/** No provider is configured (N4). */
 const UNSENT: Attempt = { kind: 'unsent', error: 'unsent: no provider' }
 const UNREAD: Attempt = { kind: 'failed', status: null, error: 'the user could not be read' }
 
 const UNWANTED = 'the user does not want this any more'
 const NO_DEVICE = 'the user has none of these devices any more'
 
-/** How a tenant's notifications are carried, by the providers that the deployment's variables name at present (N4). */
+/** Sends a tenant's notifications by the providers in the deployment's variables, as configured now (N4). */
 export function notificationAdapter(context: TenantContext, channel: Channel): ChannelAdapter {
   const email = channel === 'email' ? emailPort(context) : null
   return {
-    // A push message that comes twice takes its own place on most devices, and else is seen twice; an email must not be.
+    // Most devices replace a push message that arrives twice; the others show it twice. An email must not
+    // arrive twice.
     mayRepeat: channel === 'push' || email?.mayRepeat === true,
     async attempt(queuedMessage, now) {
       const notification = notificationIn(queuedMessage)
@@ -63,8 +64,9 @@ export function notificationAdapter(context: TenantContext, channel: Channel): C
 const refused = (error: string): Attempt => ({ kind: 'refused', status: null, error })
 
 /**
- * The user as they are now: much may have changed in the hours for which a letter is tried. Null where they were erased, whoever has their id
- * now. Nothing was sent where that can't be known, so that even an email is tried again then.
+ * The user's current state: it may have changed in the hours between attempts. Null if the user was erased,
+ * even if a new user has the id now. `unread` if the read failed: nothing was sent, so even an email is tried
+ * again.
  */
 async function presentUser(
   { db }: TenantContext,
@@ -81,7 +83,7 @@ async function presentUser(
   }
 }
 
-/** Why a letter is not sent to a user any more; null where it may be (N1, N2, U8). */
+/** Why a message must not be sent to the user any more; null if it may be sent (N1, N2, U8). */
 function problemWith(
   notification: Notification,
   { at }: OutgoingMessage,
@@ -91,7 +93,7 @@ function problemWith(
   const { type, channel } = notification
   if (!isReachable(user, type, channel)) return UNWANTED
   const { tz, deviceTokens } = user.profile
-  // On another day nothing can be done for the streak any more.
+  // On another day it is too late to extend the streak.
   if (type === 'streak_reminder' && dayIn(tz, now) !== dayIn(tz, at)) return 'too late'
   if (notification.channel === 'email') return null
   return notification.tokens.some((token) => deviceTokens?.includes(token)) ? null : NO_DEVICE
@@ -127,10 +129,13 @@ function pushPort(
   }
 }
 
-/** What came of one device's message; null where its provider is not configured. */
+/** The result for one device; null if its provider is not configured. */
 type Sent = { token: string; result: PushResult | null }
 
-/** Sends to all devices that a letter has yet to reach. Those of whom a provider says that they are gone are forgotten (N6). */
+/**
+ * Sends to all devices that a message has not reached yet. Removes tokens that the provider reports as gone
+ * (N6).
+ */
 async function pushed(
   context: TenantContext,
   { id }: OutgoingMessage,
@@ -151,7 +156,7 @@ async function pushed(
   return attemptOf(notification, all)
 }
 
-/** One device is enough for a letter to be delivered; it is carried on to those alone that may be reached later. */
+/** One reached device makes a message delivered. Retries go only to the devices that may still be reached. */
 function attemptOf(notification: PushNotification, all: readonly Sent[]): Attempt {
   const results = all.flatMap(({ result }) => result ?? [])
   const taken = notification.taken + results.filter(({ kind }) => kind === 'taken').length

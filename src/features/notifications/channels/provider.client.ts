@@ -3,20 +3,20 @@ import { parseIso } from '../../../lib/clock'
 import { systemNow } from '../../../lib/system-clock'
 import { DAY, SECOND } from '../../../lib/units'
 
-/** How long a provider may take, in milliseconds. */
+/** Timeout for a provider's response, in milliseconds. */
 export const PATIENCE = 30 * SECOND
-/** As much of an answer as is read. */
+/** Characters of a response that are read; the rest is ignored. */
 const ANSWER_MAX = 65_536
-/** The longest that a provider can ask us to wait, in milliseconds: a day. */
+/** The longest accepted `Retry-After`, in milliseconds: a day. */
 const WAIT_MAX = DAY
 
-/** What a provider answered; `json` is undefined where it is none. */
+/** A provider's response. `json` is undefined if the body is not JSON. */
 export type Reply = { status: number; json: unknown; retryAfter?: number }
 
-/** Why nobody knows what a provider has done; it names no address, since some of those hold a device's token. */
+/** Why there is no response. The text contains no address, because some addresses contain a device token. */
 export type Silence = { error: string }
 
-/** Asks a provider. Redirects are not followed, since they would carry the secret along. */
+/** Sends a request to a provider. Does not follow redirects, because they would pass the secret on. */
 export async function ask(
   url: string,
   request: { headers: Record<string, string>; body: string },
@@ -60,7 +60,7 @@ function readJson(text: string): unknown {
   }
 }
 
-/** `Retry-After` in milliseconds: it is seconds or a date. */
+/** `Retry-After` in milliseconds. The header has seconds or a date. */
 function waitIn(header: string | null): number | null {
   if (header === null) return null
   const until = /^\d+$/.test(header) ? Number(header) * SECOND : (parseIso(header) ?? 0) - systemNow()
@@ -69,7 +69,7 @@ function waitIn(header: string | null): number | null {
 
 const Said = z.object({ message: z.string() }).transform(({ message }) => message.slice(0, 200))
 
-/** What an answer says of an error, behind its status. */
+/** A text for a failed response: its status and its `message`, if it has one. */
 export function described(status: number, said: unknown): string {
   const { data } = Said.safeParse(said)
   return data === undefined ? `answered ${status}` : `answered ${status}: ${data}`

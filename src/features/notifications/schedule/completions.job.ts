@@ -21,17 +21,19 @@ import { type MessageBuilder, messageBuilderOf } from '../templates/message-buil
 import { addressedEntry, messagesOf } from './reasons.service'
 import { readUsers } from './schedule.repository'
 
-/** Notices of which a step tells, unless what it tells is long. */
+/** The most notifications in one step. Long messages lower it. */
 const CHUNK = 200
 
 /**
- * Does one step of telling users of completed achievements (N2): so many whose time has come, in one guarded batch that forgets them. Where
- * somebody else did the step, or the configuration moved, nothing happens. `until` is up to when work is done.
+ * Does one step of notifying users about completed achievements (N2). One guarded batch writes the messages
+ * of the pending notifications that are due, and deletes those notifications. Nothing happens if another
+ * isolate has done the step or the configuration has changed. `until` is the moment up to which work is done.
  */
 export async function completionStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
   const { db } = context
   const config = await recentConfiguration(context)
-  // Under a set clock what falls due in between has its turn; in real time, whatever has come is told at once.
+  // Under a test clock, other work that falls due in between has its turn. In real time, everything that is
+  // due is sent at once.
   const isSet = (await readTestClock(db)) !== null
   const by = isSet ? work.dueAt : instant(Math.max(work.dueAt, Math.min(until, systemNow())))
   const { pending, outboxEntries } = await messagesOfDue(
@@ -52,7 +54,7 @@ export async function completionStep(context: TenantContext, work: DueWork, unti
   }
 }
 
-/** What there is to tell of the first of these notices, of as many as one batch has room for. */
+/** The messages for the first of these notifications: as many as fit in one batch. */
 async function messagesOfDue(
   context: TenantContext,
   config: Configuration,
@@ -97,7 +99,7 @@ declare module '../../../jobs/due-kinds.types' {
   }
 }
 
-/** Completed achievements that users are told of (N2). */
+/** Notifies users about completed achievements (N2). */
 export const completionsJob: Job = {
   kind: 'completions',
   run: (context, work, { until }) => completionStep(context, work, until),

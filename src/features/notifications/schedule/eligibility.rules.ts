@@ -4,7 +4,10 @@ import { listens } from '../../../outbox/outbox.messages'
 import type { NotificationType } from '../notifications.types'
 import { type Addressee, isWanted } from '../templates/templates.rules'
 
-/** Whether webhooks are told that a type is due for a user; an address is not needed, nor a template (N5). */
+/**
+ * Whether webhooks get the event that a notification of this type is due for a user. The user needs no
+ * address, and the tenant no template (N5).
+ */
 export function isSentByWebhook(
   config: Pick<Configuration, 'webhooks'>,
   user: Addressee,

@@ -7,8 +7,9 @@ import { joinSchedule } from './schedule.repository'
 import { isEmpty, newlyWanted, timetableOf } from './schedule.rules'
 
 /**
- * What a change of the configuration has to store with it so that what somebody wants from now on is told in time, and nothing from before
- * (N5, W6): to be called wherever webhooks, templates or the settings that say when change.
+ * Statements that must be stored with a change of the configuration, so that new listeners get events in time
+ * and none from before the change (N5, W6). Every change of webhooks, templates or schedule settings must
+ * call this.
  */
 export function listenerStatements(
   db: TenantDatabase,

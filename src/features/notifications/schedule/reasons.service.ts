@@ -15,7 +15,10 @@ import type { MessageBuilder } from '../templates/message-builder.service'
 import { templatesFor } from '../templates/templates.rules'
 import { isSentByWebhook } from './eligibility.rules'
 
-/** All that a user is told at an occasion: to webhooks, and by the channels that are open (N1, N5). Ids are the same each time. */
+/**
+ * All messages to a user for one reason: to webhooks, and by the user's open channels (N1, N5). The same
+ * reason gives the same ids each time.
+ */
 export async function messagesOf(
   queued: MessageBuilder,
   config: Configuration,
@@ -37,7 +40,10 @@ export async function messagesOf(
   return messages
 }
 
-/** What a user is told at a moment, in as many parcels as its length demands. They have the same ids whenever they are made for this name. */
+/**
+ * Outbox entries for a user's messages at a moment: as many as their length needs. The same `name` gives the
+ * same ids each time.
+ */
 export function addressedEntry(
   { id: userId, iid: userIid, seq }: Pick<UserState, 'id' | 'iid' | 'seq'>,
   at: Instant,
@@ -51,7 +57,7 @@ export function addressedEntry(
   }))
 }
 
-/** The event of an occasion, without its id. */
+/** The webhook event for a reason, without its id. */
 function draftOfOccasion(
   config: Configuration,
   user: UserState,

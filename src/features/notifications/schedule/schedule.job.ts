@@ -31,27 +31,31 @@ import {
   timetableOf,
 } from './schedule.rules'
 
-/** Users of whom a step looks for zones, and at whom it looks at most; how many it tells something at most. */
+/** Limits of one step: users whose zones are read, users who are looked at, and users who are notified. */
 const ZONES_CHUNK = 10_000
 const MOST_LOOKED_AT = 10_000
 const FIRST_LOOK = 1_000
 const MOST_TOLD = 500
 const LEAST_TOLD = 10
-/** Characters of templates that a step fills in at most, so that all its letters have room in one isolate, several times over. */
+/**
+ * The most characters of templates that a step renders, so that all its messages fit in one isolate's memory
+ * several times.
+ */
 const MOST_WRITTEN = 4_000_000
-/** Moments for which a step looks for candidates at once, where there are few users. */
+/** The most moments for which a step looks for candidates at once, if there are few users. */
 const MOST_MOMENTS = 32
 
-/** No zone is known yet, and no user was asked for theirs. */
+/** No zone is known yet. The search begins with the first user. */
 const LOOKING = { zones: [], aliases: [], found: '' }
 
-/** What a step stores. */
+/** The statements of a step. */
 type Stored = { statements: readonly D1PreparedStatement[] }
 
 /**
- * Does one step of telling users what comes at a time of their day (N2): so many users at a moment that has come, in one guarded batch of
- * outbox and progress. Where somebody else did the step, or the configuration moved, nothing happens. `until` is up to when work is done, `next`
- * when other work is due that has its turn first, if any is by then.
+ * Does one step of the notifications that come at a time of the user's day (N2). One guarded batch stores the
+ * outbox entries of some users at a moment that is due, and the progress. Nothing happens if another isolate
+ * has done the step or the configuration has changed. `until` is the moment up to which work is done. `next`
+ * is the moment of other due work that has its turn first, or null.
  */
 export function scheduleStep(
   context: TenantContext,
@@ -77,7 +81,8 @@ async function step(
   if (isEmpty(timetable)) return { statements: [rescheduled(db, work, null)] }
   const progress = parseProgress(work.progress)
   if (progress === null || progress.through > until) {
-    // From here on new zones are noted, so none is missed among those that are looked for. Where the clock went back, all begins anew.
+    // From now on a trigger adds each new zone, so the search misses none. If the clock went back, the search
+    // begins again.
     const begun = { ...LOOKING, looked: work.dueAt, through: work.dueAt, since: {}, sweep: null }
     return { statements: [storeProgress(db, begun, work.dueAt)] }
   }
@@ -85,14 +90,14 @@ async function step(
   if (progress.sweep === null) {
     const at = momentAfter(timetable, progress)
     if (at === null) return { statements: [rescheduled(db, work, null)] }
-    // What falls due before has its turn first.
+    // Other work that is due before has its turn first.
     if (at > work.dueAt) return { statements: [storeProgress(db, progress, at)] }
     return begin(context, config, progress, at, by)
   }
   return goOn(context, config, { ...progress, sweep: progress.sweep })
 }
 
-/** Where something may be told: users without a zone are in UTC. */
+/** The zones in which users may be notified. Users without a zone are in UTC. */
 const zonesOf = ({ zones }: Progress) => [...new Set([UTC, ...zones])]
 /** All names that users have for the zones of these slots. */
 const namesOf = ({ aliases }: Progress, slots: readonly Slot[]) => {
@@ -115,10 +120,13 @@ async function findZones(
   return { statements: [storeProgress(db, next, dueAt)] }
 }
 
-/** Users that were looked at for a moment: candidates, and the last of them, null at the end. */
+/** The result of looking at users for a moment: candidates, and the last user; null at the end. */
 type Look = { at: Instant; slots: readonly Slot[]; ids: readonly string[]; last: string | null }
 
-/** Begins a pass: at the first moment that has come, and where all users are looked at in one go, at the first at which there are candidates. */
+/**
+ * Begins a sweep at the first moment that is due. If one look covers all users, begins at the first moment
+ * that has candidates.
+ */
 async function begin(
   context: TenantContext,
   config: Configuration,
@@ -145,7 +153,7 @@ async function begin(
   const n = found === -1 ? moments.length - 1 : found
   const [before, due] = [moments[n - 1], moments[n]]
   if (found > 0 && before !== undefined && due !== undefined) {
-    // Nothing was to be told until then; that it is told in its turn, this ends here.
+    // No user is notified before `due`. This step ends here, so that other work has its turn before it.
     return { statements: [storeProgress(context.db, { ...progress, through: before }, due)] }
   }
   const at = moments[n] ?? first
@@ -153,7 +161,7 @@ async function begin(
   return tell(context, config, { ...progress, sweep: { at, after: '', size: FIRST_LOOK } }, look)
 }
 
-/** Goes on with a pass. */
+/** Continues a sweep. */
 async function goOn(context: TenantContext, config: Configuration, progress: UnderWay): Promise<Stored> {
   const { at, after, size } = progress.sweep
   const timetable = timetableOf(config)
@@ -166,7 +174,7 @@ async function goOn(context: TenantContext, config: Configuration, progress: Und
 
 type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
 
-/** Tells the users who were looked at what is due for them. */
+/** Notifies the users who were looked at. */
 async function tell(
   context: TenantContext,
   config: Configuration,
@@ -178,7 +186,7 @@ async function tell(
   const most = maxRecipients(config)
   const { users, covered } = await readUsers(db, ids.slice(0, most))
   const { outboxEntries, handled } = await scheduledEntries(context, config, slots, at, users)
-  // Whoever is left over, for lack of room or since there are too many, has their turn in the next step.
+  // Users who do not fit in this step have their turn in the next one.
   const lastHandled = handled < users.length ? users[handled - 1]?.id : ids[covered - 1]
   const isAll = handled === users.length && covered === ids.length
   const reached = isAll ? last : (lastHandled ?? last)
@@ -189,7 +197,10 @@ async function tell(
   return { statements: [...insertEntriesOnce(db, outboxEntries), storeProgress(db, next, dueAt)] }
 }
 
-/** The progress at the end of a pass, and when it goes on. Once a day the zones are looked for again, so that those go that nobody is in any more. */
+/**
+ * The progress at the end of a sweep, and when it continues. Once a day the zones are read again, so that
+ * zones without users go.
+ */
 function ended(progress: Progress, timetable: Timetable, at: Instant): [Progress, Instant] {
   const next = { ...progress, through: at, sweep: null }
   return at - progress.looked < DAY
@@ -197,7 +208,10 @@ function ended(progress: Progress, timetable: Timetable, at: Instant): [Progress
     : [{ ...next, ...LOOKING, looked: at }, at]
 }
 
-/** How many users a step tells something at most: as many as letters of the longest active template are short of `MOST_WRITTEN`. */
+/**
+ * The most users that a step notifies. A longer template lowers it, so that a step renders at most
+ * `MOST_WRITTEN` characters.
+ */
 export function maxRecipients({ templates }: Pick<Configuration, 'templates'>): number {
   const lengths = templates.map(({ status, title, body }) =>
     status === 'active' ? title.length + body.length : 0,
@@ -206,7 +220,10 @@ export function maxRecipients({ templates }: Pick<Configuration, 'templates'>): 
   return Math.min(MOST_TOLD, Math.max(LEAST_TOLD, most))
 }
 
-/** How many users to look at next, so that a step tells neither too many something nor looks at too few. */
+/**
+ * How many users to look at next. Keeps the number of notified users below the limit, and few steps without
+ * candidates.
+ */
 function sizeAfter(size: number, found: number, most: number): number {
   if (found > most) return Math.max(most, Math.floor(size / 2))
   return found * 4 < most ? Math.min(MOST_LOOKED_AT, size * 2) : size
@@ -222,7 +239,7 @@ function candidatesOf(timetable: Timetable, slots: readonly Slot[], zones: reado
   return {
     zones,
     activeDays: [...new Set(daysOf('reactivation'))].flatMap((day) => ABSENCES.map((days) => day - days)),
-    // A traveller's last event may have an earlier date than the one before it.
+    // If a user travels, the last event may have an earlier date than the one before it.
     activeFrom: recaps.length === 0 ? null : Math.min(...recaps) - 1,
     streakBefore: reminders.length === 0 ? null : Math.max(...reminders),
   }
@@ -234,7 +251,7 @@ declare module '../../../jobs/due-kinds.types' {
   }
 }
 
-/** What users are told at times of their day (N2). */
+/** Notifies users at times of their day (N2). */
 export const scheduleJob: Job = {
   kind: 'schedule',
   run: (context, work, { until, next }) => scheduleStep(context, work, until, next),

@@ -23,11 +23,12 @@ import { addressedEntry, messagesOf } from './reasons.service'
 import { activeBetween, gainsBetween, streakPasts } from './schedule.repository'
 import { absence, isInDanger, recapPeriod, type Slot, timetableOf } from './schedule.rules'
 
-/** Periods of a streak's history that a reminder shows, as `GET /users/{id}/streak` does where nothing is said (S6). */
+/** Periods of a streak's history that a reminder shows: the default of `GET /users/{id}/streak` (S6). */
 const HISTORY = 7
 
 /**
- * What there is to tell users at a moment, each in parcels of their own: the first so many (`told`) of them, as one batch has room for.
+ * Outbox entries for users at a moment, separate for each user. `handled` is how many of the users fit in one
+ * batch, from the first on.
  */
 export async function scheduledEntries(
   context: TenantContext,
@@ -51,11 +52,11 @@ export async function scheduledEntries(
   return { outboxEntries, handled: users.length }
 }
 
-/** A user, and what comes at the moment in the user's zone. */
+/** A user, and the slot of the user's zone. */
 type Placed = { user: UserState; slot: Slot }
 type Found = { placed: Placed; reason: NotificationReason }
 
-/** What is due for users at a moment, by our own ids (N2). */
+/** The reasons to notify users at a moment, by the users' iids (N2). */
 async function reasonsOf(
   context: TenantContext,
   config: Configuration,
@@ -74,7 +75,7 @@ async function reasonsOf(
     ...(await reminders(context, config, at, having('streak_reminder'))),
   ]
   const dues = found.map(({ placed: { user, slot }, reason }) => {
-    // The same whatever the zone, so that somebody who comes to a date again is not told again.
+    // The same in every zone. A user who travels and reaches the date again is not notified again.
     const named = instant(Math.min(slot.day, LAST_DAY) * DAY + slot.hour * HOUR)
     return { iid: user.iid, due: { reason, at, name: civilDateOfDay(slot.day), named } }
   })
@@ -99,7 +100,7 @@ async function recaps(
   const rhythm = timetableOf(config).recap
   const [first] = all
   if ((rhythm !== 'weekly' && rhythm !== 'monthly') || first === undefined) return []
-  // Mondays and first days are of one date all over the world, at one moment.
+  // At one moment, all zones with a recap have the same date: the first day of a period.
   const period = recapPeriod(first.slot.day, rhythm)
   const isSure = ({ activeDay }: UserState) =>
     activeDay !== null && activeDay >= period.start && activeDay <= period.end
@@ -125,7 +126,7 @@ async function recaps(
 
 type Gains = Pick<RecapReason, 'metrics' | 'points'>
 
-/** What users have gained in a period, and what they had at its end; nothing is asked for where no template shows it. */
+/** The users' gains in a period, and their totals at its end. Nothing is read if no template shows them. */
 async function gainsOf(
   db: TenantContext['db'],
   config: Configuration,
@@ -172,14 +173,17 @@ async function reminders(
   })
 }
 
-/** Those whose local date is not over: after an outage, nobody is reminded of what can't be mended any more (N2). */
+/**
+ * The users whose local date is not over. After an outage, a reminder for a past day would come too late
+ * (N2).
+ */
 async function stillTheirDay(
   { db }: TenantContext,
   at: Instant,
   placed: readonly Placed[],
 ): Promise<readonly Placed[]> {
   if (placed.length === 0) return placed
-  // Under a set clock nothing is late.
+  // Under a test clock, no notification is late.
   const present = (await readTestClock(db)) === null ? Math.max(systemNow(), at) : at
   return placed.filter(({ user, slot }) => dayIn(user.profile.tz, present) === slot.day)
 }

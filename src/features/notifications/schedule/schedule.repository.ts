@@ -17,34 +17,39 @@ const Moment = z.number().transform(instant)
 const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_reminder: z.number() }).partial()
 
 /**
- * How far a tenant's schedule has got: all that was due `through` a moment is told. A pass tells what is due at one moment, user by user in
- * order of their ids: those up to `after` have it; `size` is how many of them the next step looks at.
+ * The progress of a tenant's schedule. All notifications that were due `through` this moment are stored. A
+ * sweep handles one moment, user by user in order of their ids. Users up to `after` are done; `size` is how
+ * many the next step looks at.
  */
 const Progress = z.object({
-  /** The zones that the tenant's users are in, by their canonical names. The database adds a new one by a trigger (migration 0010). */
+  /**
+   * The zones of the tenant's users, by their canonical names. A database trigger adds new ones (migration
+   * 0010).
+   */
   zones: z.array(z.string()),
-  /** The other names that users have for these zones. */
+  /** Other names that users have for these zones. */
   aliases: z.array(z.string()).default([]),
-  /** When the zones were last looked for, and up to which user by now; null once they are known. */
+  /**
+   * `looked` is when the zones were last searched. `found` is the last user searched so far; null at the end.
+   */
   looked: Moment.default(instant(0)),
   found: z.string().nullable(),
   through: Moment,
-  /** From when on types are told that came otherwise before, in milliseconds. */
+  /** From when types are sent that were added or changed later, in milliseconds. */
   since: Since.default({}),
   sweep: z.object({ at: Moment, after: z.string(), size: z.number() }).nullable(),
 })
-/** See above. */
 export type Progress = z.output<typeof Progress>
 
-/** The progress as stored; null where the work has not begun. */
+/** The progress as stored; null if the work has not begun. */
 export function parseProgress(text: string | null): Progress | null {
   if (text === null) return null
   const progress = Progress.parse(JSON.parse(text))
-  // The trigger knows no aliases: it adds whatever a user has.
+  // The trigger knows no aliases. It adds the name that the user has.
   return withZones(progress, [...progress.zones, ...progress.aliases])
 }
 
-/** IANA has some 600 names, so the bound leaves out none. */
+/** IANA has about 600 names, so the limit drops none. */
 const MOST_ZONES = 600
 
 /** The progress with the zones of these names, and no others. */
@@ -54,12 +59,12 @@ export function withZones(progress: Progress, names: readonly string[]): Progres
   return { ...progress, zones: [...zones].slice(0, MOST_ZONES), aliases: [...aliases].slice(0, MOST_ZONES) }
 }
 
-/** Stores how far the schedule has got, and when it goes on. */
+/** Stores the progress of the schedule, and when it continues. */
 export function storeProgress(db: TenantDatabase, progress: Progress, dueAt: Instant): D1PreparedStatement {
   return storeState(db, { kind: 'schedule', subject: '' }, { progress: JSON.stringify(progress), dueAt })
 }
 
-/** Has the schedule tell some types from a moment on; part of the batch that stores why. */
+/** Adds types to the schedule from a moment on. Part of the batch that stores the reason. */
 export function joinSchedule(
   db: TenantDatabase,
   types: readonly (keyof z.infer<typeof Since>)[],
@@ -74,7 +79,10 @@ const ZONES = `
   SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz COLLATE NOCASE) FILTER (WHERE tz IS NOT NULL) AS zones
   FROM (SELECT id, tz FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 
-/** The names that the zones have of the next so many users in order of their ids; `last` is the last of them, null at the end. */
+/**
+ * The zone names of the next `limit` users in order of their ids. `last` is the last user read; null at the
+ * end.
+ */
 export async function zonesAfter(
   db: TenantDatabase,
   after: string,
@@ -87,18 +95,23 @@ export async function zonesAfter(
   return { zones: z.array(z.string()).parse(JSON.parse(zones)), last: count < limit ? null : last }
 }
 
-/** Whom a pass concerns, as far as D1 can tell; nobody in the control group (N1). */
+/**
+ * The filter for users who may be notified in a sweep, as far as D1 can decide. It never matches the control
+ * group (N1).
+ */
 export type Candidates = {
-  /** By every name that users have for them. */
+  /** All names that users have for these zones. */
   zones: readonly string[]
-  /** Days of a last event that make somebody a candidate, and the first day from which on any does; null for none. */
+  /**
+   * Matches users whose last event is on one of `activeDays`, or on `activeFrom` or later; null matches none.
+   */
   activeDays: readonly number[]
   activeFrom: number | null
-  /** The day before which a streak's last period begins, that makes somebody a candidate; null for none. */
+  /** Matches users whose streak's last period begins before this day; null matches none. */
   streakBefore: number | null
 }
 
-// Ids of a few hundred characters are too much for one row, were all candidates of a page in it.
+// One row can't hold all ids of a page: an id may have a few hundred characters. So `?8` limits them.
 const SCAN = `
   SELECT * FROM (WITH page AS MATERIALIZED (
     SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)
@@ -112,8 +125,8 @@ const SCAN = `
 const ScanRow = z.object({ count: z.number(), last: z.string().nullable(), ids: z.string() })
 
 /**
- * Of each of these questions the first `most` candidates among the next `limit` users, in order of their ids; `last` is the last that was
- * looked at, null at the end.
+ * For each of these filters, the first `most` candidates among the next `limit` users, in order of their ids.
+ * `last` is the last user who was looked at; null at the end.
  */
 export async function candidatesAfter(
   db: TenantDatabase,
@@ -137,8 +150,8 @@ const USERS = `
   CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /**
- * Reads users by the caller's ids, without their own boosts, in the order asked for and as many as there is room for; `covered` says how many
- * of the ids that answers, from the first on.
+ * Reads users by the caller's ids, without their own boosts, in the order of the ids, as many as fit in a
+ * response. `covered` is how many ids are covered, from the first on.
  */
 export async function readUsers(
   db: TenantDatabase,
@@ -157,7 +170,7 @@ const ACTIVE = `
       AND e.metric_no = ${numberOf('metrics', 'm.value')} AND e.at BETWEEN ?2 AND ?3
     WHERE ${localDayOf('e')} BETWEEN ?4 AND ?5)`
 
-/** Those of these users, by our own ids, who have an event with a local date from the day `start` to `end`. */
+/** The iids of these users who have an event with a local date from the day `start` to `end`. */
 export async function activeBetween(
   db: TenantDatabase,
   users: readonly Pick<UserState, 'iid' | 'metrics'>[],
@@ -173,7 +186,8 @@ export async function activeBetween(
   return new Set(results.flatMap((result) => Rows.parse(result.results)).map(({ iid }) => iid))
 }
 
-// The dates of what is far from the period need not be looked at; all that came since is taken off the present total.
+// Events that are far from the period need no exact date. Events after the period are subtracted from the
+// present total.
 const DATED = localDayOf('e')
 const gainsIn = ({ log, no, table, amount }: Log) => `
   SELECT asked.value ->> 0 AS iid, of.value AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${amount} ELSE 0 END) AS change,
@@ -183,10 +197,13 @@ const gainsIn = ({ log, no, table, amount }: Log) => `
 const METRIC_GAINS = gainsIn(LOGS.events)
 const POINT_GAINS = gainsIn(LOGS.awards)
 
-/** What a total has gained in a period, and since then. */
+/** How much a total has gained in a period, and since then. */
 type Gain = { change: number; later: number }
 
-/** What users have gained from the day `start` to `end`, by `our own id of the user` and the id of the metric (millionths) or points system. */
+/**
+ * The users' gains from the day `start` to `end`. The key is the iid, a space, and the id of the metric (in
+ * millionths) or of the points system.
+ */
 export async function gainsBetween(
   db: TenantDatabase,
   users: readonly Pick<UserState, 'iid' | 'metrics' | 'points'>[],
@@ -215,7 +232,10 @@ const PAUSES = `
   CROSS JOIN streak_pauses p ON p.user_iid = asked.value AND p."end" >= p.start AND p.deleted IS NULL
   ORDER BY p.start, p.id`
 
-/** What is known of users' streaks beside their rows: those that are over and reach a day, each user's own, and pauses; by our own ids. */
+/**
+ * The parts of users' streaks that are not in their rows: past runs that reach the day `since`, and pauses;
+ * by iid.
+ */
 export async function streakPasts(
   db: TenantDatabase,
   asked: readonly { iid: string; since: number }[],

@@ -7,14 +7,14 @@ import { LAST_DAY, nextPeriod, periodStart } from '../../../lib/periods'
 import { dayIn } from '../../../lib/zone'
 import { isWanted, momentOf } from '../../../outbox/notifications.rules'
 
-/** What users are told of at a time of their day. */
+/** The notification types that come at a time of the user's day. */
 export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const
 export type Scheduled = (typeof SCHEDULED)[number]
 
-/** How often each of them comes, where somebody wants it; null where nobody does (N5). */
+/** How often each type comes; null if nothing listens to it (N5). */
 export type Timetable = Record<Scheduled, Aggregation | null>
 
-/** What is scheduled by a configuration, and how often (N2, N5). */
+/** The timetable of a configuration (N2, N5). */
 export function timetableOf(config: Configuration): Timetable {
   const { settings, streaks } = config
   const recap = settings.recapFrequency === 'none' ? null : settings.recapFrequency
@@ -25,10 +25,12 @@ export function timetableOf(config: Configuration): Timetable {
   }
 }
 
-/** Whether nothing is to be told at any time. */
+/** Whether the timetable has no type. */
 export const isEmpty = (timetable: Timetable): boolean => SCHEDULED.every((type) => timetable[type] === null)
 
-/** The types that come as they did not before: nothing of them is told that was due by then. */
+/**
+ * The types that are new or have another rhythm. Notifications that were due before the change are not sent.
+ */
 export function newlyWanted(before: Timetable, after: Timetable): Scheduled[] {
   return SCHEDULED.filter((type) => after[type] !== null && after[type] !== before[type])
 }
@@ -36,22 +38,25 @@ export function newlyWanted(before: Timetable, after: Timetable): Scheduled[] {
 const MORNING = 9
 const EVENING = 20
 
-/** The hour of the day at which a type comes (N2). */
+/** The local hour at which a type comes (N2). */
 const hourOf = (type: Scheduled, rhythm: Aggregation) =>
   type === 'streak_reminder' && rhythm === 'daily' ? EVENING : MORNING
 
-/** Days from the first of a period to the one on which a type comes: reminders on Fridays and the 25th, recaps on the first day (N2). */
+/**
+ * Days from the first day of a period to the day on which a type comes: reminders on Fridays and the 25th,
+ * recaps on the first day (N2).
+ */
 const LEAD = { daily: 0, weekly: 4, monthly: 24 } as const
 const leadOf = (type: Scheduled, rhythm: Aggregation) => (type === 'streak_reminder' ? LEAD[rhythm] : 0)
 
-/** The first day from `day` on, in days since 1970-01-01, on which a type comes. */
+/** The first day on which a type comes, from `day` on, in days since 1970-01-01. */
 function dayFrom(type: Scheduled, rhythm: Aggregation, day: number): number {
   const start = periodStart(day, rhythm)
   const lead = leadOf(type, rhythm)
   return start + lead >= day ? start + lead : nextPeriod(start, rhythm) + lead
 }
 
-/** The first moment after another at which something is scheduled in one of these zones; null where nothing ever is. */
+/** The first moment after `after` at which a type comes in one of these zones; null if there is none. */
 export function nextMoment(timetable: Timetable, zones: readonly string[], after: Instant): Instant | null {
   let next: Instant | null = null
   for (const zone of zones) {
@@ -76,10 +81,16 @@ function nextIn(zone: string, type: Scheduled, rhythm: Aggregation, after: Insta
   }
 }
 
-/** A zone in which something is scheduled at a moment: the local day, in days since 1970-01-01, the hour that clocks show, and what. */
+/**
+ * A zone in which types come at a moment: the local day in days since 1970-01-01, the local hour, and the
+ * types.
+ */
 export type Slot = { zone: string; day: number; hour: number; types: readonly Scheduled[] }
 
-/** The zones in which something is scheduled at a moment. `since` says from when on a type is told, where it was not always. */
+/**
+ * The zones in which types come at a moment. `since` is the moment after which a type is sent, if it was
+ * added later.
+ */
 export function slotsAt(
   timetable: Timetable,
   zones: readonly string[],
@@ -100,16 +111,19 @@ export function slotsAt(
   })
 }
 
-/** Days without an event after which a user is written to, by the number of the message (N2). */
+/** Days without an event after which a user is notified, by the number of the message (N2). */
 export const ABSENCES = [3, 5, 7, 14, 30] as const
 
-/** The days of the week or month that has just ended when a day begins (N2). */
+/** The week or month that ended just before `day` (N2). */
 export function recapPeriod(day: number, rhythm: Aggregation): { start: number; end: number } {
   const end = periodStart(day, rhythm) - 1
   return { start: periodStart(end, rhythm), end }
 }
 
-/** The number of the message that somebody gets on a day who was last active on another; null for none (N2). */
+/**
+ * The number of the message for a user who was last active on `activeDay`, and the days since; null if none
+ * is due (N2).
+ */
 export function absence(activeDay: number | null, day: number): { number: number; days: number } | null {
   const index = activeDay === null ? -1 : ABSENCES.findIndex((days) => activeDay + days === day)
   const days = ABSENCES[index]
@@ -117,8 +131,9 @@ export function absence(activeDay: number | null, day: number): { number: number
 }
 
 /**
- * Whether a user's streak, as of a moment, will not outlast the current period unless it is extended (N2). A pause that covers a day of the
- * period keeps it, so there is nothing to remind of; a freeze would be spent, so there is.
+ * Whether a user's streak ends after the current period unless it is extended (N2). A pause that covers a day
+ * of the period keeps the streak, so no reminder is needed. A freeze would be used up, so a reminder is
+ * needed.
  */
 export function isInDanger(
   config: Configuration,

@@ -11,10 +11,16 @@ import {
   type ValueToken,
 } from 'liquidjs'
 
-/** The largest number that a range may begin or end with, up or down: far above 2^53 adding 1 changes nothing, and a range has no end. */
+/**
+ * The largest absolute value of a range's ends. Above 2^53, adding 1 changes nothing, so a range would never
+ * end.
+ */
 const RANGE_MAX = 1_000_000_000
 
-/** How much there is to look at in a value: a text's characters; in a list 1 for each item, and what is in it. It counts no further than to `most`. */
+/**
+ * The size of a value: the characters of a text; for a list, 1 for each item and the size of the items. Stops
+ * counting above `most`.
+ */
 export function weight(value: unknown, most: number): number {
   if (typeof value === 'string') return value.length
   if (!Array.isArray(value)) return 0
@@ -28,17 +34,17 @@ export function weight(value: unknown, most: number): number {
 
 type Budget = Pick<Context, 'memoryLimit'>
 
-/** Charges for looking at all of these values. Throws where that is more than is left. */
+/** Charges for reading all of these values. Throws if the budget does not suffice. */
 function look({ memoryLimit }: Budget, most: number, values: readonly unknown[]): void {
   for (const value of values) memoryLimit.use(weight(value, most))
 }
 
-/** What only asks for a value's length or for one end of it, or hands it on. */
+/** Filters that only read a value's length or one end of it, or return it as it is. */
 const BRIEF = ['size', 'first', 'last', 'default', 'raw']
 
 /**
- * The filters, liquidjs's and our own, of which each use costs 1 and what it looks at: its input and its arguments. Some of liquidjs's own charge
- * nothing for texts, however long.
+ * All filters, of liquidjs and of Laurel. Each use costs 1 and the size of its input and arguments. Some
+ * filters of liquidjs charge nothing for texts, even long ones.
  */
 export function chargedFilters(
   most: number,
@@ -59,7 +65,7 @@ export function chargedFilters(
   })
 }
 
-/** The operators, of which those that compare cost as much as they look at. */
+/** The operators. A comparison costs the size of both sides. */
 export function chargedOperators(operators: Operators, most: number): Operators {
   const isLogical = (name: string) => ['and', 'or', 'not'].includes(name)
   return Object.fromEntries(
@@ -74,7 +80,9 @@ export function chargedOperators(operators: Operators, most: number): Operators 
   )
 }
 
-/** Variables, of which reading a list costs as much as there is in it: what tags do with it afterwards, such as writing it as a key, costs no more. */
+/**
+ * Variables. Reading a list costs its size. So later uses of the list by a tag, such as a key, cost no more.
+ */
 export class ChargedContext extends Context {
   override *_getFromScope(
     ...args: Parameters<Context['_getFromScope']>
@@ -85,7 +93,7 @@ export class ChargedContext extends Context {
   }
 }
 
-/** The tag `cycle`, which reads its own text each time, and costs as much. */
+/** The tag `cycle`. It reads its own text each time, so each use costs the length of that text. */
 export class ChargedCycle extends CycleTag {
   override *render(context: Context, emitter: Emitter): Generator<unknown, unknown, unknown> {
     context.memoryLimit.use(this.token.getText().length)
@@ -96,7 +104,7 @@ export class ChargedCycle extends CycleTag {
 const isSteps = (value: unknown): value is Iterator<unknown, unknown, unknown> =>
   typeof value === 'object' && value !== null && 'next' in value && 'throw' in value
 
-/** The same steps, of which each costs 1, also those of what a step waits for. */
+/** The same steps, but each costs 1. This includes the steps that a step waits for. */
 export function* metered(
   steps: Iterator<unknown, unknown, unknown>,
   budget: Budget,
@@ -118,7 +126,7 @@ export function* metered(
   return isSteps(state.value) ? yield metered(state.value, budget) : state.value
 }
 
-/** An end of a range, which must not be too far out. */
+/** An end of a range, with the limit `RANGE_MAX`. */
 class RangeEnd extends Expression {
   readonly #end: ValueToken
 
@@ -129,12 +137,15 @@ class RangeEnd extends Expression {
 
   override *evaluate(context: Context): Generator<unknown, unknown, unknown> {
     const value = yield evalTokenValue(this.#end, context)
-    if (Math.abs(Number(value)) > RANGE_MAX) throw new Error('a range goes too far')
+    if (Math.abs(Number(value)) > RANGE_MAX) throw new Error('a range begins or ends too far from 0')
     return value
   }
 }
 
-/** Has no range begin or end beyond `RANGE_MAX`, whatever parses it: liquidjs counts to the end of one at once. */
+/**
+ * Limits the ends of all ranges to `RANGE_MAX`, in every tag and filter. liquidjs builds the whole range at
+ * once.
+ */
 export function boundRanges(): void {
   const { readGroupOrRange } = Tokenizer.prototype
   Tokenizer.prototype.readGroupOrRange = function (...args) {

@@ -10,31 +10,32 @@ import {
   weight,
 } from './liquid-charges.service'
 
-/** How a text's variables are written: escaped for HTML, or as they are. */
+/** How variables are written into a text: escaped for HTML, or unchanged. */
 export type Form = 'html' | 'text'
 
 /** A text in Liquid, parsed. */
 export type Parsed = { form: Form; templates: Template[] }
 
-/** The most characters that a text comes to once it is rendered. */
+/** The most characters of a rendered text. */
 const OUTPUT_MAX = 262_144
 /**
- * What rendering a text may cost: 1 for each character that is made or looked at, each item of a list and each step of the interpreter's, `STEP`
- * for each tag, output and piece of text. A Worker's clock stands still while it computes, so that no limit in milliseconds would end a loop there.
+ * The most that rendering a text may cost. Each character that is written or read, each item of a list and
+ * each step of the interpreter costs 1. Each tag, output and piece of text costs `STEP`. A limit in
+ * milliseconds would end no loop: a Worker's clock does not move while it computes.
  */
 const BUDGET = 400_000
 const STEP = 50
-/** What liquidjs says where the budget is used up. */
+/** The error message of liquidjs if the budget is used up. */
 const OVERDRAWN = 'memory alloc limit exceeded'
-/** What reads other files, of which there are none. */
+/** Tags that read other files. There are none. */
 const PARTIALS = ['include', 'render', 'layout', 'block']
-/** As much of a fault as a message repeats. */
+/** The most characters of an error that a message repeats. */
 const FAULT_MAX = 300
 
-/** Thrown where a text can't be rendered; the message says why, and what to change. */
+/** Thrown if a text can't be rendered. The message says why, and how to fix it. */
 export class RenderError extends Error {}
 
-/** Parses a text, or tells its first fault and the place of it. */
+/** Parses a text, or returns its first problem and the place of it. */
 export function parseLiquid(form: Form, text: string): Parsed | { fault: string } {
   try {
     return { form, templates: engines[form].parse(text) }
@@ -43,7 +44,7 @@ export function parseLiquid(form: Form, text: string): Parsed | { fault: string 
   }
 }
 
-/** The text with these variables. Throws a RenderFault where it does what can't be done, or too much. */
+/** The text with these variables. Throws a RenderError if it fails or costs too much. */
 export function renderLiquid({ form, templates }: Parsed, variables: object): string {
   try {
     const liquid = engines[form]
@@ -57,7 +58,7 @@ export function renderLiquid({ form, templates }: Parsed, variables: object): st
 
 function errorTextOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
-  if (message.includes(OVERDRAWN)) return 'it makes too much: loop less, or over less'
+  if (message.includes(OVERDRAWN)) return 'it renders too much: loop less often, or over fewer items'
   if (error instanceof RangeError || message.includes('call stack')) return 'it is nested too deeply'
   const [first = ''] = message.split('\n')
   return first.replace(/, line:(\d+), col:(\d+)$/, ' (line $1, column $2)').slice(0, FAULT_MAX)
@@ -86,7 +87,7 @@ function engine(form: Form): Liquid {
   return liquid
 }
 
-/** What a text, or a part of it that is kept, is written on. */
+/** The output of a text, or of a captured part of it. */
 class Page implements Emitter {
   buffer = ''
   readonly #context: Context
@@ -100,7 +101,7 @@ class Page implements Emitter {
     const text = plain(value)
     this.#context.memoryLimit.use(text.length)
     if (this.buffer.length + text.length > OUTPUT_MAX) {
-      throw new RenderError(`it comes to more than ${OUTPUT_MAX} characters`)
+      throw new RenderError(`it renders to more than ${OUTPUT_MAX} characters`)
     }
     this.buffer += text
   }
@@ -116,12 +117,15 @@ function plain(value: unknown): string {
 const bytesOf = (value: unknown) => new TextEncoder().encode(plain(value))
 const hex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Hashes in hexadecimal. liquidjs's own are promises in a Worker, and rendering waits for none. */
+/**
+ * Hashes in hexadecimal. In a Worker, the hashes of liquidjs are promises, and a synchronous render can't
+ * wait for them.
+ */
 const HASHES = {
   sha256: (value: unknown) => hex(hash(bytesOf(value))),
   hmac_sha256: (value: unknown, key: unknown) => hex(hmac(bytesOf(key), bytesOf(value))),
 }
 
 boundRanges()
-// Made once all that is above is there.
+// At the end of the file, because `engine` needs the values above.
 const engines = { html: engine('html'), text: engine('text') }

@@ -5,10 +5,13 @@ import type { Notification } from '../channels/notification.messages'
 import type { Due } from '../reasons.types'
 import { type Compose, composer } from './render.service'
 
-/** Makes the letter to a user by a template, of what is due. */
+/** Builds the message to a user from a template and the reason. */
 export type MessageBuilder = (user: UserState, due: Due, template: Template) => Promise<Notification>
 
-/** What makes letters of a tenant by a configuration; what they need is read with the first of them. */
+/**
+ * The message builder of a tenant for one configuration. The first message reads the data that all of them
+ * need.
+ */
 export function messageBuilderOf(context: TenantContext, config: Configuration): MessageBuilder {
   let compose: Promise<Compose> | null = null
   return async (user, { reason, at }, template) => {

@@ -1,4 +1,4 @@
-/** Elements whose content nobody reads. */
+/** Elements with content that is not shown. */
 const UNREAD = new Set(['script', 'style', 'head', 'title', 'template'])
 /** Elements that begin on a line of their own. */
 const BLOCKS = new Set(
@@ -20,8 +20,8 @@ const ENTITIES = new Map([
 ])
 
 /**
- * What an email in HTML says, as text for those who read no HTML: one line a block, and behind a link's words where it leads. It takes
- * whatever it is given, in time that grows with its length alone.
+ * The plain text of an HTML email: one line for each block, and each link's address after its words. Accepts
+ * any input. The time grows linearly with the length.
  */
 export function textOfHtml(html: string): string {
   const lower = inLowerCase(html)
@@ -60,24 +60,27 @@ export function textOfHtml(html: string): string {
   return tidy(text + words(html.slice(at)))
 }
 
-/** The same text with A to Z as a to z, character by character: `toLowerCase` makes two of an İ, and no place would be right behind it. */
+/**
+ * The text with A to Z as a to z. Not `toLowerCase`: it turns an İ into two characters, and all later places
+ * would be wrong.
+ */
 export const inLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (queued) => queued.toLowerCase())
 
-/** The place of the next of these; the end where there is none. */
+/** The place of the next `mark`; the end of the text if there is none. */
 function place(text: string, mark: string, from: number): number {
   const found = text.indexOf(mark, from)
   return found < 0 ? text.length : found
 }
 
-/** The place behind the next of these; the end where there is none. */
+/** The place after the next `mark`; the end of the text if there is none. */
 const after = (text: string, mark: string, from: number): number =>
   Math.min(place(text, mark, from) + mark.length, text.length)
 
-/** Where a link leads, behind its words; nothing where they say it themselves. */
+/** The address of a link, in brackets; empty if the link's words are the address. */
 const leading = ({ href, said }: { href: string; said: string }): string =>
   /^(https?|mailto):/i.test(href) && said.trim() !== href ? ` (${href})` : ''
 
-/** The value of an attribute in a tag of an ordinary length. */
+/** The value of an attribute of a tag. Reads the first 4,096 characters of the tag. */
 function attribute(tag: string, name: string): string {
   const found = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)'|([^\\s>"']+))`, 'i').exec(
     tag.slice(0, 4_096),
@@ -96,7 +99,7 @@ function decoded(text: string): string {
   })
 }
 
-/** Lines without blanks at their ends, and at most one empty line between two. */
+/** Lines without blanks at their ends, and at most one empty line in a row. */
 function tidy(text: string): string {
   const lines = text.split('\n').map((line) => line.replace(/ {2,}/g, ' ').trim())
   const kept = lines.filter((line, index) => line !== '' || (lines[index - 1] ?? '') !== '')

@@ -11,12 +11,15 @@ import { linkSecretOf, unsubscribeToken } from '../unsubscribe/links.repository'
 import { type Parsed, parseLiquid, RenderError, renderLiquid } from './liquid.service'
 import { inLowerCase } from './plain-text.rules'
 
-/** The most characters of a subject, and the most bytes of a push message, of which a provider takes 4,096 in all. */
+/**
+ * The most characters of a subject, and the most bytes of a push message. A provider accepts 4,096 bytes in
+ * all.
+ */
 const SUBJECT_MAX = 250
 const PUSH_TITLE_BYTES = 512
 const PUSH_BODY_BYTES = 2_800
 
-/** What a notification is made of. */
+/** The input of a notification. */
 export type Ingredients = {
   config: Configuration
   template: Template
@@ -25,12 +28,12 @@ export type Ingredients = {
   now: Instant
 }
 
-/** Makes notifications of one tenant, each as the courier is to carry it. */
+/** Builds a tenant's notifications, ready for the delivery queue. */
 export type Compose = (ingredients: Ingredients) => Promise<Notification>
 
 /**
- * What composes a tenant's notifications; it reads the secret of links once. One whose template can't be rendered comes out with its
- * `fault`, for the log alone.
+ * Returns the function that builds a tenant's notifications. It reads the secret for links once. If a
+ * template can't be rendered, the notification has a `fault` and goes to the log only.
  */
 export async function composer(context: TenantContext): Promise<Compose> {
   const { db, variables } = context
@@ -43,7 +46,7 @@ export async function composer(context: TenantContext): Promise<Compose> {
   }
 }
 
-/** A notification of an occasion to a user; `unsubscribeUrl` is where an email's link leads (N3). */
+/** A notification to a user. `unsubscribeUrl` is the address of the link in an email (N3). */
 export function compose(ingredients: Ingredients, unsubscribeUrl: string): Notification {
   const { template, user } = ingredients
   const { type, channel } = template
@@ -69,7 +72,7 @@ function renderedOrError(ingredients: Ingredients, unsubscribeUrl: string) {
   }
 }
 
-/** What a template says. Throws a RenderFault that names the field at fault. */
+/** The rendered template. Throws a RenderError that names the field with the problem. */
 export function rendered(
   { config, template, user, reason, now }: Ingredients,
   unsubscribeUrl: string,
@@ -91,7 +94,7 @@ export function rendered(
     : { title: cutToBytes(line, PUSH_TITLE_BYTES), body: cutToBytes(text.trim(), PUSH_BODY_BYTES) }
 }
 
-/** Templates are parsed once as long as their configuration is remembered. */
+/** Templates are parsed once for as long as their configuration is in the cache. */
 const parsed = new WeakMap<Template, { title: Parsed; body: Parsed }>()
 
 function parsedOf(template: Template): { title: Parsed; body: Parsed } {
@@ -99,14 +102,14 @@ function parsedOf(template: Template): { title: Parsed; body: Parsed } {
   if (known !== undefined) return known
   const title = parseLiquid('text', template.title)
   const body = parseLiquid(template.channel === 'email' ? 'html' : 'text', template.body)
-  // Only a template that another version has stored could be at fault here.
+  // Only a template that another version of Laurel stored can fail here.
   if ('fault' in title) throw new RenderError(title.fault)
   if ('fault' in body) throw new RenderError(body.fault)
   parsed.set(template, { title, body })
   return { title, body }
 }
 
-/** The variables of all templates, as the documentation lists them. */
+/** The variables of all templates. The documentation lists them. */
 function variablesOf(
   { config, user, reason, now }: Omit<Ingredients, 'template'>,
   unsubscribeUrl: string | null,
@@ -179,7 +182,7 @@ function reasonVariables(config: Configuration, reason: NotificationReason): obj
   }
 }
 
-/** An email always shows the link, whether its template does or not (N3). */
+/** An email always shows the link, even if the template does not (N3). */
 function withLink(html: string, url: string): string {
   if (html.includes(url)) return html
   const footer = `<p style="font-size:12px;color:#666"><a href="${url}">Unsubscribe</a></p>`
@@ -187,7 +190,7 @@ function withLink(html: string, url: string): string {
   return end < 0 ? `${html}\n${footer}` : `${html.slice(0, end)}${footer}\n${html.slice(end)}`
 }
 
-/** A text of a single line: a subject is a header, in which a line break would begin another one. */
+/** A text of one line. A subject is a header, and a line break in it would begin another header. */
 const oneLine = (text: string): string =>
   text
     .toWellFormed()
@@ -195,18 +198,18 @@ const oneLine = (text: string): string =>
     .replace(/ {2,}/g, ' ')
     .trim()
 
-/** A text without control characters other than line breaks and tabs. */
+/** A text without control characters except line breaks and tabs. */
 const printable = (text: string): string =>
   text
     .toWellFormed()
     .replace(/\r\n?/g, '\n')
     .replace(/[^\P{Cc}\n\t]/gu, '')
 
-/** The beginning of a text, of at most so many characters, none of them cut in two. */
+/** The beginning of a text, of at most `length` characters. Does not split a surrogate pair. */
 const cut = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`
 
-/** The beginning of a text that takes at most so many bytes as JSON. */
+/** The beginning of a text that takes at most `bytes` bytes as JSON. */
 function cutToBytes(text: string, bytes: number): string {
   const size = (some: string) => new TextEncoder().encode(JSON.stringify(some)).byteLength
   let kept = cut(text, bytes)

@@ -12,17 +12,19 @@ import type {
   RecapReason,
 } from '../notifications.types'
 
-/** An achievement for tenants who have none. */
+/** An achievement for tenants that have none. */
 const INVENTED = {
   key: 'first-steps',
   name: 'First steps',
   description: 'An example: you have configured no achievements.',
   badgeUrl: null,
 }
-/** How much a metric or a points system has gained, for users who have nothing. */
+/** The gain of a metric or points system, for users who have nothing. */
 const GAIN = 5
 
-/** An occasion by which to look at a template: out of what a user has, or invented where that is nothing. */
+/**
+ * A reason for the preview of a template: from the user's state, or an invented one if the state has none.
+ */
 export function sampleReason(
   config: Configuration,
   user: UserState,
@@ -45,7 +47,7 @@ export function sampleReason(
   }
 }
 
-/** The one that was completed last; else one that could be. */
+/** The achievement that the user completed last. Otherwise one that the user could complete. */
 function achievement({ achievements }: Configuration, user: UserState, now: Instant): AchievementReason {
   const type = 'achievement_completed'
   const had = achievements.flatMap(({ id }) => {
@@ -58,7 +60,7 @@ function achievement({ achievements }: Configuration, user: UserState, now: Inst
   return { type, achievementId: any?.id ?? user.iid, achievedAt: now, called: INVENTED }
 }
 
-/** The period that ended last, in which all that the user has was gained. */
+/** The period that ended last, as if the user had gained everything in it. */
 function recap({ settings, metrics, systems }: Configuration, user: UserState, now: Instant): RecapReason {
   const frequency = settings.recapFrequency === 'monthly' ? 'monthly' : 'weekly'
   const start = periodsBefore(periodStart(dayIn(user.profile.tz, now), frequency), 1, frequency)

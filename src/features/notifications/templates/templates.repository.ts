@@ -7,7 +7,9 @@ import { among } from '../../../db/queries'
 import type { Instant } from '../../../lib/clock'
 import { giveLinkSecret } from '../unsubscribe/links.repository'
 
-/** Stores what an admin write made of the tenant's templates (G7). With the first one the tenant gets a secret for links. */
+/**
+ * Stores a draft of the tenant's templates (G7). With the first template, the tenant gets a secret for links.
+ */
 export function storeTemplates(
   { db, now }: { db: TenantDatabase; now: Instant },
   draft: Draft<Template>,

@@ -14,7 +14,7 @@ type Sometimes = Clearable<Pick<Template, 'userAttributes'>> & {
 type CreateItem = Always & Sometimes
 type UpdateItem = Optional<Always> & Sometimes
 
-/** The template that an item asks for. */
+/** The template for a create request's item. */
 export function templateFrom(id: string, now: Instant, origin: string, item: CreateItem): Template {
   const { type, channel, body, status } = item
   return {
@@ -31,7 +31,9 @@ export function templateFrom(id: string, now: Instant, origin: string, item: Cre
   }
 }
 
-/** The template after a change: the very same object where nothing changes. A new channel takes the title of the old one over. */
+/**
+ * The template after a change; the same object if nothing changes. If the channel changes, the title stays.
+ */
 export function templatePatched(before: Template, now: Instant, origin: string, item: UpdateItem): Template {
   const { type = before.type, channel = before.channel, status = before.status, body = before.body } = item
   const title = titleIn(item, channel) ?? before.title
@@ -41,20 +43,21 @@ export function templatePatched(before: Template, now: Instant, origin: string, 
   return after === before ? before : { ...after, origin }
 }
 
-/** The title as the channel calls it. */
+/** The field with the title: `subject` for emails, `title` for push messages. */
 const titleIn = (item: { subject?: string | undefined; title?: string | undefined }, channel: Channel) =>
   channel === 'email' ? item.subject : item.title
 
 /**
- * Why a template can't stand in the configuration, of which it may be a part already, or null: there are too many, or a filter names
- * no attribute (G9, G7).
+ * Why the configuration can't have this template, new or changed: too many templates, or a filter names no
+ * attribute (G9, G7). Null if it can.
  */
 export function templateProblem(config: Configuration, template: Template): string | null {
   const before = config.templates.find(({ id }) => id === template.id)
   if (before === undefined && config.templates.length >= MOST_TEMPLATES) {
-    return `There are ${MOST_TEMPLATES} templates, which is the most. Delete one first.`
+    return `The limit of ${MOST_TEMPLATES} templates is reached. Delete one first.`
   }
-  // One that filters by what was deleted since may be changed all the same, until it is to be sent (G9).
+  // A template may filter by an attribute that was deleted later. Other changes to it are accepted, but not
+  // its activation (G9).
   const isKnown =
     before !== undefined &&
     JSON.stringify(before.userAttributes) === JSON.stringify(template.userAttributes) &&
@@ -62,7 +65,10 @@ export function templateProblem(config: Configuration, template: Template): stri
   return isKnown ? null : filterProblem(config, 'user', template.userAttributes)
 }
 
-/** The template by which a user is told something: the first active one, in order of creation, whose filters the user meets. */
+/**
+ * The template for a user, a type and a channel: the first active one, in order of creation, whose filters
+ * match.
+ */
 export function templateFor(
   { templates }: Pick<Configuration, 'templates'>,
   user: Pick<UserState, 'profile'>,
@@ -78,10 +84,13 @@ export function templateFor(
   )
 }
 
-/** What of a user decides on what is told (N1). */
+/** The parts of a user that decide about notifications (N1). */
 export type Addressee = Pick<UserState, 'profile' | 'control' | 'preferences'>
 
-/** By what a user is told something at present: the template of each channel that there is one of, and that the user wants and has (N1). */
+/**
+ * The templates that would notify a user now: at most one for each channel that the user wants and can be
+ * reached by (N1).
+ */
 export function templatesFor(
   config: Pick<Configuration, 'templates'>,
   user: Addressee,
@@ -92,14 +101,17 @@ export function templatesFor(
   )
 }
 
-/** Whether a user wants to be told of something by a channel, and can be (N1). */
+/** Whether a user wants notifications of a type by a channel, and can be reached by it (N1). */
 export function isReachable(user: Addressee, type: NotificationType, channel: Channel): boolean {
   const { email, subscribeToEmails, deviceTokens } = user.profile
   if (user.control || !isWanted(user, type, channel)) return false
   return channel === 'email' ? email !== null && subscribeToEmails : (deviceTokens ?? []).length > 0
 }
 
-/** Whether the user's preference allows a channel for a type; without one, both are (U7, N1). */
+/**
+ * Whether the user's preference allows a channel for a type. Without a preference, both channels are allowed
+ * (U7, N1).
+ */
 export const isWanted = (
   { preferences }: Pick<UserState, 'preferences'>,
   type: NotificationType,

@@ -22,7 +22,7 @@ import { sampleReason } from './samples.builder'
 import { storeTemplates } from './templates.repository'
 import { templateFrom, templatePatched, templateProblem } from './templates.rules'
 
-/** What issues call a template. */
+/** The name of a template in issues. */
 const WHAT = 'a template'
 
 function templateResponse(template: Template): z.infer<typeof AdminTemplate> {
@@ -40,7 +40,7 @@ function templateResponse(template: Template): z.infer<typeof AdminTemplate> {
   }
 }
 
-/** The title as the channel calls it. */
+/** The title, in the field of its channel. */
 const titled = (channel: Template['channel'], title: string) =>
   channel === 'email' ? { subject: title } : { title }
 
@@ -50,13 +50,13 @@ export async function listTemplates(scope: Scope, query: { limit: number; skip: 
   return page(templates, query).map(templateResponse)
 }
 
-/** A template. Throws 404 where there is none of this id. */
+/** A template. Throws 404 if there is none with this id. */
 export async function findTemplate(scope: Scope, id: string): Promise<Template> {
   const { templates } = await configurationOf(scope)
   return byId(templates, id, 'This template')
 }
 
-/** A template as it is served. Throws 404. */
+/** A template for the response. Throws 404. */
 export const getTemplate = async (scope: Scope, id: string) => templateResponse(await findTemplate(scope, id))
 
 function configureTemplates<T>(
@@ -101,8 +101,8 @@ export function deleteTemplates(scope: Scope, ids: readonly string[]) {
 }
 
 /**
- * What a user would get by a template, of an occasion in the user's real state, or of an invented one. Throws 422 where there is no such
- * user, or the template can't be rendered.
+ * A preview of a notification: from the user's real state, or with an invented reason. Throws 422 if there is
+ * no such user, or the template can't be rendered.
  */
 export async function previewTemplate(
   scope: Scope,
@@ -114,7 +114,7 @@ export async function previewTemplate(
   const result = await db.run(userStatement(db, userId, systemNow()))
   const user = parseUser(result)
   if (user === null) {
-    throw errors.invalid([{ path: 'userId', message: 'must be the id of a user, and nobody has this one' }])
+    throw errors.invalid([{ path: 'userId', message: 'must be the id of an existing user' }])
   }
   const reason = sampleReason(config, user, template.type, now)
   const compose = await composer(scope)

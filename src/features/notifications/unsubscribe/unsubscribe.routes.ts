@@ -4,7 +4,7 @@ import { type App, type AppEnv, newApp } from '../../../http/app'
 import { type Linked, linkedBy } from './links.repository'
 import { unsubscribe } from './unsubscribe.service'
 
-/** The page loads nothing, runs nothing and is shown in no other page; its form leads back to itself. */
+/** The page loads nothing, runs no script and can't be framed. Its form posts to the page itself. */
 const POLICY = [
   "default-src 'none'",
   "style-src 'unsafe-inline'",
@@ -22,7 +22,7 @@ const HEADERS = {
   'x-robots-tag': 'noindex',
 }
 
-/** A page without anything of the request or of the user in it. */
+/** A page without data of the request or the user. */
 const page = (title: string, content: string) => `<!doctype html>
 <html lang="en">
   <head>
@@ -41,17 +41,17 @@ const page = (title: string, content: string) => `<!doctype html>
 
 const ASK = page(
   'Unsubscribe',
-  '<p>Do you want to get no more emails from us?</p><form method="post"><button>Unsubscribe</button></form>',
+  '<p>Unsubscribe from our emails?</p><form method="post"><button>Unsubscribe</button></form>',
 )
-const DONE = page('Unsubscribed', '<p>You will get no more emails from us.</p>')
+const DONE = page('Unsubscribed', '<p>You are unsubscribed from our emails.</p>')
 const UNKNOWN = page(
   'This link does not work',
-  '<p>Open the link from the email once more, and make sure that all of it is there.</p>',
+  '<p>Open the link in the email again. If you copied it, make sure that you copied all of it.</p>',
 )
 
 /**
- * `/unsubscribe/{token}`, where the links in emails lead, without a key (N3): GET asks and changes nothing, since mail scanners follow links;
- * POST acts at once, as RFC 8058 has it, whatever its body says.
+ * `/unsubscribe/{token}`, the address of the links in emails; it needs no key (N3). GET asks and changes
+ * nothing, because mail scanners follow links. POST unsubscribes at once and ignores its body (RFC 8058).
  */
 export function unsubscribeRoutes(app: App): void {
   const pages = newApp()

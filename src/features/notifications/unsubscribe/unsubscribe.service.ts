@@ -5,7 +5,9 @@ import type { Context } from '../../../runtime/context'
 import { parseUser, userStatement } from '../../../store/users.repository'
 import type { Linked } from './links.repository'
 
-/** Sends a user no more emails; nothing changes where that is so already, or the user was erased since (N3, U8). */
+/**
+ * Unsubscribes a user from emails. Does nothing if the user is already unsubscribed or was erased (N3, U8).
+ */
 export async function unsubscribe(ctx: Context, { tenantId, iid, userId }: Linked): Promise<void> {
   const db = ctx.db.of(tenantId)
   const result = await db.run(userStatement(db, userId, systemNow()))

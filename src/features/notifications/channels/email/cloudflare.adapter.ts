@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import type { EmailPort } from './email.types'
 
-/** Of these nothing was sent, and later it may be. */
+/** After these errors nothing was sent, and a later attempt may succeed. */
 const LATER = ['E_RATE_LIMIT_EXCEEDED', 'E_DAILY_LIMIT_EXCEEDED']
 const ERROR_MAX = 300
 
 const Coded = z.object({ code: z.string() })
 
 /**
- * Sends by Cloudflare's `send_email` binding. It takes no key to know an email by again, so that one whose end is unknown is given up
- * rather than sent twice.
+ * Sends by Cloudflare's `send_email` binding. The binding takes no idempotency key. If the outcome of an
+ * attempt is unknown, Laurel gives the email up: better no email than two.
  */
 export function cloudflareEmail(binding: SendEmail): EmailPort {
   return {

@@ -2,7 +2,7 @@ import type { Attempt } from '../../../../delivery/queue.messages'
 
 /** An email, ready to be sent. */
 export type Email = {
-  /** The letter's, the same on every retry. */
+  /** The id of the message, the same on every retry. */
   id: string
   from: string
   to: string
@@ -12,9 +12,12 @@ export type Email = {
   headers: Readonly<Record<string, string>>
 }
 
-/** What sends emails (N4). */
+/** An email provider (N4). */
 export type EmailPort = {
   send(email: Email): Promise<Attempt>
-  /** Whether an email of which nobody knows whether it was sent can be sent again without being sent twice. */
+  /**
+   * Whether an email can be sent again after an attempt with unknown outcome, without reaching the user
+   * twice.
+   */
   mayRepeat: boolean
 }

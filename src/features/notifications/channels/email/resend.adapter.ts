@@ -5,12 +5,17 @@ import type { EmailPort } from './email.types'
 
 export type ResendSettings = { key: string; url: string; patience?: number }
 
-/** The statuses that tell of a fault in the email or in what the key permits: the same email would have the same answer. */
+/**
+ * Statuses for a problem with the email or with the permissions of the key. The same email would fail again.
+ */
 const FINAL = [400, 403, 404, 405, 422]
 
 const ProviderError = z.object({ name: z.string() })
 
-/** Sends by Resend's interface, which knows an email by the letter's id for a day: longer than it is tried. */
+/**
+ * Sends by Resend's API. Resend remembers the message's id as idempotency key for a day, which is longer than
+ * the retries take.
+ */
 export function resendEmail({ key, url, patience }: ResendSettings): EmailPort {
   return {
     mayRepeat: true,
@@ -31,7 +36,8 @@ export function resendEmail({ key, url, patience }: ResendSettings): EmailPort {
       const { status, json, retryAfter } = reply
       if (status >= 200 && status < 300) return { kind: 'delivered', status }
       const error = described(status, json)
-      // Another email was taken under this id: the same one, but from or to an address that has changed since. It has been sent.
+      // Resend accepted another email under this id: the same one, but the sender or the recipient has
+      // changed since. It has been sent.
       const isOther =
         status === 409 && ProviderError.safeParse(json).data?.name === 'invalid_idempotent_request'
       if (FINAL.includes(status) || isOther) return { kind: 'refused', status, error }

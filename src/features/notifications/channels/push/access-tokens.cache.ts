@@ -4,19 +4,22 @@ import { systemNow } from '../../../../lib/system-clock'
 import { SECOND } from '../../../../lib/units'
 import { perInstance } from '../../../../runtime/instance'
 
-/** What a provider lets us in by, and until when it is good. */
+/** A provider's access token, and when it expires. */
 export type AccessToken = { token: string; until: Instant }
 
 /**
- * Passes by provider and account, at most 20. What is being made is not remembered, only what was: a Worker can't wait in one request for
- * what another one does.
+ * Access tokens by provider and account, at most 20. Only finished tokens are stored, no promises: a Worker
+ * can't wait in one request for work of another request.
  */
 export class AccessTokenCache extends BoundedMap<string, AccessToken> {
   constructor() {
     super(20)
   }
 
-  /** The pass of this name, made by `make` where there is none that is good, or only the one that was refused. Throws what `make` throws. */
+  /**
+   * The access token of this name. Calls `make` if there is none, if it has expired, or if it is the refused
+   * one. Throws the errors of `make`.
+   */
   async passOf(name: string, make: () => Promise<AccessToken>, refused?: string): Promise<string> {
     const known = this.get(name)
     if (known !== undefined && known.until > systemNow() && known.token !== refused) return known.token
@@ -26,7 +29,10 @@ export class AccessTokenCache extends BoundedMap<string, AccessToken> {
   }
 }
 
-/** Gets a pass, and another one where it is refused, for several messages at once: each is made once, since providers count them. */
+/**
+ * Gets one access token for several messages, and another one if the provider refuses it. Makes each only
+ * once, because providers limit how many are made.
+ */
 export function tokenFor(accessTokens: AccessTokenCache, name: string, make: () => Promise<AccessToken>) {
   let first: Promise<string> | undefined
   let second: Promise<string> | undefined
@@ -42,10 +48,10 @@ export function tokenFor(accessTokens: AccessTokenCache, name: string, make: () 
   }
 }
 
-/** Real time in seconds, as tokens have it, and so many seconds later. */
+/** Real time in seconds since 1970, the unit of JWTs, plus `later` seconds. */
 export const seconds = (later = 0): number => Math.floor(systemNow() / SECOND) + later
 
-/** The moment so many seconds from now. */
+/** The moment `count` seconds from now. */
 export const inSeconds = (count: number): Instant => instant(systemNow() + Math.floor(count) * SECOND)
 
 export const accessTokensOf = perInstance(() => new AccessTokenCache())

@@ -16,14 +16,14 @@ export type ApnsSettings = {
   patience?: number
 }
 
-/** Apple takes a token for an hour, and none that is younger than 20 minutes in the place of another. */
+/** Apple accepts a token for one hour, and allows a new one at most every 20 minutes. */
 const PASS_SECONDS = (50 * MINUTE) / SECOND
 const GONE = ['BadDeviceToken', 'Unregistered', 'ExpiredToken']
 const EXPIRED = 'ExpiredProviderToken'
 
 const Refused = z.object({ reason: z.string().max(100) })
 
-/** Sends by Apple's push service, with a token that is kept for 50 minutes. */
+/** Sends by Apple's push service. A token is used for 50 minutes. */
 export function apnsPush(settings: ApnsSettings, accessTokens: AccessTokenCache): PushPort {
   const { url, key, keyId, teamId, topic, patience } = settings
   const name = `apns ${url} ${teamId} ${keyId}`
@@ -43,7 +43,7 @@ export function apnsPush(settings: ApnsSettings, accessTokens: AccessTokenCache)
       'apns-push-type': 'alert',
       'apns-priority': '10',
       'apns-id': v5(device, id),
-      // One that comes again takes the place of the first.
+      // A repeated message replaces the first one on the device.
       'apns-collapse-id': id,
     }
     const payload = { aps: { alert: { title, body }, sound: 'default' } }
@@ -61,7 +61,7 @@ export function apnsPush(settings: ApnsSettings, accessTokens: AccessTokenCache)
             const isExpired = 'status' in reply && reasonOf(reply) === EXPIRED
             return resultOf(isExpired ? await post(push, device, await another(token)) : reply)
           } catch {
-            // What jose says could quote the key.
+            // The message of an error from jose could quote the key.
             return { kind: 'failed', status: null, error: 'APNS_KEY is not the text of a .p8 key' }
           }
         }),
@@ -79,7 +79,7 @@ function resultOf(reply: Reply | Silence): PushResult {
   const reason = reasonOf(reply)
   const error = reason === '' ? `answered ${status}` : reason
   if (status === 410 || (status === 400 && GONE.includes(reason))) return { kind: 'gone', status, error }
-  // 403 tells of the key, which may be mended.
+  // 403 is about the key, which the operator may correct.
   const isFinal = status >= 400 && status < 500 && ![403, 408, 429].includes(status)
   if (isFinal) return { kind: 'refused', status, error }
   return { kind: 'failed', status, error, ...(retryAfter !== undefined && { retryAfter }) }

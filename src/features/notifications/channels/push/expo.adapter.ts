@@ -4,7 +4,7 @@ import type { PushPort, PushResult } from './push.types'
 
 export type ExpoSettings = { url: string; accessToken?: string | undefined; patience?: number }
 
-/** The most messages that Expo takes at once; a user has fewer devices. */
+/** The most messages in one request to Expo. A user has fewer devices. */
 const MOST = 100
 
 const Ticket = z.union([
@@ -18,7 +18,10 @@ const Ticket = z.union([
 const Tickets = z.object({ data: z.array(Ticket) })
 const Errors = z.object({ errors: z.array(z.unknown()) })
 
-/** Sends by Expo's push service. What it learns of a device only later, in receipts, comes as the ticket of the next message. */
+/**
+ * Sends by Expo's push service. Does not read receipts. If Expo learns later that a device is gone, the
+ * ticket of the next message says so.
+ */
 export function expoPush({ url, accessToken, patience }: ExpoSettings): PushPort {
   return {
     async send({ title, body }, tokens) {

@@ -7,16 +7,16 @@ import type { Push, PushPort, PushResult } from './push.types'
 
 export type FcmSettings = {
   url: string
-  /** The service account's JSON, as Google hands it out. */
+  /** The service account's JSON, as Google provides it. */
   account: string
   patience?: number
 }
 
 const SCOPE = 'https://www.googleapis.com/auth/firebase.messaging'
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-/** How long before its end a token is used no more, in seconds. */
+/** How long before its end a token is no longer used, in seconds. */
 const MARGIN = 60
-/** What Google asks for where the quota is used up and it says nothing else, in milliseconds. */
+/** The wait that Google asks for after 429 if the response has no `Retry-After`, in milliseconds. */
 const QUOTA_WAIT = MINUTE
 
 const Account = z
@@ -41,7 +41,9 @@ const ProviderError = z.object({
   }),
 })
 
-/** Why there is no access token; its message is ours, since others could quote the key. */
+/**
+ * Why there is no access token. The message is Laurel's own text, because other texts could quote the key.
+ */
 class NoAccessToken extends Error {
   constructor(
     message: string,
@@ -52,7 +54,7 @@ class NoAccessToken extends Error {
   }
 }
 
-/** Sends by Firebase's HTTP v1 interface, with an access token that is kept until a minute before its end. */
+/** Sends by Firebase's HTTP v1 API. An access token is used until one minute before its end. */
 export function fcmPush(
   { url, account: text, patience }: FcmSettings,
   accessTokens: AccessTokenCache,
@@ -113,7 +115,7 @@ export function fcmPush(
   }
 }
 
-/** One that comes again takes the place of the first. */
+/** A message for one device. A repeated message replaces the first one on the device. */
 const messageOf = ({ id, title, body }: Push, token: string) => ({
   token,
   notification: { title, body },
@@ -140,7 +142,7 @@ async function assertionOf({ client_email, private_key, token_uri }: Account): P
       .setExpirationTime(seconds(HOUR / SECOND))
       .sign(key)
   } catch {
-    throw new NoAccessToken('the private_key in FCM_SERVICE_ACCOUNT is none')
+    throw new NoAccessToken('the private_key in FCM_SERVICE_ACCOUNT is not a private key')
   }
 }
 
@@ -152,7 +154,7 @@ function resultOf(reply: Reply | Silence): PushResult {
   const code =
     fault?.details.find(({ errorCode }) => errorCode !== undefined)?.errorCode ?? fault?.status ?? ''
   const error = code === '' ? described(status, fault) : code.slice(0, 100)
-  // Documented: an INVALID_ARGUMENT of Firebase's own that speaks of the registration token is about that token.
+  // Firebase documents: an INVALID_ARGUMENT error that mentions the registration token is about that token.
   const isNoToken = code === 'INVALID_ARGUMENT' && /registration token/i.test(fault?.message ?? '')
   if (code === 'UNREGISTERED' || (status === 404 && fault?.status === 'NOT_FOUND') || isNoToken) {
     return { kind: 'gone', status, error }

@@ -1,27 +1,27 @@
 /** A message for one device. */
 export type Push = {
-  /** The letter's, the same on every retry. */
+  /** The id of the message, the same on every retry. */
   id: string
   title: string
   body: string
 }
 
-/** What came of sending to one device. */
+/** The result of sending to one device. */
 export type PushResult =
   | { kind: 'taken'; status: number | null }
-  /** The device will never be reached by this token again (N6). */
+  /** This token will never reach the device again (N6). */
   | { kind: 'gone'; status: number | null; error: string }
-  /** To be tried again, not before so many milliseconds where the provider asks for it. */
+  /** Must be tried again, after `retryAfter` milliseconds if the provider asks for it. */
   | { kind: 'failed'; status: number | null; error: string; retryAfter?: number }
   | { kind: 'refused'; status: number | null; error: string }
 
-/** What sends to devices (N4). */
+/** A push provider (N4). */
 export type PushPort = {
-  /** One result a token, in their order. */
+  /** One result for each token, in their order. */
   send(push: Push, tokens: readonly string[]): Promise<PushResult[]>
 }
 
-/** Which provider a token is of: its form tells. */
+/** The provider of a token, by the token's form. */
 export function providerOf(token: string): 'expo' | 'apns' | 'fcm' {
   if (/^Expo(nent)?PushToken\[.+\]$/.test(token)) return 'expo'
   return /^[0-9a-f]{64,}$/i.test(token) ? 'apns' : 'fcm'
