@@ -22,30 +22,33 @@ import { scheduleEarliestDeadline } from '../../store/streaks/streaks.repository
 import { userOf, usersStatement } from '../../store/users.repository'
 import { writeBulk } from '../../store/writer.service'
 
-/** How often a change is tried; each failed try means that somebody else's change of these users went through. */
+/**
+ * The most attempts for one change. An attempt fails only if another change of these users was stored first.
+ */
 const TRIES = 50
-/** How long leaderboards are waited for, in milliseconds, of which nobody waits to hear. */
+/** How long a change waits for leaderboards, in milliseconds. Nothing depends on their response. */
 const PATIENCE = 3_000
 
-/** A user's streak while an admin changes it: settled as of now, to be put back changed. */
+/** A user's streak while an admin changes it: judged as of now. `decide` puts the changed streak here. */
 export type OpenStreak = {
   user: UserState
   terms: Terms
   /** The user's local day, in days since 1970-01-01. */
   today: number
   streak: StreakState
-  /** What ended when it was settled, oldest first. */
+  /** The runs that ended when the streak was judged, oldest first. */
   ended: readonly StreakRun[]
-  /** What is to be told, in order (W6). */
+  /** The streak events, in order (W6). */
   streakEvents: readonly StreakEvent[]
 }
 
-/** What an admin's change comes to: what is answered, and what is stored beside the streaks. */
+/** The outcome of an admin's change: the response, and statements to store in addition to the streaks. */
 type Outcome<T> = { result: T; statements?: readonly D1PreparedStatement[] }
 
 /**
- * Changes streaks of users by an admin's request, all of it in one guarded batch: `decide` puts the changed streaks into the users that
- * were found, and is asked again where somebody else was faster. Leaderboards by streak follow (S8).
+ * Changes users' streaks for an admin's request, in one guarded batch. `decide` puts the changed streaks into
+ * the users that were found. It is called again if another change was stored first. Leaderboards by streak
+ * are updated afterwards (S8).
  */
 export async function changeStreaks<T>(
   scope: Scope,
@@ -94,14 +97,16 @@ export async function changeStreaks<T>(
   throw errors.unprocessable('These users kept changing while this change was made. Send it again.')
 }
 
-/** Tells the leaderboards; whoever can't be reached hears of it by the queue. */
+/** Sends the changes to the leaderboards. A leaderboard that can't be reached gets them by the queue. */
 async function tell(scope: Scope, config: Configuration, changes: readonly BulkChange[]): Promise<void> {
   if (changes.length > 0) {
     await deliver(scope, config, changes, scope.now, { patience: PATIENCE, wanted: false })
   }
 }
 
-/** Whether changes whose write had no answer went through all the same: the users are what they were made to be, and nothing more. */
+/**
+ * Whether changes are stored although the response to the write was lost: the users are exactly as written.
+ */
 async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<boolean> {
   const ids = changes.map(({ after }) => after.id)
   const result = await db.run(usersStatement(db, { ids }, systemNow()))
@@ -118,7 +123,7 @@ function opened(config: Configuration, user: UserState, now: Instant): OpenStrea
   return { user, terms, today, ...streakAsOf(user, terms, today) }
 }
 
-/** The change that an open streak comes to; null where it is as it was stored. */
+/** The change of an open streak; null if the streak is as stored. */
 function closed(
   config: Configuration,
   { user, terms, today, streak, ended, streakEvents }: OpenStreak,

@@ -20,14 +20,17 @@ import { storedBy, writeBulk } from '../../store/writer.service'
 /** The most users of one step. */
 const CHUNK = 1_000
 
-/** What a step came to: whom it changed, and the deadline that it was about, which is when they changed. */
+/**
+ * The result of a step: the changed users, and the deadline of the step, which is the time of the changes.
+ */
 export type DeadlineStep = { changes: readonly BulkChange[]; config: Configuration; changedAt: Instant }
 
 /**
- * Judges streaks whose deadline is the earliest of the tenant and due by a moment (S3, S7): so many users, in one guarded batch. Whoever has
- * changed meanwhile is left alone, and is found again if the deadline still stands; so a step that is repeated does nothing. To be
- * called again until nothing is due. Null where nothing was. `isWhole`: users are read with all that is told of them; what is remembered of the
- * configuration says whether that is needed, and is made sure of.
+ * Judges streaks whose deadline is the tenant's earliest and is due at `by` (S3, S7): at most 1,000 users in
+ * one guarded batch. Skips users who changed in between. If their deadline still applies, the next step finds
+ * them, so steps are idempotent. Call it until it returns null: nothing was due. `isWhole`: whether users are
+ * read with all data for webhook events. The cached configuration says whether that is needed. If the current
+ * configuration says otherwise, the step reads the users again.
  */
 export async function judgeStreaks(
   context: TenantContext,
@@ -68,11 +71,11 @@ export async function judgeStreaks(
   }
 }
 
-/** Whether somebody wants to be told what becomes of streaks, and so who the users are. */
+/** Whether a webhook listens to streak events, so that users are read with all data. */
 const isListenedTo = (config: Configuration | undefined) =>
   config !== undefined && EVENT_TYPES.some((type) => type.startsWith('streak.') && listens(config, type))
 
-/** A user whose streak is judged as of a moment, with the next deadline. */
+/** The change of a user whose streak is judged as of a moment, with the next deadline. */
 export function judged(config: Configuration, user: UserState, at: Instant): BulkChange {
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, at)
@@ -86,10 +89,10 @@ declare module '../../jobs/due-kinds.types' {
   }
 }
 
-/** Deadlines of streaks (S3). */
+/** Judges streaks at their deadlines (S3). */
 export const deadlinesJob: Job = {
   kind: 'streaks',
-  // Deadlines are found by what is in the users' rows.
+  // Its time stays if the test clock is removed: the deadlines are in the users' rows.
   keepsItsTime: true,
   isFirst: true,
   run: async (context, _work, { by }) => bulkStep(context, 'streaks', () => judgeStreaks(context, by)),

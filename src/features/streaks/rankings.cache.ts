@@ -2,7 +2,10 @@ import { BoundedMap } from '../../lib/bounded'
 import type { Instant } from '../../lib/clock'
 import { perInstance } from '../../runtime/instance'
 
-/** Who has the longest streaks of a tenant, at most as many as may be asked for, as of a moment and a version of its configuration. */
+/**
+ * The users with the longest streaks of a tenant, as many as a request may ask for, at a moment and a version
+ * of the configuration.
+ */
 export type KeptRanking = {
   version: number
   computed: Instant
@@ -10,8 +13,8 @@ export type KeptRanking = {
 }
 
 /**
- * Rankings of large tenants by tenant id and type, at most 100 of them; each is used for a minute only, and only at the version that D1
- * says is the present one.
+ * Rankings of large tenants by tenant id and type, at most 100. Each is used for one minute, and only if D1
+ * says that its version is the current one.
  */
 class RankingCache extends BoundedMap<string, KeptRanking> {
   constructor() {

@@ -17,7 +17,10 @@ export type Ranked = z.infer<typeof Ranked>
 const COUNTED = z.object({ count: z.number() })
 const COUNT = `SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = '${USERS}'`
 
-/** The most users of one page, and of pages: while a great midnight is under way, whoever is beyond them is not looked at. */
+/**
+ * The most users in a page, and the most pages. Users beyond them are skipped while a large midnight is in
+ * progress.
+ */
 const PAGE = 1_000
 const PAGES = 20
 
@@ -49,7 +52,10 @@ const OverdueRow = z
 /** A user with a streak whose deadline is past. */
 type Overdue = z.output<typeof OverdueRow> & { streak: StreakState }
 
-/** Users with a streak whose deadline is past, so that it may be over although nobody has judged it yet. `pause` is called before each statement. */
+/**
+ * Users with a streak whose deadline is past: it may be over although it has not been judged yet. Calls
+ * `pause` before each statement.
+ */
 export async function* overdueOf(
   db: TenantDatabase,
   now: Instant,
@@ -75,20 +81,23 @@ const OF_SETTINGS = "streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.ep
 /** Whether the user has the streak switched on (U7). */
 const IS_ON = "coalesce(preferences ->> '$.streak.enabled', 1)"
 
-/** The best ?4 of users who were read with the length of a streak, which is 0 for those who have none, and how many were read. */
+/**
+ * The ?4 longest streaks of the users in `part`, and how many users are in it. Users without a streak have
+ * length 0.
+ */
 const BEST = `
   SELECT count(*) AS users, coalesce(max(id), '') AS last, (SELECT json_group_array(json_object('userId', id, 'length', length))
     FROM (SELECT id, length FROM part WHERE length > 0 ORDER BY length DESC, id LIMIT ?4)) AS best
   FROM part`
 
-// Through the index of deadlines, so that nobody is read who has none.
+// Uses the index of deadlines, so users without a deadline are not read.
 const LIVE = `
   WITH part AS MATERIALIZED (
     SELECT id, CASE WHEN ${OF_SETTINGS} AND ${IS_ON} THEN ${LENGTH} ELSE 0 END AS length
     FROM users WHERE tenant_id = ?1 AND streak_due > ?5 LIMIT ?6)
   ${BEST}`
 
-/** The next users in order of their ids: those after ?6, ?7 at most. */
+/** The next users in order of their ids: at most ?7, after ?6. */
 const NEXT = 'FROM users WHERE tenant_id = ?1 AND id > ?6 ORDER BY id LIMIT ?7'
 
 const LIVE_PART = `
@@ -96,7 +105,7 @@ const LIVE_PART = `
     SELECT id, CASE WHEN streak_due > ?5 AND ${OF_SETTINGS} AND ${IS_ON} THEN ${LENGTH} ELSE 0 END AS length ${NEXT})
   ${BEST}`
 
-// Each user is looked at: lengths stand in no index, which would cost every extension a row.
+// Reads each user. Lengths are in no index, because an index would cost every extension one more row.
 const LONGEST_PART = `
   WITH part AS MATERIALIZED (
     SELECT id, CASE WHEN ${OF_SETTINGS} THEN
@@ -112,14 +121,15 @@ const BestRow = z.object({
     .pipe(z.array(Ranked)),
 })
 
-/** The best so many, longest first, and how many users the tenant has. */
+/** The longest streaks, longest first, and the tenant's number of users. */
 export type Best = { best: Ranked[]; users: number }
 
-/** Which streaks count: those of the present settings. */
+/** Only streaks of the current settings count. */
 type Settings = Pick<StreakSettings, 'frequency' | 'epoch'>
 
 /**
- * The longest streaks whose deadline is to come: they have the length that is stored. `pause` is called before each statement.
+ * The longest streaks with a deadline in the future. Their stored length is right. Calls `pause` before each
+ * statement.
  */
 export async function bestLive(
   db: TenantDatabase,
@@ -139,7 +149,7 @@ export async function bestLive(
   return { best: await bestOfParts(db, LIVE_PART, { frequency, epoch }, now, limit, pause), users }
 }
 
-/** The longest streaks that users ever had, those that are over among them. `pause` is called before each statement. */
+/** The longest streaks that users ever had, including past ones. Calls `pause` before each statement. */
 export async function bestEver(
   db: TenantDatabase,
   settings: Settings,
@@ -152,7 +162,7 @@ export async function bestEver(
   return { best: await bestOfParts(db, LONGEST_PART, settings, null, limit, pause), users }
 }
 
-/** The best of all users, who are read in parts; `now` is for statements that ask for deadlines to come. */
+/** The longest streaks of all users, read in parts. `now` is for statements with a deadline in the future. */
 async function bestOfParts(
   db: TenantDatabase,
   sql: string,
@@ -170,7 +180,7 @@ async function bestOfParts(
   return best
 }
 
-/** Longest first, then by user id as its UTF-8 bytes are ordered. */
+/** Longest first, then by the UTF-8 bytes of the user id. */
 export function compareRanked(a: Ranked, b: Ranked): number {
   return b.length - a.length || compareText(a.userId, b.userId)
 }
@@ -178,7 +188,7 @@ export function compareRanked(a: Ranked, b: Ranked): number {
 const NAMES = `
   SELECT u.id, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
-/** The names of users; those who don't exist are not among them. */
+/** The names of the users who exist. */
 export async function namesOf(
   db: TenantDatabase,
   userIds: readonly string[],

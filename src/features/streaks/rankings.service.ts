@@ -20,15 +20,15 @@ import {
   type Ranked,
 } from './rankings.repository'
 
-/** Users above whom a ranking is kept for a minute, as a summary of points is (P11). */
+/** For tenants with more users than this, a ranking is kept for a minute, as a summary of points is (P11). */
 const KEPT_ABOVE = 10_000
 const KEPT_FOR = MINUTE
 
 type Asked = z.output<typeof StreakRankingsQuery>
 
 /**
- * The users with the longest streaks, at present or ever, for client libraries of before. Those whose streak is being counted anew
- * because the frequency is another one come in when that is done (S9).
+ * The users with the longest streaks, now or ever, for older client libraries. After a change of the
+ * frequency, a user is missing until the streak is recounted (S9).
  */
 export async function rankStreaks(
   scope: Scope,
@@ -48,7 +48,10 @@ export async function rankStreaks(
 
 const rankingScansOf = sharedScans<{ ranking: KeptRanking; users: number }>()
 
-/** As many as may be asked for: what is kept, or read anew. Throws 429 if too many scans are under way (P11). */
+/**
+ * The longest ranking that a request may ask for: from the cache, or read again. Throws 429 if too many scans
+ * are running (P11).
+ */
 async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ranked[]> {
   const { tenant, now } = scope
   const rankings = rankingsOf(scope.instance)
@@ -79,7 +82,10 @@ const rank = (scope: Scope, config: Configuration, type: Asked['type'], pause: P
     ? rankActive(scope, config, pause)
     : bestEver(scope.db, config.streaks, MOST_RANKED, pause)
 
-/** The streaks that live by the rules at this moment, also where their deadline has passed and nobody has judged it yet (S3). */
+/**
+ * The streaks that are alive at this moment. Includes streaks that are past their deadline but not judged yet
+ * (S3).
+ */
 async function rankActive(scope: Scope, config: Configuration, pause: Pause): Promise<Best> {
   const { db, now } = scope
   if (!config.streaks.enabled) return { best: [], users: 0 }
@@ -90,7 +96,7 @@ async function rankActive(scope: Scope, config: Configuration, pause: Pause): Pr
     const { run } = streakAsOf(user, terms, dayIn(user.profile.tz, now)).streak
     if (run !== null) lengths.set(user.id, run.length)
   }
-  // These are read last, so that whoever is judged in between is among them at the latest.
+  // Reads these last. A user who is judged in between is then found here at the latest.
   const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED, pause)
   for (const { userId, length } of best) lengths.set(userId, length)
   const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))

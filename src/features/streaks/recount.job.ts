@@ -10,7 +10,7 @@ import { recountChanges } from '../../store/streaks/streak-recount.service'
 import { type WalkStep, walkStep } from '../../store/walk.service'
 import { judged } from './deadlines.job'
 
-/** Does one step of going through all users after the settings have changed (S9). */
+/** Does one step of the walk over all users after a change of the streak settings (S9). */
 export function recountStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
   const visit = async (config: Configuration, users: readonly UserState[], now: Instant) => {
     const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
@@ -32,7 +32,7 @@ declare module '../../jobs/due-kinds.types' {
   }
 }
 
-/** A walk over all users after the settings of streaks have changed (S9). */
+/** A walk over all users after a change of the streak settings (S9). */
 export const recountJob: Job = {
   kind: 'recount',
   run: (context, work) => bulkStep(context, 'recount', () => recountStep(context, work)),

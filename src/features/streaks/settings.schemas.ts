@@ -4,7 +4,7 @@ import { optional, readable, wholeNumber } from '../../http/fields'
 import { ReadableMetrics, StreakMetrics } from '../../wire/preferences.schemas'
 import { StreakFrequency } from '../../wire/streak.schemas'
 
-/** The most freezes that a user may have (S1), and the most days between two that are earned. */
+/** The most freezes of a user (S1), and the most days between two earned freezes. */
 const FREEZES_MAX = 100
 const INTERVAL_MAX = 3_650
 const EvaluationMode = z.enum(EVALUATION_MODES)
@@ -35,7 +35,7 @@ export const ReadableStreakSettings = readable({
   freezes: FreezesChange.pick({ initial: true, max: true }).nullish().catch(undefined),
 })
 
-/** How a tenant's streaks are counted (S1); without metrics, any positive event counts. */
+/** The rules of a tenant's streaks (S1). Without metrics, any event with a positive value counts. */
 export const StreakSettingsResponse = z
   .object({
     enabled: z.boolean(),

@@ -22,9 +22,9 @@ import {
 type Update = z.output<typeof UpdateStreakSettingsRequest>
 type ReadableChange = Pick<z.output<typeof ReadableStreakSettings>, 'metrics' | 'freezes'>
 
-/** Times when streaks were off that are remembered: whoever is judged later than so many is judged by these. */
+/** How many of the latest times when streaks were off are stored. Later judgements use only these. */
 const MOST_OFF = 20
-/** Midnights, of all zones, are at quarters of an hour. */
+/** In all zones, midnight is at a quarter of an hour. */
 const QUARTER = 15 * MINUTE
 
 /** The tenant's settings of streaks (S1). */
@@ -58,8 +58,8 @@ function answer(
 }
 
 /**
- * Changes the passed settings (S1). Where deadlines move, or the frequency is another one, all users are gone through in the background
- * (S9).
+ * Changes the passed settings (S1). If deadlines move or the frequency changes, a walk updates all users in
+ * the background (S9).
  */
 export async function updateStreakSettings(scope: Scope, change: Update) {
   const { db, tenant, now } = scope
@@ -84,10 +84,10 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
   return result
 }
 
-/** What of the settings stands in users' rows by what it came to: their periods and deadlines. */
+/** The settings that decide about data in the users' rows: periods and deadlines. */
 const basisOf = ({ enabled, frequency, freezes }: StreakSettings) => ({ enabled, frequency, freezes })
 
-/** The settings after a change. Throws 422 that names every fault (G3). */
+/** The settings after a change. Throws 422 with every validation error (G3). */
 function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
   const before = config.streaks
   throwIfInvalid(settingsErrors(config, { ...change, metrics: change.metrics?.map(({ key }) => key) }, now))
@@ -111,12 +111,14 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
   }
 }
 
-/** What else is wrong with a change of the wrong shape, as far as it can be read (G3). */
+/** Further validation errors of a change with a wrong shape, as far as it can be read (G3). */
 export async function furtherSettingsErrors(scope: Scope, json: unknown): Promise<FieldError[]> {
   return settingsErrors(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
 }
 
-/** Metrics that don't exist, by their keys, and more freezes to begin with than a user may have; undefined keys are passed over (S1). */
+/**
+ * Errors for unknown metric keys, and for more initial freezes than the maximum. Skips undefined keys (S1).
+ */
 function settingsErrors(config: Configuration, change: ReadableChange, now: Instant): FieldError[] {
   const unknown = (change.metrics ?? []).flatMap((key, index) => {
     if (key === undefined || metricByKey(config, key) !== undefined) return []
@@ -129,7 +131,10 @@ function settingsErrors(config: Configuration, change: ReadableChange, now: Inst
   return [...unknown, { path: 'freezes.initial', message }]
 }
 
-/** The times when streaks were off, after a change. If they are too many, those go first in which no period ended: it was midnight nowhere. */
+/**
+ * The times when streaks were off, after a change. If there are too many, drops those without a midnight in
+ * any zone first: no period ended in them.
+ */
 function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: Instant) {
   if (!was && enabled) return off.map(({ from, to }) => ({ from, to: to ?? now }))
   if (!was || enabled) return off
@@ -140,7 +145,7 @@ function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: 
 const hasMidnight = ({ from, to }: StreakSettings['off'][number]) =>
   to === null || Math.floor(from / QUARTER) < Math.floor(to / QUARTER)
 
-/** Freezes that are earned otherwise are earned so from now on. */
+/** The freeze settings after a change. Changed rules for earning apply from now on. */
 function freezesAfter(
   before: FreezeSettings | null,
   change: Partial<NonNullable<Update['freezes']>> | null,

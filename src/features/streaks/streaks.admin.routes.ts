@@ -9,14 +9,14 @@ import { furtherSettingsErrors, readStreakSettings, updateStreakSettings } from 
 import * as schemas from './streaks.admin.schemas'
 import { createPauses, grantFreezes, listPauses, removePauses, restoreStreaks } from './streaks.admin.service'
 
-const NONE = 'None was done; the issues say why.'
+const NONE = 'Nothing was changed. The issues say why.'
 
 const adminStreaksSettingsGet = operation({
   id: 'admin_streaks_settings_get',
   surface: 'admin',
   method: 'get',
   path: '/streaks/settings',
-  summary: 'Get the settings of streaks',
+  summary: 'Get the streak settings',
   responses: { 200: { description: 'The settings.', body: StreakSettingsResponse } },
   errorStatuses: [403, 422],
 })
@@ -26,9 +26,9 @@ const adminStreaksSettingsUpdate = operation({
   surface: 'admin',
   method: 'patch',
   path: '/streaks/settings',
-  summary: 'Change the passed settings of streaks',
+  summary: 'Change the passed streak settings',
   body: UpdateStreakSettingsRequest,
-  responses: { 200: { description: 'The settings as they are now.', body: StreakSettingsResponse } },
+  responses: { 200: { description: 'The settings after the change.', body: StreakSettingsResponse } },
   errorStatuses: [400, 403, 413, 422],
 })
 
@@ -37,7 +37,7 @@ const adminStreaksFreezesCreate = operation({
   surface: 'admin',
   method: 'post',
   path: '/streaks/freezes',
-  summary: 'Grant one streak freeze each',
+  summary: 'Grant users one streak freeze each',
   body: schemas.CreateStreakFreezesRequest,
   responses: {
     200: { description: NONE, body: schemas.CreateStreakFreezesResponse },
@@ -56,7 +56,7 @@ const adminStreaksPausesList = operation({
   query: schemas.StreakPausesQuery,
   responses: {
     200: {
-      description: 'The page, oldest first, without deleted pauses; empty if there is no such user.',
+      description: 'The page, oldest first, without deleted pauses. It is empty if there is no such user.',
       body: schemas.ListStreakPausesResponse,
     },
   },
@@ -82,9 +82,11 @@ const adminStreaksPausesDelete = operation({
   surface: 'admin',
   method: 'delete',
   path: '/streaks/pauses',
-  summary: 'Delete pauses of streaks',
+  summary: 'Delete streak pauses',
   query: z.object({ ids: IdsQuery }),
-  responses: { 200: { description: 'What came of each.', body: schemas.DeleteStreakPausesResponse } },
+  responses: {
+    200: { description: 'The deleted pauses, and issues.', body: schemas.DeleteStreakPausesResponse },
+  },
   errorStatuses: [403, 422],
 })
 
@@ -93,7 +95,7 @@ const adminStreaksRestore = operation({
   surface: 'admin',
   method: 'post',
   path: '/streaks/restore',
-  summary: 'Give users back their longest recent streak',
+  summary: 'Restore the longest recent streak of users',
   body: schemas.RestoreStreaksRequest,
   responses: {
     200: { description: NONE, body: schemas.RestoreStreaksResponse },
@@ -102,7 +104,7 @@ const adminStreaksRestore = operation({
   errorStatuses: [400, 403, 413, 422],
 })
 
-/** The operations of this module on the admin interface, in the order of the document. */
+/** The admin operations of this module, in the order of the OpenAPI document. */
 export const streakAdminOperations: readonly OperationSpec[] = [
   adminStreaksSettingsGet,
   adminStreaksSettingsUpdate,

@@ -12,14 +12,17 @@ import {
 import { ListQuery } from '../../http/queries'
 import { isCivilDate } from '../../lib/civil'
 
-/** An issue about a user; `level` and `reason` are older spellings of `severity` and `message` that client libraries of before demand (G7, G10). */
+/**
+ * An issue about a user. Older client libraries need `level` and `reason`, the old names of `severity` and
+ * `message` (G7, G10).
+ */
 export const UserIssue = Issue.extend({
   userId: z.string(),
   level: Issue.shape.severity,
   reason: z.string(),
 }).meta({ id: 'AdminUserIssue' })
 
-/** Whom to grant one streak freeze each (S7). */
+/** The users who get one streak freeze each (S7). */
 export const CreateStreakFreezesRequest = z
   .object({ freezes: items(z.object({ userId: UserId })) })
   .meta({ id: 'CreateStreakFreezesRequest' })
@@ -32,7 +35,7 @@ const isInOrder = ({ start, end }: { start?: unknown; end?: unknown }) =>
   !isDate(start) || !isDate(end) || start <= end
 const isDate = (value: unknown): value is string => typeof value === 'string' && isCivilDate(value)
 
-/** Pauses of users' streaks, by dates of the user's own calendar, both included (S7). */
+/** Pauses of users' streaks. The dates are local dates of the user, and both days are included (S7). */
 export const CreateStreakPausesRequest = z
   .object({
     pauses: items(
@@ -57,14 +60,14 @@ export const CreateStreakPausesResponse = z
   .object({ created: z.array(AdminStreakPause), issues: z.array(UserIssue) })
   .meta({ id: 'CreateStreakPausesResponse' })
 
-/** Whose pauses to list, and which page of them (G7). */
+/** The user whose pauses are listed, and the page (G7). */
 export const StreakPausesQuery = ListQuery.extend({ userId: UserId })
 
 export const ListStreakPausesResponse = z.array(AdminStreakPause).meta({ id: 'ListStreakPausesResponse' })
 
 export const DeleteStreakPausesResponse = deleteResponse('DeleteStreakPausesResponse')
 
-/** Whose streaks to restore (S8). */
+/** The users whose streaks are restored (S8). */
 export const RestoreStreaksRequest = z
   .object({ users: items(z.object({ id: UserId })) })
   .meta({ id: 'RestoreStreaksRequest' })

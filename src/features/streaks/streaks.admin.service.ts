@@ -35,12 +35,12 @@ import type {
 
 type UserIssue = z.infer<typeof UserIssueSchema>
 
-/** The most pauses of a user that are not over: all of them stand in the user's row. */
+/** The most pauses of a user that are not over. All of them are in the user's row. */
 const MOST_PAUSES = 100
-/** How far ahead a pause may begin or reach, in days. */
+/** How many days from today a pause may end at most. */
 const MOST_DAYS = 3_650
 
-/** What kept an item about a user from being done, or is worth knowing of it. */
+/** An issue about an item for a user: an error, or a warning. */
 const issue = (
   index: number,
   userId: string,
@@ -50,7 +50,7 @@ const issue = (
 
 const UNKNOWN = 'There is no user with this id. Create the user first.'
 
-/** Grants one streak freeze for each item; at the maximum it is a warning (S7). */
+/** Grants one streak freeze for each item. At the maximum, grants none and warns (S7). */
 export function grantFreezes(
   scope: Scope,
   { freezes }: z.output<typeof CreateStreakFreezesRequest>,
@@ -75,11 +75,11 @@ export function grantFreezes(
 function grant(open: OpenStreak, index: number): UserIssue | null {
   const streak = withFreeze(open.streak, open.terms)
   if (streak === null) {
-    const most = `The user has ${open.streak.freezes} streak freezes, which is the most. None was granted.`
+    const most = `The user has ${open.streak.freezes} streak freezes, which is the maximum. None was granted.`
     return issue(index, open.user.id, most, 'warning')
   }
   open.streak = streak
-  // Whoever has switched streaks off hears nothing of them (U7).
+  // A user who has switched streaks off gets no streak events (U7).
   if (open.terms.isOn) {
     open.streakEvents = [...open.streakEvents, { kind: 'freeze_earned', earned: 1, freezes: streak.freezes }]
   }
@@ -103,7 +103,7 @@ const pauseResponse = (userId: string, { id, start, end }: Pause): z.infer<typeo
   status: 'active',
 })
 
-/** Creates pauses of users' streaks; one before the user's today is an issue (S7). */
+/** Creates pauses of users' streaks. A pause that begins before the user's today is an issue (S7). */
 export function createPauses(
   scope: Scope,
   { pauses }: z.output<typeof CreateStreakPausesRequest>,
@@ -131,7 +131,7 @@ export function createPauses(
   })
 }
 
-/** Why a user's streak can't be paused so, or null. */
+/** Why a user's streak can't have this pause; null if it can. */
 function pauseProblem({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
   if (start < today) {
     return `start: must not be before the user's today, which is ${dateOfDay(today)}. Choose a later date.`
@@ -141,10 +141,10 @@ function pauseProblem({ today, streak, terms }: OpenStreak, start: number, end: 
   }
   const last = lastDayOver(today, terms)
   if (streak.pauses.filter((pause) => pause.end > last).length < MOST_PAUSES) return null
-  return `The user has ${MOST_PAUSES} pauses that are not over, which is the most. Delete one first.`
+  return `The user has ${MOST_PAUSES} pauses that are not over. The limit is reached. Delete one first.`
 }
 
-/** Deletes pauses; what is over by then stays as it was judged (S7). */
+/** Deletes pauses. Days that are over stay as they were judged (S7). */
 export async function removePauses(
   scope: Scope,
   ids: readonly string[],
@@ -172,7 +172,7 @@ export async function removePauses(
   })
 }
 
-/** Restores streaks to their longest length of late; one that has nothing to gain is a warning (S8). */
+/** Restores streaks to the longest recent length. Warns if there is no longer one (S8). */
 export function restoreStreaks(
   scope: Scope,
   { users }: z.output<typeof RestoreStreaksRequest>,
@@ -197,7 +197,7 @@ export function restoreStreaks(
       const streak = terms.isOn ? restored(open.streak, terms, { at: scope.now, today }, runs) : null
       if (streak === null) {
         const why = terms.isOn
-          ? 'No streak of late is longer than the present one. Nothing was restored.'
+          ? 'The user has no longer recent streak to restore. Nothing was restored.'
           : "The user's streak is switched off. Nothing was restored."
         issues.push(issue(index, id, why, 'warning'))
         continue

@@ -24,7 +24,7 @@ export const usersStreak = operation({
   summary: "Get a user's streak",
   params: z.object({ id: UserId }),
   query: StreakQuery,
-  responses: { 200: { description: 'The streak as it is now.', body: StreakResponse } },
+  responses: { 200: { description: 'The current streak.', body: StreakResponse } },
   errorStatuses: [403, 404, 422],
 })
 
@@ -39,7 +39,7 @@ export const streaksList = operation({
   errorStatuses: [403, 422],
 })
 
-/** Not in the contract of today: client libraries of before have it. */
+/** Not in the current contract. Older client libraries use it. */
 export const streaksRankings = operation({
   id: 'streaks_rankings',
   surface: 'application',

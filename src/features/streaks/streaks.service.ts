@@ -16,10 +16,10 @@ import { readStreaks, runsSince, type StreakPast } from '../../store/streaks/str
 import { historyBegins, wholeStreakResponse } from '../../wire/presenters/streak.presenter'
 import type { BulkStreakResponse, StreakResponse } from '../../wire/streak.schemas'
 
-/** The zone in which a date begins last. */
+/** The last zone in which a date begins. */
 const LAST_ZONE = 'Etc/GMT+12'
 
-/** The user with the streak as it is by the rules at a moment; nothing is written (S3, S9). */
+/** The user with the streak as the rules say at this moment. Writes nothing (S3, S9). */
 async function presentStreak(scope: Scope, config: Configuration, user: UserState) {
   const terms = termsOf(config, user.preferences)
   const isOutdated = isStale(user.streak, terms)
@@ -33,13 +33,19 @@ async function recountOf({ db, now }: Scope, config: Configuration, user: UserSt
   return counted ?? { streak: user.streak, runs: [] }
 }
 
-/** The first day of so many periods, wherever a user is: what ended before it is of no interest to `streakOfUser`. */
+/**
+ * The first day of the last `historyPeriods` periods, in any zone. `streakOfUser` needs no run that ended
+ * before it.
+ */
 export function earliestHistory(config: Configuration, now: Instant, historyPeriods: number): number {
   const user = { preferences: NO_PREFERENCES, profile: { tz: LAST_ZONE } }
   return historyBegins(config, user, now, historyPeriods)
 }
 
-/** The same as `userStreak`, if what is past of the streak was read already, and if it is stale, what it is counted from. */
+/**
+ * The same as `userStreak`, from data that was read before: past runs, pauses, and the sources of a recount
+ * if the streak is stale.
+ */
 export async function streakOfUser(
   scope: Scope,
   user: UserState,
@@ -55,7 +61,10 @@ export async function streakOfUser(
   return wholeStreakResponse(config, present, scope.now, { historyPeriods, past: counted.runs, pauses })
 }
 
-/** A user's streak with its last so many periods and the pauses that touch them or are to come (S5, S6). */
+/**
+ * A user's streak, with its last `historyPeriods` periods, and the pauses that touch them or are in the
+ * future (S5, S6).
+ */
 export async function userStreak(
   scope: Scope,
   found: UserState,
@@ -73,7 +82,7 @@ export async function userStreak(
 
 const extendedAt = (at: Instant | null) => (at === null ? null : iso(at))
 
-/** The lengths of users' streaks, the longest first, then by id; those who don't exist are not among them (S6). */
+/** The streak lengths of the users who exist, longest first, then by id (S6). */
 export async function streaksOf(
   scope: Scope,
   userIds: readonly string[],

@@ -7,7 +7,7 @@ declare module '../../jobs/due-kinds.types' {
   }
 }
 
-/** The erasure of the whole tenant (U8, T3). */
+/** Erases a whole tenant (U8, T3). */
 export const purgeJob: Job = {
   kind: 'purge',
   while: ['purging'],

@@ -14,8 +14,9 @@ const STATUS = 'SELECT status FROM tenants WHERE id = ?1'
 const Status = z.object({ status: z.enum(TENANT_STATUSES) }).optional()
 
 /**
- * Begins to erase an archived tenant, in one batch: from now on nobody finds it, whatever was decided on its configuration is not stored any more, and
- * the rest is due. Answers the tenant's status; undefined if there is no such tenant. Done again, it changes nothing.
+ * Begins to erase an archived tenant, in one batch. From now on no request finds the tenant, and no decision
+ * based on its old configuration can be stored. The rest of the erasure is due. Returns the tenant's status;
+ * undefined if there is no such tenant. A second call changes nothing.
  */
 export async function acceptPurge(db: TenantDatabase, now: Instant) {
   const { status } = await db.batchOf({
@@ -26,10 +27,15 @@ export async function acceptPurge(db: TenantDatabase, now: Instant) {
   return Status.parse(status.results[0])?.status
 }
 
-/** How many short rows go at once, and how many that may take a megabyte or two. */
+/**
+ * Rows to delete at once: of tables with short rows, and of tables whose rows may be one or two megabytes.
+ */
 const [SHORT, LONG] = [5_000, 100]
 
-/** What empties the tables that are apart (see the register); the jobs room has the statements of `due_work`. */
+/**
+ * Statements for the tables that need one of their own (see the register). The jobs room has the statements
+ * of `due_work`.
+ */
 const APART: Record<Exclude<PurgedApart, 'due_work'>, string> = {
   api_keys: 'DELETE FROM api_keys WHERE prefix IN (SELECT value FROM json_each(?2)) AND +tenant_id = ?1',
   users: 'DELETE FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))',
@@ -44,7 +50,7 @@ const Names = z.array(z.object({ name: z.string() }))
 
 const KEYS = 'SELECT prefix AS name FROM api_keys WHERE tenant_id = ?1 LIMIT ?2'
 
-/** The prefixes of so many keys of the tenant. */
+/** Prefixes of the tenant's keys, at most `limit`. */
 export async function keysOf(db: TenantDatabase, limit: number): Promise<string[]> {
   return Names.parse(await db.rows(db.statement(KEYS, db.tenantId, limit))).map(({ name }) => name)
 }
@@ -58,17 +64,20 @@ const USERS = 'SELECT id, iid FROM users WHERE tenant_id = ?1 ORDER BY id LIMIT 
 
 const Users = z.array(z.object({ id: z.string(), iid: z.string() }))
 
-/** So many users of the tenant. */
+/** Users of the tenant, at most `limit`. */
 export async function usersOf(db: TenantDatabase, limit: number): Promise<z.infer<typeof Users>> {
   return Users.parse(await db.rows(db.statement(USERS, db.tenantId, limit)))
 }
 
-/** Deletes users' own rows. */
+/** Deletes the users' own rows. */
 export function removeUsers(db: TenantDatabase, ids: readonly string[]): D1PreparedStatement {
   return db.statement(APART.users, db.tenantId, JSON.stringify(ids))
 }
 
-/** What takes rows of the tenant out of each table that finds them so, by its primary key; and how many at once. */
+/**
+ * For each table with rows that are found by the tenant: the statement that deletes some of them by primary
+ * key, and how many at once.
+ */
 const ROWS_OF_TENANT = tablesPurgedIn('rows').map(({ name, key, isLong }) => {
   const rows = isLong ? LONG : SHORT
   const columns = key.join(', ')
@@ -79,7 +88,9 @@ const ROWS_OF_TENANT = tablesPurgedIn('rows').map(({ name, key, isLong }) => {
   }
 })
 
-/** Takes the next rows out of all tables that find them by the tenant; tells whether these were the last ones. */
+/**
+ * Deletes the next rows of all tables that are found by the tenant. Returns whether these were the last ones.
+ */
 export async function removeTenantRows(db: TenantDatabase): Promise<boolean> {
   const results = await db.batch([
     removeWork(db, ['purge', 'erasure'], SHORT),
@@ -89,10 +100,13 @@ export async function removeTenantRows(db: TenantDatabase): Promise<boolean> {
   return results.every(({ meta }, index) => meta.changes < (most[index] ?? 0))
 }
 
-/** Rows of the configuration that are walked past at once: no index finds those that were deleted before, and a tenant has few. */
+/** Rows of the configuration to read at once. No index finds deleted ones, and a tenant has few. */
 const WALK = 10_000
 
-/** The tables of the configuration: what walks past rows of all tenants, and what takes the tenant's out of those. */
+/**
+ * The tables of the configuration: the statement that walks over the rows of all tenants, and the statement
+ * that deletes the tenant's rows among them.
+ */
 const CONFIGURATION = tablesPurgedIn('configuration').map(({ name }) => ({
   name,
   walk: `
@@ -100,12 +114,18 @@ const CONFIGURATION = tablesPurgedIn('configuration').map(({ name }) => ({
   remove: `DELETE FROM ${name} WHERE no > ?2 AND no <= ?3 AND tenant_id = ?1`,
 }))
 
-/** How far the configuration has been taken out: the table's place in the list, and the number of its last row that was walked past. */
+/**
+ * The progress of removing the configuration: the index of the table, and the number of the last row that was
+ * read.
+ */
 export type Walked = { table: number; no: number }
 
 const Walk = z.object({ last: z.number().nullable(), count: z.number() })
 
-/** Takes the tenant's next rows out of the configuration, past so many rows of all tenants; answers how far that has got, null at the end. */
+/**
+ * Deletes the tenant's next rows of the configuration, among the next rows of all tenants. Returns the
+ * progress; null at the end.
+ */
 export async function removeConfiguration(db: TenantDatabase, from: Walked): Promise<Walked | null> {
   let { table, no } = from
   for (let walked = 0; walked < WALK; ) {
@@ -124,7 +144,10 @@ export async function removeConfiguration(db: TenantDatabase, from: Walked): Pro
   return { table, no }
 }
 
-/** Takes out the forms of the tenant's triggers between two numbers; tells whether these were the last ones. */
+/**
+ * Deletes versions of the tenant's triggers with numbers in a range. Returns whether these were the last
+ * ones.
+ */
 async function removeVersions(
   db: TenantDatabase,
   range: readonly [tenantId: string, after: number, to: number],
@@ -137,7 +160,10 @@ const isAny = (table: string) => `EXISTS (SELECT 1 FROM ${table} WHERE tenant_id
 const LEFT = ['users', 'api_keys', ...ROWS_OF_TENANT.map(({ name }) => name)].map(isAny).join(' OR ')
 const NOTHING_LEFT = guardSql(`NOT (${LEFT})`)
 
-/** Deletes the tenant itself, with the note that it is being erased. Throws a conflict if something came in while the rest was taken out. */
+/**
+ * Deletes the tenant itself, and the work of erasing it. Throws a conflict if rows arrived while the rest was
+ * deleted.
+ */
 export async function removeTenant(db: TenantDatabase): Promise<void> {
   await db.batch([
     db.statement(NOTHING_LEFT, db.tenantId),

@@ -15,25 +15,28 @@ import { ErasureProgress } from '../users/erasure/erasure.service'
 import * as repository from './purge.repository'
 import type { TenantResponse } from './tenants.service'
 
-/** Objects and records of KV that one step visits, all at once, and how long it waits for them, in milliseconds. */
+/** Objects and KV records that one step visits, all at once, and the timeout for them in milliseconds. */
 const OBJECTS = 20
 const RECORDS = 100
 const PATIENCE = 10_000
-/** Users of whom one step takes rows out. */
+/** Users whose rows one step deletes. */
 const USERS = 100
-/** How long an accepted purge waits for the couriers to stop, in milliseconds: one that is out of reach stops within a second by itself. */
+/**
+ * How long an accepted purge waits for the delivery queues to stop, in milliseconds. An unreachable one stops
+ * within a second by itself.
+ */
 const STOPPING = 3_000
 
 /**
- * Accepts that an archived tenant is erased, all of it: from then on nothing of it is delivered, and nobody gets in. The Timekeeper does the rest in
- * steps, the first of them before this answers, and goes on until all is gone. Answers the tenant as it is then. Throws 404 if there is none,
- * 422 if it is not archived.
+ * Accepts the erasure of an archived tenant. From then on nothing of the tenant is delivered, and its keys
+ * don't work. The Timekeeper does the rest in steps; the first step runs before the response. Returns the
+ * tenant after the change. Throws 404 if there is none, 422 if it is not archived.
  */
 export async function purgeTenant(scope: AccountScope, found: TenantResponse): Promise<TenantResponse> {
   const tenantId = found.id
   if (tenantId === IMPLICIT_TENANT_ID) {
     throw errors.unprocessable(
-      'This is the tenant of the time before multi-tenancy, and cannot be erased. Erase its users one by one.',
+      'This tenant existed before multi-tenancy, and cannot be erased. Erase its users one by one.',
     )
   }
   const db = scope.db.of(tenantId)
@@ -41,7 +44,7 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
   if (status === undefined) throw errors.notFound('This tenant')
   if (status !== 'purging') {
     throw errors.unprocessable(
-      `The tenant ${tenantId} is active. Archive it first, by DELETE /tenants?ids=${tenantId}, and then send this again.`,
+      `The tenant ${tenantId} is active. Archive it first with DELETE /tenants?ids=${tenantId}. Then send this request again.`,
     )
   }
   await stopDeliveryQueues({ ...scope, db })
@@ -49,7 +52,7 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
   return { ...found, status: 'archived', purging: true }
 }
 
-/** Has the couriers of the tenant stop at once. Never throws: they are visited again by a step. */
+/** Stops the tenant's delivery queues at once. Never throws: a later step visits them again. */
 async function stopDeliveryQueues({ db, env }: TenantContext): Promise<void> {
   const stop = async () => {
     const names = await objectsAfter(db, 'deliveryQueues', 'all', '', OBJECTS + 2)
@@ -60,16 +63,18 @@ async function stopDeliveryQueues({ db, env }: TenantContext): Promise<void> {
 
 const Progress = z.object({
   stage: z.number().default(0),
-  /** Up to which object the stage has got, or which record of KV. */
+  /** The last object or KV record that the stage has visited. */
   after: z.string().default(''),
-  /** Prefixes of keys that are deleted, whose records are still in KV. */
+  /** Prefixes of deleted keys that still have a record in KV. */
   prefixes: z.array(z.string()).default([]),
-  /** Up to where the configuration was taken out. */
+  /** The progress of removing the configuration. */
   walked: z.object({ table: z.number(), no: z.number() }).default({ table: 0, no: 0 }),
 })
 type Progress = z.output<typeof Progress>
 
-/** What a step has done: whether the stage is at its end, else how far it is; and what is stored with that. */
+/**
+ * The result of a step: whether the stage is done, otherwise its progress; and statements to store with it.
+ */
 type Portion = {
   isEnd: boolean
   progress?: Partial<Progress>
@@ -94,7 +99,7 @@ async function objects(
   return names.length < OBJECTS ? END : { isEnd: false, progress: { after: names.at(-1) ?? after } }
 }
 
-/** Takes out what is left of users whose erasure was under way. */
+/** Finishes erasures of users that were in progress. */
 async function erasures(context: TenantContext, { after }: Progress): Promise<Portion> {
   const { db } = context
   const next = await workOf(db, 'erasure')
@@ -109,7 +114,7 @@ async function erasures(context: TenantContext, { after }: Progress): Promise<Po
   return { isEnd: false, progress: { after: '' }, statements: [rescheduled(db, next, null)] }
 }
 
-/** Deletes the next keys, and after that their records in KV: their prefixes stand in the progress meanwhile. */
+/** Deletes the next keys, then their records in KV. In between, their prefixes are in the progress. */
 async function keys(context: TenantContext, prefixes: readonly string[]): Promise<Portion> {
   const { db } = context
   await visited(prefixes, (prefix) => dropKeyRecord(context, prefix))
@@ -118,7 +123,7 @@ async function keys(context: TenantContext, prefixes: readonly string[]): Promis
   return { isEnd: false, progress: { prefixes: some }, statements: [repository.removeKeys(db, some)] }
 }
 
-/** Takes rows of the next users out, and the users themselves once they have none. */
+/** Deletes rows of the next users, and the users themselves when they have no more rows. */
 async function users({ db }: TenantContext): Promise<Portion> {
   const some = await repository.usersOf(db, USERS)
   if (some.length === 0) return END
@@ -131,14 +136,15 @@ async function users({ db }: TenantContext): Promise<Portion> {
   return { isEnd: false, statements: [repository.removeUsers(db, ids)] }
 }
 
-/** Visits places, all at once. Throws if one of them fails. */
+/** Visits all places at once. Throws if a visit fails. */
 async function visited(places: readonly string[], visit: (place: string) => Promise<unknown>): Promise<void> {
   await Promise.all(places.map((place) => within(PATIENCE, visit(place))))
 }
 
 /**
- * What does the next portion of each stage, in their order, and then the tenant itself goes. What can send something comes first, and the configuration,
- * which says what there is, comes last. The place of a stage is stored.
+ * The stages, in their order; each does its next portion. The tenant itself goes last. Stages that can still
+ * send something come first. The configuration comes late, because other stages need it. The index of the
+ * stage is stored, so keep the order.
  */
 const PORTIONS: Record<
   Exclude<PurgeStage, 'tenant'>,
@@ -156,10 +162,13 @@ const PORTIONS: Record<
   },
 }
 const STAGES = Object.values(PORTIONS)
-/** Where it goes on if something was left. */
+/** The stage to return to if rows are left. */
 const AGAIN = STAGES.indexOf(erasures)
 
-/** Does the next step of erasing a tenant. What is repeated finds nothing. Throws if a place can't be reached: it is tried again. */
+/**
+ * Does the next step of erasing a tenant. A repeated step finds nothing. Throws if a place can't be reached;
+ * then the step is tried again.
+ */
 export async function purgeStep(context: TenantContext, work: DueWork): Promise<void> {
   const { db } = context
   const progress = Progress.parse(work.progress === null ? {} : JSON.parse(work.progress))

@@ -21,7 +21,7 @@ export const adminSettingsUpdate = operation({
   path: '/settings',
   summary: 'Update the passed settings',
   body: UpdateSettingsRequest,
-  responses: { 200: { description: 'The settings as they are now.', body: Settings } },
+  responses: { 200: { description: 'The settings after the change.', body: Settings } },
   errorStatuses: [400, 403, 413, 422],
 })
 

@@ -5,12 +5,14 @@ import { optional } from '../../http/fields'
 const ControlRatio = z.number().min(0).max(100)
 const RecapFrequency = z.enum(RECAP_FREQUENCIES)
 
-/** A tenant's settings; `controlRatio` is the per cent of new users who are in the control group (T4, U5). */
+/**
+ * A tenant's settings. `controlRatio` is the percentage of new users who go into the control group (T4, U5).
+ */
 export const Settings = z
   .object({ controlRatio: ControlRatio, recapFrequency: RecapFrequency })
   .meta({ id: 'Settings' })
 
-/** A change to a tenant's settings: absent fields stay (T4). */
+/** A change to a tenant's settings. Absent fields stay (T4). */
 export const UpdateSettingsRequest = z
   .object({ controlRatio: optional(ControlRatio), recapFrequency: optional(RecapFrequency) })
   .meta({ id: 'UpdateSettingsRequest' })

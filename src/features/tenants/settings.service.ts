@@ -13,7 +13,7 @@ export async function readSettings(scope: Scope): Promise<Settings> {
   return settings
 }
 
-/** Changes the passed settings; `controlRatio` counts for users created later (T4, U5). */
+/** Changes the passed settings. `controlRatio` applies to users who are created later (T4, U5). */
 export function updateSettings(scope: Scope, change: z.output<typeof UpdateSettingsRequest>) {
   const { db } = scope
   return configure(scope, (config) => {

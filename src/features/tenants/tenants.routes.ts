@@ -37,12 +37,12 @@ const purge = operation({
   account,
   method: 'delete',
   path: '/tenants/{id}',
-  summary: 'Erase an archived tenant, with all that is held of it and its users',
+  summary: 'Erase an archived tenant with all its data and all its users',
   params: z.object({ id: Uuid }),
   query: schemas.PurgeQuery,
   responses: {
     202: {
-      description: 'It is being erased, and is 404 once all of it is gone.',
+      description: 'Laurel is erasing the tenant. When this is done, the tenant is 404.',
       body: schemas.AdminTenant,
     },
   },
@@ -57,10 +57,10 @@ const operations = {
   get: { ...resource.get, account },
 } as const
 
-/** The operations of this module, in the order of the document. */
+/** The operations of this module, in the order of the OpenAPI document. */
 export const tenantOperations = [...operationsOf(operations), purge]
 
-/** Serves the management of tenants, where multi-tenancy is on (T2). */
+/** Serves the management of tenants. It needs multi-tenancy (T2). */
 export function tenantRoutes(app: App): void {
   const stage = { find: requireTenants }
   mountForAccount(app, operations.list, stage, async (scope, { query }) =>

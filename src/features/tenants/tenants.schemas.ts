@@ -11,7 +11,10 @@ import {
   updateResponse,
 } from '../../http/fields'
 
-/** The customer's own identifier of a tenant, which travels in a header: no control characters, nothing that is trimmed there (T2). */
+/**
+ * The customer's own identifier of a tenant. It is sent in a header, so it has no control characters, and no
+ * spaces at its ends (T2).
+ */
 const CustomerId = z
   .string()
   .min(1)
@@ -24,12 +27,12 @@ export const CreateTenantRequestItem = z
   .object({ customerId: CustomerId, name: Name })
   .meta({ id: 'CreateTenantRequestItem' })
 
-/** A change to a tenant: absent fields stay. */
+/** A change to a tenant. Absent fields stay. */
 export const UpdateTenantRequestItem = z
   .object({ id: Uuid, customerId: optional(CustomerId), name: optional(Name) })
   .meta({ id: 'UpdateTenantRequestItem' })
 
-/** A tenant (seed 2.10); once deleted it is archived for good (T3). `purging`: it is being erased, and is gone once that is done. */
+/** A tenant (seed 2.10). A deleted tenant is archived for good (T3). `purging`: it is being erased. */
 export const AdminTenant = z
   .object({
     id: UuidResponse,
@@ -49,7 +52,7 @@ export const CreateTenantsResponse = createResponse('CreateTenantsResponse', Adm
 export const UpdateTenantsResponse = updateResponse('UpdateTenantsResponse', AdminTenant)
 export const DeleteTenantsResponse = deleteResponse('DeleteTenantsResponse')
 
-/** That a tenant is to be erased has to be said: without it, nothing happens. */
+/** A purge needs `purge=true`. Without it, nothing happens. */
 export const PurgeQuery = z.object({
   purge: z
     .custom<'true'>((text) => text === 'true', {

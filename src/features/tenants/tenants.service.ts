@@ -9,10 +9,12 @@ import { newId } from '../../lib/new-id'
 import type { AccountScope } from '../../runtime/context'
 import type { AdminTenant, CreateTenantsRequest, UpdateTenantsRequest } from './tenants.schemas'
 
-/** A tenant as it is served. */
+/** A tenant in a response. */
 export type TenantResponse = z.infer<typeof AdminTenant>
 
-/** Throws 422 unless multi-tenancy is on: without it there is one implicit tenant, and nothing to manage (T1). */
+/**
+ * Throws 422 unless multi-tenancy is on. Without it there is one implicit tenant, and nothing to manage (T1).
+ */
 export function requireTenants({ variables }: AccountScope): void {
   if (variables.MULTI_TENANCY === 'on') return
   throw errors.unprocessable(
@@ -20,7 +22,7 @@ export function requireTenants({ variables }: AccountScope): void {
   )
 }
 
-/** A page of the tenants, oldest first, archived ones among them (G7). */
+/** A page of the tenants, oldest first, including archived ones (G7). */
 export async function listTenants(
   { db }: AccountScope,
   query: { limit: number; skip: number },
@@ -28,7 +30,7 @@ export async function listTenants(
   return (await repository.listTenants(db, query)).map(tenantResponse)
 }
 
-/** A tenant by its UUID. Throws 404 where there is none. */
+/** A tenant by its UUID. Throws 404 if there is none. */
 export async function findTenant(scope: AccountScope, id: string): Promise<TenantResponse> {
   requireTenants(scope)
   const [found] = isId(id) ? await repository.findTenants(scope.db, [id.toLowerCase()]) : []
@@ -36,7 +38,10 @@ export async function findTenant(scope: AccountScope, id: string): Promise<Tenan
   return tenantResponse(found)
 }
 
-/** Creates tenants. A `customerId` that an active tenant has is an issue, and so is another tenant's UUID (G5, T2). */
+/**
+ * Creates tenants. It is an issue if `customerId` belongs to an active tenant, or is another tenant's UUID
+ * (G5, T2).
+ */
 export async function createTenants(
   { db, now }: AccountScope,
   items: z.output<typeof CreateTenantsRequest>,
@@ -74,7 +79,10 @@ export async function updateTenants(
   return { updated, issues }
 }
 
-/** Archives tenants for good: from the next request on nobody gets in, and nothing of theirs falls due; what they have stays (T3). */
+/**
+ * Archives tenants for good. From the next request on their keys don't work, and no work of theirs falls due.
+ * Their data stays (T3).
+ */
 export async function archiveTenants({ db, now }: AccountScope, ids: readonly string[]) {
   const known = await repository.findTenants(db, ids)
   const archived = new Set(await repository.archiveTenants(db, ids, now))
@@ -82,10 +90,7 @@ export async function archiveTenants({ db, now }: AccountScope, ids: readonly st
     .filter((id) => !archived.has(id))
     .map((id) =>
       id === IMPLICIT_TENANT_ID && known.length > 0
-        ? issueOf(
-            { id },
-            'This is the tenant of the time before multi-tenancy, and cannot be archived. Keep it.',
-          )
+        ? issueOf({ id }, 'This tenant existed before multi-tenancy, and cannot be archived. Keep it.')
         : notActive(
             id,
             known.find((one) => one.id === id),
@@ -95,13 +100,13 @@ export async function archiveTenants({ db, now }: AccountScope, ids: readonly st
 }
 
 const taken = (customerId: string) =>
-  `Another tenant is called ${JSON.stringify(customerId)} already. Choose another customerId.`
+  `Another tenant already uses ${JSON.stringify(customerId)} as its customerId or id. Choose another customerId.`
 
 function notActive(id: string, found: TenantRow | undefined): Issue {
   if (found === undefined) return unknownIssue(id, 'a tenant')
   if (found.status === 'purging')
     return issueOf({ id }, `The tenant ${id} is being erased. Create a new one.`)
-  return issueOf({ id }, `The tenant ${id} is archived, and stays as it is. Create a new one.`)
+  return issueOf({ id }, `The tenant ${id} is archived and can't be changed. Create a new one.`)
 }
 
 function tenantResponse({ created, updated, status, ...rest }: TenantRow): TenantResponse {

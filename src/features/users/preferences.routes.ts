@@ -23,9 +23,9 @@ export const usersGetPreferences = operation({
   surface: 'application',
   method: 'get',
   path: '/users/{id}/preferences',
-  summary: 'Get what a user wants to be told, and how the streak is to be counted',
+  summary: 'Get the preferences of a user for notifications and streaks',
   params,
-  responses: { 200: { description: 'What was ever set.', body: UserPreferencesResponse } },
+  responses: { 200: { description: 'The preferences that were set.', body: UserPreferencesResponse } },
   errorStatuses: [403, 404, 422],
 })
 
@@ -37,7 +37,7 @@ export const usersUpdatePreferences = operation({
   summary: 'Change the passed preferences of a user',
   params,
   body: UpdateUserPreferencesRequest,
-  responses: { 200: { description: 'The preferences as they are now.', body: UserPreferencesResponse } },
+  responses: { 200: { description: 'The preferences after the change.', body: UserPreferencesResponse } },
   errorStatuses: [400, 403, 404, 413, 422],
 })
 

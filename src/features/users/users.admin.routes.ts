@@ -25,12 +25,13 @@ const adminUsersExport = operation({
   method: 'get',
   path: '/users/{id}/export',
   archived: true,
-  summary: 'Get everything that is held of a user, also of an archived tenant',
+  summary: 'Export all data of a user, also of an archived tenant',
   params: UserParams,
   secret: true,
   responses: {
     200: {
-      description: 'All of it; a body that is cut off, so that it is no JSON, is to be asked for again.',
+      description:
+        'All data of the user. If the body is cut off, it is not valid JSON. Send the request again.',
       body: UserExport,
     },
   },
@@ -45,11 +46,11 @@ const adminUsersDelete = operation({
   archived: true,
   summary: 'Erase a user everywhere, whether or not there is one, also of an archived tenant',
   params: UserParams,
-  responses: { 200: { description: 'Nobody finds the user any more.', body: ErasedUser } },
+  responses: { 200: { description: 'No request finds the user any more.', body: ErasedUser } },
   errorStatuses: [403, 422],
 })
 
-/** The operations of this module, in the order of the document. */
+/** The operations of this module, in the order of the OpenAPI document. */
 export const userAdminOperations = [adminUsersList, adminUsersExport, adminUsersDelete]
 
 /** Serves the management of users: list, export, erase (U8). */

@@ -5,7 +5,10 @@ import { User } from '../../wire/user.schemas'
 
 const SEARCH_MAX = 255
 
-/** The page of users; `search` is a part of their id, name or email, upper and lower case alike (G7). */
+/**
+ * A page of users. `search` is a part of their id, name or email, without regard to upper and lower case
+ * (G7).
+ */
 export const UserListQuery = ListQuery.extend({
   search: z.string('must be given once').min(1, 'must not be empty').pipe(text(SEARCH_MAX)).optional(),
 })
@@ -14,5 +17,5 @@ export const ListUsersResponse = z.array(User).meta({ id: 'ListUsersResponse' })
 
 export const UserParams = z.object({ id: UserId })
 
-/** A user who was erased (U8). */
+/** An erased user (U8). */
 export const ErasedUser = z.object({ id: z.string() }).meta({ id: 'ErasedUser' })

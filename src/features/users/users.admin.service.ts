@@ -8,8 +8,8 @@ import { userResponse } from '../../wire/presenters/user.presenter'
 import type { ListUsersResponse, UserListQuery } from './users.admin.schemas'
 
 /**
- * A page of the tenant's users, oldest first; with a text, of those in whom it is found (G7). As many at a time as there is room for. Throws 429
- * as any scan (P11).
+ * A page of the tenant's users, oldest first; with `search`, of the users who match (G7). Yields as many at a
+ * time as fit. Throws 429 as any scan (P11).
  */
 export async function* listUsers(
   scope: Scope,
@@ -23,7 +23,7 @@ export async function* listUsers(
 
 const searchesOf = sharedScans<readonly string[]>()
 
-/** The ids of the users who match on a page, which is a scan: anybody may match. */
+/** The ids of the matching users on a page. This is a scan, because any user may match. */
 function idsOfSearch(
   { db, tenant, instance, waitUntil }: Scope,
   page: { limit: number; skip: number },

@@ -7,12 +7,12 @@ import type { User } from '../../wire/user.schemas'
 
 type UserResponse = z.infer<typeof User>
 
-/** Creates a user, or updates the passed fields of one who exists (U2). */
+/** Creates a user, or updates the passed fields of an existing user (U2). */
 export async function identifyUser(scope: Scope, id: string, change: ProfileChange): Promise<UserResponse> {
   return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'upsert', change }))
 }
 
-/** Updates the passed fields of a user. Throws 404 where there is none (U2). */
+/** Updates the passed fields of a user. Throws 404 if there is none (U2). */
 export async function updateUser(scope: Scope, id: string, change: ProfileChange): Promise<UserResponse> {
   return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'update', change }))
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { EVENT_TYPES } from '../../config/webhook-events.types'
 import { Timestamp, UuidResponse } from '../../http/fields'
 
-/** A delivery to a webhook, pending or over (W4). */
+/** A delivery to a webhook, pending or done (W4). */
 export const WebhookDelivery = z
   .object({
     id: UuidResponse,
@@ -20,5 +20,5 @@ export const ListWebhookDeliveriesResponse = z
   .array(WebhookDelivery)
   .meta({ id: 'ListWebhookDeliveriesResponse' })
 
-/** Of which type the sample is to be. */
+/** The event type of the sample. */
 export const TestWebhookRequest = z.object({ type: z.enum(EVENT_TYPES) }).meta({ id: 'TestWebhookRequest' })

@@ -16,7 +16,7 @@ type Answer = z.infer<typeof WebhookDelivery>
 
 const Known = WebhookDelivery.pick({ event: true, status: true })
 
-/** A delivery as it is served. */
+/** A delivery in a response. */
 export function deliveryResponse({ created, nextAttempt, event, status, ...rest }: Delivery): Answer {
   return {
     ...rest,
@@ -40,7 +40,7 @@ export async function listDeliveries(
   return ListReply.parse(await deliveryQueue(scope, webhookId).list(query)).map(deliveryResponse)
 }
 
-/** A delivery of a webhook, by their ids. Throws 404 where there is none. */
+/** A delivery of a webhook, by the ids of both. Throws 404 if there is none. */
 export async function findDelivery(
   scope: Scope,
   webhookId: string,
@@ -53,7 +53,10 @@ export async function findDelivery(
   }
 }
 
-/** Makes a delivery pending again, whatever became of it, with all its retries; its id stays. Throws 404 where it is gone (W4). */
+/**
+ * Makes a delivery pending again with all its retries, whatever its status. Its id stays. Throws 404 if it is
+ * gone (W4).
+ */
 export async function redeliver(
   scope: Scope,
   { webhookId, id }: { webhookId: string; id: string },
@@ -67,13 +70,16 @@ function existing(reply: unknown): Delivery {
   return delivery
 }
 
-/** Why a webhook is sent no sample. */
+/** Why a webhook can't get a sample. */
 export const sampleErrors = ({ status }: { status: string }): FieldError[] =>
   status === 'active'
     ? []
-    : [{ path: '', message: 'The webhook is inactive, and is sent nothing. Activate it first' }]
+    : [{ path: '', message: 'The webhook is inactive, so nothing is sent to it. Activate it first' }]
 
-/** Sends a webhook a sample of a type, whether it is told of that type or not. Throws 422 where it is inactive. */
+/**
+ * Sends a webhook a sample of an event type, even if it does not listen to that type. Throws 422 if the
+ * webhook is inactive.
+ */
 export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
   const { db, now } = scope
   throwIfInvalid(sampleErrors(byId((await configurationOf(scope)).webhooks, webhookId, 'This webhook')))

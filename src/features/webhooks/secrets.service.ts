@@ -1,4 +1,4 @@
-/** How a secret begins, by the Standard Webhooks convention. */
+/** The prefix of secrets in the Standard Webhooks specification. */
 const SECRET_PREFIX = 'whsec_'
 
 const SECRET_BYTES = 32

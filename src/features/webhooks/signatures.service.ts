@@ -2,12 +2,15 @@ import { Webhook } from 'standardwebhooks'
 import { dateOf, type Instant } from '../../lib/clock'
 import { SECOND } from '../../lib/units'
 
-/** A delivery to sign: the id that it keeps on every retry, the moment of this attempt, and the body exactly as it is sent. */
+/**
+ * A delivery to sign: its id, which is the same on every retry, the time of this attempt, and the exact body.
+ */
 export type Message = { id: string; at: Instant; body: string }
 
 /**
- * The headers by which a receiver knows that a delivery is ours (W3): those of Standard Webhooks, keyed with the decoded part of
- * the secret after `whsec_`, and `X-Trophy-Signature` for existing handlers, keyed with the bytes of the whole secret as shown.
+ * The headers that prove to a receiver that Laurel sent a delivery (W3). The Standard Webhooks headers are
+ * keyed with the decoded part of the secret after `whsec_`. `X-Trophy-Signature`, for existing handlers, is
+ * keyed with the bytes of the whole secret as shown.
  */
 export async function signatureHeaders(secret: string, { id, at, body }: Message) {
   const date = dateOf(at)

@@ -6,12 +6,12 @@ import { SECOND } from '../../lib/units'
 import type { TenantContext } from '../../runtime/context'
 import { signatureHeaders } from './signatures.service'
 
-/** As much of an answer as the log keeps, in bytes. */
+/** The bytes of a response that the log stores. */
 const KEPT = 1_024
 
 /**
- * Carries letters to a webhook as it is configured at present: signed, to be answered with 2xx in WEBHOOK_TIMEOUT seconds; redirects are
- * answers like others that are no 2xx (W3, W4).
+ * Sends messages to a webhook with its current URL and secret. They are signed and need a 2xx response in
+ * WEBHOOK_TIMEOUT seconds. A redirect counts as a failure (W3, W4).
  */
 export function webhookAdapter(
   { variables }: Pick<TenantContext, 'variables'>,
@@ -21,12 +21,12 @@ export function webhookAdapter(
   return {
     mayRepeat: true,
     async attempt({ id, event, body }): Promise<Attempt> {
-      // What may be called may have changed since it was set (W1).
+      // The rules for targets may have changed since the URL was set (W1).
       const target = targetOf(url, targetRules(variables))
       if ('refused' in target)
         return { kind: 'refused', status: null, error: `not called: url ${target.refused}` }
       const signed = await signatureHeaders(secret, { id, at: systemNow(), body })
-      // Not AbortSignal.timeout, whose timer outlives the answer: an object with one is kept awake, and paid for.
+      // Not AbortSignal.timeout: its timer would keep the object awake after the response, which costs money.
       const limit = new AbortController()
       const timer = setTimeout(() => limit.abort(), seconds * SECOND)
       try {
@@ -53,12 +53,14 @@ export function webhookAdapter(
 }
 
 /**
- * Whether the log may keep what the other side says of an event. An event of a leaderboard tells of several users, and its log entry stays
- * when one of them is erased: an answer that repeats a name would keep it (U8).
+ * Whether the log may quote the response to an event. An event of a leaderboard contains several users, and
+ * its log entry stays when one of them is erased. A quoted response could keep the erased user's name (U8).
  */
 const mayQuote = (event: string): boolean => !event.startsWith('leaderboard.')
 
-/** What an answer means. Only what the log keeps of its body is read, and nothing of a success. */
+/**
+ * The result of a response. Reads only the part of the body that the log stores, and nothing after a success.
+ */
 async function judged(response: Response, isQuoted: boolean): Promise<Attempt> {
   const { status } = response
   if (status >= 200 && status < 300) {
@@ -70,7 +72,7 @@ async function judged(response: Response, isQuoted: boolean): Promise<Attempt> {
   return { kind: 'failed', status, error: text === '' ? `answered ${status}` : `answered ${status}: ${text}` }
 }
 
-/** The first bytes of a body as text; as many as came where it breaks off, or the time is up. */
+/** The first bytes of a body, as text. If the body breaks off or time is up, the bytes so far. */
 async function beginning(body: ReadableStream<Uint8Array> | null): Promise<string> {
   if (body === null) return ''
   const reader = body.getReader()
@@ -85,13 +87,13 @@ async function beginning(body: ReadableStream<Uint8Array> | null): Promise<strin
       text += decoder.decode(part, { stream: true })
     }
   } catch {
-    // The status is known, and that is what counts.
+    // The status is enough.
   }
   await reader.cancel().catch(() => undefined)
   return text
 }
 
-/** Why there was no answer. The address is left out: it may hold a secret of the receiver's. */
+/** Why there was no response. Leaves out the URL, because it may contain a secret of the receiver. */
 function brokenOff(error: unknown, url: string): string {
   const why = error instanceof Error ? error.message : String(error)
   return `no answer: ${why.replaceAll(url, 'the URL').slice(0, 200)}`

@@ -6,7 +6,7 @@ import type { TenantDatabase } from '../../db/database'
 import { among } from '../../db/queries'
 import type { Instant } from '../../lib/clock'
 
-/** Stores what an admin write made of the tenant's webhooks (G7). Of a deleted one the row stays, without its secret. */
+/** Stores a draft of the tenant's webhooks (G7). The row of a deleted webhook stays, without its secret. */
 export function storeWebhooks(
   { db, now }: { db: TenantDatabase; now: Instant },
   draft: Draft<Webhook>,

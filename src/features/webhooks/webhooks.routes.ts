@@ -41,10 +41,10 @@ const rotate = operation({
   method: 'post',
   path: '/webhooks/{id}/rotate-secret',
   summary:
-    'Replace the secret of a webhook by a new one, which is shown only here; the old one is void at once',
+    'Replace the secret of a webhook. Only this response shows the new one. The old one is invalid at once',
   params: z.object({ id: Uuid }),
   secret: true,
-  responses: { 200: { description: 'The webhook as it is now.', body: schemas.CreatedWebhook } },
+  responses: { 200: { description: 'The webhook after the change.', body: schemas.CreatedWebhook } },
   errorStatuses: [403, 404, 422],
 })
 
@@ -53,7 +53,7 @@ const deliveriesList = operation({
   surface: 'admin',
   method: 'get',
   path: '/webhooks/{id}/deliveries',
-  summary: 'List the deliveries of a webhook, newest first; those that are over are kept for 30 days',
+  summary: 'List the deliveries of a webhook, newest first. Finished ones are stored for 30 days',
   params: z.object({ id: Uuid }),
   query: ListQuery,
   responses: {
@@ -69,7 +69,7 @@ const deliveriesRedeliver = operation({
   path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver',
   summary: 'Make a delivery pending again, under the same id and with all its retries',
   params: z.object({ id: Uuid, deliveryId: Uuid }),
-  responses: { 200: { description: 'The delivery as it is now.', body: deliveries.WebhookDelivery } },
+  responses: { 200: { description: 'The delivery after the change.', body: deliveries.WebhookDelivery } },
   errorStatuses: [403, 404, 422],
 })
 
@@ -78,16 +78,16 @@ const test = operation({
   surface: 'admin',
   method: 'post',
   path: '/webhooks/{id}/test',
-  summary: 'Send a webhook a sample of a type of event, whether it is told of that type or not',
+  summary: 'Send a webhook a sample event of any type, even of a type that it does not listen to',
   params: z.object({ id: Uuid }),
   body: deliveries.TestWebhookRequest,
   responses: {
-    202: { description: 'The delivery that carries the sample.', body: deliveries.WebhookDelivery },
+    202: { description: 'The delivery of the sample.', body: deliveries.WebhookDelivery },
   },
   errorStatuses: [400, 403, 404, 413, 422],
 })
 
-/** The operations of this module, in the order of the document. */
+/** The operations of this module, in the order of the OpenAPI document. */
 export const webhookOperations = [
   ...operationsOf(operations),
   rotate,

@@ -15,10 +15,10 @@ import {
 import { TARGET_MAX } from '../../lib/net/webhook-targets'
 
 const MOST_GIVEN = 100
-/** As much of a wrong name as a message repeats. */
+/** The most characters of a wrong name that a message repeats. */
 const NAME_SHOWN = 100
 
-/** Where it may lead is for `targets.rules.ts` to say, since that depends on the deployment. */
+/** `targets.rules.ts` decides which URLs are allowed, because that depends on the deployment. */
 const Url = z.string().max(TARGET_MAX).meta({ format: 'uri' })
 
 const EventName = z.enum(SUBSCRIPTIONS, {
@@ -37,7 +37,7 @@ export const CreateWebhookRequestItem = z
   .object({ url: Url, events: Events, status: defaulted(Status, 'active') })
   .meta({ id: 'CreateWebhookRequestItem' })
 
-/** A change to a webhook: absent fields stay. */
+/** A change to a webhook. Absent fields stay. */
 export const UpdateWebhookRequestItem = z
   .object({ id: Uuid, url: optional(Url), events: optional(Events), status: optional(Status) })
   .meta({ id: 'UpdateWebhookRequestItem' })
@@ -51,10 +51,12 @@ const shown = {
   updated: Timestamp,
 }
 
-/** A webhook as it is served, without its secret. */
+/** A webhook in a response, without its secret. */
 export const AdminWebhook = z.object(shown).meta({ id: 'AdminWebhook' })
 
-/** A webhook at its creation, or when its secret was replaced: the only times that the secret is shown (W1). */
+/**
+ * A webhook after its creation, or after its secret was replaced. Only these responses show the secret (W1).
+ */
 export const CreatedWebhook = z.object({ ...shown, secret: z.string() }).meta({ id: 'CreatedWebhook' })
 
 export const CreateWebhooksRequest = items(CreateWebhookRequestItem).meta({ id: 'CreateWebhooksRequest' })

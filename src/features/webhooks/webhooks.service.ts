@@ -20,11 +20,11 @@ import type {
   UpdateWebhookRequestItem,
 } from './webhooks.schemas'
 
-/** What issues call a webhook, and what a 404 does. */
+/** The name of a webhook in issues and in a 404. */
 const WHAT = 'a webhook'
 const THIS = 'This webhook'
 
-/** A webhook as it is served: without its secret (W1). */
+/** A webhook in a response, without its secret (W1). */
 function webhookResponse({
   id,
   url,
@@ -43,21 +43,21 @@ function webhookResponse({
   }
 }
 
-/** The same with the secret, for the one answer that shows it. */
+/** The same with the secret, for the only responses that show it. */
 function withSecret(webhook: Webhook): z.infer<typeof CreatedWebhook> {
   return { ...webhookResponse(webhook), secret: webhook.secret }
 }
 
-/** Loopback targets are for development (W1). */
+/** The target of a URL. Loopback targets are for development (W1). */
 function targetIn({ variables }: Scope, url: string): Target {
   return targetOf(url, targetRules(variables))
 }
 
-/** What is longer than the schemas have it, they refuse by themselves. */
+/** Longer lists and URLs are skipped here, because the schemas reject them. */
 const GivenItems = z.array(z.unknown()).max(100).catch([])
 const GivenUrl = z.object({ url: z.string().max(TARGET_MAX) })
 
-/** What is wrong with the targets in the body of a create or an update, whatever its shape: every one that is not allowed (G3, W1). */
+/** Every target that is not allowed, in the body of a create or update request of any shape (G3, W1). */
 export function targetErrors(scope: Scope, json: unknown): FieldError[] {
   return GivenItems.parse(json).flatMap((item, index) => {
     const given = GivenUrl.safeParse(item)
@@ -68,14 +68,14 @@ export function targetErrors(scope: Scope, json: unknown): FieldError[] {
   })
 }
 
-/** The target as it is stored. Throws 422 if it is none, which `targetFaults` finds before. */
+/** The target as it is stored. Throws 422 if it is not allowed; `targetErrors` finds that before. */
 function stored(scope: Scope, url: string): string {
   const target = targetIn(scope, url)
   if ('refused' in target) throw errors.invalid([{ path: 'url', message: target.refused }])
   return target.url
 }
 
-/** The statements for webhooks; what somebody listens to from now on is told in time (N5, W6). */
+/** The statements for webhooks. New listeners get events in time (N5, W6). */
 function stores(
   scope: Scope,
   config: Configuration,
@@ -92,13 +92,13 @@ export async function listWebhooks(scope: Scope, query: { limit: number; skip: n
   return page(webhooks, query).map(webhookResponse)
 }
 
-/** A webhook. Throws 404 where there is none of this id. */
+/** A webhook. Throws 404 if there is none with this id. */
 export async function findWebhook(scope: Scope, id: string) {
   const { webhooks } = await configurationOf(scope)
   return webhookResponse(byId(webhooks, id, THIS))
 }
 
-/** Creates webhooks, and shows the secret of each; one beyond the most is an issue (G7, W1). */
+/** Creates webhooks, and shows the secret of each. A webhook above the limit is an issue (G7, W1). */
 export async function createWebhooks(
   scope: Scope,
   items: readonly z.output<typeof CreateWebhookRequestItem>[],
@@ -109,7 +109,7 @@ export async function createWebhooks(
     const draft = new Draft(config.webhooks)
     const { created, issues } = createEach(draft, items, ({ url, events, status }) => {
       if (draft.list.length >= MOST_WEBHOOKS) {
-        return `There are ${MOST_WEBHOOKS} webhooks, which is the most. Delete one first.`
+        return `The limit of ${MOST_WEBHOOKS} webhooks is reached. Delete one first.`
       }
       return {
         id: newId(now),
@@ -128,15 +128,18 @@ export async function createWebhooks(
   })
 }
 
-/** Where the deliveries of webhooks go. */
+/** The destinations of webhooks' deliveries. */
 const destinationsOf = ({ db }: Pick<Scope, 'db'>, ids: readonly string[]) =>
   ids.map((webhookId) => ({ kind: 'webhook', tenantId: db.tenantId, webhookId }) as const)
 
-/** Has couriers called, should what tells them of a change be lost. */
+/** Due work that calls the delivery queues, in case the call after the change is lost. */
 const calls = (scope: Scope, ids: readonly string[]) =>
   destinationsOf(scope, ids).map((one) => makeDue(scope.db, 'delivery', nameOf(one), scope.now))
 
-/** Changes webhooks; the secret stays. What waited for an inactive one is carried once it is active (G7, W1). */
+/**
+ * Changes webhooks. The secret stays. Deliveries that wait for an inactive webhook are sent when it is active
+ * again (G7, W1).
+ */
 export async function updateWebhooks(
   scope: Scope,
   items: readonly z.output<typeof UpdateWebhookRequestItem>[],
@@ -182,7 +185,9 @@ export async function deleteWebhooks(scope: Scope, ids: readonly string[]) {
   return result
 }
 
-/** Gives a webhook a new secret, and shows it; nothing is signed with the old one any more. Throws 404 (W1). */
+/**
+ * Gives a webhook a new secret, and shows it. No new delivery is signed with the old one. Throws 404 (W1).
+ */
 export async function rotateSecret(scope: Scope, id: string): Promise<z.infer<typeof CreatedWebhook>> {
   const result = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)

@@ -11,16 +11,22 @@ import type { UserLeaderboardResponse } from '../../wire/leaderboard.schemas'
 import { leaderboardFields } from '../../wire/presenters/leaderboard.presenter'
 import type { Days } from './wrapped.rules'
 
-/** How long a wrapped waits for a leaderboard before it answers without it, in milliseconds. */
+/** How long a wrapped waits for a leaderboard before it leaves it out, in milliseconds. */
 const PATIENCE = 1_500
 
-/** The most leaderboards that one wrapped asks: the newest, since each is a call, of which the platform allows a request only so many. */
+/**
+ * The most leaderboards for one wrapped, the newest. Each is a subrequest, and the platform limits the
+ * subrequests of a request.
+ */
 const MOST_BOARDS = 100
 
-/** Leaderboards by key with the user's best rank in a period (R1). */
+/** Leaderboards by key, with the user's best rank in a period (R1). */
 export type BestPlaces = Record<string, z.infer<typeof UserLeaderboardResponse>>
 
-/** The user's best places in each of the periods, all of which lie in the year. Leaderboards that can't be reached are left out. */
+/**
+ * The user's best places in each of the periods, which are all in the year. Leaves out leaderboards that
+ * can't be reached.
+ */
 export async function bestPlaces(
   scope: Scope,
   config: Configuration,
@@ -50,7 +56,7 @@ function isShown({ now }: Scope, board: Leaderboard): boolean {
   return status === 'active' || status === 'finished'
 }
 
-/** Whether the user may ever have had a place in the leaderboard in that year. */
+/** Whether the user may have had a place in the leaderboard in that year. */
 function mayHold(board: Leaderboard, user: UserState, year: Days): boolean {
   if (firstDayOf(board) > year.last || (lastDayOf(board) ?? year.first) < year.first) return false
   if (board.metricId !== null) return user.metrics.has(board.metricId)
@@ -64,7 +70,7 @@ async function bestOf(
   { id, iid, profile }: UserState,
   periods: readonly Days[],
 ): Promise<z.output<typeof BestReply>> {
-  // What throws at once is caught like what throws later.
+  // An async function, so that the `try` below also catches errors that are thrown at once.
   const ask = async () =>
     boardObject(scope, board.id).best({
       definition: definitionOf(config, board),

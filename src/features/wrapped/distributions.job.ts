@@ -23,13 +23,13 @@ import {
 import { distributionOf, merged, mostValues } from './distributions.rules'
 import { type Days, daysOfYear, periodsIn } from './wrapped.rules'
 
-/** How far a build has got: the last user who is counted, and when it began. */
+/** The progress of a build: the last user who is counted, and when the build began. */
 const Progress = z.object({ after: z.string(), began: z.number() })
 
-/** A period as the spreads name it: what it is, and the first of its days in the year. */
+/** The name of a period in the distributions: its kind, and its first day in the year. */
 export const distributionName = (kind: string, { first }: Days): string => `${kind} ${civilDateOfDay(first)}`
 
-/** Has the spreads of a year built (R2). Never throws: the next who asks does it again. */
+/** Requests the distributions of a year (R2). Never throws: the next request for a wrapped tries again. */
 export async function requestDistributions(scope: Scope, year: number): Promise<void> {
   try {
     await scope.db.batch([makeDue(scope.db, 'distributions', String(year), scope.now)])
@@ -40,8 +40,9 @@ export async function requestDistributions(scope: Scope, year: number): Promise<
 }
 
 /**
- * Does one bounded step of building a year's spreads (R2): counts the changes of the next users, or puts what is counted in the place
- * of what was. Repeated, it does nothing. A year is built daily, and for the last time a day after it has ended everywhere.
+ * Does one bounded step of building a year's distributions (R2): counts the changes of the next users, or
+ * replaces the published distributions. Idempotent. A year is built daily, and for the last time one day
+ * after it has ended in every zone.
  */
 export async function distributionStep(context: TenantContext, work: DueWork): Promise<void> {
   const { db } = context
@@ -55,10 +56,11 @@ export async function distributionStep(context: TenantContext, work: DueWork): P
     last === null
       ? { progress: null, dueAt: afterBuild(days, instant(began), now) }
       : { progress: JSON.stringify({ after: last, began }), dueAt: now }
-  // Also of the moment at which it is due: a build that is done has no progress, as one that has not begun.
+  // The guard includes the due time, because a finished build has no progress, like a build that has not
+  // begun.
   const unchanged = progressUnchanged(db, work, work.dueAt)
   try {
-    // What a build that was broken off has left is nothing that this one has counted.
+    // A build that was broken off may have left counts. They are not part of this build.
     if (known === null) await db.batch([unchanged, forgetBuild(db, year)])
     const stored =
       last === null ? await served(db, year, now) : await counted(db, year, { after, last }, days)
@@ -68,7 +70,7 @@ export async function distributionStep(context: TenantContext, work: DueWork): P
   }
 }
 
-/** Counts the changes of some users in with those that were counted before. */
+/** Adds the changes of some users to the counts so far. */
 async function counted(
   db: TenantDatabase,
   year: number,
@@ -88,7 +90,7 @@ async function counted(
 
 const keyOf = ({ period, subject }: Counts) => `${period} ${subject}`
 
-/** Puts the spreads of all that was counted in the place of those of before. */
+/** Replaces the published distributions with the new ones. */
 async function served(db: TenantDatabase, year: number, now: Instant): Promise<D1PreparedStatement[]> {
   const counts = await readCounts(db, year)
   const active = new Map(
@@ -102,13 +104,13 @@ async function served(db: TenantDatabase, year: number, now: Instant): Promise<D
   return publishDistributions(db, year, distributions, now)
 }
 
-/** When a year that is built is due again; null where nothing of it can change any more. */
+/** When a year's distributions are due again; null if they can't change any more. */
 function afterBuild({ last }: Days, began: Instant, now: Instant): Instant | null {
   const isOver = began >= dayBegins(last + 2, LAST_OFFSET)
   return isOver ? null : instant(now + DAY)
 }
 
-/** Each day of the year with each period that holds it. */
+/** Each day of the year, with each period that contains it. */
 function calendarOf(year: Days): (readonly [number, string])[] {
   const named = (kind: string, periods: readonly Days[]) =>
     periods.flatMap((period) => {
@@ -129,10 +131,10 @@ declare module '../../jobs/due-kinds.types' {
   }
 }
 
-/** The distribution of users’ changes in a year, which is the subject (R1). */
+/** Builds the distributions of users' changes in a year (R1). The subject is the year. */
 export const distributionsJob: Job = {
   kind: 'distributions',
-  // Years are found by what is in the users' rows.
+  // Its time stays if the test clock is removed: the next request for a wrapped makes it due again.
   keepsItsTime: true,
   run: (context, work) => distributionStep(context, work),
 }

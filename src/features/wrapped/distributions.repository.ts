@@ -12,25 +12,29 @@ import type { Count, Distribution } from './distributions.rules'
 import { momentsOf } from './wrapped.repository'
 import type { Days } from './wrapped.rules'
 
-/** Users of one step of a build, and the changes that they may have made in all their lives; one user may have made more. */
+/**
+ * The most users of one step, and the most changes of all these users in their lives. One user alone may have
+ * more.
+ */
 const MOST_USERS = 300
 const MOST_CHANGES = 30_000
 
 const yearName = (year: number) => String(year).padStart(4, '0')
 
-/** What all rows of a year begin with, those that are served and those that are being built. */
+/** The prefix of all rows of a year: of published ones, and of those in a build. */
 const servedAs = (year: number) => `${yearName(year)} `
 const buildingAs = (year: number) => `building ${yearName(year)} `
-/** The row that says that a year's spreads are there. */
+/** The row that marks a year's distributions as published. */
 const markerOf = (year: number) => `${yearName(year)} built`
 
-// What a test clock has left behind when it was taken away, far ahead or made then, counts for nothing (C1).
+// A removed test clock may leave work that is due far ahead, or distributions from a future time. Those do
+// not count (C1).
 const KNOWN = `
   SELECT coalesce(${DUE_AT} <= ?5 + ${DAY},
     EXISTS (SELECT 1 FROM change_distributions
       WHERE tenant_id = ?1 AND period = ?4 AND subject = '' AND document ->> '$.at' <= ?5)) AS isKnown`
 
-/** Whether a year's spreads are there, or will be. Parsed by `parseKnown`. */
+/** Whether a year's distributions are published, or due soon. Parsed by `parseKnown`. */
 export function knownStatement(
   db: TenantDatabase,
   year: number,
@@ -43,10 +47,13 @@ export function knownStatement(
 export const parseKnown = (result: D1Result): boolean =>
   z.object({ isKnown: z.number() }).parse(result.results[0]).isKnown === 1
 
-/** A change to be placed: the period as the table names it without the year, and the metric or points system. */
+/**
+ * A change to find the place of: the period as the table names it, without the year, and the metric or points
+ * system.
+ */
 export type Placing = { period: string; subject: string; change: number }
 
-// The first change that is not less says how many have less; where there is none, all have.
+// The first change that is not smaller says how many users have less. If there is none, all users have less.
 const PLACES = `
   SELECT asked.key AS nth, s.document ->> '$.users' AS users, coalesce(
     (SELECT step.value ->> 1 FROM json_each(s.document, '$.distribution') step WHERE step.value ->> 0 >= asked.value ->> 2
@@ -54,7 +61,7 @@ const PLACES = `
   FROM json_each(?3) asked CROSS JOIN change_distributions s
     ON s.tenant_id = ?1 AND s.period = ?2 || (asked.value ->> 0) AND s.subject = asked.value ->> 1`
 
-/** How many users were active and how many had less, by place in the list; parsed by `parsePlaces`. */
+/** How many users were active and how many have less, by index in the list. Parsed by `parsePlaces`. */
 export function placesStatement(
   db: TenantDatabase,
   year: number,
@@ -74,7 +81,7 @@ const LAST = `
     FROM (SELECT id, seq FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3))
   WHERE before < ?4`
 
-/** The last user of the next step, in order of their ids; null where there is nobody left. */
+/** The last user of the next step, in order of their ids; null if no user is left. */
 export async function lastOfStep(db: TenantDatabase, after: string): Promise<string | null> {
   const [row] = await db.rows(db.statement(LAST, db.tenantId, after, MOST_USERS, MOST_CHANGES))
   return z.object({ last: z.string().nullable() }).parse(row).last
@@ -82,12 +89,12 @@ export async function lastOfStep(db: TenantDatabase, after: string): Promise<str
 
 const FORGET = "DELETE FROM change_distributions WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'"
 
-/** Takes away what a build has left. */
+/** Deletes the counts of a build. */
 export function forgetBuild(db: TenantDatabase, year: number): D1PreparedStatement {
   return db.statement(FORGET, db.tenantId, buildingAs(year))
 }
 
-/** The metrics or points systems of the step's users, from one to the next by the index. */
+/** The metrics or points systems of the step's users. The index finds each next one. */
 const used = (name: string, { log, no }: Log) => `
   ${name}(iid, no) AS (
     SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
@@ -102,7 +109,7 @@ const changes = (usedName: string, { log, no, amount }: Log) => `
         ON l.user_iid = u.iid AND l.${no} = u.no AND l.at BETWEEN ?4 AND ?5 GROUP BY 1, 2, 3) d
     CROSS JOIN calendar c ON c.day = d.day GROUP BY 1, 2, 3`
 
-// What stands under an empty subject counts those who were active.
+// Rows with an empty subject count the active users.
 const FRESH = `
   WITH RECURSIVE
   chunk AS MATERIALIZED (SELECT ${bytesOf('iid')} AS iid FROM users WHERE tenant_id = ?1 AND id > ?2 AND id <= ?3),
@@ -130,17 +137,17 @@ const CountRows = z.array(
   }),
 )
 
-/** The counts of the changes of a subject in a period; of all who were active, where the subject is empty. */
+/** The counts of the changes of a subject in a period. With an empty subject: of all active users. */
 export type Counts = { period: string; subject: string; document: readonly Count[] }
 
-/** What a build has counted so far. */
+/** The counts of a build so far. */
 export async function readCounts(db: TenantDatabase, year: number): Promise<Counts[]> {
   return CountRows.parse(await db.rows(db.statement(BUILT, db.tenantId, buildingAs(year))))
 }
 
 /**
- * Counts the changes of the users after the first and up to the last id, and reads what was counted so far. The calendar is of pairs
- * of a day and a period that holds it.
+ * Counts the changes of the users with ids after `after` and up to `last`, and reads the counts so far.
+ * `calendar` has pairs of a day and a period that contains it.
  */
 export async function countChanges(
   db: TenantDatabase,
@@ -171,7 +178,7 @@ function store(
   return packed(items).map((list) => db.statement(STORE, db.tenantId, prefix, list))
 }
 
-/** Stores what is counted so far. */
+/** Stores the counts so far. */
 export const storeCounts = (
   db: TenantDatabase,
   year: number,
@@ -181,7 +188,7 @@ export const storeCounts = (
 const MARK = `
   INSERT INTO change_distributions (tenant_id, period, subject, document) VALUES (?1, ?2, '', json_object('at', ?3))`
 
-/** Puts spreads in the place of those of before. */
+/** Replaces the published distributions. */
 export function publishDistributions(
   db: TenantDatabase,
   year: number,

@@ -18,19 +18,22 @@ import {
 } from './wrapped.rules'
 import type { WrappedActivityPeriod, WrappedMetric } from './wrapped.schemas'
 
-/** All that is to be told of a user's year. */
+/** All data of a user's year. */
 export type Story = {
   config: Configuration
   user: UserState
-  /** What was done by local day, by the id of the metric or points system. */
+  /** Changes by local day, by the id of the metric or points system. */
   changes: ReadonlyMap<string, readonly DayChange[]>
   periods: Periods
   attributes: readonly AttributeSums[]
-  /** Per cent of users with less, by `period subject` (R2). */
+  /** Percentage of users with less, by `period subject` (R2). */
   percentiles: ReadonlyMap<string, number>
 }
 
-/** What came of a period (R1): living metrics with an event in it, and points systems with an award. */
+/**
+ * The results of a period (R1): metrics that still exist and have an event in it, and points systems with an
+ * award in it.
+ */
 export function periodResponse(
   story: Story,
   kind: keyof Periods,
@@ -72,7 +75,7 @@ const changed = (sums: Sums, unit: number) => ({
   percentChange: percentChange(sums),
 })
 
-/** What of a metric's events in a period had which value of which event attribute, by the keys that are configured now. */
+/** A metric's changes in a period by event attribute and value, for attributes that are configured now. */
 function byAttribute(
   { config, attributes }: Story,
   metric: Metric,
@@ -91,7 +94,10 @@ function byAttribute(
   )
 }
 
-/** The visible achievements that the user has completed on these days, by stored local date, oldest first (A1, E8). */
+/**
+ * The visible achievements that the user completed on these days, by stored local date, oldest first (A1,
+ * E8).
+ */
 function achievementsIn({ config, user }: Story, days: Days) {
   return [...user.achievements]
     .filter(([, { at, utcOffset }]) => isIn(days, localDay(at, utcOffset)))

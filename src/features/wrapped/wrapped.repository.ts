@@ -7,18 +7,18 @@ import { FURTHEST_OFFSET } from '../../lib/units'
 import { dayBegins } from '../../lib/zone'
 import type { DayChange, Days, Periods } from './wrapped.rules'
 
-/** Moments between which, whatever zone it was in, everything happened that belongs to these days. */
+/** The moments that contain these days in every zone. */
 export const momentsOf = ({ first, last }: Days) => ({
   from: dayBegins(first, FURTHEST_OFFSET),
   to: dayBegins(last + 1, -FURTHEST_OFFSET),
 })
 
-/** What of a user's log counts: what the user's state as read has counted. */
+/** The user whose log is read, up to the change `seq` of the state that was read. */
 type Reader = Pick<UserState, 'iid' | 'seq'>
 
 /**
- * Changes by local day from day ?4 on, those after day ?5 as of the day after it. It goes from one metric or system of the user to
- * the next by the index, and reads of each only what happened since ?3.
+ * Changes by local day, from day ?4 on. Later changes than day ?5 count as one day, the day after it. The
+ * index finds each next metric or system of the user, and only events since ?3 are read.
  */
 const daily = ({ log, no, table, amount }: Log) => `
   WITH RECURSIVE used(no) AS (
@@ -38,8 +38,8 @@ const DayRows = z.array(
 )
 
 /**
- * A user's events by metric and awards by points system, summed up by stored local day (E8) from a year's first day on; what came
- * after the year is one day.
+ * A user's events by metric and awards by points system, summed by stored local day (E8), from the year's
+ * first day on. All days after the year are one day.
  */
 export async function readDays(
   db: TenantDatabase,
@@ -54,7 +54,8 @@ export async function readDays(
   return { events: DayRows.parse(events.results), awards: DayRows.parse(awards.results) }
 }
 
-// By day first, so that the periods meet days and not events. CROSS JOIN keeps SQLite's order.
+// Sums by day first, so that the join with periods gets days, not events. CROSS JOIN keeps the order in
+// SQLite.
 const BY_ATTRIBUTE = `
   WITH days AS MATERIALIZED (
     SELECT m.value AS metric_id, a.key AS attribute, a.value, ${localDayOf('e')} AS day,
@@ -79,10 +80,13 @@ const AttributeRows = z.array(
   }),
 )
 
-/** The change in a period, and the total at its end, of a user's events with a value of an attribute. */
+/** The change in a period, and the total at its end, of a user's events with one value of an attribute. */
 export type AttributeSums = z.infer<typeof AttributeRows>[number]
 
-/** Sums up a user's events by the attributes' values that they had in these periods. Parsed by `parseAttributes`. */
+/**
+ * Sums a user's events by the values of attributes that occurred in these periods. Parsed by
+ * `parseAttributes`.
+ */
 export function attributesStatement(
   db: TenantDatabase,
   { iid, seq }: Reader,

@@ -3,16 +3,16 @@ import type { StreakRun } from '../../engine/streaks/streak-state.types'
 import { type Aggregation, type CivilDate, civilDate, civilDateOfDay, dayOf } from '../../lib/civil'
 import { periodEnd, periodStart } from '../../lib/periods'
 
-/** Days from the first to the last, as days since 1970-01-01; of a week, those inside the year. */
+/** Days from the first to the last, as days since 1970-01-01. Of a week, only its days in the year. */
 export type Days = { first: number; last: number }
 
-/** The four periods that a wrapped tells of. */
+/** The four periods of a wrapped. */
 export type Periods = { day: Days; week: Days; month: Days; year: Days }
 
-/** What a user did on a local day in a metric or points system: how often, and the sum of the changes. */
+/** A user's changes on a local day in a metric or points system: how many, and their sum. */
 export type DayChange = { subject: string; day: number; count: number; change: number }
 
-/** The year of a day. */
+/** The calendar year of a day. */
 export const yearOf = (day: number): number => Number(civilDateOfDay(day).slice(0, 4))
 
 /** The days of a year between 1 and 9999. */
@@ -23,7 +23,7 @@ export function daysOfYear(year: number): Days {
 const dateIn = (year: number, rest: string): CivilDate =>
   civilDate(`${String(year).padStart(4, '0')}-${rest}`)
 
-/** The weeks (from Monday) or months of a year, as far as they lie in it. */
+/** The weeks (from Monday) or months of a year, without their days outside the year. */
 export function periodsIn(year: Days, frequency: Aggregation): Days[] {
   const periods: Days[] = []
   for (let first = year.first; first <= year.last; ) {
@@ -34,16 +34,19 @@ export function periodsIn(year: Days, frequency: Aggregation): Days[] {
   return periods
 }
 
-/** What of the period that starts on a day lies in the year. */
+/** The part of a period in the year. `start` is the period's first day. */
 function inside(year: Days, start: number, frequency: Aggregation): Days {
   const end = periodEnd(start, frequency)
-  // The last month that can be written has no next one to end before.
+  // The last month that can be written has no next month, so its end is not known.
   return { first: Math.max(start, year.first), last: end < start ? year.last : Math.min(end, year.last) }
 }
 
 export const isIn = ({ first, last }: Days, day: number): boolean => first <= day && day <= last
 
-/** In how many periods of the year something happened, and the one in which most did: the earliest of equals, or the first of the year. */
+/**
+ * The number of the year's periods with events, and the period with the most events. If several have the same
+ * number, the earliest; without events, the first of the year.
+ */
 type Activity = { active: number; most: Days }
 
 function activityBy(
@@ -62,7 +65,7 @@ function activityBy(
   return { active: counts.size, most: inside(year, start, frequency) }
 }
 
-/** How active someone was in a year, by the counts of the events on its days (R1). */
+/** A user's activity in a year, by the numbers of events on its days (R1). */
 export function activityOf(year: Days, events: readonly Pick<DayChange, 'day' | 'count'>[]) {
   const ofYear = events.filter(({ day }) => isIn(year, day))
   const [days, weeks, months] = [
@@ -74,12 +77,12 @@ export function activityOf(year: Days, events: readonly Pick<DayChange, 'day' | 
   return { daysActive: days.active, weeksActive: weeks.active, monthsActive: months.active, periods }
 }
 
-/** A change in a period and the running total at its end, in the unit of what was summed up. */
+/** A change in a period and the running total at its end, in the unit of the summed values. */
 export type Sums = { total: number; change: number }
 
 /**
- * What came of a metric or points system in a period; null where nothing happened in it. `changes` holds at least what happened
- * from its first day on, up to now, when the total is `present`.
+ * The sums of a metric or points system in a period; null if it has no change. `changes` has all changes from
+ * the period's first day until now; `present` is the total now.
  */
 export function sumsIn(period: Days, changes: readonly DayChange[], present: number): Sums | null {
   const within = changes.filter(({ day }) => isIn(period, day))
@@ -90,7 +93,9 @@ export function sumsIn(period: Days, changes: readonly DayChange[], present: num
 
 const sum = (changes: readonly DayChange[]) => changes.reduce((total, { change }) => total + change, 0)
 
-/** By how many per cent a total has changed: to one decimal, half away from zero; from 0 by 100 (R1). */
+/**
+ * The percentage by which a total has changed: one decimal, half away from zero; 100 from a total of 0 (R1).
+ */
 export function percentChange({ total, change }: Sums): number {
   if (change === 0) return 0
   const before = total - change
@@ -99,13 +104,16 @@ export function percentChange({ total, change }: Sums): number {
   return (Math.sign(tenths) * Math.round(Math.abs(tenths))) / 10 || 0
 }
 
-/** The whole per cent of users who have less (R2). */
+/** The percentage of users who have less, as a whole number (R2). */
 export const percentile = (less: number, users: number): number => Math.floor((100 * less) / users)
 
-/** The longest length with which a period ended, the first such period, and when that streak began. Days since 1970-01-01. */
+/**
+ * The longest length at the end of a period, the first such period, and when that streak began. Days since
+ * 1970-01-01.
+ */
 export type LongestStreak = { length: number; start: number; end: number; started: number }
 
-/** The longest streak of the periods that overlap a year; null where there is none. */
+/** The longest streak of the periods that overlap a year; null if there is none. */
 export function longestIn(
   year: Days,
   runs: readonly Pick<StreakRun, 'started' | 'first' | 'history'>[],

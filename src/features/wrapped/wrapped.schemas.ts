@@ -9,10 +9,13 @@ import { User } from '../../wire/user.schemas'
 /** The last year in which a date can be written (G4). */
 const LAST_YEAR = 9_999
 
-/** The year that is told of; without it, the present one where the user is (R1). */
+/** The year to sum up. Without it, the current year in the user's zone (R1). */
 export const WrappedQuery = z.object({ year: integerQuery({ min: 1, max: LAST_YEAR, fallback: undefined }) })
 
-/** The running total at the period's end, the change in it, and the user's place among all by that (R1, R2). */
+/**
+ * The running total at the period's end, the change in the period, and the user's place among all users by
+ * that change (R1, R2).
+ */
 const Changed = z.object({
   name: z.string(),
   currentTotal: z.number(),
@@ -21,10 +24,10 @@ const Changed = z.object({
   percentileThisPeriod: z.int32().optional(),
 })
 
-/** A metric, or what of it has a value of an event attribute. */
+/** A metric, or its events with one value of an event attribute. */
 const MetricChanged = Changed.extend({ units: z.string().nullable() })
 
-/** A metric in a period; `byAttribute` is by event attribute key, then by value (R1). */
+/** A metric in a period. `byAttribute` is by event attribute key, then by value (R1). */
 export const WrappedMetric = MetricChanged.extend({
   byAttribute: z.record(z.string(), z.record(z.string(), MetricChanged)),
 }).meta({ id: 'WrappedMetric' })
@@ -34,7 +37,10 @@ export const WrappedPoints = Changed.extend({ description: z.string().nullable()
   id: 'WrappedPoints',
 })
 
-/** The longest streak of the year: the period is the one in which it was first so long; dates are null where there was none. */
+/**
+ * The longest streak of the year. The period is the first in which it had this length. The dates are null if
+ * there was no streak.
+ */
 export const WrappedStreak = z
   .object({
     length: z.int32(),
@@ -45,7 +51,7 @@ export const WrappedStreak = z
   })
   .meta({ id: 'WrappedStreak' })
 
-/** What came of a period, by the keys of metrics, points systems and leaderboards (R1). */
+/** The results of a period, by the keys of metrics, points systems and leaderboards (R1). */
 export const WrappedActivityPeriod = z
   .object({
     metrics: z.record(z.string(), WrappedMetric),
@@ -55,7 +61,7 @@ export const WrappedActivityPeriod = z
   })
   .meta({ id: 'WrappedActivityPeriod' })
 
-/** The user's year (R1); months count from 0. */
+/** The user's year (R1). Months count from 0. */
 export const WrappedResponse = z
   .object({
     user: User,

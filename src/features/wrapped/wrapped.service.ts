@@ -26,15 +26,18 @@ import type { WrappedResponse, WrappedStreak } from './wrapped.schemas'
 
 const wrappedScansOf = sharedScans<Wrapped>()
 
-/** The changes of a user from which on a wrapped, which reads the log, waits for its turn as a scan does (P11). */
+/**
+ * From this number of changes of the user on, a wrapped waits for its turn like a scan, because it reads the
+ * log (P11).
+ */
 const LONG = 20_000
 
-/** A wrapped as it is answered. */
+/** A wrapped in a response. */
 export type Wrapped = z.input<typeof WrappedResponse>
 
 /**
- * Sums up a user's year, without one the present year where the user is (R1, R2). Throws 422 if it lies in the future, and for a user with
- * a long log 429 as any scan.
+ * Sums up a user's year; without `asked`, the current year in the user's zone (R1, R2). Throws 422 if the
+ * year is in the future. For a user with a long log, throws 429 as any scan.
  */
 export async function readWrapped(
   scope: Scope,
@@ -45,7 +48,7 @@ export async function readWrapped(
   const present = yearOf(today)
   const number = asked ?? present
   if (number > present) {
-    const message = `must be at most ${present}, the present year where the user is`
+    const message = `must be at most ${present}, the current year in the user's zone`
     throw errors.invalid([{ path: 'year', message }])
   }
   if (user.seq < LONG) return wrappedOf(scope, user, number, today)
@@ -90,7 +93,10 @@ async function wrappedOf(scope: Scope, user: UserState, number: number, today: n
   }
 }
 
-/** Reads what else is to be told, and has the spreads of the year built where somebody was part of it and nobody has asked before (R2). */
+/**
+ * Reads the rest of the data. Requests the distributions of the year if the user was active in it and they
+ * are not known (R2).
+ */
 async function readStory(
   scope: Scope,
   config: Configuration,
@@ -119,7 +125,7 @@ async function readStory(
   return { ...known, config, user, attributes: parseAttributes(attributes), percentiles }
 }
 
-/** What is to be placed among what others did: the changes of weeks, months and years (R2). */
+/** The changes that get a place among all users' changes: the changes of weeks, months and years (R2). */
 function placingsOf(
   { metrics, systems }: Configuration,
   { changes, periods }: Pick<Story, 'changes' | 'periods'>,
@@ -134,7 +140,10 @@ function placingsOf(
   )
 }
 
-/** The longest streak of a year, the present one included as it is by now (S3); none where streaks are off, or being counted anew. */
+/**
+ * The longest streak of a year, including the current streak as of now (S3). None if streaks are off, or
+ * while they are recounted.
+ */
 async function longestStreakOf(
   scope: Scope,
   user: UserState,

@@ -7,7 +7,7 @@ declare module '../../../jobs/due-kinds.types' {
   }
 }
 
-/** What is left of an erased user, whose internal id is the subject (U8). */
+/** The rest of an erasure. The subject is the user's iid (U8). */
 export const erasureJob: Job = {
   kind: 'erasure',
   while: ['active', 'archived'],

@@ -4,11 +4,11 @@ import { makeEachDue } from '../../../jobs/due-work.repository'
 import type { Instant } from '../../../lib/clock'
 import type { ErasedAtOnce } from '../../../store/user-data/user-data.register'
 
-/** Prefixes of keys that one row of due work holds, so that it has room for them: a user may have any number of keys. */
+/** The most key prefixes in one row of due work, so that they fit. A user may have any number of keys. */
 const MOST_PREFIXES = 10_000
 
-// What is left of the user is noted with the caller's id, since the row that knows it goes in the same batch. The first row is named by our own
-// id of the user, if there is one; further ones hold keys alone.
+// The work keeps the caller's id, because the user's row is deleted in the same batch. The subject of the
+// first row is the iid, if there is such a user. Further rows have keys only.
 const LEFT = `
   SELECT CASE WHEN part = 0 THEN coalesce(u.iid, ?5) ELSE ?5 || ':' || part END AS subject,
     json_object('userId', ?4, 'iid', CASE WHEN part = 0 THEN u.iid END, 'prefixes', json(k.prefixes)) AS progress
@@ -31,15 +31,15 @@ const REMOVE_KEYS = 'DELETE FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 
 
 const ROWS_OF_PERSON = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
 
-/** What is still to be told of the user, to anybody. */
+/** Messages about the user that are not sent yet. */
 const REMOVE_OUTBOX = `DELETE FROM outbox WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
 const REMOVE_NOTICES = `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
 const REMOVE_TOLD = `DELETE FROM points_notifications WHERE ${ROWS_OF_PERSON}`
 
-/** Whose an event of a batch is, as isolates tell each other (see events/commands.ts). */
+/** The user of a batch event, in the form in which isolates exchange events (see events/commands.ts). */
 const WHOSE = "->> '$.body.user.id'"
 
-// `instr` leaves alone, unread, what can hold no event of the user: most rows.
+// `instr` skips rows that can't contain an event of the user: most rows. They are not parsed.
 const EMPTY_INBOX = `
   UPDATE inbox SET seq = seq + 1, events = (
     SELECT json_group_array(CASE WHEN e.value ${WHOSE} = ?2 THEN json('null') ELSE json(e.value) END ORDER BY e.key)
@@ -52,9 +52,10 @@ const REMOVE_PARKED = `
 const Prefixes = z.array(z.object({ prefix: z.string() }))
 
 /**
- * Makes a user disappear, in one batch: the row, which all that is left is found by, the keys, events that wait, what was to be told, and the
- * counts of users and completions; and notes that the rest is due (U8). Nothing happens twice. Answers the prefixes of the keys; `spare` names the work where
- * there are keys of somebody who was never seen.
+ * Makes a user disappear, in one batch. Deletes the row, by which all other data is found, the keys, the
+ * waiting events, and the messages that are not sent. Lowers the counts of users and completions. Adds the
+ * rest of the erasure as due work (U8). Idempotent. Returns the prefixes of the keys. `spare` is the subject
+ * of the work if there are keys of a user who never existed.
  */
 export async function removeUser(
   db: TenantDatabase,
@@ -64,7 +65,7 @@ export async function removeUser(
 ): Promise<string[]> {
   const { tenantId } = db
   const asJson = JSON.stringify(userId)
-  // In this order: the user goes after what is found by our own id of them.
+  // Keep this order: the user goes after the rows that are found by the iid.
   const removals: Record<ErasedAtOnce, D1PreparedStatement> = {
     api_keys: db.statement(REMOVE_KEYS, tenantId, userId),
     outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),

@@ -14,24 +14,26 @@ import type { ErasureStage } from '../../../store/user-data/user-data.register'
 import { removeRows } from '../../../store/user-data/user-rows.repository'
 import { removeUser } from './erasure.repository'
 
-/** Failures of D1 itself after which an erasure is given up; nothing of it has happened then, or all of it. */
+/** After this many failures of D1 the erasure is given up. Then all of the batch is stored, or nothing. */
 const MOST_FAILURES = 3
-/** Keys, leaderboards and couriers that one step visits, all at once. */
+/** Keys, leaderboards and delivery queues that one step visits, all at once. */
 const KEYS = 100
 const BOARDS = 20
 const DELIVERY_QUEUES = 20
-/** How long a step waits for them, in milliseconds. */
+/** Timeout of a visit, in milliseconds. */
 const PATIENCE = 10_000
 
 /**
- * Erases a user everywhere (U8): at once from D1's users, so that nobody finds them and no change of theirs can be stored any more;
- * the rest in steps, of which the Timekeeper does the first before this answers. It makes no difference whether there is such a user.
+ * Erases a user everywhere (U8), whether or not there is such a user. Deletes the user from D1 at once, so
+ * that no request finds the user and no change of theirs can be stored. The Timekeeper does the rest in
+ * steps; the first step runs before the response.
  */
 export async function eraseUser(scope: Scope, userId: string): Promise<{ id: string }> {
   const { db, now, instance } = scope
   for (let failures = 0; ; ) {
     try {
-      // A batch whose answer was lost may be repeated: it finds nothing to do, and the work that is due knows the keys.
+      // If the response to the batch was lost, the batch is repeated and finds nothing. The due work has the
+      // keys.
       const prefixes = await removeUser(db, userId, now, newId(now))
       for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
       break
@@ -45,24 +47,30 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
   return { id: userId }
 }
 
-/** What is left to do of an erasure, and how far it has got. */
+/** The rest of an erasure, and its progress. */
 export const ErasureProgress = z.object({
   userId: z.string(),
-  /** Null where there was no user, but keys. */
+  /** Null if there were keys but no user. */
   iid: z.string().nullable(),
   /** Of the keys, ascending. */
   prefixes: z.array(z.string()),
-  /** The place of the stage in `STAGES`. */
+  /** The index of the stage in `STAGES`. */
   stage: z.number().default(0),
-  /** Up to where the stage has got; empty at its beginning. */
+  /** The last place that the stage has visited; empty at its beginning. */
   after: z.string().default(''),
 })
 type Progress = z.infer<typeof ErasureProgress>
 
-/** Up to when the Timekeeper does what is due, and after how many milliseconds nothing is on its way any more. */
+/**
+ * `until`: the Timekeeper does work that is due by then. `grace`: after these milliseconds, no write from
+ * before the erasure can still arrive.
+ */
 type Moments = { until: Instant; grace: number }
 
-/** Visits places, all at once; answers the last of them where there may be more. One that fails is left to the second visit. */
+/**
+ * Visits places, all at once. Returns the last of them; null if there are no more. A failed visit is repeated
+ * in the second round, and throws there.
+ */
 async function visited(
   places: readonly string[],
   most: number,
@@ -77,10 +85,10 @@ async function visited(
   return places.length < most ? null : (places.at(-1) ?? null)
 }
 
-/** Does a portion of a stage; answers up to where it has got, or null at its end. */
+/** Does a portion of a stage. Returns the last place that it visited; null at the end of the stage. */
 type Portion = (context: TenantContext, progress: Progress, now: Instant) => Promise<string | null>
 
-/** The stages that visit other places than the database. */
+/** The stages that visit places outside the database. */
 const VISITS: Record<Exclude<ErasureStage, 'rows'>, Portion> = {
   keys: (context, { prefixes, stage, after }) => {
     const next = prefixes.filter((prefix) => prefix > after).slice(0, KEYS)
@@ -103,15 +111,16 @@ const VISITS: Record<Exclude<ErasureStage, 'rows'>, Portion> = {
 const rows: Portion = async ({ db }, { iid }) => (iid === null || (await removeRows(db, [iid])) ? null : '')
 
 /**
- * What is done one after another. Keys, leaderboards and couriers are visited twice: a record, a change or a letter that was on its way when
- * the user disappeared may have arrived after the first visit. The place of a stage is stored.
+ * The stages, in their order. Keys, leaderboards and delivery queues are visited twice: records, changes or
+ * messages that were in progress when the user disappeared may arrive after the first visit. The index of the
+ * stage is stored, so keep the order.
  */
 const STAGES: readonly Portion[] = [...Object.values(VISITS), rows, ...Object.values(VISITS)]
 const SECOND_VISIT = STAGES.indexOf(rows) + 1
 
 /**
- * Does the next step of an erasure: so many keys, leaderboards or rows. What is repeated finds nothing; the work ends when all is gone.
- * Throws where a place can't be reached on the second visit.
+ * Does the next step of an erasure: some keys, leaderboards, delivery queues or rows. A repeated step finds
+ * nothing. The work ends when all data is gone. Throws if a place can't be reached on the second visit.
  */
 export async function erasureStep(
   context: TenantContext,

@@ -11,7 +11,7 @@ import type { UserExport } from './export.schemas'
 type Export = z.input<typeof UserExport>
 type User = Pick<UserState, 'iid'>
 
-/** What webhooks were told of a user, and are still to be told, by webhook, oldest first. */
+/** Deliveries of webhook events about a user, sent and pending, by webhook, oldest first. */
 export async function* deliveries(
   scope: Scope,
   { webhooks }: Pick<Configuration, 'webhooks'>,
@@ -24,7 +24,7 @@ export async function* deliveries(
   }
 }
 
-/** What a user was told, and is still to be told, by channel, oldest first. */
+/** Notifications to a user, sent and pending, by channel, oldest first. */
 export async function* notifications(scope: Scope, user: User): AsyncGenerator<Export['notifications']> {
   for (const channel of NOTIFICATION_CHANNELS) {
     for await (const page of messages(scope, { kind: channel, tenantId: scope.tenant.id }, user))

@@ -11,7 +11,7 @@ import type { UserExport } from './export.schemas'
 
 type Export = z.input<typeof UserExport>
 
-/** Keys by id of what is configured; null for what was deleted. */
+/** The keys of configured items by their ids; null if the item was deleted. */
 export type Keys = Record<'metric' | 'system' | 'achievement' | 'attribute', (id: string) => string | null>
 
 export function keysOf(config: Configuration): Keys {
@@ -27,7 +27,10 @@ export function keysOf(config: Configuration): Keys {
   }
 }
 
-/** When something happened, in UTC and by the user's clock of then (E8). It is asked of a million events: the date comes without checks. */
+/**
+ * A moment in UTC and on the user's clock at that time (E8). Called for up to a million events, so the date
+ * is made without checks.
+ */
 export const momentOf = ({ at, utcOffset }: { at: Instant; utcOffset: number }) => ({
   date: iso(at),
   localDate: uncheckedDateAt(at, utcOffset),
@@ -40,7 +43,7 @@ export const attributesOf = (keys: Keys, values: Iterable<readonly [string, stri
 
 const isoOrNull = (at: Instant | null) => (at === null ? null : iso(at))
 
-/** The running totals of a user, and what they have completed. */
+/** A user's running totals and completed achievements. */
 export function totalsOf(
   keys: Keys,
   { metrics, counters, points, achievements }: UserState,
@@ -67,7 +70,7 @@ export function totalsOf(
   }
 }
 
-/** What a user has set, also what is not served at present (U7). */
+/** A user's preferences, including settings that do not apply now (U7). */
 export function preferencesOf(
   keys: Keys,
   { preferences: { notifications, streak } }: UserState,
@@ -98,7 +101,7 @@ const runOf = ({ started, first, last, history, length }: StreakRun) => ({
   length,
 })
 
-/** A user's streak as it is now, as it is stored, and all that ended. */
+/** A user's streak: current, as stored, and past runs. */
 export function streakOf(
   keys: Keys,
   { user: { streak }, runs, pauses }: Held,
@@ -137,7 +140,7 @@ export function streakOf(
       })),
       altered: isoOrNull(altered),
     },
-    // One that a journey seemed to end may have gone on (S11).
+    // A past run with the same start as the current one is not over: a journey only seemed to end it (S11).
     past: runs.filter(({ first }) => first !== run?.first).map(runOf),
     pauses: pauses.map(({ id, start, end, deleted }) => ({
       id,
@@ -148,7 +151,7 @@ export function streakOf(
   }
 }
 
-/** What else is held of a user that is not long. */
+/** The other data of a user that is short: own boosts and keys. */
 export function belongingsOf(
   keys: Keys,
   { boosts, keys: apiKeys }: Held,

@@ -18,11 +18,11 @@ const RUNS = `SELECT first, last, started, history, length FROM streak_runs WHER
 const PAUSES = `SELECT id, start, "end", deleted FROM streak_pauses WHERE ${OF_USER} ORDER BY start, id`
 const KEYS = 'SELECT id, prefix, created FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 ORDER BY no'
 
-/** Rows of a page, and bytes of the column that can be long up to which it is read at once with the others. */
+/** Rows of a page. A column that can be long is read with its row only up to `SHORT` bytes. */
 const PAGE = 2_000
 const SHORT = Math.floor(MOST_AT_ONCE / PAGE)
 
-/** The SQL of a column that can be long: null where it is, and how many bytes it takes. */
+/** The SQL of a column that can be long: its text, or null if it is long, and its size in bytes. */
 const textOf = (column: string, otherwise: string) => `
     CASE WHEN coalesce(octet_length(${column}), 0) <= ${SHORT} THEN coalesce(${column}, '${otherwise}') END AS text,
     coalesce(octet_length(${column}), 0) AS bytes`
@@ -52,7 +52,7 @@ const PauseRows = z.array(
 )
 const KeyRows = z.array(z.object({ id: z.string(), prefix: z.string(), created: moment }))
 
-/** An event of a batch as the inbox has it (see events/commands.ts), as far as it was sent. */
+/** A batch event as the inbox stores it (see events/commands.ts), with the fields that the caller sent. */
 const SentEvent = json(
   z.object({
     metricKey: z.string(),
@@ -70,7 +70,10 @@ const ParkedRows = z.array(z.object({ ...place, reason: z.string(), ...text }))
 type Waiting = z.output<typeof WaitingRows>[number]
 type Parked = z.output<typeof ParkedRows>[number]
 
-/** All that is held of a user but the log, the ledger and idempotency keys, which may be long, and the first of the events that wait or were put aside. */
+/**
+ * The stored data of a user, without the log, the ledger and idempotency keys, which may be long. Of waiting
+ * and parked events, only the first page.
+ */
 export type Held = {
   user: UserState
   boosts: z.output<typeof BoostRows>
@@ -81,11 +84,11 @@ export type Held = {
   parked: Parked[]
 }
 
-/** What finds the events of a user that wait, after one of them. */
+/** The statement for a user's waiting events after this one. */
 const waitingAfter = (db: TenantDatabase, userId: string, after: Waiting | null) =>
   db.statement(WAITING, db.tenantId, userId, JSON.stringify(userId), after?.no ?? 0, after?.nth ?? -1)
 
-/** The same of those that were put aside. */
+/** The statement for a user's parked events after this one. */
 const parkedAfter = (db: TenantDatabase, userId: string, after: Parked | null) =>
   db.statement(
     PARKED,
@@ -96,7 +99,7 @@ const parkedAfter = (db: TenantDatabase, userId: string, after: Parked | null) =
     after?.position ?? -1,
   )
 
-/** Reads what is held of a user as of one moment; null where there is none (U8). */
+/** Reads the stored data of a user at one moment; null if there is no such user (U8). */
 export async function readHeld(db: TenantDatabase, userId: string, systemNow: Instant): Promise<Held | null> {
   const { tenantId } = db
   const { user, boosts, runs, pauses, keys, waiting, parked } = await db.batchOf({
@@ -124,8 +127,9 @@ export async function readHeld(db: TenantDatabase, userId: string, systemNow: In
 const LongRows = z.array(z.object({ n: z.number(), text: z.string() }))
 
 /**
- * Reads pages one after another, each behind the last row of the one before, and of each the long columns of as many rows as there is room for
- * at once: `long` reads those, as `n`, the place among the rows that it is given, and `text`. Throws if a row went meanwhile.
+ * Reads pages one after another, each after the last row of the page before. Long columns are read
+ * separately, as many rows at once as fit. `long` reads them: it returns `text`, and `n`, the index among the
+ * rows that it gets. Throws if a row was deleted in between.
  */
 async function* pages<R extends Sized>(
   read: (after: R | null) => Promise<R[]>,
@@ -148,15 +152,18 @@ async function whole<R extends Sized>(
   const texts = new Map(found.map(({ n, text }) => [missing[n], text]))
   return rows.map((row) => {
     const text = row.text ?? texts.get(row)
-    if (text === undefined) throw new Error('a part of the export went while it was read')
+    if (text === undefined) throw new Error('a part of the export was deleted while it was read')
     return { ...row, text }
   })
 }
 
-/** Whose rows are read, and up to which of their changes. */
+/** The user whose rows are read, up to the change `seq`. */
 type ReadUser = Pick<UserState, 'iid' | 'seq'>
 
-/** The events of a user that wait in the inbox. Throws if some were processed before they could be read: they are in no part of the export then. */
+/**
+ * A user's events that wait in the inbox. Throws if some were processed before they were read, because then
+ * no part of the export has them.
+ */
 export async function* waitingPages(db: TenantDatabase, { user, waiting }: Pick<Held, 'user' | 'waiting'>) {
   const isLater = waiting.length === PAGE || waiting.some(({ text }) => text === null)
   const found = pages<Waiting>(
@@ -173,7 +180,7 @@ export async function* waitingPages(db: TenantDatabase, { user, waiting }: Pick<
   if (isLater && !(await isUnchanged(db, user))) throw new Error('events were processed while they were read')
 }
 
-/** The events of a user that were put aside. */
+/** A user's parked events. */
 export async function* parkedPages(db: TenantDatabase, { user, parked }: Pick<Held, 'user' | 'parked'>) {
   const found = pages<Parked>(
     async (after) =>
@@ -283,7 +290,10 @@ const UsedKeyRows = z.array(
   z.object({ metricNo: z.number(), metricId: z.string(), key: z.string(), eventId: HexId }),
 )
 
-/** A user's idempotency keys, by metric and key; those that are used meanwhile may be among them. Each is short. */
+/**
+ * A user's idempotency keys, by metric and key. May include keys that were first used during the export. Each
+ * is short.
+ */
 export async function* usedKeyPages(db: TenantDatabase, { iid }: ReadUser) {
   for (let from: [number, string] = [0, '']; ; ) {
     const rows = UsedKeyRows.parse(await db.rows(db.statement(USED_KEYS, iid, ...from)))
@@ -296,7 +306,7 @@ export async function* usedKeyPages(db: TenantDatabase, { iid }: ReadUser) {
 
 const UNCHANGED = 'SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3 AND seq = ?4'
 
-/** Whether nothing has happened to a user since. */
+/** Whether the user has not changed since `seq`. */
 async function isUnchanged(
   db: TenantDatabase,
   { id, iid, seq }: Pick<UserState, 'id' | 'iid' | 'seq'>,
@@ -306,7 +316,7 @@ async function isUnchanged(
 
 const PRESENT = 'SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3'
 
-/** Whether a user has not been erased since. */
+/** Whether the user has not been erased since. */
 export async function isPresent(
   db: TenantDatabase,
   { id, iid }: Pick<UserState, 'id' | 'iid'>,

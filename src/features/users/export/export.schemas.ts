@@ -7,10 +7,10 @@ import { UserPreferencesResponse } from '../../../wire/preferences.schemas'
 import { StreakResponse } from '../../../wire/streak.schemas'
 import { User } from '../../../wire/user.schemas'
 
-/** The key of something configured; null where that was deleted, of which the id is left. */
+/** The key of a configured item; null if the item was deleted. Its id stays. */
 const Key = z.string().nullable()
 
-/** When something happened: in UTC, and by the user's clock of then (E8). */
+/** A moment: in UTC, and on the user's clock at that time (E8). */
 const moment = { date: Timestamp, localDate: DateResponse, utcOffsetMinutes: z.int() }
 
 const ExportedAttribute = z.object({ id: UuidResponse, key: Key, value: z.string() })
@@ -41,8 +41,8 @@ const ExportedAward = z
   .meta({ id: 'ExportedAward' })
 
 /**
- * A streak from its first period to its last: what each period was, such as `5e1f2e` (e extended, f frozen, p paused, s skipped, o open,
- * r restored).
+ * A streak from its first period to its last. `periods` has a letter and a count for each kind of period,
+ * such as `5e1f2e` (e extended, f frozen, p paused, s skipped, o open, r restored).
  */
 const ExportedStreakRun = z
   .object({
@@ -70,7 +70,7 @@ const ExportedStreak = z
       zoneChanges: z.array(z.object({ date: Timestamp, from: DateResponse, to: DateResponse })),
       /** The last date that travel spared (S11). */
       spared: DateResponse.nullable(),
-      /** Journeys to a later date that may still be undone, with the streak as it was before (S11). */
+      /** Journeys to a later date that can still be undone, with the streak before them (S11). */
       journeys: z.array(
         z.object({
           date: Timestamp,
@@ -80,7 +80,7 @@ const ExportedStreak = z
           freezes: z.int(),
         }),
       ),
-      /** When the length was last another one other than by an event or a midnight. */
+      /** When the length last changed for another reason than an event or a midnight. */
       altered: Timestamp.nullable(),
     }),
     past: z.array(ExportedStreakRun),
@@ -108,7 +108,7 @@ const ExportedBoost = z
 
 const Rank = z.int32().nullable()
 
-/** A user in one run of a leaderboard: `value` is the whole score, also where it is not ranked. */
+/** A user in one run of a leaderboard. `value` is the whole score, even if the user is not ranked. */
 const ExportedPlace = z
   .object({
     leaderboardId: UuidResponse,
@@ -136,7 +136,7 @@ const ExportedWaitingEvent = z
   })
   .meta({ id: 'ExportedWaitingEvent' })
 
-/** What is kept of telling of a user: `payload` is what is sent. */
+/** A stored delivery about a user. `payload` is the content that is sent. */
 const delivery = {
   id: UuidResponse,
   status: z.string(),
@@ -154,7 +154,7 @@ const ExportedNotification = z
   .object({ channel: z.enum(NOTIFICATION_CHANNELS), type: z.string(), ...delivery })
   .meta({ id: 'ExportedNotification' })
 
-/** Everything that is held of a user (U8). What was configured and is deleted stands by its id, and null for its key. */
+/** All stored data of a user (U8). A deleted item of the configuration has its id, and null as key. */
 export const UserExport = z
   .object({
     exported: Timestamp,

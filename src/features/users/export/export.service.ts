@@ -38,12 +38,12 @@ import { deliveries, notifications } from './export-deliveries.service'
 
 type Export = z.input<typeof UserExport>
 
-/** Leaderboards that are asked at once. */
+/** The leaderboards that are read at once. */
 const BOARDS = 10
-/** How long a user's streak is shown as served, in periods; all of it stands beside that. */
+/** The periods of the streak as the API shows it. The export has the whole history as well. */
 const PERIODS = 7
 
-/** What is held of a user, but for what may be long. Throws 404 where there is none. */
+/** The stored data of a user, without the parts that may be long. Throws 404 if there is no such user. */
 export async function findHeld({ db }: Scope, userId: string): Promise<Held> {
   const held = await readHeld(db, userId, systemNow())
   if (held === null) throw errors.notFound('This user')
@@ -51,8 +51,9 @@ export async function findHeld({ db }: Scope, userId: string): Promise<Held> {
 }
 
 /**
- * Everything that is held of a user (U8), as of the change that was the last when it was found: what may be long is read page by page while
- * it is sent. It breaks off with an error where a part can't be read, and where the user is erased meanwhile.
+ * All stored data of a user (U8), as of the last change when the user was found. Long parts are read page by
+ * page while the response is sent. The response breaks off with an error if a part can't be read, or if the
+ * user is erased in between.
  */
 export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Export>> {
   const { db, now } = scope
@@ -122,7 +123,10 @@ const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awar
   boosts: award.boosts,
 })
 
-/** A user's places on all leaderboards, with an error at the end where the user is there no more: what was read then was not all. */
+/**
+ * A user's places on all leaderboards. Throws at the end if the user was erased in between, because the
+ * places may be incomplete then.
+ */
 async function* places(
   scope: Scope,
   { leaderboards }: Configuration,
@@ -138,12 +142,12 @@ async function* places(
       yield* pages[index] ?? []
     }
   }
-  if (!(await isPresent(scope.db, user))) throw new Error('the user was erased meanwhile')
+  if (!(await isPresent(scope.db, user))) throw new Error('the user was erased while the export was read')
 }
 
 const Group = z.array(z.string())
 
-/** A user's places in all runs of a leaderboard, in as many parts as its object answers them. */
+/** A user's places in all runs of a leaderboard, in as many parts as the object's responses. */
 async function* placesOn(
   scope: Scope,
   board: Leaderboard,
