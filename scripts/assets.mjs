@@ -1,4 +1,4 @@
-/** Makes the assets of the project: wrangler calls it, as `wrangler.toml` says, before it builds the Worker. */
+/** Makes the assets of the project. Wrangler calls it before it builds the Worker (see `wrangler.toml`). */
 import { buildAssets } from './lib/assets.mjs'
 import { project, report } from './lib/project.mjs'
 

@@ -1,11 +1,14 @@
-/** `npm run contract`: prints the operations of the contract that the service does not have yet, and how many they are. */
+/**
+ * `npm run contract`: prints the operations of the contract that the service does not have yet, and their
+ * number.
+ */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'vite'
 
 const root = new URL('../', import.meta.url)
 const lines = JSON.parse(readFileSync(new URL('test/contract/contract.json', root), 'utf8'))
 
-/** What modules of ours import from the runtime exists only there; here it is enough that the names do. */
+/** Imports from the Workers runtime don't exist here. The names are enough. */
 const runtime = {
   name: 'runtime',
   enforce: /** @type {const} */ ('pre'),
@@ -16,7 +19,7 @@ const runtime = {
       : undefined,
 }
 
-// The sources are TypeScript with imports that name no extension: Vite, which brings the test runner, reads them as they are.
+// Vite, which comes with the test runner, reads TypeScript with imports without extensions.
 const server = await createServer({
   root: root.pathname,
   configFile: false,

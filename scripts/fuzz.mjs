@@ -1,9 +1,11 @@
 /**
- * `npm run fuzz -- --requests 20000 --seed 7`: sends a server of its own so many requests made from its OpenAPI documents, and prints the
- * answers by operation and status, and a curl line for each that is not as documented. Exits with 1 where there is one.
+ * `npm run fuzz -- --requests 20000 --seed 7`: starts a server and sends it random requests that are made
+ * from its OpenAPI documents. Prints the responses by operation and status, and a curl line for each response
+ * that is not as documented. Exits with 1 if there is one.
  *
- * `--clients` (8) send at once, and `--tenants off` has the server without multi-tenancy. What is sent follows from the seed and, since later
- * requests name what earlier ones have made, from the order of the answers; with `--clients 1` a run can be repeated.
+ * `--clients` (8) send at the same time. `--tenants off` starts the server without multi-tenancy. The
+ * requests follow from the seed and from the order of the responses, because later requests name things that
+ * earlier ones created. With `--clients 1`, a run can be repeated.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -15,7 +17,7 @@ import { Complaint, nodeExecutable, project, report, toolScript } from './lib/pr
 const string = /** @type {const} */ ({ type: 'string' })
 const options = { requests: string, seed: string, clients: string, tenants: string }
 
-/** @returns {Record<string, string>} what the test is told by its environment */
+/** @returns {Record<string, string>} the test's environment variables */
 function environment() {
   const { values } = parseArgs({ options })
   const { requests = '20000', seed = '1', clients = '8', tenants = 'on' } = values
@@ -25,7 +27,7 @@ function environment() {
   return { FUZZ_REQUESTS: requests, FUZZ_SEED: seed, FUZZ_CLIENTS: clients, FUZZ_TENANTS: tenants }
 }
 
-/** @returns {Promise<number>} what this process is to exit with */
+/** @returns {Promise<number>} the exit code of this process */
 async function run() {
   const told = environment()
   const folder = mkdtempSync(join(tmpdir(), 'laurel-fuzz-'))
@@ -37,7 +39,7 @@ async function run() {
       stdio: 'inherit',
       env: { ...process.env, ...told, FUZZ_REPORT: file },
     })
-    // A terminal's Ctrl-C reaches vitest too, which stops the server.
+    // Ctrl-C in a terminal reaches vitest too, and vitest stops the server.
     for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
       process.on(signal, () => child.kill(signal))
     const code = await new Promise((resolve) => child.once('exit', (exit) => resolve(exit ?? 1)))
@@ -48,7 +50,7 @@ async function run() {
   }
 }
 
-/** What was found; nothing where it did not come so far. */
+/** The report; empty if there is none. */
 function readReport(/** @type {string} */ file) {
   try {
     return `\n${readFileSync(file, 'utf8')}\n`

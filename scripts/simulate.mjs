@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * The seeded simulation (test/simulation): `npm run simulate -- --seeds 50` plays fifty worlds of the full size, one after another,
- * `-- --seed 7` that one, and `--small` those that CI plays. Prints a line for each; ends with 1 where one did not hold.
+ * The simulation with seeds (test/simulation). `npm run simulate -- --seeds 50` plays fifty worlds of full
+ * size, one after another. `-- --seed 7` plays the world of that seed. `--small` plays the small worlds of
+ * CI. Prints a line for each world. Exits with 1 if an invariant of a world failed.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -11,7 +12,7 @@ const root = join(import.meta.dirname, '..')
 const USAGE = 'usage: npm run simulate -- [--seeds COUNT] [--from SEED | --seed SEED] [--small]'
 
 /**
- * Ends with what is wrong about the arguments.
+ * Prints the problem with the arguments and exits with 2.
  * @param {string} message
  * @returns {never}
  */
@@ -28,7 +29,7 @@ function refuse(message) {
 function whole(name, text) {
   const value = Number(text)
   if (!/^\d+$/.test(text) || value < 1 || value > 1_000_000)
-    refuse(`--${name} must be a whole number from 1 on`)
+    refuse(`--${name} must be a whole number from 1 to 1000000`)
   return value
 }
 
@@ -51,8 +52,8 @@ function asked() {
 
 const { seeds, from, seed, small, full } = asked()
 if (seed !== undefined && (seeds !== undefined || from !== undefined))
-  refuse('--seed goes without --seeds and --from')
-if (small && full) refuse('--small or --full')
+  refuse('Use --seed without --seeds and --from')
+if (small && full) refuse('Use either --small or --full')
 const first = whole('from', seed ?? from ?? '1')
 const count = whole('seeds', seed === undefined ? (seeds ?? '1') : '1')
 

@@ -1,8 +1,8 @@
 /**
- * `npm start`: Laurel on this machine, ready to use. Needs no build and no network.
+ * `npm start`: runs Laurel on this machine, ready to use. Needs no build and no network.
  *
  * It completes `.dev.vars`, applies the migrations, starts `wrangler dev` on PORT (8787), waits for the demo
- * configuration and prints how to send the first event. SIGINT or SIGTERM ends everything it started.
+ * configuration and prints how to send the first event. SIGINT or SIGTERM ends everything that it started.
  */
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,17 +23,20 @@ import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
 import { hasDemoMetric, welcome } from './lib/welcome.mjs'
 import { applyLocalMigrations, startDev } from './lib/wrangler.mjs'
 
-/** How long wrangler may take to end by itself, and the rest to be killed, in milliseconds: under five seconds. */
+/**
+ * How long wrangler may take to end by itself, and how long killing the rest may take, in milliseconds:
+ * together under five seconds.
+ */
 const GRACE = 3000
 const KILL_PATIENCE = 1000
 
 const output = new Output()
 const ending = new AbortController()
-/** What runs now: the migrations, then wrangler. */
+/** The running child process: first the migrations, then wrangler. */
 let child = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
 let variablesFile = ''
 
-/** Ends all that was started, then this process. A second call changes nothing. */
+/** Ends every process that was started, then this process. A second call changes nothing. */
 async function end(/** @type {number} */ code, /** @type {string} */ reason) {
   if (ending.signal.aborted) return
   ending.abort()
@@ -48,15 +51,18 @@ async function end(/** @type {number} */ code, /** @type {string} */ reason) {
   process.exit(code)
 }
 
-/** Ends with an error, unless the end has begun already: then the error is a consequence of that. */
+/**
+ * Ends with an error. If the process is ending already, the error is a consequence of that and is not
+ * reported.
+ */
 function fail(/** @type {unknown} */ error) {
   if (!ending.signal.aborted) report(error)
   return end(1, 'an error')
 }
 
 /**
- * Under npm, the end of npm is the end of this too: many a shell that npm runs the script with ends by a signal without
- * passing it on.
+ * Under npm, this process ends when npm ends. Many shells that npm uses end by a signal without passing it
+ * on.
  */
 function endWithNpm() {
   if (process.env.npm_lifecycle_event !== 'start') return
@@ -64,11 +70,11 @@ function endWithNpm() {
   setInterval(() => process.ppid === parent || end(0, 'npm has ended'), 200).unref()
 }
 
-/** Rejects when wrangler ends, with what it said. */
+/** Rejects when wrangler ends, with its output. */
 async function unexpectedEnd(/** @type {import('node:child_process').ChildProcess} */ wrangler) {
   const closed = once(wrangler, 'close')
   const [code, signal] = await once(wrangler, 'exit')
-  // A process it leaves behind may hold its output open.
+  // A process that wrangler leaves behind may keep its output open.
   await Promise.race([closed, sleep(500)])
   const held = output.held()
   throw new Complaint(`${held === '' ? '' : `${held}\n\n`}wrangler has ended (${signal ?? `code ${code}`}).`)
@@ -109,7 +115,7 @@ async function start() {
   await ended
 }
 
-/** Waits until the Worker is ready and says so. */
+/** Waits until the Worker is ready, and prints the welcome text. */
 async function greet(/** @type {number} */ port, /** @type {Record<string, string>} */ variables) {
   const local = `http://127.0.0.1:${port}`
   keepSchedule(local, ending.signal).catch(fail)
@@ -130,8 +136,10 @@ async function greet(/** @type {number} */ port, /** @type {Record<string, strin
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
   process.on(signal, () => end(0, signal))
 process.on('uncaughtException', fail)
-process.on('beforeExit', () => fail(new Error('It waits for nothing, and yet was not told to end.')))
-// Nobody reads any more (as after `npm start | head`).
-process.stdout.on('error', () => end(0, 'nobody reads its output'))
+process.on('beforeExit', () =>
+  fail(new Error('The start script has nothing left to wait for, but was not asked to end.')),
+)
+// The reader of the output has gone, as after `npm start | head`.
+process.stdout.on('error', () => end(0, 'its output was closed'))
 endWithNpm()
 start().catch(fail)

@@ -1,7 +1,7 @@
 /**
- * The files that the Worker serves as assets: the viewer of `GET /docs` and the two OpenAPI documents. They are made from the sources,
- * so they are never committed and never stale: `wrangler.toml` has them made before each `wrangler dev` and `wrangler deploy`,
- * `vitest.config.ts` before the tests.
+ * The files that the Worker serves as assets: the viewer of `GET /docs` and the two OpenAPI documents. They
+ * are made from the sources, so they are never committed and never out of date. `wrangler.toml` makes them
+ * before each `wrangler dev` and `wrangler deploy`, `vitest.config.ts` before the tests.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,8 +11,8 @@ import { importSource } from './sources.mjs'
 const VIEWER = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone-preset.js']
 
 /**
- * Writes the assets of a project to its `.wrangler/assets`. Files that are as they should be are not touched, so that a server
- * that runs does not start again.
+ * Writes the assets of a project to its `.wrangler/assets`. Does not touch files that are up to date, so that
+ * a running server does not restart.
  *
  * @param {string} folder of the project
  * @returns {Promise<void>}
@@ -28,7 +28,7 @@ export async function buildAssets(folder) {
   for (const [name, content] of files) {
     const path = join(target, name)
     if (existsSync(path) && readFileSync(path).equals(content)) continue
-    // Whoever reads it meanwhile reads the old file or the new one, never half of it.
+    // A rename is atomic, so a reader gets the old file or the new one, never a part of it.
     const draft = join(folder, '.wrangler', `${name}-${process.pid}`)
     writeFileSync(draft, content)
     renameSync(draft, path)

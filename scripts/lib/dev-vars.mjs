@@ -1,12 +1,10 @@
-/**
- * Variables and secrets for development: the file `.dev.vars`, and what the environment says instead.
- */
+/** Variables and secrets for development: the file `.dev.vars`, and the environment, which overrides it. */
 import { randomBytes, randomInt } from 'node:crypto'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { Complaint, project } from './project.mjs'
 import { importSource } from './sources.mjs'
 
-/** The variables of ours that the environment sets over `.dev.vars`. */
+/** Laurel's variables that the environment can override. */
 const OVERRIDABLE = [
   'ADMIN_API_KEY',
   'ADMIN_HOST',
@@ -32,7 +30,7 @@ const OVERRIDABLE = [
   'FCM_URL',
 ]
 
-/** One entry, in the grammar that wrangler reads `.dev.vars` with (dotenv's). */
+/** One entry, in the grammar of dotenv, with which wrangler reads `.dev.vars`. */
 const ENTRY =
   /^\s*(?:export\s+)?([\w.-]+)(?:\s*=\s*?|:\s+?)(\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm
 
@@ -51,7 +49,7 @@ export function parseVariables(text) {
 }
 
 /**
- * A new admin key, `adm_<public>.<secret>`: 12 alphanumerics to know it by and 256 random bits.
+ * A new admin key, `adm_<public>.<secret>`: 12 alphanumeric characters that identify it, and 256 random bits.
  *
  * @returns {string}
  */
@@ -62,10 +60,10 @@ export function newAdminKey() {
 }
 
 /**
- * Creates the file where it is missing; adds to one that is there the lines it lacks, and changes nothing else.
+ * Creates the file if it is missing. Adds missing lines to an existing file, and changes nothing else.
  *
  * @param {string} path of `.dev.vars`
- * @returns {Record<string, string>} what it now says
+ * @returns {Record<string, string>} the variables in the file afterwards
  */
 export function completeDevVars(path) {
   const before = existsSync(path) ? readFileSync(path, 'utf8') : undefined
@@ -82,11 +80,12 @@ export function completeDevVars(path) {
 }
 
 /**
- * What the Worker is told: the file, the environment over it, its own address, and the demo unless it is declined.
+ * The Worker's variables: the file, the environment over it, its own address, and the demo unless it is
+ * switched off.
  *
  * @param {Record<string, string>} fromFile
  * @param {NodeJS.ProcessEnv} environment
- * @param {string} url where it listens
+ * @param {string} url of the Worker
  * @returns {Record<string, string>} without empty values
  */
 export function effectiveVariables(fromFile, environment, url) {
@@ -101,11 +100,11 @@ export function effectiveVariables(fromFile, environment, url) {
 }
 
 /**
- * Refuses variables that the Worker would refuse, by the Worker's own checks.
+ * Throws if the Worker would reject the variables. Uses the Worker's own checks.
  *
  * @param {Record<string, string>} variables
  * @returns {Promise<void>}
- * @throws {Complaint} that says what is wrong with each of them
+ * @throws {Complaint} with every problem
  */
 export async function demandValid(variables) {
   const { variableErrors } = await importSource(project, 'src/runtime/env.ts')
@@ -115,7 +114,8 @@ export async function demandValid(variables) {
 }
 
 /**
- * The variables as a file for wrangler's `--env-file`, which, unlike `.dev.vars`, expands `$NAME` unless escaped.
+ * The variables as a file for wrangler's `--env-file`. Unlike `.dev.vars`, it expands `$NAME` unless it is
+ * escaped.
  *
  * @param {Record<string, string>} variables
  * @returns {string}
@@ -125,7 +125,7 @@ export function formatVariables(variables) {
   const lines = Object.entries(variables).map(([name, value]) => {
     const quote = ["'", '`', '"'].find((candidate) => !value.includes(candidate))
     if (quote === undefined || (quote === '"' && /\\[nr]/.test(value))) {
-      throw new Complaint(`The value of ${name} has all three kinds of quotes: use fewer.`)
+      throw new Complaint(`The value of ${name} has all three kinds of quotes. Use at most two of them.`)
     }
     return `${name}=${quote}${value.replaceAll('$', '\\$')}${quote}\n`
   })
@@ -133,7 +133,7 @@ export function formatVariables(variables) {
 }
 
 /**
- * @param {Record<string, string>} variables what the Worker is told
+ * @param {Record<string, string>} variables of the Worker
  * @returns {boolean} whether the Worker loads the demo into an empty database
  */
 export const isDemoWanted = (variables) => variables.DEMO === 'on' && variables.MULTI_TENANCY !== 'on'

@@ -1,17 +1,18 @@
 /**
- * What of wrangler's output reaches the terminal: the Worker's log, without the requests of the start script itself. Until the Worker is
- * ready, only its warnings and errors are shown. wrangler's own lines are held until then, and shown only if the start fails.
+ * Filters wrangler's output for the terminal: the Worker's log, without the requests of the start script
+ * itself. Until the Worker is ready, only its warnings and errors are shown. Wrangler's own lines are held
+ * until then, and shown only if the start fails.
  */
 import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 
-/** wrangler's own line for a request, beside the Worker's. */
+/** Wrangler's own line for a request; the Worker logs one too. */
 const REQUEST_LINE = /^\[wrangler:\w+\] /
 
-/** The Worker's log: one JSON object a line. */
+/** A line of the Worker's log: one JSON object. */
 const isLog = (/** @type {string} */ line) => line.startsWith('{')
 
-/** A line of the log that says nothing but that a request or other work has ended. */
+/** A line of the log that only says that a request or other work has ended. */
 const isInfo = (/** @type {string} */ line) => line.startsWith('{"level":"info"')
 
 /** Filters the output of wrangler, line by line. */
@@ -21,9 +22,7 @@ export class Output {
   /** The ids of the start script's own requests. */
   #own = /** @type {string[]} */ ([])
 
-  /**
-   * @param {import('node:child_process').ChildProcess} child whose output is piped
-   */
+  /** @param {import('node:child_process').ChildProcess} child its output is piped */
   follow(child) {
     for (const name of /** @type {const} */ (['stdout', 'stderr'])) {
       const input = child[name]
@@ -33,7 +32,7 @@ export class Output {
   }
 
   /**
-   * A request of the start script itself, whose line is never shown.
+   * Sends a request of the start script itself. Its log line is never shown.
    *
    * @type {typeof fetch}
    */
@@ -44,19 +43,19 @@ export class Output {
     return answer
   }
 
-  /** The Worker is ready: from here on everything passes. */
+  /** The Worker is ready: from now on all lines are shown. */
   pass() {
     this.#mode = 'pass'
     this.#held = { stdout: [], stderr: [] }
   }
 
-  /** The end has begun: only the Worker's own lines pass. */
+  /** The process is ending: only the Worker's own lines are shown. */
   drop() {
     this.#mode = 'drop'
   }
 
   /**
-   * What was held: the errors, or where there are none, all.
+   * The held lines: the errors, or all lines if there are no errors.
    *
    * @returns {string}
    */

@@ -13,7 +13,7 @@ const PATIENCE = 2000
 /**
  * @param {string | undefined} text the variable PORT
  * @returns {number}
- * @throws {Complaint} when it is no port
+ * @throws {Complaint} if it is not a port
  */
 export function parsePort(text) {
   if (text === undefined || text.trim() === '') return DEFAULT_PORT
@@ -24,10 +24,10 @@ export function parsePort(text) {
 }
 
 /**
- * Demands that we may listen there; waits a moment for a server that is just ending.
+ * Checks that this process can listen on the port. Waits a moment for a server that is ending.
  *
  * @param {number} port
- * @throws {Complaint} when something listens there, or we may not
+ * @throws {Complaint} if another process listens there, or listening is not allowed
  */
 export async function demandFree(port) {
   const deadline = performance.now() + PATIENCE
@@ -41,13 +41,13 @@ export async function demandFree(port) {
   }
 }
 
-/** @returns {Promise<string | undefined>} the code of the error that stands in the way */
+/** @returns {Promise<string | undefined>} the code of the error that prevents listening */
 async function problemOf(/** @type {number} */ port) {
   const answers = await Promise.all(['127.0.0.1', '::1'].map((host) => isAnswered(host, port)))
   return answers.includes(true) ? 'EADDRINUSE' : listenProblem('127.0.0.1', port)
 }
 
-/** @returns {Promise<boolean>} whether something accepts connections there */
+/** @returns {Promise<boolean>} whether a process accepts connections there */
 function isAnswered(/** @type {string} */ host, /** @type {number} */ port) {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: 1000 })
@@ -61,7 +61,7 @@ function isAnswered(/** @type {string} */ host, /** @type {number} */ port) {
   })
 }
 
-/** @returns {Promise<string | undefined>} the code of the error that listening there meets */
+/** @returns {Promise<string | undefined>} the code of the error on listening there */
 function listenProblem(/** @type {string} */ host, /** @type {number} */ port) {
   return new Promise((resolve) => {
     const server = createServer()

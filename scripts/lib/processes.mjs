@@ -1,13 +1,13 @@
 /**
- * Processes that a script started, directly or not: found by a mark in their environment, which children inherit, so
- * that also those are found whose parent is gone.
+ * Finds processes that a script started, directly or not. They have a mark in their environment. Children
+ * inherit it, so processes are found even if their parent has ended.
  */
 import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The mark: `NAME=value`, of this run alone. */
+/** The mark of this run: `NAME=value`. */
 const NAME = 'LAUREL_STARTED_BY'
 const VALUE = randomUUID()
 
@@ -15,8 +15,8 @@ const VALUE = randomUUID()
 export const marked = (/** @type {NodeJS.ProcessEnv} */ environment) => ({ ...environment, [NAME]: VALUE })
 
 /**
- * The processes with the mark that still run. A dead one that nobody has waited for has no environment, and so is
- * not among them. Empty on Windows, where the environment of another process can't be read.
+ * The running processes with the mark. A zombie has no environment, so it is not found. Empty on Windows,
+ * because the environment of another process can't be read there.
  *
  * @returns {number[]} process ids
  */
@@ -35,7 +35,7 @@ export function markedProcesses() {
     .map((line) => Number.parseInt(line, 10))
 }
 
-/** The environment of a process on Linux; empty where it ended meanwhile or is another user's. */
+/** The environment of a process on Linux; empty if it has ended or belongs to another user. */
 function environmentOf(/** @type {string} */ id) {
   try {
     return readFileSync(`/proc/${id}/environ`, 'latin1')
@@ -45,7 +45,7 @@ function environmentOf(/** @type {string} */ id) {
 }
 
 /**
- * Ends at once whatever still runs with the mark.
+ * Kills every process with the mark.
  *
  * @param {number} patience milliseconds
  */
@@ -63,6 +63,6 @@ function kill(/** @type {number} */ id) {
   try {
     process.kill(id, 'SIGKILL')
   } catch {
-    // It ended by itself.
+    // It has already ended.
   }
 }

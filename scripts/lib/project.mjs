@@ -1,6 +1,4 @@
-/**
- * Where things are, and how to end with a sentence instead of a stack.
- */
+/** Paths of the project, and errors that end a script with a sentence instead of a stack trace. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +12,10 @@ export const inProject = (/** @type {string[]} */ ...parts) => join(project, ...
 /** The oldest Node that wrangler runs on. */
 const OLDEST_NODE = 22
 
-/** Where the project's own Node is: one of the optional dependencies in package.json, by platform. npm installs the one that fits. */
+/**
+ * The paths of the project's own Node: optional dependencies in package.json, by platform. npm installs the
+ * matching one.
+ */
 const ownNodes = () => {
   const isWindows = process.platform === 'win32'
   const platform = `${isWindows ? 'win' : process.platform}-${process.arch}`
@@ -23,40 +24,40 @@ const ownNodes = () => {
   )
 }
 
-/** An error whose message says all that the person who runs the script needs. */
+/** An error with a message that is enough for the person who runs the script. */
 export class Complaint extends Error {}
 
 /**
- * The Node to run the tools with: the project's own, whatever Node runs this script. On a platform that has none, the Node that runs this
- * script, if it is new enough.
+ * The Node that runs the tools: the project's own, or, on a platform without one, the Node that runs this
+ * script if it is new enough.
  *
  * @returns {string}
- * @throws {Complaint} when there is none that is new enough
+ * @throws {Complaint} if no Node is new enough
  */
 export function nodeExecutable() {
   const own = ownNodes().find((path) => existsSync(path))
   if (own !== undefined) return own
   if (Number.parseInt(process.versions.node, 10) >= OLDEST_NODE) return process.execPath
   throw new Complaint(
-    `There is no Node ${OLDEST_NODE} or later: run \`npm install\`, or use a newer Node if there is none for ${process.platform}-${process.arch}.`,
+    `There is no Node ${OLDEST_NODE} or later. Run \`npm install\`, or use a newer Node if npm has none for ${process.platform}-${process.arch}.`,
   )
 }
 
 /**
- * The script of a tool in node_modules, to be run with {@link nodeExecutable}.
+ * The script of a tool in node_modules. Run it with {@link nodeExecutable}.
  *
  * @param {string[]} path path below node_modules
  * @returns {string}
- * @throws {Complaint} when it is not installed
+ * @throws {Complaint} if it is not installed
  */
 export function toolScript(...path) {
   const script = inProject('node_modules', ...path)
-  if (!existsSync(script)) throw new Complaint(`${path[0]} is not installed: run \`npm install\` first.`)
+  if (!existsSync(script)) throw new Complaint(`${path[0]} is not installed. Run \`npm install\` first.`)
   return script
 }
 
 /**
- * Ends the script with a message; the stack only where the error is not a {@link Complaint}.
+ * Prints an error. Prints the stack only if the error is not a {@link Complaint}.
  *
  * @param {unknown} error
  */

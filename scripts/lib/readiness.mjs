@@ -1,21 +1,19 @@
-/**
- * From a Worker that listens to one that is ready, and its timer after that.
- */
+/** Waits until the Worker is ready, and then runs its timer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint } from './project.mjs'
 
-/** How long the Worker may take from listening to ready, in milliseconds. */
+/** The most time from listening to ready, in milliseconds. */
 const PATIENCE = 120_000
 
 const FIVE_MINUTES = 5 * 60_000
 
 /**
- * Waits until `GET /health` answers 200.
+ * Waits until `GET /health` responds with 200.
  *
  * @param {string} url
  * @param {AbortSignal} signal ends the wait
  * @param {typeof fetch} send
- * @throws {Complaint} when it does not in time
+ * @throws {Complaint} if it does not in time
  */
 export async function waitForHealth(url, signal, send) {
   const deadline = performance.now() + PATIENCE
@@ -24,7 +22,7 @@ export async function waitForHealth(url, signal, send) {
     await sleep(pause, undefined, { signal })
     if (performance.now() > deadline) {
       throw new Complaint(
-        `The Worker is not ready after ${PATIENCE / 1000} seconds; /health answers ${last}.`,
+        `The Worker is not ready after ${PATIENCE / 1000} seconds. The last response of /health: ${last}.`,
       )
     }
     try {
@@ -41,8 +39,8 @@ export async function waitForHealth(url, signal, send) {
 }
 
 /**
- * Calls the Worker's `scheduled` handler, which wrangler does not do by itself: now, and then every five minutes;
- * after a failure, which is a line in the output, sooner. It keeps no process alive.
+ * Calls the Worker's `scheduled` handler now and every five minutes, because wrangler does not. After a
+ * failure it prints a line and calls again sooner. It keeps no process alive.
  *
  * @param {string} url
  * @param {AbortSignal} signal ends it
@@ -55,7 +53,7 @@ export async function keepSchedule(url, signal) {
   }
 }
 
-/** @returns {Promise<boolean>} whether it succeeded */
+/** @returns {Promise<boolean>} whether the call succeeded */
 async function callScheduled(/** @type {string} */ url, /** @type {AbortSignal} */ signal) {
   try {
     const address = `${url}/cdn-cgi/handler/scheduled?cron=${encodeURIComponent('*/5 * * * *')}`

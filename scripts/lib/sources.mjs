@@ -1,13 +1,11 @@
-/**
- * Reads the Worker's own modules from a script, so that nothing has to be said twice.
- */
+/** Imports the Worker's own modules into a script, so that scripts don't repeat definitions. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { toolScript } from './project.mjs'
 
-/** Modules of the Workers runtime don't exist in Node. The documents need only their names. */
+/** Modules of the Workers runtime don't exist in Node. The scripts need only their names. */
 const runtime = {
   name: 'runtime',
   setup(/** @type {import('esbuild').PluginBuild} */ plugin) {
@@ -19,11 +17,11 @@ const runtime = {
 }
 
 /**
- * Imports a module of the project's sources, bundled with all that it imports.
+ * Imports a module of the project's sources, bundled with its imports.
  *
  * @param {string} folder of the project
  * @param {string} path of the module, below the folder
- * @returns {Promise<any>} what it exports
+ * @returns {Promise<any>} its exports
  * @throws {import('./project.mjs').Complaint} if esbuild is not installed
  */
 export async function importSource(folder, path) {
@@ -38,7 +36,7 @@ export async function importSource(folder, path) {
       outfile: bundle,
       bundle: true,
       format: 'esm',
-      // As wrangler bundles: what a package has for Workers, nothing of Node's.
+      // Wrangler bundles in the same way: a package's code for Workers, not for Node.
       platform: 'browser',
       conditions: ['workerd', 'worker', 'browser'],
       mainFields: ['browser', 'module', 'main'],

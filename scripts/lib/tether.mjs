@@ -1,11 +1,12 @@
 /**
- * Loaded into wrangler (`node --import`): when whoever started it is gone without a word, it ends as well.
+ * Loaded into wrangler (`node --import`). If the process that started wrangler dies without stopping it,
+ * wrangler ends too.
  */
 const parent = process.ppid
 
 if (process.channel) {
   process.once('disconnect', () => {
-    // The channel closes before a normal end too: only another parent means that ours is gone.
+    // The channel also closes before a normal end. Only a new parent process means that the old one has died.
     setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGTERM'), 100).unref()
   })
   process.channel.unref()

@@ -1,15 +1,13 @@
-/**
- * What is printed when the Worker is ready.
- */
+/** The text that is printed when the Worker is ready. */
 
 const DEMO_METRIC = 'demo-lessons'
 
-/** A word for a shell, whatever is in it. */
+/** Quotes any text as one word of a shell command. */
 const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /**
  * @param {{ url: string; adminKey: string; hasDemo: boolean; hasTenants?: boolean }} server
- * @returns {string} the last line is a command that can be pasted as it is
+ * @returns {string} its last line is a command that can be pasted unchanged
  */
 export function welcome({ url, adminKey, hasDemo, hasTenants = false }) {
   const key = quoted(`X-API-KEY: ${adminKey}`)
@@ -43,12 +41,13 @@ ${command}
 }
 
 /**
- * Whether the demo's metric is there: it is not in a database that was configured before the demo could be loaded.
+ * Whether the demo's metric exists. A database that was configured before the demo was loaded does not have
+ * it.
  *
  * @param {string} url
  * @param {string} adminKey
  * @param {typeof fetch} send
- * @returns {Promise<boolean>} true too where it can't be found out
+ * @returns {Promise<boolean>} also true if the request fails
  */
 export async function hasDemoMetric(url, adminKey, send) {
   try {

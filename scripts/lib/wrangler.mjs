@@ -1,5 +1,6 @@
 /**
- * Runs wrangler: with the project's Node, without a network, and apart from other projects that run at the same time.
+ * Runs wrangler with the project's Node, without network access, and separate from other projects that run at
+ * the same time.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,13 +9,13 @@ import { stripVTControlCharacters } from 'node:util'
 import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable, project, toolScript } from './project.mjs'
 
-/** Where D1, KV and the objects are kept between starts. */
+/** The folder with the state of D1, KV and the objects between starts. */
 const STATE = '.wrangler/state'
 
-/** How the Worker is built for a deployment. Names are short there; here they stay as they are, for debugging. */
+/** Options of the build for a deployment. It shortens names; local builds keep them for debugging. */
 export const BUILD = ['--minify']
 
-/** What each wrangler is told by its environment. */
+/** Environment variables of each wrangler. */
 const QUIET = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_SEND_ERROR_REPORTS: 'false',
@@ -22,7 +23,7 @@ const QUIET = {
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
 }
 
-/** What a wrangler that works on this machine alone is told besides. */
+/** More environment variables of a wrangler that works only on this machine. */
 const LOCAL = {
   ...QUIET,
   // The banner asks the registry for a newer version.
@@ -31,26 +32,27 @@ const LOCAL = {
   CLOUDFLARE_CF_FETCH_ENABLED: 'false',
   CLOUDFLARE_LOAD_DEV_VARS_FROM_DOT_ENV: 'true',
   CLOUDFLARE_INCLUDE_PROCESS_ENV: 'false',
-  // Its trace collector and explorer would cost each request.
+  // The trace collector and the explorer would slow down each request.
   X_LOCAL_EXPLORER: 'false',
   X_LOCAL_OBSERVABILITY: 'false',
-  // Wrangler carries each line that the Worker logs through the inspector, which costs a tenth of each request. With this it
-  // attaches none; set it yourself (to nothing) to use the devtools.
+  // Wrangler sends each log line of the Worker through the inspector, which costs a tenth of each request's
+  // time. With this setting it attaches no inspector. To use the devtools, set the variable yourself (to an
+  // empty text).
   VSCODE_INSPECTOR_OPTIONS: process.env.VSCODE_INSPECTOR_OPTIONS ?? '{}',
-  // Projects that run side by side don't see each other.
+  // Projects that run at the same time don't see each other.
   WRANGLER_REGISTRY_PATH: inProject('.wrangler', 'registry'),
   CLOUDFLARE_DEV_REGISTRY_PATH: inProject('.wrangler', 'registry'),
 }
 
-/** @returns {string[]} the command that runs wrangler, without arguments of its own */
+/** @returns {string[]} the command that runs wrangler, without arguments */
 const command = () => [nodeExecutable(), toolScript('wrangler', 'bin', 'wrangler.js')]
 
 /**
  * Applies the migrations that the local database lacks.
  *
  * @param {string} database its name in wrangler.toml
- * @returns {{ child: import('node:child_process').ChildProcess; done: Promise<void> }} `done` throws a Complaint with
- *   what wrangler said
+ * @returns {{ child: import('node:child_process').ChildProcess; done: Promise<void> }} `done` throws a
+ * Complaint with wrangler's output
  */
 export function applyLocalMigrations(database) {
   const [node = '', script = ''] = command()
@@ -75,14 +77,14 @@ export function applyLocalMigrations(database) {
 /**
  * Starts the Worker. It sends the message `DEV_SERVER_READY` when it listens.
  *
- * @param {{ port: number; variables: string }} options the file of variables, by its path
+ * @param {{ port: number; variables: string }} options `variables` is the path of the file of variables
  * @returns {import('node:child_process').ChildProcess}
  */
 export function startDev({ port, variables }) {
   const [node = '', script = ''] = command()
   const tether = pathToFileURL(inProject('scripts', 'lib', 'tether.mjs')).href
   const args = ['dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0']
-  // Here it answers on localhost, whatever domain wrangler.toml names.
+  // Locally the Worker is on localhost, even if wrangler.toml names a domain.
   args.push('--infer-origin-from-routes=false')
   args.push('--persist-to', STATE, '--env-file', variables, '--show-interactive-dev-session=false')
   return spawn(node, ['--import', tether, script, ...args], {
@@ -96,7 +98,7 @@ export function startDev({ port, variables }) {
  * Runs wrangler in the foreground, as `npm run deploy` does.
  *
  * @param {string[]} args
- * @param {string} failure what to say when it fails
+ * @param {string} failure the message if it fails
  */
 export async function runWrangler(args, failure) {
   const [node = '', script = ''] = command()
