@@ -1,7 +1,8 @@
 /**
- * `npm run bench:peers`: Laurel beside what a team would write instead, in the same run. See bench/README.md.
+ * `npm run bench:peers`: compares Laurel with the service that a team would write instead, in the same run.
+ * See bench/README.md.
  *
- * Exits with 0 whoever is ahead: the table says so.
+ * Exits with 0, whichever side is ahead. The table shows it.
  */
 import { join } from 'node:path'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
@@ -18,12 +19,12 @@ import { Side } from './peers/side.mjs'
 import { measureSpeed } from './peers/speed.mjs'
 import { rowsOf, tableOf } from './peers/table.mjs'
 
-/** The whole run may take so long. */
+/** The time limit of the whole run, in minutes. */
 const MINUTES = 5
 
 const USERS = 2000
 
-/** Laurel as the other benches run it, with their scene, started. */
+/** Starts Laurel as the other benches do, with their setup. */
 async function startLaurel() {
   const adminKey = newAdminKey()
   const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
@@ -34,7 +35,7 @@ async function startLaurel() {
   return new Side({ name: 'Laurel', runs: server, key: scene.key, setClock: 'by-call' })
 }
 
-/** A peer, started, with the same key as ours: the same requests are sent to both. */
+/** Starts a peer with the same key as Laurel, so that both get the same requests. */
 async function startPeer(/** @type {string} */ key, /** @type {import('./peers/redis.mjs').Sync} */ sync) {
   const peer = await Redis.create(join(folder, `redis-${sync}`), { key, sync })
   await peer.start()
@@ -46,13 +47,13 @@ async function measure() {
   tell('Copying and starting…')
   const laurel = await startLaurel()
   const peer = await startPeer(laurel.key, 'everysec')
-  /** Does the same with one side and then with the other. */
+  /** Does the same work with one side and then with the other. */
   const both = async (/** @type {(side: Side) => Promise<any>} */ work) => [
     await work(laurel),
     await work(peer),
   ]
 
-  tell('The check that both must pass…')
+  tell('Checking both sides…')
   await both(demandWorking)
 
   tell('Parallel events, negative values, fractions…')

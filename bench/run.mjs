@@ -1,7 +1,8 @@
 /**
- * `npm run bench`: measures Laurel against its budget, and against a bare Worker in the same run. See bench/README.md.
+ * `npm run bench`: measures Laurel against its budget, and compares it with a bare Worker in the same run.
+ * See bench/README.md.
  *
- * Exits with 0 also where a figure misses what it must be: the table says so.
+ * Exits with 0 even if a figure misses its required value. The table shows the miss.
  */
 import { join } from 'node:path'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
@@ -19,7 +20,7 @@ import { compareEvents, comparePages } from './lib/speed.mjs'
 import { measureTicks } from './lib/ticks.mjs'
 import { measureWebhooks } from './lib/webhooks.mjs'
 
-/** The whole run may take so long. */
+/** The time limit of the whole run, in minutes. */
 const MINUTES = 10
 
 const USERS_FEW = 1000
@@ -31,7 +32,8 @@ const BURST = 200
 /** @typedef {import('./lib/server.mjs').Server} Server */
 
 /**
- * All figures; those of events and leaderboards in the order in which the users of the database become more.
+ * All figures. The figures of events and leaderboards are measured while the number of users in the database
+ * grows.
  *
  * @returns {Promise<import('./lib/report.mjs').Found>}
  */
@@ -64,14 +66,14 @@ async function measure() {
   tell(`Costs of an event among ${USERS_MANY} users…`)
   await fill(ours, scene, { from: USERS_IN_ROUNDS, to: USERS_MANY })
   await ours.start()
-  // Others, whom the rounds have given no events.
+  // Other users, who got no events in the rounds.
   const usersMany = await costOfEvents(ours, key, [50_000, 50_001, 74_999, 99_998, 99_999].map(userId))
   await ours.stop()
 
   tell('Ticks of an hourly time trigger…')
   const ticks = await measureTicks(apart, adminKey, tellMore)
 
-  tell('Questions about all users of a large tenant…')
+  tell('Scans of all users of a large tenant…')
   const scans = await measureScans(crowd, adminKey, tellMore)
 
   tell('A midnight of many streaks…')
@@ -91,7 +93,9 @@ async function measure() {
   }
 }
 
-/** What is measured with leaderboards: costs and speed of events, pages, events of one user at once, and in batches. */
+/**
+ * Measures with leaderboards: costs and speed of events, pages, simultaneous events of one user, and batches.
+ */
 async function measureBoards(
   /** @type {Server} */ ours,
   /** @type {Server} */ baseline,
@@ -123,7 +127,7 @@ async function measureBoards(
   tell('Events in batches…')
   const batch = await measureBatch(ours, key, tellMore)
 
-  tell('Events that webhooks are told of…')
+  tell('Events with webhooks…')
   const webhooks = await measureWebhooks(ours, key, tellMore)
   await ours.stop()
   return { ranked, speed, pages, bursts, batch, webhooks }

@@ -1,5 +1,5 @@
 /**
- * `npm run bench:scale`: what changes as users become more. See bench/README.md.
+ * `npm run bench:scale`: measures how figures change with the number of users. See bench/README.md.
  *
  * `-- --users 100000` ends at fewer users than a million.
  */
@@ -15,17 +15,17 @@ import { openScene } from './lib/scale/scene.mjs'
 import { measureUpkeep } from './lib/scale/upkeep.mjs'
 import { lastWords, stopAll } from './lib/server.mjs'
 
-/** The whole run may take so long. */
+/** The time limit of the whole run, in minutes. */
 const MINUTES = 40
 const SIZES = [1000, 100_000, 1_000_000]
-/** How often the filling says how far it has got where nobody watches a terminal, in milliseconds. */
+/** How often the filling prints its progress without a terminal, in milliseconds. */
 const OFTEN = 10_000
 
-/** What has been found so far, by size: where the run has to end early, that is told all the same. */
+/** The results so far, by size. They are printed even if the run ends early. */
 const found = /** @type {import('./lib/scale/report.mjs').Found[]} */ ([])
 const began = performance.now()
 
-/** A line that says how far the filling has got: on a terminal always the same one. */
+/** Prints the progress of the filling. On a terminal it overwrites the same line. */
 function progressLine() {
   let last = performance.now()
   const isTerminal = process.stderr.isTTY
@@ -39,7 +39,7 @@ function progressLine() {
   }
 }
 
-/** The sizes up to the one that is asked for, which is the last. */
+/** The sizes up to the requested one, which is the last. */
 function sizesUpTo(/** @type {string | undefined} */ asked) {
   if (asked === undefined) return SIZES
   const most = Number(asked)
@@ -49,7 +49,7 @@ function sizesUpTo(/** @type {string | undefined} */ asked) {
   return [...SIZES.filter((size) => size < most), most]
 }
 
-/** Finds all figures, those of the smallest size last. */
+/** Measures all figures. The smallest size is finished last. */
 async function measure(/** @type {number[]} */ sizes) {
   const adminKey = newAdminKey()
   const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
@@ -59,7 +59,7 @@ async function measure(/** @type {number[]} */ sizes) {
     return openScene({ folder: at, users, adminKey, variables, tellMore, progress: progressLine() })
   }
   const [least = 0, ...more] = sizes
-  // The smallest one stays for comparison until the end, at the same time of its day.
+  // The smallest size runs until the end for comparison, at the same time of its day.
   const smallest = await measureEvents(await openAt(least))
   for (const users of more) {
     const own = await measureEvents(await openAt(users))
@@ -74,13 +74,13 @@ async function measure(/** @type {number[]} */ sizes) {
   found.unshift(await finish(smallest, alone))
 }
 
-/** What events of a scene cost, before anything else happens there. */
+/** Measures the cost of events of a scene, before other work. */
 async function measureEvents(/** @type {import('./lib/scale/scene.mjs').Scene} */ scene) {
   const fresh = freshUsers(scene.users)
   return { scene, fresh, cost: await costs(scene, fresh) }
 }
 
-/** All the rest of a scene, which ends with it. */
+/** Measures the rest of a scene, and closes it. */
 async function finish(
   /** @type {Awaited<ReturnType<typeof measureEvents>>} */ { scene, cost },
   /** @type {Awaited<ReturnType<typeof compare>>} */ times,

@@ -2,10 +2,10 @@ import { DurableObject } from 'cloudflare:workers'
 import { type Context, Hono } from 'hono'
 
 /**
- * What an event costs at the very least: a route, one D1 batch that reads three rows by primary key, one that writes five,
- * and one call of an object that keeps a score and counts its rank. And what a page costs that is ready in KV. It checks no
- * key and validates nothing, guards nothing and logs nothing; two events of a user at once may lose one. It is there only
- * to be measured against.
+ * The minimal cost of an event: a route, one D1 batch that reads three rows by primary key, one that writes
+ * five, and one call of an object that stores a score and counts its rank. Also the cost of a page that is
+ * ready in KV. Checks no key, validates nothing, guards nothing and logs nothing. Of two simultaneous events
+ * of a user, one may be lost. It exists only for comparison.
  */
 type Env = { Bindings: { DB: D1Database; PAGES: KVNamespace; BOARD: DurableObjectNamespace<Board> } }
 
@@ -58,7 +58,7 @@ async function record(c: Context<Env>, metric: string) {
   return { userId: user.id, eventId, total, points: { total: points, added: AWARD } }
 }
 
-/** The one leaderboard. */
+/** The only leaderboard. */
 export class Board extends DurableObject<object> {
   readonly #sql = this.ctx.storage.sql
 
@@ -70,7 +70,7 @@ export class Board extends DurableObject<object> {
     this.#sql.exec('CREATE INDEX IF NOT EXISTS scores_by_score ON scores (score)')
   }
 
-  /** Stores a score, and answers its rank. */
+  /** Stores a score, and returns its rank. */
   put(userId: string, score: number): number {
     this.#sql.exec(
       'INSERT INTO scores (user_id, score) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET score = ?2',

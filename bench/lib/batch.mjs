@@ -1,28 +1,27 @@
-/**
- * What events of a batch cost, and how fast they are processed; by the Worker's own log lines.
- */
+/** Measures the cost of batch events, and how fast they are processed, from the Worker's own log lines. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { METRIC, userId } from './scene.mjs'
 
 const EVENTS = 1000
 const USERS = 100
-/** Batches that are sent at once, to see how many events a second that makes. */
+/** Batches that are sent at once, to measure events per second. */
 const BATCHES = 5
-/** How long their processing may take, in milliseconds. */
+/** The most time for their processing, in milliseconds. */
 const PATIENCE = 60_000
 
 /** @typedef {import('./server.mjs').Server} Server */
 
 /**
- * Costs are for each event; `rowsWritten` are those of D1 and of the leaderboard's object together.
+ * Costs are per event. `rowsWritten` is the sum of the rows of D1 and of the leaderboard's object.
  *
- * @typedef {{ rowsWritten: number; d1Rows: number; objectRows: number; rowsRead: number; roundTrips: number; steps: number;
- *   eventsASecond: number }} Batch
+ * @typedef {{ rowsWritten: number; d1Rows: number; objectRows: number; rowsRead: number; roundTrips: number;
+ * steps: number; eventsASecond: number }} Batch
  */
 
 /**
- * A batch of 1,000 events of 100 users, each with an award, a leaderboard and an idempotency key; then five at once.
+ * A batch of 1,000 events of 100 users, each with an award, a leaderboard and an idempotency key; then five
+ * batches at once.
  *
  * @param {Server} server
  * @param {string} key
@@ -64,7 +63,7 @@ async function processed(
     for (let i = 0; i < batches; i += 1) {
       answers.push(await server.ask('POST', '/admin/v1/metrics/events', { key, body: events() }))
     }
-    // A step's line counts changes, of which each event is one.
+    // A step's line counts changes. Each event is one.
     const done = () => steps.filter(({ work }) => work === 'inbox').reduce((sum, step) => sum + step.users, 0)
     while (done() < batches * EVENTS) {
       if (performance.now() - began > PATIENCE) throw new Error(`only ${done()} events were processed`)
@@ -76,7 +75,7 @@ async function processed(
   return { lines: found.lines, steps: found.steps.filter(({ work }) => work === 'inbox'), seconds }
 }
 
-/** The events of one batch: each user's turn comes ten times. */
+/** The events of one batch: each user has ten. */
 const events = () =>
   Array.from({ length: EVENTS }, (_, index) => ({
     key: METRIC,

@@ -1,5 +1,6 @@
 /**
- * What every bench is: a run in a temporary folder that is bounded in time, and of which nothing is left, however it ends.
+ * The common parts of all benches: a run in a temporary folder, with a time limit. It leaves nothing behind,
+ * however it ends.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
@@ -8,21 +9,23 @@ import { Complaint, inProject, report } from '../../scripts/lib/project.mjs'
 
 const OLDEST_NODE = 22
 
-/** All that the bench needs; it goes with the bench. */
+/** The folder with all files of the bench. It is deleted at the end. */
 export const folder = mkdtempSync(join(tmpdir(), 'laurel-bench-'))
 
-/** Says what is being done. */
+/** Prints the current step. */
 export const tell = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
 
-/** Says what has come of it. */
+/** Prints a result of the step. */
 export const tellMore = (/** @type {string} */ text) => tell(`  ${text}`)
 
 /**
- * Runs a bench, and then ends this process: with 0, or with 1 if it failed or took too long. A signal, and the end of npm, end it too.
+ * Runs a bench, then ends this process: with 0, or with 1 if the bench failed or took too long. A signal or
+ * the end of npm ends it too.
  *
  * @param {() => Promise<void>} run
- * @param {{ script: string; minutes: number; stop: () => Promise<unknown>; beforeFailing?: () => void }} how `script` is its name for
- *   npm, `stop` stops all that it has started, and `beforeFailing` tells what is known although it failed or took too long
+ * @param {{ script: string; minutes: number; stop: () => Promise<unknown>; beforeFailing?: () => void }} how
+ * `script` is its name for npm. `stop` stops everything that it started. `beforeFailing` prints the results
+ * so far before a failure or a timeout
  */
 export function runBench(run, { script, minutes, stop, beforeFailing = () => undefined }) {
   let isEnding = false
@@ -38,24 +41,26 @@ export function runBench(run, { script, minutes, stop, beforeFailing = () => und
     process.on(signal, () => end(130))
   }
   setTimeout(() => {
-    tell(`It has not ended after ${minutes} minutes, so it is ended.`)
+    tell(`The bench has not ended after ${minutes} minutes, so it is stopped.`)
     beforeFailing()
     end(1)
   }, minutes * 60_000).unref()
   const parent = process.ppid
-  // Under npm, the end of npm is the end of this too.
+  // Under npm, this process ends when npm ends.
   setInterval(() => process.ppid === parent || end(130), 500).unref()
 
   const checked = async () => {
     if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
-      throw new Complaint(`Run it by \`npm run ${script}\`, which uses the Node of node_modules.`)
+      throw new Complaint(
+        `This Node is too old. Run \`npm run ${script}\`, which uses the Node of node_modules.`,
+      )
     }
     await run()
   }
   checked().then(
     () => end(0),
     (error) => {
-      // What fails because the end has begun is no news.
+      // Failures after the end has begun are expected.
       if (!isEnding) {
         beforeFailing()
         report(error)
@@ -66,12 +71,12 @@ export function runBench(run, { script, minutes, stop, beforeFailing = () => und
 }
 
 /**
- * Writes figures as JSON, and says where.
+ * Writes the figures as JSON, and prints the path.
  *
- * @param {string} prefix how the file's name begins
- * @param {number} began when the bench did, by `performance.now()`
+ * @param {string} prefix of the file's name
+ * @param {number} began the start of the bench, by `performance.now()`
  * @param {Record<string, unknown>} figures
- * @param {Record<string, unknown>} [versions] of what is measured besides
+ * @param {Record<string, unknown>} [versions] of other programs that are measured
  */
 export function save(prefix, began, figures, versions = {}) {
   const seconds = Math.round((performance.now() - began) / 1000)

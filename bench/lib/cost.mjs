@@ -1,14 +1,18 @@
 /**
- * What an event costs in D1 and in leaderboards' objects, and how events of one user at once end; by the Worker's own log lines.
+ * Measures the cost of an event in D1 and in leaderboards' objects, and the results of simultaneous events of
+ * one user, from the Worker's own log lines.
  */
 import { randomUUID } from 'node:crypto'
 import { AWARD, BOARD, eventPath, METRIC, SYSTEM } from './scene.mjs'
 
-/** Events that are sent and not counted, so that everything is warm; and those that are counted. */
+/** Events that are sent first and not counted, so that caches are warm; then the counted events. */
 const WARMING = 2
 const COUNTED = 5
 
-/** The least and the most of a figure over several events. @typedef {{ least: number; most: number }} Span */
+/**
+ * The lowest and the highest value of a figure over several events. @typedef {{ least: number; most: number
+ * }} Span
+ */
 
 /** @returns {Span} */
 const span = (/** @type {number[]} */ figures) => ({
@@ -17,10 +21,10 @@ const span = (/** @type {number[]} */ figures) => ({
 })
 
 /**
- * What events have cost: in D1, in objects, and the rows written in both together.
+ * The cost of events: in D1, in objects, and the rows written in both together.
  *
- * @typedef {{ roundTrips: Span; rowsRead: Span; rowsWritten: Span; waves: Span; calls: Span; objectRows: Span;
- *   allRows: Span }} Cost
+ * @typedef {{ roundTrips: Span; rowsRead: Span; rowsWritten: Span; waves: Span; calls: Span; objectRows:
+ * Span; allRows: Span }} Cost
  */
 
 /**
@@ -47,7 +51,7 @@ export async function costOfEvents(server, key, users, boards = 1) {
   })
   for (const { status, body } of answers) {
     if (status !== 201 || body.points[SYSTEM]?.awards.length !== 1) {
-      throw new Error(`not the reference event: ${status} ${JSON.stringify(body)}`)
+      throw new Error(`this is not the reference event: ${status} ${JSON.stringify(body)}`)
     }
   }
   return {
@@ -62,15 +66,15 @@ export async function costOfEvents(server, key, users, boards = 1) {
 }
 
 /**
- * Sends events of one user all at once, and checks every answer and the totals afterwards. A group of events costs one
- * read batch and one write batch, on the line of the request that led it; a conflict costs another pair. So half of all
- * round trips are write batches, those included that came to nothing.
+ * Sends events of one user all at once, and checks every response and the totals afterwards. A group of
+ * events costs one read batch and one write batch, in the line of the request that led it. A conflict costs
+ * another pair. So half of all round trips are write batches, including failed ones.
  *
  * @param {import('./server.mjs').Server} server
  * @param {string} key
  * @param {string} user
  * @param {number} count
- * @returns {Promise<{ writeBatches: number; faults: string[] }>} `faults` is empty where all is exact
+ * @returns {Promise<{ writeBatches: number; faults: string[] }>} `faults` is empty if all values are exact
  */
 export async function burst(server, key, user, count) {
   const event = { key, body: { user: { id: user }, value: 1 } }
@@ -105,11 +109,11 @@ export async function burst(server, key, user, count) {
   }
   return {
     writeBatches: Math.ceil(roundTrips / 2),
-    faults: Object.entries(checks).flatMap(([name, holds]) => (holds ? [] : [`not so: ${name}`])),
+    faults: Object.entries(checks).flatMap(([name, holds]) => (holds ? [] : [`failed: ${name}`])),
   }
 }
 
-/** What the application interface says that a user has. */
+/** A user's state, read by the application interface. */
 async function standing(
   /** @type {import('./server.mjs').Server} */ server,
   /** @type {string} */ key,

@@ -1,26 +1,27 @@
 /**
- * The clients of a round: bare sockets that send the next request when the last one is answered. They are the same for
- * ours and the baseline, and cost as little as they can, since they share the machine with what is measured.
+ * The clients of a round: bare sockets that send the next request when the last one is answered. Laurel and
+ * the baseline get the same clients. They use little processor time, because they share the machine with the
+ * measured servers.
  */
 import { connect } from 'node:net'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
 
-/** How long an answer may take, in milliseconds. */
+/** Timeout of a response, in milliseconds. */
 const PATIENCE = 20_000
 
 /**
- * `waits` are how long each answer took, in milliseconds, in no order.
+ * `waits` has the time of each response, in milliseconds, in no order.
  *
  * @typedef {{ done: number; failed: number; seconds: number; perSecond: number; waits: number[] }} Round
  */
 
 /**
- * Sends requests from so many clients at once, for so long.
+ * Sends requests from `clients` clients at once, for `milliseconds`.
  *
- * @param {{ port: number; status: number; clients: number; milliseconds: number; request: () => Buffer }} options
- *   `request` makes the next one, and `status` is what a good answer has
+ * @param {{ port: number; status: number; clients: number; milliseconds: number; request: () => Buffer }}
+ * options `request` makes the next request, and `status` is the expected status
  * @returns {Promise<Round>}
  */
 export async function round({ port, status, clients, milliseconds, request }) {
@@ -51,8 +52,8 @@ function open(/** @type {number} */ port) {
  *
  * @param {import('node:net').Socket} socket
  * @param {{ request: () => Buffer; status: string; deadline: number }} what
- * @returns {Promise<{ done: number; failed: number; waits: number[] }>} those answered with that status, the others, and how
- *   long each answer took in milliseconds
+ * @returns {Promise<{ done: number; failed: number; waits: number[] }>} responses with that status, other
+ * responses, and the time of each response in milliseconds
  */
 function drive(socket, { request, status, deadline }) {
   return new Promise((resolve, reject) => {
@@ -84,7 +85,7 @@ function drive(socket, { request, status, deadline }) {
   })
 }
 
-/** Whether this is an answer to its end. */
+/** Whether this is a complete response. */
 function isWhole(/** @type {Buffer} */ answer) {
   const head = answer.indexOf(HEAD_END)
   if (head < 0) return false
@@ -96,7 +97,8 @@ function isWhole(/** @type {Buffer} */ answer) {
 /**
  * A request for an event, as bytes.
  *
- * @param {{ port: number; path: string; key: string; user: string; idempotencyKey?: string | undefined }} event
+ * @param {{ port: number; path: string; key: string; user: string; idempotencyKey?: string | undefined }}
+ * event
  * @returns {Buffer}
  */
 export function eventRequest({ port, path, key, user, idempotencyKey }) {
@@ -108,6 +110,6 @@ export function eventRequest({ port, path, key, user, idempotencyKey }) {
   )
 }
 
-/** A request to read something, as bytes. */
+/** A read request, as bytes. */
 export const readRequest = (/** @type {{ port: number; path: string; key: string }} */ { port, path, key }) =>
   Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n\r\n`)

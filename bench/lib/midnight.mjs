@@ -1,30 +1,29 @@
-/**
- * What a midnight costs at which many streaks are lost, and how long it takes; in a state of its own.
- */
+/** Measures the cost and time of a midnight at which many streaks are lost, in a state of its own. */
 import { fillStreaks, userId } from './scene.mjs'
 
 const DAY = 86_400_000
-/** How long moving the clock may take, in milliseconds. */
+/** Timeout for moving the clock, in milliseconds. */
 const PATIENCE = 120_000
 const LOST = 100_000
 const KEPT = 20_000
-/** Kathmandu's midnight, before that of UTC, in milliseconds. */
+/** Kathmandu's midnight comes this much before midnight in UTC, in milliseconds. */
 const EARLIER = 5.75 * 3_600_000
 
 /** @typedef {import('./server.mjs').Server} Server */
 
 /**
- * `read` and `written` are rows for each user whose streak was lost; `untouched` are the rows that each of the others cost.
+ * `read` and `written` are rows for each user with a lost streak. `untouched` is the rows that each other
+ * user costs.
  *
- * @typedef {{ seconds: number; chunks: number; users: number; read: number; written: number;
- *   untouched: { read: number; written: number }; milliseconds: number[] }} Midnight
+ * @typedef {{ seconds: number; chunks: number; users: number; read: number; written: number; untouched: {
+ * read: number; written: number }; milliseconds: number[] }} Midnight
  */
 
 /**
- * First the midnight of one user alone, which tells what all the others cost then; afterwards that of 100,000 in one zone, beside some
- * who keep their streaks.
+ * Measures first the midnight of one user alone, which shows the cost of all other users. Then measures the
+ * midnight of 100,000 users in one zone, with other users who keep their streaks.
  *
- * @param {Server} server with no users yet, not started
+ * @param {Server} server without users, not started
  * @param {string} key
  * @param {(text: string) => void} tellMore prints a line of progress
  * @returns {Promise<Midnight>}
@@ -38,7 +37,7 @@ export async function measureMidnight(server, key, tellMore) {
   await move(server, key, midnight - 1000)
   const all = await night(server, key, midnight)
   if (one.users !== 1 || all.users !== LOST) {
-    throw new Error(`a midnight was for ${one.users} and ${all.users} users`)
+    throw new Error(`the two midnights had ${one.users} and ${all.users} users, which is wrong`)
   }
   const { rowsRead: read, rowsWritten: written } = all.per
   tellMore(`${all.users} streaks lost in ${all.seconds.toFixed(1)} s`)
@@ -53,7 +52,7 @@ export async function measureMidnight(server, key, tellMore) {
   return { seconds, chunks, users, read, written, untouched, milliseconds }
 }
 
-/** Moves the test clock, which answers once everything is done that falls due on the way. */
+/** Moves the test clock. The response comes when all work that is due by then is done. */
 const move = (/** @type {Server} */ server, /** @type {string} */ key, /** @type {number} */ to) =>
   server.ask('PUT', '/admin/v1/test-clock', {
     key,
@@ -61,7 +60,7 @@ const move = (/** @type {Server} */ server, /** @type {string} */ key, /** @type
     patience: PATIENCE,
   })
 
-/** Moves the clock to a midnight, and adds up what its steps have logged. */
+/** Moves the clock to a midnight, and sums the log lines of its steps. */
 async function night(/** @type {Server} */ server, /** @type {string} */ key, /** @type {number} */ at) {
   const began = performance.now()
   const { steps } = await server.logged(async () => [await move(server, key, at)])
@@ -79,7 +78,7 @@ async function night(/** @type {Server} */ server, /** @type {string} */ key, /*
   }
 }
 
-/** Fails unless a user's streak is of that length. */
+/** Throws unless a user's streak has that length. */
 async function requireLength(
   /** @type {Server} */ server,
   /** @type {string} */ key,

@@ -1,5 +1,6 @@
 /**
- * A project in a folder of its own, so that a run of the bench neither sees nor leaves anything in the repository.
+ * Copies a project into its own folder, so that a run of the bench neither sees nor leaves anything in the
+ * repository.
  */
 import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -8,15 +9,15 @@ import { pathToFileURL } from 'node:url'
 import { inProject } from '../../scripts/lib/project.mjs'
 import { Server } from './server.mjs'
 
-/** What ours consists of, and the baseline; the scripts start both. */
+/** The files of Laurel and of the baseline. The scripts start both. */
 const OURS = ['package.json', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations']
 const BASELINE = ['wrangler.toml', 'index.ts', 'migrations']
 
 /**
- * Copies ours as it is now, so that edits during the run change nothing.
+ * Copies Laurel as it is now, so that edits during the run change nothing.
  *
  * @param {string} folder
- * @param {Record<string, string>} variables what the Worker is told
+ * @param {Record<string, string>} variables of the Worker
  */
 export const copyOurs = (folder, variables) =>
   copy({ folder, from: inProject(), names: OURS, database: 'laurel', variables })
@@ -32,15 +33,16 @@ export const copyBaseline = (/** @type {string} */ folder) =>
   })
 
 /**
- * @param {{ folder: string; from: string; names: string[]; database: string; variables: Record<string, string> }} what
- * @returns {Promise<Server>} not started yet, its migrations applied
+ * @param {{ folder: string; from: string; names: string[]; database: string; variables: Record<string,
+ * string> }} what
+ * @returns {Promise<Server>} not started yet, with its migrations applied
  */
 async function copy({ folder, from, names, database, variables }) {
   mkdirSync(folder)
   for (const name of names) cpSync(join(from, name), join(folder, name), { recursive: true })
   cpSync(inProject('scripts'), join(folder, 'scripts'), { recursive: true })
   symlinkSync(inProject('node_modules'), join(folder, 'node_modules'), 'dir')
-  // The copy's own scripts run wrangler in the copy's folder, and just as `npm start` does.
+  // The copy's own scripts run wrangler in the copy's folder, in the same way as `npm start`.
   const load = (/** @type {string} */ name) => import(pathToFileURL(join(folder, 'scripts/lib', name)).href)
   const scripts = {
     wrangler: await load('wrangler.mjs'),
@@ -52,7 +54,7 @@ async function copy({ folder, from, names, database, variables }) {
   return server
 }
 
-/** @returns {Promise<number>} a port that nobody listens on */
+/** @returns {Promise<number>} a port that is free */
 export function freePort() {
   return new Promise((resolve, reject) => {
     const probe = createServer().once('error', reject)

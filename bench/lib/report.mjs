@@ -1,9 +1,7 @@
-/**
- * The budget table: each figure with what it must be and what it should be.
- */
+/** The budget table: each figure with its required and its desired value. */
 
 /**
- * `must` and `aim` are null where the budget says nothing of the figure.
+ * `must` and `aim` are null if the budget has no value for the figure.
  *
  * @typedef {{ what: string; figure: string; must: string | null; aim: string | null; meetsMust: boolean;
  *   meetsAim: boolean; values: unknown }} Row
@@ -14,7 +12,7 @@
 /** @typedef {import('./speed.mjs').Speed} Speed */
 
 /**
- * All that a run has found, as run.mjs gathers it. `ranked` are the costs with leaderboards, by their number.
+ * All results of a run, collected by run.mjs. `ranked` has the costs with leaderboards, by their number.
  *
  * @typedef {{
  *   cost: Record<'usersFew' | 'usersMany' | 'eventsFew' | 'eventsMany', Cost>
@@ -24,17 +22,21 @@
  *   batch: import('./batch.mjs').Batch
  *   webhooks: Awaited<ReturnType<typeof import('./webhooks.mjs').measureWebhooks>>
  *   bursts: { writeBatches: number; faults: string[] }[]
- *   ticks: { jump: import('./ticks.mjs').Jump; alone: import('./ticks.mjs').Tick; ranked: import('./ticks.mjs').Tick }
+ *   ticks: {
+ *     jump: import('./ticks.mjs').Jump
+ *     alone: import('./ticks.mjs').Tick
+ *     ranked: import('./ticks.mjs').Tick
+ *   }
  *   midnight: import('./midnight.mjs').Midnight
  *   scans: Awaited<ReturnType<typeof import('./scans.mjs').measureScans>>
  *   size: { bytes: number; gzip: number }
  * }} Found
  */
 
-/** A span as one number, or as both where they differ. */
+/** A span as one number, or as two if they differ. */
 const said = (/** @type {Span} */ { least, most }) => (least === most ? `${most}` : `${least}–${most}`)
 
-/** A span that holds several. */
+/** The span that contains several spans. */
 const around = (/** @type {Span[]} */ spans) => ({
   least: Math.min(...spans.map(({ least }) => least)),
   most: Math.max(...spans.map(({ most }) => most)),
@@ -120,7 +122,7 @@ function sameRow(/** @type {string} */ what, /** @type {Span} */ a, /** @type {S
   }
 }
 
-/** What the ratio of events must be, and should be. */
+/** The required and the desired ratio of events. */
 const BUDGET = { must: 0.6, aim: 0.9 }
 
 /** @returns {Row} */
@@ -231,7 +233,7 @@ function webhookRows(/** @type {Found} */ { webhooks }) {
   const figure = (
     /** @type {import('./webhooks.mjs').Telling} */ { d1Rows, eventRows, objectRows, operations },
   ) =>
-    `${(d1Rows + objectRows).toFixed(2)} (${eventRows.toFixed(2)} with the event, ${(d1Rows - eventRows).toFixed(2)} in D1 afterwards, ${objectRows.toFixed(2)} in objects), ${operations.toFixed(2)} operations`
+    `${(d1Rows + objectRows).toFixed(2)} (${eventRows.toFixed(2)} with the event, ${(d1Rows - eventRows).toFixed(2)} later in D1, ${objectRows.toFixed(2)} in objects), ${operations.toFixed(2)} operations`
   const row = (/** @type {string} */ what, /** @type {import('./webhooks.mjs').Telling} */ telling) => ({
     what,
     figure: figure(telling),
@@ -248,7 +250,7 @@ function webhookRows(/** @type {Found} */ { webhooks }) {
     row(`the same, ${endpoints} webhooks, ${messages} messages to each`, webhooks.with.first),
     row("for the user's next event within 15 minutes, 0 webhooks", webhooks.without.next),
     row(`the same, ${endpoints} webhooks`, webhooks.with.next),
-    row(`for those after that, ${endpoints} webhooks`, webhooks.with.later),
+    row(`for later events, ${endpoints} webhooks`, webhooks.with.later),
     {
       what: 'D1 round trips of these events',
       figure: `${roundTrips}`,
@@ -276,7 +278,7 @@ function midnightRows(/** @type {Found} */ { midnight }) {
       values: midnight,
     },
     {
-      what: 'the same, for each user who is not concerned',
+      what: 'the same, for each user who loses no streak',
       figure: `${untouched.written.toFixed(3)} written, ${untouched.read.toFixed(3)} read`,
       must: '0',
       aim: '0',
@@ -296,8 +298,8 @@ function scanRows(/** @type {Found} */ { scans: { crowd, summary } }) {
     `${rowsRead} rows read, ${rowsWritten} written, ${milliseconds.toFixed(0)} ms`
   return [
     {
-      what: `an event beside ${requests} scans of another tenant's ${users / 1000},000 users ÷ its quiet time`,
-      figure: `${ratio.toFixed(1)} (at worst ${(worst / quiet).toFixed(1)}; ${answered} answered, ${refused} refused)`,
+      what: `an event during ${requests} scans of another tenant's ${users / 1000},000 users ÷ its time without scans`,
+      figure: `${ratio.toFixed(1)} (worst ${(worst / quiet).toFixed(1)}; ${answered} answered, ${refused} refused)`,
       must: '< 10',
       aim: '< 5',
       meetsMust: ratio < 10,

@@ -1,16 +1,16 @@
 /**
- * How long another tenant's event takes while many requests ask about all users of a large tenant; and what an event summary of a user
- * with a long log costs. In a state of its own, with multi-tenancy.
+ * Measures the time of another tenant's events during many reads of all users of a large tenant, and the cost
+ * of an event summary of a user with a long log. Has a state of its own, with multi-tenancy.
  */
 import { create, fillLarge, LONG_LOG } from './scene.mjs'
 
 const USERS = 200_000
 /** Requests that are sent at once, each with a filter of its own. */
 const REQUESTS = 30
-/** Events that are sent one after another to know how long one takes, and some before that so that everything is warm. */
+/** Events that are sent one after another to measure one without scans, and events before that to warm up. */
 const QUIET = 60
 const WARMING = 20
-/** How long the requests may take, in milliseconds: those that wait too long are refused after ten seconds. */
+/** Timeout of the requests, in milliseconds. A request that waits ten seconds for its turn gets 429. */
 const PATIENCE = 60_000
 const DAY = 86_400_000
 
@@ -20,17 +20,21 @@ const SYSTEM = 'bench-xp'
 /** @typedef {import('./server.mjs').Server} Server */
 
 /**
- * Milliseconds of an event of another tenant: `quiet` is the median without scans; `during` and `worst` are the median and the most while
- * they ran. `alone` is the time of one scan with nothing else running. `answered` and `refused` count the requests: a refused one is a 429.
+ * Milliseconds of an event of another tenant. `quiet` is the median without scans. `during` and `worst` are
+ * the median and the highest time during scans. `alone` is the time of one scan without other load.
+ * `answered` and `refused` count the requests; a refused one got 429.
  *
- * @typedef {{ users: number; requests: number; quiet: number; during: number; worst: number; alone: number; events: number;
- *   answered: number; refused: number }} Crowd
+ * @typedef {{ users: number; requests: number; quiet: number; during: number; worst: number; alone: number;
+ * events: number; answered: number; refused: number }} Crowd
  */
 
-/** Rows of D1 and milliseconds of a call. @typedef {{ rowsRead: number; rowsWritten: number; milliseconds: number }} Call */
+/**
+ * Rows of D1 and milliseconds of a call. @typedef {{ rowsRead: number; rowsWritten: number; milliseconds:
+ * number }} Call
+ */
 
 /**
- * @param {Server} server with no users yet, not started, and with multi-tenancy on
+ * @param {Server} server without users, not started, and with multi-tenancy on
  * @param {string} key an admin key
  * @param {(text: string) => void} tellMore prints a line of progress
  * @returns {Promise<{ crowd: Crowd; summary: { events: number; first: Call; second: Call } }>}
@@ -45,7 +49,7 @@ export async function measureScans(server, key, tellMore) {
   const crowd = await measureCrowd(server, key, large.headers, other.headers)
   const ratio = (/** @type {number} */ time) => (time / crowd.quiet).toFixed(1)
   tellMore(
-    `an event beside ${REQUESTS} scans in ${ratio(crowd.during)}, at worst ${ratio(crowd.worst)} of its quiet time`,
+    `an event during ${REQUESTS} scans takes ${ratio(crowd.during)} times its time without scans, at worst ${ratio(crowd.worst)} times`,
   )
   const summary = await measureSummary(server, key, large.headers)
   tellMore(
@@ -135,7 +139,7 @@ async function measureSummary(
       return [answer]
     })
     const total = answers[0]?.body.at(-1).total
-    if (total !== LONG_LOG.events) throw new Error(`a summary comes to ${total}`)
+    if (total !== LONG_LOG.events) throw new Error(`the summary has a total of ${total}`)
     const { rowsRead = 0, rowsWritten = 0 } = lines[0]?.d1 ?? {}
     return { rowsRead, rowsWritten, milliseconds }
   }

@@ -1,18 +1,18 @@
 /**
- * What the bench plays on: a metric for each number of leaderboards, one points system in which each event earns one award,
- * and users.
+ * The setup of the bench: a metric for each number of leaderboards, one points system in which each event
+ * earns one award, and users.
  */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** How many leaderboards follow an event: as many as its metric has. */
+/** The numbers of leaderboards that an event updates. Each has a metric. */
 export const BOARDS = /** @type {const} */ ([0, 1, 5, 20])
-/** The metric with so many leaderboards. */
+/** The metric with this number of leaderboards. */
 const metricOf = (/** @type {number} */ boards) => `bench-lessons-${boards}`
-/** Where events of the metric with so many leaderboards go. */
+/** The path for events of the metric with this number of leaderboards. */
 export const eventPath = (/** @type {number} */ boards) => `/v1/metrics/${metricOf(boards)}/event`
 
-/** The metric with one leaderboard, of which users have events from the beginning; and its leaderboard. */
+/** The metric with one leaderboard, which has events of all filled users; and its leaderboard. */
 export const METRIC = metricOf(1)
 export const BOARD = `${METRIC}-board-1`
 /** The first page of that leaderboard. */
@@ -20,9 +20,9 @@ export const PAGE = `/v1/leaderboards/${BOARD}?limit=10`
 export const SYSTEM = 'bench-xp'
 /** Points that each event earns. */
 export const AWARD = 10
-/** Events, each with an award and an idempotency key, that each user has from the beginning. */
+/** Events of each filled user, each with an award and an idempotency key. */
 const EARLIER = 2
-/** Users who have so many earlier events, by their ids. */
+/** Users with a certain number of earlier events, by their ids. */
 export const FEW = { id: 'few', events: 10 }
 export const MANY = { id: 'many', events: 10_000 }
 
@@ -31,14 +31,17 @@ export const userId = (/** @type {number} */ number) => `user-${number}`
 
 const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
 const CHUNK = 20_000
-/** 2026-01-01: when the earlier events begin, a minute apart. */
+/** 2026-01-01: the start of the earlier events, which are one minute apart. */
 const FIRST = Date.UTC(2026, 0, 1)
 
 /** @typedef {import('./server.mjs').Server} Server */
-/** @typedef {{ key: string; metricId: string; systemId: string; triggerId: string; metricIds: string[] }} Scene */
+/**
+ * @typedef {{ key: string; metricId: string; systemId: string; triggerId: string;
+ *   metricIds: string[] }} Scene
+ */
 
 /**
- * Creates one thing through the admin interface.
+ * Creates one item through the admin interface.
  *
  * @param {Server} server
  * @param {string} key
@@ -55,12 +58,12 @@ export async function create(server, key, path, item, patience) {
 }
 
 /**
- * Configures ours through the admin interface; without leaderboards so far.
+ * Configures Laurel through the admin interface, without leaderboards at first.
  *
  * @param {Server} server
  * @param {string} adminKey
- * @returns {Promise<Scene>} `key` is an admin key made through the interface, as a deployment uses them; `metricId` and
- *   `triggerId` are those of the metric that users have events of
+ * @returns {Promise<Scene>} `key` is an admin key that was created through the API, as in a deployment.
+ * `metricId` and `triggerId` belong to the metric with events of filled users
  */
 export async function configure(server, adminKey) {
   const post = (/** @type {string} */ path, /** @type {unknown} */ item) =>
@@ -88,7 +91,7 @@ export async function configure(server, adminKey) {
   return { key, metricId, systemId: system.id, triggerId, metricIds }
 }
 
-/** Creates all leaderboards, which count what users have so far. */
+/** Creates all leaderboards. They count the users' events so far. */
 export async function addBoards(/** @type {Server} */ server, /** @type {Scene} */ { key, metricIds }) {
   for (const [index, boards] of BOARDS.entries()) {
     const items = Array.from({ length: boards }, (_, nth) => ({
@@ -105,7 +108,7 @@ export async function addBoards(/** @type {Server} */ server, /** @type {Scene} 
   }
 }
 
-/** The user at a place of the leaderboard that all users are on from the beginning. */
+/** The user at a place of the leaderboard with all filled users. */
 export async function userAtPlace(
   /** @type {Server} */ server,
   /** @type {string} */ key,
@@ -118,12 +121,12 @@ export async function userAtPlace(
 }
 
 /**
- * Puts users into the local database of ours, which must not run, up to the given number; at first also those with few
- * and with many events. Every total is what its events and awards add up to.
+ * Adds users to Laurel's local database up to the given number; the first call also adds the users with few
+ * and with many events. The Worker must not run. Every total is the sum of its events and awards.
  *
  * @param {Server} server
  * @param {Scene} scene
- * @param {{ from: number; to: number }} users the numbers of those to add, `to` excluded
+ * @param {{ from: number; to: number }} users the numbers of the new users, `to` excluded
  */
 export async function fill(server, scene, { from, to }) {
   await inDatabase(server, (database) => {
@@ -136,7 +139,7 @@ export async function fill(server, scene, { from, to }) {
   })
 }
 
-/** Puts users into the local database of ours, which must not run, who have nothing yet; `to` is excluded. */
+/** Adds users without any data to Laurel's local database. The Worker must not run. `to` is excluded. */
 export async function fillBare(
   /** @type {Server} */ server,
   /** @type {{ from: number; to: number }} */ { from, to },
@@ -148,8 +151,9 @@ export async function fillBare(
 }
 
 /**
- * Puts users into the local database of ours, which must not run, whose streaks of five days end at a midnight of UTC unless they do
- * something; some more who have done so already; and one whose midnight is earlier.
+ * Adds users to Laurel's local database. The Worker must not run. `lost` users have a streak of five days
+ * that ends at a midnight of UTC unless they send an event. `kept` users have already sent it. One more user
+ * has an earlier midnight.
  */
 export async function fillStreaks(
   /** @type {Server} */ server,
@@ -174,15 +178,16 @@ export async function fillStreaks(
   })
 }
 
-/** The user with a long log, an event every other minute up to three days ago. */
+/** The user with a long log: one event per minute, up to three days ago. */
 export const LONG_LOG = { id: 'long', events: 500_000 }
 
 /**
- * Puts users with points and a value of an attribute into the local database of ours, which must not run; and one with a long log.
+ * Adds users with points and a value of an attribute to Laurel's local database, and one user with a long
+ * log. The Worker must not run.
  *
  * @param {Server} server
- * @param {{ tenantId: string; attributeId: string; systemId: string; metricId: string; users: number }} what ids of a tenant and of what
- *   it has configured, and how many users
+ * @param {{ tenantId: string; attributeId: string; systemId: string; metricId: string; users: number }} what
+ * ids of a tenant and its configuration, and the number of users
  */
 export async function fillLarge(server, { tenantId, attributeId, systemId, metricId, users }) {
   await inDatabase(server, (database) => {
@@ -197,7 +202,7 @@ export async function fillLarge(server, { tenantId, attributeId, systemId, metri
   })
 }
 
-/** How many awards there are in the local database of ours, which must not run. */
+/** The number of awards in Laurel's local database. The Worker must not run. */
 export function countAwards(/** @type {Server} */ server) {
   return inDatabase(server, (database) =>
     Number(database.prepare('SELECT count(*) AS awards FROM awards').get()?.awards),
@@ -205,7 +210,7 @@ export function countAwards(/** @type {Server} */ server) {
 }
 
 /**
- * Works on the local database of ours, which must not run.
+ * Works on Laurel's local database. The Worker must not run.
  *
  * @template T
  * @param {Server} server
@@ -227,9 +232,10 @@ async function inDatabase({ folder }, work) {
 const tenantOf = (/** @type {import('node:sqlite').DatabaseSync} */ database) =>
   String(database.prepare('SELECT id FROM tenants').get()?.id)
 
-/** Opens the file of the one D1 database that the folder's project has. */
+/** Opens the file of the folder's only D1 database. */
 async function openDatabase(/** @type {string} */ folder) {
-  // Loaded only here: an older Node than the bench's own has none, and should be told so in a sentence.
+  // Imported here, because an old Node has no `node:sqlite`. The bench then prints its own error about the
+  // version.
   const { DatabaseSync } = await import('node:sqlite')
   for (const name of readdirSync(join(folder, DATABASES))) {
     if (!name.endsWith('.sqlite')) continue
@@ -241,9 +247,9 @@ async function openDatabase(/** @type {string} */ folder) {
   throw new Error(`no local database in ${join(folder, DATABASES)}`)
 }
 
-/** The internal id of a user by number, a UUID that ascends. */
+/** The iid of a user by number: an ascending UUID. */
 const IID = (/** @type {string} */ number) => `printf('01900000-0000-7000-8000-%012x', ${number})`
-/** The same as the log has it. */
+/** The same as bytes, as in the log. */
 const BYTES = (/** @type {string} */ number) => `unhex(${IID(number)}, '-')`
 
 const USERS = `
@@ -302,7 +308,7 @@ const KEYS = `
   WHERE user_iid BETWEEN ${BYTES(':first')} AND ${BYTES(':last')}`
 
 /**
- * Numbers as SQLite's whole numbers; a plain one would be bound as a float, and the text of it be `1.0`.
+ * Numbers as SQLite integers. A plain number would be bound as a float, and its text would be `1.0`.
  *
  * @template {string} Name
  * @param {Record<Name, number>} numbers
@@ -313,7 +319,7 @@ function whole(numbers) {
   return /** @type {Record<Name, bigint>} */ (Object.fromEntries(found))
 }
 
-/** The statements that add users with their events and awards, each chunk in one transaction. */
+/** Functions that add users with their events and awards, each chunk in one transaction. */
 function adder(
   /** @type {import('node:sqlite').DatabaseSync} */ database,
   /** @type {Scene & { tenantId: string }} */ { tenantId, metricId, systemId, triggerId },
@@ -330,7 +336,7 @@ function adder(
     database.prepare(KEYS).run(whole({ first, last }))
     database.exec('COMMIT')
   }
-  // Those with a name are numbered by their events, far from the others' numbers.
+  // Named users have numbers that follow from their events, far from the others' numbers.
   return {
     users: (/** @type {number} */ first, /** @type {number} */ last) =>
       add({ first, last, events: EARLIER, name: null }),

@@ -1,6 +1,4 @@
-/**
- * A Worker under wrangler dev: starting, stopping, asking, and reading its log.
- */
+/** A Worker under wrangler dev: starts it, stops it, sends requests, and reads its log. */
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,60 +6,66 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { Complaint } from '../../scripts/lib/project.mjs'
 
-/** In milliseconds: to become ready, to end by itself, to be killed, until a log line is there. */
+/** Timeouts in milliseconds: to become ready, to end by itself, to be killed, to find a log line. */
 const READY = 30_000
 const GRACE = 3000
 const KILL = 1000
 const LOG = 5000
-/** How long an answer may take unless said, in milliseconds. */
+/** The default timeout of a response, in milliseconds. */
 const PATIENCE = 30_000
 
-/** How much of the output is kept for when it never gets ready, in characters. */
+/** How much output is stored for a failure, in characters. */
 const KEPT = 8000
 
-/** All servers of this run, for the end. */
+/** All servers of this run, so that all can be stopped. */
 const servers = /** @type {Set<Server>} */ (new Set())
 
 let isOver = false
 
-/** The end of what each server that runs has said. */
+/** The last output of each running server. */
 export const lastWords = () => [...servers].map((server) => server.lastWords).filter((said) => said !== '')
 
-/** Stops whatever runs, for good: nothing starts after that. */
+/** Stops all servers for good. Nothing starts after that. */
 export function stopAll() {
   isOver = true
   return Promise.all([...servers].map((server) => server.stop()))
 }
 
-/** What something cost in D1. @typedef {{ roundTrips: number; rowsRead: number; rowsWritten: number }} D1Cost */
+/**
+ * The cost of an operation in D1. @typedef {{ roundTrips: number; rowsRead: number; rowsWritten: number }}
+ * D1Cost
+ */
 
 /**
- * One line of ours for one request; what it has of leaderboards' objects is absent where none was called.
+ * A line of the Worker's log for a request. The figures of leaderboards' objects are absent if none was
+ * called.
  *
  * @typedef {{ requestId: string; status: number; d1: D1Cost; conflicts?: number; objectWaves?: number;
- *   objectCalls?: number; objectRows?: number }} LogLine
+ * objectCalls?: number; objectRows?: number }} LogLine
  */
 
 /**
- * One line of ours for a step of what falls due: `ticks` of time triggers, deadlines of `streaks`, and others.
+ * A line of the Worker's log for a step of due work: `ticks` of time triggers, deadlines of `streaks`, and
+ * others.
  *
- * @typedef {{ work: string; milliseconds: number; users: number; awards: number; letters?: number; d1: D1Cost; objectRows: number }} StepLine
+ * @typedef {{ work: string; milliseconds: number; users: number; awards: number; letters?: number; d1:
+ * D1Cost; objectRows: number }} StepLine
  */
 
-/** An answer to one request. @typedef {{ status: number; body: any; requestId: string }} Answer */
+/** A response to a request. @typedef {{ status: number; body: any; requestId: string }} Answer */
 
-/** One Worker in its folder, which is started and stopped over the same state. */
+/** A Worker in its folder. It can be stopped and started again on the same state. */
 export class Server {
   #child = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
   #said = ''
-  /** The rest of a line, while lines are kept. */
+  /** The unfinished last line, while lines are collected. */
   #partial = ''
   #lines = /** @type {Map<string, LogLine> | undefined} */ (undefined)
   #steps = /** @type {StepLine[]} */ ([])
 
   /**
-   * @param {{ folder: string; port: number; variables: Record<string, string>; scripts: any }} how `scripts` are the
-   *   modules that run wrangler in that folder
+   * @param {{ folder: string; port: number; variables: Record<string, string>; scripts: any }} how `scripts`
+   * are the modules that run wrangler in that folder
    */
   constructor({ folder, port, variables, scripts }) {
     this.folder = folder
@@ -81,16 +85,19 @@ export class Server {
     this.#child = undefined
   }
 
-  /** Starts it and waits until it answers; where it hangs, once more. Throws a Complaint with its output. */
+  /**
+   * Starts the Worker and waits until it responds. If it hangs, tries once more. Throws a Complaint with its
+   * output.
+   */
   async start() {
-    if (isOver) throw new Complaint('Nothing starts any more.')
+    if (isOver) throw new Complaint('The bench is ending, so nothing is started.')
     if (await this.#tryToStart()) return
     await this.stop()
     if (!isOver && (await this.#tryToStart())) return
     throw new Complaint(`${this.#said.trim()}\n\nThe Worker in ${this.folder} does not start.`)
   }
 
-  /** @returns {Promise<boolean>} whether it answers */
+  /** @returns {Promise<boolean>} whether it responds */
   async #tryToStart() {
     const child = this.scripts.wrangler.startDev({ port: this.port, variables: this.variablesFile })
     this.#child = child
@@ -109,12 +116,12 @@ export class Server {
     }
   }
 
-  /** The end of what it has said since its start, for when something fails. */
+  /** The last output since the start, for a failure. */
   get lastWords() {
     return this.#said.trim()
   }
 
-  /** Ends it and all that it started. Its state stays. */
+  /** Ends the Worker and all its processes. Its state stays. */
   async stop() {
     const child = this.#child
     this.#child = undefined
@@ -126,24 +133,24 @@ export class Server {
     await this.scripts.processes.endMarked(KILL)
   }
 
-  /** Kills it and all that it started at once, without a word. Its state stays. */
+  /** Kills the Worker and all its processes at once. Its state stays. */
   async kill() {
     this.#child = undefined
     await this.scripts.processes.endMarked(KILL)
   }
 
-  /** The ids of its processes: wrangler's, and those that wrangler started. @returns {number[]} */
+  /** The ids of its processes: wrangler's, and the processes that wrangler started. @returns {number[]} */
   processes() {
     return this.scripts.processes.markedProcesses()
   }
 
   /**
-   * Asks as JSON, and fails unless the answer is a success.
+   * Sends a request as JSON. Throws unless the response is a success.
    *
    * @param {string} method
    * @param {string} path
-   * @param {{ key?: string; body?: unknown; headers?: Record<string, string>; patience?: number }} [options] `patience` in
-   *   milliseconds
+   * @param {{ key?: string; body?: unknown; headers?: Record<string, string>; patience?: number }} [options]
+   * `patience` in milliseconds
    * @returns {Promise<Answer>}
    */
   async ask(method, path, { key, body, headers = {}, patience = PATIENCE } = {}) {
@@ -167,10 +174,11 @@ export class Server {
   }
 
   /**
-   * Keeps the log while something is done, and answers with the lines of these requests, in their order, and those of all
-   * steps of what falls due. Otherwise the log is read and thrown away.
+   * Collects the log during some work. Returns the lines of its requests, in their order, and the lines of
+   * all steps of due work. At other times the log is read and ignored.
    *
-   * @param {(steps: readonly StepLine[]) => Promise<Answer[]>} work is given the lines of steps as they come
+   * @param {(steps: readonly StepLine[]) => Promise<Answer[]>} work its parameter gets the lines of steps as
+   * they arrive
    * @returns {Promise<{ answers: Answer[]; lines: LogLine[]; steps: StepLine[] }>}
    */
   async logged(work) {
@@ -206,7 +214,7 @@ export class Server {
   }
 }
 
-/** @returns {LogLine | StepLine | null} null for a line that is neither a request's nor a step's */
+/** @returns {LogLine | StepLine | null} null if the line is not of a request or a step */
 function parseLine(/** @type {string} */ line) {
   if (!line.startsWith('{')) return null
   try {

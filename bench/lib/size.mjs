@@ -1,6 +1,4 @@
-/**
- * The size of the Worker as it is deployed.
- */
+/** The size of the deployed Worker. */
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +8,7 @@ import { nodeExecutable, toolScript } from '../../scripts/lib/project.mjs'
 import { BUILD } from '../../scripts/lib/wrangler.mjs'
 
 /**
- * Builds as `npm run deploy` does, and compresses what comes out.
+ * Builds as `npm run deploy` does, and compresses the modules.
  *
  * @param {string} folder of the project
  * @returns {Promise<{ bytes: number; gzip: number }>}

@@ -1,6 +1,4 @@
-/**
- * Requests a second of ours against those of the baseline, in rounds that take turns.
- */
+/** Laurel's requests per second compared with the baseline's, in rounds that take turns. */
 import { randomUUID } from 'node:crypto'
 import { eventRequest, readRequest, round } from './load.mjs'
 import { BOARDS, eventPath, PAGE, userId } from './scene.mjs'
@@ -9,18 +7,22 @@ const CLIENTS = 32
 const EVENTS = { turns: 5, milliseconds: 4000, warmUp: 2500 }
 const PAGES = { turns: 3, milliseconds: 2500, warmUp: 1500 }
 
-/** Requests a second of two kinds, and their ratio: of the medians, and the least and the most of one turn.
- * @typedef {{ ours: number; baseline: number; ratio: number; least: number; most: number; rounds: number[] }} Speed */
+/**
+ * Requests per second of two kinds, and their ratio: of the medians, and the lowest and the highest of one
+ * turn.
+ * @typedef {{ ours: number; baseline: number; ratio: number; least: number; most: number; rounds: number[] }}
+ * Speed
+ */
 
 /** One kind of request. @typedef {{ port: number; status: number; request: () => Buffer }} Kind */
 /** @typedef {import('./server.mjs').Server} Server */
 
 /**
- * Runs the rounds of events: ours on metrics with so many leaderboards, and the baseline with and without its object. All
- * send the very same requests, but for the path.
+ * Runs the rounds of events: Laurel on metrics with different numbers of leaderboards, and the baseline with
+ * and without its object. All requests are the same except the path.
  *
- * @param {{ ours: Server; baseline: Server; key: string; users: number; tellMore: (text: string) => void }} options `tellMore`
- *   hears of each turn
+ * @param {{ ours: Server; baseline: Server; key: string; users: number; tellMore: (text: string) => void }}
+ * options `tellMore` gets a line for each turn
  */
 export async function compareEvents({ ours, baseline, key, users, tellMore }) {
   /** @returns {Kind} */
@@ -56,10 +58,11 @@ export async function compareEvents({ ours, baseline, key, users, tellMore }) {
 }
 
 /**
- * Runs the rounds of pages: ours of a full leaderboard, and the baseline's, which is ready in KV.
+ * Runs the rounds of pages: Laurel's pages of a full leaderboard, and the baseline's page, which is ready in
+ * KV.
  *
- * @param {{ ours: Server; baseline: Server; key: string; middle: string; tellMore: (text: string) => void }} options `middle`
- *   is the user at place 500
+ * @param {{ ours: Server; baseline: Server; key: string; middle: string; tellMore: (text: string) => void }}
+ * options `middle` is the user at place 500
  */
 export async function comparePages({ ours, baseline, key, middle, tellMore }) {
   const { body } = await ours.ask('GET', PAGE, { key })
@@ -88,19 +91,19 @@ export async function comparePages({ ours, baseline, key, middle, tellMore }) {
 }
 
 /**
- * Has the kinds of requests take turns, after a round of each that doesn't count.
+ * Runs the kinds of requests in turns, after a round of each that doesn't count.
  *
  * @template {string} Name
  * @param {Record<Name, Kind>} kinds
  * @param {{ turns: number; milliseconds: number; warmUp: number }} how
  * @param {(text: string) => void} tellMore prints a line of progress
- * @returns {Promise<Record<Name, number[]>>} requests a second of each turn
+ * @returns {Promise<Record<Name, number[]>>} requests per second of each turn
  */
 async function takeTurns(kinds, { turns, milliseconds, warmUp }, tellMore) {
   const names = /** @type {Name[]} */ (Object.keys(kinds))
   const run = async (/** @type {Name} */ name, /** @type {number} */ span) => {
     const { failed, perSecond } = await round({ ...kinds[name], clients: CLIENTS, milliseconds: span })
-    if (failed > 0) throw new Error(`${failed} answers of a round (${name}) were not what they should be`)
+    if (failed > 0) throw new Error(`${failed} responses of a round (${name}) had the wrong status`)
     return perSecond
   }
   tellMore('warming up')
@@ -128,6 +131,6 @@ function speed(/** @type {number[]} */ ours, /** @type {number[]} */ baseline) {
   }
 }
 
-/** The middle one of an odd number of figures. */
+/** The median of an odd number of figures. */
 const median = (/** @type {number[]} */ figures) =>
   figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN

@@ -1,11 +1,9 @@
-/**
- * What ticks of an hourly time trigger cost, and how long they take; in a state of their own.
- */
+/** Measures the cost and time of ticks of an hourly time trigger, in a state of their own. */
 import { countAwards, create, fillBare, userId } from './scene.mjs'
 
 const HOUR = 3_600_000
 const POINTS = 5
-/** How long moving the clock or creating a leaderboard may take, in milliseconds. */
+/** Timeout for moving the clock or creating a leaderboard, in milliseconds. */
 const PATIENCE = 120_000
 const JUMP = { users: 1000, hours: 30 * 24 }
 const USERS = 100_000
@@ -13,18 +11,23 @@ const USERS = 100_000
 /** @typedef {import('./server.mjs').Server} Server */
 
 /**
- * One tick for many users: rows written for each of them, and how long it took.
+ * One tick for many users: rows written for each user, and its time.
  *
- * @typedef {{ seconds: number; chunks: number; users: number; d1Rows: number; objectRows: number; milliseconds: number[] }} Tick
+ * @typedef {{ seconds: number; chunks: number; users: number; d1Rows: number; objectRows: number;
+ * milliseconds: number[] }} Tick
  */
 
-/** A jump of the clock over many ticks. @typedef {{ seconds: number; awards: number; expected: number }} Jump */
+/**
+ * A jump of the clock over many ticks.
+ *
+ * @typedef {{ seconds: number; awards: number; expected: number }} Jump
+ */
 
 /**
- * The jump over 30 days with few users; then ticks of another trigger with many, without a leaderboard and with one that ranks
- * by their points.
+ * Measures the jump over 30 days with few users. Then measures ticks of another trigger with many users,
+ * without a leaderboard and with one that ranks by their points.
  *
- * @param {Server} server with no users yet, not started
+ * @param {Server} server without users, not started
  * @param {string} key
  * @param {(text: string) => void} tellMore prints a line of progress
  * @returns {Promise<{ jump: Jump; alone: Tick; ranked: Tick }>}
@@ -32,7 +35,7 @@ const USERS = 100_000
 export async function measureTicks(server, key, tellMore) {
   await fillBare(server, { from: 0, to: JUMP.users })
   await server.start()
-  // From now on the clock stands still, so that ticks are due exactly when they are expected.
+  // From now on the test clock does not run, so that each tick is due at a known time.
   const start = Date.now() + 1000
   await moveClock(server, key, start)
   const first = await addTrigger(server, key, 'bench-jump')
@@ -63,7 +66,7 @@ export async function measureTicks(server, key, tellMore) {
   return { jump, alone, ranked }
 }
 
-/** Moves the test clock, which answers once everything is done that falls due on the way. */
+/** Moves the test clock. The response comes when all work that is due by then is done. */
 const moveClock = (/** @type {Server} */ server, /** @type {string} */ key, /** @type {number} */ to) =>
   server.ask('PUT', '/admin/v1/test-clock', {
     key,
@@ -71,13 +74,13 @@ const moveClock = (/** @type {Server} */ server, /** @type {string} */ key, /** 
     patience: PATIENCE,
   })
 
-/** Creates a points system with an hourly time trigger, due an hour from now for the first time. */
+/** Creates a points system with an hourly time trigger. The first tick is due in one hour. */
 function addTrigger(/** @type {Server} */ server, /** @type {string} */ key, /** @type {string} */ name) {
   const hourly = { type: 'time', status: 'active', timeUnit: 'hours', timeInterval: 1, points: POINTS }
   return create(server, key, '/points', { key: name, name, triggers: [hourly] })
 }
 
-/** Ends the ticks of a points system's trigger. */
+/** Deactivates the triggers of a points system. */
 function deactivate(
   /** @type {Server} */ server,
   /** @type {string} */ key,
@@ -88,7 +91,7 @@ function deactivate(
 }
 
 /**
- * Moves the clock to the moment at which the next tick is due. What else is due before is done before.
+ * Moves the clock to the moment of the next tick. Work that is due before is done before and not measured.
  *
  * @returns {Promise<Tick>}
  */
@@ -114,7 +117,7 @@ async function tick(/** @type {Server} */ server, /** @type {string} */ key, /**
   }
 }
 
-/** Fails unless users have what so many ticks come to. */
+/** Throws unless users have the points of `ticks` ticks. */
 async function requireTotals(
   /** @type {Server} */ server,
   /** @type {string} */ key,
@@ -128,7 +131,7 @@ async function requireTotals(
   }
 }
 
-/** Fails unless the leaderboard has followed both ticks: the first of all users by id has both, and leads. */
+/** Throws unless the leaderboard has followed both ticks: the user with the lowest id has both, and leads. */
 async function requirePlace(/** @type {Server} */ server, /** @type {string} */ key) {
   const { body } = await server.ask('GET', `/v1/users/${userId(0)}/leaderboards/bench-ticks`, { key })
   if (body.rank !== 1 || body.value !== 2 * POINTS) {

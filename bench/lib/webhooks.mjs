@@ -1,5 +1,6 @@
 /**
- * What it costs to tell webhooks of events: rows written in D1 and in objects, and operations of the queue; by the Worker's own log lines.
+ * Measures the cost of webhook events: rows written in D1 and in objects, and operations of the queue, from
+ * the Worker's own log lines.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -8,30 +9,34 @@ import { create, eventPath } from './scene.mjs'
 
 const USERS = 50
 const ENDPOINTS = 2
-/** What a user's first event has to tell each endpoint: that a streak was started, and that points have changed. */
+/** The messages to each endpoint for a user's first event: a streak was started, and points have changed. */
 const TYPES = ['streak.started', 'streak.extended', 'points.changed']
 const MESSAGES = 2
-/** Writing, reading and deleting a message of the queue are an operation each. */
+/** Writing, reading and deleting a message of the queue are one operation each. */
 const OPERATIONS_A_MESSAGE = 3
-/** How long deliveries may take, in milliseconds. */
+/** The most time for deliveries, in milliseconds. */
 const PATIENCE = 60_000
-/** After how long all that an event calls for is done and logged, in milliseconds: the queue keeps a message back for a second. */
+/**
+ * The time after which all consequences of an event are done and logged, in milliseconds. The queue holds a
+ * message for a second.
+ */
 const SETTLING = 3_000
 
 /** @typedef {import('./server.mjs').Server} Server */
 
 /**
- * For each event: rows in D1, of which `event` are the event's own; rows in objects; operations of the queue; round trips of the
- * event to D1.
+ * For each event: rows in D1, rows of the event itself (`eventRows`), rows in objects, operations of the
+ * queue, and round trips of the event to D1.
  *
- * @typedef {{ d1Rows: number; eventRows: number; objectRows: number; operations: number; roundTrips: number }} Telling
+ * @typedef {{ d1Rows: number; eventRows: number; objectRows: number; operations: number; roundTrips: number
+ * }} Telling
  */
 
 /** @typedef {Record<'first' | 'next' | 'later', Telling>} Phase */
 
 /**
- * Events of users who are seen for the first time, and their next two within 15 minutes, without a webhook and with two. Those have no
- * leaderboard.
+ * Measures the first events of new users, and their next two within 15 minutes, without a webhook and with
+ * two. The events have no leaderboard.
  *
  * @param {Server} server
  * @param {string} key
@@ -53,7 +58,7 @@ export async function measureWebhooks(server, key, tellMore) {
     for (let i = 0; i < ENDPOINTS; i += 1) ids.push((await create(server, key, '/webhooks', webhook)).id)
     const some = await phase(server, key, 'told', ENDPOINTS)
     await server.ask('DELETE', `/admin/v1/webhooks?ids=${ids.join(',')}`, { key })
-    tellMore(`${USERS} events were told to ${ENDPOINTS} webhooks`)
+    tellMore(`${USERS} events were sent to ${ENDPOINTS} webhooks`)
     return { without, with: some, endpoints: ENDPOINTS, messages: MESSAGES }
   } finally {
     receiver.closeAllConnections()
@@ -68,7 +73,7 @@ async function phase(
   /** @type {string} */ name,
   /** @type {number} */ endpoints,
 ) {
-  // The configuration is read by then.
+  // This event makes the Worker read the configuration, so that it does not count.
   await server.ask('POST', eventPath(0), { key, body: { user: { id: `${name}-before` }, value: 1 } })
   await sleep(SETTLING)
   const first = await costs(server, key, name, USERS * MESSAGES * endpoints)
@@ -97,7 +102,7 @@ async function costs(
       if (performance.now() - began > PATIENCE) throw new Error(`only ${arrived()} deliveries have arrived`)
       await sleep(20)
     }
-    // What a drain has cost is logged at its end, and the last one finds that nothing is left.
+    // A drain logs its cost at its end, and the last one finds no rows.
     await sleep(SETTLING)
     return answers
   })

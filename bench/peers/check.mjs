@@ -1,13 +1,11 @@
-/**
- * What both sides must do before they are compared: one small check of an event and of all that comes of it.
- */
+/** The check that both sides must pass before they are compared: one event with all its effects. */
 import { randomUUID } from 'node:crypto'
 import { Complaint } from '../../scripts/lib/project.mjs'
 import { AWARD, BOARD, EVENTS, SYSTEM } from './side.mjs'
 
 /** @typedef {import('./side.mjs').Side} Side */
 
-/** What an answer to an event says, as far as it is compared. */
+/** The parts of a response to an event that are compared. */
 const said = (/** @type {import('./side.mjs').Answer} */ { status, body }) => ({
   status,
   total: body.total,
@@ -18,11 +16,11 @@ const said = (/** @type {import('./side.mjs').Answer} */ { status, body }) => ({
 })
 
 /**
- * Demands that a side works: an event's total, points, streak and place, in its answer and as read afterwards; a replay by
- * its idempotency key; and what is refused.
+ * Throws unless a side works: an event's total, points, streak and place, in its response and as read
+ * afterwards; a replay by its idempotency key; and invalid requests.
  *
  * @param {Side} side
- * @throws {Complaint} that names what is not so
+ * @throws {Complaint} that names each failed check
  */
 export async function demandWorking(side) {
   const faults = /** @type {string[]} */ ([])
@@ -57,16 +55,16 @@ export async function demandWorking(side) {
   const place = third.body.leaderboards?.[BOARD]
   demand('who is ahead now', [place?.rank, place?.previousRank], [1, 2])
   const held = { total: 4, points: 4 * AWARD, streak: 1, rank: 1, score: 4 }
-  demand('what can be read', await side.standing(ann), held)
+  demand('the state as read', await side.standing(ann), held)
 
-  demand('a value that is no number', (await side.event(ann, '2')).status, 422)
+  demand('a value that is not a number', (await side.event(ann, '2')).status, 422)
   demand('a value too large', (await side.event(ann, 1e9 + 1)).status, 422)
   const body = { user: { id: ann }, value: 1 }
   const unknown = await side.send('POST', EVENTS.replace('/event', '-x/event'), { body })
   demand('an unknown metric', unknown.status, 404)
   const keyless = await side.send('POST', EVENTS, { body, headers: { 'x-api-key': 'wrong' } })
   demand('a wrong key', keyless.status, 401)
-  demand('what can be read after all refusals', await side.standing(ann), held)
+  demand('the state as read after all invalid requests', await side.standing(ann), held)
   if (faults.length > 0) {
     throw new Complaint(`${side.name} fails the check that both must pass:\n${faults.join('\n')}`)
   }

@@ -1,8 +1,8 @@
 /**
- * Streaks of people who do something every day by their own clock, over the weeks in which that clock changes.
+ * Streaks of users who do something every day by their own clock, over the weeks in which that clock changes.
  */
 
-/** Days before the change and after it, the day of the change itself among the latter. */
+/** Days before the change and from the change on. */
 const BEFORE = 3
 const AFTER = 4
 
@@ -11,7 +11,7 @@ const DAY = 86_400_000
 
 /** @typedef {import('./side.mjs').Side} Side */
 
-/** Who, where, and at what minute of the local day by the number of the day. */
+/** The users: a description, the zone, and the minute of the local day by the number of the day. */
 const PEOPLE = /** @type {const} */ ([
   { who: 'New York, every evening at 19:30', tz: 'America/New_York', minute: () => 19 * 60 + 30 },
   {
@@ -24,10 +24,11 @@ const PEOPLE = /** @type {const} */ ([
 ])
 
 /**
- * One user over one change: how many days in a row, the length of the streak that the last event answered, and how many of
- * all answers had the right length.
+ * One user over one change: the number of days in a row, the length of the streak in the last response, and
+ * how many responses had the right length.
  *
- * @typedef {{ who: string; change: string; right: number; answered: number; days: number; rightAnswers: number }} Streak
+ * @typedef {{ who: string; change: string; right: number; answered: number; days: number; rightAnswers:
+ * number }} Streak
  */
 
 /** The local date and the minutes since local midnight, by Intl alone. */
@@ -47,13 +48,13 @@ function local(/** @type {string} */ tz, /** @type {number} */ instant) {
   }
 }
 
-/** How far the zone is ahead of UTC, in minutes, at a whole minute. */
+/** The zone's offset from UTC in minutes, at a whole minute. */
 function offset(/** @type {string} */ tz, /** @type {number} */ instant) {
   const { date, minute } = local(tz, instant)
   return (Date.parse(`${date}T00:00:00Z`) + minute * MINUTE - instant) / MINUTE
 }
 
-/** The moments of the next two changes of the zone's clock that are more than so many milliseconds away, to the hour. */
+/** The moments of the next two changes of the zone's clock after `from`, to the hour. */
 function changes(/** @type {string} */ tz, /** @type {number} */ from) {
   const found = []
   let at = Math.ceil(from / (60 * MINUTE)) * 60 * MINUTE
@@ -63,7 +64,9 @@ function changes(/** @type {string} */ tz, /** @type {number} */ from) {
   return found
 }
 
-/** When it is so many minutes after midnight on a local date, none of which is skipped or there twice. */
+/**
+ * The moment that is `minute` minutes after midnight on a local date. That minute must exist exactly once.
+ */
 function instantOf(/** @type {string} */ tz, /** @type {number} */ day, /** @type {number} */ minute) {
   const civil = day + minute * MINUTE
   for (const guess of [civil - DAY / 2, civil + DAY / 2]) {
@@ -74,7 +77,7 @@ function instantOf(/** @type {string} */ tz, /** @type {number} */ day, /** @typ
   throw new Error(`${tz} has no minute ${minute} on ${new Date(day).toISOString()}`)
 }
 
-/** How many local dates in a row end with the last of these moments. */
+/** The number of local dates in a row that end with the last of these moments. */
 function daysInARow(/** @type {string} */ tz, /** @type {number[]} */ instants) {
   const days = new Set(instants.map((at) => Date.parse(`${local(tz, at).date}T00:00:00Z`)))
   let day = Math.max(...days)
@@ -83,7 +86,7 @@ function daysInARow(/** @type {string} */ tz, /** @type {number[]} */ instants) 
   return length
 }
 
-/** All events of all people over their next two changes, in order of time. */
+/** All events of all users over their next two changes, in order of time. */
 function plan() {
   const from = Math.ceil(Date.now() / DAY) * DAY + (BEFORE + 1) * DAY
   const events = PEOPLE.flatMap(({ who, tz, minute }, person) =>
@@ -101,7 +104,10 @@ function plan() {
   return events.toSorted((a, b) => a.at - b.at)
 }
 
-/** Sends all events at their time on the side's clock, which does not come back to the present. @returns {Promise<Streak[]>} */
+/**
+ * Sends all events at their time on the side's clock. The clock does not return to the present. @returns
+ * {Promise<Streak[]>}
+ */
 export async function checkDays(/** @type {Side} */ side) {
   const found = new Map(/** @type {[string, Streak][]} */ ([]))
   const sent = new Map(/** @type {[string, number[]][]} */ ([]))

@@ -1,17 +1,18 @@
 /**
- * Whether totals are exact: under parallel events, under the same idempotency key at once, with negative values and fractions.
+ * Checks that totals are exact: with parallel events, with parallel events of the same idempotency key, with
+ * negative values, and with fractions.
  */
 import { randomUUID } from 'node:crypto'
 import { AWARD, BOARD, SYSTEM } from './side.mjs'
 
-/** Events of one user at once, and the same event at once; how often. */
+/** Parallel events of one user, parallel copies of one event, and repetitions. */
 const EVENTS = 200
 const COPIES = 50
 const TIMES = 3
 
 /** @typedef {import('./side.mjs').Side} Side */
 
-/** What was checked, and what of it is not so. @typedef {{ checks: number; faults: string[] }} Verdict */
+/** The number of checks, and the failed ones. @typedef {{ checks: number; faults: string[] }} Verdict */
 
 /** @returns {Verdict & { demand(what: string, found: unknown, wanted: unknown): void }} */
 function verdict() {
@@ -26,13 +27,13 @@ function verdict() {
   }
 }
 
-/** The answers of a kind by how often it came, such as `{ 201: 1, 202: 49 }`. */
+/** How often each value occurs, such as `{ 201: 1, 202: 49 }`. */
 const changeTenantCounters = (/** @type {number[]} */ found) =>
   Object.fromEntries(Object.entries(Object.groupBy(found, String)).map(([kind, all]) => [kind, all?.length]))
 
 const ascending = (/** @type {number[]} */ numbers) => numbers.toSorted((a, b) => a - b)
 
-/** Sends many events of one user at once: each answer must show another total, and none may be missing. */
+/** Sends many events of one user at once. Each response must show another total, and none may be missing. */
 export async function checkParallel(/** @type {Side} */ side) {
   const found = verdict()
   const numbers = Array.from({ length: EVENTS }, (_, index) => index + 1)
@@ -43,9 +44,9 @@ export async function checkParallel(/** @type {Side} */ side) {
     const points = answers.map(({ body }) => body.points?.[SYSTEM]?.total)
     found.demand('statuses', changeTenantCounters(answers.map(({ status }) => status)), { 201: EVENTS })
     found.demand('events', new Set(answers.map(({ body }) => body.eventId)).size, EVENTS)
-    found.demand('totals answered', ascending(totals), numbers)
+    found.demand('totals in responses', ascending(totals), numbers)
     found.demand(
-      'points answered',
+      'points in responses',
       ascending(points),
       numbers.map((n) => n * AWARD),
     )
@@ -55,7 +56,10 @@ export async function checkParallel(/** @type {Side} */ side) {
   return { events: EVENTS * TIMES, ...said(found) }
 }
 
-/** Sends the same event, with the same idempotency key, many times at once: one counts, and all others say which. */
+/**
+ * Sends the same event, with the same idempotency key, many times at once. One counts, and all responses name
+ * it.
+ */
 export async function checkCopies(/** @type {Side} */ side) {
   const found = verdict()
   for (let time = 1; time <= TIMES; time += 1) {
@@ -73,9 +77,9 @@ export async function checkCopies(/** @type {Side} */ side) {
 }
 
 /**
- * The story of one user, event by event: value, total and points afterwards, and whether the user is ahead of one with 4,
- * behind, or not ranked. Points follow the highest total so far: what goes down and up again earns nothing twice, and loses
- * nothing.
+ * One user, event by event: value, total and points afterwards, and whether the user is ahead of a user with
+ * 4, behind, or not ranked. Points follow the highest total so far. If the total goes down and up again, it
+ * earns nothing twice and loses nothing.
  */
 const STORY = /** @type {const} */ ([
   [5, 5, 50, 'ahead'],
@@ -88,7 +92,7 @@ const STORY = /** @type {const} */ ([
   [4, 1, 70, 'behind'],
 ])
 
-/** Sends events that take away. */
+/** Sends events with negative values. */
 export async function checkNegative(/** @type {Side} */ side) {
   const found = verdict()
   const [user, other] = ['negative', 'negative-other']
@@ -100,15 +104,15 @@ export async function checkNegative(/** @type {Side} */ side) {
     const { rank: theirs } = await side.standing(other)
     const where = mine.rank === null ? 'not ranked' : mine.rank < Number(theirs) ? 'ahead' : 'behind'
     const step = `event ${index + 1} (${value})`
-    found.demand(`${step}, answer`, [status, body.total, body.currentStreak.length], [201, total, 1])
-    // An event of 0 changes no score, and so may name no leaderboard.
-    if (value !== 0) found.demand(`${step}, rank answered`, rank, mine.rank)
+    found.demand(`${step}, response`, [status, body.total, body.currentStreak.length], [201, total, 1])
+    // An event of 0 changes no score, so it may name no leaderboard.
+    if (value !== 0) found.demand(`${step}, rank in the response`, rank, mine.rank)
     found.demand(`${step}, read afterwards`, [mine.total, mine.points, where], [total, points, place])
   }
   return said(found)
 }
 
-/** Adds 0.1 ten times, and 999.95 a hundred times: sums of binary fractions would drift. */
+/** Adds 0.1 ten times, and 999.95 a hundred times. Sums of binary fractions would drift. */
 export async function checkFractions(/** @type {Side} */ side) {
   const found = verdict()
   for (const [user, value, times, wanted] of /** @type {const} */ ([

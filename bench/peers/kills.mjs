@@ -1,32 +1,36 @@
 /**
- * Kills all processes of a side at once in the middle of its work, starts it again on the same state, and counts what became
- * of each event.
+ * Kills all processes of a side at once during its work, starts it again on the same state, and checks the
+ * outcome of each event.
  */
 import { randomUUID } from 'node:crypto'
 import { AWARD } from './side.mjs'
 
-/** How often; clients and users; after how many answers it is killed. */
+/** The number of kills, clients and users, and the responses before a kill. */
 const KILLS = 3
 const CLIENTS = 32
 const USERS = 20
 const ANSWERS = 500
-/** It is killed up to so long after that, in milliseconds, and not just when an answer has come. */
+/** The most milliseconds from then to the kill, so that it does not always follow a response directly. */
 const DELAY = 30
-/** Requests under way at once when everything is sent again. */
+/** Simultaneous requests when everything is sent again. */
 const RETRIES = 16
 
 /** @typedef {import('./side.mjs').Side} Side */
 
-/** An event that was sent, and whether it was answered 201 before the kill. @typedef {{ user: string; key: string; isAnswered: boolean }} Sent */
+/**
+ * An event that was sent, and whether it was answered 201 before the kill. @typedef {{ user: string; key:
+ * string; isAnswered: boolean }} Sent
+ */
 
 /**
- * Of all kills together. Events that were answered and are not there afterwards (`lost`); unanswered ones that count, and that
- * don't; users whose total was not the sum of the events there (`torn`), whose leaderboard had another score than their total
- * (`behind`), also after their next event (`stillBehind`); and users whose totals or points were not exact once everything was
- * sent again (`wrong`).
+ * The sums of all kills. `lost`: answered events that are missing afterwards. `unanswered`: events without a
+ * response; `unansweredThere`: the ones of these that count. `torn`: users with another total than the sum of
+ * their events. `behind`: users with another score on the leaderboard than their total; `stillBehind`: also
+ * after their next event. `wrong`: users whose totals or points were not exact after everything was sent
+ * again.
  *
- * @typedef {{ kills: number; answered: number; lost: number; unanswered: number; unansweredThere: number; users: number;
- *   torn: number; behind: number; stillBehind: number; wrong: number }} Outcome
+ * @typedef {{ kills: number; answered: number; lost: number; unanswered: number; unansweredThere: number;
+ * users: number; torn: number; behind: number; stillBehind: number; wrong: number }} Outcome
  */
 
 /** @returns {Promise<Outcome>} */
@@ -46,9 +50,9 @@ export async function killAndCount(/** @type {Side} */ side, /** @type {(text: s
 }
 
 /**
- * Sends events, each with a key of its own, and kills the side when so many are answered.
+ * Sends events, each with a key of its own, and kills the side after `ANSWERS` responses.
  *
- * @returns {Promise<Sent[]>} all that was sent
+ * @returns {Promise<Sent[]>} all sent events
  */
 async function loadUntilKilled(/** @type {Side} */ side, /** @type {number} */ time) {
   const sent = /** @type {Sent[]} */ ([])
@@ -75,13 +79,13 @@ async function loadUntilKilled(/** @type {Side} */ side, /** @type {number} */ t
   return sent
 }
 
-/** Reads what is there, sends every event again with its key, and reads again. */
+/** Reads the state, sends every event again with its key, and reads again. */
 async function takeStock(/** @type {Side} */ side, /** @type {Sent[]} */ sent) {
   const byUser = Object.entries(Object.groupBy(sent, ({ user }) => user)).map(([user, events = []]) => ({
     user,
     events,
   }))
-  // A user all of whose events went under with the server is not known.
+  // A user is unknown if all of the user's events were lost with the server.
   const standing = (/** @type {string} */ user) => side.standing(user).catch(() => null)
   const before = new Map()
   for (const { user } of byUser) before.set(user, await standing(user))

@@ -1,5 +1,6 @@
 /**
- * The peer's processes: a Redis and a Node in a folder of their own, which are started, stopped and killed over the same state.
+ * The peer's processes: a Redis and a Node in a folder of their own. They can be stopped or killed, and
+ * started again on the same state.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,60 +9,62 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint, inProject, nodeExecutable } from '../../scripts/lib/project.mjs'
 import { freePort } from '../lib/project.mjs'
 
-/** In milliseconds: to become ready, to end by itself, to be killed. */
+/** Timeouts in milliseconds: to become ready, to end by itself, to be killed. */
 const READY = 20_000
 const GRACE = 3000
 const KILL = 1000
 
-/** How much of the output is kept for when it never gets ready, in characters. */
+/** How much output is stored for a failure, in characters. */
 const KEPT = 8000
 
-/** When Redis has the disk confirm what it wrote: each second, as it does unless told otherwise, or with every write.
- * @typedef {'everysec' | 'always'} Sync */
+/**
+ * When Redis syncs its writes to disk: each second, which is its default, or with every write.
+ * @typedef {'everysec' | 'always'} Sync
+ */
 
-/** All of this run, for the end. */
+/** All peers of this run, so that all can be stopped. */
 const peers = /** @type {Set<Redis>} */ (new Set())
 
 let isOver = false
 
-/** Stops whatever runs, for good: nothing starts after that. */
+/** Stops all peers for good. Nothing starts after that. */
 export function stopPeers() {
   isOver = true
   return Promise.all([...peers].map((peer) => peer.stop()))
 }
 
 /**
- * The version of the Redis that is installed.
+ * The version of the installed Redis.
  *
  * @returns {string}
- * @throws {Complaint} when there is none
+ * @throws {Complaint} if there is none
  */
 export function redisVersion() {
   const { error, stdout } = spawnSync('redis-server', ['--version'], { encoding: 'utf8' })
   if (error !== undefined) {
     throw new Complaint(
-      `The comparison needs redis-server, which can't be run (${error.message}). Install it: \`apt-get install redis-server\` on ` +
-        'Debian and Ubuntu, `brew install redis` on macOS. It need not run as a service: the bench starts its own.',
+      `The comparison can't run redis-server (${error.message}). Install it with ` +
+        '`apt-get install redis-server` (Debian, Ubuntu) or `brew install redis` (macOS). No service has to run.',
     )
   }
   return /v=(\S+)/.exec(stdout)?.[1] ?? 'unknown'
 }
 
-/** One peer: Redis keeps everything in the folder, and Node answers. */
+/** One peer: Redis stores everything in the folder, and Node answers requests. */
 export class Redis {
   #children = /** @type {import('node:child_process').ChildProcess[]} */ ([])
   #said = ''
 
   /**
-   * Makes the folder; starts nothing.
+   * Makes the folder. Starts nothing.
    *
    * @param {string} folder
-   * @param {{ key: string; sync: Sync }} options the key that requests must carry
+   * @param {{ key: string; sync: Sync }} options `key` must be in each request
    */
   static async create(folder, { key, sync }) {
     mkdirSync(folder)
     const [port, redisPort] = [await freePort(), await freePort()]
-    // A module of each peer's own, so that each has its own mark, by which all that it started is found.
+    // Each peer imports its own copy of this module, so that it has its own mark to find its processes.
     const processes = await import(`../../scripts/lib/processes.mjs?of=${redisPort}`)
     return new Redis({ folder, key, sync, port, redisPort, processes })
   }
@@ -80,9 +83,9 @@ export class Redis {
     peers.add(this)
   }
 
-  /** Starts both and waits until they answer. Throws a Complaint with their output. */
+  /** Starts both and waits until they respond. Throws a Complaint with their output. */
   async start() {
-    if (isOver) throw new Complaint('Nothing starts any more.')
+    if (isOver) throw new Complaint('The bench is ending, so nothing is started.')
     this.#said = ''
     const settings = {
       port: this.redisPort,
@@ -90,9 +93,9 @@ export class Redis {
       dir: this.folder,
       appendonly: 'yes',
       appendfsync: this.sync,
-      // Besides the log of commands no snapshots, whose copies would slow it down now and then.
+      // No snapshots in addition to the log of commands. Their copies would slow Redis down now and then.
       save: '',
-      // A title of its own would overwrite its environment, and with it the mark.
+      // A title would overwrite the environment of the process, and with it the mark.
       'set-proc-title': 'no',
     }
     const options = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)])
@@ -136,7 +139,7 @@ export class Redis {
     await this.marks.endMarked(KILL)
   }
 
-  /** Kills both at once, without a word. Their state stays. */
+  /** Kills both at once. Their state stays. */
   async kill() {
     this.#children = []
     await this.marks.endMarked(KILL)
@@ -147,7 +150,7 @@ export class Redis {
     return this.marks.markedProcesses()
   }
 
-  /** Runs one of the two, and keeps the first of what it says. */
+  /** Runs one of the two, and stores the first part of its output. */
   #run(
     /** @type {string} */ command,
     /** @type {string[]} */ args,

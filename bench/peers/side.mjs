@@ -1,23 +1,25 @@
-/**
- * The two sides of the comparison, asked in the same way: each answers the same requests under the same paths.
- */
+/** The two sides of the comparison. Both answer the same requests under the same paths. */
 import { readFileSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import { BOARD, eventPath, METRIC, SYSTEM } from '../lib/scene.mjs'
 
-/** Where events go: a metric with one leaderboard and one points system, whose every unit earns `AWARD` points. */
+/**
+ * The path for events: a metric with one leaderboard and one points system. Each unit earns `AWARD` points.
+ */
 export const EVENTS = eventPath(1)
 export { AWARD, BOARD, SYSTEM } from '../lib/scene.mjs'
 
-/** How long an answer may take, in milliseconds. */
+/** Timeout of a response, in milliseconds. */
 const PATIENCE = 20_000
 
 /** @typedef {{ status: number; body: any }} Answer */
 
 /**
- * What runs: ours is a Server of bench/lib, the peer a Redis. `kill` ends all processes at once.
+ * The processes of a side: a Server of bench/lib for Laurel, a Redis for the peer. `kill` ends all processes
+ * at once.
  *
- * @typedef {{ port: number; start(): Promise<void>; stop(): Promise<void>; kill(): Promise<void>; processes(): number[] }} Runs
+ * @typedef {{ port: number; start(): Promise<void>; stop(): Promise<void>; kill(): Promise<void>;
+ * processes(): number[] }} Runs
  */
 
 /** One side. */
@@ -27,8 +29,8 @@ export class Side {
   #headers = /** @type {Record<string, string>} */ ({})
 
   /**
-   * @param {{ name: string; runs: Runs; key: string; setClock: 'by-call' | 'by-header' }} how `setClock`: ours has a test
-   *   clock, which a call of the admin interface sets; the peer takes the time from a header of each request
+   * @param {{ name: string; runs: Runs; key: string; setClock: 'by-call' | 'by-header' }} how `setClock`: a
+   * call of the admin interface sets Laurel's test clock; a header of each request sets the peer's time
    */
   constructor({ name, runs, key, setClock }) {
     this.name = name
@@ -44,7 +46,7 @@ export class Side {
    * @param {string} method
    * @param {string} path
    * @param {{ body?: unknown; headers?: Record<string, string> }} [what]
-   * @returns {Promise<Answer>} whatever the status; rejects where there was no whole answer
+   * @returns {Promise<Answer>} for any status; rejects if the response is not complete
    */
   send(method, path, { body, headers = {} } = {}) {
     const text = body === undefined ? undefined : JSON.stringify(body)
@@ -96,7 +98,7 @@ export class Side {
     return this.send('POST', EVENTS, { body, headers: key === undefined ? {} : { 'idempotency-key': key } })
   }
 
-  /** What can be read of a user who has events. */
+  /** The state of a user with events, as read by the API. */
   async standing(/** @type {string} */ id) {
     const read = async (/** @type {string} */ what) => {
       const { status, body } = await this.send('GET', `/v1/users/${id}/${what}`)
@@ -118,7 +120,10 @@ export class Side {
     }
   }
 
-  /** Sets the time, in milliseconds since 1970, for all that follows; it stands still. It only moves forward. */
+  /**
+   * Sets the time, in milliseconds since 1970, for all later requests. It does not run, and only moves
+   * forward.
+   */
   async at(/** @type {number} */ now) {
     const text = new Date(now).toISOString()
     if (this.setClock === 'by-header') {
@@ -129,7 +134,10 @@ export class Side {
     if (status !== 200) throw new Error(`the test clock was answered ${status}: ${JSON.stringify(body)}`)
   }
 
-  /** The memory of all its processes, in MiB, shared pages counted in parts; null where the system doesn't tell. */
+  /**
+   * The memory of all its processes in MiB, with shared pages counted in parts; null if the system does not
+   * report it.
+   */
   memory() {
     if (process.platform !== 'linux') return null
     const kilobytes = this.runs.processes().map((id) => {
@@ -140,8 +148,8 @@ export class Side {
   }
 
   /**
-   * Looks up all its processes, and answers with what kills them: at once, without a look first, in which it would answer all
-   * that is under way. Sees that none is left.
+   * Looks up all its processes, and returns a function that kills them at once. A look at that time would let
+   * the side finish its requests first. The function also checks that no process is left.
    */
   armed() {
     const ids = this.runs.processes()
@@ -150,7 +158,7 @@ export class Side {
         try {
           process.kill(id, 'SIGKILL')
         } catch {
-          // It has ended meanwhile.
+          // It has already ended.
         }
       }
       await this.runs.kill()

@@ -1,6 +1,4 @@
-/**
- * Events a second of each side, and how long an event takes, in rounds that take turns.
- */
+/** Events per second of each side, and the time of an event, in rounds that take turns. */
 import { randomUUID } from 'node:crypto'
 import { eventRequest, round } from '../lib/load.mjs'
 import { userId } from '../lib/scene.mjs'
@@ -15,15 +13,15 @@ const WARM_UP = 2500
 /** @typedef {import('./side.mjs').Side} Side */
 
 /**
- * Of one side: events a second of all rounds, their median, least and most; and of the waits of all rounds together, in
- * milliseconds, those that half and 99 in 100 don't exceed.
+ * The results of one side: events per second of all rounds, with their median, lowest and highest; and
+ * percentiles of the waiting times of all rounds together, in milliseconds.
  *
  * @typedef {{ median: number; least: number; most: number; rounds: number[]; p50: number; p99: number }} Pace
  */
 
 /**
- * Has the sides take turns. All send the same: an event of a random user with an idempotency key, as soon as the last one is
- * answered.
+ * Runs the sides in turns. All send the same requests: each client sends an event of a random user with an
+ * idempotency key as soon as its last one is answered.
  *
  * @param {Side[]} sides
  * @param {{ users: number; tellMore: (text: string) => void }} options
@@ -37,10 +35,10 @@ export async function measureSpeed(sides, { users, tellMore }) {
     }
     const found = await round({ port, status: 201, clients: CLIENTS, milliseconds, request })
     if (found.failed > 0)
-      throw new Error(`${found.failed} answers of a round (${name}) were not what they should be`)
+      throw new Error(`${found.failed} responses of a round (${name}) had the wrong status`)
     return found
   }
-  // So that every user is there.
+  // The warm-up also creates the users.
   for (const side of sides) await run(side, WARM_UP)
   const rounds = sides.map(() => /** @type {import('../lib/load.mjs').Round[]} */ ([]))
   for (let turn = 1; turn <= TURNS; turn += 1) {
@@ -62,6 +60,6 @@ export async function measureSpeed(sides, { users, tellMore }) {
   })
 }
 
-/** The figure that this share of them doesn't exceed; they are in ascending order. */
+/** The percentile of figures in ascending order, with `share` from 0 to 1. */
 const atShare = (/** @type {number[]} */ figures, /** @type {number} */ share) =>
   figures[Math.min(figures.length - 1, Math.floor(figures.length * share))] ?? Number.NaN

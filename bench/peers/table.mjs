@@ -1,11 +1,9 @@
-/**
- * What the comparison has found, as the rows of a table in Markdown, which docs/performance.md shows as it is printed.
- */
+/** The results of the comparison as a table in Markdown. docs/performance.md shows it as it is printed. */
 
-/** The better side, where one is. @typedef {'Laurel' | 'peer' | 'even'} Ahead */
+/** The better side, if there is one. @typedef {'Laurel' | 'peer' | 'even'} Ahead */
 /** @typedef {{ what: string; laurel: string; peer: string; ahead: Ahead; values: unknown }} Row */
 
-/** What was found of one side. `memory` is in MiB.
+/** The results of one side. `memory` is in MiB.
  *
  * @typedef {{
  *   parallel: import('./exact.mjs').Verdict & { events: number }
@@ -19,15 +17,15 @@
  * }} Found
  */
 
-/** Whole numbers with their thousands apart. */
+/** Whole numbers with separators for thousands. */
 const whole = (/** @type {number} */ figure) => Math.round(figure).toLocaleString('en')
 
 /**
  * A row of two figures of the same kind.
  *
  * @template T
- * @param {{ what: string; of: [T, T]; figure: (found: T) => string; rank: (found: T) => number }} row `rank` is smaller for
- *   the better one
+ * @param {{ what: string; of: [T, T]; figure: (found: T) => string; rank: (found: T) => number }} row `rank`
+ * is smaller for the better one
  * @returns {Row}
  */
 function compared({ what, of: [laurel, peer], figure, rank }) {
@@ -36,14 +34,14 @@ function compared({ what, of: [laurel, peer], figure, rank }) {
   return { what, laurel: figure(laurel), peer: figure(peer), ahead, values: { laurel, peer } }
 }
 
-/** What a verdict says. */
+/** A verdict as text. */
 const exact = (/** @type {import('./exact.mjs').Verdict} */ { checks, faults }) =>
-  faults.length === 0 ? 'exact' : `${faults.length} of ${checks} checks not so`
+  faults.length === 0 ? 'exact' : `${faults.length} of ${checks} checks failed`
 
 /**
  * @param {Found} laurel
  * @param {Found} peer
- * @param {import('./speed.mjs').Pace} always the peer's pace where Redis has the disk confirm every write
+ * @param {import('./speed.mjs').Pace} always the peer's pace if Redis syncs every write to disk
  * @returns {Row[]}
  */
 export function rowsOf(laurel, peer, always) {
@@ -80,7 +78,7 @@ export function rowsOf(laurel, peer, always) {
     }),
     verdict(`${laurel.parallel.events} parallel events of 3 users`, 'parallel'),
     verdict(`${laurel.copies.copies} parallel events with 3 idempotency keys`, 'copies'),
-    verdict('events that take away', 'negative'),
+    verdict('events with negative values', 'negative'),
     verdict('0.1 ten times, 999.95 a hundred times', 'fractions'),
     ...killRows(laurel.kills, peer.kills),
     ...laurel.days.map((streak, index) => dayRow(streak, peer.days[index] ?? streak)),
@@ -101,19 +99,19 @@ function killRows(
       rank: ({ lost }) => lost,
     }),
     compared({
-      what: 'unanswered events that count all the same (either is right)',
+      what: 'unanswered events that count (both outcomes are right)',
       of,
       figure: ({ unanswered, unansweredThere }) => `${unansweredThere} of ${unanswered}`,
       rank: () => 0,
     }),
     compared({
-      what: 'users with half an event; whose total is wrong once all is sent again',
+      what: 'users with half an event; with a wrong total after all is sent again',
       of,
       figure: ({ users, torn, wrong }) => `${torn}; ${wrong} of ${users}`,
       rank: ({ torn, wrong }) => torn + wrong,
     }),
     compared({
-      what: 'users whose leaderboard score is behind after the restart; and after their next event',
+      what: 'users with an old leaderboard score after the restart; and after their next event',
       of,
       figure: ({ users, behind, stillBehind }) => `${behind}; ${stillBehind} of ${users}`,
       rank: ({ behind, stillBehind }) => behind + stillBehind,

@@ -1,20 +1,22 @@
 /**
- * Whether filled users are what Laurel says of users: by the public interface and the log, with sums of our own.
+ * Checks that filled users are as Laurel reports users: by the public API and the log, with the bench's own
+ * sums.
  */
 import { BOARD, METRIC, SYSTEM, userId } from '../scene.mjs'
 import { AWARD, eventsOf, isLive } from './rows.mjs'
 
 const CHECKED = 100
 const PAGE = 100
-/** Places of the leaderboard. */
+/** The places of the leaderboard. */
 export const PLACES = 1000
 const DAY = 86_400_000
 
 /** @typedef {import('../server.mjs').Server} Server */
 
 /**
- * Fails unless 100 random users are consistent: their totals are the sums of their logs, points those of their awards, each idempotency
- * key stands for one event, and the streak follows from the days of the log.
+ * Throws unless 100 random users are consistent: the totals are the sums of their logs, the points are the
+ * sums of their awards, each idempotency key belongs to one event, and the streak follows from the days of
+ * the log.
  *
  * @param {Server} server
  * @param {string} key
@@ -34,33 +36,33 @@ export async function checkUsers(server, key, { users, day }) {
     const expected = eventsOf(number, day)
     const days = new Set(held.events.map((/** @type {any} */ event) => event.localDate))
     const checks = {
-      'the log is what was filled': same(
+      'the log has the filled events': same(
         held.events.map((/** @type {any} */ { date, value }) => `${Date.parse(date)} ${value}`),
         expected.map(({ at, value }) => `${at} ${value}`),
       ),
       'the metric is the sum of the log': metric.current === sum && held.metrics[0].total === sum,
       'the points are the sum of the awards': points.total === total(held.awards, 'awarded'),
       'the awards are those of the events': points.total === sum * AWARD,
-      'each idempotency key stands for one event, and each event has one': same(
+      'each idempotency key belongs to one event, and each event has one': same(
         held.idempotencyKeys.map((/** @type {any} */ one) => one.eventId),
         held.events.map((/** @type {any} */ one) => one.id),
       ),
       'no idempotency key is there twice':
         new Set(held.idempotencyKeys.map((/** @type {any} */ one) => one.key)).size === held.events.length,
-      'the streak is what the days of the log come to': streak.length === lengthOf(days, day),
-      'and is as it was meant': streak.length === (isLive(number) ? expected.length : 0),
+      'the streak follows from the days of the log': streak.length === lengthOf(days, day),
+      'the streak is as it was filled': streak.length === (isLive(number) ? expected.length : 0),
       'the score is the sum of the log': held.leaderboards[0]?.value === sum,
       'the place is that of the leaderboard': (place.rank ?? null) === (held.leaderboards[0]?.rank ?? null),
     }
     const faults = Object.entries(checks).flatMap(([what, holds]) => (holds ? [] : [what]))
-    if (faults.length > 0) throw new Error(`of ${id} it does not hold: ${faults.join('; ')}`)
+    if (faults.length > 0) throw new Error(`${id} fails these checks: ${faults.join('; ')}`)
   }
   return numbers.length
 }
 
 /**
- * Fails unless the leaderboard has the very users at its places who must be there, by all users' events. `extra` are ids of users who
- * have the events of a number, and come besides.
+ * Throws unless the places of the leaderboard follow from all users' events. `extra` are more users, who have
+ * the events of a number.
  *
  * @param {Server} server
  * @param {string} key
@@ -103,6 +105,6 @@ function lengthOf(/** @type {Set<string>} */ days, /** @type {number} */ today) 
 const total = (/** @type {any[]} */ list, /** @type {string} */ field) =>
   list.reduce((sum, one) => sum + one[field], 0)
 
-/** Whether these are the same, in any order. */
+/** Whether these are the same texts, in any order. */
 const same = (/** @type {string[]} */ a, /** @type {string[]} */ b) =>
   JSON.stringify(a.toSorted()) === JSON.stringify(b.toSorted())

@@ -1,6 +1,6 @@
 /**
- * What events cost at one size, and how long they take beside those of the smallest size, turn by turn, so that a busy machine
- * is as busy for both.
+ * Measures the cost of events at one size, and their time compared with the smallest size. The two sizes take
+ * turns, so that a busy machine affects both.
  */
 import { randomUUID } from 'node:crypto'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -10,21 +10,27 @@ import { BOARD, eventPath, userId } from '../scene.mjs'
 import { PLACES } from './check.mjs'
 import { isLive } from './rows.mjs'
 
-/** Users whose events are counted. */
+/** Users with counted events. */
 const SAMPLE = 10
-/** Events of each of two sizes in turn, those before that are not counted, and after how many the leaderboard is read. */
+/**
+ * Events of each of two sizes in turn, events before that are not counted, and how often the leaderboard is
+ * read.
+ */
 const EVENTS = 200
 const WARMING = 6
 const READ_EACH = 5
 const LOAD = { clients: 32, milliseconds: 5000 }
-/** Of `stat`, how many ticks of the clock a second has; Linux says 100 to everybody. */
+/** Ticks of the clock in a second, for `stat`. Linux always reports 100. */
 const TICKS = 100
 
 /** @typedef {import('./scene.mjs').Scene} Scene */
 
-/** Times in milliseconds, those of the smallest size beside them. @typedef {{ own: number; smallest: number }} Pair */
+/**
+ * Times in milliseconds, of this size and of the smallest size. @typedef {{ own: number; smallest: number }}
+ * Pair
+ */
 
-/** A random user of so many whose streak is over: those of the others are for the midnight. */
+/** A random user without a living streak. The others are for the midnight. */
 function anyUser(/** @type {number} */ users) {
   for (;;) {
     const number = Math.floor(Math.random() * users)
@@ -33,7 +39,7 @@ function anyUser(/** @type {number} */ users) {
 }
 
 /**
- * Such users in random order, each but once: one who has had an event today is cheaper.
+ * Such users in random order, each only once, because a user with an event today is cheaper.
  *
  * @returns {() => string}
  */
@@ -50,12 +56,13 @@ export function freshUsers(/** @type {number} */ users) {
   }
 }
 
-/** Rows and round trips of events, as the log lines have them. */
+/** Rows and round trips of events, from the log lines. */
 export const costs = (/** @type {Scene} */ { server, key }, /** @type {() => string} */ fresh) =>
   costOfEvents(server, key, Array.from({ length: SAMPLE }, fresh))
 
 /**
- * Events one after another of users who have had none today, and reads of the whole leaderboard; in turns with the smallest size.
+ * Events one after another of users without an event today, and reads of the whole leaderboard; in turns with
+ * the smallest size.
  *
  * @param {{ scene: Scene; fresh: () => string }} own
  * @param {{ scene: Scene; fresh: () => string }} smallest
@@ -68,7 +75,7 @@ export async function compare(own, smallest) {
     ['smallest', smallest],
   ])
   for (let turn = -WARMING; turn < EVENTS; turn += 1) {
-    // Who comes first changes, since whoever comes second waits for what the first has left behind.
+    // The order changes each turn, because the second side waits for work that the first one has left.
     for (const [name, side] of turn % 2 === 0 ? sides : sides.toReversed()) {
       const event = await sendEvent(side)
       const page = turn % READ_EACH === 0 ? await readBoard(side.scene) : null
@@ -107,8 +114,9 @@ async function readBoard(/** @type {Scene} */ { server, key }) {
 }
 
 /**
- * Events of random users from many clients at once: how many a second, and how much time of a processor each took in the Worker's process.
- * That holds D1 and the objects too, which Cloudflare doesn't bill as the Worker's; null where the system doesn't tell.
+ * Events of random users from many clients at once: events per second, and processor time of each in the
+ * Worker's process. The time includes D1 and the objects, which Cloudflare does not bill as the Worker's.
+ * Null if the system does not report it.
  *
  * @param {Scene} scene
  * @returns {Promise<{ perSecond: number; cpu: number | null }>} `cpu` in milliseconds
@@ -127,11 +135,14 @@ export async function load({ server, key, users }) {
   const before = processorTime(server.folder)
   const { done, failed, perSecond } = await round({ ...LOAD, port, status: 201, request })
   const after = processorTime(server.folder)
-  if (failed > 0) throw new Error(`${failed} events were refused`)
+  if (failed > 0) throw new Error(`${failed} events failed`)
   return { perSecond, cpu: before === null || after === null ? null : (after - before) / done }
 }
 
-/** Milliseconds that processors have spent on the run time that works in a folder, for users and the system; null where that can't be told. */
+/**
+ * Processor time of the runtime that works in a folder, user and system, in milliseconds; null if the system
+ * does not report it.
+ */
 function processorTime(/** @type {string} */ folder) {
   if (process.platform !== 'linux') return null
   let ticks = 0
@@ -142,12 +153,12 @@ function processorTime(/** @type {string} */ folder) {
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
       ticks += Number(fields[11]) + Number(fields[12])
     } catch {
-      // It ended by itself, or is another user's.
+      // It has ended, or belongs to another user.
     }
   }
   return ticks === 0 ? null : (ticks * 1000) / TICKS
 }
 
-/** The middle one of some figures. */
+/** The median of some figures. */
 export const median = (/** @type {number[]} */ figures) =>
   figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? Number.NaN

@@ -1,6 +1,6 @@
 /**
- * Fills the local database of a project through the D1 binding, as a Worker would: the binding comes from wrangler, over the state
- * that the project's Worker keeps. That one must not run meanwhile.
+ * Fills the local database of a project through the D1 binding, as a Worker would. Wrangler provides the
+ * binding, over the state of the project's Worker. The Worker must not run at the same time.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,14 +10,20 @@ import { EVENTS, PASSES, USERS } from './rows.mjs'
 const CHUNK = 20_000
 const STATE = '.wrangler/state/v3'
 
-/** What rows refer to: ids of the configuration. @typedef {Record<'tenant' | 'metric' | 'system' | 'trigger' | 'attribute', string>} Ids */
+/**
+ * The ids of the configuration that rows refer to. @typedef {Record<'tenant' | 'metric' | 'system' |
+ * 'trigger' | 'attribute', string>} Ids
+ */
 
-/** A D1 database, as far as it is used here. @typedef {{ prepare: (sql: string) => any; batch: (statements: any[]) => Promise<any[]> }} Binding */
+/**
+ * The parts of a D1 database that are used here. @typedef {{ prepare: (sql: string) => any; batch:
+ * (statements: any[]) => Promise<any[]> }} Binding
+ */
 
-/** What is open now, for the end. */
+/** Functions that close the open bindings. */
 const open = /** @type {Set<() => Promise<void>>} */ (new Set())
 
-/** Ends whatever is open. */
+/** Closes all open bindings. */
 export const closeAll = () => Promise.all([...open].map((close) => close()))
 
 /**
@@ -46,7 +52,7 @@ export async function throughBinding(folder, work) {
   }
 }
 
-/** Wrangler as a library, told what the scripts tell it as a command: no network, no files elsewhere. */
+/** Wrangler as a library, with the settings that the scripts use: no network, no files elsewhere. */
 function quietWrangler(/** @type {string} */ folder) {
   Object.assign(process.env, {
     WRANGLER_SEND_METRICS: 'false',
@@ -58,7 +64,7 @@ function quietWrangler(/** @type {string} */ folder) {
   return import('wrangler')
 }
 
-/** A configuration of the database alone: the same database, but none of the objects, which only the Worker has. */
+/** A configuration with only the database: the same one, without the objects, which only the Worker has. */
 function bindingOnly(/** @type {string} */ folder) {
   const whole = readFileSync(join(folder, 'wrangler.toml'), 'utf8')
   const database = /\[\[d1_databases\]\]\n(?:[^[\n].*\n)+/.exec(whole)?.[0]
@@ -71,12 +77,13 @@ function bindingOnly(/** @type {string} */ folder) {
 }
 
 /**
- * Adds users by number, each with their events, awards and idempotency keys. All users get their first event before any gets the
- * second one, so that pages of the database are as full as they are in life, where rows come in between others.
+ * Adds users by number, each with events, awards and idempotency keys. All users get their first event before
+ * any gets the second one. So rows are inserted between others, and pages of the database are as full as in
+ * real use.
  *
  * @param {Binding} database
- * @param {{ users: number; day: number; ids: Ids; progress: (done: number, all: number) => void }} what `day` is the day before which all of it
- *   happened
+ * @param {{ users: number; day: number; ids: Ids; progress: (done: number, all: number) => void }} what all
+ * events are before `day`
  * @returns {Promise<{ size: number }>} in bytes
  */
 export async function fill(database, { users, day, ids, progress }) {

@@ -1,30 +1,31 @@
 /**
- * Requests that are answered when work over all users is done: by a request of their own, since `fetch` gives up after five minutes.
+ * Requests that are answered when work over all users is done. They don't use `fetch`, which gives up after
+ * five minutes.
  */
 import { request } from 'node:http'
 
-/** How long such a request may take, in milliseconds. */
+/** Timeout of such a request, in milliseconds. */
 const PATIENCE = 20 * 60_000
 
 /**
- * Moves the test clock of a server; answered when all is done that falls due on the way.
+ * Moves the test clock of a server. The response comes when all work that is due by then is done.
  *
  * @param {import('../server.mjs').Server} server
  * @param {string} key
  * @param {number} to in milliseconds
- * @returns {Promise<number>} how long it took, in seconds
+ * @returns {Promise<number>} the duration in seconds
  */
 export const moveClock = (server, key, to) =>
   askForLong(server, 'PUT', '/admin/v1/test-clock', { key, body: { now: new Date(to).toISOString() } })
 
 /**
- * Asks as JSON, and fails unless the answer is a success.
+ * Sends a request as JSON. Throws unless the response is a success.
  *
  * @param {import('../server.mjs').Server} server
  * @param {string} method
  * @param {string} path
  * @param {{ key: string; body: unknown }} options
- * @returns {Promise<number>} how long it took, in seconds
+ * @returns {Promise<number>} the duration in seconds
  */
 export function askForLong(server, method, path, { key, body }) {
   const began = performance.now()

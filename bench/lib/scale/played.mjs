@@ -1,19 +1,22 @@
 /**
- * Users who do through the public interface what the filled ones have done: their rows are what those of the filled must be.
+ * Users who send the same events as filled users, but through the public API. The rows of both must be equal.
  */
 import { eventPath, userId } from '../scene.mjs'
 import { moveClock } from './patient.mjs'
 import { eventsOf, hasPlan, PLAN } from './rows.mjs'
 
-/** Whom they do as: a living streak, one that is over, and one with the attribute. */
+/**
+ * The numbers of the filled users with the same events: one with a living streak, one with a past streak, and
+ * one with the attribute.
+ */
 const NUMBERS = [10, 7, 11]
 const played = (/** @type {number} */ number) => `played-${number}`
 
-/** Their ids, and as whom they do. */
+/** The ids of played users, and the numbers of the filled users with the same events. */
 export const playedUsers = () => NUMBERS.map((number) => ({ id: played(number), number }))
 
 /**
- * Plays all their events at their times, and goes on to the present moment.
+ * Sends all their events at their times, and moves the clock to the present moment.
  *
  * @param {import('../server.mjs').Server} server
  * @param {string} key
@@ -30,13 +33,13 @@ export async function play(server, key, { day, now }) {
   await moveClock(server, key, now)
 }
 
-/** Tables with rows of a user, by our own ids. */
+/** Tables with rows of a user, by iid. */
 const TABLES = ['streak_runs', 'events', 'awards', 'idempotency_keys']
-/** What is a name of somebody or something, and so another one. */
+/** Columns with ids and keys, which are different in each row. */
 const NAMES = new Set(['id', 'iid', 'user_iid', 'event_id', 'key'])
 
 /**
- * Fails unless the rows of the played are those of the filled with the same numbers, but for names.
+ * Throws unless the rows of played and filled users with the same numbers are equal, except ids and keys.
  *
  * @param {import('./filler.mjs').Binding} database
  */
@@ -61,13 +64,13 @@ export async function requireSameRows(database) {
       const filled = ours[table] ?? []
       if (JSON.stringify(rows) === JSON.stringify(filled)) continue
       throw new Error(
-        `rows of ${table} are filled otherwise than Laurel makes them:\n${filled.join('\n')}\n${rows.join('\n')}`,
+        `filled rows of ${table} differ from rows that Laurel makes:\n${filled.join('\n')}\n${rows.join('\n')}`,
       )
     }
   }
 }
 
-/** A row without names, JSON in it with its keys in order. */
+/** A row without ids and keys. JSON in it has its keys in order. */
 function unnamed(/** @type {Record<string, unknown>} */ row) {
   const entries = Object.entries(row).filter(([name]) => !NAMES.has(name))
   return JSON.stringify(entries.map(([name, value]) => [name, inOrder(value)]))

@@ -1,13 +1,12 @@
-/**
- * The table of the scale: a line for each figure, a column for each size.
- */
+/** The table of the scale: a line for each figure, a column for each size. */
 
 /**
- * What is found at one size.
+ * The results at one size.
  *
- * @typedef {{ users: number; scene: { seconds: { fill: number; board: number }; size: import('./scene.mjs').Size }; cost: import('../cost.mjs').Cost;
- *   times: Awaited<ReturnType<typeof import('./events.mjs').compare>>; load: Awaited<ReturnType<typeof import('./events.mjs').load>>;
- *   upkeep: Awaited<ReturnType<typeof import('./upkeep.mjs').measureUpkeep>> }} Found
+ * @typedef {{ users: number; scene: { seconds: { fill: number; board: number }; size:
+ * import('./scene.mjs').Size }; cost: import('../cost.mjs').Cost; times: Awaited<ReturnType<typeof
+ * import('./events.mjs').compare>>; load: Awaited<ReturnType<typeof import('./events.mjs').load>>; upkeep:
+ * Awaited<ReturnType<typeof import('./upkeep.mjs').measureUpkeep>> }} Found
  */
 
 /** Events of each user before anything is measured. */
@@ -20,7 +19,7 @@ const span = (/** @type {import('../cost.mjs').Span} */ { least, most }) =>
   least === most ? `${most}` : `${least}–${most}`
 const thousands = (/** @type {import('./upkeep.mjs').Steps} */ { users }) => Math.max(users, 1) / 1000
 
-/** Each figure: what it is, whether it must not grow with the users, and how it is read off. */
+/** Each figure: its label, whether it must not grow with the users, and the function that reads it. */
 const FIGURES = /** @type {[string, boolean, (found: Found) => string][]} */ ([
   ['an event: D1 round trips', true, ({ cost }) => span(cost.roundTrips)],
   ['an event: rows read in D1', true, ({ cost }) => span(cost.rowsRead)],
@@ -81,18 +80,21 @@ const rows = (/** @type {import('./upkeep.mjs').Steps} */ { users, read, written
 export const perEvent = (/** @type {Found} */ { scene, users }) =>
   LOG.reduce((sum, name) => sum + (scene.size.tables[name] ?? 0), 0) / (users * EVENTS)
 
-/** Bytes of all else that comes with users, for each. */
+/** Bytes of all other tables of users, for each user. */
 export const perUser = (/** @type {Found} */ { scene, users }) =>
   Object.entries(scene.size.tables).reduce(
     (sum, [name, bytes]) => sum + (/^users|^streak_runs/.test(name) ? bytes : 0),
     0,
   ) / users
 
-/** @returns {{ what: string; isFlat: boolean; figures: string[] }[]} `isFlat` says that it must be the same at all sizes */
+/**
+ * @returns {{ what: string; isFlat: boolean; figures: string[] }[]} `isFlat`: whether the figure must be the
+ * same at all sizes
+ */
 export const rowsOf = (/** @type {Found[]} */ sizes) =>
   FIGURES.map(([what, isFlat, figure]) => ({ what, isFlat, figures: sizes.map(figure) }))
 
-/** @returns {string} the table as Markdown, which a terminal shows as well */
+/** @returns {string} the table as Markdown, which is readable in a terminal too */
 export function tableOf(/** @type {Found[]} */ sizes) {
   const cells = [
     ['figure', ...sizes.map(({ users }) => `${fixed(0)(users)} users`)],

@@ -1,26 +1,27 @@
 /**
- * What users of the scale have done, by their numbers: once as SQL, which fills the database, and once as a function, which says what must come
- * out. Each has five events on five days in a row. Of ten users, one has had theirs on the five days before the present one, so that a
- * streak of five days lives; the others' are over. Days are those of UTC, in which all of them live.
+ * The users of the scale, by their numbers: once as SQL, which fills the database, and once as a function,
+ * which gives the expected results. Each has five events on five days in a row. Of ten users, one had them on
+ * the five days before the present one, so a streak of five days is alive. The streaks of the others are
+ * over. All users are in UTC.
  */
 
 /** Events of each user, one a day. */
 export const EVENTS = 5
 /** Points for each unit of an event's value. */
 export const AWARD = 10
-/** One user of so many has a living streak, and another one of so many has the attribute. */
+/** One user in ten has a living streak, and another one in ten has the attribute. */
 export const ONE_OF = 10
 const DAY = 86_400_000
-/** The attribute's value, where a user has it. */
+/** The attribute's value, for users who have it. */
 export const PLAN = 'pro'
 
-/** Whether the streak of the user of that number lives. */
+/** Whether the user of that number has a living streak. */
 export const isLive = (/** @type {number} */ number) => number % ONE_OF === 0
 /** Whether the user of that number has the attribute. */
 export const hasPlan = (/** @type {number} */ number) => number % ONE_OF === 1
 
 /**
- * The events of the user of that number: when, in milliseconds, and of which value.
+ * The events of the user of that number: time in milliseconds, and value.
  *
  * @param {number} number
  * @param {number} day the present day, in days since 1970-01-01
@@ -35,17 +36,17 @@ export function eventsOf(number, day) {
   }))
 }
 
-/** What is given to each statement comes as one JSON object, so that its numbers are whole. */
+/** Each statement has one JSON object as its parameter, so that its numbers stay integers. */
 const given = (/** @type {string} */ name) => `(?1 ->> '${name}')`
 const IID = "printf('01900000-0000-7000-8000-%012x', i)"
-/** In the log, the ledger and the keys UUIDs are bytes, and resources the numbers of their rows. */
+/** In the log, the ledger and the keys, UUIDs are bytes, and resources are the numbers of their rows. */
 const bytes = (/** @type {string} */ id) => `unhex(${id}, '-')`
 const no = (/** @type {string} */ table, /** @type {string} */ id) =>
   `(SELECT r.no FROM ${table} r WHERE r.id = ${id})`
 const EVENT_ID = (/** @type {string} */ nth) => `printf('01900000-%04x-7000-8000-%012x', ${nth}, i)`
 const AWARD_ID = `printf('01900000-%04x-7000-9000-%012x', nth, i)`
 const METRIC_NO = no('metrics', given('metric'))
-/** As random as keys are in life, so that they come in no order. */
+/** Random like real keys, so that they are in no order. */
 const KEY = "lower(printf('%s-%s', hex(randomblob(8)), hex(randomblob(9))))"
 const VALUE = (/** @type {string} */ nth) => `(1 + (i * (30 + ${nth}) + ${nth} * ${nth} * 17) % 97)`
 const TOTAL = (/** @type {string} */ upTo) =>
@@ -61,11 +62,14 @@ const WITH = `
 
 const LIVE = `i % ${ONE_OF} = 0`
 const LAST = `(day + ${EVENTS} - 1)`
-/** A streak that is over was judged at the midnight at which its next day had passed without an event, which was a change too. */
+/**
+ * A streak that is over was judged at the midnight at the end of the next day without an event. That was a
+ * change too.
+ */
 const JUDGED = `(day + ${EVENTS} + 1) * ${DAY}`
 const WHOLE = `${TOTAL(String(EVENTS))}`
 
-/** Users, and the streaks of theirs that are over. */
+/** The users, and their past streaks. */
 export const USERS = [
   `${WITH}
   INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics, points,
@@ -87,7 +91,7 @@ export const USERS = [
   SELECT ${IID}, day, ${LAST}, day, '${EVENTS}e', ${EVENTS} FROM u WHERE NOT ${LIVE}`,
 ]
 
-/** The nth event of each of the users, with its award and its idempotency key. */
+/** The nth event of each user, with its award and its idempotency key. */
 export const PASSES = [
   `${WITH}
   INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)

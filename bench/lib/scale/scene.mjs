@@ -1,5 +1,6 @@
 /**
- * One size of the scale: a copy of the project with its own state, configured, filled, checked, and with a full leaderboard.
+ * One size of the scale: a copy of the project with its own state, configured, filled, checked, and with a
+ * full leaderboard.
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,9 +13,12 @@ import { play, playedUsers, requireSameRows } from './played.mjs'
 
 const DAY = 86_400_000
 const HOUR = 3_600_000
-/** How far the scene lies ahead, in days: its events are played under the test clock, which moves only forward. */
+/**
+ * How far the scene is in the future, in days. Its events are played under the test clock, which moves only
+ * forward.
+ */
 const AHEAD = 40
-/** Days of a run of the leaderboard; the present one ends with the present day. */
+/** Days of a run of the leaderboard. The present run ends with the present day. */
 const RUN = 30
 const OBJECTS = '.wrangler/state/v3/do'
 const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
@@ -22,23 +26,24 @@ const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
 /** @typedef {import('../server.mjs').Server} Server */
 
 /**
- * Bytes: of the database before and after it was filled, of what of it each table and index takes, and of all leaderboards' objects at
- * the end.
+ * Bytes: of the database before and after it was filled, of each table and index, and of all leaderboards'
+ * objects at the end.
  *
  * @typedef {{ empty: number; full: number; tables: Record<string, number>; board: number }} Size
  */
 
 /**
- * `day` is the present day in days since 1970-01-01, `now` the present moment in milliseconds, `attribute` the id of the one that some
- * users have; `seconds` are those of filling the database and of filling the leaderboard. `close` ends it, and takes its folder away.
+ * `day` is the present day in days since 1970-01-01, `now` the present moment in milliseconds, `attribute`
+ * the id of the attribute that some users have. `seconds` are the times for filling the database and the
+ * leaderboard. `close` stops the Worker and deletes its folder.
  *
  * @typedef {{ server: Server; key: string; users: number; day: number; now: number; attribute: string;
- *   seconds: { fill: number; board: number }; close: () => Promise<Size> }} Scene
+ * seconds: { fill: number; board: number }; close: () => Promise<Size> }} Scene
  */
 
 /**
- * @param {{ folder: string; users: number; adminKey: string; variables: Record<string, string>; tellMore: (text: string) => void;
- *   progress: (done: number, all: number) => void }} how
+ * @param {{ folder: string; users: number; adminKey: string; variables: Record<string, string>; tellMore:
+ * (text: string) => void; progress: (done: number, all: number) => void }} how
  * @returns {Promise<Scene>} with its Worker running
  */
 export async function openScene({ folder, users, adminKey, variables, tellMore, progress }) {
@@ -72,15 +77,15 @@ export async function openScene({ folder, users, adminKey, variables, tellMore, 
 
   await server.start()
   const started = performance.now()
-  // Where D1 and the objects are one process, the answer waits for all users to be counted.
+  // If D1 and the objects are in one process, the response waits until all users are counted.
   await askForLong(server, 'POST', '/admin/v1/leaderboards', { key, body: [{ ...boardOn(day), metricId }] })
-  // Where it does not, the clock does.
+  // Otherwise the response of the clock waits.
   await moveClock(server, key, now + 1000)
   seconds.board = (performance.now() - started) / 1000
   tellMore(`their leaderboard in ${seconds.board.toFixed(0)} s`)
   await checkBoard(server, key, { users, day, extra: playedUsers() })
   const checked = await checkUsers(server, key, { users, day })
-  tellMore(`${checked} users and ${PLACES} places are what they must be`)
+  tellMore(`${checked} users and ${PLACES} places are right`)
   return {
     server,
     key,
@@ -98,7 +103,7 @@ export async function openScene({ folder, users, adminKey, variables, tellMore, 
   }
 }
 
-/** A leaderboard whose present run holds all that was filled, and ends with the present day. */
+/** A leaderboard whose present run contains all filled events, and ends with the present day. */
 const boardOn = (/** @type {number} */ day) => ({
   key: BOARD,
   name: 'Scale',
@@ -110,7 +115,7 @@ const boardOn = (/** @type {number} */ day) => ({
   maxParticipants: PLACES,
 })
 
-/** Bytes that each table and each of its indexes takes; the database must not be in use. */
+/** The bytes of each table and index. The database must not be in use. */
 async function sizesOfTables(/** @type {string} */ folder) {
   const sql = 'SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name'
   for (const rows of await inEach(join(folder, DATABASES), sql)) {
@@ -120,7 +125,7 @@ async function sizesOfTables(/** @type {string} */ folder) {
   throw new Error('no local database')
 }
 
-/** Bytes of all leaderboards' objects; they must not be in use. */
+/** The bytes of all leaderboards' objects. They must not be in use. */
 async function sizeOfObjects(/** @type {string} */ folder) {
   const sql = 'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size'
   const name = readdirSync(join(folder, OBJECTS)).find((one) => one.includes('LeaderboardObject')) ?? ''
@@ -128,9 +133,10 @@ async function sizeOfObjects(/** @type {string} */ folder) {
   return found.flat().reduce((sum, { bytes }) => sum + Number(bytes), 0)
 }
 
-/** What a statement answers in each database file of a folder; those of wrangler's own are left out. */
+/** The rows of a statement in each database file of a folder, without wrangler's own files. */
 async function inEach(/** @type {string} */ folder, /** @type {string} */ sql) {
-  // Loaded only here: an older Node than the bench's own has none, and should be told so in a sentence.
+  // Imported here, because an old Node has no `node:sqlite`. The bench then prints its own error about the
+  // version.
   const { DatabaseSync } = await import('node:sqlite')
   const files = readdirSync(folder).filter((name) => name.endsWith('.sqlite') && !name.startsWith('metadata'))
   return files.map((name) => {

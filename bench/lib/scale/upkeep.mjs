@@ -1,7 +1,7 @@
 /**
- * What happens by itself at one size: the hourly comparison of a leaderboard, a midnight at which streaks are lost, a run that is made
- * final, ticks of a time trigger; and what is read of all users at once. The test clock is moved to the moment before, and then, measured,
- * to the moment.
+ * Measures background work at one size: the hourly comparison of a leaderboard, a midnight at which streaks
+ * are lost, a run that is made final, ticks of a time trigger; and reads of all users. The test clock moves
+ * to the moment before, and then, measured, to the moment.
  */
 import { BOARD, create, SYSTEM } from '../scene.mjs'
 import { PLACES } from './check.mjs'
@@ -10,16 +10,22 @@ import { ONE_OF, PLAN } from './rows.mjs'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-/** How long reading of all users may take, in milliseconds. */
+/** Timeout of a read of all users, in milliseconds. */
 const PATIENCE = 5 * 60_000
 const TICKS = 'scale-ticks'
 const POINTS = 5
 
 /** @typedef {import('./scene.mjs').Scene} Scene */
 
-/** Steps of one kind: for how many users, and what they cost in all. @typedef {{ seconds: number; steps: number; users: number; read: number; written: number; longest: number }} Steps */
+/**
+ * Steps of one kind: the number of users, and the total cost. @typedef {{ seconds: number; steps: number;
+ * users: number; read: number; written: number; longest: number }} Steps
+ */
 
-/** A read of all users: until the answer, in milliseconds, and rows of D1. @typedef {{ milliseconds: number; read: number }} Reading */
+/**
+ * A read of all users: milliseconds until the response, and rows of D1. @typedef {{ milliseconds: number;
+ * read: number }} Reading
+ */
 
 /**
  * @param {Scene} scene
@@ -52,7 +58,7 @@ export async function measureUpkeep(scene, tellMore) {
   const ticks = await steps(scene, final + HOUR, 'ticks')
   tellMore(`a tick for ${ticks.users} users in ${ticks.seconds.toFixed(1)} s`)
   const wanted = Math.floor((users + ONE_OF - 2) / ONE_OF)
-  // One of the played has the attribute too.
+  // One of the played users has the attribute too.
   if (ticks.users !== wanted + 1) throw new Error(`a tick granted to ${ticks.users} users, not ${wanted + 1}`)
   return { summary, streaks, quiet, sweep, night, finalisation, ticks }
 }
@@ -70,7 +76,7 @@ async function reading(/** @type {Scene} */ { server, key }, /** @type {string} 
 }
 
 /**
- * Moves the clock to a moment, and adds up what the steps of one kind have logged.
+ * Moves the clock to a moment, and sums the log lines of the steps of one kind.
  *
  * @returns {Promise<Steps>}
  */
@@ -82,7 +88,7 @@ async function steps(
   let seconds = 0
   const found = await server.logged(async () => {
     seconds = await moveClock(server, key, to)
-    // A request whose line is waited for, so that all lines of before are there.
+    // The bench waits for the log line of this request. Then all earlier lines have arrived.
     return [await server.ask('GET', '/admin/v1/test-clock', { key })]
   })
   const lines = found.steps.filter(({ work }) => work === kind)
@@ -98,7 +104,7 @@ async function steps(
   }
 }
 
-/** Fails unless the run that has ended is final and full, and another one has begun. */
+/** Throws unless the run that has ended is final and full, and another one has begun. */
 async function requireFinal(/** @type {Scene} */ { server, key, day }) {
   const run = new Date((day - 29) * DAY).toISOString().slice(0, 10)
   const { body } = await server.ask('GET', `/v1/leaderboards/${BOARD}?run=${run}&limit=${PLACES}`, { key })

@@ -1,12 +1,13 @@
--- One event of one user, all or nothing: Redis runs a script alone, so nothing of another event comes between its lines.
+-- One event of one user, all or nothing. Redis runs one script at a time, so no other event runs in between.
 --
--- KEYS  1 the user's hash  2 the leaderboard's sorted set  3 the idempotency key, where the event has one
--- ARGV  1 the event's id  2 the user's id  3 the metric  4 the value in millionths  5 the day, in days since 1970 (UTC)
---       6 how many millionths of the metric's total earn once  7 what they earn  8 how long a key is kept, in seconds
+-- KEYS  1 the user's hash  2 the leaderboard's sorted set  3 the idempotency key, if the event has one
+-- ARGV  1 the event's id  2 the user's id  3 the metric  4 the value in millionths
+--       5 the day, in days since 1970 (UTC)  6 the millionths of the metric's total that earn once
+--       7 the points that they earn  8 how long a key is stored, in seconds
 --
--- Answers {kind, event id, total, points, earned, streak, 1 if it was extended, rank, previous rank}; kind is 0 for an
--- event that counts, 1 for one that has counted before, 2 for one whose total would be too large. Totals are whole
--- millionths, exact up to 2^53; ranks are counted from 0, and -1 says that the user is not on the board.
+-- Returns {kind, event id, total, points, earned, streak, 1 if it was extended, rank, previous rank}.
+-- Kind is 0 for an event that counts, 1 for a repeated one, 2 if the total would be too large. Totals are whole
+-- millionths, exact up to 2^53. Ranks count from 0; -1 means that the user is not on the board.
 local event, member, metric = ARGV[1], ARGV[2], ARGV[3]
 local value, day = tonumber(ARGV[4]), tonumber(ARGV[5])
 local step, award = tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -27,7 +28,7 @@ end
 total = total + value
 if math.abs(total) > 9007199254000000 then return { 2 } end
 
--- What was earned once is not earned again after the total has gone down, and not lost when it goes down.
+-- Points follow the highest total: if the total goes down and up again, nothing is earned twice or lost.
 local earned = 0
 if total > highest then
   earned = (math.floor(total / step) - math.floor(highest / step)) * award

@@ -1,11 +1,13 @@
 /**
- * What a team would write instead of Laurel: one process of Node with Fastify, and Redis, which keeps everything. An event is
- * one call of event.lua; all calls of one turn of the event loop go to Redis in one pipeline.
+ * The alternative to Laurel that a team would write: one Node process with Fastify, and Redis, which stores
+ * everything. An event is one call of event.lua. All calls of one turn of the event loop go to Redis in one
+ * pipeline.
  *
- * It answers under Laurel's paths, so that the bench sends both the same requests. What it knows besides is in its code: one
- * metric, one points system, one leaderboard, and streaks by UTC date.
+ * It answers under Laurel's paths, so that the bench can send both the same requests. Its configuration is in
+ * its code: one metric, one points system, one leaderboard, and streaks by UTC date.
  *
- * Variables: PORT, REDIS_PORT, API_KEY, and TEST_CLOCK=on, with which a request may say by `x-test-now` what time it is.
+ * Variables: PORT, REDIS_PORT, API_KEY, and TEST_CLOCK=on. With TEST_CLOCK=on, the header `x-test-now` of a
+ * request sets its time.
  */
 import { createHash, randomUUID, timingSafeEqual } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -14,23 +16,23 @@ import { Redis } from 'ioredis'
 
 const { PORT, REDIS_PORT, API_KEY = '', TEST_CLOCK } = process.env
 
-/** Every whole unit of the metric earns so many points. */
+/** Every whole unit of the metric earns `AWARD` points. */
 const METRIC = 'bench-lessons-1'
 const SYSTEM = 'bench-xp'
 const AWARD = 10
 const BOARD = `${METRIC}-board-1`
 
-/** Values are kept in whole millionths, so that sums don't drift. */
+/** Values are stored in whole millionths, so that sums don't drift. */
 const MILLION = 1_000_000
 const DAY = 86_400_000
-/** How long an idempotency key is kept, in seconds: they would fill the memory otherwise. */
+/** How long an idempotency key is stored, in seconds. Without a limit, keys would fill the memory. */
 const KEPT = 86_400
 
 const userKey = (/** @type {string} */ id) => `user:${id}`
 const boardKey = `board:${BOARD}`
 
-// Commands wait for Redis while it starts; one that was under way when the connection broke is not sent again, since it may
-// have counted.
+// Commands wait for Redis while it starts. A command in progress when the connection breaks is not sent
+// again, because it may have counted.
 const redis = new Redis({
   port: Number(REDIS_PORT),
   host: '127.0.0.1',
@@ -45,7 +47,7 @@ redis.defineCommand('countEvent', { lua: readFileSync(new URL('event.lua', impor
 const app = Fastify({
   logger: false,
   forceCloseConnections: true,
-  // "12" is no number.
+  // "12" is not a number.
   ajv: { customOptions: { coerceTypes: false } },
 })
 
@@ -70,7 +72,7 @@ function dayOf(/** @type {import('fastify').FastifyRequest} */ request) {
   return Math.floor((typeof given === 'string' ? Date.parse(given) : Date.now()) / DAY)
 }
 
-/** A rank as one reads it, or null for a user who is not on the board. */
+/** A rank from 1, or null for a user who is not on the board. */
 const place = (/** @type {number} */ rank) => (rank < 0 ? null : rank + 1)
 
 const string = { type: 'string' }
@@ -134,7 +136,7 @@ app.post('/v1/metrics/:metric/event', { schema }, async (request, reply) => {
   }
 })
 
-/** What a user has, which is nothing where Redis has never heard of the user. */
+/** Fields of a user. They are null if Redis does not know the user. */
 const read = (/** @type {import('fastify').FastifyRequest} */ request, /** @type {string[]} */ ...fields) =>
   redis.hmget(userKey(/** @type {{ id: string }} */ (request.params).id), ...fields)
 
