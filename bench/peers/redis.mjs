@@ -70,8 +70,8 @@ export class Redis {
   }
 
   /**
-   * @param {{ folder: string; key: string; sync: Sync; port: number; redisPort: number; processes: any }} how use
-   *   {@link Redis.create}
+   * @param {{ folder: string; key: string; sync: Sync; port: number; redisPort: number; processes: any }} how
+   *   use {@link Redis.create}
    */
   constructor({ folder, key, sync, port, redisPort, processes }) {
     this.folder = folder

@@ -6,8 +6,8 @@
 --       7 the points that they earn  8 how long a key is stored, in seconds
 --
 -- Returns {kind, event id, total, points, earned, streak, 1 if it was extended, rank, previous rank}.
--- Kind is 0 for an event that counts, 1 for a repeated one, 2 if the total would be too large. Totals are whole
--- millionths, exact up to 2^53. Ranks count from 0; -1 means that the user is not on the board.
+-- Kind is 0 for an event that counts, 1 for a repeated one, 2 if the total would be too large. Totals are
+-- whole millionths, exact up to 2^53. Ranks count from 0; -1 means that the user is not on the board.
 local event, member, metric = ARGV[1], ARGV[2], ARGV[3]
 local value, day = tonumber(ARGV[4]), tonumber(ARGV[5])
 local step, award = tonumber(ARGV[6]), tonumber(ARGV[7])

@@ -197,7 +197,10 @@ const gainsIn = ({ log, no, table, amount }: Log) => `
 const METRIC_GAINS = gainsIn(LOGS.events)
 const POINT_GAINS = gainsIn(LOGS.awards)
 
-/** How much a total has gained in a period, and since then. */
+/**
+ * Skips events by time that are too early in every zone. Gains after the period are subtracted from the
+ * present total.
+ */
 type Gain = { change: number; later: number }
 
 /**
