@@ -16,7 +16,7 @@ const PATIENCE = 60_000
  * Costs are per event. `rowsWritten` is the sum of the rows of D1 and of the leaderboard's object.
  *
  * @typedef {{ rowsWritten: number; d1Rows: number; objectRows: number; rowsRead: number; roundTrips: number;
- * steps: number; eventsASecond: number }} Batch
+ *   steps: number; eventsASecond: number }} Batch
  */
 
 /**

@@ -24,8 +24,8 @@ export const tellMore = (/** @type {string} */ text) => tell(`  ${text}`)
  *
  * @param {() => Promise<void>} run
  * @param {{ script: string; minutes: number; stop: () => Promise<unknown>; beforeFailing?: () => void }} how
- * `script` is its name for npm. `stop` stops everything that it started. `beforeFailing` prints the results
- * so far before a failure or a timeout
+ *   `script` is its name for npm. `stop` stops everything that it started. `beforeFailing` prints the results
+ *   so far before a failure or a timeout
  */
 export function runBench(run, { script, minutes, stop, beforeFailing = () => undefined }) {
   let isEnding = false

@@ -24,7 +24,7 @@ const span = (/** @type {number[]} */ figures) => ({
  * The cost of events: in D1, in objects, and the rows written in both together.
  *
  * @typedef {{ roundTrips: Span; rowsRead: Span; rowsWritten: Span; waves: Span; calls: Span; objectRows:
- * Span; allRows: Span }} Cost
+ *   Span; allRows: Span }} Cost
  */
 
 /**

@@ -21,7 +21,7 @@ const PATIENCE = 20_000
  * Sends requests from `clients` clients at once, for `milliseconds`.
  *
  * @param {{ port: number; status: number; clients: number; milliseconds: number; request: () => Buffer }}
- * options `request` makes the next request, and `status` is the expected status
+ *   options `request` makes the next request, and `status` is the expected status
  * @returns {Promise<Round>}
  */
 export async function round({ port, status, clients, milliseconds, request }) {
@@ -53,7 +53,7 @@ function open(/** @type {number} */ port) {
  * @param {import('node:net').Socket} socket
  * @param {{ request: () => Buffer; status: string; deadline: number }} what
  * @returns {Promise<{ done: number; failed: number; waits: number[] }>} responses with that status, other
- * responses, and the time of each response in milliseconds
+ *   responses, and the time of each response in milliseconds
  */
 function drive(socket, { request, status, deadline }) {
   return new Promise((resolve, reject) => {
@@ -98,7 +98,7 @@ function isWhole(/** @type {Buffer} */ answer) {
  * A request for an event, as bytes.
  *
  * @param {{ port: number; path: string; key: string; user: string; idempotencyKey?: string | undefined }}
- * event
+ *   event
  * @returns {Buffer}
  */
 export function eventRequest({ port, path, key, user, idempotencyKey }) {

@@ -16,7 +16,7 @@ const EARLIER = 5.75 * 3_600_000
  * user costs.
  *
  * @typedef {{ seconds: number; chunks: number; users: number; read: number; written: number; untouched: {
- * read: number; written: number }; milliseconds: number[] }} Midnight
+ *   read: number; written: number }; milliseconds: number[] }} Midnight
  */
 
 /**

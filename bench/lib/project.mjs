@@ -34,7 +34,7 @@ export const copyBaseline = (/** @type {string} */ folder) =>
 
 /**
  * @param {{ folder: string; from: string; names: string[]; database: string; variables: Record<string,
- * string> }} what
+ *   string> }} what
  * @returns {Promise<Server>} not started yet, with its migrations applied
  */
 async function copy({ folder, from, names, database, variables }) {

@@ -25,7 +25,7 @@ const SYSTEM = 'bench-xp'
  * `answered` and `refused` count the requests; a refused one got 429.
  *
  * @typedef {{ users: number; requests: number; quiet: number; during: number; worst: number; alone: number;
- * events: number; answered: number; refused: number }} Crowd
+ *   events: number; answered: number; refused: number }} Crowd
  */
 
 /**

@@ -63,7 +63,7 @@ export async function create(server, key, path, item, patience) {
  * @param {Server} server
  * @param {string} adminKey
  * @returns {Promise<Scene>} `key` is an admin key that was created through the API, as in a deployment.
- * `metricId` and `triggerId` belong to the metric with events of filled users
+ *   `metricId` and `triggerId` belong to the metric with events of filled users
  */
 export async function configure(server, adminKey) {
   const post = (/** @type {string} */ path, /** @type {unknown} */ item) =>
@@ -187,7 +187,7 @@ export const LONG_LOG = { id: 'long', events: 500_000 }
  *
  * @param {Server} server
  * @param {{ tenantId: string; attributeId: string; systemId: string; metricId: string; users: number }} what
- * ids of a tenant and its configuration, and the number of users
+ *   ids of a tenant and its configuration, and the number of users
  */
 export async function fillLarge(server, { tenantId, attributeId, systemId, metricId, users }) {
   await inDatabase(server, (database) => {

@@ -41,7 +41,7 @@ export function stopAll() {
  * called.
  *
  * @typedef {{ requestId: string; status: number; d1: D1Cost; conflicts?: number; objectWaves?: number;
- * objectCalls?: number; objectRows?: number }} LogLine
+ *   objectCalls?: number; objectRows?: number }} LogLine
  */
 
 /**
@@ -49,7 +49,7 @@ export function stopAll() {
  * others.
  *
  * @typedef {{ work: string; milliseconds: number; users: number; awards: number; letters?: number; d1:
- * D1Cost; objectRows: number }} StepLine
+ *   D1Cost; objectRows: number }} StepLine
  */
 
 /** A response to a request. @typedef {{ status: number; body: any; requestId: string }} Answer */
@@ -65,7 +65,7 @@ export class Server {
 
   /**
    * @param {{ folder: string; port: number; variables: Record<string, string>; scripts: any }} how `scripts`
-   * are the modules that run wrangler in that folder
+   *   are the modules that run wrangler in that folder
    */
   constructor({ folder, port, variables, scripts }) {
     this.folder = folder
@@ -150,7 +150,7 @@ export class Server {
    * @param {string} method
    * @param {string} path
    * @param {{ key?: string; body?: unknown; headers?: Record<string, string>; patience?: number }} [options]
-   * `patience` in milliseconds
+   *   `patience` in milliseconds
    * @returns {Promise<Answer>}
    */
   async ask(method, path, { key, body, headers = {}, patience = PATIENCE } = {}) {
@@ -178,7 +178,7 @@ export class Server {
    * all steps of due work. At other times the log is read and ignored.
    *
    * @param {(steps: readonly StepLine[]) => Promise<Answer[]>} work its parameter gets the lines of steps as
-   * they arrive
+   *   they arrive
    * @returns {Promise<{ answers: Answer[]; lines: LogLine[]; steps: StepLine[] }>}
    */
   async logged(work) {

@@ -11,7 +11,7 @@ const PAGES = { turns: 3, milliseconds: 2500, warmUp: 1500 }
  * Requests per second of two kinds, and their ratio: of the medians, and the lowest and the highest of one
  * turn.
  * @typedef {{ ours: number; baseline: number; ratio: number; least: number; most: number; rounds: number[] }}
- * Speed
+ *   Speed
  */
 
 /** One kind of request. @typedef {{ port: number; status: number; request: () => Buffer }} Kind */
@@ -22,7 +22,7 @@ const PAGES = { turns: 3, milliseconds: 2500, warmUp: 1500 }
  * and without its object. All requests are the same except the path.
  *
  * @param {{ ours: Server; baseline: Server; key: string; users: number; tellMore: (text: string) => void }}
- * options `tellMore` gets a line for each turn
+ *   options `tellMore` gets a line for each turn
  */
 export async function compareEvents({ ours, baseline, key, users, tellMore }) {
   /** @returns {Kind} */
@@ -62,7 +62,7 @@ export async function compareEvents({ ours, baseline, key, users, tellMore }) {
  * KV.
  *
  * @param {{ ours: Server; baseline: Server; key: string; middle: string; tellMore: (text: string) => void }}
- * options `middle` is the user at place 500
+ *   options `middle` is the user at place 500
  */
 export async function comparePages({ ours, baseline, key, middle, tellMore }) {
   const { body } = await ours.ask('GET', PAGE, { key })

@@ -14,7 +14,7 @@ const USERS = 100_000
  * One tick for many users: rows written for each user, and its time.
  *
  * @typedef {{ seconds: number; chunks: number; users: number; d1Rows: number; objectRows: number;
- * milliseconds: number[] }} Tick
+ *   milliseconds: number[] }} Tick
  */
 
 /**

@@ -29,7 +29,7 @@ const SETTLING = 3_000
  * queue, and round trips of the event to D1.
  *
  * @typedef {{ d1Rows: number; eventRows: number; objectRows: number; operations: number; roundTrips: number
- * }} Telling
+ *   }} Telling
  */
 
 /** @typedef {Record<'first' | 'next' | 'later', Telling>} Phase */

@@ -28,7 +28,7 @@ const PEOPLE = /** @type {const} */ ([
  * how many responses had the right length.
  *
  * @typedef {{ who: string; change: string; right: number; answered: number; days: number; rightAnswers:
- * number }} Streak
+ *   number }} Streak
  */
 
 /** The local date and the minutes since local midnight, by Intl alone. */

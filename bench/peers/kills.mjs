@@ -30,7 +30,7 @@ const RETRIES = 16
  * again.
  *
  * @typedef {{ kills: number; answered: number; lost: number; unanswered: number; unansweredThere: number;
- * users: number; torn: number; behind: number; stillBehind: number; wrong: number }} Outcome
+ *   users: number; torn: number; behind: number; stillBehind: number; wrong: number }} Outcome
  */
 
 /** @returns {Promise<Outcome>} */

@@ -19,7 +19,7 @@ const PATIENCE = 20_000
  * at once.
  *
  * @typedef {{ port: number; start(): Promise<void>; stop(): Promise<void>; kill(): Promise<void>;
- * processes(): number[] }} Runs
+ *   processes(): number[] }} Runs
  */
 
 /** One side. */
@@ -30,7 +30,7 @@ export class Side {
 
   /**
    * @param {{ name: string; runs: Runs; key: string; setClock: 'by-call' | 'by-header' }} how `setClock`: a
-   * call of the admin interface sets Laurel's test clock; a header of each request sets the peer's time
+   *   call of the admin interface sets Laurel's test clock; a header of each request sets the peer's time
    */
   constructor({ name, runs, key, setClock }) {
     this.name = name

@@ -25,7 +25,7 @@ const whole = (/** @type {number} */ figure) => Math.round(figure).toLocaleStrin
  *
  * @template T
  * @param {{ what: string; of: [T, T]; figure: (found: T) => string; rank: (found: T) => number }} row `rank`
- * is smaller for the better one
+ *   is smaller for the better one
  * @returns {Row}
  */
 function compared({ what, of: [laurel, peer], figure, rank }) {

@@ -52,7 +52,7 @@ const command = () => [nodeExecutable(), toolScript('wrangler', 'bin', 'wrangler
  *
  * @param {string} database its name in wrangler.toml
  * @returns {{ child: import('node:child_process').ChildProcess; done: Promise<void> }} `done` throws a
- * Complaint with wrangler's output
+ *   Complaint with wrangler's output
  */
 export function applyLocalMigrations(database) {
   const [node = '', script = ''] = command()

@@ -83,7 +83,7 @@ function bindingOnly(/** @type {string} */ folder) {
  *
  * @param {Binding} database
  * @param {{ users: number; day: number; ids: Ids; progress: (done: number, all: number) => void }} what all
- * events are before `day`
+ *   events are before `day`
  * @returns {Promise<{ size: number }>} in bytes
  */
 export async function fill(database, { users, day, ids, progress }) {

@@ -4,9 +4,9 @@
  * The results at one size.
  *
  * @typedef {{ users: number; scene: { seconds: { fill: number; board: number }; size:
- * import('./scene.mjs').Size }; cost: import('../cost.mjs').Cost; times: Awaited<ReturnType<typeof
- * import('./events.mjs').compare>>; load: Awaited<ReturnType<typeof import('./events.mjs').load>>; upkeep:
- * Awaited<ReturnType<typeof import('./upkeep.mjs').measureUpkeep>> }} Found
+ *   import('./scene.mjs').Size }; cost: import('../cost.mjs').Cost; times: Awaited<ReturnType<typeof
+ *   import('./events.mjs').compare>>; load: Awaited<ReturnType<typeof import('./events.mjs').load>>; upkeep:
+ *   Awaited<ReturnType<typeof import('./upkeep.mjs').measureUpkeep>> }} Found
  */
 
 /** Events of each user before anything is measured. */
@@ -89,7 +89,7 @@ export const perUser = (/** @type {Found} */ { scene, users }) =>
 
 /**
  * @returns {{ what: string; isFlat: boolean; figures: string[] }[]} `isFlat`: whether the figure must be the
- * same at all sizes
+ *   same at all sizes
  */
 export const rowsOf = (/** @type {Found[]} */ sizes) =>
   FIGURES.map(([what, isFlat, figure]) => ({ what, isFlat, figures: sizes.map(figure) }))

@@ -38,12 +38,12 @@ const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
  * leaderboard. `close` stops the Worker and deletes its folder.
  *
  * @typedef {{ server: Server; key: string; users: number; day: number; now: number; attribute: string;
- * seconds: { fill: number; board: number }; close: () => Promise<Size> }} Scene
+ *   seconds: { fill: number; board: number }; close: () => Promise<Size> }} Scene
  */
 
 /**
  * @param {{ folder: string; users: number; adminKey: string; variables: Record<string, string>; tellMore:
- * (text: string) => void; progress: (done: number, all: number) => void }} how
+ *   (text: string) => void; progress: (done: number, all: number) => void }} how
  * @returns {Promise<Scene>} with its Worker running
  */
 export async function openScene({ folder, users, adminKey, variables, tellMore, progress }) {
