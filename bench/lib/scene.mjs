@@ -255,7 +255,7 @@ const BYTES = (/** @type {string} */ number) => `unhex(${IID(number)}, '-')`
 const USERS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
   INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
-    metrics, points, counters, touched)
+    metrics, points, counters, last_seq_by_input)
   SELECT :tenant, coalesce(:name, 'user-' || i), ${IID('i')}, :events, :at + :events * 60000, 1, '{}', 0, :at, :at,
     json_array(json_array(:metric, :events * 1000000, :events * 1000000)), json_object(:system, :events * :award), '[]',
     json_object(:metric, :events, :system, :events)
@@ -283,10 +283,10 @@ const LONG_USER = `
 const STREAKING_USERS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
   INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control, created, updated,
-    metrics, points, counters, touched, streak, streak_due)
+    metrics, points, counters, last_seq_by_input, streak, streak_due)
   SELECT :tenant, 'user-' || i, ${IID('i')}, 5, :at, :tz, 1, '{}', 0, :at, :at, '[]', '{}', '[]', '{"streak":5}',
     json_object('frequency', 'daily', 'run', json_object('started', :day - 4, 'first', :day - 4, 'last', :day,
-      'marks', '5e', 'length', 5, 'extended', :at)), :due FROM n`
+      'history', '5e', 'length', 5, 'extended', :at)), :due FROM n`
 
 const EVENTS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last),

@@ -48,7 +48,7 @@ export function stopAll() {
  * A line of the Worker's log for a step of due work: `ticks` of time triggers, deadlines of `streaks`, and
  * others.
  *
- * @typedef {{ work: string; milliseconds: number; users: number; awards: number; letters?: number; d1:
+ * @typedef {{ work: string; milliseconds: number; users: number; awards: number; messages?: number; d1:
  *   D1Cost; objectRows: number }} StepLine
  */
 

@@ -97,7 +97,7 @@ async function costs(
       answers.push(await server.ask('POST', eventPath(0), { key, body }))
     }
     const arrived = () =>
-      found.filter(({ work }) => work === 'delivery').reduce((sum, { letters = 0 }) => sum + letters, 0)
+      found.filter(({ work }) => work === 'delivery').reduce((sum, { messages = 0 }) => sum + messages, 0)
     while (arrived() < deliveries) {
       if (performance.now() - began > PATIENCE) throw new Error(`only ${arrived()} deliveries have arrived`)
       await sleep(20)

@@ -1,6 +1,6 @@
 /**
  * Waits for work for at most `patience` milliseconds. If the work takes longer, it throws the error of
- * `fieldError`; the work itself continues. It leaves no timer behind, because a timer keeps an object awake,
+ * `onTimeout`; the work itself continues. It leaves no timer behind, because a timer keeps an object awake,
  * and that costs money.
  */
 export async function within<T>(

@@ -73,7 +73,7 @@ const WHOLE = `${TOTAL(String(EVENTS))}`
 export const USERS = [
   `${WITH}
   INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics, points,
-    counters, touched, streak, streak_due, achievements, active_day)
+    counters, last_seq_by_input, streak, streak_due, achievements, active_day)
   SELECT ${given('tenant')}, 'user-' || i, ${IID}, CASE WHEN ${LIVE} THEN ${EVENTS} ELSE ${EVENTS + 1} END,
     CASE WHEN ${LIVE} THEN ${AT(String(EVENTS))} ELSE ${JUDGED} END, 1,
     CASE WHEN i % ${ONE_OF} = 1 THEN json_object(${given('attribute')}, '${PLAN}') ELSE '{}' END, 0, ${AT('1')}, ${AT('1')},
@@ -82,12 +82,12 @@ export const USERS = [
     json_object(${given('metric')}, ${EVENTS}, 'streak', CASE WHEN ${LIVE} THEN ${EVENTS} ELSE ${EVENTS + 1} END,
       ${given('system')}, ${EVENTS}),
     CASE WHEN ${LIVE} THEN json_object('frequency', 'daily', 'run', json_object('started', day, 'first', day, 'last', ${LAST},
-        'marks', '${EVENTS}e', 'length', ${EVENTS}, 'extended', ${AT(String(EVENTS))}), 'born', day)
+        'history', '${EVENTS}e', 'length', ${EVENTS}, 'extended', ${AT(String(EVENTS))}), 'born', day)
       ELSE json_object('frequency', 'daily', 'born', day, 'missed', ${LAST} + 1) END,
     CASE WHEN ${LIVE} THEN ${JUDGED} END, '[]', ${LAST}
   FROM u`,
   `${WITH}
-  INSERT INTO streak_runs (user_iid, first, last, started, marks, length)
+  INSERT INTO streak_runs (user_iid, first, last, started, history, length)
   SELECT ${IID}, day, ${LAST}, day, '${EVENTS}e', ${EVENTS} FROM u WHERE NOT ${LIVE}`,
 ]
 

@@ -37,7 +37,7 @@ export function tokenFor(accessTokens: AccessTokenCache, name: string, make: () 
   let first: Promise<string> | undefined
   let second: Promise<string> | undefined
   return {
-    sweep: () => {
+    current: () => {
       first ??= accessTokens.passOf(name, make)
       return first
     },

@@ -35,9 +35,9 @@ export function apnsPush(settings: ApnsSettings, accessTokens: AccessTokenCache)
     return { token, until: inSeconds(PASS_SECONDS) }
   }
 
-  const post = ({ id, title, body }: Push, device: string, sweep: string) => {
+  const post = ({ id, title, body }: Push, device: string, token: string) => {
     const headers = {
-      authorization: `bearer ${sweep}`,
+      authorization: `bearer ${token}`,
       'content-type': 'application/json',
       'apns-topic': topic,
       'apns-push-type': 'alert',
@@ -52,11 +52,11 @@ export function apnsPush(settings: ApnsSettings, accessTokens: AccessTokenCache)
 
   return {
     send(push, tokens) {
-      const { sweep, another } = tokenFor(accessTokens, name, sign)
+      const { current, another } = tokenFor(accessTokens, name, sign)
       return Promise.all(
         tokens.map(async (device): Promise<PushResult> => {
           try {
-            const token = await sweep()
+            const token = await current()
             const reply = await post(push, device, token)
             const isExpired = 'status' in reply && reasonOf(reply) === EXPIRED
             return resultOf(isExpired ? await post(push, device, await another(token)) : reply)

@@ -78,11 +78,11 @@ export function fcmPush(
     return { token: data.access_token, until: inSeconds(data.expires_in - MARGIN) }
   }
 
-  const post = ({ project_id }: Account, push: Push, device: string, sweep: string) =>
+  const post = ({ project_id }: Account, push: Push, device: string, token: string) =>
     ask(
       `${url}/v1/projects/${encodeURIComponent(project_id)}/messages:send`,
       {
-        headers: { authorization: `Bearer ${sweep}`, 'content-type': 'application/json' },
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify({ message: messageOf(push, device) }),
       },
       patience,
@@ -96,11 +96,11 @@ export function fcmPush(
         return tokens.map(() => ({ kind: 'failed', status: null, error }))
       }
       const name = `fcm ${account.token_uri} ${account.client_email}`
-      const { sweep, another } = tokenFor(accessTokens, name, () => granted(account))
+      const { current, another } = tokenFor(accessTokens, name, () => granted(account))
       return Promise.all(
         tokens.map(async (device): Promise<PushResult> => {
           try {
-            const token = await sweep()
+            const token = await current()
             const reply = await post(account, push, device, token)
             const isRefused = 'status' in reply && reply.status === 401
             return resultOf(isRefused ? await post(account, push, device, await another(token)) : reply)
