@@ -27,10 +27,10 @@ const operations = resourceOperations({
   deleted: schemas.DeleteAchievementsResponse,
 })
 
-/** The operations of the management of achievements, in the order of the document. */
+/** The operations that manage achievements, in the order of the OpenAPI document. */
 export const achievementAdminOperations = operationsOf(operations)
 
-/** Serves the management of achievements. */
+/** Serves the operations that manage achievements. */
 export function achievementAdminRoutes(app: App): void {
   mount(app, operations.list, {}, async (scope, { query }) => ok(await listAchievements(scope, query)))
   mount(app, operations.create, {}, async (scope, { body }) =>

@@ -17,7 +17,7 @@ import {
 import { INT32_MAX } from '../../lib/decimal'
 import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 
-/** What a total can be at most, and the least by which one changes (E1). */
+/** The largest total of a metric, and the smallest amount by which a total changes (E1). */
 const MOST_TOTAL = 9_007_199_254
 const LEAST_TOTAL = 0.000_001
 const PREREQUISITES_MAX = 100
@@ -35,7 +35,7 @@ const conditions = {
   eventAttributes: Filters,
 }
 
-/** An achievement to configure; inactive unless said (A1). */
+/** An achievement to create. It is inactive unless `status` says otherwise (A1). */
 export const CreateAchievementRequestItem = z
   .object({
     name: Name,
@@ -48,7 +48,7 @@ export const CreateAchievementRequestItem = z
   })
   .meta({ id: 'CreateAchievementRequestItem' })
 
-/** A change to an achievement; its key is fixed, and null takes its badge or its filters away. */
+/** A change to an achievement. Its key is fixed. Null removes its badge or its filters. */
 export const UpdateAchievementRequestItem = z
   .object({
     id: Uuid,
@@ -61,7 +61,7 @@ export const UpdateAchievementRequestItem = z
   })
   .meta({ id: 'UpdateAchievementRequestItem' })
 
-/** An achievement as the admin interface serves it: with the fields of its trigger. */
+/** An achievement as the admin interface returns it, with the fields of its trigger. */
 export const AdminAchievement = z
   .object({
     id: UuidResponse,

@@ -16,10 +16,10 @@ import { achievementFrom, achievementPatched, startsOver } from './admin.rules'
 import { beginBackdating } from './backdate.job'
 import { achievementProblem, removalProblem } from './problems.rules'
 
-/** What issues call an achievement. */
+/** The name of an achievement in the texts of issues. */
 const WHAT = 'an achievement'
 
-/** An achievement as the admin interface serves it: with the fields of its trigger. */
+/** An achievement as the admin interface returns it, with the fields of its trigger. */
 function adminAchievement(achievement: Achievement): z.infer<typeof AdminAchievement> {
   const { id, name, key, description, badgeUrl, status, trigger } = achievement
   const { metricId, metricValue, streakLength, achievementIds } = achievement
@@ -46,23 +46,24 @@ export async function listAchievements(scope: Scope, query: { limit: number; ski
   return page(achievements, query).map(adminAchievement)
 }
 
-/** An achievement. Throws 404 where there is none of this id. */
+/** An achievement. Throws 404 if none has this id. */
 export async function findAchievement(scope: Scope, id: string) {
   const { achievements } = await configurationOf(scope)
   return adminAchievement(byId(achievements, id, 'This achievement'))
 }
 
-/** What an admin write works on. */
+/** The data of one admin write. */
 type Work = {
   config: Configuration
   draft: Draft<Achievement>
-  /** The ids of those that users may qualify for by what they did before (A4). */
+  /** Ids of achievements for which users may already qualify through earlier activity (A4). */
   begun: Set<string>
 }
 
 /**
- * Changes achievements as `change` does with the draft. The triggers of a renamed one are shown by its new name from then on (P10),
- * and whoever qualifies already for one that begins anew gets it, from as soon as that is stored (A4).
+ * Changes achievements. `change` edits the draft. The triggers of a renamed achievement show its new name
+ * from then on (P10). If an achievement starts over, users who already qualify get it. That begins as soon as
+ * the change is stored (A4).
  */
 async function configureAchievements<T>(scope: Scope, change: (work: Work) => T): Promise<T> {
   const { result, isBegun } = await configure(scope, (config) => {
@@ -83,7 +84,10 @@ async function configureAchievements<T>(scope: Scope, change: (work: Work) => T)
   return result
 }
 
-/** The achievement that was made of the one before, unless there is an objection to it; notes whether it begins anew (A4). */
+/**
+ * Returns the changed achievement, or the problem with it. Notes whether users may already qualify for it
+ * (A4).
+ */
 function accepted(
   { config, draft, begun }: Work,
   before: Achievement | undefined,
@@ -91,12 +95,15 @@ function accepted(
 ): Achievement | string {
   if (typeof made === 'string') return made
   const problem = achievementProblem({ ...config, achievements: draft.list }, made)
-  // What the product completes itself nobody has earned before.
+  // Only the customer's product completes an `api` achievement, so no user can have earned it before.
   if (problem === null && made.trigger !== 'api' && startsOver(before, made)) begun.add(made.id)
   return problem ?? made
 }
 
-/** Creates achievements: each inactive, and then moved to the status that it asks for, or not at all (G7, A1). */
+/**
+ * Creates achievements (G7). Each one is created inactive, and then moved to the status that it asks for. If
+ * that move is illegal, the achievement is not created (A1).
+ */
 export function createAchievements(
   scope: Scope,
   items: readonly z.output<typeof CreateAchievementRequestItem>[],
@@ -124,7 +131,10 @@ export function updateAchievements(
   })
 }
 
-/** Deletes achievements; one that something active uses is an issue (G9). */
+/**
+ * Deletes achievements. If something active uses an achievement, it stays, and the response has an issue
+ * (G9).
+ */
 export function deleteAchievements(scope: Scope, ids: readonly string[]) {
   return configureAchievements(scope, ({ config, draft }) =>
     deleteEach(draft, ids, WHAT, (id) =>

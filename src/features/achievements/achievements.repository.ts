@@ -5,7 +5,7 @@ import { achievements } from '../../config/tables/achievements.table'
 import { among } from '../../db/queries'
 import type { Scope } from '../../runtime/context'
 
-/** Stores what an admin write made of the tenant's achievements; a deleted one's row stays (G5). */
+/** Statements that store the changes of an admin write. The row of a deleted achievement stays (G5). */
 export function storeAchievements(scope: Scope, draft: Draft<Achievement>): D1PreparedStatement[] {
   const { db, tenant, now } = scope
   const rows = draft.added.map((one) => ({ ...columnsOf(one), id: one.id, tenantId: tenant.id }))

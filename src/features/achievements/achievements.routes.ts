@@ -33,12 +33,13 @@ export const achievementsComplete = operation({
   surface: 'application',
   method: 'post',
   path: '/achievements/{key}/complete',
-  summary: 'Complete an achievement for a user, and learn what that came to',
+  summary: 'Complete an achievement for a user, and get the changes',
   params: z.object({ key: z.string() }),
   body: AchievementCompletionRequest,
   responses: {
     201: {
-      description: 'It is completed; where it was before, this is the first completion, without points.',
+      description:
+        'The achievement is completed. If it was completed before, this is the first completion, without points.',
       body: AchievementCompletionResponse,
       optionalHeaders: WARNING_HEADER,
     },
@@ -56,19 +57,20 @@ export const usersAchievements = operation({
   query: UserAchievementsQuery,
   responses: {
     200: {
-      description: 'Those completed, oldest first, then those ahead, in order of creation.',
+      description:
+        'The completed achievements, oldest first. Then, if asked for, the others, in order of creation.',
       body: UserAchievementsResponse,
     },
   },
   errorStatuses: [403, 404, 422],
 })
 
-/** A completion of the wrong shape, as far as it can be read (G3). */
+/** The readable parts of a completion whose shape is wrong (G3). */
 const ReadableCompletion = readable({ user: ReadableUser })
 
 const CompletionSubject = z.object({ user: z.object({ id: z.unknown() }) })
 
-/** Serves the achievements to users. */
+/** Serves the operations of the application interface on achievements. */
 export function achievementRoutes(app: App): void {
   mount(app, achievementsAll, {}, async (scope, { query }) =>
     ok(await listActive(scope, query.userAttributes)),

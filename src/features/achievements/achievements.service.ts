@@ -20,7 +20,10 @@ import type {
 } from '../../wire/achievement.schemas'
 import { achievementResponse, userAchievementResponse } from '../../wire/presenters/achievement.presenter'
 
-/** The active achievements, or those of them whose user filters the attributes meet, in order of creation (A6). Throws 422 on unknown keys. */
+/**
+ * The active achievements, in order of creation (A6). If attributes are given, only the achievements whose
+ * user filters they meet. Throws 422 on unknown keys.
+ */
 export async function listActive(
   scope: Scope,
   attributes: ReadonlyMap<string, string> | undefined,
@@ -34,7 +37,10 @@ export async function listActive(
     .map((one) => ({ ...achievementResponse(config, one), ...statsOf(one) }))
 }
 
-/** The achievements that a user has completed, and, if asked for, those that the user may yet complete (A6). `tenant_counters` are read unless given. */
+/**
+ * The achievements that a user has completed. With `includeIncomplete`, also the ones that the user can still
+ * complete (A6). Reads `tenant_counters` unless they are given.
+ */
 export async function listOfUser(
   scope: Scope,
   user: UserState,
@@ -49,7 +55,10 @@ export async function listOfUser(
   }))
 }
 
-/** The achievements that a user sees: those completed, then the active ones whose user filters the user meets (A1, A6). */
+/**
+ * The achievements that a user sees: first the completed ones, then the active ones whose user filters the
+ * user meets (A1, A6).
+ */
 export function visibleTo(config: Configuration, user: UserState): Achievement[] {
   const ahead = config.achievements.filter(
     (one) =>
@@ -60,7 +69,10 @@ export function visibleTo(config: Configuration, user: UserState): Achievement[]
   return [...completedBy(config, user), ...ahead]
 }
 
-/** What a user has completed, in that order, and what was completed at once in order of creation; locked ones too (A1). */
+/**
+ * The achievements that a user has completed, including locked ones, in order of completion. If several were
+ * completed at the same moment, they are in order of creation (A1).
+ */
 function completedBy({ achievements }: Configuration, user: UserState): Achievement[] {
   const completedAt = ({ id }: Achievement) => user.achievements.get(id)?.at ?? 0
   return achievements
@@ -68,12 +80,15 @@ function completedBy({ achievements }: Configuration, user: UserState): Achievem
     .toSorted((a, b) => completedAt(a) - completedAt(b))
 }
 
-/** Whether somebody may yet complete it: it is active, and so is the metric that it is about (A1, G9). */
+/** Whether users can still complete an achievement: it is active, and its metric exists (A1, G9). */
 function isOpen({ metrics }: Configuration, { status, metricId }: Achievement): boolean {
   return status === 'active' && (metricId === null || metrics.some(({ id }) => id === metricId))
 }
 
-/** Tells of each achievement how many users have completed it, and how many of a hundred users that is (A5). */
+/**
+ * Returns a function that gives the number of users who have completed an achievement, and their share of all
+ * users in percent, with two decimals (A5).
+ */
 function statsFrom(tenantCounters: TenantCounters) {
   const users = tenantCounters.get(USERS) ?? 0
   return ({ id }: Achievement) => {
@@ -82,7 +97,7 @@ function statsFrom(tenantCounters: TenantCounters) {
   }
 }
 
-/** The achievement with this key. Throws 404, also where it is inactive (A3). */
+/** The achievement with this key. Throws 404 if there is none, or if it is inactive (A3). */
 export async function findCompletable(scope: Scope, key: string): Promise<Achievement> {
   const achievement = achievementByKey(await configurationOf(scope), key)
   if (achievement === undefined || achievement.status === 'inactive') {
@@ -91,13 +106,16 @@ export async function findCompletable(scope: Scope, key: string): Promise<Achiev
   return achievement
 }
 
-/** Completes an achievement for a user, and answers the whole reply (A3, K7). Throws 422 if this call can't complete it. */
+/**
+ * Completes an achievement for a user, and returns the whole reply (A3, K7). Throws 422 if this call can't
+ * complete it.
+ */
 export async function completeFor(
   scope: Scope,
   { key: achievementKey }: Achievement,
   body: z.output<typeof AchievementCompletionRequest>,
 ) {
-  // The key was confirmed when the request entered.
+  // The API key was confirmed when the request entered.
   const sender = ownSender(scope, body.user.id)
   return completionReply(await completeAchievement(scope, sender, { achievementKey, body }))
 }

@@ -16,7 +16,10 @@ type CreateItem = Always & Sometimes
 type UpdateItem = Optional<Always> & Sometimes
 type Status = Achievement['status']
 
-/** The achievement that an item asks for, created inactive and then moved, or why that move is illegal (A1). */
+/**
+ * The achievement that an item asks for: created inactive, and then moved to its status. Returns the reason
+ * as a text if that move is illegal (A1).
+ */
 export function achievementFrom(id: string, now: Instant, item: CreateItem): Achievement | string {
   const status = item.status ?? 'inactive'
   const achievement = ofItsTrigger({
@@ -42,8 +45,9 @@ export function achievementFrom(id: string, now: Instant, item: CreateItem): Ach
 }
 
 /**
- * The achievement after a change and the move that it asks for: the very same object where nothing changes; or why one of them is
- * illegal (A1). One that counts something else from now on counts under the new id (A2).
+ * The achievement after a change and the move that it asks for (A1). Returns the same object if nothing
+ * changes, and the reason as a text if the change or the move is illegal. If the achievement counts other
+ * events from now on, it counts under the new id (A2).
  */
 export function achievementPatched(
   before: Achievement,
@@ -54,7 +58,7 @@ export function achievementPatched(
   const { status, trigger } = before
   const next = patched(before, item)
   if (next.trigger !== trigger && status !== 'inactive') {
-    return `The achievement is ${status}, which fixes its trigger, "${trigger}". Create another achievement instead.`
+    return `The achievement is ${status}, so its trigger, "${trigger}", can't change. Create another achievement instead.`
   }
   const counterId = countsTheSame(before, next) ? before.counterId : newCounterId
   const isRecounted = startsOver(before, next) || counterId !== before.counterId
@@ -80,7 +84,10 @@ function patched(before: Achievement, item: UpdateItem): Achievement {
   })
 }
 
-/** The fields that only achievements with some triggers have, as they are in an achievement with another trigger. */
+/**
+ * The fields that only some triggers have, with the values that they have in an achievement with another
+ * trigger.
+ */
 const NONE = {
   metricId: null,
   metricValue: null,
@@ -113,7 +120,10 @@ function countsTheSame(before: Achievement, after: Achievement): boolean {
   return basis(before) === basis(after)
 }
 
-/** Whether an achievement asks for the same as it did before: the condition that completes it, and its filters. */
+/**
+ * Whether an achievement asks for the same before and after a change: the same condition and the same
+ * filters.
+ */
 export function asksTheSame(before: Achievement, after: Achievement): boolean {
   const condition = (one: Achievement) =>
     JSON.stringify([
@@ -128,7 +138,10 @@ export function asksTheSame(before: Achievement, after: Achievement): boolean {
   return condition(before) === condition(after)
 }
 
-/** Whether users may qualify for an achievement by what they did before: it becomes active, or asks for something else (A4). */
+/**
+ * Whether users may qualify for an achievement through earlier activity: it becomes active, or it asks for
+ * something else (A4).
+ */
 export function startsOver(before: Achievement | undefined, after: Achievement): boolean {
   if (after.status !== 'active') return false
   return before?.status !== 'active' || !asksTheSame(before, after)
@@ -138,10 +151,10 @@ export function startsOver(before: Achievement | undefined, after: Achievement):
 function moveProblem(from: Status, to: Status): string | null {
   if (from === to) return null
   if (to === 'inactive') {
-    return `The achievement is ${from} and can't become inactive again. Lock it, so that nobody new gets it, or delete it.`
+    return `The achievement is ${from} and can't become inactive again. Lock it, so that no more users get it, or delete it.`
   }
   if (from === 'inactive' && to === 'locked') {
-    return "An inactive achievement can't be locked, since nobody can have it. Make it active first."
+    return "An inactive achievement can't be locked, because no user can have it. Make it active first."
   }
   return null
 }

@@ -18,8 +18,9 @@ import { type WalkStep, walkStep } from '../../store/walk.service'
 import { counted, sumsOf } from './backdate.repository'
 
 /**
- * Has achievements that became active, or that ask for something else now, completed for all who qualify already (A4). Part of the batch
- * that makes them so; the Timekeeper is to be woken after it.
+ * Statements that begin to complete achievements for all users who already qualify (A4). They are part of the
+ * batch in which these achievements become active or ask for something else. The caller wakes the Timekeeper
+ * after that batch.
  */
 export function beginBackdating(
   { db, now }: Pick<Scope, 'db' | 'now'>,
@@ -28,7 +29,10 @@ export function beginBackdating(
   return achievementIds.map((id) => beginWalk(db, 'backdate', id, now))
 }
 
-/** Does one step of going through all users for an achievement: who qualifies has it then, with its points and composites (A4). */
+/**
+ * Does one step of the walk over all users for an achievement. Users who qualify get it, with its points and
+ * composites (A4).
+ */
 export function backdateStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
   const { db } = context
   const find = ({ achievements }: Configuration) => achievements.find(({ id }) => id === work.subject)
@@ -40,7 +44,7 @@ export function backdateStep(context: TenantContext, work: DueWork): Promise<Wal
       if (achievement === undefined || achievement.status === 'inactive') {
         return { changes: [], visited: users.length }
       }
-      // Whose streak is of another frequency is counted anew first, and visited by the next step (S9).
+      // A streak of another frequency is recounted first. The next step visits its user (S9).
       const firstStale = users.findIndex(({ streak }) => isStale(streak, config.streaks))
       if (firstStale === 0)
         return { changes: await recountChanges(db, config, users.slice(0, 1), now), visited: 0 }
@@ -60,8 +64,9 @@ export function backdateStep(context: TenantContext, work: DueWork): Promise<Wal
 }
 
 /**
- * The users with what the log has of an achievement that counts on its own, where their counter doesn't know it yet (A2). Nothing is
- * something to know, too: an event that comes before the walk is at its end must find the counter there.
+ * Adds to users the counter of an achievement that counts on its own, from the log, if they don't have that
+ * counter yet (A2). A user without such events gets a counter with 0: an event that arrives before the end of
+ * the walk must find the counter.
  */
 async function withCounters(
   db: TenantDatabase,
@@ -103,7 +108,7 @@ declare module '../../jobs/due-kinds.types' {
   }
 }
 
-/** Completions of an achievement, which is the subject, by the users who qualify already (A4). */
+/** Completes an achievement, the subject of the work, for the users who already qualify (A4). */
 export const backdateJob: Job = {
   kind: 'backdate',
   run: (context, work) => bulkStep(context, 'backdate', () => backdateStep(context, work)),

@@ -6,7 +6,8 @@ import { bytesOf, MOST_READ, numberOf } from '../../db/short-ids'
 import { type Micros, micros } from '../../lib/decimal'
 import { packsOf } from '../../lib/packed'
 
-// `total` counts in floats, where `sum` would fail beyond 64 bits: a part of the events may go as far as it likes (E1).
+// `total` adds floats. `sum` would fail beyond 64 bits: only the total of all events is bounded, and the
+// filtered events may have a larger sum (E1).
 const SUMS = `
   SELECT asked.value ->> 0 AS iid, total(e.value) AS sum FROM json_each(?1) asked
   CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
@@ -17,10 +18,13 @@ const SUMS = `
 
 const SumRows = z.array(z.object({ iid: z.string(), sum: z.number() }))
 
-/** The most that a counter holds, in millionths (E1). */
+/** The largest value of a counter, in millionths (E1). */
 const MOST = 9_007_199_254_000_000
 
-/** Sums of the events that an achievement counts, by our own ids of users; those that the users as read have counted (A2). */
+/**
+ * Sums of the events that an achievement counts, in millionths, by iid. Counts only events up to the `seq`
+ * that was read of each user (A2).
+ */
 export async function sumsOf(
   db: TenantDatabase,
   { metricId, eventAttributes }: Pick<Achievement, 'metricId' | 'eventAttributes'>,
@@ -39,7 +43,10 @@ export async function sumsOf(
 
 const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id = ?2 AND counter_id = ?3'
 
-/** Notes that all users' counters of an achievement have taken in the log, which is a change of the configuration (A4). */
+/**
+ * Notes that all users' counters of an achievement include the log. That is a change of the configuration
+ * (A4).
+ */
 export function counted(db: TenantDatabase, { id, counterId }: Achievement): D1PreparedStatement[] {
   return [db.statement(COUNTED, db.tenantId, id, counterId), raiseVersion(db)]
 }

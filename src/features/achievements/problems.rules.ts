@@ -4,12 +4,14 @@ import { unreachable } from '../../lib/unreachable'
 import { asksTheSame, startsOver } from './admin.rules'
 
 /**
- * Why an achievement can't stand in the configuration, of which it may be a part already, or null: its key is taken, there are too
- * many, or something that it needs is missing or goes in a circle (G5, A1, A2).
+ * Why an achievement can't be in the configuration, or null: its key is taken, there are too many, or
+ * something that it needs is missing or goes in a circle (G5, A1, A2). The configuration may already contain
+ * it.
  */
 export function achievementProblem(config: Configuration, achievement: Achievement): string | null {
   const before = config.achievements.find(({ id }) => id === achievement.id)
-  // One that asks for nothing new may refer to something that was deleted since (G9), until it is to be completed by it.
+  // If a change asks for nothing new, the achievement may refer to deleted things (G9), unless it becomes
+  // active.
   const isKnown = before !== undefined && asksTheSame(before, achievement) && !startsOver(before, achievement)
   return (
     roomProblem(config, before, achievement) ??
@@ -27,13 +29,13 @@ function roomProblem(
     return `The key "${key}" is taken by another achievement. Choose another key.`
   }
   if (others.length < MOST_RESOURCES) return null
-  return `There are ${MOST_RESOURCES} achievements, which is the most. Delete one first.`
+  return `Limit of ${MOST_RESOURCES} achievements reached. Delete one first.`
 }
 
-/** What the trigger needs must be there (A2). */
+/** The reason if something that the trigger needs is missing, else null (A2). */
 function conditionProblem(config: Configuration, achievement: Achievement): string | null {
   const { trigger, metricId, metricValue, streakLength, achievementIds } = achievement
-  const missing = (field: string) => `An achievement of the trigger ${trigger} needs ${field}. Pass it too.`
+  const missing = (field: string) => `An achievement with the trigger ${trigger} needs ${field}. Pass it too.`
   switch (trigger) {
     case 'api':
       return null
@@ -51,7 +53,10 @@ function conditionProblem(config: Configuration, achievement: Achievement): stri
   }
 }
 
-/** Prerequisites must be there, each once, and must not need the achievement itself (A1). */
+/**
+ * The reason if a prerequisite does not exist, is named twice or needs the achievement itself, else null
+ * (A1).
+ */
 function compositeProblem(
   { achievements }: Configuration,
   { id: self, achievementIds }: Achievement,
@@ -59,7 +64,7 @@ function compositeProblem(
   const present = new Map(achievements.map((one) => [one.id, one]))
   const unknown = achievementIds.find((id) => id !== self && !present.has(id))
   if (unknown !== undefined) {
-    return `achievementIds: no achievement has the id ${unknown}. Take those from GET /achievements.`
+    return `achievementIds: no achievement has the id ${unknown}. Take the ids from GET /achievements.`
   }
   const again = achievementIds.find((id, index) => achievementIds.indexOf(id) !== index)
   if (again !== undefined) {
@@ -67,10 +72,10 @@ function compositeProblem(
   }
   const circular = achievementIds.find((id) => needs(present, id, self))
   if (circular === undefined) return null
-  return `achievementIds: ${circular} itself needs this achievement, so that nobody could ever get them. Leave it out.`
+  return `achievementIds: ${circular} itself needs this achievement, so no user could ever get either. Leave it out.`
 }
 
-/** Whether an achievement is the wanted one, or needs it, directly or by way of others. */
+/** Whether an achievement is the wanted one, or needs it directly or through others. */
 function needs(achievements: ReadonlyMap<string, Achievement>, from: string, wanted: string): boolean {
   const seen = new Set<string>()
   const ahead = [from]
@@ -86,7 +91,10 @@ function needs(achievements: ReadonlyMap<string, Achievement>, from: string, wan
 const filtersProblem = (config: Configuration, { userAttributes, eventAttributes }: Achievement) =>
   filterProblem(config, 'user', userAttributes) ?? filterProblem(config, 'event', eventAttributes)
 
-/** Why an achievement can't be deleted, or null: something that is not inactive uses it (G9). */
+/**
+ * Why an achievement can't be deleted, or null: a composite that is not inactive or an active trigger uses it
+ * (G9).
+ */
 export function removalProblem(
   { achievements, systems }: Pick<Configuration, 'achievements' | 'systems'>,
   id: string,

@@ -5,7 +5,7 @@ import { attributes } from '../../config/tables/attributes.table'
 import { among } from '../../db/queries'
 import type { Scope } from '../../runtime/context'
 
-/** Stores what an admin write made of the tenant's attributes; a deleted one's row stays (G5). */
+/** Statements that store the changes of an admin write. The row of a deleted attribute stays (G5). */
 export function storeAttributes(scope: Scope, draft: Draft<Attribute>): D1PreparedStatement[] {
   const { db, tenant, now } = scope
   const own = (...conditions: Parameters<typeof and>) =>

@@ -27,10 +27,10 @@ const operations = resourceOperations({
   deleted: schemas.DeleteAttributesResponse,
 })
 
-/** The operations of this module, in the order of the document. */
+/** The operations that manage attributes, in the order of the OpenAPI document. */
 export const attributeOperations = operationsOf(operations)
 
-/** Serves the management of attributes. */
+/** Serves the operations that manage attributes. */
 export function attributeRoutes(app: App): void {
   mount(app, operations.list, {}, async (scope, { query }) => ok(await listAttributes(scope, query)))
   mount(app, operations.create, {}, async (scope, { body }) =>

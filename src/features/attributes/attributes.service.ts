@@ -19,17 +19,17 @@ import type {
 } from '../../wire/attribute.schemas'
 import { storeAttributes } from './attributes.repository'
 
-/** What issues call an attribute. */
+/** The name of an attribute in the texts of issues. */
 const WHAT = 'an attribute'
 
-/** An attribute as the admin interface serves it. */
+/** An attribute as the admin interface returns it. */
 function attributeResponse({ id, name, key, type, writableBy }: Attribute): z.infer<typeof AdminAttribute> {
   return { id, name, key, type, ...(type === 'user' && { writableBy }) }
 }
 
-/** The issue that an item names who may set an event attribute (K7). */
+/** The issue for an event attribute with `writableBy` (K7). */
 const NOT_OF_EVENTS =
-  'writableBy: only user attributes have it. Whoever sends an event sets its attributes. Leave it out.'
+  'writableBy: only user attributes have it. The sender of an event sets its attributes. Leave it out.'
 
 /** A page of the tenant's attributes, oldest first (G7). */
 export async function listAttributes(scope: Scope, query: { limit: number; skip: number }) {
@@ -37,13 +37,16 @@ export async function listAttributes(scope: Scope, query: { limit: number; skip:
   return page(attributes, query).map(attributeResponse)
 }
 
-/** An attribute. Throws 404 where there is none of this id. */
+/** An attribute. Throws 404 if none has this id. */
 export async function findAttribute(scope: Scope, id: string) {
   const { attributes } = await configurationOf(scope)
   return attributeResponse(byId(attributes, id, 'This attribute'))
 }
 
-/** Creates attributes. A key that its type already has is an issue (G5, G7), and so is `writableBy` on an event attribute (K7). */
+/**
+ * Creates attributes. The response has an issue if another attribute of the same type has the key (G5, G7),
+ * or if an event attribute has `writableBy` (K7).
+ */
 export function createAttributes(
   scope: Scope,
   items: readonly z.output<typeof CreateAttributeRequestItem>[],
@@ -57,9 +60,10 @@ export function createAttributes(
         return `The key "${key}" is taken by another ${type} attribute. Choose another key.`
       }
       if (draft.list.length >= MOST_ATTRIBUTES) {
-        return `There are ${MOST_ATTRIBUTES} attributes, which is the most. Delete one first.`
+        return `Limit of ${MOST_ATTRIBUTES} attributes reached. Delete one first.`
       }
-      // The column's default is what attributes had before there was a choice: it is no default for new ones.
+      // New attributes don't use the default of the column. It is for attributes from before this field
+      // existed.
       const who = writableBy ?? (type === 'user' ? 'admin' : 'user')
       return { id: newId(now), created: now, updated: now, type, key, name, writableBy: who }
     })
@@ -89,7 +93,10 @@ export function updateAttributes(
   })
 }
 
-/** Deletes attributes; one that something active, a locked achievement or a leaderboard that isn't finished uses is an issue (G9). */
+/**
+ * Deletes attributes. If something active, a locked achievement, or a boost or leaderboard that isn't
+ * finished uses an attribute, it stays, and the response has an issue (G9).
+ */
 export function deleteAttributes(scope: Scope, ids: readonly string[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
@@ -102,7 +109,7 @@ export function deleteAttributes(scope: Scope, ids: readonly string[]) {
   })
 }
 
-/** The attributes that are in use, by id, with one thing that uses it (G9). */
+/** The attributes in use, by id, each with the description of one thing that uses it (G9). */
 function attributesInUse(config: Configuration, now: Instant): ReadonlyMap<string, string> {
   const used = new Map<string, string>()
   const mark = (filters: readonly Filter[], user: string) => {

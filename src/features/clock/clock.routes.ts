@@ -23,9 +23,9 @@ export const adminTestClockSet = operation({
   method: 'put',
   path: '/test-clock',
   summary:
-    'Move the clock forward, to a moment or by a duration, and do everything that falls due on the way (development only)',
+    'Move the clock forward, to a moment or by a duration, and run all work that becomes due (development only)',
   body: MoveClockRequest,
-  responses: { 200: { description: 'The time, once all of that is done.', body: ClockResponse } },
+  responses: { 200: { description: 'The new time. All due work is done.', body: ClockResponse } },
   errorStatuses: [400, 403, 404, 413, 422],
 })
 
@@ -40,7 +40,7 @@ export const adminTestClockReset = operation({
   errorStatuses: [403, 404, 422],
 })
 
-/** Serves the test clock (C1); `jobs` is all work that falls due while it moves. */
+/** Serves the test clock (C1). `jobs` are all kinds of work that can become due while it moves. */
 export const clockRoutes =
   (jobs: Jobs) =>
   (app: App): void => {

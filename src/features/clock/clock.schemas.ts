@@ -6,7 +6,7 @@ import { type Duration, parseDuration, signOfOversized } from '../../lib/duratio
 
 const ISO = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
-/** An ISO 8601 timestamp that names its offset from UTC. */
+/** An ISO 8601 timestamp with its offset from UTC. */
 const Moment = z
   .string()
   .meta({ format: 'date-time' })
@@ -18,13 +18,13 @@ const Moment = z
     return z.NEVER
   })
 
-/** Longer than any duration that is of use. */
+/** Longer than any useful duration. */
 const DURATION_LENGTH_MAX = 100
 
 /** The most days by which one call moves the clock (C1). */
 export const MOST_DAYS_AHEAD = 400
 
-/** An ISO 8601 duration that does not lead back. */
+/** An ISO 8601 duration that is not negative. */
 const Advance = z
   .string()
   .max(DURATION_LENGTH_MAX)
@@ -41,7 +41,7 @@ const Advance = z
 
 const isGiven = (field: unknown) => field !== undefined && field !== null
 
-/** Where to move the test clock: to a moment, or by a duration (C1). */
+/** How to move the test clock: to a moment, or by a duration (C1). */
 export const MoveClockRequest = z
   .object({
     now: optional(Moment),

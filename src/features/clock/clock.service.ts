@@ -19,7 +19,7 @@ import { restartTriggers } from '../points/ticks/schedule.service'
 import { forgetSums } from '../summaries/day-sums.service'
 import { type ClockResponse, MOST_DAYS_AHEAD, type MoveClockRequest } from './clock.schemas'
 
-/** How often a move by a duration is tried. Of parallel moves, each round lets at least one through. */
+/** How often a move by a duration is attempted. Of parallel moves, at least one succeeds in each round. */
 const MOST_ATTEMPTS = 100
 
 type Clock = z.infer<typeof ClockResponse>
@@ -35,8 +35,9 @@ export function readClock({ now }: AccountScope): Clock {
 }
 
 /**
- * Moves the test clock forward, to a moment or by a duration, and answers when everything is done that falls due on the way (C1). Throws 422
- * if the move is backward, also as seen after a parallel one, or too far, and 429 if too many others move the clock meanwhile.
+ * Moves the test clock forward, to a moment or by a duration. Returns when all work that becomes due is done
+ * (C1). Throws 422 if the move is too far or backward, also if a parallel move makes it backward. Throws 429
+ * if too many parallel moves get in first.
  */
 export async function moveClock(
   scope: AccountScope,
@@ -49,7 +50,7 @@ export async function moveClock(
   return { now: iso(to) }
 }
 
-/** From where to where the clock was moved. */
+/** The times before and after a move. */
 type Move = { from: Instant; to: Instant }
 
 async function moveTo({ db, now }: AccountScope, to: Instant): Promise<Move> {
@@ -60,7 +61,7 @@ async function moveTo({ db, now }: AccountScope, to: Instant): Promise<Move> {
   return { from: now, to }
 }
 
-/** Each parallel move counts from where the one before it led, so that none is lost. */
+/** Each parallel move begins at the time that the move before it has set, so that no move is lost. */
 async function moveBy({ db }: AccountScope, duration: Duration): Promise<Move> {
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     const present = await readTestClock(db)
@@ -69,10 +70,10 @@ async function moveBy({ db }: AccountScope, duration: Duration): Promise<Move> {
     if (to === null || isTooFar(from, to)) throw tooFar('advance', from)
     if (await moveTestClockFrom(db, present, to)) return { from, to }
   }
-  throw new ApiError(429, 'Too many others move the clock at the same time. Try again in a second.', 1)
+  throw new ApiError(429, 'Too many requests move the clock at the same time. Try again in a second.', 1)
 }
 
-/** Returns to real time, in which time triggers begin anew (C1, P4). */
+/** Returns to real time. Time triggers start again from that time (C1, P4). */
 export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
   const { db } = scope
   const now = systemNow()

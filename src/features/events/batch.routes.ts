@@ -20,9 +20,9 @@ export const adminMetricsBatchEvents = operation({
   bodyLimit: BODY_MAX,
   responses: {
     202: {
-      description: 'All of them were accepted.',
+      description: 'All events were accepted.',
       body: BatchEventsResponse,
-      headers: { 'X-Batch-Id': 'The id by which to ask what has become of them.' },
+      headers: { 'X-Batch-Id': 'The id of the batch. Read its progress with it.' },
     },
   },
   errorStatuses: [400, 403, 404, 413, 422],
@@ -33,7 +33,7 @@ export const adminMetricsBatchGet = operation({
   surface: 'admin',
   method: 'get',
   path: '/metrics/events/batches/{id}',
-  summary: 'Get what has become of a batch of events',
+  summary: 'Get the progress of a batch of events',
   params: z.object({ id: Uuid }),
   responses: { 200: { description: 'The batch.', body: EventBatch } },
   errorStatuses: [403, 404, 422],

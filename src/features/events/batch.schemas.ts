@@ -2,15 +2,16 @@ import * as z from 'zod'
 import { optional, UuidResponse } from '../../http/fields'
 import { EventRequest, IdempotencyKey, ReadableEvent } from '../../wire/event.schemas'
 
-/** The most events of a batch. */
+/** The most events in a batch. */
 export const EVENTS_MAX = 1_000
 
-/** An event of a batch: what a single one says in its path and headers too (E9). */
+/** An event of a batch. It also has the values that a single event has in its path and headers (E9). */
 export const BatchMetricEvent = EventRequest.extend({
   key: z.string(),
   idempotencyKey: optional(
     IdempotencyKey
-      // No header can hold one, and D1 gives it back as something else, so that a repeat would not be known.
+      // A header can't hold unpaired surrogates. D1 returns them changed, so a repeated key would not be
+      // recognized.
       .refine((key) => key.isWellFormed(), 'must have no unpaired surrogates'),
   ),
 }).meta({ id: 'BatchMetricEvent' })
@@ -22,15 +23,16 @@ export const BatchEventsRequest = z
   .max(EVENTS_MAX)
   .meta({ id: 'BatchEventsRequest' })
 
-/** A batch of the wrong shape, as far as it can be read; without events if it is no list, or too long (G3). */
+/** The readable parts of a batch whose shape is wrong (G3). Empty if it is not an array, or too long. */
 export const ReadableBatch = z.array(ReadableEvent).max(EVENTS_MAX).catch([])
 
-/** How many events were accepted: all of them (E9). */
+/** The number of accepted events, which are all events of the request (E9). */
 export const BatchEventsResponse = z.object({ accepted: z.int32() }).meta({ id: 'BatchEventsResponse' })
 
 /**
- * What became of a batch (E9): `processed` events were recorded, `dropped` ones were repeats of an idempotency key, could no longer be
- * done, or were of a user who was erased, and `parked` ones were put aside after a fault of ours. It is `done` when they are all of them.
+ * The progress of a batch (E9). `processed` events were recorded. `dropped` events repeated an idempotency
+ * key, could no longer be recorded, or were of an erased user. `parked` events were put aside after an
+ * internal error. The batch is `done` when the three numbers add up to `accepted`.
  */
 export const EventBatch = z
   .object({

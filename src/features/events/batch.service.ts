@@ -12,12 +12,12 @@ import type { Scope } from '../../runtime/context'
 import { withEmail } from '../../store/users.repository'
 import { type BatchEventsRequest, EVENTS_MAX, type EventBatch, ReadableBatch } from './batch.schemas'
 
-/** How often D1 is asked to store a batch. */
+/** How often a batch is sent to D1. */
 const TRIES = 3
 
 type Events = z.output<typeof BatchEventsRequest>
 
-/** What of an event may be wrong although its shape is right. */
+/** The parts of an event that may be wrong although its shape is right. */
 type EventCheck = {
   user: ProfileCheck & { id?: string | undefined }
   attributes?: ReadonlyMap<string, unknown> | undefined
@@ -28,9 +28,12 @@ const keyOf = (event: unknown, index: number) =>
     ? [{ index, key: event.key }]
     : []
 
-/** Throws 404 if events of a batch are of metrics that don't exist; names them by their index, from 0 (E9). */
+/**
+ * Throws 404 if the metric of an event does not exist. The error names such events by their index, from 0
+ * (E9).
+ */
 export async function requireMetrics(scope: Scope, json: unknown): Promise<void> {
-  // What is too long is refused by its length.
+  // A batch that is too long fails later, because of its length.
   const events: unknown[] = Array.isArray(json) && json.length <= EVENTS_MAX ? json : []
   const named = events.flatMap(keyOf)
   if (named.length === 0) return
@@ -42,8 +45,8 @@ export async function requireMetrics(scope: Scope, json: unknown): Promise<void>
 }
 
 /**
- * Accepts a batch of events as a whole, to be processed in the background (E9): answers its id and how many they are. Throws 422
- * that names every fault of every event.
+ * Accepts a whole batch of events, to be processed in the background (E9). Returns its id and the number of
+ * events. Throws 422 with every field error of every event.
  */
 export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: string; accepted: number }> {
   const { db, now } = scope
@@ -60,8 +63,9 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
 }
 
 /**
- * Has D1 store a batch, once: where its answer is lost it is asked whether it has, and tried again where not. Should the lost one
- * arrive late, the id of the batch keeps one of the two out. Throws 404 if the tenant was archived meanwhile.
+ * Stores a batch once. If the reply of D1 is lost, it reads whether the batch is stored, and tries again if
+ * not. If the lost write arrives late, the id of the batch makes one of the two writes fail. Throws 404 if
+ * the tenant was archived meanwhile.
  */
 async function stored({ db }: Scope, id: string, statements: readonly D1PreparedStatement[]): Promise<void> {
   for (let tries = 1; ; tries += 1) {
@@ -77,12 +81,15 @@ async function stored({ db }: Scope, id: string, statements: readonly D1Prepared
   }
 }
 
-/** What else is wrong with a batch of the wrong shape, as far as it can be read (G3). */
+/** Further field errors of a batch whose shape is wrong, from its readable parts (G3). */
 export async function furtherBatchErrors(scope: Scope, json: unknown): Promise<FieldError[]> {
   return fieldErrorsOf(scope, ReadableBatch.parse(json))
 }
 
-/** The faults of events that their shapes don't show: attributes that aren't configured, and subscriptions without an address (U4, E6). */
+/**
+ * Field errors that the shapes of events don't show: unknown attributes, and email subscriptions without an
+ * address (U4, E6).
+ */
 async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
   const config = await configurationOf(scope)
   const ofAttributes = events.flatMap(({ attributes, user }, index) =>
@@ -94,12 +101,15 @@ async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promi
   return [...ofAttributes, ...(await subscriptionErrors(scope, events))]
 }
 
-/** The events that subscribe a user of whom no email address is known, not even by an event before them (U4). */
+/**
+ * Errors for events that subscribe a user to emails although no address is known, not even from an earlier
+ * event of the batch (U4).
+ */
 async function subscriptionErrors({ db }: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
   const passed = new Set<string>()
   const doubtful: { index: number; userId: string }[] = []
   for (const [index, { user }] of events.entries()) {
-    // An id that can't be read is that of nobody who is known.
+    // An unreadable id counts as the id of an unknown user.
     const { id = '', email } = user
     if (email !== undefined) passed.add(id)
     if (user.subscribeToEmails === true && email === undefined && !passed.has(id))
@@ -113,7 +123,7 @@ async function subscriptionErrors({ db }: Scope, events: readonly EventCheck[]):
     .map(({ index }) => subscriptionError(`${index}.user.`))
 }
 
-/** What has become of a batch (E9). Throws 404 where there is none of this id. */
+/** The progress of a batch (E9). Throws 404 if no batch has this id. */
 export async function readBatch({ db }: Scope, id: string): Promise<z.infer<typeof EventBatch>> {
   const found = await findBatch(db, id.toLowerCase())
   if (found === null) throw errors.notFound('This batch of events')

@@ -19,7 +19,7 @@ export const metricsEvent = operation({
   surface: 'application',
   method: 'post',
   path: '/metrics/{key}/event',
-  summary: 'Record an event of a user, and learn everything that it changed',
+  summary: 'Record an event of a user, and get everything that it changed',
   params: z.object({ key: z.string() }),
   headers: EventHeaders,
   body: EventRequest,
@@ -46,7 +46,9 @@ const handle = async (c: HonoContext<AppEnv>) => {
   return answer(c, reply.status, reply.body, reply.headers)
 }
 
-/** The scope of an event that is refused, once its key is confirmed and its metric is known to exist (G2). */
+/**
+ * The scope of an event that will be refused. First confirms its API key, and that its metric exists (G2).
+ */
 async function enterRefused(c: HonoContext<AppEnv>): Promise<Scope> {
   c.set('confirmed', true)
   const scope = await enter(c.get('ctx'), metricsEvent.surface, c.get('claim'))
@@ -57,7 +59,7 @@ async function enterRefused(c: HonoContext<AppEnv>): Promise<Scope> {
   return scope
 }
 
-/** What else is wrong with an event whose shape is wrong (G3). */
+/** Further field errors of an event whose shape is wrong (G3). */
 async function check(c: HonoContext<AppEnv>, json: unknown): Promise<FieldError[]> {
   const scope = await enterRefused(c)
   const { user, attributes } = ReadableEvent.parse(json)
@@ -68,8 +70,9 @@ async function check(c: HonoContext<AppEnv>, json: unknown): Promise<FieldError[
 }
 
 /**
- * An event's key is confirmed by the read that the event makes anyway (K2), so that it costs two round trips. A request
- * that is refused before that read pays for one of its own, so that 401, 403 and 404 come before 422 (G2).
+ * The read that an event makes anyway also confirms its API key (K2), so that an event costs two round trips.
+ * A request that is refused before that read confirms the key by a read of its own, so that 401, 403 and 404
+ * come before 422 (G2).
  */
 const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
   const ctx = c.get('ctx')

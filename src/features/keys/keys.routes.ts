@@ -32,7 +32,7 @@ export const adminApplicationApiKeysList = operation({
   path: '/application-api-keys',
   summary: 'List the application keys, oldest first, without their secrets',
   query: ApplicationKeyListQuery,
-  responses: { 200: { description: 'The page of keys.', body: ListApplicationKeysResponse } },
+  responses: { 200: { description: 'A page of keys.', body: ListApplicationKeysResponse } },
   errorStatuses: [403, 422],
 })
 
@@ -41,12 +41,12 @@ export const adminApplicationApiKeysCreate = operation({
   surface: 'admin',
   method: 'post',
   path: '/application-api-keys',
-  summary: 'Create application keys, each for one user; they are shown only here',
+  summary: 'Create application keys, each for one user. Only this response shows them',
   body: CreateApplicationKeysRequest,
   secret: true,
   responses: {
-    200: { description: 'None was created; the issues say why.', body: CreateApplicationKeysResponse },
-    201: { description: 'At least one was created.', body: CreateApplicationKeysResponse },
+    200: { description: 'No key was created. The issues say why.', body: CreateApplicationKeysResponse },
+    201: { description: 'At least one key was created.', body: CreateApplicationKeysResponse },
   },
   errorStatuses: [400, 403, 413, 422],
 })
@@ -58,7 +58,12 @@ export const adminApplicationApiKeysDelete = operation({
   path: '/application-api-keys',
   summary: 'Delete application keys',
   query: z.object({ ids: IdsQuery }),
-  responses: { 200: { description: 'What came of each.', body: DeleteApplicationKeysResponse } },
+  responses: {
+    200: {
+      description: 'The deleted keys, and an issue for each other id.',
+      body: DeleteApplicationKeysResponse,
+    },
+  },
   errorStatuses: [403, 422],
 })
 
@@ -70,7 +75,7 @@ export const adminAdminKeysList = operation({
   path: '/admin-api-keys',
   summary: 'List the admin keys, oldest first, without their secrets',
   query: ListQuery,
-  responses: { 200: { description: 'The page of keys.', body: ListAdminKeysResponse } },
+  responses: { 200: { description: 'A page of keys.', body: ListAdminKeysResponse } },
   errorStatuses: [403, 422],
 })
 
@@ -80,12 +85,12 @@ export const adminAdminKeysCreate = operation({
   account: true,
   method: 'post',
   path: '/admin-api-keys',
-  summary: 'Create admin keys; they are shown only here',
+  summary: 'Create admin keys. Only this response shows them',
   body: CreateAdminKeysRequest,
   secret: true,
   responses: {
-    200: { description: 'None was created; the issues say why.', body: CreateAdminKeysResponse },
-    201: { description: 'At least one was created.', body: CreateAdminKeysResponse },
+    200: { description: 'No key was created. The issues say why.', body: CreateAdminKeysResponse },
+    201: { description: 'At least one key was created.', body: CreateAdminKeysResponse },
   },
   errorStatuses: [400, 403, 413, 422],
 })
@@ -98,7 +103,9 @@ export const adminAdminKeysDelete = operation({
   path: '/admin-api-keys',
   summary: 'Delete admin keys',
   query: z.object({ ids: IdsQuery }),
-  responses: { 200: { description: 'What came of each.', body: DeleteAdminKeysResponse } },
+  responses: {
+    200: { description: 'The deleted keys, and an issue for each other id.', body: DeleteAdminKeysResponse },
+  },
   errorStatuses: [403, 422],
 })
 
@@ -108,14 +115,15 @@ export const adminAdminKeysRotate = operation({
   account: true,
   method: 'post',
   path: '/admin-api-keys/{id}/rotate',
-  summary: 'Replace an admin key by a new one, which is shown only here; the old one is refused at once',
+  summary:
+    'Replace an admin key. Only this response shows the new key, and the old key stops working at once',
   params: z.object({ id: z.string().toLowerCase().meta({ format: 'uuid' }) }),
   secret: true,
-  responses: { 200: { description: 'The key as it is now.', body: CreatedAdminKey } },
+  responses: { 200: { description: 'The new key.', body: CreatedAdminKey } },
   errorStatuses: [403, 404, 422],
 })
 
-/** Serves the management of keys: those of applications, and the admin keys (K3, K4). */
+/** Serves the operations that manage application keys and admin keys (K3, K4). */
 export function keyRoutes(app: App): void {
   mount(app, adminApplicationApiKeysList, {}, async (scope, { query }) =>
     ok(await listApplicationKeys(scope, query)),

@@ -10,12 +10,12 @@ import {
 } from '../../http/fields'
 import { ListQuery } from '../../http/queries'
 
-/** An application key to create, for a user who need not exist yet (K3). */
+/** An application key to create. Its user need not exist yet (K3). */
 export const CreateApplicationKeyRequestItem = z
   .object({ userId: UserId })
   .meta({ id: 'CreateApplicationKeyRequestItem' })
 
-/** An application key at its creation: the only time that the key itself is shown (seed 2.9). */
+/** A created application key. Only this response shows the key itself (seed 2.9). */
 export const CreatedApplicationKey = z
   .object({ id: UuidResponse, userId: z.string(), key: z.string(), prefix: z.string() })
   .meta({ id: 'CreatedApplicationKey' })
@@ -25,7 +25,7 @@ export const ApplicationKey = z
   .object({ id: UuidResponse, userId: z.string(), prefix: z.string(), created: Timestamp })
   .meta({ id: 'ApplicationKey' })
 
-/** The page of application keys, of one user where `userId` is given. */
+/** The page of application keys. With `userId`, only keys of that user. */
 export const ApplicationKeyListQuery = ListQuery.extend({ userId: UserId.optional() })
 
 export const CreateApplicationKeysRequest = items(CreateApplicationKeyRequestItem).meta({
@@ -41,7 +41,7 @@ export const DeleteApplicationKeysResponse = deleteResponse('DeleteApplicationKe
 /** An admin key to create (K4). */
 export const CreateAdminKeyRequestItem = z.object({ name: Name }).meta({ id: 'CreateAdminKeyRequestItem' })
 
-/** An admin key at its creation or rotation: the only time that the key itself is shown (K4). */
+/** A created or rotated admin key. Only this response shows the key itself (K4). */
 export const CreatedAdminKey = z
   .object({ id: UuidResponse, name: z.string(), prefix: z.string(), key: z.string(), created: Timestamp })
   .meta({ id: 'CreatedAdminKey' })

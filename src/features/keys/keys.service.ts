@@ -31,7 +31,7 @@ const adminKeys = ({ db }: AccountScope): KeyOwner => ({ kind: 'admin', db })
 
 const applicationKeys = ({ db }: Scope): KeyOwner => ({ kind: 'application', db })
 
-/** A key as it is stored, and the key itself, which only its maker ever sees (K1). */
+/** A stored key, and the key itself, which only its creator ever sees (K1). */
 type Made = { row: KeyRow; key: string }
 
 async function make(
@@ -55,7 +55,10 @@ async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]
   }
 }
 
-/** A page of the tenant's application keys, oldest first, without their secrets (G7). Throws 429 as any scan (P11). */
+/**
+ * A page of the tenant's application keys, oldest first, without their secrets (G7). Throws 429 like any scan
+ * (P11).
+ */
 export async function listApplicationKeys(
   scope: Scope,
   { userId, ...page }: z.output<typeof ApplicationKeyListQuery>,
@@ -85,7 +88,7 @@ export async function listApplicationKeys(
   )
 }
 
-/** Creates application keys, each for one user, who need not exist yet (K3). */
+/** Creates application keys, each for one user. The user need not exist yet (K3). */
 export async function createApplicationKeys(
   scope: Scope,
   items: z.output<typeof CreateApplicationKeysRequest>,
@@ -102,7 +105,7 @@ export async function createApplicationKeys(
   return { created, issues: [] }
 }
 
-/** Deletes application keys of the tenant; they are refused from the next request on (K2). */
+/** Deletes application keys of the tenant. They are refused from the next request on (K2). */
 export function deleteApplicationKeys(scope: Scope, ids: readonly string[]) {
   return remove(scope, applicationKeys(scope), ids, 'an application key')
 }
@@ -137,12 +140,15 @@ export async function createAdminKeys(scope: AccountScope, items: z.output<typeo
   return { created, issues: [] }
 }
 
-/** Deletes admin keys; they are refused from the next request on (K2, K4). */
+/** Deletes admin keys. They are refused from the next request on (K2, K4). */
 export function deleteAdminKeys(scope: AccountScope, ids: readonly string[]) {
   return remove(scope, adminKeys(scope), ids, 'an admin key')
 }
 
-/** Gives an admin key a new prefix and secret; the old ones are refused from the next request on. Throws 404 (K4). */
+/**
+ * Gives an admin key a new prefix and secret. The old ones are refused from the next request on. Throws 404
+ * if no admin key has this id (K4).
+ */
 export async function rotateAdminKey(
   scope: AccountScope,
   id: string,

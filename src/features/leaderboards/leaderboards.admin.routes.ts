@@ -27,10 +27,10 @@ const operations = resourceOperations({
   deleted: schemas.DeleteLeaderboardsResponse,
 })
 
-/** The operations of the management of leaderboards, in the order of the document. */
+/** The operations that manage leaderboards, in the order of the OpenAPI document. */
 export const leaderboardAdminOperations = operationsOf(operations)
 
-/** Serves the management of leaderboards. */
+/** Serves the operations that manage leaderboards. */
 export function leaderboardAdminRoutes(app: App): void {
   mount(app, operations.list, {}, async (scope, { query }) => ok(await listLeaderboards(scope, query)))
   mount(app, operations.create, {}, async (scope, { body }) =>

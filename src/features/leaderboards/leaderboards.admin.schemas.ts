@@ -27,8 +27,8 @@ const RunInterval = wholeNumber(1, INT32_MAX)
 const Breakdown = z.array(Uuid).max(BREAKDOWN_MAX)
 
 /**
- * A leaderboard to configure. Without a status it is created inactive, and becomes scheduled by itself where its start is in the
- * future (L7); `maxParticipants: null` is the default of 1,000 (L2).
+ * A leaderboard to create. Without a status it is created inactive, or scheduled if its start is in the
+ * future (L7). `maxParticipants: null` means the default of 1,000 (L2).
  */
 export const CreateLeaderboardRequestItem = z
   .object({
@@ -50,7 +50,7 @@ export const CreateLeaderboardRequestItem = z
   })
   .meta({ id: 'CreateLeaderboardRequestItem' })
 
-/** A change to a leaderboard; null takes its end, its window or its runs away, and its maximum back to 1,000. */
+/** A change to a leaderboard. Null removes its end, its window or its runs, and sets its maximum to 1,000. */
 export const UpdateLeaderboardRequestItem = z
   .object({
     id: Uuid,
@@ -72,7 +72,7 @@ export const UpdateLeaderboardRequestItem = z
   })
   .meta({ id: 'UpdateLeaderboardRequestItem' })
 
-/** A leaderboard as the admin interface serves it: what isn't there is left out (G10). */
+/** A leaderboard as the admin interface returns it. Fields without a value are left out (G10). */
 export const AdminLeaderboard = z
   .object({
     id: UuidResponse,

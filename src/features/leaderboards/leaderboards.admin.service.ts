@@ -16,10 +16,10 @@ import { leaderboardFrom, leaderboardPatched } from './leaderboards.rules'
 import { leaderboardProblem } from './problems.rules'
 import { configureWithUpkeep } from './upkeep.service'
 
-/** What issues call a leaderboard. */
+/** The name of a leaderboard in the texts of issues. */
 const WHAT = 'a leaderboard'
 
-/** A leaderboard as the admin interface serves it, with the status that it has by now (G10, L7). */
+/** A leaderboard as the admin interface returns it, with its present status (G10, L7). */
 function adminLeaderboard(board: Leaderboard, now: Instant): z.input<typeof AdminLeaderboard> {
   const { description, metricId, systemId, end, startTime, endTime, runUnit, runInterval } = board
   return {
@@ -48,13 +48,16 @@ export async function listLeaderboards(scope: Scope, query: { limit: number; ski
   return page(leaderboards, query).map((board) => adminLeaderboard(board, scope.now))
 }
 
-/** A leaderboard. Throws 404 where there is none of this id. */
+/** A leaderboard. Throws 404 if none has this id. */
 export async function findLeaderboard(scope: Scope, id: string) {
   const { leaderboards } = await configurationOf(scope)
   return adminLeaderboard(byId(leaderboards, id, 'This leaderboard'), scope.now)
 }
 
-/** Creates leaderboards: each inactive, and then moved to the status that it asks for, or not at all (G7, L7). */
+/**
+ * Creates leaderboards (G7). Each one is created inactive, and then moved to the status that it asks for. If
+ * that move is illegal, the leaderboard is not created (L7).
+ */
 export function createLeaderboards(
   scope: Scope,
   items: readonly z.output<typeof CreateLeaderboardRequestItem>[],
@@ -109,7 +112,10 @@ export function deleteLeaderboards(scope: Scope, ids: readonly string[]) {
   })
 }
 
-/** The ids of those whose scores a change concerns: all that it touches but those that were inactive and still are. */
+/**
+ * The ids of leaderboards whose scores a change concerns: all changed ones, except leaderboards that were
+ * inactive and still are.
+ */
 function concerned(before: readonly Leaderboard[], draft: Draft<Leaderboard>): string[] {
   const idle = new Set(before.filter(({ status }) => status === 'inactive').map(({ id }) => id))
   return [

@@ -6,7 +6,10 @@ import { leaderboards } from '../../config/tables/leaderboards.table'
 import { among } from '../../db/queries'
 import type { Scope } from '../../runtime/context'
 
-/** Stores what an admin write made of the tenant's leaderboards, which were `before`; a deleted one's row stays (G5). */
+/**
+ * Statements that store the changes of an admin write. `before` are the tenant's leaderboards before it. The
+ * row of a deleted leaderboard stays (G5).
+ */
 export function storeLeaderboards(
   scope: Scope,
   before: readonly Leaderboard[],
@@ -34,8 +37,8 @@ const columnsOf = ({ id: _id, ...board }: Leaderboard) => ({
 })
 
 /**
- * Takes the keys away from those that get another one, since they are stored one after another and one may get the key that
- * another had. What they have meanwhile is no key that anybody could choose.
+ * Gives temporary keys to leaderboards that get another key. They are stored one after another, and one may
+ * get the key that another had. Temporary keys are keys that no caller can choose.
  */
 function freeKeys(
   { db, tenant }: Scope,

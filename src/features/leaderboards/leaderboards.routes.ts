@@ -62,7 +62,7 @@ export const leaderboardsGroups = operation({
   responses: {
     200: {
       description:
-        'The groups of the run with ranked users, the largest first; equals in order of their values.',
+        'The groups of the run that have ranked users, largest first. Equal ones are in order of their values.',
       body: LeaderboardGroupsResponse,
       optionalHeaders: { Link: NEXT_LINK },
     },
@@ -81,7 +81,8 @@ export const usersAllLeaderboards = operation({
   query: UserLeaderboardsQuery,
   responses: {
     200: {
-      description: 'The leaderboards, in order of creation; at most 100, the active ones first of all.',
+      description:
+        'At most 100 leaderboards, in order of creation. Active ones take precedence over finished ones.',
       body: UserLeaderboardsResponse,
     },
   },
@@ -93,16 +94,19 @@ export const usersLeaderboard = operation({
   surface: 'application',
   method: 'get',
   path: '/users/{id}/leaderboards/{key}',
-  summary: "Get a user's place on a leaderboard, and how it came about",
+  summary: "Get a user's place on a leaderboard, and its history",
   params: z.object({ id: UserId, key: z.string() }),
   query: UserLeaderboardQuery,
   responses: {
-    200: { description: 'The place; null where there is none.', body: UserLeaderboardResponseWithHistory },
+    200: {
+      description: 'The place. Its rank and value are null if the user has no place.',
+      body: UserLeaderboardResponseWithHistory,
+    },
   },
   errorStatuses: [403, 404, 422],
 })
 
-/** Serves the leaderboards to users. */
+/** Serves the operations of the application interface on leaderboards. */
 export function leaderboardRoutes(app: App): void {
   mount(app, leaderboardsAll, {}, async (scope, { query }) => ok(await listLeaderboards(scope, query)))
   mount(

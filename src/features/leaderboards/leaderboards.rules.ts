@@ -7,7 +7,7 @@ import { unreachable } from '../../lib/unreachable'
 import { dateOfDay } from '../../lib/zone'
 import { moved, statusWanted, today } from './moves.rules'
 
-/** Users on a leaderboard at most, and unless said otherwise (L5). */
+/** The most users on a leaderboard, which is also the default (L5). */
 export const MOST_PARTICIPANTS = 1_000
 
 type Always = Pick<Leaderboard, 'name' | 'key' | 'rankBy'>
@@ -24,7 +24,10 @@ type CreateItem = Always & Sometimes & Taken
 type UpdateItem = Optional<Always> & Sometimes & Taken
 type Status = Leaderboard['status']
 
-/** The leaderboard that an item asks for, created inactive and then moved, or why that move is illegal (L2, L7). */
+/**
+ * The leaderboard that an item asks for: created inactive, and then moved to its status. Returns the reason
+ * as a text if that move is illegal (L2, L7).
+ */
 export function leaderboardFrom(id: string, now: Instant, item: CreateItem): Leaderboard | string {
   const board = ofItsKind({
     id,
@@ -51,8 +54,9 @@ export function leaderboardFrom(id: string, now: Instant, item: CreateItem): Lea
 }
 
 /**
- * The leaderboard after a change and the move that it asks for: the very same object where nothing changes; or why one of them is
- * illegal (L5, L7). What it has become by itself counts, not what it was set to.
+ * The leaderboard after a change and the move that it asks for (L5, L7). Returns the same object if nothing
+ * changes, and the reason as a text if the change or the move is illegal. The present status counts, not the
+ * status that was set: time may have changed it since.
  */
 export function leaderboardPatched(board: Leaderboard, item: UpdateItem, now: Instant): Leaderboard | string {
   const from = statusOf(board, now)
@@ -75,7 +79,7 @@ function patched(board: Leaderboard, item: UpdateItem): Leaderboard {
     ...board,
     key: item.key ?? board.key,
     name: item.name ?? board.name,
-    // An empty one is none, which is how it is taken away.
+    // An empty description removes it.
     description: item.description === undefined ? board.description : item.description || null,
     rankBy: item.rankBy ?? board.rankBy,
     metricId: item.metricId ?? board.metricId,
@@ -92,7 +96,9 @@ function patched(board: Leaderboard, item: UpdateItem): Leaderboard {
   })
 }
 
-/** Drops what belongs to another kind of ranking; a unit of runs without an interval means one of it. */
+/**
+ * Drops the fields of other kinds of ranking. If there is a `runUnit` without an interval, the interval is 1.
+ */
 function ofItsKind(board: Leaderboard): Leaderboard {
   const { rankBy, runUnit, metricId, systemId } = board
   const runInterval = runUnit === null ? board.runInterval : (board.runInterval ?? 1)
@@ -109,7 +115,10 @@ function ofItsKind(board: Leaderboard): Leaderboard {
   }
 }
 
-/** What is frozen while a leaderboard is not inactive, and what besides once it is finished, with the names on the wire (L7). */
+/**
+ * Fields that can't change while a leaderboard is not inactive, with their names on the wire. More fields
+ * can't change once it is finished (L7).
+ */
 const FROZEN = [
   ['key', 'key'],
   ['rankBy', 'rankBy'],
@@ -124,18 +133,25 @@ const FROZEN = [
 ] as const
 const FROZEN_AT_LAST = [...FROZEN, ['end', 'end'], ['maxParticipants', 'maxParticipants']] as const
 
-/** Why a change is illegal: it changes what is frozen on a leaderboard that is not inactive, nor becomes so by it; or null (L7). */
+/**
+ * Why a change is illegal, or null: it changes frozen fields of a leaderboard that is not inactive and does
+ * not become inactive (L7).
+ */
 function freezeProblem(before: Leaderboard, after: Leaderboard, from: Status, to: Status): string | null {
   if (from === 'inactive' || to === 'inactive') return null
   const frozen = from === 'finished' ? FROZEN_AT_LAST : FROZEN
   const changed = frozen.filter(([field]) => JSON.stringify(before[field]) !== JSON.stringify(after[field]))
   if (changed.length === 0) return null
   const names = changed.map(([, name]) => name).join(', ')
-  const how = from === 'finished' ? 'Leave that out, or create another one.' : 'Make it inactive first.'
-  return `The leaderboard is ${from}, which freezes ${names}. ${how}`
+  const how =
+    from === 'finished' ? 'Leave them out, or create another leaderboard.' : 'Make it inactive first.'
+  return `The leaderboard is ${from}, so these fields can't change: ${names}. ${how}`
 }
 
-/** Why the end of a leaderboard that is not inactive can't move so, or null: what is final stays as it is (L8). */
+/**
+ * Why the end of a leaderboard that is not inactive can't move like this, or null. A final run stays as it is
+ * (L8).
+ */
 function endProblem(
   before: Leaderboard,
   after: Leaderboard,
@@ -146,5 +162,5 @@ function endProblem(
   if (from === 'inactive' || to === 'inactive' || after.end === null || after.end === before.end) return null
   const final = finalUntil(before, now)
   if (final === null || dayOf(civilDate(after.end)) >= final) return null
-  return `The run until ${dateOfDay(final)} is final, so the leaderboard can't end before. Choose a later end, or make the leaderboard inactive first.`
+  return `The run until ${dateOfDay(final)} is final, so the leaderboard can't end before that day. Choose a later end, or make the leaderboard inactive first.`
 }

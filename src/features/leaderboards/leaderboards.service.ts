@@ -31,11 +31,17 @@ import { filtersResponse } from '../../wire/presenters/attributes.presenter'
 import { leaderboardFields } from '../../wire/presenters/leaderboard.presenter'
 import { askedAtOnce } from './requested.rules'
 
-/** Calls of an object that are made before it counts as out of reach: each on a new stub, as the platform advises. */
+/**
+ * The number of calls before an object counts as unreachable. Each call uses a new stub, as the platform
+ * advises.
+ */
 const TRIES = 3
-/** The page without a `limit` (L9). */
+/** The page size without a `limit` (L9). */
 const PAGE = 10
-/** How long an answer about many leaderboards waits for each of them, in milliseconds, before it leaves it out. */
+/**
+ * How long a response about many leaderboards waits for each of them, in milliseconds. After that it leaves
+ * the leaderboard out.
+ */
 const PATIENCE = 3_000
 
 /** The leaderboards that users see (L7, L9). */
@@ -51,7 +57,7 @@ export async function listLeaderboards(
   })
 }
 
-/** The leaderboard with this key. Throws 404, also where it is inactive or scheduled (L9). */
+/** The leaderboard with this key. Throws 404 if there is none, or if it is inactive or scheduled (L9). */
 export async function findLeaderboard(scope: Scope, key: string): Promise<Leaderboard> {
   const board = leaderboardByKey(await configurationOf(scope), key)
   const status = board && statusOf(board, scope.now)
@@ -61,7 +67,10 @@ export async function findLeaderboard(scope: Scope, key: string): Promise<Leader
   return board
 }
 
-/** A page of the ranking of a run (L2, L6, L9). Throws 404 for a date in no run, 422 for a group or page that can't be. */
+/**
+ * A page of the ranking of a run (L2, L6, L9). Throws 404 if the date is in no run, and 422 if the group or
+ * the page is not possible.
+ */
 export async function readLeaderboard(
   scope: Scope,
   board: Leaderboard,
@@ -99,7 +108,9 @@ export async function readLeaderboard(
   }
 }
 
-/** A page that is longer than a leaderboard can be, as a fault; undefined is no length (L9). */
+/**
+ * The field error for a page that is longer than the leaderboard can be. Without a limit there is none (L9).
+ */
 const limitErrors = ({ maxParticipants }: Leaderboard, limit: number | undefined): FieldError[] =>
   limit === undefined || limit <= maxParticipants
     ? []
@@ -110,7 +121,7 @@ const limitErrors = ({ maxParticipants }: Leaderboard, limit: number | undefined
         },
       ]
 
-/** What else is wrong with a query of the wrong shape, as far as it can be read (G3, L6, L9). */
+/** Further field errors of a query whose shape is wrong, from its readable parts (G3, L6, L9). */
 export async function furtherPageErrors(
   scope: Scope,
   board: Leaderboard,
@@ -123,8 +134,8 @@ export async function furtherPageErrors(
 }
 
 /**
- * A page of the groups of a run with ranked users, and the link to the next page; null on the last one. Throws 404 for a date in no run, 422
- * without breakdown (L6).
+ * A page of the groups of a run that have ranked users, and the link to the next page, which is null on the
+ * last one. Throws 404 if the date is in no run, and 422 if the leaderboard has no breakdown (L6).
  */
 export async function readGroups(
   scope: Scope,
@@ -159,7 +170,10 @@ export async function readGroups(
 
 const GroupValues = z.array(z.string())
 
-/** The values of a group by the keys of the breakdown attributes; of a finished leaderboard, attributes may be gone. */
+/**
+ * The values of a group by the keys of the breakdown attributes. Attributes of a finished leaderboard may be
+ * deleted.
+ */
 function valuesOf(config: Configuration, { breakdown }: Leaderboard, group: string) {
   const values = GroupValues.parse(JSON.parse(group))
   return filtersResponse(
@@ -168,7 +182,10 @@ function valuesOf(config: Configuration, { breakdown }: Leaderboard, group: stri
   )
 }
 
-/** A user's place on each leaderboard, in the run of the user's today (L10). One that can't be reached in time is left out. */
+/**
+ * A user's place on each leaderboard, in the run of the user's local date (L10). A leaderboard that can't be
+ * reached in time is left out.
+ */
 export async function readUserPlaces(
   scope: Scope,
   user: UserState,
@@ -191,7 +208,7 @@ export async function readUserPlaces(
   return places.flat()
 }
 
-/** A user's place in a run, and how it came about (L10). Throws 404 for a date in no run. */
+/** A user's place in a run, with its history (L10). Throws 404 if the date is in no run. */
 export async function readUserPlace(
   scope: Scope,
   board: Leaderboard,
@@ -222,7 +239,10 @@ export async function readUserPlace(
   }
 }
 
-/** The run that holds the date, or, without one, the run of today: the first one before it, the last one after it (L2). */
+/**
+ * The run that contains the date. Without a date, the run of today: the first run if today is before it, the
+ * last run if today is after it (L2).
+ */
 function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number): Run {
   if (date === undefined) return nearestRun(board, Math.min(today, lastDayPlayed(board)))
   const run = runHolding(board, dayOf(date))
@@ -230,17 +250,21 @@ function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number
   return run
 }
 
-/** The UTC day on which a leaderboard was finished by hand; without one, no limit. */
+/** The UTC day on which a leaderboard was finished by hand. Infinite if it was not. */
 const lastDayPlayed = ({ finished }: Leaderboard): number =>
   finished === null ? Number.POSITIVE_INFINITY : localDay(finished, 0)
 
-/** The values that the group must have, in the order of the breakdown; null where any will do; and what is wrong with them (L6). */
+/**
+ * The values that the group must have, in the order of the breakdown, and the field errors (L6). Any value
+ * matches a null.
+ */
 function groupAsked(
   config: Configuration,
   board: Leaderboard,
   filters: ReadonlyMap<string, string> | undefined,
 ): { group: (string | null)[]; fieldErrors: FieldError[] } {
-  // Of a finished leaderboard an attribute may have been deleted: by that nobody can ask any more, and any value will do.
+  // Attributes of a finished leaderboard may be deleted. Nobody can ask by such an attribute any more, so any
+  // value matches.
   const places = board.breakdown.map((id) => config.attributes.find((one) => one.id === id)?.key)
   const keys = places.filter((key) => key !== undefined)
   const group = places.map((key) => filters?.get(key ?? '') ?? null)
@@ -260,7 +284,10 @@ function groupAsked(
   )
 }
 
-/** Asks the object of a leaderboard; once more, on a new stub, where it could not be reached. Throws 404 where it was deleted since. */
+/**
+ * Calls the object of a leaderboard, and again on a new stub if it can't be reached, up to `TRIES` times.
+ * Throws 404 if the leaderboard was deleted meanwhile.
+ */
 export async function asked<S extends z.ZodType>(
   scope: Scope,
   board: Leaderboard,
@@ -270,7 +297,7 @@ export async function asked<S extends z.ZodType>(
   for (let tries = 1; ; tries += 1) {
     try {
       const answer = await ask(boardObject(scope, board.id))
-      // It was deleted since this request has read the configuration.
+      // The leaderboard was deleted after this request read the configuration.
       if (answer === null) throw errors.notFound(`The leaderboard ${JSON.stringify(board.key)}`)
       return reply.parse(answer)
     } catch (error) {

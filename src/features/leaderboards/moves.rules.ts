@@ -7,12 +7,12 @@ import { civilDateAt } from '../../lib/zone'
 
 type Status = Leaderboard['status']
 
-/** Today's date in UTC, by which starts and ends are past or future (L7). */
+/** Today's date in UTC. It decides whether a start or an end is in the past or the future (L7). */
 export const today = (now: Instant) => civilDateAt(now, 0)
 
 /**
- * The status that a change moves a leaderboard to: the one it names, else scheduled where it sets a start in the future on an inactive
- * one, else the one that it has (L7).
+ * The status that a change asks for (L7): the one that it names. If it names none and sets a start in the
+ * future on an inactive leaderboard, `scheduled`. Otherwise the present status.
  */
 export function statusWanted(
   from: Status,
@@ -24,8 +24,8 @@ export function statusWanted(
 }
 
 /**
- * The leaderboard after a move from the status that it has by now, or why the move is illegal (L7). A move to that status changes
- * nothing. Finishing by hand is final at once, and the moment is kept.
+ * The leaderboard after a move from its present status, or the reason why the move is illegal (L7). A move to
+ * the present status changes nothing. Finishing by hand is final at once, and the moment is stored.
  */
 export function moved(board: Leaderboard, from: Status, to: Status, now: Instant): Leaderboard | string {
   if (from === to) return board

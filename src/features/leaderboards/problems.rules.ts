@@ -9,8 +9,8 @@ import type { Instant } from '../../lib/clock'
 import { unreachable } from '../../lib/unreachable'
 
 /**
- * Why a leaderboard can't stand in the configuration, of which it may be a part already, or null: its key is taken, there are too
- * many, or something that it refers to is missing (G5, L1, L2, L6).
+ * Why a leaderboard can't be in the configuration, or null: its key is taken, there are too many, or
+ * something that it refers to is missing (G5, L1, L2, L6). The configuration may already contain it.
  */
 export function leaderboardProblem(config: Configuration, board: Leaderboard, now: Instant): string | null {
   const before = config.leaderboards.find(({ id }) => id === board.id)
@@ -35,16 +35,16 @@ function roomProblem(
     return `The key "${board.key}" is taken by another leaderboard. Choose another key.`
   }
   if (others.length >= MOST_RESOURCES) {
-    return `There are ${MOST_RESOURCES} leaderboards, which is the most. Delete one first.`
+    return `Limit of ${MOST_RESOURCES} leaderboards reached. Delete one first.`
   }
   const begins = isRunning(board, now) && !(before !== undefined && isRunning(before, now))
   if (begins && others.filter((other) => isRunning(other, now)).length >= MOST_RUNNING_LEADERBOARDS) {
-    return `There are ${MOST_RUNNING_LEADERBOARDS} active or scheduled leaderboards, which is the most. Make one inactive first.`
+    return `Limit of ${MOST_RUNNING_LEADERBOARDS} active or scheduled leaderboards reached. Make one inactive first.`
   }
   return null
 }
 
-/** What it ranks by must be there (L3). */
+/** The reason if the metric or points system of the ranking is missing, else null (L3). */
 function scoreProblem({ metrics, systems }: Configuration, board: Leaderboard): string | null {
   const { rankBy, metricId, systemId } = board
   const missing = (field: string) => `A leaderboard that ranks by ${rankBy} needs ${field}. Pass it too.`
@@ -64,32 +64,32 @@ function scoreProblem({ metrics, systems }: Configuration, board: Leaderboard): 
   }
 }
 
-/** The attributes must be users', and each there once (L6). */
+/** The reason if a breakdown attribute is not a user attribute or is named twice, else null (L6). */
 function breakdownProblem(
   { attributes }: Configuration,
   before: Leaderboard | undefined,
   { breakdown }: Leaderboard,
 ): string | null {
-  // One that stays as it is may name an attribute that was deleted after the leaderboard had finished (G9).
+  // An unchanged breakdown may name an attribute that was deleted after the leaderboard finished (G9).
   if (JSON.stringify(before?.breakdown) === JSON.stringify(breakdown)) return null
   const isKnown = (wanted: string) => attributes.some(({ id, type }) => id === wanted && type === 'user')
   const unknown = breakdown.find((id) => !isKnown(id))
   if (unknown !== undefined) {
-    return `breakdownAttributes: no user attribute has the id ${unknown}. Take those from GET /attributes.`
+    return `breakdownAttributes: no user attribute has the id ${unknown}. Take the ids from GET /attributes.`
   }
   const again = breakdown.find((id, index) => breakdown.indexOf(id) !== index)
   if (again === undefined) return null
   return `breakdownAttributes names ${again} more than once. Name each attribute once.`
 }
 
-/** The dates, the runs and the window must fit each other (L1, L2, L3). */
+/** The reason if the dates, the runs and the daily window don't fit together, else null (L1, L2, L3). */
 function timeProblem(board: Leaderboard): string | null {
   const { start, end, runUnit, runInterval } = board
   if (end !== null && end < start) {
     return `The end, ${end}, is before the start, ${start}. Choose a later end or an earlier start.`
   }
   if (runUnit === null && runInterval !== null) {
-    return 'A runInterval without a runUnit says nothing. Pass the runUnit too, or leave runInterval out.'
+    return 'A runInterval needs a runUnit. Pass the runUnit too, or leave runInterval out.'
   }
   const window = windowOf(board)
   if (window !== null && window.from === window.to) {

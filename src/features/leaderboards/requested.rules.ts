@@ -2,10 +2,16 @@ import { type Leaderboard, MOST_RUNNING_LEADERBOARDS } from '../../config/config
 import { type Schedule, statusOf } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
 
-/** The most leaderboards that one request asks, since each is a call, of which the platform allows a request only so many. All active ones are among them. */
+/**
+ * The most leaderboards that one request calls. Each is a call, and the platform limits the calls of a
+ * request. All active leaderboards are among them.
+ */
 const MOST_ASKED = MOST_RUNNING_LEADERBOARDS
 
-/** The leaderboards that a request about all of them asks, in order of creation: the active ones and, as far as there is room, the newest finished ones. */
+/**
+ * The leaderboards that a request about all of them calls, in order of creation: all active ones and, if
+ * there is room, the newest finished ones.
+ */
 export function askedAtOnce<B extends Schedule & Pick<Leaderboard, 'status'>>(
   boards: readonly B[],
   now: Instant,

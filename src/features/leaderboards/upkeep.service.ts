@@ -6,12 +6,12 @@ import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
 import type { Scope } from '../../runtime/context'
 
-/** A change of the configuration, with the ids of the leaderboards whose scores have to follow it. */
+/** A change of the configuration, with the ids of the leaderboards whose scores it concerns. */
 type BoardDecision<T> = Decision<T> & { boards: readonly string[] }
 
 /**
- * Changes the configuration as `configure` does. The upkeep of leaderboards that the change concerns becomes due in the same batch, and
- * is begun as soon as that is stored (L3, L7).
+ * Changes the configuration like `configure`. The upkeep of the leaderboards that the change concerns becomes
+ * due in the same batch. It begins as soon as the batch is stored (L3, L7).
  */
 export async function configureWithUpkeep<T>(
   scope: Scope,
@@ -32,8 +32,9 @@ export async function configureWithUpkeep<T>(
 }
 
 /**
- * Makes the upkeep of the boards that rank by streak due: part of the batch that switches the tenant's streaks on or off, so that they learn of
- * it and tell what it changes (S10, W5).
+ * Statements that make the upkeep of leaderboards that rank by streak due. They are part of the batch that
+ * switches the tenant's streaks on or off, so that these leaderboards follow, and webhooks learn of the
+ * changes (S10, W5).
  */
 export function streakBoardsDue(
   db: TenantDatabase,

@@ -7,7 +7,10 @@ import { pointsTriggers } from '../../config/tables/points.table'
 import { among } from '../../db/queries'
 import type { Scope } from '../../runtime/context'
 
-/** Stores what an admin write made of the tenant's metrics; a deleted one takes its triggers and leaderboards along (G5, G9). */
+/**
+ * Statements that store the changes of an admin write. The triggers and leaderboards of a deleted metric are
+ * deleted too (G5, G9).
+ */
 export function storeMetrics(scope: Scope, draft: Draft<Metric>): D1PreparedStatement[] {
   const { db, tenant } = scope
   const rows = draft.added.map((metric) => ({ ...metric, tenantId: tenant.id }))

@@ -21,10 +21,10 @@ const operations = resourceOperations({
   deleted: schemas.DeleteMetricsResponse,
 })
 
-/** The operations of this module, in the order of the document. */
+/** The operations that manage metrics, in the order of the OpenAPI document. */
 export const metricOperations = operationsOf(operations)
 
-/** Serves the management of metrics. */
+/** Serves the operations that manage metrics. */
 export function metricRoutes(app: App): void {
   mount(app, operations.list, {}, async (scope, { query }) => ok(await listMetrics(scope, query)))
   mount(app, operations.create, {}, async (scope, { body }) => createdSome(await createMetrics(scope, body)))

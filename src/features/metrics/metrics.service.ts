@@ -13,10 +13,10 @@ import { configureWithUpkeep } from '../leaderboards/upkeep.service'
 import { retitledTriggers } from '../points/triggers/triggers.service'
 import { storeMetrics } from './metrics.repository'
 
-/** What issues call a metric. */
+/** The name of a metric in the texts of issues. */
 const WHAT = 'a metric'
 
-/** A metric as the admin interface serves it. */
+/** A metric as the admin interface returns it. */
 function metricResponse({ id, name, key, unitType, units }: Metric): z.infer<typeof CreatedMetric> {
   return { id, name, key, unitType, units }
 }
@@ -27,13 +27,13 @@ export async function listMetrics(scope: Scope, query: { limit: number; skip: nu
   return page(metrics, query).map(metricResponse)
 }
 
-/** A metric. Throws 404 where there is none of this id. */
+/** A metric. Throws 404 if none has this id. */
 export async function findMetric(scope: Scope, id: string) {
   const { metrics } = await configurationOf(scope)
   return metricResponse(byId(metrics, id, 'This metric'))
 }
 
-/** Creates metrics; a key that another one has is an issue (G5, G7). */
+/** Creates metrics. The response has an issue if another metric has the key (G5, G7). */
 export function createMetrics(scope: Scope, items: readonly z.output<typeof CreateMetricRequestItem>[]) {
   const { now } = scope
   return configure(scope, (config) => {
@@ -43,7 +43,7 @@ export function createMetrics(scope: Scope, items: readonly z.output<typeof Crea
         return `The key "${key}" is taken by another metric. Choose another key.`
       }
       if (draft.list.length >= MOST_RESOURCES) {
-        return `There are ${MOST_RESOURCES} metrics, which is the most. Delete one first.`
+        return `Limit of ${MOST_RESOURCES} metrics reached. Delete one first.`
       }
       return { id: newId(now), created: now, updated: now, key, name, unitType, units }
     })
@@ -54,7 +54,7 @@ export function createMetrics(scope: Scope, items: readonly z.output<typeof Crea
   })
 }
 
-/** Changes metrics. The triggers of a renamed one are shown by its new name from then on (P10). */
+/** Changes metrics. The triggers of a renamed metric show its new name from then on (P10). */
 export function updateMetrics(scope: Scope, items: readonly z.output<typeof UpdateMetricRequestItem>[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.metrics)

@@ -29,7 +29,7 @@ export const usersSingleMetric = operation({
   path: '/users/{id}/metrics/{key}',
   summary: "Get a user's total in a metric",
   params,
-  responses: { 200: { description: 'The metric as it stands for the user.', body: MetricResponse } },
+  responses: { 200: { description: 'The metric with the total of the user.', body: MetricResponse } },
   errorStatuses: [403, 404, 422],
 })
 
@@ -45,7 +45,7 @@ export const usersMetricEventSummary = operation({
   errorStatuses: [403, 404, 422],
 })
 
-/** Serves what became of a user's events: totals and summaries by metric. */
+/** Serves the totals and the summaries of a user's metrics. */
 export function userMetricRoutes(app: App): void {
   const subject = (_json: unknown, param: (name: string) => string) => param('id')
   const find = (scope: Scope, param: (name: string) => string) =>

@@ -18,10 +18,10 @@ import { userAchievementResponse } from '../../wire/presenters/achievement.prese
 import { visibleTo } from '../achievements/achievements.service'
 import { readDaySums } from '../summaries/day-sums.service'
 
-/** A user and the metric that is asked about. */
+/** A user and the requested metric. */
 export type UserMetric = { user: UserState; metric: Metric }
 
-/** A user and one of the metrics by its key. Throws 404 where either does not exist. */
+/** A user, and the metric with this key. Throws 404 if either does not exist. */
 export async function findUserMetric(scope: Scope, userId: string, key: string): Promise<UserMetric> {
   const user = await findUser(scope, userId)
   const metric = metricByKey(await configurationOf(scope), key)
@@ -29,20 +29,23 @@ export async function findUserMetric(scope: Scope, userId: string, key: string):
   return { user, metric }
 }
 
-/** Every metric as it stands for a user, in order of creation, with 0 where it was never used (A6). */
+/**
+ * All metrics with a user's totals, in order of creation. The total is 0 if the user has no events of a
+ * metric (A6).
+ */
 export async function allUserMetrics(scope: Scope, user: UserState) {
   const config = await configurationOf(scope)
   const achievements = visibleTo(config, user)
   return config.metrics.map((metric) => answerOf(config, { user, metric }, achievements))
 }
 
-/** A metric as it stands for a user. */
+/** A metric with a user's total. */
 export async function userMetricResponse(scope: Scope, found: UserMetric) {
   const config = await configurationOf(scope)
   return answerOf(config, found, visibleTo(config, found.user))
 }
 
-/** A metric as it stands for a user, with those of the visible achievements that it triggers (A6). */
+/** A metric with a user's total, and the visible achievements that it triggers (A6). */
 function answerOf(
   config: Configuration,
   { user, metric }: UserMetric,
@@ -61,14 +64,18 @@ function answerOf(
   }
 }
 
-/** The changes of a user's metric in buckets of local days, as they were stored (P12, E8). */
+/**
+ * The changes of a user's metric in buckets of local days. The local dates are as stored with the events
+ * (P12, E8).
+ */
 export async function metricSummary(
   scope: Scope,
   { user, metric }: UserMetric,
   range: SummaryRange,
 ): Promise<z.infer<typeof EventSummaryResponse>> {
   const sums = await readDaySums(scope, user, { log: 'events', id: metric.id }, range)
-  // A change may be beyond what Micros hold, from one end of E1's bounds to the other; nothing is added to it any more.
+  // A change can reach from one bound of E1 to the other, which is beyond the range of Micros. Nothing is
+  // added to it any more.
   return summarise(sums.days, range, sums.total).map(({ date, total, change }) => ({
     date,
     total: total / MICROS_PER_UNIT,

@@ -18,7 +18,7 @@ export const usersOverview = operation({
   errorStatuses: [403, 404, 422],
 })
 
-/** Serves all of a user at once. */
+/** Serves the overview of a user. */
 export function overviewRoutes(app: App): void {
   mount(
     app,

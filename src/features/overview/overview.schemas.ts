@@ -6,7 +6,10 @@ import { AllUserPointsResponse } from '../../wire/points.schemas'
 import { StreakResponse } from '../../wire/streak.schemas'
 import { User } from '../../wire/user.schemas'
 
-/** All that an application shows of a user; each part is as the read of that part alone has it. */
+/**
+ * All data of a user that an application shows. Each part equals the response of the operation that returns
+ * only that part.
+ */
 export const UserOverviewResponse = z
   .object({
     user: User,

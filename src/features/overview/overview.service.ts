@@ -22,12 +22,15 @@ import { awardsOfAll, pointsOfAll } from '../points/points.service'
 import { earliestHistory, streakOfUser } from '../streaks/streaks.service'
 import type { UserOverviewResponse } from './overview.schemas'
 
-/** How many awards, periods of the streak and entries of each history there are: what the single reads have unless said. */
+/**
+ * The number of awards, of streak periods and of entries in each history: the defaults of the operations for
+ * single parts.
+ */
 const AWARDS = 10
 const PERIODS = 7
 const EVENTS = 10
 
-/** A user with all that D1 has for the overview, as of one moment. */
+/** A user with all data that the overview takes from D1, as of one moment. */
 type Found = {
   config: Configuration
   user: UserState
@@ -36,7 +39,9 @@ type Found = {
   past: StreakPast & { sources: StreakSources }
 }
 
-/** Reads all that D1 has of a user for the overview, in one round trip. Throws 404 if there is no such user. */
+/**
+ * Reads all data that the overview takes from D1, in one round trip. Throws 404 if the user does not exist.
+ */
 export async function findOverview(scope: Scope, userId: string): Promise<Found> {
   const { db, now } = scope
   const config = await configurationOf(scope)
@@ -59,8 +64,9 @@ export async function findOverview(scope: Scope, userId: string): Promise<Found>
 }
 
 /**
- * All of a user at once, each part as the read of that part alone has it. The leaderboards are asked at the same time, in one wave. A streak
- * that is stale is counted from what was read with it (S9); only a log that is longer than one read takes further ones.
+ * All data of a user. Each part equals the response of the operation that returns only that part. The
+ * leaderboards are called at the same time, in one wave. A stale streak is recounted from data of the same
+ * read (S9). Only a log that is longer than one read costs further reads.
  */
 export async function overviewResponse(
   scope: Scope,
