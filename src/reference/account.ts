@@ -5,7 +5,7 @@ import { CHANGED_ID, CREATED, UPDATED } from './common'
 const NO_TENANT = '00000000-0000-7000-8000-00000000abcd'
 const IMPLICIT_TENANT = '00000000-0000-7000-8000-000000000000'
 
-const NEEDS_TENANCY = 'Needs `MULTI_TENANCY=on`; else it is 422.'
+const NEEDS_TENANCY = 'Needs `MULTI_TENANCY=on`. Otherwise the status is 422.'
 
 const tenantNotes = resource({
   id: 'admin_tenants',
@@ -14,10 +14,10 @@ const tenantNotes = resource({
   about: 'A tenant keeps the users, configuration and keys of one of your customers apart from all others.',
   create: { body: [{ customerId: 'demo-school', name: 'Demo school' }] },
   update: { body: [{ id: IMPLICIT_TENANT, name: 'The first tenant' }] },
-  delete: { note: 'A deleted tenant is archived: its calls are 404 from then on.', id: NO_TENANT },
+  delete: { note: 'A deleted tenant is archived. From then on, calls for it get 404.', id: NO_TENANT },
 })
 
-/** What belongs to the whole account or to a tenant, and the test clock. */
+/** Operations on the whole account, on tenants and on the test clock. */
 export const account: Chapter = {
   operations: {
     ...Object.fromEntries(
@@ -27,27 +27,28 @@ export const account: Chapter = {
       ]),
     ),
     admin_tenants_purge: {
-      description: `${NEEDS_TENANCY} Erases an archived tenant: its users, configuration, keys and everything else. It goes on in the background, also after a crash. The answer is 202 until all of it is gone, and 404 from then on. A tenant that is not archived is 422. What is erased can't be brought back.`,
+      description: `${NEEDS_TENANCY} Erases an archived tenant: its users, configuration, keys and everything else. This runs in the background, and continues after a crash. The status is 202 until everything is erased, and 404 from then on. It is 422 for a tenant that is not archived. Erased data can't be restored.`,
       parameters: { purge: 'Must be `true`.' },
       example: { path: { id: NO_TENANT }, query: { purge: 'true' } },
     },
     admin_settings_get: { description: 'The settings of the tenant.', example: {} },
     admin_settings_update: {
-      description: 'Changes the passed settings of the tenant; the others stay.',
+      description: 'Changes the settings that you pass. The others stay.',
       example: { body: { recapFrequency: 'weekly' } },
     },
     admin_test_clock_get: {
-      description: 'The time of the service. For development: without `TEST_CLOCK=on` it is 404.',
+      description:
+        'The time of the service. For development only: without `TEST_CLOCK=on` the status is 404.',
       example: {},
     },
     admin_test_clock_set: {
       description:
-        'Moves the time of the service forward, at most 400 days at once, and answers when everything is done that falls due on the way: ticks of time triggers, ends of streaks and runs, deliveries, notifications. From then on the clock stands still until it is moved again. For development: without `TEST_CLOCK=on` it is 404.',
+        'Moves the time of the service forward, at most 400 days at once. It first runs all work that becomes due: ticks of time triggers, ends of streaks and runs, deliveries, notifications. Then it responds. From then on the clock stays at this time until it is moved again. For development only: without `TEST_CLOCK=on` the status is 404.',
       example: { body: { advance: 'PT1H' } },
     },
     admin_test_clock_reset: {
       description:
-        'Returns to real time. What was recorded under the set clock keeps its dates. For development: without `TEST_CLOCK=on` it is 404.',
+        'Returns to real time. Data that was recorded with the test clock keeps its dates. For development only: without `TEST_CLOCK=on` the status is 404.',
       example: {},
     },
   },
@@ -58,7 +59,7 @@ export const account: Chapter = {
         id: 'The UUID of the tenant.',
         customerId: 'Your own identifier of the tenant, for the `Tenant-ID` header.',
         name: 'The display name.',
-        status: '`active`, or `archived` once deleted.',
+        status: '`active`, or `archived` after it was deleted.',
         purging: '`true` while the tenant is being erased. Missing otherwise.',
         ...CREATED,
         ...UPDATED,
@@ -69,16 +70,16 @@ export const account: Chapter = {
       of: ['UpdateSettingsRequest', 'Settings'],
       fields: {
         controlRatio:
-          'How many per cent of the users who are created later are in the control group, who get no notifications.',
+          'The share of new users, in percent, that goes into the control group. These users get no notifications.',
         recapFrequency: 'How often users get a recap.',
       },
     },
     {
       of: ['MoveClockRequest'],
       fields: {
-        now: 'The moment to move to: ISO 8601 with an offset, such as `2026-01-31T09:00:00Z`. Pass this or `advance`.',
+        now: 'The new time, as an ISO 8601 timestamp with an offset, such as `2026-01-31T09:00:00Z`. Pass this or `advance`.',
         advance:
-          'How far to move: an ISO 8601 duration such as `P1D` or `PT1H30M`, counted in UTC from the present time of the clock. Pass this or `now`.',
+          'How far to move: an ISO 8601 duration such as `P1D` or `PT1H30M`, added in UTC to the present time of the clock. Pass this or `now`.',
       },
     },
     { of: ['ClockResponse'], fields: { now: 'The time of the service.' } },

@@ -3,26 +3,26 @@ import { BADGE, CHANGED_ID, EVENT_FILTERS, ID, PAIRS, SHOWN_FILTERS, USER_FILTER
 
 const CONFIGURED = {
   name: 'The display name.',
-  key: 'The key: letters, digits, `_` and `-`. It is fixed once created.',
+  key: "The key: letters, digits, `_` and `-`. It can't be changed later.",
   description: 'The description, at most 2,000 characters. Empty if not set.',
   ...BADGE,
   status:
-    '`inactive`: nobody sees it. `active`: users can complete it. `locked`: users who have it keep it, and nobody new gets it. It never becomes inactive again.',
+    "`inactive`: users don't see it. `active`: users can complete it. `locked`: users who have it keep it, and no other users get it. An active or locked achievement can't become inactive again.",
   trigger:
-    'What completes it: the total of a `metric`, the length of the `streak`, a call (`api`), or other achievements (`achievement`).',
-  metricId: 'Of trigger `metric`: the id of the metric.',
-  metricValue: 'Of trigger `metric`: the total that completes it.',
-  streakLength: 'Of trigger `streak`: the length that completes it.',
-  achievementIds: 'Of trigger `achievement`: the achievements that are all needed.',
+    'How users complete it: by the total of a `metric`, by the length of the `streak`, by a call (`api`), or by other achievements (`achievement`).',
+  metricId: 'With the trigger `metric`: the id of the metric.',
+  metricValue: 'With the trigger `metric`: the total that completes it.',
+  streakLength: 'With the trigger `streak`: the length that completes it.',
+  achievementIds: 'With the trigger `achievement`: the achievements that a user needs, all of them.',
   ...USER_FILTERS,
   ...EVENT_FILTERS,
 }
 
-/** Achievements, as users have them and as they are configured. */
+/** Achievements: reading them, completing them and configuring them. */
 export const achievements: Chapter = {
   operations: {
     achievements_all: {
-      description: 'The active achievements, with how many users have completed each of them.',
+      description: 'The active achievements, each with the number of users who have completed it.',
       parameters: {
         userAttributes: `Only achievements whose user filters all match these attribute values. ${PAIRS}`,
       },
@@ -30,14 +30,14 @@ export const achievements: Chapter = {
     },
     achievements_complete: {
       description:
-        'Completes an achievement with the trigger `api`, and answers with the points that came of it. The user is created if unknown. Calling it again answers with the first completion and no points, and changes nothing.',
+        'Completes an achievement with the trigger `api`, and returns the points that the user got for it. A user with an unknown id is created. A repeated call changes nothing. It returns the first completion, without points.',
       example: { body: { user: { id: 'demo-ada' } } },
     },
     users_achievements: {
       description:
-        'The achievements that the user has completed. With `includeIncomplete`, also the active ones that the user has yet to complete, with `achievedAt: null`.',
+        'The achievements that the user has completed. With `includeIncomplete`, also the active ones that the user has not completed yet, with `achievedAt: null`.',
       parameters: {
-        includeIncomplete: '`true`: also lists achievements that the user has yet to complete.',
+        includeIncomplete: '`true`: also lists achievements that the user has not completed yet.',
       },
       example: { query: { includeIncomplete: 'true' } },
     },
@@ -45,7 +45,7 @@ export const achievements: Chapter = {
       id: 'admin_achievements',
       one: 'achievement',
       many: 'achievements',
-      about: 'An achievement is completed once, and kept for ever.',
+      about: 'A user completes an achievement once, and keeps it for ever.',
       create: {
         note: 'It is inactive unless `status` says otherwise. Which fields are needed depends on `trigger`.',
         body: [
@@ -60,11 +60,11 @@ export const achievements: Chapter = {
         ],
       },
       update: {
-        note: 'The key is fixed. One that becomes active is completed, in the background and without notifications, for every user who qualifies already.',
+        note: "The key can't be changed. If an achievement becomes active, every user who already qualifies gets it, in the background and without notifications.",
         body: [{ id: demo('achievement', 'demo-first-lesson'), description: 'Complete a lesson.' }],
       },
       delete: {
-        note: 'Users who completed it keep it in their history. One that something active uses is an issue.',
+        note: 'Users who completed it keep it in their history. If something active uses an achievement, it is not deleted and becomes an issue.',
         id: demo('achievement', 'demo-ten-hours'),
       },
     }),
@@ -72,7 +72,9 @@ export const achievements: Chapter = {
   fields: [
     {
       of: ['AchievementCompletionRequest'],
-      fields: { user: 'The user who completes it. Created if unknown; fields that are passed are updated.' },
+      fields: {
+        user: 'The user who completes it. A user with an unknown id is created. The fields that you pass are updated.',
+      },
     },
     {
       of: ['CreateAchievementRequestItem', 'AdminAchievement', 'UpdateAchievementRequestItem'],
@@ -84,28 +86,28 @@ export const achievements: Chapter = {
       fields: {
         ...ID,
         name: 'The display name.',
-        trigger: 'What completes it.',
+        trigger: 'How users complete it.',
         description: 'The description, or `null`.',
         badgeUrl: 'The address of the badge image, or `null`.',
         key: 'The key.',
-        streakLength: 'Of trigger `streak`: the length that completes it.',
-        achievementIds: 'Of trigger `achievement`: the achievements that are all needed.',
-        metricId: 'Of trigger `metric`: the id of the metric.',
-        metricValue: 'Of trigger `metric`: the total that completes it.',
-        metricName: 'Of trigger `metric`: the name of the metric.',
+        streakLength: 'With the trigger `streak`: the length that completes it.',
+        achievementIds: 'With the trigger `achievement`: the achievements that a user needs, all of them.',
+        metricId: 'With the trigger `metric`: the id of the metric.',
+        metricValue: 'With the trigger `metric`: the total that completes it.',
+        metricName: 'With the trigger `metric`: the name of the metric.',
         ...SHOWN_FILTERS,
-        achievedAt: 'When the user completed it. `null` if not yet.',
-        completions: 'How many users have completed it.',
-        rarity: 'How many per cent of all users have completed it.',
+        achievedAt: 'When the user completed it. `null` if the user has not completed it yet.',
+        completions: 'The number of users who have completed it.',
+        rarity: 'The share of all users who have completed it, in percent.',
       },
     },
     {
       of: ['AchievementCompletionResponse'],
       fields: {
-        completionId: 'The id of the completion. The same when the call is repeated.',
-        achievement: 'The achievement, with when the user completed it.',
+        completionId: 'The id of the completion. A repeated call returns the same id.',
+        achievement: 'The achievement, with the time of its completion.',
         points:
-          'What the completion did to points, by key of the points system. Empty when the call is repeated.',
+          'The changes of points by this completion, by key of the points system. Empty if the call is a repeat.',
       },
     },
   ],

@@ -1,16 +1,16 @@
 import type { DemoKind } from '../wire/example-kinds.types'
 
-/** What the documents say about an operation, besides what its declaration has. */
+/** The notes about an operation that its declaration does not have. */
 export type OperationNotes = {
-  /** What it does, for somebody who sees it for the first time. Markdown. */
+  /** What the operation does, for a reader who is new to it. Markdown. */
   description: string
-  /** What its parameters mean, by name, if they mean something else here than in `parameters.ts`. */
+  /** The meanings of its parameters, by name, if they differ from `parameters.ts`. */
   parameters?: Readonly<Record<string, string>>
-  /** A request that works on a fresh demo, and that harms nothing there. See `demo` for ids and dates. */
+  /** A request that works on a fresh demo and does no harm there. See `demo` for ids and dates. */
   example?: Example
 }
 
-/** An example of a request. What it leaves out of the path is in `parameters.ts`. */
+/** An example of a request. `parameters.ts` has the parts of the path that it leaves out. */
 export type Example = {
   path?: Readonly<Record<string, unknown>>
   query?: Readonly<Record<string, unknown>>
@@ -18,38 +18,38 @@ export type Example = {
   body?: unknown
 }
 
-/** Descriptions of fields for several schemas: each has those of the fields that it has. */
+/** Descriptions of fields for several schemas. A schema uses the descriptions of the fields that it has. */
 export type FieldNotes = {
-  /** Names of components. An operation's own schema is named `<id> body` or `<id> <status>`, a webhook's `webhook <type>`. */
+  /** Names of components. An operation's own schema is named `<id> body` or `<id> <status>`. A webhook's schema is named `webhook <type>`. */
   of: readonly (string | RegExp)[]
-  /** By the path of the field: names with dots between them. Lists, maps and alternatives add nothing to a path. */
+  /** Descriptions by the path of the field: names with dots between them. Lists, maps and alternatives add nothing to a path. */
   fields: Readonly<Record<string, string>>
 }
 
-/** One chapter of the documents: what belongs to one part of the service. */
+/** One chapter of the documents: the notes about one part of the service. */
 export type Chapter = {
   operations?: Readonly<Record<string, OperationNotes>>
-  /** What is sent by itself, by type. */
+  /** The events that are sent to webhooks, by type. */
   webhooks?: Readonly<Record<string, { summary: string; description: string }>>
-  /** If several fit, the last one counts. */
+  /** If several notes are for the same field, the last one counts. */
   fields?: readonly FieldNotes[]
 }
 
-/** The id of something in the demo, which the Worker fills in when it serves the document (`src/worker/demo/demo.examples.ts`). */
+/** A placeholder for an id in the demo. The Worker fills it in when it serves the document (`src/worker/demo/demo.examples.ts`). */
 export const demo = (kind: DemoKind, name: string): string => `demo:${kind}:${name}`
 
-/** The date so many days after today, in UTC, filled in like an id. */
+/** A placeholder for the date `days` days after today, in UTC. It is filled in like an id. */
 export const day = (days: number): string => `demo:day:${days}`
 
-/** What the notes of an admin resource are made from. */
+/** The input for the notes of an admin resource. */
 type Resource = {
   /** The beginning of the operations' ids, such as `admin_metrics`. */
   id: string
   one: string
   many: string
-  /** A sentence or two about what it is. */
+  /** One or two sentences that say what the resource is. */
   about: string
-  /** What else there is to know of each verb. */
+  /** More notes for each verb. */
   create: { note?: string; body: unknown }
   update: { note?: string; body: unknown }
   delete: { note: string; id: string }
@@ -67,7 +67,7 @@ export function resource({ id, one, many, about, ...verbs }: Resource): Record<s
     [`${id}_create`]: {
       description: joined(
         `Creates 1 to 100 ${many}. An item that can't be created becomes an entry in \`issues\`, and the others are created.`,
-        `The status is 201 if at least one was created, else 200.`,
+        `The status is 201 if at least one was created, otherwise 200.`,
         verbs.create.note,
       ),
       example: { body: verbs.create.body },
@@ -82,7 +82,7 @@ export function resource({ id, one, many, about, ...verbs }: Resource): Record<s
     },
     [`${id}_delete`]: {
       description: joined(
-        `Deletes ${many} by their ids. An id that names nothing becomes an entry in \`issues\`.`,
+        `Deletes ${many} by their ids. An unknown id becomes an entry in \`issues\`.`,
         verbs.delete.note,
       ),
       example: { query: { ids: [verbs.delete.id] } },

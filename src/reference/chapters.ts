@@ -11,7 +11,7 @@ import { keys, userExport, users } from './users'
 import { webhooks } from './webhooks'
 import { wrapped } from './wrapped'
 
-/** All chapters; of notes that fit the same field, those of a later chapter count. */
+/** All chapters. If several have a note for the same field, the note of the last one counts. */
 export const CHAPTERS: readonly Chapter[] = [
   common,
   events,

@@ -7,23 +7,20 @@ type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A document with its descriptions and examples, and what of the notes it has used. */
+/** A document with its descriptions and examples, and the names of the notes that it has used. */
 export type Described = { document: OpenApiDocument; used: ReadonlySet<string> }
 
-/** How a note is called in `used`: by the schema and the field. */
+/** The name of a note in `used`: from the schema and the field. */
 export const fieldNote = (schema: string, path: string): string => `${schema}.${path}`
 
-/**
- * Adds descriptions and examples to a document. What the chapters say nothing about stays without; `test/unit/reference.test.ts`
- * finds it.
- */
+/** Adds descriptions and examples to a document. A field without a note gets no description; `test/unit/reference.test.ts` finds it. */
 export function describe(document: OpenApiDocument, chapters: readonly Chapter[]): Described {
   const groups = chapters.flatMap(({ fields = [] }) => fields)
   const operations = new Map(chapters.flatMap(({ operations: notes = {} }) => Object.entries(notes)))
   const webhooks = new Map(chapters.flatMap(({ webhooks: notes = {} }) => Object.entries(notes)))
   const used = new Set<string>()
 
-  /** The schema with a description for each field that the notes have one for. */
+  /** The schema with a description for each field that has a note. */
   const fields = (schema: unknown, name: string, path = ''): unknown => {
     if (Array.isArray(schema)) return schema.map((one) => fields(one, name, path))
     if (!isObject(schema)) return schema
@@ -119,7 +116,7 @@ function noteOf(groups: readonly FieldNotes[], name: string, path: string): stri
 
 type Parameter = Extract<OperationObject['parameters'][number], { name: string }>
 
-/** A parameter with its description, and the example's value for it. */
+/** A parameter with its description and its value in the example. */
 function withNotes(
   path: string,
   parameter: Parameter,
@@ -138,7 +135,7 @@ function withNotes(
   }
 }
 
-/** The parameter with the segment before it, such as `users/{id}`. */
+/** The parameter with the path segment before it, such as `users/{id}`. */
 function segments(path: string, name: string): string {
   const all = path.split('/')
   const index = all.indexOf(`{${name}}`)

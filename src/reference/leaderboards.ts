@@ -2,13 +2,13 @@ import { type Chapter, demo, resource } from './chapter'
 import { CHANGED_ID, ID, PAIRS } from './common'
 
 const RANK =
-  'The rank, from 1. No two users share one: of equal scores, the one that was reached first ranks higher, then the smaller user id.'
+  'The rank, from 1. Each rank has one user: of equal scores, the score that was reached first ranks higher, then the smaller user id.'
 
 const SHOWN = {
   ...ID,
   name: 'The display name.',
   key: 'The key.',
-  rankBy: 'What it ranks by: a metric, points, or the length of the streak.',
+  rankBy: 'The basis of the ranking: a metric, points, or the length of the streak.',
   breakdownAttribute: 'The first of `breakdownAttributes`, or `null`. An older spelling.',
   breakdownAttributes:
     'The keys of the user attributes that divide users into groups. Each group has a ranking of its own. Empty: one ranking for all.',
@@ -21,10 +21,10 @@ const SHOWN = {
   end: 'The last date on which events count. `null`: it has no end.',
   startTime: 'The local time of day from which events count, or `null`.',
   endTime: 'The local time of day until which events count, or `null`.',
-  maxParticipants: 'How many users are ranked at most, in each group.',
+  maxParticipants: 'The most users that are ranked in each group.',
   runUnit: 'The unit of the length of a run. `null`: the leaderboard never resets.',
-  runInterval: 'How many units a run lasts, or `null`.',
-  status: 'The status now.',
+  runInterval: 'The number of units that a run lasts, or `null`.',
+  status: 'The present status.',
 }
 
 const PLACE = {
@@ -37,23 +37,23 @@ const CONFIGURED = {
   key: 'The key: letters, digits, `_` and `-`.',
   description: 'The description, at most 2,000 characters.',
   status:
-    '`inactive`: hidden. `scheduled`: becomes active by itself on its start date. `active`: ranks users. `finished`: final, for good.',
-  rankBy: 'What it ranks by: a `metric`, `points`, or the length of the `streak`.',
-  metricId: 'Of `rankBy: metric`: the id of the metric.',
-  pointsSystemId: 'Of `rankBy: points`: the id of the points system.',
-  maxParticipants: 'How many users are ranked at most, in each group: 1 to 1,000. `null`: 1,000.',
-  start: 'The first date on which events count, by the local date of each user. Today (UTC) unless set.',
-  end: 'The last date on which events count. Without one it goes on until it is finished by hand.',
+    '`inactive`: hidden. `scheduled`: becomes active by itself on its start date. `active`: ranks users. `finished`: over for good, and its rankings are final.',
+  rankBy: 'The basis of the ranking: a `metric`, `points`, or the length of the `streak`.',
+  metricId: 'With `rankBy: metric`: the id of the metric.',
+  pointsSystemId: 'With `rankBy: points`: the id of the points system.',
+  maxParticipants: 'The most users that are ranked in each group: 1 to 1,000. `null`: 1,000.',
+  start: 'The first date on which events count, by the local date of each user. By default today in UTC.',
+  end: 'The last date on which events count. Without an end date, it continues until you finish it.',
   startTime: 'The local time of day from which events count, `HH:MM`.',
   endTime:
-    'The local time of day until which events count, `HH:MM`. Before `startTime`: the window crosses midnight.',
+    'The local time of day until which events count, `HH:MM`. If it is before `startTime`, the window crosses midnight.',
   breakdownAttributes:
     'The ids of up to 10 user attributes that divide users into groups. Each group has a ranking of its own.',
-  runUnit: 'The unit of the length of a run. Without one the leaderboard never resets.',
-  runInterval: 'How many units a run lasts. 7 days, say, make a weekly leaderboard.',
+  runUnit: 'The unit of the length of a run. Without it, the leaderboard never resets.',
+  runInterval: 'The number of units that a run lasts. For example, 7 days make a weekly leaderboard.',
 }
 
-/** Leaderboards, as users see them and as they are configured. */
+/** Leaderboards: reading them and configuring them. */
 export const leaderboards: Chapter = {
   operations: {
     leaderboards_all: {
@@ -63,12 +63,12 @@ export const leaderboards: Chapter = {
     },
     leaderboards_get: {
       description:
-        'A leaderboard with a page of the rankings of one run. Users with equal scores are ordered by who reached the score first, then by user id. With `userId` the page begins at the place of that user, and is empty if the user is not ranked. A leaderboard with breakdown attributes needs `userAttributes`. An application key sees the ids and names of all users in the rankings.',
+        'A leaderboard with a page of the rankings of one run. Of users with equal scores, the one who reached the score first ranks higher, then the one with the smaller id. With `userId` the page begins at the place of that user, and is empty if the user is not ranked. A leaderboard with breakdown attributes needs `userAttributes`. An application key sees the ids and names of all users in the rankings.',
       parameters: {
         offset:
-          'Where the page starts: this many places after rank 1 or, with `userId`, after the place of that user. With `userId` it may be negative: the page then starts that many places before the user, but not before rank 1.',
+          'The start of the page: the number of places after rank 1 or, with `userId`, after the place of that user. With `userId` it may be negative: the page then starts that many places before the user, but not before rank 1.',
         limit:
-          'How many places to answer. 10 unless set, or `maxParticipants` if that is less. More than `maxParticipants` is 422.',
+          'The number of places on the page. The default is 10, or `maxParticipants` if that is less. More than `maxParticipants` gets 422.',
         run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the run of today.',
         userId: 'Starts the page at the place of this user. The page is empty if the user is not ranked.',
         userAttributes: `The group to read. If it names only some of the breakdown attributes, all groups that match are ranked together. ${PAIRS}`,
@@ -77,28 +77,28 @@ export const leaderboards: Chapter = {
     },
     leaderboards_groups: {
       description:
-        'The groups of a leaderboard with breakdown in which users are ranked, in one run: the largest first, equals in order of their values. If there are more, the header `Link` has the address of the next page. At most the 10,000 largest groups are listed. If more than 10,000 users have a score in the run, the counts may be a minute old. 422 for a leaderboard without breakdown.',
+        'The groups of a leaderboard with breakdown that have ranked users in one run, largest first. Groups of the same size are in order of their values. If there are more groups, the header `Link` has the address of the next page. At most the 10,000 largest groups are listed. If more than 10,000 users have a score in the run, the counts may be up to a minute old. The status is 422 for a leaderboard without breakdown.',
       parameters: {
-        limit: 'How many groups the page has at most. 10 unless set.',
+        limit: 'The most groups on the page. The default is 10.',
         run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the run of today.',
       },
       example: { path: { key: 'demo-minutes-by-plan' } },
     },
     users_all_leaderboards: {
       description:
-        'The place of the user on each leaderboard, in the run of today by the local date of the user. Each item is what the read of that leaderboard answers. At most 100 leaderboards are asked: all active ones, and the newest finished ones. One that does not answer in three seconds is left out.',
+        'The place of the user on each leaderboard, in the run of today by the local date of the user. Each item equals the response of the operation for that single leaderboard. The list has at most 100 leaderboards: all active ones and, if asked for, the newest finished ones. A leaderboard that does not respond within three seconds is left out.',
       parameters: {
-        includeFinished: 'Whether finished leaderboards are asked too.',
-        numEvents: 'How many entries of each history to answer.',
+        includeFinished: 'Whether finished leaderboards are included.',
+        numEvents: 'The number of entries in each history.',
       },
       example: {},
     },
     users_leaderboard: {
       description:
-        'The rank and score of a user in one run of a leaderboard, and the days on which they changed. Both are `null` if the user is not ranked.',
+        'The rank and score of a user in one run of a leaderboard, and the days on which they changed. Rank and score are `null` if the user is not ranked.',
       parameters: {
         run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the run of today, by the local date of the user.',
-        numEvents: 'How many entries of the history to answer.',
+        numEvents: 'The number of entries in the history.',
       },
       example: {},
     },
@@ -108,7 +108,7 @@ export const leaderboards: Chapter = {
       many: 'leaderboards',
       about: 'A leaderboard ranks users by a metric, by points or by the length of their streaks.',
       create: {
-        note: 'It is inactive unless `status` says otherwise. One that becomes active counts what happened since its start.',
+        note: 'It is inactive unless `status` says otherwise. A leaderboard that becomes active counts all activity since its start date.',
         body: [
           {
             key: 'demo-minutes-today',
@@ -123,10 +123,10 @@ export const leaderboards: Chapter = {
         ],
       },
       update: {
-        note: 'What it ranks by, its key, dates, window and breakdown can be changed only while it is inactive.',
+        note: 'The ranking basis, the key, the start, the daily window, the runs and the breakdown can be changed only while the leaderboard is inactive.',
         body: [{ id: demo('leaderboard', 'demo-weekly-xp'), name: 'XP this week' }],
       },
-      delete: { note: 'Its rankings are gone at once.', id: demo('leaderboard', 'demo-sprint') },
+      delete: { note: 'Its rankings are deleted at once.', id: demo('leaderboard', 'demo-sprint') },
     }),
   },
   fields: [
@@ -148,20 +148,20 @@ export const leaderboards: Chapter = {
     },
     {
       of: ['WebhookLeaderboardResponse'],
-      fields: { rankings: 'The first ten places, best first. Empty if nobody is ranked.' },
+      fields: { rankings: 'The first ten places, best first. Empty if no user is ranked.' },
     },
     {
       of: ['WebhookLeaderboardResponse', 'WebhookUserLeaderboardResponse'],
       fields: {
         userAttributes:
-          'The group that this is about, by the breakdown attributes. Absent on a leaderboard without breakdown, and if a run ends in which nobody is ranked.',
+          'The group that this is about, by the breakdown attributes. Missing on a leaderboard without breakdown, and if a run without ranked users ends.',
       },
     },
     {
       of: ['LeaderboardGroup'],
       fields: {
         userAttributes: 'The values of the breakdown attributes, in the order of the breakdown.',
-        users: 'How many users are ranked in the group.',
+        users: 'The number of ranked users in the group.',
       },
     },
     {
@@ -178,8 +178,8 @@ export const leaderboards: Chapter = {
     {
       of: ['WebhookUserLeaderboardResponse'],
       fields: {
-        previousRank: 'The rank that the last webhook had. `null` if the user was not ranked.',
-        previousValue: 'The score that the last webhook had. `null` if the user was not ranked.',
+        previousRank: 'The rank in the last webhook. `null` if the user was not ranked.',
+        previousValue: 'The score in the last webhook. `null` if the user was not ranked.',
       },
     },
     {
@@ -188,9 +188,10 @@ export const leaderboards: Chapter = {
         start: 'The first date of the run.',
         end: 'The last date of the run. `null`: it has no end.',
         previousRank: 'The rank before this event. `null` if the user was not ranked.',
-        threshold: 'The last score of a full ranking, which newcomers have to exceed. 0 while there is room.',
+        threshold:
+          'The last score of a full ranking. Other users must exceed it to be ranked. 0 while the ranking is not full.',
         breakdownAttributeValue: 'The first of `breakdownAttributeValues`. An older spelling.',
-        breakdownAttributeValues: 'The group of the user. Only there with a breakdown.',
+        breakdownAttributeValues: 'The group of the user. Only present with a breakdown.',
         'breakdownAttributeValues.key': 'The key of the breakdown attribute.',
         'breakdownAttributeValues.value': 'The value that the user has.',
       },
@@ -210,9 +211,9 @@ export const leaderboards: Chapter = {
         date: 'The UTC date.',
         timestamp: 'The same date as a moment, at 00:00 UTC.',
         rank: 'The rank at the end of that date. `null` if the user was not ranked.',
-        previousRank: 'The rank in the entry before.',
+        previousRank: 'The rank in the previous entry.',
         value: 'The score at the end of that date. `null` if the user was not ranked.',
-        previousValue: 'The score in the entry before.',
+        previousValue: 'The score in the previous entry.',
       },
     },
     { of: ['CreateLeaderboardRequestItem', 'AdminLeaderboard'], fields: { ...ID, ...CONFIGURED } },

@@ -2,13 +2,13 @@ import { type Chapter, demo, resource } from './chapter'
 import { CHANGED_ID, CREATED, ID, UPDATED, USER_FILTERS } from './common'
 
 const TEMPLATE = {
-  type: 'What the message is about.',
+  type: 'The kind of notification.',
   channel: 'Whether it is an email or a push message.',
   subject: 'The subject of an email: Liquid, at most 1,000 characters.',
   title: 'The title of a push message: Liquid, at most 1,000 characters.',
   body: 'The HTML of an email, or the text of a push message: Liquid, at most 65,536 characters.',
   ...USER_FILTERS,
-  status: 'Only active templates are sent. A new one is `inactive` unless you say otherwise.',
+  status: 'Only active templates are sent. A new template is `inactive` unless you say otherwise.',
 }
 
 /** Emails and push messages. */
@@ -19,7 +19,7 @@ export const notifications: Chapter = {
       one: 'template',
       many: 'templates',
       about:
-        'A template is the text of an email or a push message, in Liquid. Of several that fit a user, the oldest is used.',
+        'A template is the text of an email or a push message, in Liquid. If several templates fit a user, the oldest one is used.',
       create: {
         note: 'An email needs a `subject`, a push message a `title`.',
         body: [
@@ -34,16 +34,16 @@ export const notifications: Chapter = {
       update: {
         body: [{ id: demo('template', 'email'), subject: 'Keep your streak, {{ user.name }}' }],
       },
-      delete: { note: 'What it was to send is not sent any more.', id: demo('template', 'push') },
+      delete: { note: 'Its pending messages are not sent any more.', id: demo('template', 'push') },
     }),
     admin_notification_templates_preview: {
       description:
-        'Renders a template for a user as things are now, and sends nothing. What the user does not have, such as an achievement, is made up.',
+        'Renders a template for a user with the present data, and sends nothing. Missing data, such as an achievement that the user does not have, is made up.',
       example: { body: { userId: 'demo-ada' } },
     },
     admin_notifications_log: {
       description:
-        'The emails and push messages that were sent, or would have been, newest first. Without a provider they are kept here with the status `unsent: no provider`. The log keeps 30 days, and the newest 20,000 of each channel.',
+        'The emails and push messages that were sent, or would have been, newest first. Without a provider, they are in this log with the status `unsent: no provider`. The log keeps entries for 30 days, and at most the newest 20,000 of each channel.',
       example: {},
     },
   },
@@ -53,21 +53,21 @@ export const notifications: Chapter = {
       fields: { ...ID, ...TEMPLATE, ...CREATED, ...UPDATED },
     },
     { of: ['UpdateTemplateRequestItem'], fields: { ...TEMPLATE, ...CHANGED_ID } },
-    { of: ['PreviewTemplateRequest'], fields: { userId: 'The user to render it for.' } },
+    { of: ['PreviewTemplateRequest'], fields: { userId: 'The user that the template is rendered for.' } },
     {
       of: ['PreviewTemplateResponse', 'NotificationLogEntry'],
       fields: {
         ...ID,
-        userId: 'The user whom it is for.',
-        type: 'What the message is about.',
+        userId: 'The user that the message is for.',
+        type: 'The kind of notification.',
         channel: 'Whether it is an email or a push message.',
         subject: 'The subject of the email.',
         title: 'The title of the push message, or the subject of the email.',
         body: 'The HTML of the email, or the text of the push message.',
-        text: 'The same email as plain text, which is sent beside the HTML.',
+        text: 'The same email as plain text. It is sent with the HTML.',
         headers: 'Headers of the email, for one-click unsubscribing.',
-        status: 'What became of it.',
-        created: 'When it was due.',
+        status: '`pending`, `sent`, `failed`, or `unsent: no provider`.',
+        created: 'The time at which the message was due.',
       },
     },
     {

@@ -1,10 +1,10 @@
 import { demo } from './chapter'
 
-/** Parameters in paths, by the segment before them: what they mean, and what they are in examples. */
+/** Parameters in paths, by the segment before them, with their meaning and their value in examples. */
 export const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
   'users/{id}': {
     description:
-      'The id of the user in your product. Encode it (`%2F` for a slash) if it holds special characters.',
+      'The id of the user in your product. If it contains special characters, encode them (`%2F` for a slash).',
     example: 'demo-ada',
   },
   'metrics/{key}': { description: 'The key of the metric.', example: 'demo-lessons' },
@@ -15,7 +15,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
   'attributes/{id}': { description: 'The id of the attribute.', example: demo('attribute', 'demo-plan') },
   'metrics/{id}': { description: 'The id of the metric.', example: demo('metric', 'demo-lessons') },
   'batches/{id}': {
-    description: 'The id of the batch, as the header `X-Batch-Id` gave it.',
+    description: 'The id of the batch, from the header `X-Batch-Id`.',
     example: demo('batch', 'any'),
   },
   'points/{id}': { description: 'The id of the points system.', example: demo('system', 'demo-xp') },
@@ -33,7 +33,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
   },
   'tenants/{id}': {
     description: 'The UUID of the tenant.',
-    // The tenant that everything belongs to while multi-tenancy is off: the only one that is known beforehand.
+    // The tenant of all data while multi-tenancy is off: the only tenant with an id that is known in advance.
     example: '00000000-0000-7000-8000-000000000000',
   },
   'webhooks/{id}': { description: 'The id of the webhook.', example: demo('webhook', 'active') },
@@ -45,16 +45,16 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
   'admin-api-keys/{id}': { description: 'The id of the admin key.', example: demo('adminKey', 'Demo') },
 }
 
-/** Parameters in the query and in headers, by name, if an operation's own notes say nothing else. */
+/** Parameters in the query and in headers, by name. An operation's own notes take precedence. */
 export const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
-  limit: 'How many entries the page has at most.',
-  skip: 'How many entries to skip.',
-  after: 'Where the page begins: the cursor in the `Link` header of the page before.',
+  limit: 'The most entries on the page.',
+  skip: 'The number of entries to skip.',
+  after: 'The start of the page: the cursor from the `Link` header of the previous page.',
   ids: 'The ids, repeated (`ids=…&ids=…`) or separated by commas.',
-  aggregation: 'How long a bucket is. Weeks begin on Monday.',
+  aggregation: 'The length of a bucket. Weeks begin on Monday.',
   startDate: 'The first date, `YYYY-MM-DD`. May also be spelled `start_date`.',
   endDate: 'The last date, `YYYY-MM-DD`, at most 400 days after the first. May also be spelled `end_date`.',
   run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the current run.',
   'Idempotency-Key':
-    'Makes the event count once, however often it is sent. The key belongs to this user and this metric, and never expires.',
+    'Makes the event count once, even if it is sent several times. The key is for this user and this metric only, and never expires.',
 }

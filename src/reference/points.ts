@@ -9,31 +9,31 @@ const SHOWN = {
   badgeUrl: 'The address of the badge image, or `null`.',
 }
 
-const SUMMARY_FILTER = `Counts only users who have all these attribute values. An application key may name only values that its own user has. ${PAIRS}`
+const SUMMARY_FILTER = `Counts only users who have all these attribute values. With an application key, only values of its own user are allowed. ${PAIRS}`
 
-/** Points as users have them. */
+/** Points: reading them. */
 export const points: Chapter = {
   operations: {
     users_all_points: {
       description:
-        'The total, level and newest awards of the user in every points system, in order of creation. Each item is what the read of that system answers. An answer has 1,000 awards at most, so with many systems each has fewer than asked for.',
-      parameters: { awards: 'How many of the newest awards of each system to answer.' },
+        'The total, level and newest awards of the user in every points system, in order of creation. Each item equals the response of the operation for that single system. The response has at most 1,000 awards. With many systems, each one has fewer awards than you ask for.',
+      parameters: { awards: 'The number of newest awards to return for each system.' },
       example: { query: { awards: 5 } },
     },
     users_points: {
       description:
-        'The total of the user in a points system, the level, and the newest awards with the triggers that gave them. A user without awards has a total of 0.',
-      parameters: { awards: 'How many of the newest awards to answer.' },
+        'The total and the level of the user in a points system, and the newest awards with their triggers. A user without awards has a total of 0.',
+      parameters: { awards: 'The number of newest awards to return.' },
       example: { query: { awards: 5 } },
     },
     users_points_boosts: {
       description:
-        'The boosts that apply to the user today, by the local date of the user: those for everybody, those for the attributes of the user, and those for this user only.',
+        'The boosts that apply to the user today, by the local date of the user: boosts for all users, boosts for attribute values of the user, and boosts for this user only.',
       example: {},
     },
     users_points_event_summary: {
       description:
-        "How the user's points changed, by day, week or month of the user's own calendar. Buckets without awards are there too.",
+        "How the user's points changed, by day, week or month, in the time zone of the user. Buckets without awards are included.",
       example: { query: { aggregation: 'daily', startDate: day(-6), endDate: day(0) } },
     },
     points_all: {
@@ -48,18 +48,18 @@ export const points: Chapter = {
     points_levels: { description: 'The levels of a points system, lowest first.', example: {} },
     points_boosts: {
       description: 'The boosts of a points system that are not for a single user.',
-      parameters: { includeFinished: 'Whether boosts that are over are listed too.' },
+      parameters: { includeFinished: 'Whether finished boosts are included.' },
       example: {},
     },
     points_summary: {
       description:
-        'How many users have how many points, in 11 ranges: users without points, then ten equal ranges up to a round number. Above 10,000 users the figures may be 60 seconds old.',
+        'The number of users in each of 11 ranges of points: users without points, then ten ranges of equal width up to a round number. If there are more than 10,000 users, the figures may be up to 60 seconds old.',
       parameters: { userAttributes: SUMMARY_FILTER },
       example: {},
     },
     points_level_summary: {
       description:
-        'How many users are at each level, lowest first. 422 for a system without levels. Above 10,000 users the figures may be 60 seconds old.',
+        'The number of users at each level, lowest level first. The status is 422 for a system without levels. If there are more than 10,000 users, the figures may be up to 60 seconds old.',
       parameters: { userAttributes: SUMMARY_FILTER },
       example: {},
     },
@@ -78,7 +78,7 @@ export const points: Chapter = {
       ],
       fields: {
         ...SHOWN,
-        maxPoints: 'The most points that a user can have. `null`: there is no such limit.',
+        maxPoints: 'The most points that a user can have. `null`: no limit.',
         total: 'The total of the user now.',
         awards: 'The newest awards, newest first.',
         triggers: 'The active triggers, in order of creation.',
@@ -86,45 +86,45 @@ export const points: Chapter = {
     },
     {
       of: ['GetUserPointsResponse'],
-      fields: { level: 'The level of the user. `null` if the total reaches none.' },
+      fields: { level: 'The level of the user. `null` if the total is below all levels.' },
     },
     {
       of: ['MetricEventPointsResponse'],
       fields: {
         total: 'The total after this change.',
-        level: 'The new level, only if it changed. `null` if the user fell below the lowest.',
-        added: 'By how much the total changed. Negative: points were taken.',
-        awards: 'The awards that make up the change, in the order in which they were made.',
+        level: 'The new level, only if it changed. `null` if the total is now below all levels.',
+        added: 'The change of the total. Negative: points were taken.',
+        awards: 'The awards of this change, in the order in which they were made.',
       },
     },
     {
       of: ['PointsAward'],
       fields: {
         ...ID,
-        awarded: 'The points that were really given. Negative: points were taken.',
+        awarded: 'The points that were actually given. Negative: points were taken.',
         date: 'When the award was made.',
         total: 'The total after this award.',
-        trigger: 'The trigger that fired, as it was then.',
-        boosts: 'The boosts that applied, as they were then.',
+        trigger: 'The trigger that fired, as it was at that time.',
+        boosts: 'The boosts that applied, as they were at that time.',
       },
     },
     {
       of: ['PointsTrigger'],
       fields: {
         ...ID,
-        type: 'What makes it fire.',
-        points: 'The points each time it fires. Negative: points are taken.',
+        type: 'The kind of change that makes it fire.',
+        points: 'The points that it gives each time it fires. Negative: points are taken.',
         status: 'Only active triggers fire.',
-        achievementId: 'Of type `achievement`: the achievement that has to be completed.',
+        achievementId: 'With the type `achievement`: the achievement that the user must complete.',
         achievementName: 'The name of that achievement.',
-        metricId: 'Of type `metric`: the metric that is counted.',
+        metricId: 'With the type `metric`: the metric that it counts.',
         metricName: 'The name of that metric.',
-        metricThreshold: 'It fires each time that the highest total passes a multiple of this.',
+        metricThreshold: 'It fires each time the highest total passes a multiple of this value.',
         streakLengthThreshold:
-          'Of type `streak`: it fires each time that the streak reaches a multiple of this.',
+          'With the type `streak`: it fires each time the streak reaches a multiple of this length.',
         timeUnit:
-          'Of type `time`: the unit of the interval. (The admin interface writes `hours` and `days`.)',
-        timeInterval: 'How many units there are between two grants.',
+          'With the type `time`: the unit of the interval. (The admin interface writes `hours` and `days`.)',
+        timeInterval: 'The number of units between two awards.',
         ...SHOWN_FILTERS,
         created: 'When the trigger was created.',
         updated: 'When the trigger was last changed.',
@@ -137,10 +137,11 @@ export const points: Chapter = {
         name: 'The display name.',
         status: '`scheduled` before it begins, `active`, or `finished`.',
         start: 'The first local date on which it applies.',
-        end: 'The last local date on which it applies. `null`: it has no end.',
-        multiplier: 'What awards are multiplied by. Several boosts that apply are multiplied together.',
-        rounding: 'How the product is rounded.',
-        userId: 'The user whom it is for. `null`: it is not for a single user.',
+        end: 'The last local date on which it applies. `null`: no end.',
+        multiplier:
+          'The factor that awards are multiplied by. If several boosts apply, their factors are multiplied.',
+        rounding: 'How the result is rounded.',
+        userId: 'The id of the user that it is for. `null`: it is not for a single user.',
         pointsSystemId: 'The id of its points system.',
         pointsSystemKey: 'The key of its points system.',
         pointsSystemName: 'The name of its points system.',
@@ -151,66 +152,68 @@ export const points: Chapter = {
       fields: {
         from: 'The lowest total in the range.',
         to: 'The highest total in the range.',
-        users: 'How many users have a total in the range.',
+        users: 'The number of users with a total in the range.',
       },
     },
     {
       of: ['PointsLevelSummaryResponse'],
-      fields: { level: 'The level.', users: 'How many users have it now.' },
+      fields: { level: 'The level.', users: 'The number of users who have this level now.' },
     },
   ],
 }
 
 const CONFIGURED = {
   name: 'The display name.',
-  key: 'The key: letters, digits, `_` and `-`. It is fixed once created.',
+  key: "The key: letters, digits, `_` and `-`. It can't be changed later.",
   description: 'The description, at most 2,000 characters. Empty if not set.',
   ...BADGE,
 }
 
 const LEVEL = {
   ...CONFIGURED,
-  points: 'The total from which a user has this level. No two levels share one.',
+  points: 'The total from which a user has this level. Each level of a system has a different one.',
 }
 
 const BOOST = {
   name: 'The display name.',
   start: 'The first date on which it applies, by the local date of each user.',
-  end: 'The last date on which it applies. `null`: it has no end.',
+  end: 'The last date on which it applies. `null`: no end.',
   multiplier:
-    'What awards are multiplied by: above 0, below 100, and not 1. Several boosts are multiplied together.',
-  rounding: 'How the product is rounded. `down` if the boosts that apply disagree.',
-  userId: 'The one user whom it is for. Not together with `userAttributes`.',
+    'The factor that awards are multiplied by: above 0, below 100, and not 1. If several boosts apply, their factors are multiplied.',
+  rounding: 'How the result is rounded. If the boosts that apply differ, `down`.',
+  userId: 'The id of the single user that it is for. Not allowed together with `userAttributes`.',
   ...USER_FILTERS,
 }
 
 const TRIGGER = {
-  type: 'What makes it fire: a `metric` that grows, an `achievement`, a `streak`, `time` that passes, or `user_creation`.',
-  points: 'The points each time it fires: a whole number up to 1,000,000. Negative: points are taken.',
-  status: 'Only active triggers fire. A new one is `inactive` unless you say otherwise.',
+  type: 'The kind of change that makes it fire: a `metric` grows, an `achievement` is completed, a `streak` grows, `time` passes, or a user is created (`user_creation`).',
+  points:
+    'The points that it gives each time it fires: a whole number from -1,000,000 to 1,000,000, and not 0. Negative: points are taken.',
+  status: 'Only active triggers fire. A new trigger is `inactive` unless you say otherwise.',
   ...USER_FILTERS,
-  metricId: 'Of type `metric`: the id of the metric.',
+  metricId: 'With the type `metric`: the id of the metric.',
   metricThreshold:
-    'Of type `metric`: it fires each time that the highest total a user ever had passes a multiple of this.',
+    'With the type `metric`: it fires each time the highest total of a user passes a multiple of this value.',
   ...EVENT_FILTERS,
-  achievementId: 'Of type `achievement`: the id of the achievement that has to be completed.',
-  streakLength: 'Of type `streak`: it fires each time that the streak reaches a multiple of this.',
-  timeUnit: 'Of type `time`: the unit of the interval. (The application interface writes `hour` and `day`.)',
-  timeInterval: 'Of type `time`: how many units there are between two grants.',
+  achievementId: 'With the type `achievement`: the id of the achievement that the user must complete.',
+  streakLength: 'With the type `streak`: it fires each time the streak reaches a multiple of this length.',
+  timeUnit:
+    'With the type `time`: the unit of the interval. (The application interface writes `hour` and `day`.)',
+  timeInterval: 'With the type `time`: the number of units between two awards.',
   blockIfOutOfPoints:
-    'Of type `metric`, with negative points: refuses an event for which the user has too few points.',
+    'With the type `metric` and negative points: refuses an event if the user has too few points for it.',
 }
 
 const SYSTEM = {
   ...CONFIGURED,
-  maxPoints: 'The most points that a user can have. `null`: there is no such limit.',
-  status: '`active`, or `archived` once deleted.',
+  maxPoints: 'The most points that a user can have. `null`: no limit.',
+  status: '`active`, or `archived` after it was deleted.',
   levels: 'The levels, up to 100.',
   boosts: 'The boosts, up to 100.',
   triggers: 'The triggers, up to 100. They fire in this order.',
 }
 
-/** Points as they are configured. */
+/** Points: configuring them. */
 export const pointsAdmin: Chapter = {
   operations: {
     ...resource({
@@ -220,7 +223,7 @@ export const pointsAdmin: Chapter = {
       about:
         'A points system is a kind of points, such as XP or energy. Its levels, triggers and boosts have operations of their own.',
       create: {
-        note: 'Levels, triggers and boosts can be created with it. If one of them is wrong, the system is not created.',
+        note: 'You can create levels, triggers and boosts with it. If one of them is wrong, the system is not created.',
         body: [
           {
             key: 'demo-stars',
@@ -240,11 +243,11 @@ export const pointsAdmin: Chapter = {
         ],
       },
       update: {
-        note: 'The key is fixed. A lower `maxPoints` takes nothing away.',
+        note: "The key can't be changed. A lower `maxPoints` takes no points away.",
         body: [{ id: demo('system', 'demo-xp'), name: 'XP' }],
       },
       delete: {
-        note: 'Its triggers stop firing and its leaderboards disappear. What users earned stays in their history.',
+        note: 'Its triggers stop firing and its leaderboards are deleted. Awards stay in the history of users.',
         id: demo('system', 'demo-coins'),
       },
     }),
@@ -252,19 +255,19 @@ export const pointsAdmin: Chapter = {
       id: 'admin_points_levels',
       one: 'level',
       many: 'levels',
-      about: 'The level of a user is the highest one whose `points` are not above the total of the user.',
+      about: 'A user has the highest level with `points` that are not above the total of the user.',
       create: { body: [{ key: 'demo-hero', name: 'Hero', points: 2_500 }] },
       update: {
-        note: 'The key is fixed.',
+        note: "The key can't be changed.",
         body: [{ id: demo('level', 'demo-novice'), name: 'Novice' }],
       },
-      delete: { note: 'Users who had it have the level below.', id: demo('level', 'demo-legend') },
+      delete: { note: 'Its users then have the next lower level.', id: demo('level', 'demo-legend') },
     }),
     ...resource({
       id: 'admin_points_triggers',
       one: 'trigger',
       many: 'triggers',
-      about: 'A trigger says what gives or takes points, and how many.',
+      about: 'A trigger says when users get or lose points, and how many.',
       create: {
         note: 'Which fields are needed depends on `type`.',
         body: [
@@ -278,22 +281,23 @@ export const pointsAdmin: Chapter = {
         ],
       },
       update: {
-        note: 'A change acts on later events only.',
+        note: 'A change affects later events only.',
         body: [{ id: demo('trigger', 'active'), points: 10 }],
       },
-      delete: { note: 'What users earned by it stays.', id: demo('trigger', 'inactive') },
+      delete: { note: 'Points that it gave or took stay.', id: demo('trigger', 'inactive') },
     }),
     ...resource({
       id: 'admin_points_boosts',
       one: 'boost',
       many: 'boosts',
-      about: 'A boost multiplies what is awarded on its dates. It never multiplies points that are taken.',
+      about:
+        'A boost multiplies the points that users get on its dates. It never multiplies points that are taken.',
       create: { body: [{ name: 'Lucky day', start: day(14), end: day(14), multiplier: 3 }] },
       update: {
-        note: 'The user whom it is for is fixed.',
+        note: "Its `userId` can't be changed.",
         body: [{ id: demo('boost', 'Pro members'), name: 'Pro members' }],
       },
-      delete: { note: 'What was awarded with it stays.', id: demo('boost', 'Double XP') },
+      delete: { note: 'Awards that it multiplied stay.', id: demo('boost', 'Double XP') },
     }),
   },
   fields: [

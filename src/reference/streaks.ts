@@ -1,65 +1,67 @@
 import { type Chapter, day, demo } from './chapter'
 
 const STREAK = {
-  length: 'The length, in periods. 0: there is no streak.',
-  frequency: 'How long a period is.',
-  started: 'The first day of the period in which the streak began. `null` if there is none.',
+  length: 'The length, in periods. 0: no streak.',
+  frequency: 'The length of a period: a day, a week or a month.',
+  started: 'The first day of the period in which the streak began. `null` if there is no streak.',
   periodStart: 'The first day of the current period. `null` if there is no streak.',
   periodEnd: 'The last day of the current period. `null` if there is no streak.',
-  expires: 'The last day on which activity can still save the streak. `null` if there is none.',
-  freezes: 'How many freezes the user has. Only there while freezes are on.',
-  maxFreezes: 'How many freezes a user can have.',
-  freezeAutoEarnInterval: 'Every how many days freezes are earned.',
-  freezeAutoEarnAmount: 'How many freezes are earned then.',
+  expires: 'The last day on which activity can still save the streak. `null` if there is no streak.',
+  freezes: 'The number of freezes of the user. Only present while freezes are on.',
+  maxFreezes: 'The most freezes that a user can have.',
+  freezeAutoEarnInterval: 'The number of days after which freezes are earned.',
+  freezeAutoEarnAmount: 'The number of freezes that are earned each time.',
 }
 
 const SETTINGS = {
-  enabled: 'Whether there are streaks at all.',
-  frequency: 'How long a period is. Weeks begin on Monday.',
+  enabled: 'Whether streaks are on.',
+  frequency: 'The length of a period: a day, a week or a month. Weeks begin on Monday.',
   metrics: 'The metrics that count. Empty: any positive event counts.',
   'metrics.key': 'The key of the metric.',
   'metrics.threshold': 'The sum that the metric must reach in a period.',
-  evaluationMode: 'Whether any of the metrics suffices (`OR`) or all of them are needed (`ALL`).',
+  evaluationMode: 'Whether one of the metrics is enough (`OR`) or all of them are needed (`ALL`).',
   personalisation: 'Whether users may choose thresholds and the mode themselves, in their preferences.',
-  freezes: 'Freezes keep a streak over a missed period. `null`: there are none.',
-  'freezes.initial': 'How many a new user gets.',
-  'freezes.max': 'How many a user can have.',
-  'freezes.autoEarnInterval': 'Every how many days freezes are earned. `null`: never.',
-  'freezes.autoEarnAmount': 'How many are earned then.',
+  freezes: 'Freezes keep a streak over a missed period. `null`: off.',
+  'freezes.initial': 'The number of freezes of a new user.',
+  'freezes.max': 'The most freezes that a user can have.',
+  'freezes.autoEarnInterval': 'The number of days after which freezes are earned. `null`: never.',
+  'freezes.autoEarnAmount': 'The number of freezes that are earned each time.',
 }
 
 const PAUSE = {
-  id: 'The id of the pause, by which to delete it.',
+  id: 'The id of the pause. Delete the pause with it.',
   userId: 'The user whose streak is paused.',
   start: 'The first day of the pause, by the local date of the user.',
   end: 'The last day of the pause.',
 }
 
-/** Streaks: how long users have been active without a gap. */
+/** Streaks: the number of periods in which users have been active without a gap. */
 export const streaks: Chapter = {
   operations: {
     users_streak: {
       description:
-        'The streak of a user, its last periods, and pauses. A streak of length 0 has `null` for its dates.',
-      parameters: { historyPeriods: 'How many periods the history has, up to the current one.' },
+        'The streak of a user, its last periods, and the pauses of the user. If the length is 0, the dates are `null`.',
+      parameters: { historyPeriods: 'The number of periods in the history, up to the current one.' },
       example: {},
     },
     streaks_list: {
       description:
-        'The streak lengths of up to 100 users, longest first, then by user id. Unknown users are left out. An application key may ask for its own user only.',
+        'The streak lengths of up to 100 users, longest first, then by user id. Unknown users are left out. With an application key, only its own user is allowed.',
       parameters: { userIds: 'The ids of the users, repeated (`userIds=…&userIds=…`).' },
       example: { query: { userIds: ['demo-ada', 'demo-grace'] } },
     },
     streaks_rankings: {
       description:
         'The users with the longest streaks, longest first, then by user id. An application key sees the ids and names of all of them.',
-      parameters: { type: '`active`: streaks as they are now. `longest`: the longest that users ever had.' },
+      parameters: {
+        type: '`active`: the present streaks. `longest`: the longest streak that each user ever had.',
+      },
       example: {},
     },
-    admin_streaks_settings_get: { description: 'How streaks are counted, for all users.', example: {} },
+    admin_streaks_settings_get: { description: 'The settings of streaks, for all users.', example: {} },
     admin_streaks_settings_update: {
       description:
-        'Changes the passed settings; the others stay. A change acts from the current period on, and takes nothing back. A new `frequency` has all streaks counted again from the event log, in the background.',
+        'Changes the settings that you pass. The others stay. A change affects the current and later periods. Periods that are over stay as they are. After a new `frequency`, all streaks are counted again from the event log, in the background.',
       example: {
         body: {
           metrics: [
@@ -72,27 +74,27 @@ export const streaks: Chapter = {
     },
     admin_streaks_freezes_create: {
       description:
-        'Grants one freeze to each of up to 100 users. A user who has the maximum gets none, which is a warning. The status is 201 if at least one was granted, else 200.',
+        'Grants one freeze to each of up to 100 users. A user who has the maximum gets none, and the response has a warning. The status is 201 if at least one freeze was granted, otherwise 200.',
       example: { body: { freezes: [{ userId: 'demo-ada' }] } },
     },
     admin_streaks_pauses_list: {
       description:
-        "A page of the pauses of a user's streak, in order of creation, without deleted ones. Empty if the user is unknown.",
+        "A page of the pauses of a user's streak, in order of creation, without deleted pauses. Empty if the user is unknown.",
       parameters: { userId: 'The id of the user.' },
       example: { query: { userId: 'demo-grace' } },
     },
     admin_streaks_pauses_create: {
       description:
-        "Pauses the streaks of up to 100 users on days on which nothing is expected of them: the streak keeps its length. A pause can't begin before the user's today.",
+        "Pauses the streaks of up to 100 users. On the days of a pause, the user needs no activity, and the streak keeps its length. A pause can't begin before the present local date of the user.",
       example: { body: { pauses: [{ userId: 'demo-ada', start: day(30), end: day(36) }] } },
     },
     admin_streaks_pauses_delete: {
-      description: 'Deletes pauses by their ids. Periods that are over stay as they were judged.',
+      description: 'Deletes pauses by their ids. Periods that are over stay as they are.',
       example: { query: { ids: [demo('pause', 'demo-grace')] } },
     },
     admin_streaks_restore: {
       description:
-        'Gives up to 100 users back the longest streak that they had recently: in the last 90 days (daily), this year (weekly), or since the start of last year (monthly). If that is not longer than the present streak, nothing happens, which is a warning.',
+        'Gives up to 100 users their longest recent streak back: of the last 90 days (daily), of this year (weekly), or since the start of last year (monthly). If that streak is not longer than the present one, nothing happens, and the response has a warning.',
       example: { body: { users: [{ id: 'demo-ada' }] } },
     },
   },
@@ -106,7 +108,7 @@ export const streaks: Chapter = {
         'streakHistory.periodStart': 'The first day of the period.',
         'streakHistory.periodEnd': 'The last day of the period.',
         'streakHistory.length': 'The length of the streak at that time. 0 if it was lost.',
-        'streakHistory.usedFreeze': 'Whether a freeze kept the streak. Only there while freezes are on.',
+        'streakHistory.usedFreeze': 'Whether a freeze kept the streak. Only present while freezes are on.',
         'streakHistory.usedPause': 'Whether a pause kept the streak.',
         pauses: 'The pauses of the user.',
         'pauses.id': PAUSE.id,
@@ -121,10 +123,10 @@ export const streaks: Chapter = {
     {
       of: ['WrappedStreak'],
       fields: {
-        length: 'The length, in periods. 0 if there was none.',
-        frequency: 'How long a period is.',
+        length: 'The length, in periods. 0 if there was no streak.',
+        frequency: 'The length of a period: a day, a week or a month.',
         started: 'The first day of the streak.',
-        periodStart: 'The first day of the period in which it first was this long.',
+        periodStart: 'The first day of the period in which it reached this length.',
         periodEnd: 'The last day of that period.',
       },
     },
@@ -140,11 +142,11 @@ export const streaks: Chapter = {
     { of: ['UpdateStreakSettingsRequest', 'StreakSettings'], fields: SETTINGS },
     {
       of: ['UpdateStreakSettingsRequest'],
-      fields: { freezes: 'Freezes keep a streak over a missed period. `null` switches them off.' },
+      fields: { freezes: 'Freezes keep a streak over a missed period. `null` switches freezes off.' },
     },
     {
       of: ['CreateStreakFreezesRequest'],
-      fields: { freezes: 'The freezes to grant.', 'freezes.userId': 'The user who gets one.' },
+      fields: { freezes: 'The freezes to grant.', 'freezes.userId': 'The id of the user who gets a freeze.' },
     },
     {
       of: ['CreateStreakPausesRequest'],
@@ -157,17 +159,17 @@ export const streaks: Chapter = {
     },
     {
       of: ['AdminStreakPause'],
-      fields: { ...PAUSE, status: '`active`, or `archived` once deleted.' },
+      fields: { ...PAUSE, status: '`active`, or `archived` after it was deleted.' },
     },
     {
       of: ['RestoreStreaksRequest'],
-      fields: { users: 'The users whose streaks to restore.', 'users.id': 'The id of the user.' },
+      fields: { users: 'The users that get their streak back.', 'users.id': 'The id of the user.' },
     },
     {
       of: ['RestoreStreaksResponse'],
       fields: {
-        restoredUsers: 'The ids of the users whose streaks were restored.',
-        issues: 'The users whose streaks were not restored, and why.',
+        restoredUsers: 'The ids of the users that got their streak back.',
+        issues: 'An entry for each user without a restored streak, with the reason.',
       },
     },
   ],

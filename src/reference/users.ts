@@ -2,14 +2,14 @@ import { type Chapter, demo } from './chapter'
 import { CREATED, ID } from './common'
 
 const PROFILE = {
-  email: 'The email address. `null`, empty or absent: stays as it is.',
-  name: 'The display name, at most 255 characters. `null` or absent: stays as it is.',
-  tz: 'The IANA time zone, such as `Europe/Paris`. It decides when the day of the user begins. `null` clears it: the user is in UTC. An empty string counts as absent.',
+  email: 'The email address. `null`, empty or missing: stays as it is.',
+  name: 'The display name, at most 255 characters. `null` or missing: stays as it is.',
+  tz: 'The IANA time zone, such as `Europe/Paris`. It decides when the day of the user begins. `null` clears it: the user is in UTC. An empty string counts as missing.',
   deviceTokens:
-    'The tokens for push messages, at most 25. They replace those from before; `null` clears them.',
+    'The tokens for push messages, at most 25. They replace all earlier tokens. `null` removes all tokens.',
   subscribeToEmails: 'Whether the user gets emails. `true` needs an email address.',
   attributes:
-    'Attribute values by attribute key. They are merged with those from before; `null` removes one. A number or a boolean is stored as its text, such as `12.5` or `true`: send a string if the spelling matters. Each key must be configured, and an application key may set only those that users may set.',
+    'Attribute values by attribute key. They are merged with the earlier values. `null` removes a value. A number or a boolean is stored as text, such as `12.5` or `true`. Send a string if the exact spelling matters. Each key must be configured. An application key may set only attributes that users may set.',
 }
 
 const CHANNELS = {
@@ -20,19 +20,19 @@ const CHANNELS = {
 }
 
 const STREAK_PREFERENCES = {
-  'streak.enabled': '`false` takes the user out of streaks: the length is 0.',
+  'streak.enabled': '`false`: the user has no streak, so the length is 0.',
   'streak.evaluationMode':
-    'Whether any of the metrics suffices (`OR`) or all of them are needed (`ALL`, or `AND`, which means the same).',
-  'streak.metrics': "The user's own thresholds, of metrics that the settings of streaks name.",
+    'Whether one of the metrics is enough (`OR`) or all of them are needed (`ALL` or `AND`, which mean the same).',
+  'streak.metrics': "The user's own thresholds, for metrics in the settings of streaks.",
   'streak.metrics.threshold': 'The sum that the metric must reach in a period.',
 }
 
-/** Users: who they are, what they want, and everything that is held of them. */
+/** Users: their profiles, their preferences, their overview, their export and their erasure. */
 export const users: Chapter = {
   operations: {
     users_create: {
       description:
-        'Creates a user. If the id is known already, the passed fields are updated, and the others stay. You rarely need this: the first event of a user creates the user too.',
+        'Creates a user. If the id is already known, the fields that you pass are updated, and the others stay. You rarely need this operation, because the first event of a user also creates the user.',
       example: {
         body: {
           id: 'demo-mary',
@@ -45,44 +45,47 @@ export const users: Chapter = {
     },
     users_overview: {
       description:
-        'All that a page about a user shows, in one request. Each part is what the read of that part alone answers: 10 awards of each points system, 7 periods of the streak, the completed achievements, and the places on active leaderboards.',
+        'All data for a page about a user, in one request. Each part equals the response of the operation for that part: 10 awards of each points system, 7 periods of the streak, the completed achievements, and the places on active leaderboards.',
       example: {},
     },
-    users_get: { description: 'The profile of a user. 404 if the user is unknown.', example: {} },
+    users_get: {
+      description: 'The profile of a user. The status is 404 if the user is unknown.',
+      example: {},
+    },
     users_identify: {
       description:
-        'Creates a user, or updates the passed fields of a user who exists. Fields that are left out stay as they are.',
+        'Creates a user, or updates the fields that you pass if the user exists. Fields that you leave out stay as they are.',
       example: { body: { name: 'Ada', tz: 'Europe/Paris', attributes: { 'demo-plan': 'pro' } } },
     },
     users_update: {
       description:
-        'Updates the passed fields of a user who exists; 404 for an unknown one. Fields that are left out stay as they are.',
+        'Updates the fields that you pass. The status is 404 if the user is unknown. Fields that you leave out stay as they are.',
       example: { body: { attributes: { 'demo-plan': 'pro' } } },
     },
     users_get_preferences: {
       description:
-        'Which notifications the user wants by which channels, and how the streak of the user is counted. A type that the user never set is left out, and comes by both channels.',
+        "The channels that the user wants for each type of notification, and the user's own settings of the streak. A type that the user never set is left out, and is sent by both channels.",
       example: {},
     },
     users_update_preferences: {
       description:
-        'Changes preferences type by type and field by field; what is left out stays. An empty list of channels switches a type off. `streak.metrics` and `streak.evaluationMode` are 403 while `personalisation` is off in the settings of streaks; `streak.enabled` is always allowed.',
+        'Changes the types and fields that you pass. The others stay. An empty list of channels switches a type off. `streak.metrics` and `streak.evaluationMode` get 403 while `personalisation` is off in the settings of streaks. `streak.enabled` is always allowed.',
       example: { body: { notifications: { streak_reminder: ['push'] } } },
     },
     admin_users_list: {
       description:
-        'A page of the users, oldest first. With `search`, those whose id, name or email contains the text, in upper or lower case. Among millions of users a search takes seconds.',
+        'A page of the users, oldest first. With `search`, only users with the text in their id, name or email address. Upper and lower case are the same. With millions of users, a search takes seconds.',
       parameters: { search: 'A part of the id, the name or the email address.' },
       example: { query: { search: 'demo' } },
     },
     admin_users_export: {
       description:
-        'Everything that is held of a user in one document: profile, events, awards, streak, achievements, keys, deliveries, places on leaderboards.',
+        'All data of a user in one document: profile, events, awards, streak, achievements, keys, deliveries, places on leaderboards.',
       example: {},
     },
     admin_users_delete: {
       description:
-        'Erases a user everywhere: events, awards, streak, places on leaderboards, application keys, and what still waits to be processed or sent. It answers 200 for an unknown user too. There is no way back. Somebody who comes back under the same id is a new user.',
+        "Erases a user everywhere: events, awards, streak, places on leaderboards, application keys, and all pending events and messages. The status is also 200 for an unknown user. You can't undo this. A later user with the same id is a new user.",
       example: { path: { id: 'demo-alan' } },
     },
   },
@@ -102,7 +105,7 @@ export const users: Chapter = {
         subscribeToEmails: 'Whether the user gets emails.',
         attributes: 'Attribute values by attribute key.',
         control:
-          'Whether the user is in the control group, who get no notifications. It is decided when the user is created.',
+          'Whether the user is in the control group, which gets no notifications. This is decided when the user is created.',
         created: 'When the user was first seen.',
         updated: 'When a field of the profile last changed.',
       },
@@ -112,7 +115,7 @@ export const users: Chapter = {
       fields: {
         notifications: 'The channels by type of notification. An empty list switches a type off.',
         ...CHANNELS,
-        streak: 'How the streak of this user is counted.',
+        streak: "The user's own settings of the streak.",
         ...STREAK_PREFERENCES,
         'streak.metrics.key': 'The key of the metric.',
       },
@@ -128,7 +131,7 @@ export const users: Chapter = {
         leaderboards: 'The place on each active leaderboard, in order of creation.',
       },
     },
-    { of: ['ErasedUser'], fields: { id: 'The id of the user who was erased.' } },
+    { of: ['ErasedUser'], fields: { id: 'The id of the erased user.' } },
   ],
 }
 
@@ -141,9 +144,9 @@ const SYSTEM = {
   systemKey: 'The key of the points system. `null` if it was deleted.',
 }
 const WHEN = {
-  date: 'When it happened, in UTC.',
-  localDate: 'The date on the clock of the user at that moment.',
-  utcOffsetMinutes: 'How far the clock of the user was ahead of UTC at that moment, in minutes.',
+  date: 'The time, in UTC.',
+  localDate: 'The local date of the user at that time.',
+  utcOffsetMinutes: 'The offset of the user from UTC at that time, in minutes. East of UTC is positive.',
 }
 const under = (path: string, fields: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(fields).map(([field, note]) => [`${path}.${field}`, note]))
@@ -158,7 +161,7 @@ const STREAK_RUN = {
   firstPeriod: 'The first day of its first period.',
   lastPeriod: 'The first day of its last period.',
   periods:
-    'What each period was, as counts and letters, such as `5e1f2e`: `e` extended, `f` kept by a freeze, `p` paused, `s` skipped by travel, `r` restored.',
+    'The kinds of its periods, as counts and letters, such as `5e1f2e`: `e` extended, `f` kept by a freeze, `p` paused, `s` skipped by travel, `r` restored.',
   length: 'The length that the streak reached.',
 }
 
@@ -175,18 +178,18 @@ export const userExport: Chapter = {
         preferences: 'The preferences of the user.',
         'preferences.notifications': 'The channels by type of notification.',
         ...under('preferences', CHANNELS),
-        'preferences.streak': 'How the streak of this user is counted.',
+        'preferences.streak': "The user's own settings of the streak.",
         ...under('preferences', STREAK_PREFERENCES),
         'preferences.streak.metrics.metricId': METRIC.metricId,
         'preferences.streak.metrics.metricKey': METRIC.metricKey,
         metrics: 'The total of each metric that the user has used.',
         ...under('metrics', METRIC),
         'metrics.total': 'The total now.',
-        'metrics.highest': 'The highest total there ever was. Triggers count from it.',
+        'metrics.highest': 'The highest total that the user ever had. Triggers count from it.',
         counters: 'The counters of triggers and achievements that count only some events.',
         'counters.id': 'The id of the counter.',
         'counters.total': 'The sum of the events that it counts.',
-        'counters.highest': 'The highest sum there ever was.',
+        'counters.highest': 'The highest sum that the user ever had.',
         points: 'The total of each points system.',
         ...under('points', SYSTEM),
         'points.total': 'The total now.',
@@ -202,14 +205,14 @@ export const userExport: Chapter = {
         'applicationKeys.prefix': 'The public first part of the key.',
         'applicationKeys.created': 'When the key was created.',
         waitingEvents: 'Events of batches that are not processed yet.',
-        parkedEvents: 'Events of batches that could not be processed because of a fault of the service.',
+        parkedEvents: 'Events of batches that could not be processed because of an internal error.',
         'parkedEvents.batchId': 'The id of the batch.',
         'parkedEvents.position': 'The place in the batch, from 0.',
         'parkedEvents.event': 'The event as it was sent.',
-        'parkedEvents.reason': 'What went wrong.',
+        'parkedEvents.reason': 'The error.',
         events: 'All events, oldest first.',
         awards: 'All awards of points, oldest first.',
-        idempotencyKeys: 'The idempotency keys that events of the user came with.',
+        idempotencyKeys: "The idempotency keys of the user's events.",
         ...under('idempotencyKeys', METRIC),
         'idempotencyKeys.key': 'The idempotency key.',
         'idempotencyKeys.eventId': 'The id of the event that it belongs to.',
@@ -222,16 +225,16 @@ export const userExport: Chapter = {
     {
       of: ['ExportedStreak'],
       fields: {
-        now: 'The streak as the application interface shows it.',
-        stored: 'What is stored of the present streak.',
+        now: 'The streak as the application interface returns it.',
+        stored: 'The stored data of the present streak.',
         'stored.frequency':
-          'How the streak is counted: `daily`, `weekly` or `monthly`. `null` if it never began.',
+          'The length of a period: `daily`, `weekly` or `monthly`. `null` if the user never had a streak.',
         'stored.run': 'The present streak. `null` if its length is 0.',
         ...under('stored.run', STREAK_RUN),
         'stored.run.extended': 'When the streak was last extended.',
         'stored.run.restored': 'When the streak was last restored.',
-        'stored.freezes': 'How many freezes the user has.',
-        'stored.sums': 'What counts towards the current period so far.',
+        'stored.freezes': 'The number of freezes of the user.',
+        'stored.sums': 'The changes of metrics that count for the current period so far.',
         'stored.sums.period': 'The first day of the period.',
         ...under('stored.sums', METRIC),
         'stored.sums.change': 'The sum of the changes of the metric.',
@@ -239,17 +242,18 @@ export const userExport: Chapter = {
         'stored.zoneChanges.date': 'When the zone changed.',
         'stored.zoneChanges.from': 'The local date before.',
         'stored.zoneChanges.to': 'The local date after.',
-        'stored.spared': 'The last date that travel spared. `null` if there was none.',
+        'stored.spared': 'The last date on which travel protected the streak. `null` if there was none.',
         'stored.journeys':
-          'Changes of zone to a later date that may still be undone, with the streak as it was before.',
+          'Changes of the time zone that skipped dates and may still be undone, with the streak before the change.',
         'stored.journeys.date': 'When the zone changed.',
         'stored.journeys.from': 'The first date that was skipped.',
         'stored.journeys.until': 'The last date that was skipped.',
         'stored.journeys.length': 'The length of the streak before.',
-        'stored.journeys.freezes': 'How many freezes the user had before.',
-        'stored.altered': 'When the length last changed other than by an event or a midnight, or `null`.',
+        'stored.journeys.freezes': 'The number of freezes before.',
+        'stored.altered':
+          'The last time at which something other than an event or a midnight changed the length, or `null`.',
         past: 'Earlier streaks.',
-        pauses: 'Pauses, also those that were deleted.',
+        pauses: 'All pauses, including deleted ones.',
         'pauses.id': 'The id of the pause.',
         'pauses.start': 'The first day.',
         'pauses.end': 'The last day.',
@@ -263,9 +267,9 @@ export const userExport: Chapter = {
         ...SYSTEM,
         name: 'The name of the boost.',
         start: 'The first date on which it applies.',
-        end: 'The last date on which it applies. `null`: it has no end.',
-        multiplier: 'What awards are multiplied by.',
-        rounding: 'How the product is rounded.',
+        end: 'The last date on which it applies. `null`: no end.',
+        multiplier: 'The factor that awards are multiplied by.',
+        rounding: 'How the result is rounded.',
         ...CREATED,
         updated: 'When it was last changed.',
         deleted: 'When it was deleted, or `null`.',
@@ -278,7 +282,7 @@ export const userExport: Chapter = {
         position: 'The place in the batch, from 0.',
         key: 'The key of the metric.',
         idempotencyKey: 'The idempotency key, or `null`.',
-        user: 'The user as the event passes them.',
+        user: 'The user, as sent with the event.',
         value: 'The value of the event.',
         attributes: 'The attributes of the event, by key.',
       },
@@ -314,13 +318,13 @@ export const userExport: Chapter = {
         event: 'The type of the event.',
         channel: 'The channel.',
         type: 'The type of the notification.',
-        status: 'What became of it.',
-        attempts: 'How often it was tried.',
-        lastStatus: 'The status that the last attempt was answered with, or `null`.',
+        status: 'The status of the delivery.',
+        attempts: 'The number of attempts.',
+        lastStatus: 'The status of the last response, or `null`.',
         lastError: 'Why the last attempt failed, or `null`.',
         ...CREATED,
-        nextAttempt: 'When it is tried next, or `null`.',
-        payload: 'What is, or was, sent.',
+        nextAttempt: 'The time of the next attempt, or `null`.',
+        payload: 'The body of the message.',
       },
     },
     {
@@ -329,13 +333,13 @@ export const userExport: Chapter = {
         leaderboardId: 'The id of the leaderboard.',
         leaderboardKey: 'The key of the leaderboard.',
         start: 'The first date of the run.',
-        end: 'The last date of the run. `null`: it has no end.',
+        end: 'The last date of the run. `null`: no end.',
         isFinal: 'Whether the rankings of the run are final.',
-        group: 'The values of the breakdown attributes that make the group. `null` without a breakdown.',
+        group: 'The group: the values of the breakdown attributes. `null` without a breakdown.',
         rank: 'The rank. `null` if the user is outside the ranking.',
-        value: 'The whole score, also if the user is outside the ranking.',
+        value: 'The exact score, also if the user is outside the ranking.',
         reached: 'When the user reached this score.',
-        history: 'How rank and score changed from day to day.',
+        history: 'The rank and the score on each day on which they changed.',
         'history.date': 'The UTC date.',
         'history.rank': 'The rank at the end of that date.',
         'history.value': 'The score at the end of that date.',
@@ -344,7 +348,7 @@ export const userExport: Chapter = {
   ],
 }
 
-/** Keys by which products and their users call the service. */
+/** API keys: application keys and admin keys. */
 export const keys: Chapter = {
   operations: {
     admin_application_api_keys_list: {
@@ -354,7 +358,7 @@ export const keys: Chapter = {
     },
     admin_application_api_keys_create: {
       description:
-        'Creates 1 to 100 application keys, each for one user, who need not exist yet. A key is shown here and never again. It may live in a browser: it reads and changes only its own user, and sends events of that user.',
+        'Creates 1 to 100 application keys, each for one user. The user need not exist yet. Only this response shows the keys. You can use an application key in a browser: it reads and changes only its own user, and sends events of that user.',
       example: { body: [{ userId: 'demo-ada' }] },
     },
     admin_application_api_keys_delete: {
@@ -363,12 +367,12 @@ export const keys: Chapter = {
     },
     admin_admin_keys_list: {
       description:
-        'A page of the admin keys, oldest first, without their secrets. The key of the variable `ADMIN_API_KEY` is not among them.',
+        'A page of the admin keys, oldest first, without their secrets. The key in the variable `ADMIN_API_KEY` is not in the list.',
       example: {},
     },
     admin_admin_keys_create: {
       description:
-        'Creates 1 to 100 admin keys. A key is shown here and never again. An admin key may do everything, in all tenants, so it belongs on servers only.',
+        'Creates 1 to 100 admin keys. Only this response shows the keys. An admin key may do everything, in all tenants, so use it on servers only.',
       example: { body: [{ name: 'Nightly import' }] },
     },
     admin_admin_keys_delete: {
@@ -377,7 +381,7 @@ export const keys: Chapter = {
     },
     admin_admin_keys_rotate: {
       description:
-        'Replaces an admin key by a new one, which is shown here and never again. Id and name stay. The old key is refused from the next request on.',
+        'Replaces an admin key with a new one. Only this response shows the new key. Id and name stay. The old key is refused from the next request on.',
       example: {},
     },
   },
@@ -385,9 +389,9 @@ export const keys: Chapter = {
     {
       of: ['CreateApplicationKeyRequestItem', 'CreatedApplicationKey', 'ApplicationKey'],
       fields: {
-        id: 'The id of the key, by which to delete it.',
-        userId: 'The user whom the key speaks for.',
-        key: 'The whole key, for the header `X-API-KEY`. It is shown only here.',
+        id: 'The id of the key. Delete the key with it.',
+        userId: 'The id of the user that the key acts for.',
+        key: 'The whole key, for the header `X-API-KEY`. Only this response shows it.',
         prefix: 'The public first part of the key, safe to log and show.',
         ...CREATED,
       },
@@ -395,9 +399,9 @@ export const keys: Chapter = {
     {
       of: ['CreateAdminKeyRequestItem', 'CreatedAdminKey', 'AdminKey'],
       fields: {
-        id: 'The id of the key, by which to rotate or delete it.',
-        name: 'What the key is for.',
-        key: 'The whole key, for the header `X-API-KEY`. It is shown only here.',
+        id: 'The id of the key. Rotate or delete the key with it.',
+        name: 'The display name, such as the purpose of the key.',
+        key: 'The whole key, for the header `X-API-KEY`. Only this response shows it.',
         prefix: 'The public first part of the key, safe to log and show.',
         ...CREATED,
       },

@@ -3,22 +3,22 @@ import { CHANGED_ID, CREATED, ID, UPDATED } from './common'
 
 const WEBHOOK = {
   url: 'The `https` address that events are sent to, at most 2,048 characters. With the test clock on, loopback addresses and `http` to them are allowed too.',
-  events: 'The types of events that it is sent. `*`: all, also those of later versions.',
-  status: 'An inactive webhook is sent nothing. What was pending waits until it is active again.',
+  events: 'The types of events that it gets. `*`: all types, also types of later versions.',
+  status: 'An inactive webhook gets no events. Pending deliveries wait until it is active again.',
 }
 
-const USER = { user: 'The user, as of the change.' }
+const USER = { user: 'The user at the time of the change.' }
 
-/** Webhooks, and what they are sent. */
+/** Webhooks, and the events that they get. */
 export const webhooks: Chapter = {
   operations: {
     ...resource({
       id: 'admin_webhooks',
       one: 'webhook',
       many: 'webhooks',
-      about: 'A webhook is a URL of yours that is sent events by signed `POST` requests.',
+      about: 'A webhook is a URL of yours. Laurel sends events to it by signed `POST` requests.',
       create: {
-        note: 'The `secret`, which signs what is sent, is shown here and by rotating it, and nowhere else.',
+        note: 'Requests are signed with the `secret`. Only this response shows it, and the response to rotating it.',
         body: [
           {
             url: 'https://example.com/laurel',
@@ -35,22 +35,22 @@ export const webhooks: Chapter = {
     }),
     admin_webhooks_rotate_secret: {
       description:
-        'Gives a webhook a new secret, which is shown here and never again. The old one is void at once: retries are signed with the new one too.',
+        'Gives a webhook a new secret. Only this response shows it. The old secret is invalid at once: retries are signed with the new one too.',
       example: {},
     },
     admin_webhooks_deliveries_list: {
       description:
-        'What a webhook was sent and is still to be sent, newest first. Deliveries that are over are kept for 30 days, the newest 20,000 of them.',
+        'The past and pending deliveries of a webhook, newest first. Past deliveries are kept for 30 days, at most the newest 20,000.',
       example: {},
     },
     admin_webhooks_deliveries_redeliver: {
       description:
-        'Sends a delivery again, whatever became of it, with all its retries. Its id stays, so that the receiver can tell that it has seen it.',
+        'Sends a delivery again, whatever its status is, with all retries. Its id stays the same, so that the receiver can recognize a repeat.',
       example: {},
     },
     admin_webhooks_test: {
       description:
-        'Sends a webhook a sample of a type of event, even if it is not subscribed to that type. The sample has the shape of a real event, with made-up data. 422 for an inactive webhook.',
+        'Sends a sample event of a type to a webhook, even if the webhook is not subscribed to that type. The sample has the shape of a real event, with made-up data. The status is 422 for an inactive webhook.',
       example: { body: { type: 'streak.lost' } },
     },
   },
@@ -58,12 +58,12 @@ export const webhooks: Chapter = {
     'achievement.completed': {
       summary: 'A user completed an achievement',
       description:
-        'Sent when an achievement is completed. Not for users who qualified before it became active.',
+        'Sent when a user completes an achievement. Not sent for users who qualified before it became active.',
     },
-    'streak.started': { summary: 'A streak began', description: 'The length went from 0 to 1.' },
+    'streak.started': { summary: 'A streak began', description: 'The length has changed from 0 to 1.' },
     'streak.extended': {
       summary: 'A streak grew by one',
-      description: 'Never because of a freeze, a pause or a restore.',
+      description: 'Not sent for a freeze, a pause or a restore.',
     },
     'streak.lost': {
       summary: 'A streak ended',
@@ -71,63 +71,66 @@ export const webhooks: Chapter = {
     },
     'streak.freeze_consumed': {
       summary: 'A freeze kept a streak',
-      description: 'One event for each period that a freeze kept.',
+      description: 'One event for each period in which a freeze kept the streak.',
     },
     'streak.freeze_earned': {
       summary: 'A user got freezes',
-      description: 'Freezes were earned, or granted by an admin. Not those that a new user gets.',
+      description:
+        'The user earned freezes, or an admin granted some. Not sent for the freezes of a new user.',
     },
     'points.changed': {
       summary: 'The points of a user changed',
       description:
-        'At most once per 15 minutes for each user and points system, with all awards since the one before. Points for an achievement that users qualified for before it became active cause no message: they are in `total`, but not in `added` and `awards`, except of a message that was already waiting.',
+        'At most once per 15 minutes for each user and points system, with all awards since the previous event. Points for an achievement that users qualified for before it became active cause no event. They are in `total`, but not in `added` and `awards`, unless an event was already waiting.',
     },
     'points.level_changed': {
       summary: 'Points took a user to another level',
-      description: 'Never because levels were edited.',
+      description: 'Not sent if the level changes because levels were edited.',
     },
     'points.boost_started': {
       summary: 'A boost began',
-      description: "At the first midnight on Earth, or at the user's own for a boost of one user.",
+      description:
+        "Sent when its first date begins somewhere on Earth. For a boost of one user: at that user's local midnight.",
     },
     'points.boost_finished': {
       summary: 'A boost ended',
-      description: "At the last midnight on Earth, or at the user's own for a boost of one user.",
+      description:
+        "Sent when its last date is over everywhere on Earth. For a boost of one user: at that user's local midnight.",
     },
     'leaderboard.started': {
       summary: 'A run of a leaderboard began',
       description:
-        'When its first date begins somewhere on Earth, or when it is activated later. Rankings are empty.',
+        'Sent when its first date begins somewhere on Earth, or later, when the leaderboard is activated. The rankings are empty.',
     },
     'leaderboard.changed': {
       summary: 'The first ten places of a leaderboard changed',
       description:
-        'At most once per 15 minutes for each leaderboard, run and group. The last state is always sent.',
+        'Sent at most once per 15 minutes for each leaderboard, run and group. The last state is always sent.',
     },
     'leaderboard.rank_changed': {
       summary: 'The rank of a user changed',
       description:
-        'At most once per 15 minutes for each user and leaderboard. The last state is always sent.',
+        'Sent at most once per 15 minutes for each user and leaderboard. The last state is always sent.',
     },
     'leaderboard.finished': {
       summary: 'A run of a leaderboard is final',
-      description: '12 hours after its end in UTC, with the first ten places.',
+      description: 'Sent 12 hours after its end in UTC, with the first ten places.',
     },
     'emails.achievement_due': {
       summary: 'It is time for an email about an achievement',
-      description: 'For emails that you send yourself.',
+      description: 'For products that send their own emails.',
     },
     'emails.streak_reminder_due': {
       summary: 'It is time for an email that reminds of the streak',
-      description: 'For emails that you send yourself.',
+      description: 'For products that send their own emails.',
     },
     'emails.reactivation_due': {
       summary: 'It is time for an email to a user who has been away',
-      description: 'For emails that you send yourself.',
+      description: 'For products that send their own emails.',
     },
     'emails.recap_due': {
       summary: 'It is time for the email that recaps a week or a month',
-      description: 'For emails that you send yourself.',
+      description: 'For products that send their own emails.',
     },
   },
   fields: [
@@ -138,7 +141,7 @@ export const webhooks: Chapter = {
         ...WEBHOOK,
         ...CREATED,
         ...UPDATED,
-        secret: 'Signs what is sent: `whsec_` and base64. It is shown only here.',
+        secret: 'The key for signatures: `whsec_` and base64. Only this response shows it.',
       },
     },
     { of: ['UpdateWebhookRequestItem'], fields: { ...WEBHOOK, ...CHANGED_ID } },
@@ -149,18 +152,18 @@ export const webhooks: Chapter = {
         id: 'The id, which the receiver sees as `webhook-id`. It stays the same on every retry.',
         event: 'The type of the event.',
         status: '`pending`, `delivered`, or `dead` after the last retry failed.',
-        attempts: 'How often it was tried.',
-        lastStatus: 'The status that the last attempt was answered with. `null` if there was no answer.',
+        attempts: 'The number of attempts.',
+        lastStatus: 'The status of the last response. `null` if there was no response.',
         lastError: 'Why the last attempt failed. `null` if it did not.',
-        created: 'When it was handed over to be sent.',
-        nextAttempt: 'When it is tried next. `null` once it is delivered or dead.',
+        created: 'When the delivery was created.',
+        nextAttempt: 'The time of the next attempt. `null` if the delivery is `delivered` or `dead`.',
       },
     },
     {
       of: [/^webhook /],
       fields: {
         type: 'The type of the event.',
-        timestamp: 'The moment at which it was due.',
+        timestamp: 'The time at which the event was due.',
         ...USER,
         achievement: 'The achievement.',
         streak: 'The streak after the change.',
@@ -168,14 +171,14 @@ export const webhooks: Chapter = {
         points: 'The points of the user in the system.',
         boost: 'The boost.',
         length: 'The length that was lost.',
-        consumed: 'How many freezes were used.',
-        earned: 'How many freezes the user got.',
-        freezes: 'How many freezes the user has now.',
-        previousLevel: 'The level before. `null` if there was none.',
+        consumed: 'The number of freezes that were used.',
+        earned: 'The number of freezes that the user got.',
+        freezes: 'The number of freezes that the user has now.',
+        previousLevel: 'The previous level. `null` if there was none.',
         newLevel: 'The level now. `null` if the user has none.',
-        reactivation: 'About the absence.',
-        'reactivation.messageNumber': 'Which message of the series it is, from 1 to 5.',
-        'reactivation.daysSinceLastActive': 'How many days ago the last event was.',
+        reactivation: 'The absence of the user.',
+        'reactivation.messageNumber': 'The number of the message in the series, from 1 to 5.',
+        'reactivation.daysSinceLastActive': 'The number of days since the last event.',
         recap: 'The period that is over.',
         'recap.periodStart': 'Its first day.',
         'recap.periodEnd': 'Its last day.',

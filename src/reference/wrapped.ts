@@ -4,7 +4,7 @@ const PERIOD = {
   metrics: 'The metrics that changed, by key.',
   points: 'The points systems that changed, by key.',
   achievements: 'The achievements that the user completed.',
-  leaderboards: 'The leaderboards that the user was ranked on, by key, with the best rank.',
+  leaderboards: 'The leaderboards on which the user was ranked, by key, with the best rank.',
 }
 
 const under = (path: string, more: Readonly<Record<string, string>> = {}) =>
@@ -16,10 +16,11 @@ const CHANGE = {
   name: 'The display name.',
   currentTotal: 'The total at the end of the period.',
   changeThisPeriod: 'The change in the period.',
-  percentChange: 'The change in per cent of the total before, to one decimal. From 0 it is 100.',
+  percentChange:
+    'The change in percent of the previous total, to one decimal. If that total was 0, it is 100.',
   percentileThisPeriod:
-    'How many per cent of the users who were active in the period had a smaller change. It is counted daily, and missing until then. Not on days.',
-  units: 'What values count, or `null`.',
+    "The share of users with a smaller change, in percent of the users who were active in the period. It is counted once a day, and missing until then. Days don't have it.",
+  units: 'The unit of the values, or `null`.',
 }
 
 /** The year of a user. */
@@ -27,22 +28,22 @@ export const wrapped: Chapter = {
   operations: {
     users_wrapped: {
       description:
-        'Sums up the year of a user, by the local dates of the user. A day with at least one event is active, even if the value of the event is 0. Most active are the day, the week and the month with the most events; of equals, the earliest.',
-      parameters: { year: 'The year. Without it, the present one where the user is.' },
+        'Sums up the year of a user, by the local dates of the user. A day with at least one event is active, even if the value of the event is 0. The most active day, week and month are the ones with the most events. If several have the same number, the earliest one counts.',
+      parameters: { year: 'The year. Without it, the present year in the time zone of the user.' },
       example: {},
     },
   },
   fields: [
     {
       of: ['WrappedResponse'],
-      fields: { user: 'The user.', activity: 'What the user did in the year.' },
+      fields: { user: 'The user.', activity: 'The activity of the user in the year.' },
     },
     {
       of: ['WrappedActivity'],
       fields: {
-        daysActive: 'On how many days the user sent an event. A value of 0 counts too.',
-        weeksActive: 'In how many weeks.',
-        monthsActive: 'In how many months.',
+        daysActive: 'The number of days with an event of the user. An event with a value of 0 counts too.',
+        weeksActive: 'The number of weeks with an event.',
+        monthsActive: 'The number of months with an event.',
         mostActiveDay: 'The day with the most events.',
         ...under('mostActiveDay', { date: 'The date.' }),
         mostActiveWeek: 'The week with the most events.',
@@ -58,7 +59,8 @@ export const wrapped: Chapter = {
       fields: {
         ...CHANGE,
         description: 'The description, or `null`.',
-        byAttribute: 'The same for each value of each event attribute: by attribute key, then by value.',
+        byAttribute:
+          'The same figures for each value of each event attribute: by attribute key, then by value.',
         ...Object.fromEntries(Object.entries(CHANGE).map(([field, note]) => [`byAttribute.${field}`, note])),
       },
     },

@@ -66,7 +66,9 @@ const MODULES = [
   clockRoutes(JOBS),
 ]
 
-/** The Worker's HTTP side, over what one isolate remembers. Two apps share nothing but the database. */
+/**
+ * The HTTP side of the Worker, over the memory of one isolate. Two apps share nothing except the database.
+ */
 export function createApp(instance: Instance): App {
   const app = newApp({ getPath: (request, options) => routedPath(request, options?.env) })
 
@@ -80,7 +82,8 @@ export function createApp(instance: Instance): App {
     console.log(logLine(c, systemNow() - began))
   })
 
-  // Without a list of its own, `cors` allows the headers that the preflight asks for: client libraries add some to each request (G8).
+  // Without a list of its own, `cors` allows all headers that the preflight asks for. Client libraries add
+  // headers to each request (G8).
   const openCors = cors({
     origin: '*',
     allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
@@ -96,7 +99,7 @@ export function createApp(instance: Instance): App {
     return c.json({ error: message }, status)
   })
   app.onError((error, c) => {
-    // Without a context it was the variables that are wrong.
+    // There is no context if the variables of the Worker are wrong.
     const requestId = c.get('ctx')?.requestId ?? crypto.randomUUID()
     const apiError = error instanceof ApiError ? error : errors.internal(requestId)
     if (apiError !== error) {

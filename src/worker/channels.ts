@@ -5,8 +5,8 @@ import { webhookAdapter } from '../features/webhooks/webhook.adapter'
 import type { TenantContext } from '../runtime/context'
 
 /**
- * How letters are carried to a destination as it is configured at present; `waits` while it is to get none but may get them later, `gone` where it
- * was deleted.
+ * The adapter that sends messages to a destination, by the present configuration. `waits` if the destination
+ * gets no messages now but may get them later, `gone` if it was deleted.
  */
 export function channelTo(
   context: TenantContext,

@@ -3,11 +3,14 @@ import type { App } from '../http/app'
 import { readAsset } from '../http/assets'
 import { isByAdminHost } from '../http/host'
 
-/** Where the page's own parts are; the address names the viewer's version, so that its files may be kept for good. */
+/**
+ * The address of the page's own files. It contains the version of the viewer, so that browsers may cache the
+ * files for ever.
+ */
 const VIEWER = `/docs/${devDependencies['swagger-ui-dist']}`
 const START = '/docs/start.js'
 
-/** The files of the viewer, each an asset of the same name. */
+/** The files of the viewer. Each is an asset of the same name. */
 const FILES = [
   { name: 'swagger-ui.css', type: 'text/css; charset=utf-8' },
   { name: 'swagger-ui-bundle.js', type: 'text/javascript; charset=utf-8' },
@@ -15,11 +18,17 @@ const FILES = [
 ]
 
 const APPLICATION = { name: 'Application', url: '/v1/openapi.json' }
-/** Without JavaScript the page is the same on every host, and so is what this address serves (G1). */
+/**
+ * Without JavaScript the page is the same on every host, so it needs an address with the same response on
+ * every host (G1).
+ */
 const APPLICATION_ANYWHERE = '/api/openapi.json'
 const ADMIN = { name: 'Admin', url: '/admin/v1/openapi.json' }
 
-/** The page reaches nothing but this server, whatever the viewer would like. It draws with styles and images of its own. */
+/**
+ * The page can load only from this server, even if the viewer tries more. The viewer needs inline styles and
+ * `data:` images.
+ */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -42,7 +51,7 @@ const PAGE = `<!doctype html>
     <style>body { margin: 0 }</style>
   </head>
   <body>
-    <noscript>This page needs JavaScript. The documents that it shows, as JSON:
+    <noscript>This page needs JavaScript. You can read the documents as JSON:
       <a href="${APPLICATION_ANYWHERE}">${APPLICATION.name}</a>, <a href="${ADMIN.url}">${ADMIN.name}</a>.</noscript>
     <div id="reference"></div>
     <script src="${VIEWER}/swagger-ui-bundle.js"></script>
@@ -59,7 +68,10 @@ const headers = (type: string, cache = 'no-cache') => ({
   'referrer-policy': 'no-referrer',
 })
 
-/** `GET /docs`: both OpenAPI documents as a page to read and to try out, without a key, from our own assets alone. */
+/**
+ * `GET /docs`: both OpenAPI documents as a page to read and to try out. It needs no key, and uses only assets
+ * of the Worker.
+ */
 export function docsRoutes(app: App): void {
   app.get('/docs', (c) =>
     c.body(PAGE, 200, { ...headers('text/html; charset=utf-8'), 'content-security-policy': POLICY }),
@@ -77,11 +89,11 @@ export function docsRoutes(app: App): void {
 }
 
 /**
- * Starts the viewer, without its validator, which would send the document to its makers. On the admin host
- * `/v1/openapi.json` is the admin interface's (G1), so that the page shows that one alone.
+ * Starts the viewer, without its validator, which would send the document to a server of the viewer's makers.
+ * On the admin host, `/v1/openapi.json` is the admin interface's (G1), so the page shows only that document.
  *
- * The viewer forgets the key when another document is chosen, by "restoring" none. A plugin keeps that from happening: the key is of both
- * documents. It stays in the page's memory, and goes with the page.
+ * The viewer forgets the key when another document is chosen, because it then "restores" no key. A plugin
+ * prevents that: the key is for both documents. It is only in the memory of the page.
  */
 function startScript(isAdminHost: boolean): string {
   const documents = isAdminHost ? [ADMIN] : [APPLICATION, ADMIN]

@@ -13,7 +13,7 @@ export { LeaderboardObject } from '../boards/object/board.object'
 export { UserLane } from '../commands/lane.object'
 export { Courier, Timekeeper } from './objects'
 
-/** What this isolate remembers; see Instance for the bounds. */
+/** The memory of this isolate. See Instance for its bounds. */
 const instance = new Instance()
 const app = createApp(instance)
 

@@ -18,8 +18,8 @@ import type { Jobs } from '../jobs/job.types'
 import { hasOutboxWork } from '../outbox/outbox.repository'
 
 /**
- * All work that falls due. The order is the priority among what is due at the same moment: points before streaks, and leaderboards last,
- * so that a run ends with everything that belongs to it (L8).
+ * All jobs. Their order is the priority of work that is due at the same moment: points before streaks, and
+ * leaderboards last, so that everything that belongs to a run is done before its end (L8).
  */
 export const JOBS: Jobs = {
   list: [

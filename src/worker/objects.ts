@@ -3,7 +3,7 @@ import { TimekeeperObject } from '../jobs/timekeeper.object'
 import { channelTo } from './channels'
 import { JOBS } from './jobs'
 
-/** A tenant's Timekeeper, with all jobs. */
+/** The Timekeeper of a tenant, with all jobs. */
 export class Timekeeper extends TimekeeperObject {
   protected readonly jobs = JOBS
 }

@@ -24,7 +24,7 @@ import { webhookOperations } from '../features/webhooks/webhooks.routes'
 import { usersWrapped } from '../features/wrapped/wrapped.routes'
 import type { OperationSpec } from '../http/operation'
 
-/** The operations of the application interface, in the order of its document. */
+/** The operations of the application interface, in the order of the OpenAPI document. */
 export const applicationOperations: readonly OperationSpec[] = [
   achievements.achievementsAll,
   achievements.achievementsComplete,
@@ -52,7 +52,7 @@ export const applicationOperations: readonly OperationSpec[] = [
   streaks.streaksRankings,
 ]
 
-/** The operations of the admin interface, in the order of its document. */
+/** The operations of the admin interface, in the order of the OpenAPI document. */
 export const adminOperations: readonly OperationSpec[] = [
   ...attributeOperations,
   ...metricOperations,

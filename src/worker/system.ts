@@ -10,13 +10,13 @@ import type { Context, Tenant } from '../runtime/context'
 import { filledExamples } from './demo/demo.examples'
 import { hasDemo, isDemoDue } from './demo/demo.service'
 
-/** The paths that need no key: health, and what the interfaces look like (G1). */
+/** The paths that need no key: health, and the OpenAPI documents (G1). */
 export function systemRoutes(app: App): void {
   app.get('/health', async (c) => {
     const ready = await isReady(c.get('ctx'))
     return ready
       ? answer(c, 200, { status: 'ok' })
-      : answer(c, 503, { error: 'Starting. Ask again in a moment.' })
+      : answer(c, 503, { error: 'The service is starting. Try again in a few seconds.' })
   })
   for (const name of ['application', 'admin'] as const) {
     const path = name === 'admin' ? '/admin/v1/openapi.json' : '/v1/openapi.json'
@@ -28,7 +28,7 @@ export function systemRoutes(app: App): void {
   }
 }
 
-/** Whether the database answers and holds all that was asked for, the demo included. */
+/** Whether the database responds and has everything that is configured to exist, including the demo. */
 async function isReady(ctx: Context): Promise<boolean> {
   const result = await ctx.db.run(requestSnapshotStatement(ctx.db, IMPLICIT_TENANT_ID, []))
   const { tenant } = parseRequestSnapshot(result)

@@ -14,7 +14,7 @@ import { presentSystem } from './systems.rules'
 type CreateItem = z.output<typeof CreatePointsLevelRequestItem>
 type PatchItem = z.output<typeof PatchPointsLevelRequestItem>
 
-/** What issues call a level. */
+/** The name of a level in the texts of issues. */
 const WHAT = 'a level of this points system'
 
 /** The level that an item asks for. */
@@ -32,7 +32,7 @@ export function levelFrom(scope: Scope, systemId: string, item: CreateItem): Lev
   }
 }
 
-/** Why a level can't stand among those of its system, or null (P9, G5). */
+/** Why a level can't be among the levels of its system, or null (P9, G5). */
 export function levelProblem(level: Level, others: readonly Level[]): string | null {
   for (const other of others) {
     if (other.id === level.id) continue
@@ -45,7 +45,7 @@ export function levelProblem(level: Level, others: readonly Level[]): string | n
   return null
 }
 
-/** Stores new levels. */
+/** Statements that store new levels. */
 export function insertLevels({ db, tenant }: Scope, levels: readonly Level[]): D1PreparedStatement[] {
   const rows = levels.map((level) => ({ ...level, tenantId: tenant.id }))
   return db.inserts(pointsLevels, rows)

@@ -5,7 +5,10 @@ import type { Scope } from '../../runtime/context'
 
 type Nested = typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts
 
-/** Deletes what belongs to points systems, by its ids; the rows stay (G5). No statement where there are no ids. */
+/**
+ * Statements that delete levels, triggers or boosts of points systems by id. The rows stay (G5). Empty if
+ * there are no ids.
+ */
 export function deleteNested(
   { db, tenant, now }: Scope,
   table: Nested,

@@ -17,19 +17,19 @@ import type {
 
 const badge = (url: string | null) => (url === null ? null : { url })
 
-/** A points system as the admin interface serves it. */
+/** A points system as the admin interface returns it. */
 export function adminSystem(system: System): z.infer<typeof AdminPointsSystem> {
   const { id, name, key, description, badgeUrl, maxPoints } = system
   return { id, name, key, description, status: 'active', badge: badge(badgeUrl), maxPoints }
 }
 
-/** A level as the admin interface serves it. */
+/** A level as the admin interface returns it. */
 export function adminLevel(level: Level): z.infer<typeof AdminPointsLevel> {
   const { id, name, key, points, description, badgeUrl } = level
   return { id, name, key, points, description, badge: badge(badgeUrl) }
 }
 
-/** A trigger as the admin interface serves it: with the fields of its type. */
+/** A trigger as the admin interface returns it, with the fields of its type. */
 export function adminTrigger(trigger: Trigger): z.infer<typeof AdminPointsTrigger> {
   const { id, type, points, status, blockIfOutOfPoints } = trigger
   return {
@@ -44,7 +44,7 @@ export function adminTrigger(trigger: Trigger): z.infer<typeof AdminPointsTrigge
   }
 }
 
-/** A boost as the admin interface serves it; `zone` is the user's for a user's own boost, else null (P5). */
+/** A boost as the admin interface returns it. `zone` is the user's for a user's own boost, else null (P5). */
 export function adminBoost(
   boost: Boost,
   now: Instant,

@@ -77,7 +77,7 @@ export const boosts = resourceOperations({
   deleted: schemas.DeletePointsBoostsResponse,
 })
 
-/** The operations of this module, in the order of the document. */
+/** The operations that configure points, in the order of the OpenAPI document. */
 export const pointsAdminOperations = [
   ...operationsOf(systems),
   ...operationsOf(levels),
@@ -90,7 +90,7 @@ type Param = (name: string) => string
 const find = async (scope: Scope, param: Param) =>
   presentSystem(await configurationOf(scope), param('systemId'))
 
-/** Serves the configuration of points. */
+/** Serves the operations that configure points. */
 export function pointsAdminRoutes(app: App): void {
   mountSystems(app)
   mountLevels(app)

@@ -42,7 +42,7 @@ const Positive = wholeNumber(1, INT32_MAX)
 
 const LevelPoints = wholeNumber(0, INT32_MAX)
 
-/** A level to configure. */
+/** A level to create. */
 export const CreatePointsLevelRequestItem = z
   .object({
     name: Name,
@@ -53,7 +53,7 @@ export const CreatePointsLevelRequestItem = z
   })
   .meta({ id: 'CreatePointsLevelRequestItem' })
 
-/** A change to a level; its key is fixed, and a badge of null takes the badge away. */
+/** A change to a level. Its key is fixed. A badge of null removes the badge. */
 export const PatchPointsLevelRequestItem = z.object({
   id: Uuid,
   name: optional(Name),
@@ -62,7 +62,7 @@ export const PatchPointsLevelRequestItem = z.object({
   badge: Badge.nullish(),
 })
 
-/** A level as the admin interface serves it. */
+/** A level as the admin interface returns it. */
 export const AdminPointsLevel = z
   .object({
     id: UuidResponse,
@@ -95,7 +95,7 @@ const endsInOrder = ({ start, end }: { start?: unknown; end?: unknown }) =>
   !isDate(start) || !isDate(end) || start <= end
 const endNotBeforeStart = rule('end', 'must not be before start')
 
-/** A boost to configure: for everyone, for one user, or for those with certain attributes. */
+/** A boost to create: for all users, for one user, or for users with certain attributes. */
 export const CreatePointsBoostRequestItem = z
   .object({
     userId: UserId.nullish(),
@@ -109,11 +109,11 @@ export const CreatePointsBoostRequestItem = z
   .refine(endsInOrder, endNotBeforeStart)
   .refine(
     ({ userId, userAttributes }) => userId == null || !userAttributes?.length,
-    rule('userAttributes', 'must be left out where userId is given, and userId where they are'),
+    rule('userAttributes', 'must be left out if userId is given. Pass only one of the two'),
   )
   .meta({ id: 'CreatePointsBoostRequestItem' })
 
-/** A change to a boost; null takes its end or its filters away. */
+/** A change to a boost. Null removes its end or its filters. */
 export const PatchPointsBoostRequestItem = z
   .object({
     id: Uuid,
@@ -126,7 +126,7 @@ export const PatchPointsBoostRequestItem = z
   })
   .refine(endsInOrder, endNotBeforeStart)
 
-/** A boost as the admin interface serves it. */
+/** A boost as the admin interface returns it. */
 export const AdminPointsBoost = z
   .object({
     id: UuidResponse,
@@ -170,7 +170,7 @@ const typedFields = {
   timeInterval: optional(Positive),
 } satisfies Record<TriggerField | 'eventAttributes', z.ZodType>
 
-/** The same in an answer. */
+/** The same fields in a response. */
 const typedFieldsResponse = {
   metricId: UuidResponse.optional(),
   metricThreshold: z.int32().optional(),
@@ -181,14 +181,14 @@ const typedFieldsResponse = {
   timeInterval: z.int32().optional(),
 } satisfies Record<TriggerField | 'eventAttributes', z.ZodType>
 
-/** Holds that a trigger of the type has the field. */
+/** Checks that a trigger of the type has the field. */
 const neededBy = (type: z.output<typeof TriggerType>, field: TriggerField) =>
   z.refine<Readonly<Record<string, unknown>>>(
     (trigger) => trigger.type !== type || trigger[field] !== undefined,
     rule(field, `is needed by a trigger of type ${type}, and is missing`),
   )
 
-/** A trigger to configure; inactive unless said (P3). */
+/** A trigger to create. It is inactive unless `status` says otherwise (P3). */
 export const CreatePointsTriggerRequestItem = z
   .object({
     type: TriggerType,
@@ -201,7 +201,7 @@ export const CreatePointsTriggerRequestItem = z
   .check(...TRIGGER_TYPES.flatMap((type) => TRIGGER_FIELDS[type].map((field) => neededBy(type, field))))
   .meta({ id: 'CreatePointsTriggerRequestItem' })
 
-/** A change to a trigger; null takes its filters away. */
+/** A change to a trigger. Null removes its filters. */
 export const PatchPointsTriggerRequestItem = z.object({
   id: Uuid,
   type: optional(TriggerType),
@@ -212,7 +212,7 @@ export const PatchPointsTriggerRequestItem = z.object({
   blockIfOutOfPoints: optional(z.boolean()),
 })
 
-/** A trigger as the admin interface serves it. */
+/** A trigger as the admin interface returns it. */
 export const AdminPointsTrigger = z
   .object({
     id: UuidResponse,
@@ -240,7 +240,7 @@ export const DeletePointsTriggersResponse = deleteResponse('DeletePointsTriggers
 
 /* Points systems */
 
-/** A points system to configure, with what belongs to it. */
+/** A points system to create, with its levels, boosts and triggers. */
 export const CreatePointsSystemRequestItem = z
   .object({
     name: Name,
@@ -254,7 +254,7 @@ export const CreatePointsSystemRequestItem = z
   })
   .meta({ id: 'CreatePointsSystemRequestItem' })
 
-/** A change to a points system; null takes its badge or its cap away. */
+/** A change to a points system. Null removes its badge or its cap. */
 export const UpdatePointsSystemRequestItem = z
   .object({
     id: Uuid,
@@ -265,7 +265,7 @@ export const UpdatePointsSystemRequestItem = z
   })
   .meta({ id: 'UpdatePointsSystemRequestItem' })
 
-/** A points system as the admin interface serves it. */
+/** A points system as the admin interface returns it. */
 export const AdminPointsSystem = z
   .object({
     id: UuidResponse,
@@ -278,7 +278,7 @@ export const AdminPointsSystem = z
   })
   .meta({ id: 'AdminPointsSystem' })
 
-/** A new points system, with what was created in it. */
+/** A new points system, with the levels, boosts and triggers that were created in it. */
 export const CreatedAdminPointsSystem = AdminPointsSystem.extend({
   levels: z.array(AdminPointsLevel).optional(),
   boosts: z.array(AdminPointsBoost).optional(),

@@ -82,7 +82,7 @@ export const usersPointsEventSummary = operation({
   summary: "Sum up a user's points by day, week or month",
   params: userParams,
   query: SummaryQuery,
-  responses: { 200: { description: 'One item a bucket.', body: EventSummaryResponse } },
+  responses: { 200: { description: 'One item for each bucket.', body: EventSummaryResponse } },
   errorStatuses: [403, 404, 422],
 })
 
@@ -120,7 +120,7 @@ export const pointsBoosts = operation({
   ...shared,
   id: 'points_boosts',
   path: '/points/{key}/boosts',
-  summary: "List a points system's boosts that are no single user's",
+  summary: "List a points system's boosts that are not a single user's",
   params,
   query: BoostsQuery,
   responses: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
@@ -134,7 +134,9 @@ export const pointsSummaryOperation = operation({
   summary: 'Count users by how many points they have',
   params,
   query: PointsSummaryQuery,
-  responses: { 200: { description: '0–0 and ten equal ranges.', body: PointsSummaryResponse } },
+  responses: {
+    200: { description: 'The range 0 to 0, and ten ranges of equal width.', body: PointsSummaryResponse },
+  },
   errorStatuses: [403, 404, 422],
 })
 
@@ -145,11 +147,11 @@ export const pointsLevelSummary = operation({
   summary: 'Count users by level',
   params,
   query: PointsSummaryQuery,
-  responses: { 200: { description: 'One item a level.', body: PointsLevelSummaryResponse } },
+  responses: { 200: { description: 'One item for each level.', body: PointsLevelSummaryResponse } },
   errorStatuses: [403, 404, 422],
 })
 
-/** The operations of this module, in the order of the document. */
+/** The operations of the application interface on points, in the order of the OpenAPI document. */
 export const pointsOperations = [
   usersAllPoints,
   usersPoints,
@@ -177,7 +179,7 @@ const findUserAndSystem = async (scope: Scope, param: Param) => {
 
 const inPath = (_json: unknown, param: Param) => param('id')
 
-/** Serves what the application interface reads of points. */
+/** Serves the operations of the application interface on points. */
 export function pointsRoutes(app: App): void {
   const ofUser = { subject: inPath, find: findUserAndSystem }
   const ofSystem = { find: findSystem }

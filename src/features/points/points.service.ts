@@ -65,10 +65,13 @@ function pointsResponse(
   }
 }
 
-/** The most awards of an answer about all systems. */
+/** The most awards in a response about all systems. */
 const MOST_AWARDS = 1_000
 
-/** Which awards an answer about all systems has: so many of each system, fewer if there are so many systems that it would become too long. */
+/**
+ * Which awards a response about all systems has: the requested number for each system, or fewer if there are
+ * too many systems for that.
+ */
 export function awardsOfAll({ systems }: Pick<Configuration, 'systems'>, asked: number) {
   const room = Math.floor(MOST_AWARDS / Math.max(1, systems.length))
   return { systemIds: systems.map(({ id }) => id), limit: Math.max(1, Math.min(asked, room)) }
@@ -92,7 +95,7 @@ export async function allUserPoints(
   return pointsOfAll(config, user, parseAwardsOfEach(newest))
 }
 
-/** The same from what one batch has read of the user and the awards. */
+/** The same, from the user and the awards that one batch has read. */
 export function pointsOfAll(
   { systems }: Configuration,
   user: UserState,
@@ -111,7 +114,7 @@ export function userBoosts(scope: Scope, system: System, user: UserState): z.inp
   }))
 }
 
-/** A system's boosts that are no user's own, those that are over only if asked for (P5). */
+/** A system's boosts that are not users' own (P5). Finished boosts only if asked for. */
 export function systemBoosts(
   scope: Scope,
   system: System,
@@ -134,13 +137,13 @@ export function systemsResponse(config: Configuration): z.input<typeof ListedPoi
   return config.systems.map((system) => ({ key: system.key, ...systemResponse(config, system) }))
 }
 
-/** How a user's points in a system went, by buckets of local days (P12). */
+/** A user's points in a system, in buckets of local days (P12). */
 export async function pointsEventSummary(scope: Scope, system: System, user: UserState, range: SummaryRange) {
   const { days, total } = await readDaySums(scope, user, { log: 'awards', id: system.id }, range)
   return summarise(days, range, total)
 }
 
-/** How many users have how many points: 0–0 and ten equal ranges (P11). */
+/** The number of users in each range of points: 0 to 0, and ten ranges of equal width (P11). */
 export async function pointsSummary(
   scope: Scope,
   config: Configuration,
@@ -157,7 +160,10 @@ export async function pointsSummary(
   }))
 }
 
-/** How many users are at each level (P11). Throws 422 if the system has no levels, and what `filtersFrom` throws. */
+/**
+ * The number of users at each level (P11). Throws 422 if the system has no levels, and the errors of
+ * `filtersFrom`.
+ */
 export async function levelSummary(
   scope: Scope,
   config: Configuration,
@@ -173,14 +179,14 @@ export async function levelSummary(
   }))
 }
 
-/** Why a system has no level summary (P11). */
+/** The field error of a level summary if the system has no levels (P11). */
 export const levelErrors = ({ levels }: System): FieldError[] =>
   levels.length > 0 ? [] : [{ path: '', message: 'This points system has no levels. Create levels first' }]
 
 /**
- * Filters by attribute id from values by key. Throws 403 for values that an application key's own user does not have (P11). This keeps
- * attributes that only admins may set from being guessed; a user can take a value of the others first (K7). Throws 422 on unknown keys,
- * and for `further` faults.
+ * Filters by attribute id, from values by key. Throws 403 for values that an application key's own user does
+ * not have (P11). Otherwise users could guess values of attributes that only admins may set. Of other
+ * attributes a user could set the value first (K7). Throws 422 on unknown keys, and for `further` errors.
  */
 async function filtersFrom(
   scope: Scope,
@@ -195,7 +201,10 @@ async function filtersFrom(
   return filters
 }
 
-/** Whether the key may ask for these values: an admin key for any, an application key for those of its own user, if there is one. */
+/**
+ * Whether the key may ask for these values: an admin key for any, an application key for values of its own
+ * user, if that user exists.
+ */
 async function areOwn({ db, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
   if (access.kind === 'admin') return true
   const result = await db.run(userStatement(db, access.userId, systemNow()))

@@ -6,16 +6,16 @@ import { MINUTE } from '../../lib/units'
 import type { Scope } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
 
-/** Summaries that are being counted. */
+/** The summaries that are being counted. */
 export const summariesOf = sharedScans<Summary>()
 
-/** Users above whom a summary is kept for a minute (P11). */
+/** If more users than this are counted, the summary is kept for a minute (P11). */
 const KEPT_ABOVE = 10_000
 const KEPT_FOR = MINUTE
 
 /**
- * How many of the next users have each total in the system whose path is ?2, and whether they meet ?3, a JSON array of paths and values.
- * The next users are those after ?4 in order of their ids, ?5 at most.
+ * Counts the next users by their total in the system with the path ?2, and by whether they meet ?3, a JSON
+ * array of paths and values. The next users are those after ?4 in order of their ids, ?5 at most.
  */
 const TOTALS = `
   totals AS (SELECT total, meets, count(*) AS users, max(id) AS last FROM (
@@ -23,12 +23,13 @@ const TOTALS = `
       NOT EXISTS (SELECT 1 FROM json_each(?3) f WHERE u.attributes ->> (f.value ->> 0) IS NOT f.value ->> 1) AS meets
     FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 ORDER BY u.id LIMIT ?5) GROUP BY 1, 2)`
 
-/** The place of users who don't meet the filters: they were looked at all the same. */
+/** The place of users who don't meet the filters. They are counted too, because the scan has read them. */
 const NOT_MET = -1
 
 /**
- * Counts by size: 0 for no points; for others ten places of equal width for each power of ten, so that the ranges of P11 can be made of
- * them once the largest total is known. 1 to 10 are in places 1 to 10, 11 to 100 in places 12 to 20, 101 to 1,000 in places 22 to 30.
+ * Counts users by the size of their total. Place 0 is for no points. Each power of ten has ten places of
+ * equal width, so that the ranges of P11 can be made of them once the largest total is known. 1 to 10 are in
+ * places 1 to 10, 11 to 100 in places 12 to 20, 101 to 1,000 in places 22 to 30.
  */
 const SIZES = `
   WITH ${TOTALS}, sized AS (SELECT meets, total, users, last, CASE
@@ -42,7 +43,10 @@ const SIZES = `
     sum(users) AS users, max(last) AS last
   FROM sized GROUP BY place`
 
-/** Counts by the index of the level that a total reaches; null where it reaches none. ?6 are the levels' points, ascending. */
+/**
+ * Counts users by the index of the level that their total reaches. The index is null if it reaches none. ?6
+ * are the levels' points, ascending.
+ */
 const LEVELS = `
   WITH ${TOTALS}
   SELECT CASE WHEN meets THEN (SELECT max(l.key) FROM json_each(?6) l WHERE l.value <= totals.total) ELSE ${NOT_MET} END
@@ -53,15 +57,15 @@ const PartRows = z.array(z.object({ place: z.number().nullable(), users: z.numbe
 
 const Rows = z.array(z.object({ place: z.number().nullable(), users: z.number(), width: z.number() }))
 
-/** How many users are in each place of a summary. */
+/** The number of users in each place of a summary. */
 export type Places = z.infer<typeof Rows>
 
-/** A summary, and whether there are so many users that it may be a minute old. */
+/** A summary. `mayBeOlder` is true if there are so many users that it may be a minute old. */
 export type Summary = { places: Places; mayBeOlder: boolean }
 
 const path = (id: string) => `$."${id}"`
 
-/** Counts users by range of points (P11): place 0 is 0–0, place k is (k−1)·width+1 to k·width. */
+/** Counts users by range of points (P11). Place 0 is 0 to 0, place k is (k−1)·width+1 to k·width. */
 export async function countRanges(
   scope: Scope,
   systemId: string,
@@ -72,7 +76,7 @@ export async function countRanges(
   )
 }
 
-/** Counts users by level (P11): places are indexes into the levels, null is below them all. */
+/** Counts users by level (P11). Places are indexes of the levels. Null means below all levels. */
 export async function countLevels(
   scope: Scope,
   systemId: string,
@@ -108,14 +112,14 @@ async function scanned(
   return counts
 }
 
-/** The ranges of P11 from counts by size: the width is that of the largest total's power of ten. */
+/** The ranges of P11 from counts by size. The width is that of the power of ten of the largest total. */
 function rangesOf(sizes: ReadonlyMap<number | null, number>): Places {
   const powerOf = (place: number) => (place <= 0 ? 0 : Math.floor((place - 1) / 10))
   const places = [...sizes].map(([place, users]) => ({ place: place ?? 0, users }))
   const power = Math.max(0, ...places.map(({ place }) => powerOf(place)))
   const counts = new Map<number, number>()
   for (const { place, users } of places) {
-    // All of a smaller power of ten is in the first range.
+    // All totals of smaller powers of ten are in the first range.
     const range = place <= 0 ? place : powerOf(place) < power ? 1 : place - 10 * power
     counts.set(range, (counts.get(range) ?? 0) + users)
   }
@@ -143,8 +147,8 @@ const Found = z.object({
 })
 
 /**
- * A summary that is not a minute old, or a new one, which is kept if there are so many users that counting is dear. Throws 429 if too many
- * scans are under way (P11).
+ * Returns a summary that is less than a minute old, or counts a new one. A new one is kept if there are so
+ * many users that counting is expensive. Throws 429 if too many scans are running (P11).
  */
 async function kept(
   scope: Scope,
@@ -167,7 +171,7 @@ async function kept(
       tenantId: tenant.id,
       name: JSON.stringify(key),
       read: async (pause, hasWaited) => {
-        // Another isolate may have kept it meanwhile.
+        // Another isolate may have stored the summary meanwhile.
         const found = hasWaited ? await find() : null
         if (found !== null) return { places: found, mayBeOlder: true }
         const counted = await count(pause)

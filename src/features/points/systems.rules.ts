@@ -2,12 +2,12 @@ import { type Configuration, type System, systemByKey } from '../../config/confi
 import { byId } from '../../config/drafts.rules'
 import { errors } from '../../lib/errors'
 
-/** The system with this id. Throws 404. */
+/** The system with this id. Throws 404 if there is none. */
 export function presentSystem(config: Configuration, id: string): System {
   return byId(config.systems, id, 'This points system')
 }
 
-/** The system with this key. Throws 404. */
+/** The system with this key. Throws 404 if there is none. */
 export function systemNamed(config: Configuration, key: string): System {
   const system = systemByKey(config, key)
   if (system === undefined) throw errors.notFound(`The points system ${JSON.stringify(key)}`)

@@ -34,10 +34,10 @@ import { insertTriggers } from './triggers/triggers.service'
 type CreateItem = z.output<typeof CreatePointsSystemRequestItem>
 type UpdateItem = z.output<typeof UpdatePointsSystemRequestItem>
 
-/** What issues call a points system. */
+/** The name of a points system in the texts of issues. */
 const WHAT = 'a points system'
 
-/** The system that an item asks for, with all that is nested in it, or why it can't be. */
+/** The system that an item asks for, with everything nested in it, or the reason why it can't be created. */
 function systemFrom(
   scope: Scope,
   config: Configuration,
@@ -79,7 +79,10 @@ function systemFrom(
   }
 }
 
-/** Creates points systems with their levels, boosts and triggers: each whole or not at all (G7). */
+/**
+ * Creates points systems with their levels, boosts and triggers. Each system is created whole or not at all
+ * (G7).
+ */
 export async function createSystems(scope: Scope, items: readonly CreateItem[]) {
   const result = await configure(scope, async (config) => {
     const people = await usersOfBoosts(
@@ -103,7 +106,7 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
     return {
       statements: [...insertSystems(scope, config, draft.added), ...boosts.statements],
       beside: boosts.beside,
-      // Somebody who was erased since gets none (U8).
+      // A user who was erased meanwhile gets no boost (U8).
       guards: ownersUnchanged(scope, config.version, added, people),
       result: { created: responses, issues },
     }
@@ -129,7 +132,7 @@ function withNested(
   }
 }
 
-/** Why a system can't stand beside the others, or null: its key is taken, or there are too many of something. */
+/** Why a system can't be among the others, or null: its key is taken, or there are too many of something. */
 function systemProblem(system: System, others: readonly System[]): string | null {
   if (others.some(({ key }) => key === system.key)) {
     return `The key "${system.key}" is taken by another points system. Choose another key.`
@@ -191,7 +194,10 @@ function patched(system: System, item: UpdateItem, { now }: Scope): System {
   return revised(system, { ...system, name, description, badgeUrl, maxPoints }, now)
 }
 
-/** Deletes points systems with their levels, boosts, triggers and leaderboards; what users earned stays in their history (G9). */
+/**
+ * Deletes points systems with their levels, boosts, triggers and leaderboards. Awards stay in the history of
+ * users (G9).
+ */
 export function deleteSystems(scope: Scope, ids: readonly string[]) {
   return configureWithUpkeep(scope, async (config) => {
     const draft = new Draft(config.systems)

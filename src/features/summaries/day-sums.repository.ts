@@ -8,13 +8,16 @@ import { type Instant, instant } from '../../lib/clock'
 import { DAY, MINUTE } from '../../lib/units'
 import { type DayChange, firstMomentAfter, type KeptDays } from './day-sums.rules'
 
-/** What is summed up: a user's events of a metric, or awards of a points system. */
+/** The rows that are summed up: a user's events of a metric, or awards of a points system. */
 export type Subject = { log: keyof typeof LOGS; id: string }
 
-/** A user as read: by both ids, so that nobody who was erased since is found. */
+/** A user as read. Both ids are needed, so that no user who was erased meanwhile is found. */
 export type UserKey = { id: string; iid: string }
 
-/** How a log is ordered, a row's place in it as a text, and how the user's row has the total: in SQL, of the subject's id ?4. */
+/**
+ * For each log, in SQL: its order, the place of a row in it as a text, and the total in the user's row, for
+ * the subject's id ?4.
+ */
 const READ = {
   events: {
     ...LOGS.events,
@@ -35,7 +38,10 @@ const eachLog = <T>(make: (log: (typeof READ)[keyof typeof READ]) => T) => ({
   awards: make(READ.awards),
 })
 
-/** Work that logs what happened earlier, at the earliest when it is due: ticks (P4), and events of a batch under a set clock (E9). */
+/**
+ * Work that logs rows with a past time: ticks (P4), and events of a batch under a test clock (E9). That time
+ * is not before the time at which the work is due.
+ */
 const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
 
 const STANDING = eachLog(
@@ -48,9 +54,9 @@ const STANDING = eachLog(
 )
 
 /**
- * The next ?7 rows behind a place of the log, by local day, up to the user's change ?6; and of each day the place of the last row, as a
- * text that sorts as places do. `total` counts in floats: `sum` would fail where a day's changes go beyond 64 bits before others take
- * them back (E1).
+ * The next ?7 rows after a place of the log, by local day, up to the user's change ?6. Each day has the place
+ * of its last row, as a text that sorts as places do. `total` adds floats: `sum` would fail if the changes of
+ * a day go beyond 64 bits before others take them back (E1).
  */
 const page = (from: string) =>
   eachLog(
@@ -65,7 +71,7 @@ const page = (from: string) =>
 
 const PAGE = page('?3')
 
-// From the moment ?3 on, or behind what is kept if that is later; ?8 is the first moment after the day -1.
+// From the moment ?3 on, or after the kept days if that is later. ?8 is the first moment after the day -1.
 const FIRST_PAGE = eachLog(
   ({ log, table }) =>
     page(`max(?3, coalesce((SELECT (d.through + 1) * ${DAY} + ?8 FROM day_sums d
@@ -97,19 +103,22 @@ const StandingRow = z
   }))
 
 /**
- * How a user stands: the total after the change `seq`; what is kept; and the earliest moment of what is still to be logged although it
- * happens, or happened, earlier (null for nothing).
+ * The state of a user's log: the total after the change `seq`, the kept days, and `late`. `late` is the
+ * earliest time of rows that are still to come although their time may be past. It is null if there are none.
  */
 export type LogState = { seq: number; total: number; late: Instant | null; kept: KeptDays | null }
 
-/** Where a page of the log ends: `at`, `seq` and the position among the awards of a change. */
+/** The end of a page of the log: `at`, `seq` and the position among the awards of a change. */
 export type LogPlace = readonly [at: number, seq: number, position: number]
 
 const PageRows = z.array(
   z.object({ day: z.number(), change: z.number(), count: z.number(), last: z.string() }),
 )
 
-/** A part of a log: its changes by local day, how many rows it has, and its last place (null if it is empty). */
+/**
+ * A part of a log: its changes by local day, the number of its rows, and its last place (null if it is
+ * empty).
+ */
 export type LogPage = { days: DayChange[]; count: number; last: LogPlace | null }
 
 function parsePage(results: unknown): LogPage {
@@ -126,12 +135,12 @@ function parsePage(results: unknown): LogPage {
   }
 }
 
-/** The place before all that happens at a moment or later. */
+/** The place before all rows at a moment or later. */
 export const placeBefore = (moment: number): LogPlace => [moment, -1, -1]
 
 /**
- * How a user stands, and the first rows of the log from a moment on, but not of days that are kept; all as of one moment. Null if the
- * user is gone.
+ * The state of a user's log, and its first rows from a moment on, without the kept days. All is as of one
+ * moment. Null if the user is erased.
  */
 export async function readLogState(
   db: TenantDatabase,
@@ -149,7 +158,7 @@ export async function readLogState(
   return row === undefined ? null : { ...StandingRow.parse(row), page: parsePage(rows.results) }
 }
 
-/** The next rows of a user's log behind a place, up to a change of the user. */
+/** The next rows of a user's log after a place, up to a change of the user. */
 export async function readPage(
   db: TenantDatabase,
   { iid, seq }: { iid: string; seq: number },
@@ -160,7 +169,7 @@ export async function readPage(
   return parsePage(await db.rows(db.statement(PAGE[log], iid, id, ...after, seq, limit)))
 }
 
-// Nothing of a user or tenant that is erased, and nothing that a clock has made that went back since (C1).
+// Stores nothing of an erased user or tenant, and nothing from a clock that has gone back since (C1).
 const KEEP = eachLog(
   ({ log, table }) => `
   INSERT INTO day_sums (user_iid, log, no, through, days)
@@ -171,10 +180,10 @@ const KEEP = eachLog(
   ON CONFLICT DO UPDATE SET through = excluded.through, days = excluded.days`,
 )
 
-/** How far the clocks of two isolates may differ, in milliseconds. */
+/** By how much the clocks of two isolates may differ, in milliseconds. */
 const SKEW = MINUTE
 
-/** Keeps sums of days that were closed at a moment; one row written. */
+/** Keeps the sums of days that were closed at the moment `closedAt`. Writes one row. */
 export async function keepDays(
   db: TenantDatabase,
   { id, iid }: UserKey,
@@ -187,7 +196,7 @@ export async function keepDays(
   await db.batch([db.statement(KEEP[subject.log], iid, subject.id, through, list, ...guards)])
 }
 
-/** Forgets all sums: for when the clock goes back, so that days are open again that were closed (C1). */
+/** Deletes all sums, for when the clock goes back: closed days are open again then (C1). */
 export function forgetDaySums(db: AccountDatabase): D1PreparedStatement {
   return db.statement('DELETE FROM day_sums')
 }

@@ -2,26 +2,29 @@ import type { Instant } from '../../lib/clock'
 import { FURTHEST_OFFSET, HOUR } from '../../lib/units'
 import { dayBegins, localDay } from '../../lib/zone'
 
-/** How long after it happened something is in the log at the latest, in milliseconds: the commit of an event may be slow. */
+/**
+ * The most time between the moment of a row and its commit to the log, in milliseconds. The commit of an
+ * event may be slow.
+ */
 const GRACE = HOUR
 
-/** The change on a local day (days since 1970-01-01), in the unit of what is summed up. */
+/** The change on a local day (days since 1970-01-01), in the unit of the log. */
 export type DayChange = { day: number; change: number }
 
-/** Sums of all days up to and including `through`, of the days on which something happened, ascending. */
+/** The sums of all days up to and including `through`, for days that have rows, ascending. */
 export type KeptDays = { through: number; days: readonly DayChange[] }
 
 /**
- * The last local day that is closed: nothing that is logged from now on can fall on it or on an earlier day, whatever zone the user is in
- * then. Some things are logged after they happen: ticks, and events of a batch. `late` is the earliest moment of those that are still to
- * be logged; null if there are none.
+ * The last local day that is closed: no row that is logged from now on can be of this day or an earlier one,
+ * in any time zone. Ticks and events of a batch are logged after their time. `late` is the earliest time of
+ * such rows that are still to come, or null if there are none.
  */
 export function lastClosedDay(now: Instant, late: Instant | null): number {
   const until = Math.min(now - GRACE, late ?? now)
   return localDay(until, -FURTHEST_OFFSET) - 1
 }
 
-/** A moment before which nothing happened that falls on a day after this one. */
+/** A moment before which no row is of a day after this one. */
 export const firstMomentAfter = (day: number): number => dayBegins(day + 1, FURTHEST_OFFSET)
 
 /** The sum of all changes. */

@@ -24,16 +24,20 @@ const daySumsOf = sharedScans<DaySums>()
 /** A user's changes by local day, and the total after them. */
 export type DaySums = { days: readonly DayChange[]; total: number }
 
-/** Rows of a log that any request reads at once; and, if there are more, those of the first parts of a scan. */
+/**
+ * The number of rows of a log that any request reads at once, and, if there are more, the number of rows in
+ * the first parts of a scan.
+ */
 export type Limits = { atOnce: number; part: number }
 const LIMITS: Limits = { atOnce: 1_000, part: 5_000 }
 
 type Scope = TenantContext & { now: Instant }
 
 /**
- * A user's changes by stored local day, from the first day of a range on, and the total as of the same moment (P12). If they are more than
- * a thousand rows of the log, all of it is read in parts, and the sums of closed days are kept, so that the next call reads only what
- * came later. Throws 404 if the user is gone, and 429 as any scan (P11).
+ * A user's changes by stored local day, from the first day of a range on, and the total as of the same moment
+ * (P12). If there are more than 1,000 rows, the whole log is read in parts, and the sums of closed days are
+ * kept. The next call then reads only later rows. Throws 404 if the user is erased, and 429 like any scan
+ * (P11).
  */
 export async function readDaySums(
   scope: Scope,
@@ -67,7 +71,7 @@ async function logStateOf(scope: Scope, user: UserKey, subject: Subject, from: I
   return logState
 }
 
-/** Sums up a whole log, but for what is kept, and keeps the sums of the days that are closed by now. */
+/** Sums up a whole log, except the kept days, and keeps the sums of the days that are closed by now. */
 async function sumUp(
   scope: Scope,
   user: UserKey,
@@ -80,9 +84,10 @@ async function sumUp(
   const logState = await logStateOf(scope, user, subject, instant(0), 1)
   const read = (kept: KeptDays | null) => sumsFrom(scope, user, subject, logState, kept, limits, pause)
   const known = await read(logState.kept)
-  // What is kept does not come to the total if something was logged for a day that was taken for closed: then all of it is read.
+  // If something was logged for a day that counted as closed, the sums don't add up to the total. Then the
+  // whole log is read.
   const isRight = logState.kept === null || sumOf(known) === logState.total
-  if (!isRight) console.warn(JSON.stringify({ level: 'warn', tenantId: db.tenantId, daySums: 'read anew' }))
+  if (!isRight) console.warn(JSON.stringify({ level: 'warn', tenantId: db.tenantId, daySums: 'read again' }))
   const days = isRight ? known : await read(null)
   const through = lastClosedDay(now, logState.late)
   const last = isRight && logState.kept !== null ? logState.kept.through : Number.NEGATIVE_INFINITY
@@ -95,7 +100,7 @@ async function sumUp(
   return { days, total: logState.total }
 }
 
-/** The changes of all days, ascending: of those that are kept as they are kept, of the others from the log. */
+/** The changes of all days, ascending: the kept sums for kept days, the log for the other days. */
 async function sumsFrom(
   { db }: Scope,
   { iid }: UserKey,
@@ -118,5 +123,5 @@ async function sumsFrom(
   return [...sums].map(([day, change]) => ({ day, change })).sort((a, b) => a.day - b.day)
 }
 
-/** What forgets all kept sums: for when the clock went back (C1). */
+/** A statement that deletes all kept sums, for when the clock goes back (C1). */
 export const forgetSums = (db: AccountDatabase): D1PreparedStatement => forgetDaySums(db)

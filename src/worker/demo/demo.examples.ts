@@ -13,17 +13,17 @@ import { findUser } from '../../store/find-user.service'
 import { DEMO_KINDS, type DemoKind } from '../../wire/example-kinds.types'
 import { enterDemo, hasDemo } from './demo.service'
 
-/** The id of something by its name; undefined if the demo has none. */
+/** Functions that return an id by a name, for each kind. Undefined if the demo has no such item. */
 type Lookups = Readonly<Record<DemoKind, (name: string) => string | undefined>>
 
-/** Stands for an id if there is no demo, or the demo has lost what was named. */
+/** The id in examples if there is no demo, or if the named item was deleted from it. */
 const SAMPLE_ID = '01900000-0000-7000-8000-000000000000'
-/** A string in a document that names something in the demo, such as `"demo:metric:demo-lessons"`. */
+/** A placeholder in a document for an item of the demo, such as `"demo:metric:demo-lessons"`. */
 const NAME = /"demo:(\w+):([^"]*)"/g
 
 /**
- * Fills the examples in an OpenAPI document, given as JSON: ids by what they name in the demo, dates by how many days they
- * are away.
+ * Fills the examples in an OpenAPI document, given as JSON: ids by the named items of the demo, dates by
+ * their distance from today in days.
  */
 export async function filledExamples(ctx: Context, document: string): Promise<string> {
   const scope = hasDemo(ctx) ? await enterDemo(ctx) : null
@@ -38,7 +38,7 @@ function filledIn(lookups: Lookups | null, now: Instant, kind: string, name: str
   return (known && lookups?.[known](name)) ?? SAMPLE_ID
 }
 
-/** Reads the demo: as much as the examples can name. */
+/** Reads the items of the demo that the examples can name. */
 async function lookupsIn(scope: Scope): Promise<Lookups> {
   const config = await configurationOf(scope)
   const webhook = config.webhooks.find(({ status }) => status === 'active')
@@ -60,13 +60,13 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
   }
 }
 
-/** In place of a user who was erased. */
+/** Returns null for the 404 of an erased user. Throws all other errors. */
 function nobody(error: unknown): null {
   if (error instanceof ApiError && error.status === 404) return null
   throw error
 }
 
-/** What is configured, by its key or by the way in which the demo tells it apart. */
+/** Lookups of configured items, by key or by another property that is unique in the demo. */
 function configured(config: Configuration) {
   const { attributes, metrics, achievements, leaderboards, webhooks, templates, systems } = config
   const byKey = (list: readonly { id: string; key: string }[]) => (name: string) =>

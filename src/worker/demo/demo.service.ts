@@ -20,13 +20,16 @@ import { civilDateAt } from '../../lib/zone'
 import type { Context, Scope } from '../../runtime/context'
 import * as demo from './demo'
 
-/** Part of the demo's configuration: whether it is there, and what makes it. */
+/** A part of the demo's configuration: whether it exists, and the function that creates it. */
 type Step = {
   isDone: (config: Configuration) => boolean
   make: (scope: Scope, config: Configuration, today: CivilDate) => Promise<unknown>
 }
 
-/** Each step is one change of the configuration, and may refer to those before. The last one completes the demo. */
+/**
+ * Each step is one change of the configuration, and may refer to earlier steps. The last one completes the
+ * demo.
+ */
 const STEPS: readonly Step[] = [
   {
     isDone: ({ attributes }) => attributes.length > 0,
@@ -58,11 +61,11 @@ const STEPS: readonly Step[] = [
   },
 ]
 
-/** Whether this deployment shows the demo. */
+/** Whether this deployment has the demo. */
 export const hasDemo = ({ variables }: Pick<Context, 'variables'>): boolean =>
   variables.DEMO === 'on' && variables.MULTI_TENANCY === 'off'
 
-/** Enters the tenant of the demo as an admin, for work that no request has a key for. */
+/** Enters the tenant of the demo as an admin, for work without a request and its key. */
 export const enterDemo = (ctx: Context): Promise<Scope> =>
   enter(ctx, 'admin', {
     access: { kind: 'admin' },
@@ -73,7 +76,10 @@ export const enterDemo = (ctx: Context): Promise<Scope> =>
     archived: false,
   })
 
-/** Whether the demo is still to be loaded: nothing was ever configured but the first steps of the demo itself. */
+/**
+ * Whether the demo must still be loaded: nothing was ever configured, except the first steps of the demo
+ * itself.
+ */
 export function isDemoDue(ctx: Pick<Context, 'variables'>, config: Configuration): boolean {
   const done = STEPS.map(({ isDone }) => isDone(config))
   const first = done.indexOf(false)
@@ -88,7 +94,9 @@ export function isDemoDue(ctx: Pick<Context, 'variables'>, config: Configuration
   )
 }
 
-/** Loads the demo, unless something else was configured. Continues where an earlier attempt broke off. */
+/**
+ * Loads the demo, unless something else was configured. Continues an earlier attempt that was interrupted.
+ */
 export async function loadDemo(scope: Scope): Promise<void> {
   const config = await configurationOf(scope)
   if (!isDemoDue(scope, config)) return
@@ -101,20 +109,23 @@ export async function loadDemo(scope: Scope): Promise<void> {
   }
 }
 
-/** The scope as of a configuration that is newer than the one it was entered with. */
+/** The scope with a configuration that is newer than the one with which it was entered. */
 const at = (scope: Scope, { version }: Configuration): Scope => ({
   ...scope,
   tenant: { ...scope.tenant, configVersion: version },
 })
 
-/** Adds what is no part of the configuration: users with events, keys, a pause, and a webhook with a delivery. */
+/**
+ * Adds the items of the demo that are not in the configuration: users with events, keys, a pause, and a
+ * webhook with a delivery.
+ */
 async function populate(scope: Scope, config: Configuration, today: CivilDate): Promise<void> {
   for (const { id, ...profile } of demo.users()) await identifyUser(scope, id, profile)
   await acceptBatch(scope, demo.events())
   await createPauses(scope, demo.pausesFor(today))
   await createApplicationKeys(scope, demo.APPLICATION_KEYS)
   await createAdminKeys(scope, demo.ADMIN_KEYS)
-  // They lead to this machine, which only the test clock allows (W1).
+  // The URLs of these webhooks are on this machine, which only the test clock allows (W1).
   if (scope.variables.TEST_CLOCK === 'off' || config.webhooks.length > 0) return
   const { created } = await createWebhooks(scope, demo.webhooks())
   const active = created.find(({ status }) => status === 'active')

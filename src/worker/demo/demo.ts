@@ -13,16 +13,16 @@ import { CreateAttributesRequest } from '../../wire/attribute.schemas'
 import { CreateMetricsRequest } from '../../wire/metric.schemas'
 import { UpsertedUser } from '../../wire/user.schemas'
 
-/*
- * The demo: a learning app. It holds at least one of everything that has an id, so that each example in the OpenAPI documents has something
- * to name, and something unused of each kind, which the examples of DELETE name. It is parsed when it is loaded, so that no other start of
- * the Worker pays for it.
+/**
+ * The demo: a learning app. It has at least one item of everything that has an id, so that each example in
+ * the OpenAPI documents can name one. It also has an unused item of each kind for the examples of DELETE. The
+ * items are parsed when the demo is loaded, so other starts of the Worker don't pay for that.
  */
 
-/** Nobody listens on the port for discarding, so that what is sent there harms nobody. */
+/** The port of the discard service. No server listens there, so requests to it do no harm. */
 const NOWHERE = 'http://127.0.0.1:9'
 
-/** What users and events can be described by. */
+/** Attributes of users and events. */
 export const attributes = () =>
   CreateAttributesRequest.parse([
     { key: 'demo-plan', name: 'Plan', type: 'user', writableBy: 'user' },
@@ -30,7 +30,7 @@ export const attributes = () =>
     { key: 'demo-team', name: 'Team (unused)', type: 'user', writableBy: 'user' },
   ])
 
-/** What counts. */
+/** Metrics. */
 export const metrics = () =>
   CreateMetricsRequest.parse([
     { key: 'demo-lessons', name: 'Lessons completed', units: 'lessons' },
@@ -38,7 +38,10 @@ export const metrics = () =>
     { key: 'demo-quizzes', name: 'Quizzes passed (unused)', units: 'quizzes' },
   ])
 
-/** A day counts for a streak with a lesson or ten minutes; one freeze to begin with, and another one each week. */
+/**
+ * A day counts for a streak with a lesson or ten minutes. A new user has one freeze, and earns another one
+ * each week.
+ */
 export const streaks = () =>
   UpdateStreakSettingsRequest.parse({
     metrics: [
@@ -48,10 +51,13 @@ export const streaks = () =>
     freezes: { initial: 1, max: 2, autoEarnInterval: 7, autoEarnAmount: 1 },
   })
 
-/** The id of something configured, by its key. */
+/** The id of a configured item, by its key. */
 type IdOf = (key: string) => string
 
-/** The ids of what the demo refers to: of attributes, metrics, achievements and points systems. Throws for an unknown key. */
+/**
+ * The ids that the demo refers to: of attributes, metrics, achievements and points systems. Throws for an
+ * unknown key.
+ */
 export function idsOf({ attributes, metrics, achievements, systems }: Configuration): IdOf {
   const ids = new Map(
     [...attributes, ...metrics, ...achievements, ...systems].map(({ key, id }) => [key, id]),
@@ -63,7 +69,7 @@ export function idsOf({ attributes, metrics, achievements, systems }: Configurat
   }
 }
 
-/** One by a metric, one by the streak, and one that the product itself completes. */
+/** An achievement by a metric, one by the streak, one that the product completes, and an unused one. */
 export const achievementsFor = (idOf: IdOf) =>
   CreateAchievementsRequest.parse([
     {
@@ -87,7 +93,10 @@ export const achievementsFor = (idOf: IdOf) =>
 
 const byPlan = (idOf: IdOf) => [{ attributeId: idOf('demo-plan'), attributeValue: 'pro' }]
 
-/** XP with levels; energy, which time gives and lessons take; gems, for joining and for a complete profile. */
+/**
+ * XP with levels. Energy, which users get by time and lose by lessons. Gems, for joining and for a complete
+ * profile. Coins are unused.
+ */
 export const systemsFor = (idOf: IdOf, today: CivilDate) =>
   CreatePointsSystemsRequest.parse([
     {
@@ -135,14 +144,14 @@ export const systemsFor = (idOf: IdOf, today: CivilDate) =>
     { key: 'demo-coins', name: 'Coins (unused)' },
   ])
 
-/** One that can be tried out, and is sent nothing by itself but the end of a week; one that is off. */
+/** An active webhook to try, which gets only the end of a week by itself, and an inactive one. */
 export const webhooks = () =>
   CreateWebhooksRequest.parse([
     { url: `${NOWHERE}/demo`, events: ['leaderboard.finished'] },
     { url: `${NOWHERE}/unused`, events: ['*'], status: 'inactive' },
   ])
 
-/** Templates that are off: once they are active, the log shows what would be sent. */
+/** Inactive templates. If they are active, the log shows the messages that would be sent. */
 export const templates = () =>
   CreateTemplatesRequest.parse([
     {
@@ -159,7 +168,10 @@ export const templates = () =>
     },
   ])
 
-/** This week's XP, which begins again each Monday; all lessons ever; the minutes of each month, among users of the same plan. */
+/**
+ * This week's XP, which begins again each Monday. All lessons ever. The minutes of each month, among users of
+ * the same plan. An unused one.
+ */
 export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
   CreateLeaderboardsRequest.parse([
     {
@@ -193,7 +205,7 @@ export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
     { key: 'demo-sprint', name: 'Sprint (unused)', rankBy: 'metric', metricId: idOf('demo-lessons') },
   ])
 
-/** Three learners; the third one is there to be erased. */
+/** Three learners. The third one is for the example that erases a user. */
 export const users = () =>
   z.array(UpsertedUser).parse([
     {
@@ -215,7 +227,7 @@ const event = (key: string, id: string, value: number, device: string) => ({
   idempotencyKey: 'demo',
 })
 
-/** What the users have done so far: a batch of events. */
+/** The events of the users so far: one batch. */
 export const events = () =>
   BatchEventsRequest.parse([
     event('demo-lessons', 'demo-ada', 3, 'phone'),
@@ -225,12 +237,12 @@ export const events = () =>
     event('demo-lessons', 'demo-alan', 1, 'phone'),
   ])
 
-/** A pause that is still to come. */
+/** A future pause. */
 export const pausesFor = (today: CivilDate) =>
   CreateStreakPausesRequest.parse({
     pauses: [{ userId: 'demo-grace', start: addDays(today, 20), end: addDays(today, 22) }],
   })
 
-/** Keys whose secrets nobody knows: they are there to be listed, rotated and deleted. */
+/** Keys with secrets that nobody knows. They are for lists, rotation and deletion. */
 export const APPLICATION_KEYS = [{ userId: 'demo-ada' }, { userId: 'demo-grace' }]
 export const ADMIN_KEYS = [{ name: 'Demo' }, { name: 'Demo (unused)' }]

@@ -9,7 +9,10 @@ import { type AddressedEntry, listens } from '../../../outbox/outbox.messages'
 
 const EVENTS = { started: pointsBoostStarted, finished: pointsBoostFinished } as const
 
-/** What is told of a boost that starts or finishes at a moment; empty if nobody listens to that (W6). */
+/**
+ * The outbox entries for a boost that starts or finishes at a moment. Empty if no webhook listens to that
+ * event (W6).
+ */
 export function boostEntries(
   config: Pick<Configuration, 'webhooks'>,
   system: Pick<System, 'id' | 'key' | 'name'>,

@@ -25,13 +25,16 @@ import {
 } from './boost-notifications.repository'
 import { hasBoostListeners, momentBy, momentOf, momentsPassed, nextMoment } from './boost-notifications.rules'
 
-/** Users' own boosts that a step looks at. */
+/** The number of users' own boosts that a step reads. */
 const CHUNK = 1_000
 
-/** A boost that is written: as it was, null where it is new, and the zone of the user whose own it is, else null. */
+/** A written boost. `before` is null if it is new. `zone` is the user's for a user's own boost, else null. */
 export type BoostWrite = { before: Boost | null; after: Boost; zone: string | null }
 
-/** What a write of boosts has to store with it so that webhooks are told when they start and finish: at once where that is past (W6). */
+/**
+ * Statements that a write of boosts stores with them, so that webhooks learn when they start and finish. If
+ * that moment is past, the outbox entry is stored at once (W6).
+ */
 export function boostEventStatements(
   { db, now }: Pick<Scope, 'db' | 'now'>,
   config: Configuration,
@@ -62,8 +65,9 @@ export function boostEventStatements(
 }
 
 /**
- * Does one step of telling webhooks that boosts have started or finished (W6), in one guarded batch of outbox, notes and progress. Where
- * somebody else did the step, or a boost or the configuration moved, nothing happens. `until` is up to when work is done.
+ * Does one step of notifying webhooks that boosts have started or finished (W6). Outbox entries, notes and
+ * progress are stored in one guarded batch. If another run did the step, or a boost or the configuration
+ * changed, nothing is stored. Notifies of moments up to `until`.
  */
 export function boostStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
   return guardedStep(context, work, (config) => step(context, config, work, until))
@@ -79,7 +83,7 @@ async function step(
   if (!hasBoostListeners(config)) return [rescheduled(db, work, null)]
   const progress = parseProgress(work.progress)
   if (progress === null || progress.through > until) {
-    // Nobody is told of what was before somebody listened, or before the clock went back.
+    // Webhooks are not notified of moments before one of them listened, or before the clock went back.
     return [storeProgress(db, { since: work.dueAt, through: work.dueAt, sweep: null }, work.dueAt)]
   }
   if (progress.sweep !== null) return sweep(context, config, work, progress, progress.sweep, [])
@@ -93,12 +97,14 @@ async function step(
   const begun = { to, phase: 'started', after: [first, 0] satisfies [string, number], next } as const
   const changes = await ofEveryone(db, everyones, progress.since, to)
   const some = firstPack(changes, MOST_AT_ONCE, ({ boost }) => jsonBytes(boost))
-  // Those that are told now are found no more by the next step, which goes on with the others.
+  // The next step does not find these boosts again, and continues with the others.
   if (some.length < changes.length) return telling(db, config, some)
   return sweep(context, config, work, progress, { ...begun, after: [first, 0] }, changes)
 }
 
-/** What tells what happened to boosts, and notes it. */
+/**
+ * Statements that notify webhooks of starts and finishes of boosts, and note them in the rows of the boosts.
+ */
 function telling(
   db: TenantContext['db'],
   config: Configuration,
@@ -121,10 +127,13 @@ function telling(
   ]
 }
 
-/** That something happened to a boost, at a moment. */
+/** A start or finish of a boost, at a moment. */
 type BoostChange = { boost: Boost; moment: BoostMoment; at: Instant }
 
-/** What happened, untold, to boosts that are no user's own: after `since` and up to a moment. */
+/**
+ * Starts and finishes of boosts that are not users' own, after `since` and up to a moment. Leaves out the
+ * ones that webhooks know of.
+ */
 async function ofEveryone(
   db: TenantContext['db'],
   boosts: readonly Boost[],
@@ -147,7 +156,7 @@ async function ofEveryone(
 const isNotSent = (notified: BoostMoment | null, moment: BoostMoment) =>
   moment === 'started' ? notified === null : notified !== 'finished'
 
-/** Tells what happened to the next of users' own boosts, and what else did. */
+/** Notifies of starts or finishes of the next users' own boosts, and of `others`. */
 async function sweep(
   { db }: TenantContext,
   config: Configuration,
@@ -188,7 +197,10 @@ async function sweep(
   return [...notified, storeProgress(db, { ...progress, through: to, sweep: null }, next)]
 }
 
-/** The moment found, or, if that is earlier, one by which nothing has happened yet to what stands beyond a date. */
+/**
+ * The moment found, or, if that is earlier, the earliest moment at which a boost beyond the dates can start
+ * or finish.
+ */
 async function soonest(
   db: TenantContext['db'],
   phase: BoostMoment,
@@ -212,7 +224,7 @@ declare module '../../../jobs/due-kinds.types' {
   }
 }
 
-/** Begins and ends of boosts, of which webhooks are told (W6). */
+/** Starts and finishes of boosts, of which webhooks are notified (W6). */
 export const boostsJob: Job = {
   kind: 'boosts',
   run: (context, work, { until }) => boostStep(context, work, until),

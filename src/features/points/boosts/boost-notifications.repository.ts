@@ -13,9 +13,10 @@ import { civilDateAt } from '../../../lib/zone'
 const Moment = z.number().transform(instant)
 
 /**
- * How far boosts are told of: all that started or finished after `since`, when somebody began to listen, and up to `through`. A pass tells what
- * did so up to its `to`, of users' own boosts in order of date and number: first those that start, then those that finish; those up to
- * `after` are done, and `next` is the first moment to come that was seen.
+ * Progress of the notifications about boosts. Webhooks know of all starts and finishes after `since`, when a
+ * webhook began to listen, and up to `through`. A sweep notifies of the ones up to its `to`. It reads users'
+ * own boosts in order of date and number: first the ones that start, then the ones that finish. The boosts up
+ * to `after` are done. `next` is the first future moment that the sweep has seen.
  */
 const Progress = z.object({
   since: Moment,
@@ -29,15 +30,15 @@ const Progress = z.object({
     })
     .nullable(),
 })
-/** See above. */
+/** See `Progress`. */
 export type BoostProgress = z.output<typeof Progress>
 
-/** The progress as stored; null where the work has not begun. */
+/** The stored progress. Null if the work has not begun. */
 export function parseProgress(text: string | null): BoostProgress | null {
   return text === null ? null : Progress.parse(JSON.parse(text))
 }
 
-/** Stores how far boosts are told of, and when that goes on. */
+/** Stores the progress, and when the work continues. */
 export function storeProgress(
   db: TenantDatabase,
   progress: BoostProgress,
@@ -46,7 +47,10 @@ export function storeProgress(
   return storeState(db, { kind: 'boosts', subject: '' }, { progress: JSON.stringify(progress), dueAt })
 }
 
-/** Has boosts told of at a moment to come; part of the batch that stores what starts or finishes then. */
+/**
+ * Schedules notifications about boosts for a future moment. Part of the batch that stores the boosts that
+ * start or finish then.
+ */
 export function expectBoosts(db: TenantDatabase, at: Instant, now: Instant): D1PreparedStatement {
   return beginOrExpect(db, 'boosts', at, JSON.stringify({ since: now, through: now, sweep: null }))
 }
@@ -55,7 +59,7 @@ const NOTE = `
   UPDATE points_boosts SET notified = asked.value ->> 1 FROM json_each(?2) asked
   WHERE points_boosts.id = asked.value ->> 0 AND points_boosts.tenant_id = ?1`
 
-/** Notes of boosts what has happened to them. */
+/** Notes in the rows of boosts whether they have started or finished. */
 export function noteBoostMoments(
   db: TenantDatabase,
   notified: readonly { id: string; notified: BoostMoment | null }[],
@@ -69,7 +73,7 @@ const TOLD = `
 
 const notified = z.enum(BOOST_MOMENTS).nullable()
 
-/** What is noted of boosts by their ids. */
+/** The noted moments of boosts, by their ids. */
 export async function notedMoments(
   db: TenantDatabase,
   ids: readonly string[],
@@ -84,12 +88,12 @@ const UNCHANGED = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM points_boosts b
     WHERE b.id = asked.value ->> 0 AND +b.tenant_id = ?1 AND b.updated = asked.value ->> 1 AND b.deleted IS NULL))`)
 
-/** A guard (see db/guard.ts): holds while boosts are as they were read. */
+/** A guard (see db/guard.ts). It holds while the boosts are as they were read. */
 export function boostsUnchanged(db: TenantDatabase, boosts: readonly Boost[]): D1PreparedStatement {
   return db.statement(UNCHANGED, db.tenantId, JSON.stringify(boosts.map(({ id, updated }) => [id, updated])))
 }
 
-// A user who is gone has no zone: such a boost goes with the rest of what is left.
+// An erased user has no zone. Such a boost is deleted with the rest of the user's data.
 const own = (date: string, isOpen: string) => `
   SELECT no, ${BOOST_COLUMNS}, notified, (SELECT coalesce(u.tz, 'UTC') FROM users u WHERE u.tenant_id = ?1
     AND u.id = points_boosts.user_id AND u.iid = points_boosts.user_iid) AS zone
@@ -102,18 +106,26 @@ const OWN = {
 } as const
 
 const OwnRow = BoostRow.extend({ no: z.number(), notified, zone: z.string().nullable() })
-/** A user's own boost, with the user's zone, null where the user is gone. */
+/** A user's own boost, with the user's zone. The zone is null if the user is erased. */
 export type OwnBoost = z.output<typeof OwnRow>
 
-/** How many days a date of the calendar may be from the date in UTC at the moment when it begins or ends, and one for a user who has moved. */
+/**
+ * How many days the date of a boost may be from the UTC date at the moment when it starts or finishes: one
+ * because of zones, and one because the user may have moved.
+ */
 const MARGIN = 2
 
-/** The dates between which that stands what starts or finishes, in any zone, between two moments. */
+/**
+ * The dates between which each boost has its date that starts or finishes, in any zone, between two moments.
+ */
 export function datesBetween(from: Instant, to: Instant): { first: CivilDate; last: CivilDate } {
   return { first: addDays(civilDateAt(from, 0), -MARGIN), last: addDays(civilDateAt(to, 0), MARGIN) }
 }
 
-/** The next users' own boosts, of those that start or finish up to a date and of which that was not told, in order of date and number. */
+/**
+ * The next users' own boosts that start or finish up to a date and of which webhooks don't know that, in
+ * order of date and number.
+ */
 export async function ownBoosts(
   db: TenantDatabase,
   phase: BoostMoment,
@@ -129,7 +141,7 @@ const beyond = (date: string) => `
   WHERE tenant_id = ?1 AND user_iid IS NOT NULL AND deleted IS NULL AND ${date} > ?2 AND ${date} < '${OPEN_END}'`
 const BEYOND = { started: beyond(DATE.started), finished: beyond(DATE.finished) } as const
 
-/** The first date after another on which a user's own boost starts, or ends; null where none does. */
+/** The first date after another on which a user's own boost starts, or ends. Null if there is none. */
 export async function dateBeyond(
   db: TenantDatabase,
   phase: BoostMoment,

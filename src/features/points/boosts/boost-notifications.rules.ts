@@ -4,19 +4,23 @@ import { boostSpan, boostStatus } from '../../../engine/points/boosts.rules'
 import { type Instant, instant } from '../../../lib/clock'
 import { listens } from '../../../outbox/outbox.messages'
 
-/** What there is to tell of a boost, in order of time (W6). */
-
-/** Whether somebody listens to when boosts start or finish (W6). */
+/** Whether a webhook listens to starts or finishes of boosts (W6). */
 export const hasBoostListeners = (config: Pick<Configuration, 'webhooks'>): boolean =>
   BOOST_MOMENTS.some((moment) => listens(config, `points.boost_${moment}`))
 
-/** What has happened to a boost by a moment, as its row notes it; the zone is a user's own boost's, else null. */
+/**
+ * The last moment that a boost has passed by a time, as its row notes it: null before it starts. `zone` is
+ * the user's for a user's own boost, else null.
+ */
 export function momentBy(boost: Boost, at: Instant, zone: string | null): BoostMoment | null {
   const status = boostStatus(boost, at, zone)
   return status === 'scheduled' ? null : status === 'active' ? 'started' : 'finished'
 }
 
-/** What a write has made happen to a boost at once, since it is past: what had not happened to it as it was; null is a new one. */
+/**
+ * The moments that a write has put into the past: passed for the boost after the write, but not for the boost
+ * before it. `before` is null for a new boost.
+ */
 export function momentsPassed(
   before: Boost | null,
   after: Boost,
@@ -28,13 +32,13 @@ export function momentsPassed(
   return BOOST_MOMENTS.slice(rank(was), Math.max(rank(was), rank(momentBy(after, now, zone))))
 }
 
-/** When a boost starts or finishes (P5); null where it never finishes. */
+/** When a boost starts or finishes (P5). Null if it never finishes. */
 export function momentOf(boost: Boost, zone: string | null, moment: BoostMoment): Instant | null {
   const { begins, ends } = boostSpan(boost, zone)
   return moment === 'started' ? begins : ends
 }
 
-/** The first moment after another at which something happens to one of these boosts; null where nothing ever does. */
+/** The first moment after another at which one of these boosts starts or finishes. Null if there is none. */
 export function nextMoment(
   boosts: readonly { boost: Boost; zone: string | null }[],
   after: Instant,

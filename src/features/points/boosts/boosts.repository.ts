@@ -36,7 +36,10 @@ const BoostUser = z.object({
   boosts: z.number(),
 })
 
-/** A user whom a boost may be for: the zone whose midnights count (P5), and how many own boosts are not over. */
+/**
+ * A user who may own a boost: the zone whose midnights count (P5), and the number of own boosts that are not
+ * over.
+ */
 export type BoostUser = z.infer<typeof BoostUser>
 
 const byId = (rows: readonly unknown[]) =>
@@ -47,7 +50,7 @@ const byId = (rows: readonly unknown[]) =>
       .map((person) => [person.id, person]),
   )
 
-/** A page of a system's boosts, users' own among them, oldest first (G7). Throws 429 as any scan (P11). */
+/** A page of a system's boosts, including users' own, oldest first (G7). Throws 429 like any scan (P11). */
 export async function boostPage(
   scope: Scope,
   systemId: string,
@@ -71,7 +74,10 @@ export async function boostPage(
   return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, ...asked)))
 }
 
-/** The living boosts of a system with these ids, and the users whom some of them are for, as of one moment. */
+/**
+ * The boosts of a system with these ids that are not deleted, and the users who own some of them, as of one
+ * moment.
+ */
 export async function boostsWithIds(
   { db, tenant, now }: Scope,
   systemId: string,
@@ -85,7 +91,7 @@ export async function boostsWithIds(
   return { boosts: z.array(BoostRow).parse(boosts.results), users: byId(users.results) }
 }
 
-/** Those of these users who exist, by the caller's ids. */
+/** The existing users with these ids, by id. */
 export async function boostUsersWithIds(
   { db, tenant, now }: Scope,
   ids: readonly string[],
@@ -94,7 +100,9 @@ export async function boostUsersWithIds(
   return byId(await db.rows(db.statement(PEOPLE, tenant.id, JSON.stringify(ids), now)))
 }
 
-/** Holds while the users of own boosts are as they were read, and so their boosts are. */
+/**
+ * Guards that hold while the users of own boosts are as they were read. Then their boosts are unchanged too.
+ */
 export function ownersUnchanged(
   { db }: Scope,
   version: number,
@@ -105,7 +113,7 @@ export function ownersUnchanged(
   return [...owners].map((owner) => bothUnchanged(db, version, owner.id, owner))
 }
 
-/** Stores new boosts; a user's own also raises that user's `seq`. */
+/** Statements that store new boosts. A user's own boost also raises that user's `seq`. */
 export function insertBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
   const { db, tenant } = scope
   const rows = boosts.map((boost) => ({
@@ -116,7 +124,7 @@ export function insertBoosts(scope: Scope, boosts: readonly Boost[]): D1Prepared
   return [...db.inserts(pointsBoosts, rows), ...boosts.flatMap((boost) => userChanged(scope, boost))]
 }
 
-/** Stores changes to boosts. */
+/** Statements that store changes to boosts. */
 export function updateBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
   return boosts.flatMap((boost) => {
     const { name, start, end, multiplier, rounding, updated } = boost
@@ -125,7 +133,7 @@ export function updateBoosts(scope: Scope, boosts: readonly Boost[]): D1Prepared
   })
 }
 
-/** Deletes boosts. */
+/** Statements that delete boosts. */
 export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
   const ids = boosts.map(({ id }) => id)
   return [...deleteNested(scope, pointsBoosts, ids), ...boosts.flatMap((boost) => userChanged(scope, boost))]
@@ -137,7 +145,7 @@ function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$in
   return [db.built(db.orm.update(pointsBoosts).set(set).where(own)), ...userChanged(scope, boost)]
 }
 
-/** A user's own boost is a part of the user's state: every change to it raises `seq` in the same batch. */
+/** A user's own boost is a part of the user's state, so every change to it raises `seq` in the same batch. */
 function userChanged({ db, tenant }: Scope, { userId, userIid }: Boost): D1PreparedStatement[] {
   if (userIid === null) return []
   const raise = 'UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3'

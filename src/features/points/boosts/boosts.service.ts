@@ -24,10 +24,10 @@ type CreateItem = z.output<typeof CreatePointsBoostRequestItem>
 type PatchItem = z.output<typeof PatchPointsBoostRequestItem>
 type BoostUsers = ReadonlyMap<string, BoostUser>
 
-/** What issues call a boost. */
+/** The name of a boost in the texts of issues. */
 const WHAT = 'a boost of this points system'
 
-/** The users whom some new boosts are for. */
+/** The users who will own some of the new boosts. */
 export function usersOfBoosts(scope: Scope, items: readonly CreateItem[]): Promise<Map<string, BoostUser>> {
   return boostUsersWithIds(
     scope,
@@ -35,7 +35,10 @@ export function usersOfBoosts(scope: Scope, items: readonly CreateItem[]): Promi
   )
 }
 
-/** The boost that an item asks for, or why it can't be; `made` are those that the same request has made before it. */
+/**
+ * The boost that an item asks for, or the reason why it can't be created. `made` are the boosts that the same
+ * request has created before it.
+ */
 export function boostFrom(
   scope: Scope,
   config: Configuration,
@@ -49,7 +52,7 @@ export function boostFrom(
   const others =
     person === null ? 0 : person.boosts + made.filter(({ userId }) => userId === person.id).length
   if (others >= MOST_OWN_BOOSTS) {
-    return `This user has ${MOST_OWN_BOOSTS} own boosts that are not over, which is the most. Delete some first.`
+    return `This user has ${MOST_OWN_BOOSTS} own boosts that are not over, which is the limit. Delete some first.`
   }
   const userAttributes = item.userAttributes ?? []
   const boost: Boost = {
@@ -69,7 +72,9 @@ export function boostFrom(
   return filterProblem(config, 'user', userAttributes) ?? boost
 }
 
-/** The zone whose midnights count for a boost: the own user's, null for all others (P5). */
+/**
+ * The zone whose midnights count for a boost: the owner's for a user's own boost, null for all others (P5).
+ */
 export const zoneOf = (users: BoostUsers, { userId }: Boost): string | null =>
   userId === null ? null : (users.get(userId)?.tz ?? 'UTC')
 
@@ -86,7 +91,7 @@ export async function listBoosts(scope: Scope, systemId: string, query: { limit:
   return boosts.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost)))
 }
 
-/** One boost. Throws 404. */
+/** A boost. Throws 404 if there is none with this id. */
 export async function getBoost(scope: Scope, systemId: string, id: string) {
   const { boosts, users } = await boostsWithIds(scope, systemId, [id])
   const [boost] = boosts
@@ -109,7 +114,7 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
       ...stored(scope, draft.added, repository.insertBoosts, () =>
         boostEventStatements(scope, config, config.systems, newBoosts(users, draft.added)),
       ),
-      // Somebody who was erased since gets none (U8).
+      // A user who was erased meanwhile gets no boost (U8).
       guards: ownersUnchanged(scope, config.version, draft.added, users),
       result: {
         created: created.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost))),
@@ -119,7 +124,7 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
   })
 }
 
-/** What issues about a boost name besides its `id` (G7). */
+/** The field that issues about a boost have in addition to `id` (G7). */
 const alsoBoost = (boostId: string) => ({ boostId })
 
 /** Changes boosts (G7, P5). */
@@ -181,8 +186,9 @@ export async function deleteBoosts(scope: Scope, systemId: string, ids: readonly
 }
 
 /**
- * The statements for boosts, in their order: a part of the configuration, unless all of them are users' own, which leave its
- * version alone. `heed` answers what is stored after them, so that they are told of (W6).
+ * The statements for boosts, in their order. They are a change of the configuration, unless all boosts are
+ * users' own: these leave its version as it is. `eventStatements` returns the statements after them, which
+ * notify webhooks (W6).
  */
 export function stored(
   scope: Scope,
@@ -198,6 +204,6 @@ export function stored(
     : { statements, beside: eventWrites }
 }
 
-/** New boosts as `heedBoosts` takes them. */
+/** New boosts in the form that `boostEventStatements` takes. */
 export const newBoosts = (users: BoostUsers, boosts: readonly Boost[]): BoostWrite[] =>
   boosts.map((after) => ({ before: null, after, zone: zoneOf(users, after) }))

@@ -7,17 +7,22 @@ import { type Instant, instant } from '../../../lib/clock'
 import type { Scope } from '../../../runtime/context'
 import { parseProgress, restartTicks } from './ticks.repository'
 
-/** What makes the ticks of triggers due whose first tick is a new one; part of the batch that stores the triggers (P4). */
+/**
+ * Statements that schedule the ticks of triggers with a new first tick. Part of the batch that stores the
+ * triggers (P4).
+ */
 export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): D1PreparedStatement[] {
   const first = earliest(triggers, 0)
   if (first === null) return []
-  // Nobody would be granted a tick that the clock was moved past meanwhile.
+  // If the clock was moved past the first tick meanwhile, no user would get it. So the guard makes the write
+  // fail.
   return [stillAhead(db, 'ticks', first), makeDue(db, 'ticks', '', first)]
 }
 
 /**
- * Grants the ticks that are due by now, before one of these triggers is changed or deleted (P4): they were due while it was as it
- * is. Answers guards for the change's batch, so that it does not come in the middle of a later pass.
+ * Grants the ticks that are due by now, before one of these triggers is changed or deleted (P4): they became
+ * due under the present trigger. Returns guards for the batch of the change, so that it is not stored in the
+ * middle of a later sweep.
  */
 export async function settleTicks(
   scope: Scope,
@@ -30,6 +35,9 @@ export async function settleTicks(
   return [betweenSweeps(db, 'ticks')]
 }
 
-/** What has time triggers of all tenants begin anew whose ticks have run ahead of `now`: for when the clock went back (C1, P4). */
+/**
+ * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
+ * clock goes back (C1, P4).
+ */
 export const restartTriggers = (db: AccountDatabase, now: Instant): D1PreparedStatement[] =>
   restartTicks(db, now)

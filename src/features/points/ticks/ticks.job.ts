@@ -28,24 +28,31 @@ import { type Asked, readTickUsers, writeTicks } from '../../../store/grants.rep
 import { outboxInsertsOfTicks } from '../../../store/tick-outbox.builder'
 import { type Progress, parseProgress } from './ticks.repository'
 
-/** What a step came to: how the row of due work stands now, and the users that it has changed, under which configuration. */
+/**
+ * The result of a step: the row of due work after it, the users that it has changed, and the configuration
+ * that it used.
+ */
 export type TickStep = WorkState & { changes: readonly TickChange[]; config: Configuration }
 
 /** The most users of one step. */
 const MOST_USERS = 1_000
-/** The most awards of one step, boosts that stand in them counted too. */
+/** The most awards of one step. Boosts inside of awards are counted too. */
 const MOST_AWARDS = 20_000
 
-/** The ticks that the next step grants, and whom it reads for that. */
+/** The ticks that the next step grants, and the users that it reads for that. */
 type Plan = { progress: Progress; sweep: Progress['sweep']; ticks: readonly Tick[]; asked: Asked }
 
-/** Users with what they are due, and how the row stands if all of them still are as read, or else. */
+/**
+ * Changes of users, and two states of the row of due work: `done` if all of the users are still as read, else
+ * `open`.
+ */
 type Chunk = { changes: readonly TickChange[]; done: WorkState; open: WorkState }
 
 /**
- * Does one step of granting a tenant's ticks that are due by `to` (P4): a chunk of users gets all of a pass, in one guarded batch.
- * To be called again with the row that it answers until nothing is due by `to`. Where somebody else did the step, or the
- * configuration moved, nothing happens. Throws what D1 throws if nothing has happened then.
+ * Does one step of granting a tenant's ticks that are due by `to` (P4). A chunk of users gets all ticks of a
+ * sweep, in one guarded batch. Call it again with the row that it returns, until nothing is due by `to`. If
+ * another run did the step, or the configuration changed, nothing is stored. Throws the error of D1 if
+ * nothing was stored because of it.
  */
 export async function tickStep(context: TenantContext, work: DueWork, to: Instant): Promise<TickStep> {
   const { db } = context
@@ -95,14 +102,17 @@ function chunkOf(
   }
   const isEnd = 'limit' in asked && isAll && last === users.at(-1)
   if (!isEnd) return { changes, done: open, open }
-  // Where nothing is due any more, the next step finds that out, and takes the row away.
+  // If no tick is due any more, the next step finds that out and deletes the row.
   const dueAt = nextDue(config, sweep.to) ?? first.due
   return { changes, done: { dueAt, progress: stored({ through: sweep.to, sweep: null }) }, open }
 }
 
 const stored = (progress: Progress): string => JSON.stringify(progress)
 
-/** Grants to one user after another, until it is too much for one batch; those asked for by id have fitted one before. */
+/**
+ * Grants ticks to one user after another, until there are too many for one batch. Users who are read by id
+ * fit: they were in one batch before.
+ */
 function granted(
   grant: (user: TickUser) => TickChange | null,
   users: readonly TickUser[],
@@ -120,7 +130,7 @@ function granted(
   return { changes, last: users.at(-1) }
 }
 
-/** Stores a chunk in one batch, and tells what of it was stored. */
+/** Stores a chunk in one batch. Returns the row of due work after it, and the changes that were stored. */
 async function write(
   db: TenantDatabase,
   config: Configuration,
@@ -165,13 +175,13 @@ declare module '../../../jobs/due-kinds.types' {
 /** Ticks of time triggers (P4). */
 export const ticksJob: Job = {
   kind: 'ticks',
-  // Ticks begin anew: see `restartTicks`.
+  // `restartTicks` schedules ticks again when the clock goes back.
   keepsItsTime: true,
   isFirst: true,
   run: (context, work, { by }) => grantTicks(context, work, by),
 }
 
-/** Grants a chunk of ticks, and tells the leaderboards of it. */
+/** Grants a chunk of ticks, and notifies the leaderboards of it. */
 async function grantTicks(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
   await bulkStep(context, 'ticks', async () => {
     const { changes, config } = await tickStep(context, work, until)

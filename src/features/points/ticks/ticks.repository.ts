@@ -6,8 +6,9 @@ import { type Instant, instant } from '../../../lib/clock'
 const Moment = z.number().transform(instant)
 
 /**
- * How far a tenant's ticks have got: all of them `through` a moment are done. A pass grants what is due after that and up to its own
- * `to`, user by user in order of their ids: those up to `after` have it, but for the ones that were skipped, who are done first.
+ * The progress of a tenant's ticks. All ticks up to the moment `through` are granted. A sweep grants the
+ * ticks after that and up to its own `to`, user by user in order of their ids. Users up to `after` have them,
+ * except the skipped ones, which come first in the next step.
  */
 const Progress = z.object({
   through: Moment,
@@ -17,7 +18,7 @@ const Progress = z.object({
 /** See `Progress`. */
 export type Progress = z.infer<typeof Progress>
 
-/** Reads the progress of ticks as stored; nothing is done where there is none. */
+/** The stored progress of ticks. If there is none, no ticks are granted yet. */
 export function parseProgress(text: string | null): Progress {
   return text === null ? { through: instant(0), sweep: null } : Progress.parse(JSON.parse(text))
 }
@@ -31,8 +32,8 @@ const RESTART = [
 ] as const
 
 /**
- * Has time triggers of all tenants begin anew where their ticks have run ahead of `now`: for when the clock went back (C1). The next
- * step finds out when they are due.
+ * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
+ * clock goes back (C1). The next step finds out when they are due.
  */
 export function restartTicks(db: AccountDatabase, now: Instant): D1PreparedStatement[] {
   return [...RESTART.map((sql) => db.statement(sql, now, 'ticks')), ...restartSweeps(db, 'ticks', now)]

@@ -6,13 +6,13 @@ import { isTicking } from '../../../engine/points/ticks.rules'
 import type { Instant } from '../../../lib/clock'
 import { unreachable } from '../../../lib/unreachable'
 
-/** The fields of a trigger that an admin write may name. */
+/** The fields of a trigger that an admin write may set. */
 type Named = Pick<Trigger, 'userAttributes' | 'eventAttributes'> & TriggerFields
 type Always = Pick<Trigger, 'type' | 'points' | 'status' | 'blockIfOutOfPoints'>
 type CreateItem = Always & Clearable<Named>
 type PatchItem = Clearable<Always & Named>
 
-/** The trigger that an item asks for, at its first version. */
+/** The trigger that an item asks for, at version 1. */
 export function triggerFrom(id: string, now: Instant, systemId: string, item: CreateItem): Trigger {
   const trigger: Trigger = {
     id,
@@ -33,7 +33,10 @@ export function triggerFrom(id: string, now: Instant, systemId: string, item: Cr
   return { ...trigger, anchor: anchorOf(null, trigger, now) }
 }
 
-/** From when a trigger's ticks count, in milliseconds: anew at each activation and with another interval (P4). */
+/**
+ * The moment from which a trigger's ticks count, in milliseconds. Each activation and each change of the
+ * interval sets a new one (P4). Null if the trigger does not tick.
+ */
 function anchorOf(before: Trigger | null, after: Trigger, now: Instant): number | null {
   if (!isTicking(after)) return null
   const interval = ({ timeUnit, timeInterval }: Trigger) => `${timeInterval} ${timeUnit}`
@@ -42,8 +45,9 @@ function anchorOf(before: Trigger | null, after: Trigger, now: Instant): number 
 }
 
 /**
- * The trigger after a change: the very same object where nothing changes, else at its next version (P10). One that counts something
- * else from now on counts from 0, under the new id (P1); one that ticks from now on has a new anchor (P4).
+ * The trigger after a change: the same object if nothing changes, else its next version (P10). If it counts
+ * other events from now on, it counts from 0 under the new id (P1). If it begins to tick, it has a new anchor
+ * (P4).
  */
 export function triggerPatched(
   trigger: Trigger,
@@ -73,7 +77,7 @@ function countsTheSame(before: Trigger, after: Trigger): boolean {
   return basis(before) === basis(after)
 }
 
-/** The filters on event attributes: only metric triggers have some (P1). Null takes them away. */
+/** The filters on event attributes. Only metric triggers have them (P1). Null removes them. */
 function filtersOf(
   type: TriggerType,
   asked: Trigger['eventAttributes'] | null | undefined,
@@ -83,7 +87,10 @@ function filtersOf(
   return asked === undefined ? before : (asked ?? [])
 }
 
-/** The fields that only triggers of some types have, as they are in a trigger of another type. */
+/**
+ * The fields that only triggers of some types have, with the values that they have in a trigger of another
+ * type.
+ */
 const NO_FIELDS: TriggerFields = {
   metricId: null,
   metricThreshold: null,
@@ -93,7 +100,7 @@ const NO_FIELDS: TriggerFields = {
   timeInterval: null,
 }
 
-/** The fields of a trigger of a type: as they are asked for, else as they were. */
+/** The fields of a trigger of a type: the requested value, else the previous one. */
 function fieldsOf(type: TriggerType, asked: Clearable<TriggerFields>, before: TriggerFields): TriggerFields {
   const fields = { ...NO_FIELDS }
   const set = <F extends TriggerField>(field: F) => {
@@ -103,7 +110,10 @@ function fieldsOf(type: TriggerType, asked: Clearable<TriggerFields>, before: Tr
   return fields
 }
 
-/** Why a trigger can't be configured so, or null: a field that its type needs, or something that it refers to, is missing. */
+/**
+ * Why a trigger can't be configured like this, or null: a field that its type needs is missing, or something
+ * that it refers to does not exist.
+ */
 export function triggerProblem(config: Configuration, trigger: Trigger): string | null {
   const missing = TRIGGER_FIELDS[trigger.type].find((field) => trigger[field] === null)
   if (missing !== undefined) return `A trigger of type ${trigger.type} needs ${missing}. Pass it too.`
@@ -114,7 +124,7 @@ export function triggerProblem(config: Configuration, trigger: Trigger): string 
   )
 }
 
-/** Why a trigger can't refer to what its type refers to, or null: there is no such metric or achievement. */
+/** Why the reference of a trigger is wrong, or null: the metric or achievement does not exist. */
 function referenceProblem(config: Configuration, trigger: Trigger): string | null {
   switch (trigger.type) {
     case 'metric':

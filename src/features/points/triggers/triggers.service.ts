@@ -25,10 +25,13 @@ import { triggerFrom, triggerPatched, triggerProblem } from './triggers.rules'
 type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>
 type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
 
-/** What issues call a trigger. */
+/** The name of a trigger in the texts of issues. */
 const WHAT = 'a trigger of this points system'
 
-/** Stores new triggers, how they are shown (P10), and when their ticks are due (P4). */
+/**
+ * Statements that store new triggers, the form in which they are shown (P10), and the time of their first
+ * tick (P4).
+ */
 export function insertTriggers(
   scope: Scope,
   config: Configuration,
@@ -59,7 +62,10 @@ function updateTrigger({ db, tenant }: Scope, trigger: Trigger): D1PreparedState
   )
 }
 
-/** Keeps the form in which triggers are shown from now on, for the awards that they will make (P10). */
+/**
+ * Statements that keep the form in which triggers are shown from now on, for the awards that they will make
+ * (P10).
+ */
 function rememberVersions(
   { db }: Scope,
   config: Configuration,
@@ -73,7 +79,7 @@ function rememberVersions(
   return db.inserts(triggerVersions, rows)
 }
 
-/** Gives the triggers of a metric that was renamed their new form (P10). */
+/** Statements that give the triggers of a renamed metric their new form (P10). */
 export function retitledTriggers(
   scope: Scope,
   config: Configuration,
@@ -83,7 +89,7 @@ export function retitledTriggers(
   return retitled(scope, { ...config, metrics }, 'metricId', renamed.id)
 }
 
-/** Gives the triggers of an achievement that was renamed their new form (P10). */
+/** Statements that give the triggers of a renamed achievement their new form (P10). */
 export function retitledByAchievement(
   scope: Scope,
   config: Configuration,
@@ -93,7 +99,10 @@ export function retitledByAchievement(
   return retitled(scope, { ...config, achievements }, 'achievementId', renamed.id)
 }
 
-/** Gives the triggers that refer to something their new form, by the configuration that has its new name. */
+/**
+ * Statements that give the triggers of a renamed metric or achievement their new form. `config` has the new
+ * name.
+ */
 function retitled(
   scope: Scope,
   config: Configuration,
@@ -150,7 +159,8 @@ export async function updateTriggers(scope: Scope, systemId: string, items: read
       return triggerProblem(config, next) ?? next
     })
     const { changed } = draft
-    // The anchor alone does not tell: another interval at the moment of the activation leaves it where it is.
+    // To compare anchors is not enough. If the interval changes at the moment of the activation, the anchor
+    // stays the same.
     const firstTicks = new Map(before.map((trigger) => [trigger.id, nextTick(trigger, 0)]))
     const statements = [
       ...changed.map((trigger) => updateTrigger(scope, trigger)),
@@ -179,7 +189,7 @@ export function deleteTriggers(scope: Scope, systemId: string, ids: readonly str
   })
 }
 
-/** Those of the triggers that have these ids. */
+/** The triggers with these ids. */
 function among(triggers: readonly Trigger[], ids: readonly string[]): Trigger[] {
   const named = new Set(ids)
   return triggers.filter(({ id }) => named.has(id))
