@@ -2,7 +2,7 @@ import type { DemoKind } from '../wire/example-kinds.types'
 
 /** The notes about an operation that its declaration does not have. */
 export type OperationNotes = {
-  /** What the operation does, for a reader who is new to it. Markdown. */
+  /** The behaviour of the operation, for a reader who is new to it. Markdown. */
   description: string
   /** The meanings of its parameters, by name, if they differ from `parameters.ts`. */
   parameters?: Readonly<Record<string, string>>
@@ -20,9 +20,15 @@ export type Example = {
 
 /** Descriptions of fields for several schemas. A schema uses the descriptions of the fields that it has. */
 export type FieldNotes = {
-  /** Names of components. An operation's own schema is named `<id> body` or `<id> <status>`. A webhook's schema is named `webhook <type>`. */
+  /**
+   * Names of components. An operation's own schema is named `<id> body` or `<id> <status>`. A webhook's
+   * schema is named `webhook <type>`.
+   */
   of: readonly (string | RegExp)[]
-  /** Descriptions by the path of the field: names with dots between them. Lists, maps and alternatives add nothing to a path. */
+  /**
+   * Descriptions by the path of the field: names with dots between them. Lists, maps and alternatives add
+   * nothing to a path.
+   */
   fields: Readonly<Record<string, string>>
 }
 
@@ -35,7 +41,10 @@ export type Chapter = {
   fields?: readonly FieldNotes[]
 }
 
-/** A placeholder for an id in the demo. The Worker fills it in when it serves the document (`src/worker/demo/demo.examples.ts`). */
+/**
+ * A placeholder for an id in the demo. The Worker fills it in when it serves the document
+ * (`src/worker/demo/demo.examples.ts`).
+ */
 export const demo = (kind: DemoKind, name: string): string => `demo:${kind}:${name}`
 
 /** A placeholder for the date `days` days after today, in UTC. It is filled in like an id. */

@@ -60,7 +60,7 @@ export const common: Chapter = {
         boostId: 'The id of the boost that the issue is about. The same as `id`.',
         index: 'The place of the item in the request, from 0.',
         severity: '`error`: the item failed. `warning`: it was done, or there was nothing to do.',
-        message: 'What is wrong, and how to fix it.',
+        message: 'The problem, and how to fix it.',
         level: 'The same as `severity`. An older spelling.',
         reason: 'The same as `message`. An older spelling.',
       },
@@ -68,7 +68,7 @@ export const common: Chapter = {
     { of: ['DeletedResource'], fields: { id: 'The id of the deleted item.' } },
     {
       of: ['ErrorBody'],
-      fields: { error: 'What is wrong with the request and how to fix it, in one sentence.' },
+      fields: { error: 'The problem with the request, and how to fix it.' },
     },
   ],
 }

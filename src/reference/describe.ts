@@ -13,7 +13,10 @@ export type Described = { document: OpenApiDocument; used: ReadonlySet<string> }
 /** The name of a note in `used`: from the schema and the field. */
 export const fieldNote = (schema: string, path: string): string => `${schema}.${path}`
 
-/** Adds descriptions and examples to a document. A field without a note gets no description; `test/unit/reference.test.ts` finds it. */
+/**
+ * Adds descriptions and examples to a document. A field without a note gets no description;
+ * `test/unit/reference.test.ts` finds it.
+ */
 export function describe(document: OpenApiDocument, chapters: readonly Chapter[]): Described {
   const groups = chapters.flatMap(({ fields = [] }) => fields)
   const operations = new Map(chapters.flatMap(({ operations: notes = {} }) => Object.entries(notes)))

@@ -16,7 +16,7 @@ const EVENT = {
 }
 
 const WRITABLE_BY =
-  "Who may set a user attribute: `admin` (only admin keys, the default) or `user` (also the user's own application key). Event attributes don't have this field."
+  "The keys that may set a user attribute: `admin` (only admin keys, the default) or `user` (also the user's own application key). Event attributes don't have this field."
 
 /** Events, the metrics that they add to, and their attributes. */
 export const events: Chapter = {

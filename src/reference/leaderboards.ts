@@ -63,7 +63,7 @@ export const leaderboards: Chapter = {
     },
     leaderboards_get: {
       description:
-        'A leaderboard with a page of the rankings of one run. Of users with equal scores, the one who reached the score first ranks higher, then the one with the smaller id. With `userId` the page begins at the place of that user, and is empty if the user is not ranked. A leaderboard with breakdown attributes needs `userAttributes`. An application key sees the ids and names of all users in the rankings.',
+        'A leaderboard with a page of the rankings of one run. If scores are equal, the user who reached the score first ranks higher, then the user with the smaller id. With `userId` the page begins at the place of that user, and is empty if the user is not ranked. A leaderboard with breakdown attributes needs `userAttributes`. An application key sees the ids and names of all users in the rankings.',
       parameters: {
         offset:
           'The start of the page: the number of places after rank 1 or, with `userId`, after the place of that user. With `userId` it may be negative: the page then starts that many places before the user, but not before rank 1.',

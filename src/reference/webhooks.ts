@@ -45,7 +45,7 @@ export const webhooks: Chapter = {
     },
     admin_webhooks_deliveries_redeliver: {
       description:
-        'Sends a delivery again, whatever its status is, with all retries. Its id stays the same, so that the receiver can recognize a repeat.',
+        'Sends a delivery again, with all retries. Its status does not matter. Its id stays the same, so that the receiver can recognize a repeat.',
       example: {},
     },
     admin_webhooks_test: {

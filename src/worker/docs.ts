@@ -52,7 +52,8 @@ const PAGE = `<!doctype html>
   </head>
   <body>
     <noscript>This page needs JavaScript. You can read the documents as JSON:
-      <a href="${APPLICATION_ANYWHERE}">${APPLICATION.name}</a>, <a href="${ADMIN.url}">${ADMIN.name}</a>.</noscript>
+      <a href="${APPLICATION_ANYWHERE}">${APPLICATION.name}</a>,
+      <a href="${ADMIN.url}">${ADMIN.name}</a>.</noscript>
     <div id="reference"></div>
     <script src="${VIEWER}/swagger-ui-bundle.js"></script>
     <script src="${VIEWER}/swagger-ui-standalone-preset.js"></script>

@@ -1,7 +1,7 @@
 /**
  * The two OpenAPI documents that `GET /v1/openapi.json` and `GET /admin/v1/openapi.json` return. They are
- * made when the project is built (`scripts/lib/assets.mjs`). The Worker imports nothing of src/reference, so
- * descriptions and examples cost it nothing.
+ * made when the project is built (`scripts/lib/assets.mjs`). The Worker imports neither this file nor
+ * src/reference, so descriptions and examples cost it nothing.
  */
 import { version } from '../../package.json'
 import { type OpenApiDocument, openApiDocument } from '../http/openapi'

@@ -497,7 +497,7 @@ describe('status', () => {
       for (const status of ['inactive', 'scheduled', 'active']) await objects(id, { status }, /for good/)
       await changes(id, { status: 'finished' }, { status: 'finished' })
       await changes(id, { name: 'Old', description: 'Over' }, { name: 'Old', description: 'Over' })
-      await objects(id, { end: `${Y}-04-14` }, /which freezes end/)
+      await objects(id, { end: `${Y}-04-14` }, /so these fields can't change: end/)
     }
     await changes(idle, { status: 'finished' }, { status: 'finished' })
   })
@@ -530,7 +530,7 @@ describe('status', () => {
       const { id: _, ...same } = Object(await get(id))
       await changes(id, same, same)
       for (const [names, change] of frozen) {
-        await objects(id, change, new RegExp(`is ${status}, which freezes ${names}\\.`))
+        await objects(id, change, new RegExp(`is ${status}, so these fields can't change: ${names}\\.`))
       }
       await changes(id, { name: 'N', description: 'D' }, { name: 'N', description: 'D', status })
       if (status === 'finished') {
@@ -609,7 +609,7 @@ describe('status', () => {
       const { body } = await post(...Array.from({ length: 100 }, (_, n) => item(`k${from + n}`)))
       expect(list(at(body, 'issues'))).toEqual([])
     }
-    await errorStatuses({}, /^There are 1000 leaderboards, which is the most/)
+    await errorStatuses({}, /^Limit of 1000 leaderboards reached/)
     const id = String(at((await s.tenant.admin('GET', PATH)).body, 0, 'id'))
     await changes(id, { status: 'active' }, { status: 'active' })
     await s.tenant.admin('DELETE', `${PATH}?ids=${id}`)
