@@ -354,12 +354,12 @@ describe('references of a leaderboard', () => {
 
   it('[L2] it ends on its start or later, and its runs have a unit', async () => {
     await errorStatuses({ start: `${Y}-03-10`, end: `${Y}-03-09` }, /is before the start/)
-    await errorStatuses({ runInterval: 2 }, /runInterval without a runUnit/)
+    await errorStatuses({ runInterval: 2 }, /runInterval needs a runUnit/)
     const id = await create('a', { end: TODAY })
     await objects(id, { end: `${Y}-03-09` }, /is before the start/)
     await objects(id, { start: `${Y}-03-11` }, /is before the start/)
-    await objects(id, { runInterval: 2 }, /runInterval without a runUnit/)
-    await objects(id, { runUnit: null, runInterval: 2 }, /runInterval without a runUnit/)
+    await objects(id, { runInterval: 2 }, /runInterval needs a runUnit/)
+    await objects(id, { runUnit: null, runInterval: 2 }, /runInterval needs a runUnit/)
     await changes(id, { runUnit: 'year', runInterval: 1_000 }, { runUnit: 'year', runInterval: 1_000 })
   })
 
@@ -534,7 +534,7 @@ describe('status', () => {
       }
       await changes(id, { name: 'N', description: 'D' }, { name: 'N', description: 'D', status })
       if (status === 'finished') {
-        await objects(id, { end: `${Y}-12-31`, maxParticipants: 5 }, /freezes end, maxParticipants\./)
+        await objects(id, { end: `${Y}-12-31`, maxParticipants: 5 }, /change: end, maxParticipants\./)
         continue
       }
       const key = `then-${status}`
@@ -591,15 +591,15 @@ describe('status', () => {
     const { body } = await post(...items)
     const [first, second] = pick(at(body, 'created'), 'id').map(String)
     expect(list(at(body, 'created'))).toHaveLength(100)
-    await errorStatuses({ status: 'active' }, /^There are 100 active or scheduled leaderboards/)
-    await errorStatuses({ start: FUTURE }, /^There are 100 active or scheduled leaderboards/)
+    await errorStatuses({ status: 'active' }, /^Limit of 100 active or scheduled leaderboards/)
+    await errorStatuses({ start: FUTURE }, /^Limit of 100 active or scheduled leaderboards/)
     const idle = await create('idle')
-    await objects(idle, { status: 'active' }, /^There are 100/)
+    await objects(idle, { status: 'active' }, /^Limit of 100/)
     await changes(first ?? '', { name: 'N', maxParticipants: 1 }, { name: 'N' })
     await changes(second ?? '', { status: 'inactive' }, { status: 'inactive' })
     await changes(idle, { status: 'active' }, { status: 'active' })
-    await objects(second ?? '', { status: 'scheduled' }, /^There are 100/)
-    // Boards that finish by themselves make room.
+    await objects(second ?? '', { status: 'scheduled' }, /^Limit of 100/)
+    // Those that are finished by themselves make room.
     await move(s.tenant, `${Y}-03-12T12:00:00Z`)
     await create('more', { status: 'active' })
   })
