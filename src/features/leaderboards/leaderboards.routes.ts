@@ -62,7 +62,7 @@ export const leaderboardsGroups = operation({
   responses: {
     200: {
       description:
-        'The groups of the run that have ranked users, largest first. Equal ones are in order of their values.',
+        'The groups of the run that have ranked users, largest first. Groups of equal size are in order of their values.',
       body: LeaderboardGroupsResponse,
       optionalHeaders: { Link: NEXT_LINK },
     },

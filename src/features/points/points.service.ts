@@ -185,8 +185,9 @@ export const levelErrors = ({ levels }: System): FieldError[] =>
 
 /**
  * Filters by attribute id, from values by key. Throws 403 for values that an application key's own user does
- * not have (P11). Otherwise users could guess values of attributes that only admins may set. Of other
- * attributes a user could set the value first (K7). Throws 422 on unknown keys, and for `further` errors.
+ * not have (P11). This protects attributes that only admins may set: a user can't guess their values. It does
+ * not protect other attributes, because a user can set them to any value first (K7). Throws 422 on unknown
+ * keys, and for `further` errors.
  */
 async function filtersFrom(
   scope: Scope,

@@ -132,7 +132,7 @@ type BoostChange = { boost: Boost; moment: BoostMoment; at: Instant }
 
 /**
  * Starts and finishes of boosts that are not users' own, after `since` and up to a moment. Leaves out the
- * ones that webhooks know of.
+ * ones of which webhooks were already notified.
  */
 async function ofEveryone(
   db: TenantContext['db'],

@@ -116,15 +116,16 @@ export type OwnBoost = z.output<typeof OwnRow>
 const MARGIN = 2
 
 /**
- * The dates between which each boost has its date that starts or finishes, in any zone, between two moments.
+ * The range of dates to search. Each boost that starts or finishes between two moments, in any zone, has its
+ * date in this range.
  */
 export function datesBetween(from: Instant, to: Instant): { first: CivilDate; last: CivilDate } {
   return { first: addDays(civilDateAt(from, 0), -MARGIN), last: addDays(civilDateAt(to, 0), MARGIN) }
 }
 
 /**
- * The next users' own boosts that start or finish up to a date and of which webhooks don't know that, in
- * order of date and number.
+ * The next users' own boosts that start or finish up to a date, in order of date and number. Leaves out
+ * boosts if webhooks were already notified of that.
  */
 export async function ownBoosts(
   db: TenantDatabase,
