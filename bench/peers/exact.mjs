@@ -28,7 +28,7 @@ function verdict() {
 }
 
 /** How often each value occurs, such as `{ 201: 1, 202: 49 }`. */
-const changeTenantCounters = (/** @type {number[]} */ found) =>
+const tally = (/** @type {number[]} */ found) =>
   Object.fromEntries(Object.entries(Object.groupBy(found, String)).map(([kind, all]) => [kind, all?.length]))
 
 const ascending = (/** @type {number[]} */ numbers) => numbers.toSorted((a, b) => a - b)
@@ -42,7 +42,7 @@ export async function checkParallel(/** @type {Side} */ side) {
     const answers = await Promise.all(numbers.map(() => side.event(user, 1)))
     const totals = answers.map(({ body }) => body.total)
     const points = answers.map(({ body }) => body.points?.[SYSTEM]?.total)
-    found.demand('statuses', changeTenantCounters(answers.map(({ status }) => status)), { 201: EVENTS })
+    found.demand('statuses', tally(answers.map(({ status }) => status)), { 201: EVENTS })
     found.demand('events', new Set(answers.map(({ body }) => body.eventId)).size, EVENTS)
     found.demand('totals in responses', ascending(totals), numbers)
     found.demand(
@@ -65,7 +65,7 @@ export async function checkCopies(/** @type {Side} */ side) {
   for (let time = 1; time <= TIMES; time += 1) {
     const [user, key] = [`copies-${time}`, randomUUID()]
     const answers = await Promise.all(Array.from({ length: COPIES }, () => side.event(user, 1, { key })))
-    found.demand('statuses', changeTenantCounters(answers.map(({ status }) => status)), {
+    found.demand('statuses', tally(answers.map(({ status }) => status)), {
       201: 1,
       202: COPIES - 1,
     })

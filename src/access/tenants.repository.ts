@@ -30,13 +30,13 @@ export type RequestSnapshot = {
   keys: ReadonlySet<string>
 }
 
-const STANDING = `
+const REQUEST_SNAPSHOT = `
   SELECT t.id, t.customer_id, t.config_version,
     (SELECT now FROM test_clock WHERE ?3) AS clock,
     (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k ON k.prefix = p.value) AS keys
   FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND (t.status = 'active' OR (?4 AND t.status = 'archived'))`
 
-const StandingRow = z.object({
+const RequestSnapshotRow = z.object({
   id: z.string().nullable(),
   customer_id: z.string().nullable(),
   config_version: z.number().nullable(),
@@ -55,12 +55,18 @@ export function requestSnapshotStatement(
   prefixes: readonly string[],
   { archived }: { archived: boolean } = { archived: false },
 ): D1PreparedStatement {
-  return db.statement(STANDING, tenantId, JSON.stringify(prefixes), db.testClock ? 1 : 0, archived ? 1 : 0)
+  return db.statement(
+    REQUEST_SNAPSHOT,
+    tenantId,
+    JSON.stringify(prefixes),
+    db.testClock ? 1 : 0,
+    archived ? 1 : 0,
+  )
 }
 
 /** Parses the result of `requestSnapshotStatement`. */
 export function parseRequestSnapshot(result: D1Result): RequestSnapshot {
-  const row = StandingRow.parse(result.results[0])
+  const row = RequestSnapshotRow.parse(result.results[0])
   return {
     tenant:
       row.id === null || row.customer_id === null || row.config_version === null

@@ -132,9 +132,9 @@ async function call(
   for (const part of packsOf(changes, MOST_AT_ONCE, changeBytes)) {
     // An error that is thrown at once must be caught like a rejection: the event is stored, and must not fail
     // any more.
-    const tell = async () =>
+    const setSent = async () =>
       boardObject(adapter, board.id).deliver({ definition, at: changedAt, changes: part, wanted })
-    const work = tell()
+    const work = setSent()
     try {
       const { placements, rowsWritten } = DeliveryReply.parse(await within(patience, work))
       count(adapter, 'objectRows', rowsWritten)

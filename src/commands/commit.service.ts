@@ -284,8 +284,8 @@ async function store(
   const { statements, isMuch, outcome } = writeUsers(db, config, changed, guard)
   // Nothing was written. Each user, and then each command, is committed alone, so that there is enough room.
   if (isMuch && decisions.reduce((sum, { outcomes }) => sum + outcomes.length, 0) > 1) throw new TooMuch()
-  const { stored, tells, changesDueWork } = outcome(await db.batchOf(statements))
-  if (tells) deps.scheduleDrain()
+  const { stored, hasOutboxEntries, changesDueWork } = outcome(await db.batchOf(statements))
+  if (hasOutboxEntries) deps.scheduleDrain()
   if (changesDueWork) deps.ensureAlarm()
   return new Set(changed.filter(({ changes }) => stored.has(changes.at(-1)?.after.iid ?? '')))
 }

@@ -172,7 +172,7 @@ function end(turn: Turn): void {
 }
 
 function wakeAll({ wakes }: Turn): void {
-  for (const wakeTimekeeper of wakes) wakeTimekeeper()
+  for (const wake of wakes) wake()
 }
 
 /** A request for a scan. */
@@ -296,10 +296,10 @@ export class SharedScans<T> {
     while (!isSo()) {
       const left = deadline - systemNow()
       if (left <= 0) throw errors.busy(RETRY_AFTER)
-      const { promise: woken, resolve: wakeTimekeeper } = Promise.withResolvers<void>()
-      turn.wakes.add(wakeTimekeeper)
+      const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
+      turn.wakes.add(wake)
       await Promise.race([woken, wait(Math.min(WATCH, left))])
-      turn.wakes.delete(wakeTimekeeper)
+      turn.wakes.delete(wake)
       signOfLife()
       this.#turns.advance(turn)
     }

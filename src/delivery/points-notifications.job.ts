@@ -13,11 +13,11 @@ declare module '../jobs/due-kinds.types' {
 /** Sends changes of points once their quiet time is over (W5). */
 export const pointsNotificationsJob: Job = {
   kind: 'outbox',
-  run: (context, work, { mustAll }) => tellPoints(context, work, mustAll),
+  run: (context, work, { mustAll }) => sendPoints(context, work, mustAll),
 }
 
 /** Sends the points notifications that are due, and schedules the next one (W5). */
-async function tellPoints(context: TenantContext, work: DueWork, mustAll: boolean): Promise<void> {
+async function sendPoints(context: TenantContext, work: DueWork, mustAll: boolean): Promise<void> {
   await drain(context, { by: work.dueAt, mustAll })
   await context.db.batch([rescheduled(context.db, work, await firstDue(context.db))])
 }

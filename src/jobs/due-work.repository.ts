@@ -241,7 +241,7 @@ export async function tenantsWithDueWork(
     .map(({ tenantId }) => tenantId)
 }
 
-const HASTEN = `
+const CAP_DUE_TIMES = `
   UPDATE due_work SET due_at = ?1, asked = asked + 1
   WHERE kind NOT IN (SELECT value FROM json_each(?2)) AND due_at > ?1`
 
@@ -255,7 +255,7 @@ export function capDueTimes(
   by: Instant,
 ): D1PreparedStatement {
   const kept = kinds.filter(({ keepsItsTime }) => keepsItsTime).map(({ kind }) => kind)
-  return db.statement(HASTEN, by, JSON.stringify(kept))
+  return db.statement(CAP_DUE_TIMES, by, JSON.stringify(kept))
 }
 
 // -- Store progress --
@@ -362,13 +362,13 @@ export function progressUnchanged(
 /** The moment that the present sweep, or the last one, has reached. */
 const REACHED = "max(progress ->> '$.through', coalesce(progress ->> '$.sweep.to', 0))"
 
-const BETWEEN_PASSES = guardSql(`
+const BETWEEN_SWEEPS = guardSql(`
   NOT EXISTS (SELECT 1 FROM due_work
     WHERE tenant_id = ?1 AND kind = ?2 AND subject = '' AND progress ->> '$.sweep.to' IS NOT NULL)`)
 
 /** A guard: holds while no sweep is under way. */
 export function betweenSweeps(db: TenantDatabase, kind: DueKind): D1PreparedStatement {
-  return db.statement(BETWEEN_PASSES, db.tenantId, kind)
+  return db.statement(BETWEEN_SWEEPS, db.tenantId, kind)
 }
 
 const STILL_AHEAD = guardSql(`
@@ -380,7 +380,7 @@ export function stillAhead(db: TenantDatabase, kind: DueKind, at: Instant): D1Pr
   return db.statement(STILL_AHEAD, db.tenantId, kind, at)
 }
 
-const ADVANCE_PASS = `
+const ADVANCE_SWEEP = `
   UPDATE due_work SET
     progress = CASE skipped WHEN '[]' THEN ?4 ELSE json_set(?6, '$.sweep.skipped', json(skipped)) END,
     due_at = CASE skipped WHEN '[]' THEN ?5 ELSE ?7 END
@@ -404,7 +404,7 @@ export function advanceSweep(
 ): D1PreparedStatement {
   const seen = JSON.stringify(users.map(({ id, iid, seq }) => [id, iid, seq]))
   const states = [done.progress, done.dueAt, open.progress, open.dueAt]
-  return db.statement(ADVANCE_PASS, db.tenantId, kind, seen, ...states)
+  return db.statement(ADVANCE_SWEEP, db.tenantId, kind, seen, ...states)
 }
 
 const States = z.array(DueRow.pick({ dueAt: true, progress: true }))

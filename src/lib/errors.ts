@@ -20,7 +20,7 @@ export class ApiError extends Error {
 export type FieldError = { path: string; message: string }
 
 /** The maximum number of field errors in one response. A batch may have errors in each of its events. */
-const MOST_FAULTS = 1_000
+const MOST_FIELD_ERRORS = 1_000
 /** The maximum number of keys, or of events with unknown metrics, in one response. */
 const MOST_NAMED = 20
 
@@ -81,7 +81,7 @@ export const errors = {
   noSuchPath: () =>
     new ApiError(404, 'This path does not exist, or not for this method. All paths are listed at /docs.'),
   invalid: (fieldErrors: readonly FieldError[]) => {
-    const shown = fieldErrors.slice(0, MOST_FAULTS)
+    const shown = fieldErrors.slice(0, MOST_FIELD_ERRORS)
     const more = fieldErrors.length - shown.length
     const fields = shown.filter(({ path }) => path !== '').map(({ path, message }) => `${path}: ${message}`)
     if (more > 0) fields.push(`and ${more} more problems`)

@@ -6,11 +6,11 @@
 export async function within<T>(
   patience: number,
   work: Promise<T>,
-  fieldError: () => Error = () => new Error(`no answer within ${patience} ms`),
+  onTimeout: () => Error = () => new Error(`no answer within ${patience} ms`),
 ): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | null = null
   const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(fieldError()), patience)
+    timer = setTimeout(() => reject(onTimeout()), patience)
   })
   try {
     return await Promise.race([work, tooLong])

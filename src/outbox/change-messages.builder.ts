@@ -20,7 +20,7 @@ import { listens, type OutboxEntry } from './outbox.messages'
 import { splitIntoEntries } from './split.rules'
 
 /** The parts of a change from which messages are made. */
-type Told = Pick<Change, 'completed' | 'streakEvents'> & {
+type MessageInput = Pick<Change, 'completed' | 'streakEvents'> & {
   before: Pick<UserState, 'points'> | null
   after: UserState
   awards: readonly { systemId: string }[]
@@ -43,7 +43,7 @@ function userMaker(config: Configuration, after: UserState): UserMaker {
  * The outbox entries of a change, in E5's order, for event types with a listening webhook. `points.changed`
  * is not among them: a flush makes it later (W5).
  */
-export function outboxEntriesOfChange(config: Configuration, change: Told): OutboxEntry[] {
+export function outboxEntriesOfChange(config: Configuration, change: MessageInput): OutboxEntry[] {
   const user = userMaker(config, change.after)
   const drafts = [
     ...streakDrafts(config, change.after, change.streakEvents, user),
@@ -63,7 +63,10 @@ export function streakEntriesOf(
 }
 
 /** The outbox entries of changed levels alone, after an award of points (W6). */
-export function levelEntriesOf(config: Configuration, change: Omit<Told, 'completed' | 'streakEvents'>) {
+export function levelEntriesOf(
+  config: Configuration,
+  change: Omit<MessageInput, 'completed' | 'streakEvents'>,
+) {
   return packedUp(change.after, levelDrafts(config, change, userMaker(config, change.after)))
 }
 
@@ -113,7 +116,7 @@ function streakDraft(
   }
 }
 
-function achievementDrafts(config: Configuration, change: Told, user: UserMaker): EventDraft[] {
+function achievementDrafts(config: Configuration, change: MessageInput, user: UserMaker): EventDraft[] {
   if (change.completed.length === 0 || !listens(config, achievementCompleted.type)) return []
   return completedResponses(config, change).map((achievement) =>
     draftOf(achievementCompleted, user(), achievement),
@@ -123,7 +126,7 @@ function achievementDrafts(config: Configuration, change: Told, user: UserMaker)
 /** The systems in which a change moved a user to another level. Empty if no webhook listens. */
 export function levelsMoved(
   config: Configuration,
-  { before, after, awards }: Pick<Told, 'awards' | 'before'> & { after: Pick<UserState, 'points'> },
+  { before, after, awards }: Pick<MessageInput, 'awards' | 'before'> & { after: Pick<UserState, 'points'> },
 ) {
   if (awards.length === 0 || !listens(config, pointsLevelChanged.type)) return []
   return config.systems.flatMap((system) => {
@@ -135,7 +138,7 @@ export function levelsMoved(
 
 function levelDrafts(
   config: Configuration,
-  change: Omit<Told, 'completed' | 'streakEvents'>,
+  change: Omit<MessageInput, 'completed' | 'streakEvents'>,
   user: UserMaker,
 ): EventDraft[] {
   return levelsMoved(config, change).map((moved) => draftOf(pointsLevelChanged, user(), moved))

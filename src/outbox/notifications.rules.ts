@@ -44,8 +44,8 @@ export function momentOf(zone: string, day: number, hour: number): Instant {
   return at
 }
 
-const NOTICE = 17
-const NIGHT = 21
+const AFTERNOON_HOUR = 17
+const NIGHT_HOUR = 21
 
 /**
  * When a user is notified of an achievement that was completed at a moment: at 17:00 if the time is earlier,
@@ -53,7 +53,7 @@ const NIGHT = 21
  */
 export function completionMoment(at: Instant, zone: string): Instant {
   const day = dayIn(zone, at)
-  const afternoon = momentOf(zone, day, NOTICE)
+  const afternoon = momentOf(zone, day, AFTERNOON_HOUR)
   if (at < afternoon) return afternoon
-  return at < momentOf(zone, day, NIGHT) ? at : momentOf(zone, day + 1, NOTICE)
+  return at < momentOf(zone, day, NIGHT_HOUR) ? at : momentOf(zone, day + 1, AFTERNOON_HOUR)
 }

@@ -8,7 +8,7 @@ import type { AddressedEntry } from './outbox.messages'
 import { type OutboxEntry, StoredMessages, storedMessages } from './outbox.messages'
 import { outbox } from './outbox.table'
 
-const PARCEL_VALUES: ColumnValues<typeof outbox, OutboxEntry, 'tenantId'> = {
+const ENTRY_VALUES: ColumnValues<typeof outbox, OutboxEntry, 'tenantId'> = {
   at: ({ at }) => at,
   seq: ({ seq }) => seq,
   id: ({ id }) => id,
@@ -16,11 +16,11 @@ const PARCEL_VALUES: ColumnValues<typeof outbox, OutboxEntry, 'tenantId'> = {
   // As a JSON value, not as a string of JSON, in which each escape would be escaped again.
   messages: ({ messages }) => storedMessages(messages),
 }
-const PARCEL_LIST = columnList(outbox, PARCEL_VALUES)
+const ENTRY_LIST = columnList(outbox, ENTRY_VALUES)
 
 const PUT = `
-  INSERT INTO outbox (tenant_id, ${PARCEL_LIST.columns})
-  SELECT ?2, ${PARCEL_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(PARCEL_LIST.value('userIid'))}`
+  INSERT INTO outbox (tenant_id, ${ENTRY_LIST.columns})
+  SELECT ?2, ${ENTRY_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(ENTRY_LIST.value('userIid'))}`
 
 /**
  * Writes entries to the outbox, one row each. Part of the guarded batch that stores their changes (W2).
@@ -31,7 +31,7 @@ export function insertOutboxEntries(
   outboxEntries: readonly OutboxEntry[],
   among: UnchangedUsers,
 ): { statements: D1PreparedStatement[]; bytes: number } {
-  const rows = outboxEntries.map((outboxEntry) => JSON.stringify(PARCEL_LIST.values(outboxEntry)))
+  const rows = outboxEntries.map((outboxEntry) => JSON.stringify(ENTRY_LIST.values(outboxEntry)))
   const lists = packed(rows)
   return {
     statements: lists.map((list) => db.statement(PUT, list, db.tenantId, among)),
@@ -44,7 +44,7 @@ export const bytesOfEntries = (outboxEntries: readonly AddressedEntry[]): number
   outboxEntries.reduce((sum, { outboxEntry }) => sum + jsonBytes(storedMessages(outboxEntry.messages)), 0)
 
 // In a JSON row, the caller's id of the user comes first.
-const KEPT_LIST = columnList(outbox, PARCEL_VALUES, 1)
+const KEPT_LIST = columnList(outbox, ENTRY_VALUES, 1)
 // Writes nothing for a user who was erased meanwhile (U8).
 const KEEP = `
   INSERT INTO outbox (tenant_id, ${KEPT_LIST.columns})

@@ -16,18 +16,18 @@ const PendingNotification = z.object({
 /** A notification of a user about a completed achievement. `id` is the completion's id. */
 export type PendingNotification = z.output<typeof PendingNotification>
 
-const NOTICE_VALUES: ColumnValues<typeof pendingNotifications, PendingNotification, 'tenantId'> = {
+const PENDING_VALUES: ColumnValues<typeof pendingNotifications, PendingNotification, 'tenantId'> = {
   dueAt: ({ dueAt }) => dueAt,
   id: ({ id }) => id,
   userId: ({ userId }) => userId,
   userIid: ({ userIid }) => userIid,
   achievementId: ({ achievementId }) => achievementId,
 }
-const NOTICE_LIST = columnList(pendingNotifications, NOTICE_VALUES)
+const PENDING_LIST = columnList(pendingNotifications, PENDING_VALUES)
 
 const KEEP = `
-  INSERT INTO pending_notifications (tenant_id, ${NOTICE_LIST.columns})
-  SELECT ?2, ${NOTICE_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(NOTICE_LIST.value('userIid'))}
+  INSERT INTO pending_notifications (tenant_id, ${PENDING_LIST.columns})
+  SELECT ?2, ${PENDING_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(PENDING_LIST.value('userIid'))}
   ON CONFLICT DO NOTHING`
 
 /** Stores pending notifications until they are due. */
@@ -36,7 +36,7 @@ export function insertPendingNotifications(
   kept: readonly PendingNotification[],
   among: UnchangedUsers,
 ): D1PreparedStatement[] {
-  return overUsers(db, KEEP, kept.map(NOTICE_LIST.values), among)
+  return overUsers(db, KEEP, kept.map(PENDING_LIST.values), among)
 }
 
 const DUE = `

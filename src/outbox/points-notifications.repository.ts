@@ -95,7 +95,7 @@ export async function duePoints(db: TenantDatabase, by: Instant): Promise<DuePoi
   return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, by)))
 }
 
-const UNTOLD = guardSql(`
+const NOT_SENT = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?1) asked WHERE NOT EXISTS (SELECT 1 FROM points_notifications t
     WHERE t.user_iid = asked.value ->> 0 AND t.system_id = asked.value ->> 1 AND t.seq = asked.value ->> 2
       AND t.due_at = asked.value ->> 3))`)
@@ -103,12 +103,12 @@ const UNTOLD = guardSql(`
 /** A guard. It holds while no other call has sent these. */
 export function notSentYet(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {
   const asked = due.map(({ userIid, systemId, seq, dueAt }) => [userIid, systemId, seq, dueAt])
-  return db.statement(UNTOLD, JSON.stringify(asked))
+  return db.statement(NOT_SENT, JSON.stringify(asked))
 }
 
 // A user with a higher `seq` may have more changes. They were not scheduled while this message was due, so a
 // message is due again.
-const TOLD = `
+const SENT = `
   WITH asked AS MATERIALIZED (SELECT value FROM json_each(?2))
   UPDATE points_notifications SET seq = a.value ->> 2, at = a.value ->> 3, total = a.value ->> 4, until = a.value ->> 5,
     due_at = CASE WHEN (SELECT seq FROM users WHERE tenant_id = ?1 AND id = points_notifications.user_id AND iid = user_iid)
@@ -137,7 +137,7 @@ export function notePointsSent(
     total,
     wasSent ? now + QUIET : now,
   ])
-  return db.statement(TOLD, db.tenantId, JSON.stringify(list))
+  return db.statement(SENT, db.tenantId, JSON.stringify(list))
 }
 
 /**

@@ -5,7 +5,7 @@ import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 /** The name of the counter of a tenant's users. Counters of completions have the achievement's id as name. */
 export const USERS = 'users'
 
-const TALLY = `
+const COUNT = `
   INSERT INTO tenant_counters (tenant_id, name, count) SELECT ?2, value ->> 1, count(*) FROM json_each(?1)
   WHERE ${onlyUnchanged('value ->> 0')} GROUP BY value ->> 1
   ON CONFLICT DO UPDATE SET count = count + excluded.count`
@@ -19,7 +19,7 @@ export function changeTenantCounters(
   names: readonly (readonly [iid: string, name: string])[],
   among: UnchangedUsers,
 ): D1PreparedStatement[] {
-  return overUsers(db, TALLY, names, among)
+  return overUsers(db, COUNT, names, among)
 }
 
 const ALL = 'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1'

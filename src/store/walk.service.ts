@@ -47,11 +47,11 @@ export async function walkStep(
 ): Promise<WalkStep> {
   const { db } = context
   const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))
-  const { standing, found } = await db.batchOf({
-    standing: requestSnapshotStatement(db, db.tenantId, []),
+  const { snapshot, found } = await db.batchOf({
+    snapshot: requestSnapshotStatement(db, db.tenantId, []),
     found: portionStatement(db, { after, limit: CHUNK }),
   })
-  const { tenant, clock } = parseRequestSnapshot(standing)
+  const { tenant, clock } = parseRequestSnapshot(snapshot)
   if (tenant === null) throw new Error('the tenant is gone')
   const config = await configurationAt(context, tenant.configVersion)
   const now = clock ?? systemNow()

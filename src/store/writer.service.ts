@@ -48,7 +48,7 @@ export type Writing = {
     /** The internal ids of the stored users. */
     stored: ReadonlySet<string>
     /** Whether there are messages to send. */
-    tells: boolean
+    hasOutboxEntries: boolean
     /** Whether work may be due earlier than all other work of the tenant. */
     changesDueWork: boolean
   }
@@ -101,7 +101,7 @@ export function writeUsers(
     outcome: (results) => ({
       stored:
         first !== undefined && alone.length > 0 ? new Set([first.after.iid]) : parseStored(results.users),
-      tells: isChanged(results.outbox),
+      hasOutboxEntries: isChanged(results.outbox),
       changesDueWork: isChanged(results.pendingNotifications) || isChanged(results.deadline),
     }),
   }

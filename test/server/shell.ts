@@ -99,7 +99,7 @@ export type RecordingProxy = {
 /** Starts a proxy on a port. */
 export async function startProxy(port: number, target: () => number): Promise<RecordingProxy> {
   const exchanges: Exchange[] = []
-  const server = createServer((incoming, drainRequests) => {
+  const server = createServer((incoming, pending) => {
     const headers = {
       ...incoming.headers,
       // A compressed response could not be read.
@@ -108,13 +108,13 @@ export async function startProxy(port: number, target: () => number): Promise<Re
     }
     const { method, url: path } = incoming
     const onward = request({ host: '127.0.0.1', port: target(), method, path, headers }, (answer) =>
-      passOn(answer, drainRequests).then((text) => {
+      passOn(answer, pending).then((text) => {
         exchanges.push({ ...read(answer, text), request: `${method} ${path}` })
         // The caller may take the exchange as soon as the response has ended.
-        drainRequests.end()
+        pending.end()
       }),
     )
-    onward.on('error', () => drainRequests.destroy())
+    onward.on('error', () => pending.destroy())
     incoming.pipe(onward)
   })
   server.listen(port, '127.0.0.1')
@@ -133,12 +133,12 @@ export async function startProxy(port: number, target: () => number): Promise<Re
 }
 
 /** Forwards a response without its end, and reads its body. */
-async function passOn(answer: IncomingMessage, drainRequests: ServerResponse): Promise<string> {
-  drainRequests.writeHead(answer.statusCode ?? 502, answer.headers)
+async function passOn(answer: IncomingMessage, pending: ServerResponse): Promise<string> {
+  pending.writeHead(answer.statusCode ?? 502, answer.headers)
   let text = ''
   for await (const part of answer.setEncoding('utf8')) {
     text += part
-    drainRequests.write(part)
+    pending.write(part)
   }
   return text
 }

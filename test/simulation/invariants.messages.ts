@@ -10,7 +10,7 @@ import type { World } from './world'
 /** W2, W4, W5, N2: all due messages were sent, under ids that stay the same, or were given up. */
 
 /** Violations, and the number of messages that arrived and of messages that were given up. */
-export type MessageBuilder = { broken: string[]; delivered: number; dead: number }
+export type Messages = { broken: string[]; delivered: number; dead: number }
 
 type Row = {
   id: string
@@ -21,7 +21,7 @@ type Row = {
   body: string
 }
 
-async function messageBuilderOf(name: string): Promise<Row[]> {
+async function messagesOf(name: string): Promise<Row[]> {
   return runInDurableObject(env.DELIVERY_QUEUE.getByName(name), (_, { storage }) => {
     const [table] = storage.sql.exec("SELECT 1 FROM sqlite_schema WHERE name = 'messages'").toArray()
     if (table === undefined) return []
@@ -34,25 +34,25 @@ async function messageBuilderOf(name: string): Promise<Row[]> {
 const SETTLED = ['delivered', 'dead']
 
 /** Compares the log of every delivery queue with the requests that its destination received. */
-export async function lettersSettled(
+export async function messagesSettled(
   world: World,
   { done }: Story,
   stored: Stored,
   tellsAll: boolean,
-): Promise<MessageBuilder> {
-  const result: MessageBuilder = { broken: [], delivered: 0, dead: 0 }
+): Promise<Messages> {
+  const result: Messages = { broken: [], delivered: 0, dead: 0 }
   // An erased user is also removed from messages about leaderboards, so a message may become shorter (U8).
   const erased = done.flatMap((one) => (one.do === 'erase' ? [`"userId":"${one.user}"`] : []))
   const hasChanged = (body: string) => erased.some((mention) => body.includes(mention))
   for (const [index, { id, hook }] of world.hooks.entries()) {
-    const messages = await messageBuilderOf(`webhook:${id}`)
+    const messages = await messagesOf(`webhook:${id}`)
     result.broken.push(
       ...(await settled(`webhook ${index}`, messages, hook, 'webhook-id', { result, hasChanged })),
     )
     if (index === 0) result.broken.push(...allTold(world, messages, stored, tellsAll))
   }
   for (const channel of ['email', 'push']) {
-    const messages = await messageBuilderOf(`${channel}:${world.tenantId}`)
+    const messages = await messagesOf(`${channel}:${world.tenantId}`)
     const header = channel === 'email' ? 'idempotency-key' : null
     result.broken.push(...(await settled(channel, messages, world.mail, header, { result, hasChanged })))
   }
@@ -68,7 +68,7 @@ async function settled(
   messages: readonly Row[],
   hook: Hook,
   header: string | null,
-  { result, hasChanged }: { result: MessageBuilder; hasChanged: (body: string) => boolean },
+  { result, hasChanged }: { result: Messages; hasChanged: (body: string) => boolean },
 ): Promise<string[]> {
   const broken: string[] = []
   const seen = new Map<string, Set<string>>()

@@ -7,7 +7,7 @@ import { eventsOnce, totalsAdd } from './invariants'
 import { rankingsAre } from './invariants.boards'
 import { awardsAre, countsAre } from './invariants.counts'
 import { levelsAre } from './invariants.levels'
-import { lettersSettled } from './invariants.messages'
+import { messagesSettled } from './invariants.messages'
 import { streaksAre } from './invariants.streaks'
 import { storedOf } from './log'
 import { planOf, SIZES } from './plan'
@@ -56,7 +56,7 @@ async function simulate(seed: number): Promise<Outcome> {
   ]
   await play.wait()
   const later = await storedOf(world.tenantId)
-  const messages = await lettersSettled(world, story, later, plan.size.tellsAll)
+  const messages = await messagesSettled(world, story, later, plan.size.tellsAll)
   broken.push(...countsAre(world, later), ...messages.broken, ...world.client.broken)
   return {
     seed,

@@ -28,7 +28,7 @@ const named = (userId: string, commands = 1, mayWrite = () => true): UserBatch =
 })
 
 /** The result of a user's commands. Any refusal will do here. */
-const streakAsOf = (name: string): CommandResult[] => [{ kind: 'refused', status: 422, message: name }]
+const settled = (name: string): CommandResult[] => [{ kind: 'refused', status: 422, message: name }]
 
 /** A commit that ends when the test ends it. */
 type Held = {
@@ -45,7 +45,7 @@ function heldCommits() {
     new Promise((resolve, reject) => {
       const names = members.map(({ userId }) => userId)
       const done = (
-        ends = names.map((name): Promise<CommandResult[]> | null => Promise.resolve(streakAsOf(name))),
+        ends = names.map((name): Promise<CommandResult[]> | null => Promise.resolve(settled(name))),
       ) => resolve(ends)
       held.push({ names, members, done, fail: reject })
     })
@@ -95,7 +95,7 @@ describe('users who are committed together', () => {
     const end = submit(named('ada'))
     expect(at(0).names).toEqual(['ada'])
     at(0).done()
-    expect(await end).toEqual(streakAsOf('ada'))
+    expect(await end).toEqual(settled('ada'))
     expect(kept).toHaveLength(1)
     expect(waits).toBe(0)
   })
@@ -113,7 +113,7 @@ describe('users who are committed together', () => {
     expect(at(3).names).toEqual(numbered(8, 32))
     at(2).done()
     at(3).done()
-    expect(await ends).toEqual(numbered(40).map(streakAsOf))
+    expect(await ends).toEqual(numbered(40).map(settled))
     expect(held).toHaveLength(4)
   })
 
@@ -145,11 +145,11 @@ describe('users who are committed together', () => {
     at(0).done([slow.promise])
     await settle()
     expect(at(2).names).toEqual(['2', '3', '4'])
-    at(2).done([slow.promise, Promise.resolve(streakAsOf('3')), null])
-    expect(await ends[3]).toEqual(streakAsOf('3'))
+    at(2).done([slow.promise, Promise.resolve(settled('3')), null])
+    expect(await ends[3]).toEqual(settled('3'))
     expect(await ends[4]).toBeNull()
-    slow.resolve(streakAsOf('slow'))
-    expect(await Promise.all([ends[0], ends[2]])).toEqual([streakAsOf('slow'), streakAsOf('slow')])
+    slow.resolve(settled('slow'))
+    expect(await Promise.all([ends[0], ends[2]])).toEqual([settled('slow'), settled('slow')])
     expect(held).toHaveLength(3)
   })
 })
@@ -174,12 +174,9 @@ describe('users who are committed alone', () => {
     at(0).done()
     await settle()
     const failed = expect(ends[2]).rejects.toThrow('a response that cannot be made')
-    at(2).done([
-      Promise.reject(new Error('a response that cannot be made')),
-      Promise.resolve(streakAsOf('3')),
-    ])
+    at(2).done([Promise.reject(new Error('a response that cannot be made')), Promise.resolve(settled('3'))])
     await failed
-    expect(await ends[3]).toEqual(streakAsOf('3'))
+    expect(await ends[3]).toEqual(settled('3'))
   })
 
   test('a user who is one too many: at most 1,000 wait', async () => {
@@ -204,7 +201,7 @@ describe('users who are committed alone', () => {
     expect(at(3).names).toEqual(['ada'])
     for (const one of held.slice(2)) one.done()
     const others = [ends[0], ends[1], ends[2], ends[4], later]
-    expect(await Promise.all(others)).toEqual(['0', '1', 'ada', 'bob', 'ada'].map(streakAsOf))
+    expect(await Promise.all(others)).toEqual(['0', '1', 'ada', 'bob', 'ada'].map(settled))
   })
 
   test('a user who may no longer be written', async () => {
@@ -246,11 +243,11 @@ describe('a leader that never comes back', () => {
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     expect(at(2).names).toEqual(['2'])
     at(2).done()
-    expect(await waiting).toEqual(streakAsOf('2'))
+    expect(await waiting).toEqual(settled('2'))
     const later = submit(named('3'))
     expect(at(3).names).toEqual(['3'])
     at(3).done()
-    expect(await later).toEqual(streakAsOf('3'))
+    expect(await later).toEqual(settled('3'))
     expect(held).toHaveLength(4)
   })
 
@@ -265,7 +262,7 @@ describe('a leader that never comes back', () => {
       expect(at(2).members.every(({ mayWrite }) => mayWrite())).toBe(true)
     }
     at(2).done()
-    expect(await Promise.all(ends.slice(2))).toEqual([streakAsOf('2'), streakAsOf('3')])
+    expect(await Promise.all(ends.slice(2))).toEqual([settled('2'), settled('3')])
   })
 
   test('a leader that comes back ends its own command, and leaves the results of the others unchanged', async () => {
@@ -277,6 +274,6 @@ describe('a leader that never comes back', () => {
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     expect(await ends[3]).toBeNull()
     at(2).done()
-    expect(await ends[2]).toEqual(streakAsOf('2'))
+    expect(await ends[2]).toEqual(settled('2'))
   })
 })

@@ -26,7 +26,7 @@ function nameOf({ command }: Job): string {
 }
 
 /** The result of the command with this name. Any refusal will do here. */
-const streakAsOf = (name: string): CommandResult => ({ kind: 'refused', status: 422, message: name })
+const settled = (name: string): CommandResult => ({ kind: 'refused', status: 422, message: name })
 
 /** The result of a command whose event is in the log. */
 const recorded = (name: string): CommandResult => ({
@@ -52,7 +52,7 @@ const recorded = (name: string): CommandResult => ({
   leftOut: [],
 })
 
-const settleAll = (jobs: readonly Job[]) => jobs.map((job) => streakAsOf(nameOf(job)))
+const settleAll = (jobs: readonly Job[]) => jobs.map((job) => settled(nameOf(job)))
 
 /** A commit that ends when the test ends it. */
 type Held = {
@@ -120,7 +120,7 @@ describe('[E3] the queue of one user', () => {
     expect(at(0).mayWrite()).toBe(true)
     expect(kept).toHaveLength(1)
     at(0).done()
-    expect(await end).toEqual(streakAsOf('0'))
+    expect(await end).toEqual(settled('0'))
     await Promise.all(kept)
     expect(waits).toBe(0)
   })
@@ -135,7 +135,7 @@ describe('[E3] the queue of one user', () => {
       expect(held).toHaveLength(index + 1)
       at(index).done()
     }
-    expect(await ends).toEqual(names.map(streakAsOf))
+    expect(await ends).toEqual(names.map(settled))
     expect(held.map((one) => one.names)).toEqual([
       ['0'],
       names.slice(1, 31),
@@ -169,7 +169,7 @@ describe('[E3] the queue of one user', () => {
     const hung: CommitGroup = () => new Promise(() => undefined)
     void queues.submit('ada', jobNamed('a'), hung, noWaitUntil)
     const end = queues.submit('grace', jobNamed('b'), async (jobs) => settleAll(jobs), noWaitUntil)
-    expect(await end).toEqual(streakAsOf('b'))
+    expect(await end).toEqual(settled('b'))
     expect(vi.getMockedSystemTime()?.getTime()).toBe(1_000_000)
   })
 
@@ -196,11 +196,11 @@ describe('[E3] a group that fails', () => {
       numbered(5).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil)),
     )
     expect(ends.map((end) => (end.status === 'fulfilled' ? end.value : String(end.reason)))).toEqual([
-      streakAsOf('0'),
-      streakAsOf('1'),
+      settled('0'),
+      settled('1'),
       'Error: poison',
-      streakAsOf('3'),
-      streakAsOf('4'),
+      settled('3'),
+      settled('4'),
     ])
     expect(tried).toEqual([['0'], ['1', '2', '3', '4'], ['1'], ['2'], ['3'], ['4']])
   })
@@ -215,7 +215,7 @@ describe('[E3] a group that fails', () => {
     await settle()
     at(1).done()
     await seen
-    expect(await second).toEqual(streakAsOf('1'))
+    expect(await second).toEqual(settled('1'))
   })
 
   test('a command without a result from its commit fails, and does not wait for ever', async () => {
@@ -247,10 +247,10 @@ describe('[E3] a leader that never comes back', () => {
     expect(at(1).names).toEqual(['0', '1', '2', '3'])
     expect([at(0).mayWrite(), at(1).mayWrite()]).toEqual([false, true])
     at(1).done()
-    expect(await Promise.all(others)).toEqual(numbered(3, 1).map(streakAsOf))
+    expect(await Promise.all(others)).toEqual(numbered(3, 1).map(settled))
     // If it wakes up after all, it gets the result of its command.
     at(0).fail(new LeadershipLost())
-    expect(await dead).toEqual(streakAsOf('0'))
+    expect(await dead).toEqual(settled('0'))
     expect(held).toHaveLength(2)
   })
 
@@ -270,8 +270,8 @@ describe('[E3] a leader that never comes back', () => {
     await settle()
     expect(at(2).names).toEqual(['late'])
     at(2).done()
-    expect(await ends).toEqual(names.map(streakAsOf))
-    expect(await late).toEqual(streakAsOf('late'))
+    expect(await ends).toEqual(names.map(settled))
+    expect(await late).toEqual(settled('late'))
     expect(mostOpen()).toBe(2)
   })
 
@@ -283,8 +283,8 @@ describe('[E3] a leader that never comes back', () => {
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
     at(0).done([recorded('as the first wrote it')])
     expect(await dead).toEqual(recorded('as the first wrote it'))
-    at(1).done([streakAsOf('as the second saw it'), streakAsOf('1')])
-    expect(await other).toEqual(streakAsOf('1'))
+    at(1).done([settled('as the second saw it'), settled('1')])
+    expect(await other).toEqual(settled('1'))
   })
 
   test('that only read before it was replaced is not believed: the successor decides again', async () => {
@@ -293,11 +293,11 @@ describe('[E3] a leader that never comes back', () => {
     const dead = queues.submit('ada', jobNamed('0'), commit, noWaitUntil)
     const other = queues.submit('ada', jobNamed('1'), commit, noWaitUntil)
     await vi.advanceTimersByTimeAsync(LEASE + 2 * WATCH)
-    at(0).done([streakAsOf('as the first saw it')])
+    at(0).done([settled('as the first saw it')])
     await settle()
-    at(1).done([streakAsOf('as the second saw it'), streakAsOf('1')])
-    expect(await dead).toEqual(streakAsOf('as the second saw it'))
-    expect(await other).toEqual(streakAsOf('1'))
+    at(1).done([settled('as the second saw it'), settled('1')])
+    expect(await dead).toEqual(settled('as the second saw it'))
+    expect(await other).toEqual(settled('1'))
   })
 
   test('is waited for longer after each takeover, so that a slow database does not look like dead leaders', async () => {
@@ -312,7 +312,7 @@ describe('[E3] a leader that never comes back', () => {
     }
     const ends = numbered(3).map((name) => queues.submit('ada', jobNamed(name), commit, noWaitUntil))
     await vi.advanceTimersByTimeAsync(10 * slow)
-    expect(await Promise.all(ends)).toEqual(numbered(3).map(streakAsOf))
+    expect(await Promise.all(ends)).toEqual(numbered(3).map(settled))
     expect(commits).toBeLessThan(8)
   })
 
@@ -340,7 +340,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(held).toHaveLength(2)
     expect(at(1).names).toEqual(['0', '1'])
     at(1).done()
-    expect(await end).toEqual(streakAsOf('1'))
+    expect(await end).toEqual(settled('1'))
   })
 
   test('is replaced again if its successor also dies', async () => {
@@ -352,7 +352,7 @@ describe('[E3] a leader that never comes back', () => {
     expect(held.map(({ names }) => names)).toEqual([['0'], ['0', '1', '2'], ['0', '1', '2']])
     expect(held.map(({ mayWrite }) => mayWrite())).toEqual([false, false, true])
     at(2).done()
-    expect(await ends[2]).toEqual(streakAsOf('2'))
+    expect(await ends[2]).toEqual(settled('2'))
   })
 
   test('with more than one group behind it: the successor works on all of them, although its own is near the end', async () => {
@@ -367,7 +367,7 @@ describe('[E3] a leader that never comes back', () => {
       await settle()
     }
     expect(held.slice(1).flatMap((one) => one.names)).toEqual(names)
-    expect(await Promise.all(ends.slice(1))).toEqual(names.slice(1).map(streakAsOf))
+    expect(await Promise.all(ends.slice(1))).toEqual(names.slice(1).map(settled))
   })
 
   test('that is only slow, and reports before each write, is left alone', async () => {
@@ -382,7 +382,7 @@ describe('[E3] a leader that never comes back', () => {
     at(0).done()
     await settle()
     at(1).done()
-    expect(await Promise.all(ends)).toEqual(numbered(2).map(streakAsOf))
+    expect(await Promise.all(ends)).toEqual(numbered(2).map(settled))
   })
 })
 
@@ -417,11 +417,11 @@ describe('[E3] the cost of waiting', () => {
     const own = queues.submit('ada', jobNamed('own'), commit, noWaitUntil)
     expect(at(1).names).toEqual(['own'])
     at(1).done()
-    expect(await own).toEqual(streakAsOf('own'))
+    expect(await own).toEqual(settled('own'))
     for (let index = 0; held[index] !== undefined; index += 1) {
       if (index !== 1) at(index).done()
       await settle()
     }
-    expect(await Promise.all(ends)).toEqual(numbered(5_001).map(streakAsOf))
+    expect(await Promise.all(ends)).toEqual(numbered(5_001).map(settled))
   })
 })

@@ -215,7 +215,7 @@ class Service {
       expires: answer.expires,
       freezes: answer.freezes ?? null,
       extended: isOn ? (run?.extended ?? null) : null,
-      history: history.map(({ start, length, mark }) => ({
+      history: history.map(({ start, length, kind }) => ({
         ...{ start: String(dateOfDay(start)), length, usedFreeze: mark === 'f', usedPause: mark === 'p' },
       })),
     }

@@ -9,7 +9,7 @@ import { DAY, dateAt, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant, untilHeld } from './harness'
-import { messageBuilderOf } from './messages'
+import { messagesOf } from './messages'
 import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
 
@@ -199,6 +199,6 @@ it('[W6] hands over a past start at once, without a move of the clock', async ()
     .array(z.object({ id: z.string() }))
     .parse((await setup.tenant.admin('GET', '/webhooks')).body)
   await setup.tenant.create(setup.path, boost('past', -3, null))
-  const handedOver = async () => (await messageBuilderOf(webhook?.id ?? '')).map(({ event }) => event)
+  const handedOver = async () => (await messagesOf(webhook?.id ?? '')).map(({ event }) => event)
   await untilHeld(async () => expect(await handedOver()).toEqual(['points.boost_started']))
 })

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DeliveryQueueStore } from '../../src/delivery/queue.store'
 import { forgetTime, moveTo, NOON } from './boards'
 import { hand, log, message, withHook } from './delivery-queues'
-import { messageBuilderOf } from './messages'
+import { messagesOf } from './messages'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
@@ -39,7 +39,7 @@ it('[U8] removes an erased user from the rankings in messages, and keeps the oth
   expect((await tenant.event('m', { id: GONE }, 1)).status).toBe(201)
   expect((await tenant.admin('DELETE', `/users/${encodeURIComponent(GONE)}`)).status).toBe(200)
   await moveTo(NOON + 1)
-  const [changed, finished, ...others] = await messageBuilderOf(webhookId)
+  const [changed, finished, ...others] = await messagesOf(webhookId)
   const parsed = (index: number) => JSON.parse(bodies[index]?.[1] ?? '')
   expect(changed?.body).toEqual({
     ...parsed(0),

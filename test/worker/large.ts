@@ -192,7 +192,7 @@ export const unreached = new Proxy(env.TIMEKEEPER, {
 /**
  * Puts messages into a delivery queue's log, one for each millisecond from a moment on. Returns their ids.
  */
-export function keepLetters(
+export function keepMessages(
   deliveryQueue: string,
   messages: number,
   from: number,

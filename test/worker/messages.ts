@@ -5,10 +5,10 @@ import type { TestTenant } from './harness'
 import { Hook } from './receiver'
 
 /** A message in a delivery queue, with the fields that tests look at. */
-export type HeldLetter = { id: string; at: number; subject: string | null; event: string; body: unknown }
+export type HeldMessage = { id: string; at: number; subject: string | null; event: string; body: unknown }
 
 /** All messages in a webhook's delivery queue, in its order: by time, and for one user by `seq`. */
-export async function messageBuilderOf(webhookId: string): Promise<HeldLetter[]> {
+export async function messagesOf(webhookId: string): Promise<HeldMessage[]> {
   const deliveryQueue = env.DELIVERY_QUEUE.getByName(`webhook:${webhookId}`)
   return runInDurableObject(deliveryQueue, (_, { storage }) => {
     if (!hasTables(storage.sql)) return []

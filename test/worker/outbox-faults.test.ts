@@ -10,7 +10,7 @@ import { JOBS } from '../../src/worker/jobs'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newApp, newTenant, type TestTenant, untilHeld } from './harness'
-import { messageBuilderOf, subscribe } from './messages'
+import { messagesOf, subscribe } from './messages'
 
 let tenant: TestTenant
 let webhook: string
@@ -28,7 +28,7 @@ async function waiting(): Promise<number> {
 
 /** The messages in the webhook's delivery queue: types, with the points that were added. */
 const told = async () =>
-  (await messageBuilderOf(webhook)).map(({ event, body }) => [event, at(body, 'points', 'added')])
+  (await messagesOf(webhook)).map(({ event, body }) => [event, at(body, 'points', 'added')])
 
 /** Sends messages to the Worker's queue handler. Returns the ids of acknowledged messages. */
 async function consume(...bodies: DrainRequest[]): Promise<string[]> {
@@ -74,7 +74,7 @@ describe('[W2] between the commit and the drain', () => {
     await tenant.event('steps', 'ada', 1)
     await put(now + 3 * 3_600_000)
     expect(await waiting()).toBe(0)
-    expect((await messageBuilderOf(webhook)).map(({ at: when }) => when)).toEqual([now, now])
+    expect((await messagesOf(webhook)).map(({ at: when }) => when)).toEqual([now, now])
     await tenant.admin('DELETE', '/test-clock')
   })
 
@@ -129,7 +129,7 @@ describe('[W2, W5] in the middle of a drain', () => {
         expect(seen.writes).toBeGreaterThan(0)
         await drain(contextOf(tenant.id))
         expect(await waiting()).toBe(0)
-        const messages = await messageBuilderOf(webhook)
+        const messages = await messagesOf(webhook)
         const own = messages.filter(({ body }) => at(body, 'user', 'id') === user)
         expect(own.map(({ event }) => event).toSorted()).toEqual(['points.changed', 'streak.started'])
       }
@@ -172,11 +172,9 @@ describe('[W2, W5] in the middle of a drain', () => {
       await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } })).rejects.toThrow(
         'not reached',
       )
-    expect([(await messageBuilderOf(other)).length, await told(), await waiting()]).toEqual([450, [], 450])
+    expect([(await messagesOf(other)).length, await told(), await waiting()]).toEqual([450, [], 450])
     await drain(context)
-    expect([(await messageBuilderOf(other)).length, (await told()).length, await waiting()]).toEqual([
-      450, 450, 0,
-    ])
+    expect([(await messagesOf(other)).length, (await told()).length, await waiting()]).toEqual([450, 450, 0])
   })
 
   it('[G2] messages too large for one row use several, in order; an event is never refused for their size', async () => {
@@ -211,7 +209,7 @@ describe('[W2, W5] in the middle of a drain', () => {
     await drain(contextOf(tenant.id))
     // In the late afternoon the Timekeeper also sends notifications of the achievements (N2), in an order of
     // their own.
-    const all = (await messageBuilderOf(webhook)).filter(({ event }) => event !== 'emails.achievement_due')
+    const all = (await messagesOf(webhook)).filter(({ event }) => event !== 'emails.achievement_due')
     expect(all.filter(({ event }) => event === 'achievement.completed')).toHaveLength(40)
     expect(all[0]?.event).toBe('streak.started')
     for (const { body } of all) expect(at(body, 'user', 'attributes')).toEqual(attributes)

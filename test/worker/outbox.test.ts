@@ -6,7 +6,7 @@ import { drain } from '../../src/delivery/drain.service'
 import { EVENTS } from '../../src/outbox/events/events.register'
 import { contextOf } from './contexts'
 import { at, newTenant, type TestTenant } from './harness'
-import { type HeldLetter, messageBuilderOf, subscribe } from './messages'
+import { type HeldMessage, messagesOf, subscribe } from './messages'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -36,10 +36,10 @@ const rowsOf = async (table: 'outbox' | 'points_notifications') => {
 /**
  * The messages in a webhook's delivery queue after a full drain. Checks that every body follows the contract.
  */
-async function told(webhookId: string): Promise<HeldLetter[]> {
+async function told(webhookId: string): Promise<HeldMessage[]> {
   await drain(contextOf(tenant.id))
   expect(await rowsOf('outbox')).toEqual([])
-  const messages = await messageBuilderOf(webhookId)
+  const messages = await messagesOf(webhookId)
   for (const { event, body } of messages) expect(parsed(event, body)).toEqual(body)
   return messages
 }
@@ -51,7 +51,7 @@ function parsed(event: string, body: unknown): unknown {
   return z.strictObject({ type: z.literal(event), ...schema.shape }).parse(body)
 }
 
-const types = (messages: readonly HeldLetter[]) => messages.map(({ event }) => event)
+const types = (messages: readonly HeldMessage[]) => messages.map(({ event }) => event)
 
 /** A points system with a trigger that gives points for each unit of the metric `steps`. */
 async function pointsFor(key: string, points = 10, more: object = {}): Promise<string> {
@@ -239,7 +239,7 @@ describe('[W6] achievements', () => {
 })
 
 describe('[W5, W6] points', () => {
-  const points = (messages: readonly HeldLetter[]) =>
+  const points = (messages: readonly HeldMessage[]) =>
     messages
       .filter(({ event }) => event === 'points.changed')
       .map(({ at: when, body }) => [

@@ -14,7 +14,7 @@ import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
-import { messageBuilderOf, subscribe } from './messages'
+import { messagesOf, subscribe } from './messages'
 import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
 
@@ -458,7 +458,7 @@ describe('[N2] when users are notified', () => {
     expect(reminders[1]?.id).toBe(reminders[0]?.id)
     // Drain in full. Without it, the delivery queue might have only the first of them by now.
     await drain(contextOf(tenant.id))
-    expect((await messageBuilderOf(webhookId)).map(({ id }) => id)).toEqual([reminders[0]?.id])
+    expect((await messagesOf(webhookId)).map(({ id }) => id)).toEqual([reminders[0]?.id])
   })
 
   it('after an outage, in real time: no reminder of a day that is over, and all other types', async () => {

@@ -34,7 +34,7 @@ import {
   withGroups,
   withLargeUser,
 } from './large'
-import { messageBuilderOf, subscribe } from './messages'
+import { messagesOf, subscribe } from './messages'
 
 /*
  * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input
@@ -90,7 +90,7 @@ describe('messages about users of the largest size', () => {
       .run()
     const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isSet: true }
     await workOff(JOBS, context, { ...moved, steps: 100, grace: { first: 0, finals: 0 } })
-    const told = await messageBuilderOf(webhook)
+    const told = await messagesOf(webhook)
     const typesOf = (event: string) => told.filter((one) => one.event === event).length
     expect([typesOf('points.changed'), typesOf('points.level_changed')]).toEqual([10, 10])
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
@@ -144,7 +144,7 @@ describe('messages about users of the largest size', () => {
     )
     expect(most.written).toBeLessThan(MOST)
     await drain(contextOf(tenant.id, DB))
-    expect((await messageBuilderOf(webhook)).map(({ body }) => at(body, 'newLevel', 'points'))).toEqual(
+    expect((await messagesOf(webhook)).map(({ body }) => at(body, 'newLevel', 'points'))).toEqual(
       levels.map(({ points }) => points),
     )
     await env.DB.prepare('DELETE FROM due_work').run()
@@ -221,7 +221,7 @@ describe('work on many users of the largest size', () => {
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
     expect((await tenant.app('GET', '/users/bob/metrics/m')).body).toMatchObject({ current: 5 })
     await drain(context)
-    expect(await messageBuilderOf(webhook)).toHaveLength(ids.length + 1)
+    expect(await messagesOf(webhook)).toHaveLength(ids.length + 1)
   })
 })
 

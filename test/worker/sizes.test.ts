@@ -19,7 +19,7 @@ import {
   count,
   GROWING,
   iidOf,
-  keepLetters,
+  keepMessages,
   largeTenant,
   largeValues,
   MOST,
@@ -30,7 +30,7 @@ import {
   withGroups,
   withLargeUser,
 } from './large'
-import { messageBuilderOf, subscribe } from './messages'
+import { messagesOf, subscribe } from './messages'
 
 /*
  * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input
@@ -64,7 +64,7 @@ describe('messages about a user of the largest size', () => {
     const calls = told.map((messages) => messages.reduce((sum, { body }) => sum + body.length, 0))
     expect(calls.reduce((sum, one) => sum + one)).toBeGreaterThan(32 * 2 ** 20)
     expect(Math.max(...calls, most.read)).toBeLessThan(MOST)
-    expect([await count(tenant, 'outbox'), await messageBuilderOf(webhook)]).toEqual([0, []])
+    expect([await count(tenant, 'outbox'), await messagesOf(webhook)]).toEqual([0, []])
   })
 
   it('[U8] the export has all messages about the user', async () => {
@@ -74,7 +74,7 @@ describe('messages about a user of the largest size', () => {
     await silently(tenant, webhookId)
     const iid = await iidOf(tenant, 'ada')
     const user = largeValues(GROWING.control)
-    const ids = await keepLetters(
+    const ids = await keepMessages(
       `webhook:${webhookId}`,
       29,
       NOON,
@@ -104,7 +104,7 @@ describe('messages about a user of the largest size', () => {
     expect([left > 2, left < 9, Math.max(most.read, most.written) < MOST]).toEqual([true, true, true])
     await moveTo(NOON + DAY)
     expect(await count(tenant, 'pending_notifications')).toBe(0)
-    const told = await messageBuilderOf(webhook)
+    const told = await messagesOf(webhook)
     const keys = told.map(({ body }) => at(body, 'achievement', 'key'))
     expect(new Set(keys).size).toBe(9)
     expect(told).toHaveLength(9)
@@ -154,9 +154,9 @@ describe('lists', () => {
     const common = { userId: 'ada', iid: 'i', type: 'recap', title: 't', body, headers: {} }
     const email = JSON.stringify({ ...common, channel: 'email', to: 'a@b.c' })
     const push = JSON.stringify({ ...common, channel: 'push', tokens: [], taken: 0 })
-    const emails = await keepLetters(`email:${tenant.id}`, 66, NOON, null, email)
+    const emails = await keepMessages(`email:${tenant.id}`, 66, NOON, null, email)
     // At the same moments as some of the emails, after which they come.
-    const pushes = await keepLetters(`push:${tenant.id}`, 3, NOON + 5, null, push)
+    const pushes = await keepMessages(`push:${tenant.id}`, 3, NOON + 5, null, push)
     const newest = emails
       .flatMap((id, n) => [...pushes.slice(n - 5, n - 4), id].slice(n < 5 ? -1 : 0))
       .toReversed()

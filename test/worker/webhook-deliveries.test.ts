@@ -19,7 +19,7 @@ afterEach(forgetTime)
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
 /** A channel adapter with a time limit in seconds, for a hook. */
-const carrierTo = (hook: { url: string }, limit = 30, more: object = {}) => {
+const adapterTo = (hook: { url: string }, limit = 30, more: object = {}) => {
   const adapter = webhookAdapter(
     { variables: { ...variables(env), WEBHOOK_TIMEOUT: limit, ...more } },
     { url: hook.url, secret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=' },
@@ -32,7 +32,7 @@ describe('[W3, W4] one attempt', () => {
     const hook = new Hook()
     const body = '{"type": "streak.lost",  "name":"Zoë \\u2028"}'
     const one = message(NOON, null, { body })
-    expect(await carrierTo(hook).attempt(one)).toEqual({ kind: 'delivered', status: 200 })
+    expect(await adapterTo(hook).attempt(one)).toEqual({ kind: 'delivered', status: 200 })
     const [seen] = await hook.seen(1)
     const headers = seen?.headers ?? {}
     expect(seen).toMatchObject({ method: 'POST', body })
@@ -58,7 +58,7 @@ describe('[W3, W4] one attempt', () => {
       { status: 410, body: 'gone' },
       { status: 429, headers: { 'retry-after': '7200' } },
     )
-    const adapter = carrierTo(hook)
+    const adapter = adapterTo(hook)
     const came: unknown[] = []
     for (let n = 0; n < 10; n += 1) came.push(await adapter.attempt(message(NOON)))
     expect(came.slice(0, 2)).toEqual([202, 204].map((status) => ({ kind: 'delivered', status })))
@@ -80,7 +80,7 @@ describe('[W3, W4] one attempt', () => {
       { status: 500, body: 'half', stall: true },
       { status: 200, body: 'ok', stall: true },
     )
-    const adapter = carrierTo(hook, 2)
+    const adapter = adapterTo(hook, 2)
     const long = await adapter.attempt(message(NOON))
     expect(long).toEqual({ kind: 'failed', status: 500, error: `answered 500: ${'é'.repeat(512)}` })
     const began = Date.now()
@@ -95,7 +95,7 @@ describe('[W3, W4] one attempt', () => {
     const hook = new Hook()
     await hook.plan({ hold: true }, { drop: true })
     const url = `${hook.url}?token=very-secret`
-    const adapter = carrierTo({ url }, 1)
+    const adapter = adapterTo({ url }, 1)
     expect(await adapter.attempt(message(NOON))).toEqual({
       kind: 'failed',
       status: null,
@@ -103,7 +103,7 @@ describe('[W3, W4] one attempt', () => {
     })
     await hook.release()
     const cut = await adapter.attempt(message(NOON))
-    const nobody = await carrierTo({ url: 'http://127.0.0.1:9/?token=very-secret' }).attempt(message(NOON))
+    const nobody = await adapterTo({ url: 'http://127.0.0.1:9/?token=very-secret' }).attempt(message(NOON))
     for (const came of [cut, nobody]) {
       expect(came).toMatchObject({ kind: 'failed', status: null })
       expect(at(came, 'error')).toMatch(/^no answer: ./)
@@ -113,7 +113,7 @@ describe('[W3, W4] one attempt', () => {
 
   it('[W1] a URL that is no longer allowed is refused and not called', async () => {
     const hook = new Hook()
-    const came = await carrierTo(hook, 5, { TEST_CLOCK: 'off' }).attempt(message(NOON))
+    const came = await adapterTo(hook, 5, { TEST_CLOCK: 'off' }).attempt(message(NOON))
     expect(came).toMatchObject({ kind: 'refused', error: expect.stringContaining('public address') })
     expect(await hook.seen()).toEqual([])
   })
@@ -122,7 +122,7 @@ describe('[W3, W4] one attempt', () => {
     const hook = new Hook()
     const { host } = new URL(hook.url)
     const attempt = (WEBHOOK_ALLOW: string) =>
-      carrierTo(hook, 5, variables({ ...env, TEST_CLOCK: 'off', WEBHOOK_ALLOW })).attempt(message(NOON))
+      adapterTo(hook, 5, variables({ ...env, TEST_CLOCK: 'off', WEBHOOK_ALLOW })).attempt(message(NOON))
     expect(await attempt(host)).toEqual({ kind: 'delivered', status: 200 })
     expect(await attempt(` nas.lan:80 , ${host}`)).toEqual({ kind: 'delivered', status: 200 })
     expect(await attempt('nas.lan:80')).toMatchObject({ kind: 'refused' })

@@ -24,8 +24,8 @@ const SQL = {
   sent: 'SELECT list FROM sent_lists WHERE run = ?1 AND grp = ?2',
   keys: 'SELECT grp AS key FROM sent_lists WHERE run = ?1',
   runs: 'SELECT DISTINCT run FROM sent_lists WHERE run >= ?1',
-  tell: 'INSERT INTO sent_lists (run, grp, list) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET list = ?3',
-  untell: 'DELETE FROM sent_lists WHERE run = ?1 AND grp = ?2',
+  setSent: 'INSERT INTO sent_lists (run, grp, list) VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET list = ?3',
+  forgetSent: 'DELETE FROM sent_lists WHERE run = ?1 AND grp = ?2',
   dropBefore: 'DELETE FROM sent_lists WHERE run < ?1',
   dropTops: `DELETE FROM sent_lists WHERE substr(grp, 1, ${TOPS.length}) = '${TOPS}'`,
   dropRanks: `DELETE FROM sent_lists WHERE substr(grp, 1, ${TOPS.length}) <> '${TOPS}'`,
@@ -73,9 +73,9 @@ export class BoardEventStore {
   }
 
   /** Stores the sent list of a group in a run. */
-  tell(run: number, what: Noted, group: string, list: SentList): void {
-    if (list.length === 0) this.#sql.run(SQL.untell, run, keyOf(what, group))
-    else this.#sql.run(SQL.tell, run, keyOf(what, group), JSON.stringify(list))
+  setSent(run: number, what: Noted, group: string, list: SentList): void {
+    if (list.length === 0) this.#sql.run(SQL.forgetSent, run, keyOf(what, group))
+    else this.#sql.run(SQL.setSent, run, keyOf(what, group), JSON.stringify(list))
   }
 
   /**
@@ -124,7 +124,7 @@ export class BoardEventStore {
         .array(StoredSentPlace)
         .parse(JSON.parse(list))
         .map((one) => (one?.[1] === iid ? null : one))
-      this.#sql.run(SQL.tell, run, key, JSON.stringify(rest))
+      this.#sql.run(SQL.setSent, run, key, JSON.stringify(rest))
     }
     for (const { no, facts } of this.#sql.rows<Stored>(SQL.rowsWith, iid).map(read)) {
       const rest = facts.map((fact) => fact && without(fact, iid))

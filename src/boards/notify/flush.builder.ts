@@ -57,7 +57,7 @@ function topChanges(board: BoardView, sent: BoardEventStore, run: Run): Fact[] {
   return groupsOf(board, sent, 'tops', run).flatMap((group): Fact[] => {
     const top = topOf(board, run.start, group)
     if (isSame(sent.list(run.start, 'tops', group), top)) return []
-    sent.tell(run.start, 'tops', group, sentListOf(top))
+    sent.setSent(run.start, 'tops', group, sentListOf(top))
     return [{ type: 'leaderboard.changed', run, group: named(board, group), top }]
   })
 }
@@ -67,7 +67,7 @@ function rankChanges(board: BoardView, sent: BoardEventStore, run: Run): Fact[] 
     const present = placesOf(board, run.start, group)
     const { moves, list } = compared(sent.list(run.start, 'ranks', group), present)
     // If only erased users were in a group, its list is deleted.
-    if (moves.length > 0 || list.length === 0) sent.tell(run.start, 'ranks', group, list)
+    if (moves.length > 0 || list.length === 0) sent.setSent(run.start, 'ranks', group, list)
     return moves.map((move) => ({ ...move, group: named(board, group) }))
   })
   return joined(moves).map((move) => ({ type: 'leaderboard.rank_changed', run, ...move }))
@@ -100,9 +100,10 @@ export function rebase(
   if (ends('leaderboard.rank_changed')) sent.forget('ranks')
   for (const run of board.store.openRuns(board.progress.openFrom)) {
     for (const group of board.store.groups(run)) {
-      if (begins('leaderboard.changed')) sent.tell(run, 'tops', group, sentListOf(topOf(board, run, group)))
+      if (begins('leaderboard.changed'))
+        sent.setSent(run, 'tops', group, sentListOf(topOf(board, run, group)))
       if (begins('leaderboard.rank_changed'))
-        sent.tell(run, 'ranks', group, sentListOf(placesOf(board, run, group)))
+        sent.setSent(run, 'ranks', group, sentListOf(placesOf(board, run, group)))
     }
   }
 }

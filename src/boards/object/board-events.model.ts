@@ -120,7 +120,7 @@ export class BoardEvents {
       if (!isSame || !hasSameGroups) this.#store.forget('all')
       if (!isSame) this.#set({ begun: null, ended: this.#board.progress.openFrom })
     }
-    this.stir()
+    this.scheduleFlush()
   }
 
   /**
@@ -137,7 +137,7 @@ export class BoardEvents {
       flushed: 0,
       due: null,
     })
-    this.stir()
+    this.scheduleFlush()
   }
 
   /** Runs `move`, which moves a score, and schedules a flush if that may have changed something to send. */
@@ -145,17 +145,17 @@ export class BoardEvents {
     const isKnown = this.#listened.length === 0 || this.#state?.due !== null
     const was = isKnown ? null : positionOf(this.#board, before)
     move()
-    if (!isKnown && causesEvent(this.#listened, was, positionOf(this.#board, after))) this.stir()
+    if (!isKnown && causesEvent(this.#listened, was, positionOf(this.#board, after))) this.scheduleFlush()
   }
 
   /** Schedules the next flush, unless one is scheduled. One row for any number of changes. */
-  stir(): void {
+  scheduleFlush(): void {
     if (this.#state?.due !== null || !this.#listens('leaderboard.changed', 'leaderboard.rank_changed')) return
     this.#set({ due: flushAt(this.now, this.#state.flushed) })
   }
 
   /** The time of the next flush, if D1 does not know it yet; else null. It then counts as known. */
-  takeHaste(): Instant | null {
+  takeDueChange(): Instant | null {
     const due = this.#due
     if (due === null || due === this.#scheduledAt) return null
     this.#scheduledAt = due
@@ -181,7 +181,7 @@ export class BoardEvents {
    * Adds the events that are due by a moment to the outbox: runs that have begun, and changes if a flush is
    * due.
    */
-  tell(by: Instant): void {
+  setSent(by: Instant): void {
     if (this.#state === null || this.#listened.length === 0) return
     const facts = this.#begin(by)
     if (this.#state.due !== null && this.#state.due <= by) facts.push(...this.#flush(by))

@@ -329,6 +329,6 @@ export class Board implements BoardView {
     for (const { iid } of users) this.events.erase(iid)
     if (this.store.sql.rowsWritten === rowsWritten) return
     this.#forgetRankings()
-    this.events.stir()
+    this.events.scheduleFlush()
   }
 }

@@ -233,7 +233,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
    * upkeep does the flush (C2).
    */
   async #scheduleUpkeep(): Promise<void> {
-    const due = this.#board?.events.takeHaste() ?? null
+    const due = this.#board?.events.takeDueChange() ?? null
     if (this.#board === null || due === null) return
     const { id, tenantId } = this.#board.definition
     const db = this.#db.of(tenantId)

@@ -114,9 +114,9 @@ export function readPlace(
   const present = { rank, value: rank === null || row === null ? null : value(row.score) }
   const last = store.standing(run, iid)
   const before = { rank: last?.rank ?? null, value: value(last?.score ?? null) }
-  const causesEvent = present.rank !== before.rank || present.value !== before.value
+  const hasChanged = present.rank !== before.rank || present.value !== before.value
   const today =
-    causesEvent && progress.day !== null
+    hasChanged && progress.day !== null
       ? [{ day: progress.day, ...present, previousRank: before.rank, previousValue: before.value }]
       : []
   return { ...present, history: newest([...past.reverse(), ...today], numEvents) }

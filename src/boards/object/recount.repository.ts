@@ -36,7 +36,7 @@ const RecountedRow: z.ZodType<Recounted> = z.intersection(
 )
 const GROUP = `(SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b)`
 const IDS = `u.id AS userId, u.iid, u.seq, u.last_seq_by_input ->> ('$."' || ?3 || '"') AS cursor`
-const MARK = `${IDS}, ${GROUP} AS "group"`
+const CURSOR = `${IDS}, ${GROUP} AS "group"`
 
 /**
  * The most users that one query finds. And the most bytes of a group that is read in the same query: a group
@@ -49,13 +49,13 @@ const SHORT = Math.floor(MOST_AT_ONCE / MOST_FOUND)
 // bounded.
 const WALKED = `
   SELECT max(id) AS last FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
-const MARKS = `
+const CURSORS = `
   SELECT ${IDS}, octet_length(${GROUP}) AS bytes, CASE WHEN octet_length(${GROUP}) <= ${SHORT} THEN ${GROUP} END AS "group"
   FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.id <= (
     SELECT max(id) FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?4 ORDER BY id LIMIT ?6))
     AND u.changed >= ?5 ORDER BY u.id LIMIT ${MOST_FOUND}`
 const NAMED = `
-  SELECT ${MARK} FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+  SELECT ${CURSOR} FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 const Found = z.array(z.looseObject({ userId: z.string(), bytes: z.number(), group: z.string().nullable() }))
 
@@ -76,7 +76,7 @@ export async function userCursorsAfter(
   const groups = JSON.stringify(breakdown)
   const { walked, changed } = await db.batchOf({
     walked: db.statement(WALKED, db.tenantId, after, limit),
-    changed: db.statement(MARKS, db.tenantId, groups, input, after, since, limit),
+    changed: db.statement(CURSORS, db.tenantId, groups, input, after, since, limit),
   })
   const { last } = z.object({ last: z.string().nullable() }).parse(walked.results[0])
   const found = Found.parse(changed.results)
@@ -84,7 +84,10 @@ export async function userCursorsAfter(
   const long = some.flatMap(({ userId, group }) => (group === null ? [userId] : []))
   const named = () => db.rows(db.statement(NAMED, db.tenantId, groups, input, JSON.stringify(long)))
   const whole = new Map(
-    UserCursors.parse(long.length === 0 ? [] : await named()).map((mark) => [mark.userId, mark]),
+    UserCursors.parse(long.length === 0 ? [] : await named()).map((userCursor) => [
+      userCursor.userId,
+      userCursor,
+    ]),
   )
   const userCursors = some.flatMap((row) =>
     row.group === null ? (whole.get(row.userId) ?? []) : UserCursorRow.parse(row),
@@ -112,7 +115,7 @@ const AWARDS = `
  * a daily window has no limit (E1).
  */
 const recountOf = (log: string) => `
-  SELECT ${MARK}, (SELECT json_group_array(json_array(day, amount, reached)) FROM (
+  SELECT ${CURSOR}, (SELECT json_group_array(json_array(day, amount, reached)) FROM (
     SELECT CASE WHEN ?9 THEN day ELSE ?7 END AS day, total(amount) AS amount, max(CASE WHEN amount <> 0 THEN at END) AS reached
     FROM (${log}) WHERE day >= ?7 AND day <= ?10 AND (?8 IS NULL OR CASE WHEN ?8 ->> 0 <= ?8 ->> 1
       THEN time >= ?8 ->> 0 AND time < ?8 ->> 1 ELSE time >= ?8 ->> 0 OR time < ?8 ->> 1 END)
@@ -123,7 +126,7 @@ const RECOUNT_EVENTS = recountOf(EVENTS)
 const RECOUNT_AWARDS = recountOf(AWARDS)
 
 const STREAKS = `
-  SELECT ${MARK}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled, (SELECT json_object('first', first, 'last', last, 'started', started, 'history', history,
+  SELECT ${CURSOR}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled, (SELECT json_object('first', first, 'last', last, 'started', started, 'history', history,
       'length', length) FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC LIMIT 1) AS past
   FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
@@ -158,9 +161,9 @@ async function recountStreaks(
   return z
     .array(Streaking)
     .parse(rows)
-    .map(({ tz, streak, enabled, past, ...mark }) => {
+    .map(({ tz, streak, enabled, past, ...userCursor }) => {
       const [length, reached] = lengthBy({ streak, past, tz, isOff: enabled === 0 }, to)
-      return { ...mark, days: [[from, scoreOf(length), reached]] }
+      return { ...userCursor, days: [[from, scoreOf(length), reached]] }
     })
 }
 

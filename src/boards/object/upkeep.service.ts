@@ -46,14 +46,14 @@ export async function runDue(
   if (status === 'scheduled') return beginsAt({ start: firstDayOf(definition) })
   // Under a test clock nothing is late, so events are sent at their due time. In real time they are sent at
   // the present time, so that there are fifteen minutes between two flushes (W5).
-  const toldAt = grace === 0 ? now : until
+  const sentAt = grace === 0 ? now : until
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
     if (board.progress.comparison === null && !beginComparison(board, now, grace)) {
-      board.events.tell(toldAt)
+      board.events.setSent(sentAt)
       return nextDue(board, until, grace)
     }
     board.roll(utcDay(now))
-    await compareChunk(board, { grace, toldAt })
+    await compareChunk(board, { grace, sentAt })
   }
   return now
 }
@@ -98,7 +98,7 @@ function beginComparison(board: Board, now: Instant, grace: number): boolean {
 const hourOf = (at: number) => Math.floor(at / HOUR)
 
 /** Compares the next users, in order of id, with D1, and recounts users who differ. */
-async function compareChunk(board: Board, options: { grace: number; toldAt: Instant }): Promise<void> {
+async function compareChunk(board: Board, options: { grace: number; sentAt: Instant }): Promise<void> {
   const { comparison } = board.progress
   if (comparison === null) return
   const { since, after } = comparison
@@ -122,7 +122,7 @@ async function compareRange(
       ? { userCursors: [], last: null }
       : await board.userCursorsAfter(after, since, walked)
   if (since === 0) eraseGone(board, after, last, userCursors, moved)
-  const behind = userCursors.filter((mark) => isBehind(board, mark))
+  const behind = userCursors.filter((userCursor) => isBehind(board, userCursor))
   // A pack is limited by the rows to read: a user has about as many as changes. It also has at most `CHUNK`
   // users, who must fit into a parameter.
   for (const some of packsOf(behind, MOST_READ, ({ seq }) => Math.max(seq, MOST_READ / CHUNK))) {
@@ -155,13 +155,13 @@ function isBehind(board: Board, { userId, iid, seq, cursor, group }: UserCursor)
 function endComparison(
   board: Board,
   { since, began }: { since: number; began: number },
-  { grace, toldAt }: { grace: number; toldAt: Instant },
+  { grace, sentAt }: { grace: number; sentAt: Instant },
 ): void {
   const { definition, progress } = board
   const mustCompareAll = since !== 0 && progress.mustCompareAll
   const openFrom = since === 0 ? firstOpen(board, began - grace) : progress.openFrom
   if (openFrom > progress.openFrom) {
-    board.events.finish(openFrom, toldAt)
+    board.events.finish(openFrom, sentAt)
     for (const run of board.store.openRuns(progress.openFrom)) {
       if (run >= openFrom) continue
       if (progress.day !== null) board.snapshot(run, progress.day)

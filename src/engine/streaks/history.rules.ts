@@ -4,21 +4,21 @@ import { type PeriodKind, parseHistory } from './period-history.rules'
 import type { StreakRun, StreakState } from './streak-state.types'
 
 /** One period of a streak: its first and last day (since 1970-01-01), its mark, and the length at its end. */
-export type Period = { start: number; end: number; mark: PeriodKind; length: number }
+export type Period = { start: number; end: number; kind: PeriodKind; length: number }
 
 /** The periods of a streak, oldest first. */
 export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: Aggregation): Period[] {
   const periods: Period[] = []
   let start = run.first
   let length = 0
-  for (const [count, mark] of parseHistory(run.history)) {
-    if (mark === 'r') {
+  for (const [count, kind] of parseHistory(run.history)) {
+    if (kind === 'r') {
       length += count
       continue
     }
     for (let n = 0; n < count; n += 1) {
-      if (mark === 'e') length += 1
-      periods.push({ start, end: periodEnd(start, frequency), mark, length })
+      if (kind === 'e') length += 1
+      periods.push({ start, end: periodEnd(start, frequency), kind, length })
       start = nextPeriod(start, frequency)
     }
   }
@@ -26,7 +26,7 @@ export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: 
 }
 
 /** A period of a streak's history as served (S6). */
-export type HistoryPeriod = { start: number; end: number; length: number; mark: PeriodKind | null }
+export type HistoryPeriod = { start: number; end: number; length: number; kind: PeriodKind | null }
 
 /**
  * The last `count` periods up to the one that contains today, oldest first, each with the length at its end
@@ -47,7 +47,7 @@ export function historyOf(
     const start = n === 0 ? current : periodsBefore(current, n, frequency)
     const period = known.get(start)
     const length = n === 0 ? presentLength : (period?.length ?? 0)
-    history.push({ start, end: periodEnd(start, frequency), length, mark: period?.mark ?? null })
+    history.push({ start, end: periodEnd(start, frequency), length, kind: period?.kind ?? null })
   }
   return history
 }

@@ -45,18 +45,18 @@ export function untilOpen(
   frequency: Aggregation,
 ): { known: LiveRun | null; open: number | null; ahead: number[] } {
   const periods = run.history.includes('o') ? periodsOf(run, frequency) : []
-  const index = periods.findIndex(({ mark }) => mark === 'o')
+  const index = periods.findIndex(({ kind }) => kind === 'o')
   const open = periods[index]
   if (open === undefined) return { known: run, open: null, ahead: [] }
-  const ahead = periods.flatMap(({ mark, start }, n) => (n > index && mark === 'e' ? [start] : []))
+  const ahead = periods.flatMap(({ kind, start }, n) => (n > index && kind === 'e' ? [start] : []))
   const last = periods[index - 1]
   if (last === undefined) return { known: null, open: open.start, ahead }
   const parts = parseHistory(run.history)
   const before = parts.slice(
     0,
-    parts.findIndex(([, mark]) => mark === 'o'),
+    parts.findIndex(([, kind]) => kind === 'o'),
   )
-  const history = before.map(([count, mark]) => `${count}${mark}`).join('')
+  const history = before.map(([count, kind]) => `${count}${kind}`).join('')
   const known = { ...run, last: last.start, history, length: run.length - ahead.length }
   return { known, open: open.start, ahead }
 }
@@ -159,7 +159,7 @@ function opened(
 function back(streak: StreakState, journey: Journey, to: number, frequency: Aggregation): StreakState {
   const { run: before, missed, spared, freezes, earned } = journey
   const periods = streak.run === null ? [] : periodsOf(streak.run, frequency)
-  const ahead = periods.filter(({ mark, start }) => mark === 'e' && (before === null || start > before.last))
+  const ahead = periods.filter(({ kind, start }) => kind === 'e' && (before === null || start > before.last))
   const run = joined(
     before,
     ahead.map(({ start }) => start),

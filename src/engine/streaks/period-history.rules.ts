@@ -13,8 +13,8 @@ const PART = /(\d+)([efpsor])/g
 /** The history as pairs of a count and a kind. */
 export function parseHistory(history: string): [number, PeriodKind][] {
   const parts: [number, PeriodKind][] = []
-  for (const [, count = '0', mark = ''] of history.matchAll(PART)) {
-    if (isPeriodKind(mark)) parts.push([Number(count), mark])
+  for (const [, count = '0', kind = ''] of history.matchAll(PART)) {
+    if (isPeriodKind(kind)) parts.push([Number(count), kind])
   }
   return parts
 }
@@ -22,10 +22,10 @@ export function parseHistory(history: string): [number, PeriodKind][] {
 const isPeriodKind = (text: string): text is PeriodKind => text.length === 1 && 'efpsor'.includes(text)
 
 /** The history with `count` periods of a kind added at its end. */
-export function marked(history: string, mark: PeriodKind, count = 1): string {
+export function marked(history: string, kind: PeriodKind, count = 1): string {
   const [, number = '', last = ''] = /(\d+)([efpsor])$/.exec(history) ?? []
-  if (last !== mark) return `${history}${count}${mark}`
-  return `${history.slice(0, -number.length - 1)}${Number(number) + count}${mark}`
+  if (last !== kind) return `${history}${count}${kind}`
+  return `${history.slice(0, -number.length - 1)}${Number(number) + count}${kind}`
 }
 
 /** The history with a restore of `count` added before its last `periods` periods. */
@@ -36,14 +36,14 @@ export function restoredBeforeLast(history: string, count: number, periods = 1):
   for (let left = periods; left > 0; ) {
     const part = parts.pop()
     if (part === undefined) break
-    const [number, mark] = part
-    const taken = mark === 'r' ? number : Math.min(number, left)
-    if (number > taken) parts.push([number - taken, mark])
-    tail.unshift([taken, mark])
-    if (mark !== 'r') left -= taken
+    const [number, kind] = part
+    const taken = kind === 'r' ? number : Math.min(number, left)
+    if (number > taken) parts.push([number - taken, kind])
+    tail.unshift([taken, kind])
+    if (kind !== 'r') left -= taken
   }
   return [...parts, [count, 'r'] as const, ...tail].reduce(
-    (text, [number, mark]) => marked(text, mark, number),
+    (text, [number, kind]) => marked(text, kind, number),
     '',
   )
 }

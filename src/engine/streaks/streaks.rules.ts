@@ -179,10 +179,10 @@ function remaining(
   const since = periodStart(today - DAYS_BACK, frequency)
   const isNeeded = ({ until }: { until: number }) => until >= today - DAYS_BACK
   const needed = journeys.every(isNeeded) ? journeys : journeys.filter(isNeeded)
-  const causesEvent = isOn && hand.notified !== null && needed.length > 0
+  const hasEvent = isOn && hand.notified !== null && needed.length > 0
   return {
     pauses: pauses.every(({ end }) => end >= since) ? pauses : pauses.filter(({ end }) => end >= since),
-    journeys: causesEvent
+    journeys: hasEvent
       ? needed.map((journey) => ({ ...journey, notified: latest(journey.notified, hand.notified) }))
       : needed,
     notified: notified !== null && notified < since ? null : notified,
@@ -200,10 +200,10 @@ function unchanged(before: StreakState, after: StreakState): StreakState {
   return isSame ? before : after
 }
 
-const kept = (run: LiveRun, start: number, mark: 'f' | 'p' | 's'): LiveRun => ({
+const kept = (run: LiveRun, start: number, kind: 'f' | 'p' | 's'): LiveRun => ({
   ...run,
   last: start,
-  history: marked(run.history, mark),
+  history: marked(run.history, kind),
 })
 
 /** The user's freezes while midnights pass, and the results of these midnights. */
@@ -217,7 +217,7 @@ class Hand {
   /** The last period that took a freeze or ended the streak. */
   notified: number | null = null
   /** The last period for which an event was sent before. A journey has brought the user back to it (S11). */
-  readonly #toldBefore: number | null
+  readonly #notifiedBefore: number | null
   readonly #settings: FreezeSettings | null
   /** The day on which freezes were last earned, or from which the first earning is counted. */
   #anchor = 0
@@ -229,7 +229,7 @@ class Hand {
   constructor({ streak, created, profile }: Streaker, { freezes: settings }: Terms) {
     this.freezes = streak.freezes
     this.earned = streak.earned
-    this.#toldBefore = streak.notified
+    this.#notifiedBefore = streak.notified
     this.#settings = settings
     if (settings === null || settings.autoEarnInterval === null) return
     if (this.earned !== null && this.earned[1] === settings.since) {
@@ -283,7 +283,7 @@ class Hand {
   /** There is one event for each period (W6). */
   #tell(period: number, streakEvent: StreakEvent): void {
     this.notified = period
-    if (this.#toldBefore === null || period > this.#toldBefore) this.streakEvents.push(streakEvent)
+    if (this.#notifiedBefore === null || period > this.#notifiedBefore) this.streakEvents.push(streakEvent)
   }
 }
 

@@ -2,18 +2,14 @@ import type * as z from 'zod'
 import type { Achievement } from '../../config/configuration.types'
 import type { Instant } from '../../lib/clock'
 import type { StreakResponse } from '../../wire/streak.schemas'
-import type {
-  AchievementReason,
-  NotificationReason as QueuedMessage,
-  RecapReason,
-} from './notifications.types'
+import type { AchievementReason, RecapReason, NotificationReason as Stated } from './notifications.types'
 
 /** Why a user is notified (N2). `about` is for messages; webhook events need the other fields too. */
 export type NotificationReason =
   | { about: AchievementReason; achievement: Achievement }
   | { about: RecapReason }
-  | { about: Extract<QueuedMessage, { type: 'reactivation' }> }
-  | { about: Extract<QueuedMessage, { type: 'streak_reminder' }>; streak: z.infer<typeof StreakResponse> }
+  | { about: Extract<Stated, { type: 'reactivation' }> }
+  | { about: Extract<Stated, { type: 'streak_reminder' }>; streak: z.infer<typeof StreakResponse> }
 
 /**
  * A reason to notify a user at a moment. There is one notification for each user, type and `name`. `named` is

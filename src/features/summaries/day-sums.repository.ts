@@ -44,7 +44,7 @@ const eachLog = <T>(make: (log: (typeof READ)[keyof typeof READ]) => T) => ({
  */
 const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
 
-const STANDING = eachLog(
+const LOG_STATE = eachLog(
   ({ log, table, total }) => `
   SELECT u.seq, coalesce(${total}, 0) AS total, d.through, d.days,
     ${firstDueOf('?5, ?6')} AS late
@@ -82,7 +82,7 @@ const FIRST_PAGE = eachLog(
 
 const Days = z.array(z.tuple([z.number(), z.number()]))
 
-const StandingRow = z
+const LogStateRow = z
   .object({
     seq: z.number(),
     total: z.number(),
@@ -151,11 +151,11 @@ export async function readLogState(
 ): Promise<(LogState & { page: LogPage }) | null> {
   const all = Number.MAX_SAFE_INTEGER
   const { logState, rows } = await db.batchOf({
-    logState: db.statement(STANDING[log], db.tenantId, user.id, user.iid, id, ...LATE),
+    logState: db.statement(LOG_STATE[log], db.tenantId, user.id, user.iid, id, ...LATE),
     rows: db.statement(FIRST_PAGE[log], user.iid, id, ...placeBefore(from), all, limit, firstMomentAfter(-1)),
   })
   const [row] = logState.results
-  return row === undefined ? null : { ...StandingRow.parse(row), page: parsePage(rows.results) }
+  return row === undefined ? null : { ...LogStateRow.parse(row), page: parsePage(rows.results) }
 }
 
 /** The next rows of a user's log after a place, up to a change of the user. */

@@ -60,10 +60,10 @@ export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRule
   if (url.username !== '' || url.password !== '') return refused('must hold no user name and no password')
   const port = url.port || (url.protocol === 'http:' ? '80' : '443')
   if (!allowed?.has(`${url.hostname}:${port}`)) {
-    const fieldError = hostError(url.hostname)
-    if (fieldError !== null && !(fieldError.loopback && loopbackAllowed)) return refused(fieldError.why)
+    const problem = hostError(url.hostname)
+    if (problem !== null && !(problem.loopback && loopbackAllowed)) return refused(problem.why)
     // Public hosts need https.
-    if (url.protocol === 'http:' && fieldError === null) return refused(NEEDS_HTTPS)
+    if (url.protocol === 'http:' && problem === null) return refused(NEEDS_HTTPS)
   }
   // A fragment is never sent.
   url.hash = ''

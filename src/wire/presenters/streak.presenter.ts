@@ -87,12 +87,12 @@ export function wholeStreakResponse(
     ...streakResponse(config, { ...user, streak }, at),
     extended: extended === null ? null : iso(extended),
     streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
-      ({ start, end, length, mark }) => ({
+      ({ start, end, length, kind }) => ({
         periodStart: dateOfDay(start),
         periodEnd: dateOfDay(end),
         length,
-        ...(freezes !== null && { usedFreeze: mark === 'f' }),
-        usedPause: mark === 'p',
+        ...(freezes !== null && { usedFreeze: kind === 'f' }),
+        usedPause: kind === 'p',
       }),
     ),
     pauses: pauses

@@ -64,13 +64,13 @@ async function messagesOfDue(
   const found = await readUsers(context.db, ids)
   const unread = new Set(ids.slice(found.covered))
   const users = new Map(found.users.map((user) => [user.iid, user]))
-  const queued = messageBuilderOf(context, config)
+  const build = messageBuilderOf(context, config)
   const pending: PendingNotification[] = []
   const outboxEntries: AddressedEntry[] = []
   let bytes = 0
   for (const one of sending) {
     if (unread.has(one.userId) || bytes > MOST_AT_ONCE) break
-    const own = await completionEntries(queued, config, one, users.get(one.userIid))
+    const own = await completionEntries(build, config, one, users.get(one.userIid))
     pending.push(one)
     outboxEntries.push(...own)
     bytes += bytesOfEntries(own)
@@ -79,7 +79,7 @@ async function messagesOfDue(
 }
 
 async function completionEntries(
-  queued: MessageBuilder,
+  build: MessageBuilder,
   config: Configuration,
   { dueAt: at, id: name, achievementId }: PendingNotification,
   user: UserState | undefined,
@@ -89,7 +89,7 @@ async function completionEntries(
   if (user === undefined || achievement === undefined || completion?.id !== name) return []
   const about = { type: 'achievement_completed' as const, achievementId, achievedAt: completion.at }
   const reason = { about, achievement }
-  const messages = await messagesOf(queued, config, user, { reason, at, name, named: completion.at })
+  const messages = await messagesOf(build, config, user, { reason, at, name, named: completion.at })
   return addressedEntry(user, at, name, messages)
 }
 

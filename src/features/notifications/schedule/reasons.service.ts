@@ -20,7 +20,7 @@ import { isSentByWebhook } from './eligibility.rules'
  * reason gives the same ids each time.
  */
 export async function messagesOf(
-  queued: MessageBuilder,
+  build: MessageBuilder,
   config: Configuration,
   user: UserState,
   due: Due,
@@ -30,11 +30,11 @@ export async function messagesOf(
   const idOf = (way: string) => namedId(named, JSON.stringify([user.iid, type, way, name]))
   const messages: Message[] = []
   if (isSentByWebhook(config, user, type)) {
-    messages.push({ id: idOf('webhook'), ...draftOfOccasion(config, user, at, reason) })
+    messages.push({ id: idOf('webhook'), ...draftOfReason(config, user, at, reason) })
   }
   for (const template of templatesFor(config, user, type)) {
     const { channel } = template
-    const body = await queued(user, due, template)
+    const body = await build(user, due, template)
     messages.push({ id: idOf(channel), type: NOTIFICATION_MESSAGES[channel], body })
   }
   return messages
@@ -58,7 +58,7 @@ export function addressedEntry(
 }
 
 /** The webhook event for a reason, without its id. */
-function draftOfOccasion(
+function draftOfReason(
   config: Configuration,
   user: UserState,
   at: Instant,

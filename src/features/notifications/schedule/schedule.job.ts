@@ -35,8 +35,8 @@ import {
 const ZONES_CHUNK = 10_000
 const MOST_LOOKED_AT = 10_000
 const FIRST_LOOK = 1_000
-const MOST_TOLD = 500
-const LEAST_TOLD = 10
+const MAX_RECIPIENTS = 500
+const MIN_RECIPIENTS = 10
 /**
  * The most characters of templates that a step renders, so that all its messages fit in one isolate's memory
  * several times.
@@ -217,7 +217,7 @@ export function maxRecipients({ templates }: Pick<Configuration, 'templates'>): 
     status === 'active' ? title.length + body.length : 0,
   )
   const most = Math.floor(MOST_WRITTEN / Math.max(1, ...lengths))
-  return Math.min(MOST_TOLD, Math.max(LEAST_TOLD, most))
+  return Math.min(MAX_RECIPIENTS, Math.max(MIN_RECIPIENTS, most))
 }
 
 /**

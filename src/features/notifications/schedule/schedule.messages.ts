@@ -38,13 +38,13 @@ export async function scheduledEntries(
   users: readonly UserState[],
 ): Promise<{ outboxEntries: AddressedEntry[]; handled: number }> {
   const reasons = await reasonsOf(context, config, slots, at, users)
-  const queued = messageBuilderOf(context, config)
+  const build = messageBuilderOf(context, config)
   const outboxEntries: AddressedEntry[] = []
   let bytes = 0
   for (const [handled, user] of users.entries()) {
     if (bytes > MOST_AT_ONCE) return { outboxEntries, handled }
     const dues = reasons.get(user.iid) ?? []
-    const messages = (await Promise.all(dues.map((due) => messagesOf(queued, config, user, due)))).flat()
+    const messages = (await Promise.all(dues.map((due) => messagesOf(build, config, user, due)))).flat()
     const own = addressedEntry(user, at, user.iid, messages)
     outboxEntries.push(...own)
     bytes += bytesOfEntries(own)

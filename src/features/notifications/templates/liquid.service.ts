@@ -30,7 +30,7 @@ const OVERDRAWN = 'memory alloc limit exceeded'
 /** Tags that read other files. There are none. */
 const PARTIALS = ['include', 'render', 'layout', 'block']
 /** The most characters of an error that a message repeats. */
-const FAULT_MAX = 300
+const ERROR_MAX = 300
 
 /** Thrown if a text can't be rendered. The message says why, and how to fix it. */
 export class RenderError extends Error {}
@@ -61,7 +61,7 @@ function errorTextOf(error: unknown): string {
   if (message.includes(OVERDRAWN)) return 'it renders too much: loop less often, or over fewer items'
   if (error instanceof RangeError || message.includes('call stack')) return 'it is nested too deeply'
   const [first = ''] = message.split('\n')
-  return first.replace(/, line:(\d+), col:(\d+)$/, ' (line $1, column $2)').slice(0, FAULT_MAX)
+  return first.replace(/, line:(\d+), col:(\d+)$/, ' (line $1, column $2)').slice(0, ERROR_MAX)
 }
 
 function engine(form: Form): Liquid {

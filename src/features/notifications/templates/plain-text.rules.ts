@@ -64,7 +64,8 @@ export function textOfHtml(html: string): string {
  * The text with A to Z as a to z. Not `toLowerCase`: it turns an İ into two characters, and all later places
  * would be wrong.
  */
-export const inLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (queued) => queued.toLowerCase())
+export const inLowerCase = (text: string): string =>
+  text.replace(/[A-Z]+/g, (capitals) => capitals.toLowerCase())
 
 /** The place of the next `mark`; the end of the text if there is none. */
 function place(text: string, mark: string, from: number): number {

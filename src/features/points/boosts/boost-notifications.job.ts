@@ -98,14 +98,14 @@ async function step(
   const changes = await ofEveryone(db, everyones, progress.since, to)
   const some = firstPack(changes, MOST_AT_ONCE, ({ boost }) => jsonBytes(boost))
   // The next step does not find these boosts again, and continues with the others.
-  if (some.length < changes.length) return telling(db, config, some)
+  if (some.length < changes.length) return notificationStatements(db, config, some)
   return sweep(context, config, work, progress, { ...begun, after: [first, 0] }, changes)
 }
 
 /**
  * Statements that notify webhooks of starts and finishes of boosts, and note them in the rows of the boosts.
  */
-function telling(
+function notificationStatements(
   db: TenantContext['db'],
   config: Configuration,
   changes: readonly BoostChange[],
@@ -177,7 +177,7 @@ async function sweep(
   }
   const final = boosts.at(-1)
   const isEnd = final === undefined || boosts.length < CHUNK
-  const notified = telling(db, config, changes)
+  const notified = notificationStatements(db, config, changes)
   if (!isEnd) {
     const date = phase === 'started' ? final.start : final.end
     return [

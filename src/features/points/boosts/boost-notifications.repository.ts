@@ -68,7 +68,7 @@ export function noteBoostMoments(
   return [db.statement(NOTE, db.tenantId, JSON.stringify(notified.map((one) => [one.id, one.notified])))]
 }
 
-const TOLD = `
+const NOTIFIED = `
   SELECT b.id, b.notified FROM json_each(?2) asked CROSS JOIN points_boosts b ON b.id = asked.value AND +b.tenant_id = ?1`
 
 const notified = z.enum(BOOST_MOMENTS).nullable()
@@ -79,7 +79,7 @@ export async function notedMoments(
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, BoostMoment | null>> {
   if (ids.length === 0) return new Map()
-  const rows = await db.rows(db.statement(TOLD, db.tenantId, JSON.stringify(ids)))
+  const rows = await db.rows(db.statement(NOTIFIED, db.tenantId, JSON.stringify(ids)))
   const Rows = z.array(z.object({ id: z.string(), notified }))
   return new Map(Rows.parse(rows).map((row) => [row.id, row.notified]))
 }

@@ -33,8 +33,8 @@ const ROWS_OF_PERSON = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 A
 
 /** Messages about the user that are not sent yet. */
 const REMOVE_OUTBOX = `DELETE FROM outbox WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
-const REMOVE_NOTICES = `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
-const REMOVE_TOLD = `DELETE FROM points_notifications WHERE ${ROWS_OF_PERSON}`
+const REMOVE_PENDING = `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_POINTS_NOTIFICATIONS = `DELETE FROM points_notifications WHERE ${ROWS_OF_PERSON}`
 
 /** The user of a batch event, in the form in which isolates exchange events (see events/commands.ts). */
 const WHOSE = "->> '$.body.user.id'"
@@ -69,8 +69,8 @@ export async function removeUser(
   const removals: Record<ErasedAtOnce, D1PreparedStatement> = {
     api_keys: db.statement(REMOVE_KEYS, tenantId, userId),
     outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
-    pending_notifications: db.statement(REMOVE_NOTICES, tenantId, userId),
-    points_notifications: db.statement(REMOVE_TOLD, tenantId, userId),
+    pending_notifications: db.statement(REMOVE_PENDING, tenantId, userId),
+    points_notifications: db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
     users: db.statement(REMOVE, tenantId, userId),
     inbox: db.statement(EMPTY_INBOX, tenantId, userId, asJson),
     parked_events: db.statement(REMOVE_PARKED, tenantId, userId, asJson),

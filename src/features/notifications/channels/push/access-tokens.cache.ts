@@ -20,7 +20,7 @@ export class AccessTokenCache extends BoundedMap<string, AccessToken> {
    * The access token of this name. Calls `make` if there is none, if it has expired, or if it is the refused
    * one. Throws the errors of `make`.
    */
-  async passOf(name: string, make: () => Promise<AccessToken>, refused?: string): Promise<string> {
+  async tokenOf(name: string, make: () => Promise<AccessToken>, refused?: string): Promise<string> {
     const known = this.get(name)
     if (known !== undefined && known.until > systemNow() && known.token !== refused) return known.token
     const made = await make()
@@ -38,11 +38,11 @@ export function tokenFor(accessTokens: AccessTokenCache, name: string, make: () 
   let second: Promise<string> | undefined
   return {
     current: () => {
-      first ??= accessTokens.passOf(name, make)
+      first ??= accessTokens.tokenOf(name, make)
       return first
     },
     another: (refused: string) => {
-      second ??= accessTokens.passOf(name, make, refused)
+      second ??= accessTokens.tokenOf(name, make, refused)
       return second
     },
   }

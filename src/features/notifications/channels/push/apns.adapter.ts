@@ -17,7 +17,7 @@ export type ApnsSettings = {
 }
 
 /** Apple accepts a token for one hour, and allows a new one at most every 20 minutes. */
-const PASS_SECONDS = (50 * MINUTE) / SECOND
+const TOKEN_SECONDS = (50 * MINUTE) / SECOND
 const GONE = ['BadDeviceToken', 'Unregistered', 'ExpiredToken']
 const EXPIRED = 'ExpiredProviderToken'
 
@@ -32,7 +32,7 @@ export function apnsPush(settings: ApnsSettings, accessTokens: AccessTokenCache)
     const signer = await importPKCS8(key.replaceAll('\\n', '\n'), 'ES256')
     const jwt = new SignJWT().setProtectedHeader({ alg: 'ES256', kid: keyId })
     const token = await jwt.setIssuer(teamId).setIssuedAt(seconds()).sign(signer)
-    return { token, until: inSeconds(PASS_SECONDS) }
+    return { token, until: inSeconds(TOKEN_SECONDS) }
   }
 
   const post = ({ id, title, body }: Push, device: string, token: string) => {
