@@ -65,7 +65,11 @@ function read(root, path, width) {
  * @param {Found} sentence
  * @param {'pattern' | 'certain'} by
  */
-const constructionsIn = ({ text }, by) => CONSTRUCTIONS.filter((construction) => construction[by]?.test(text))
+const constructionsIn = ({ text, area }, by) =>
+  CONSTRUCTIONS.filter(
+    ({ isInCode, ...construction }) =>
+      construction[by]?.test(text) && !(by === 'certain' && isInCode && area === 'documents'),
+  )
 
 /**
  * Two lines for each sentence with a construction: the place with the sentence, and better words.

@@ -27,10 +27,8 @@
  *     alone: import('./ticks.mjs').Tick
  *     ranked: import('./ticks.mjs').Tick
  *   }
- *   midnight: import('./midnight.mjs').Midnight
- *   scans: Awaited<ReturnType<typeof import('./scans.mjs').measureScans>>
- *   size: { bytes: number; gzip: number }
- * }} Found
+ *   midnight: import('./midnight.mjs').Midnight scans: Awaited<ReturnType<typeof
+ *   import('./scans.mjs').measureScans>> size: { bytes: number; gzip: number } }} Found
  */
 
 /** A span as one number, or as two if they differ. */

@@ -254,37 +254,46 @@ const BYTES = (/** @type {string} */ number) => `unhex(${IID(number)}, '-')`
 
 const USERS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
-  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+    updated,
     metrics, points, counters, last_seq_by_input)
-  SELECT :tenant, coalesce(:name, 'user-' || i), ${IID('i')}, :events, :at + :events * 60000, 1, '{}', 0, :at, :at,
-    json_array(json_array(:metric, :events * 1000000, :events * 1000000)), json_object(:system, :events * :award), '[]',
+  SELECT :tenant, coalesce(:name, 'user-' || i), ${IID('i')}, :events, :at + :events * 60000, 1, '{}', 0, :at,
+    :at,
+    json_array(json_array(:metric, :events * 1000000, :events * 1000000)), json_object(:system, :events *
+      :award), '[]',
     json_object(:metric, :events, :system, :events)
   FROM n`
 
 const BARE_USERS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
-  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+    updated,
     metrics, points, counters)
   SELECT :tenant, 'user-' || i, ${IID('i')}, 1, :at, 1, '{}', 0, :at, :at, '[]', '{}', '[]' FROM n`
 
 const LARGE_TENANT = `
   WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :last)
-  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+    updated,
     metrics, points, counters)
-  SELECT :tenant, 'user-' || i, ${IID('i')}, 1, :at, 1, json_object(:attribute, 'phone ' || i), 0, :at, :at, '[]',
+  SELECT :tenant, 'user-' || i, ${IID('i')}, 1, :at, 1, json_object(:attribute, 'phone ' || i), 0, :at, :at,
+    '[]',
     json_object(:system, i % 5000), '[]' FROM n`
 
 const LONG_USER = `
-  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+    updated,
     metrics, points, counters)
   VALUES (:tenant, :name, ${IID(':first')}, :events, :at, 1, '{}', 0, :at, :at,
     json_array(json_array(:metric, :events * 1000000, :events * 1000000)), '{}', '[]')`
 
 const STREAKING_USERS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last)
-  INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control, created, updated,
+  INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control, created,
+    updated,
     metrics, points, counters, last_seq_by_input, streak, streak_due)
-  SELECT :tenant, 'user-' || i, ${IID('i')}, 5, :at, :tz, 1, '{}', 0, :at, :at, '[]', '{}', '[]', '{"streak":5}',
+  SELECT :tenant, 'user-' || i, ${IID('i')}, 5, :at, :tz, 1, '{}', 0, :at, :at, '[]', '{}', '[]',
+    '{"streak":5}',
     json_object('frequency', 'daily', 'run', json_object('started', :day - 4, 'first', :day - 4, 'last', :day,
       'history', '5e', 'length', 5, 'extended', :at)), :due FROM n`
 
@@ -292,13 +301,16 @@ const EVENTS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last),
     e(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM e WHERE j < :events)
   INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
-  SELECT ${BYTES('i')}, (SELECT no FROM metrics WHERE id = :metric), :at + j * 60000, j, randomblob(16), 1000000, 0 FROM n, e`
+  SELECT ${BYTES('i')}, (SELECT no FROM metrics WHERE id = :metric), :at + j * 60000, j, randomblob(16),
+    1000000, 0 FROM n, e`
 
 const AWARDS = `
   WITH RECURSIVE n(i) AS (SELECT :first UNION ALL SELECT i + 1 FROM n WHERE i < :last),
     e(j) AS (SELECT 1 UNION ALL SELECT j + 1 FROM e WHERE j < :events)
-  INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version)
-  SELECT ${BYTES('i')}, (SELECT no FROM points_systems WHERE id = :system), :at + j * 60000, j, 0, randomblob(16), :award, j * :award, 0,
+  INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no,
+    trigger_version)
+  SELECT ${BYTES('i')}, (SELECT no FROM points_systems WHERE id = :system), :at + j * 60000, j, 0,
+    randomblob(16), :award, j * :award, 0,
     (SELECT no FROM points_triggers WHERE id = :trigger), 1
   FROM n, e`
 

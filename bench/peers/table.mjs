@@ -3,7 +3,8 @@
 /** The better side, if there is one. @typedef {'Laurel' | 'peer' | 'even'} Ahead */
 /** @typedef {{ what: string; laurel: string; peer: string; ahead: Ahead; values: unknown }} Row */
 
-/** The results of one side. `memory` is in MiB.
+/**
+ * The results of one side. `memory` is in MiB.
  *
  * @typedef {{
  *   parallel: import('./exact.mjs').Verdict & { events: number }

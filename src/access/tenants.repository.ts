@@ -33,8 +33,10 @@ export type RequestSnapshot = {
 const REQUEST_SNAPSHOT = `
   SELECT t.id, t.customer_id, t.config_version,
     (SELECT now FROM test_clock WHERE ?3) AS clock,
-    (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k ON k.prefix = p.value) AS keys
-  FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND (t.status = 'active' OR (?4 AND t.status = 'archived'))`
+    (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k
+      ON k.prefix = p.value) AS keys
+  FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND (t.status = 'active' OR (?4
+    AND t.status = 'archived'))`
 
 const RequestSnapshotRow = z.object({
   id: z.string().nullable(),
@@ -115,7 +117,8 @@ export async function findTenantId(db: AccountDatabase, reference: string): Prom
 }
 
 const NAMED_OR_ARCHIVED = `
-  SELECT id, status FROM tenants WHERE (id = lower(?1) OR customer_id = ?1) AND status IN ('active', 'archived')
+  SELECT id, status FROM tenants WHERE (id = lower(?1) OR customer_id = ?1)
+    AND status IN ('active', 'archived')
     AND ${IS_KNOWN}
   ORDER BY id = lower(?1) DESC, status = 'active' DESC LIMIT 2`
 
@@ -181,8 +184,10 @@ export async function insertTenants(
 
 const UPDATE = `
   UPDATE OR IGNORE tenants SET customer_id = coalesce(?2, customer_id), name = coalesce(?3, name),
-    updated = CASE WHEN coalesce(?2, customer_id) = customer_id AND coalesce(?3, name) = name THEN updated ELSE ?4 END
-  WHERE id = ?1 AND status = 'active' AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(?2) AND t.id <> ?1)
+    updated = CASE WHEN coalesce(?2, customer_id) = customer_id AND coalesce(?3, name) = name THEN updated
+      ELSE ?4 END
+  WHERE id = ?1 AND status = 'active' AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(?2)
+    AND t.id <> ?1)
   RETURNING ${COLUMNS}`
 
 /**

@@ -56,7 +56,8 @@ export function bothUnchanged(
 
 const USERS_UNCHANGED = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE coalesce((
-    SELECT iid || ':' || seq FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0), '') <> asked.value ->> 1)`)
+    SELECT iid || ':' || seq FROM users u WHERE u.tenant_id = ?1
+      AND u.id = asked.value ->> 0), '') <> asked.value ->> 1)`)
 
 /**
  * A guard: holds while all of these users are as read: with the same `iid` and `seq`, or absent if `was` is
@@ -86,7 +87,8 @@ export const onlyUnchanged = (iid: JsonValue): string => `(?3 IS NULL OR ${iid} 
     SELECT g.value ->> 0 FROM json_each(?3, '$.users') g
     WHERE (SELECT config_version FROM tenants WHERE id = ?2 AND status = 'active') = ?3 ->> 'version'
       AND coalesce((SELECT now FROM test_clock WHERE ?3 ->> 'testClock'), 0) = ?3 ->> 'clock'
-      AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?2 AND id = g.value ->> 1), '') = g.value ->> 2))`
+      AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?2
+        AND id = g.value ->> 1), '') = g.value ->> 2))`
 
 /**
  * The users as they were read, for `onlyUnchanged`. A user is unchanged if the tenant is active, its

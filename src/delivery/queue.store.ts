@@ -13,8 +13,10 @@ import { HEALTHY, type Health } from './retries.rules'
  */
 const STEPS: Steps = [
   [
-    `CREATE TABLE IF NOT EXISTS letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
-     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed INTEGER,
+    `CREATE TABLE IF NOT EXISTS letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status
+      TEXT,
+     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed
+       INTEGER,
      last_status INTEGER, last_error TEXT, body TEXT, PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
     "CREATE INDEX IF NOT EXISTS letters_by_next ON letters (next_at) WHERE status = 'pending'",
     `CREATE INDEX IF NOT EXISTS letters_by_subject ON letters (subject, at, seq, id)
@@ -69,8 +71,8 @@ export type Outcome = {
 
 const KEY = 'at = ?1 AND seq = ?2 AND id = ?3'
 const PENDING = 'at, seq, id, subject, attempts, tries, created, since, next_at AS nextAt, waits, claimed'
-const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError, created,
-  next_at AS nextAt`
+const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError,
+  created, next_at AS nextAt`
 
 /** Settled messages, the oldest first. */
 const OUTDATED = "FROM messages WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2"
@@ -83,9 +85,11 @@ const SQL = {
   unnameOutdated: `DELETE FROM named WHERE id IN (SELECT id ${OUTDATED})`,
   unnameOldest: `DELETE FROM named WHERE id IN (SELECT id ${OLDEST})`,
   // A message without attempts is due since its moment `at`. So a user's earlier message comes first.
-  add: `INSERT INTO messages (at, seq, id, subject, event, status, attempts, tries, created, since, next_at, waits, claimed,
+  add: `INSERT INTO messages (at, seq, id, subject, event, status, attempts, tries, created, since, next_at,
+    waits, claimed,
       last_status, last_error, body)
-    VALUES (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, ?6, min(?1, ?6), 0, 0, NULL, NULL, ?7) ON CONFLICT DO NOTHING`,
+    VALUES (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, ?6, min(?1, ?6), 0, 0, NULL, NULL, ?7)
+      ON CONFLICT DO NOTHING`,
   due: `SELECT ${PENDING} FROM messages WHERE status = 'pending' AND next_at <= ?1
     ORDER BY next_at, at, seq, id LIMIT ?2`,
   first: "SELECT min(next_at) AS nextAt FROM messages WHERE status = 'pending'",
@@ -99,11 +103,13 @@ const SQL = {
     ORDER BY at, seq, id LIMIT 1`,
   wait: `UPDATE messages SET waits = ${WAITS.forAnother}, next_at = ?4 WHERE ${KEY} AND status = 'pending'`,
   claim: `UPDATE messages SET claimed = 1 WHERE ${KEY} AND status = 'pending'`,
-  settle: `UPDATE messages SET status = ?4, next_at = ?5, last_status = ?6, last_error = ?7, waits = ?8, claimed = 0,
+  settle: `UPDATE messages SET status = ?4, next_at = ?5, last_status = ?6, last_error = ?7, waits = ?8,
+    claimed = 0,
       attempts = attempts + ?9, tries = tries + ?9
     WHERE ${KEY} AND status = 'pending'`,
   rewrite: `UPDATE messages SET body = ?4 WHERE ${KEY} AND status = 'pending'`,
-  renew: `UPDATE messages SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits = ${WAITS.forAnother}
+  renew: `UPDATE messages SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits =
+    ${WAITS.forAnother}
     WHERE ${KEY}`,
   capDueTimes: "UPDATE messages SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
   list: `SELECT ${ROW} FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,

@@ -20,9 +20,8 @@ export type PreferencesChange = {
 }
 
 /**
- * The user with the changed preferences, or the same object if nothing changes (U7).
- * Throws 403 for fields that need personalisation while it is off, and 422 for metrics that do not count for
- * streaks.
+ * The user with the changed preferences, or the same object if nothing changes (U7). Throws 403 for fields
+ * that need personalisation while it is off, and 422 for metrics that do not count for streaks.
  */
 export function withPreferences(
   config: Configuration,

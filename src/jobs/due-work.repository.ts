@@ -32,7 +32,8 @@ export type WorkState = { dueAt: Instant | null; progress: string | null }
 
 // An archived or erased tenant gets no due work. Objects may ask for it at any time.
 const MAKE_DUE = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, ?3, ?4 FROM tenants WHERE id = ?1 AND status = 'active'
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, ?3, ?4 FROM tenants WHERE id = ?1
+    AND status = 'active'
   ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
 
 /** Schedules work for a moment, unless it is due earlier. Part of the batch that stores the reason. */
@@ -46,7 +47,8 @@ export function makeDue(
 }
 
 const MAKE_DUE_EARLIER = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ?3 FROM tenants WHERE id = ?1 AND status = 'active'
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ?3 FROM tenants WHERE id = ?1
+    AND status = 'active'
   ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1 WHERE due_at > excluded.due_at`
 
 /**
@@ -112,7 +114,8 @@ export function makeEachDue<const T extends string>(
   ...more: readonly unknown[]
 ): D1PreparedStatement {
   const sql = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) SELECT ?1, ?2, subject, ?3, progress FROM (${query})`
+  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) SELECT ?1, ?2, subject, ?3, progress
+    FROM (${query})`
   return db.statement(sql, db.tenantId, kind, at, ...more)
 }
 
@@ -220,9 +223,11 @@ const OVERDUE = `
     UNION ALL SELECT (SELECT min(o.tenant_id) FROM outbox o WHERE o.tenant_id > telling.id) FROM telling
       WHERE telling.id IS NOT NULL)
   SELECT d.tenant_id AS tenantId FROM due_work d
-  JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?2)) WHERE d.due_at <= ?1
+  JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?2))
+    WHERE d.due_at <= ?1
   UNION SELECT t.id FROM telling JOIN tenants t ON t.id = telling.id AND t.status = 'active'
-  UNION SELECT p.tenant_id FROM points_notifications p JOIN tenants t ON t.id = p.tenant_id AND t.status = 'active'
+  UNION SELECT p.tenant_id FROM points_notifications p JOIN tenants t ON t.id = p.tenant_id
+    AND t.status = 'active'
     WHERE p.due_at <= ?1`
 
 /**

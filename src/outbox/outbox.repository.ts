@@ -50,7 +50,8 @@ const KEEP = `
   INSERT INTO outbox (tenant_id, ${KEPT_LIST.columns})
   SELECT ?1, ${KEPT_LIST.sql()} FROM json_each(?2)
   WHERE ${KEPT_LIST.value('userIid')} IS NULL OR EXISTS (
-    SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = value ->> 0 AND u.iid = ${KEPT_LIST.value('userIid')})
+    SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = value ->> 0
+      AND u.iid = ${KEPT_LIST.value('userIid')})
   ON CONFLICT DO NOTHING`
 
 /**
@@ -79,7 +80,8 @@ const NEXT = `
     CASE WHEN octet_length(messages) <= ${SHORT} THEN messages END AS messages
   FROM outbox WHERE tenant_id = ?1 AND (at, seq, id) > (?2, ?3, ?4) ORDER BY at, seq, id LIMIT ${ROWS}`
 const LONG = `
-  SELECT o.id, o.messages FROM json_each(?2) asked CROSS JOIN outbox o ON o.tenant_id = ?1 AND o.at = asked.value ->> 0
+  SELECT o.id, o.messages FROM json_each(?2) asked CROSS JOIN outbox o ON o.tenant_id = ?1
+    AND o.at = asked.value ->> 0
     AND o.seq = asked.value ->> 1 AND o.id = asked.value ->> 2`
 
 const Messages = z

@@ -68,7 +68,8 @@ export function pendingNotificationsPresent(
 }
 
 const FORGET = `
-  DELETE FROM pending_notifications WHERE tenant_id = ?1 AND (due_at, id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?2))`
+  DELETE FROM pending_notifications WHERE tenant_id = ?1 AND (due_at, id) IN (SELECT value ->> 0, value ->> 1
+    FROM json_each(?2))`
 const EARLIEST = '(SELECT min(due_at) FROM pending_notifications WHERE tenant_id = ?1)'
 
 /** Deletes notifications, and sets the row of due work to the next due time. */

@@ -71,7 +71,8 @@ export function notePoints(
 const MOST_DUE = 25
 
 const DUE = `
-  SELECT user_iid AS userIid, system_id AS systemId, user_id AS userId, seq, at, total, due_at AS dueAt FROM points_notifications
+  SELECT user_iid AS userIid, system_id AS systemId, user_id AS userId, seq, at, total, due_at AS dueAt
+    FROM points_notifications
   WHERE tenant_id = ?1 AND due_at <= ?2 ORDER BY due_at LIMIT ${MOST_DUE}`
 
 const DueRow = z.object({
@@ -110,10 +111,13 @@ export function notSentYet(db: TenantDatabase, due: readonly DuePoints[]): D1Pre
 // message is due again.
 const SENT = `
   WITH asked AS MATERIALIZED (SELECT value FROM json_each(?2))
-  UPDATE points_notifications SET seq = a.value ->> 2, at = a.value ->> 3, total = a.value ->> 4, until = a.value ->> 5,
-    due_at = CASE WHEN (SELECT seq FROM users WHERE tenant_id = ?1 AND id = points_notifications.user_id AND iid = user_iid)
+  UPDATE points_notifications SET seq = a.value ->> 2, at = a.value ->> 3, total = a.value ->> 4, until =
+    a.value ->> 5,
+    due_at = CASE WHEN (SELECT seq FROM users WHERE tenant_id = ?1 AND id = points_notifications.user_id
+      AND iid = user_iid)
       > a.value ->> 2 THEN a.value ->> 5 END
-  FROM asked a WHERE points_notifications.user_iid = a.value ->> 0 AND points_notifications.system_id = a.value ->> 1`
+  FROM asked a WHERE points_notifications.user_iid = a.value ->> 0
+    AND points_notifications.system_id = a.value ->> 1`
 
 /**
  * The state up to which changes are covered from now on: `seq`, moment and total of the user. `wasSent` is
@@ -153,13 +157,16 @@ const MOST_BYTES = 300_000
 const LATE = 31 * DAY
 
 const AWARDS = `
-  SELECT nth, hex(id) AS id, at, seq, position, awarded, total, ${idOf('points_triggers', 't.trigger_no')} AS triggerId,
+  SELECT nth, hex(id) AS id, at, seq, position, awarded, total, ${idOf('points_triggers', 't.trigger_no')} AS
+    triggerId,
     trigger_version AS triggerVersion, boosts
   FROM (
-    SELECT asked.key AS nth, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.trigger_no, a.trigger_version, a.boosts,
+    SELECT asked.key AS nth, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.trigger_no,
+      a.trigger_version, a.boosts,
       row_number() OVER newest AS place, sum(coalesce(octet_length(a.boosts), 0)) OVER newest AS bytes
     FROM json_each(?1) asked CROSS JOIN awards a ON a.user_iid = ${bytesOf('asked.value ->> 0')}
-      AND a.system_no = ${numberOf('points_systems', 'asked.value ->> 1')} AND a.at >= asked.value ->> 2 AND a.seq > asked.value ->> 3
+      AND a.system_no = ${numberOf('points_systems', 'asked.value ->> 1')} AND a.at >= asked.value ->> 2
+        AND a.seq > asked.value ->> 3
     WINDOW newest AS (PARTITION BY asked.key ORDER BY a.at DESC, a.seq DESC, a.position DESC)) t
   WHERE place <= ${MOST_AWARDS} AND (bytes <= ${MOST_BYTES} OR place = 1) ORDER BY nth, at, seq, position`
 
@@ -173,7 +180,8 @@ export function awardsSince(db: TenantDatabase, due: readonly DuePoints[]): D1Pr
 }
 
 const FORGET = `
-  DELETE FROM points_notifications WHERE (user_iid, system_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1))`
+  DELETE FROM points_notifications WHERE (user_iid, system_id) IN (SELECT value ->> 0, value ->> 1
+    FROM json_each(?1))`
 
 /** Deletes the last sent state of deleted users or systems. */
 export function forgetPoints(db: TenantDatabase, rows: readonly DuePoints[]): D1PreparedStatement {
@@ -196,7 +204,8 @@ export async function firstDue(db: TenantDatabase): Promise<Instant | null> {
 }
 
 const SHORTEN = `
-  UPDATE points_notifications SET until = min(until, ?1), due_at = min(due_at, ?1) WHERE until > ?1 OR due_at > ?1`
+  UPDATE points_notifications SET until = min(until, ?1), due_at = min(due_at, ?1) WHERE until > ?1
+    OR due_at > ?1`
 
 /** Shortens all waits to one quiet time from a moment. Needed after the clock was set back (C1). */
 export function shortenQuiet(db: AccountDatabase, now: Instant): D1PreparedStatement {

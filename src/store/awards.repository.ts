@@ -114,7 +114,8 @@ const formsOf = (rows: readonly unknown[]) =>
 // Reads from the n-th newest award of each system on, or from the first one if there are fewer. This is a
 // range of the key, so no other awards are read.
 const NEWEST_OF_EACH = `
-  WITH reader AS MATERIALIZED (SELECT ${bytesOf('u.iid')} AS iid FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2),
+  WITH reader AS MATERIALIZED (SELECT ${bytesOf('u.iid')} AS iid FROM users u WHERE u.tenant_id = ?1
+    AND u.id = ?2),
   systems AS MATERIALIZED (
     SELECT asked.value AS id, ${numberOf('points_systems', 'asked.value')} AS no FROM json_each(?3) asked),
   newest AS MATERIALIZED (
@@ -130,7 +131,8 @@ const AWARDS_OF_EACH = `${NEWEST_OF_EACH}
   SELECT systemId, hex(id) AS id, at, awarded, total, triggerId, triggerVersion, boosts FROM newest
   ORDER BY at DESC, seq DESC, position DESC`
 const FORMS_OF_EACH = `${NEWEST_OF_EACH}
-  SELECT v.trigger_id AS triggerId, v.version, v.document FROM (SELECT DISTINCT triggerId, triggerVersion FROM newest) n
+  SELECT v.trigger_id AS triggerId, v.version, v.document FROM (SELECT DISTINCT triggerId, triggerVersion
+    FROM newest) n
   CROSS JOIN trigger_versions v ON v.trigger_id = n.triggerId AND v.version = n.triggerVersion`
 
 /**

@@ -3,7 +3,8 @@ import { systemNow } from '../lib/system-clock'
 
 // Raises `seq`, so that a change that was decided with the old list is decided again, and no change is lost.
 const REMOVE = `
-  UPDATE users SET seq = seq + 1, changed = max(changed, at.now), updated = max(updated, at.now), device_tokens = (
+  UPDATE users SET seq = seq + 1, changed = max(changed, at.now), updated = max(updated, at.now),
+    device_tokens = (
     SELECT json_group_array(t.value ORDER BY t.key) FROM json_each(users.device_tokens) t
     WHERE t.value NOT IN (SELECT value FROM json_each(?4)))
   FROM (SELECT coalesce((SELECT now FROM test_clock WHERE ?6), ?5) AS now) at

@@ -19,14 +19,16 @@ const Moment = z.number().transform(instant)
 
 const columnsOf = (columns: string) => `u.id, u.iid, u.seq, u.changed, u.tz, u.created, ${columns},
     (SELECT ${BOOST_LIST} FROM points_boosts b
-     WHERE b.user_iid = u.iid AND b."end" >= date(?3 / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch') AND b.deleted IS NULL) AS boosts`
+     WHERE b.user_iid = u.iid AND b."end" >= date(?3 / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch')
+       AND b.deleted IS NULL) AS boosts`
 
 const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
 const CHUNK = `
   SELECT ${columnsOf(shortOnly(['attributes', 'points', 'last_seq_by_input'], '?5'))}
   FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?4`
 const NAMED = `
-  SELECT ${columnsOf('u.attributes, u.points, u.last_seq_by_input')} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+  SELECT ${columnsOf('u.attributes, u.points, u.last_seq_by_input')} FROM json_each(?2) asked CROSS
+    JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 const Version = z.object({ version: z.number() })
 const UserRow = z
@@ -101,9 +103,11 @@ const BOOK = `
 // Materialised, so that SQLite finds each user by key. Otherwise it walks all users of the tenant, and reads
 // the whole list for each.
 const STORE = `
-  WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS iid, value ->> 2 AS seq, value ->> 3 AS points,
+  WITH asked AS MATERIALIZED (SELECT value ->> 0 AS id, value ->> 1 AS iid, value ->> 2 AS seq, value ->> 3 AS
+    points,
     value ->> 4 AS last_seq_by_input FROM json_each(?2))
-  UPDATE users SET seq = users.seq + 1, changed = max(changed, ?3), points = asked.points, last_seq_by_input = asked.last_seq_by_input
+  UPDATE users SET seq = users.seq + 1, changed = max(changed, ?3), points = asked.points, last_seq_by_input =
+    asked.last_seq_by_input
   FROM asked
   WHERE users.tenant_id = ?1 AND users.id = asked.id AND users.iid = asked.iid AND users.seq = asked.seq`
 

@@ -17,10 +17,12 @@ const BEGINNING: Place = [-1, '']
 
 /** The next ?4 users after the position ?2, ?3, by the index alone. */
 const NEXT = `
-  SELECT created, id FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id LIMIT ?4`
+  SELECT created, id FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id
+    LIMIT ?4`
 
 const NTH = `
-  SELECT created, id FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id LIMIT 1 OFFSET ?4 - 1`
+  SELECT created, id FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id
+    LIMIT 1 OFFSET ?4 - 1`
 
 const IDS = `SELECT id FROM (${NEXT}) ORDER BY created, id LIMIT ?5 OFFSET ?6`
 

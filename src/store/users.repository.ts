@@ -65,7 +65,8 @@ const UserRow = z.object({
 export const OWN_BOOSTS = `
   (SELECT ${BOOST_LIST}
    FROM points_boosts b WHERE b.user_iid = u.iid
-     AND b."end" >= date(coalesce((SELECT now FROM test_clock WHERE ?4), ?3) / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch')
+     AND b."end" >= date(coalesce((SELECT now FROM test_clock
+       WHERE ?4), ?3) / ${SECOND} - ${(2 * DAY) / SECOND}, 'unixepoch')
      AND b.deleted IS NULL) AS boosts`
 
 const USER = `SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
@@ -248,8 +249,10 @@ const STREAK_LIST = columnList(users, STREAK_VALUES)
 const asked = (name: keyof typeof STREAK_VALUES) => `asked.${STREAK_LIST.value(name)}`
 
 const STORE_STREAK = `
-  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1) WHERE ${onlyUnchanged(STREAK_LIST.value('iid'))})
-  UPDATE users SET seq = ${asked('seq')}, changed = ${asked('changed')}, last_seq_by_input = ${asked('lastSeqByInput')}, streak = ${asked('streak')}`
+  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1)
+    WHERE ${onlyUnchanged(STREAK_LIST.value('iid'))})
+  UPDATE users SET seq = ${asked('seq')}, changed = ${asked('changed')}, last_seq_by_input =
+    ${asked('lastSeqByInput')}, streak = ${asked('streak')}`
 const WHOSE = `FROM asked WHERE users.tenant_id = ?2 AND users.id = ${asked('id')} RETURNING iid`
 const STORE_STREAK_AS_DUE = `${STORE_STREAK} ${WHOSE}`
 const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = ${asked('streakDue')} ${WHOSE}`
@@ -285,7 +288,8 @@ export function countersJson(counters: ReadonlyMap<string, Counter>): string {
 }
 
 const SEVERAL = `
-  SELECT u.*, ${OWN_BOOSTS} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+  SELECT u.*, ${OWN_BOOSTS} FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1
+    AND u.id = asked.value`
 const NEXT = `
   SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ?5`
 

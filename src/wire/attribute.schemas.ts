@@ -16,7 +16,7 @@ import {
 const AttributeType = z.enum(ATTRIBUTE_TYPES)
 const WritableBy = z.enum(ATTRIBUTE_WRITERS)
 
-/** A custom attribute to configure (seed 2.1). */
+/** A custom attribute to configure. */
 export const CreateAttributeRequestItem = z
   .object({
     name: Name,

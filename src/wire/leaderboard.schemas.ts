@@ -18,7 +18,7 @@ export const TimeOfDay = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9](:[0-5]
 const ShownStatus = z.enum(LEADERBOARD_STATUSES).exclude(['inactive'])
 
 /**
- * A leaderboard as configured (seed 2.11), with its present status (L7). The singular `breakdownAttribute` is
+ * A leaderboard as configured, with its present status (L7). The singular `breakdownAttribute` is
  * the first of the plural (G10).
  */
 export const LeaderboardResponse = z

@@ -11,7 +11,7 @@ import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries
 import { ROUNDINGS } from '../lib/decimal'
 import { AttributeFilterResponse } from './attribute.schemas'
 
-/** How many of the newest awards to return (seed 4.9). */
+/** How many of the newest awards to return. */
 export const AwardsQuery = z.object({ awards: integerQuery({ min: 1, max: 100, fallback: 10 }) })
 
 /** Whether to list finished boosts too (P5). */
@@ -40,7 +40,7 @@ const typedFields = {
   z.ZodType
 >
 
-/** A trigger. Its type decides which optional fields it has (seed 2.5, G10). */
+/** A trigger. Its type decides which optional fields it has (G10). */
 export const PointsTrigger = z
   .object({
     id: z.string(),

@@ -94,7 +94,7 @@ export const ReadablePreferences = readable({
 
 const ChannelsResponse = z.array(NotificationChannel).optional()
 
-/** A user's preferences. A type without an entry was never set (seed 2.8). */
+/** A user's preferences. A type without an entry was never set. */
 export const UserPreferencesResponse = z
   .object({
     notifications: z.object({

@@ -32,7 +32,7 @@ export const UpdatedUser = z
 /** The user of an event or of a create. An unknown user is created (U2). */
 export const UpsertedUser = UpdatedUser.extend({ id: UserId }).meta({ id: 'UpsertedUser' })
 
-/** A user as served (seed 2.1). */
+/** A user as served. */
 export const User = z
   .object({
     id: z.string(),

@@ -157,7 +157,7 @@ function agrees(
   responses(config, change, expected, levelsBefore)
 }
 
-/** P9, seed 2.3: the response has each system that the change affected, and no other. */
+/** P9: the response has each system that the change affected, and no other. */
 function responses(
   config: Configuration,
   change: Change,

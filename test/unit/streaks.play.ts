@@ -216,7 +216,7 @@ class Service {
       freezes: answer.freezes ?? null,
       extended: isOn ? (run?.extended ?? null) : null,
       history: history.map(({ start, length, kind }) => ({
-        ...{ start: String(dateOfDay(start)), length, usedFreeze: mark === 'f', usedPause: mark === 'p' },
+        ...{ start: String(dateOfDay(start)), length, usedFreeze: kind === 'f', usedPause: kind === 'p' },
       })),
     }
   }

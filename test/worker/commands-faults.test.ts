@@ -105,7 +105,8 @@ describe('[E3] endless contention', () => {
   const bump = () => env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id)
   const eventsOf = async () => {
     const log = `
-      SELECT count(*) AS n FROM users u CROSS JOIN events e ON e.user_iid = unhex(u.iid, '-') WHERE u.tenant_id = ?1`
+      SELECT count(*) AS n FROM users u CROSS JOIN events e ON e.user_iid = unhex(u.iid, '-')
+        WHERE u.tenant_id = ?1`
     return env.DB.prepare(log).bind(tenant.id).first('n')
   }
 

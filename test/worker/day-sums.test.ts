@@ -68,10 +68,13 @@ async function log(
   const insert =
     of === 'events'
       ? `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
-         SELECT ${bytes('?1')}, ${number('metrics', '?2')}, value ->> 0, value ->> 1, ${numbered('value ->> 1')}, value ->> 2, value ->> 3
+         SELECT ${bytes('?1')}, ${number('metrics', '?2')}, value ->> 0, value ->> 1,
+           ${numbered('value ->> 1')}, value ->> 2, value ->> 3
          FROM json_each(?3)`
-      : `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version)
-         SELECT ${bytes('?1')}, ${number('points_systems', '?2')}, value ->> 0, value ->> 1, 0, ${numbered('value ->> 1')}, value ->> 2, 0,
+      : `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset,
+        trigger_no, trigger_version)
+         SELECT ${bytes('?1')}, ${number('points_systems', '?2')}, value ->> 0, value ->> 1, 0,
+           ${numbered('value ->> 1')}, value ->> 2, 0,
            value ->> 3, 1, 1 FROM json_each(?3)`
   const [column, value] =
     of === 'events'
@@ -167,7 +170,8 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
         await env.DB.batch([
           env.DB.prepare('DELETE FROM due_work WHERE tenant_id = ?1').bind(tenant.id),
           env.DB.prepare(
-            `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics,
+            `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
+              created, updated, metrics,
                points, counters) VALUES (?1, ?2, ?3, 0, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]')`,
           ).bind(tenant.id, user.id, user.iid),
         ])

@@ -130,9 +130,11 @@ describe('summaries of many users', () => {
     })
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
-       INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+       INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+         updated,
          metrics, points, counters)
-       SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 0, 1, '{}', 0, 0, 0, '[]', json_object(?2, i), '{}' FROM n`,
+       SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 0, 1, '{}', 0, 0, 0, '[]', json_object(?2, i), '{}'
+         FROM n`,
     )
       .bind(tenant.id, system)
       .run()
@@ -201,7 +203,8 @@ describe('the demo', () => {
     expect(await demo({ DEMO: 'on', MULTI_TENANCY: 'off' })).toBe(0)
     const implicit = '00000000-0000-7000-8000-000000000000'
     const keys = await env.DB.prepare(
-      `SELECT key FROM metrics WHERE tenant_id = ?1 UNION ALL SELECT key FROM points_systems WHERE tenant_id = ?1
+      `SELECT key FROM metrics WHERE tenant_id = ?1 UNION ALL SELECT key FROM points_systems
+        WHERE tenant_id = ?1
        UNION ALL SELECT key FROM leaderboards WHERE tenant_id = ?1 AND status = 'active'`,
     )
       .bind(implicit)

@@ -592,7 +592,8 @@ describe('changes before an event is processed', () => {
     const lines = [linesOf('warn'), linesOf('error')]
     const erase = () =>
       env.DB.prepare(
-        `UPDATE inbox SET seq = seq + 1, events = (SELECT json_group_array(CASE WHEN value ->> '$.body.user.id' = 'u0'
+        `UPDATE inbox SET seq = seq + 1, events = (SELECT json_group_array(CASE
+          WHEN value ->> '$.body.user.id' = 'u0'
            THEN json('null') ELSE json(value) END) FROM json_each(events)) WHERE tenant_id = ?1`,
       )
         .bind(tenant.id)
@@ -831,7 +832,8 @@ describe('an event that cannot be processed', () => {
       turns(many, 1).map((one, n) => (n === position ? { ...one, idempotencyKey: 'k' } : one)),
     )
     await env.DB.prepare(
-      `CREATE TRIGGER refuse_${metric.replaceAll('-', '')} BEFORE INSERT ON idempotency_keys WHEN NEW.metric_no = ${number('metrics', `'${metric}'`)}
+      `CREATE TRIGGER refuse_${metric.replaceAll('-', '')} BEFORE INSERT ON idempotency_keys
+        WHEN NEW.metric_no = ${number('metrics', `'${metric}'`)}
        BEGIN SELECT RAISE(ABORT, 'refused'); END`,
     ).run()
     return id

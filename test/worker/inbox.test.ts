@@ -682,7 +682,8 @@ async function stateOf({ tenant }: { tenant: TestTenant }): Promise<unknown> {
   const of = (table: string, order: string) =>
     rowsOf(
       tenant,
-      `SELECT u.id AS of, t.* FROM users u JOIN ${readableTable(table)} t ON t.user_iid = u.iid WHERE u.tenant_id = ?1
+      `SELECT u.id AS of, t.* FROM users u JOIN ${readableTable(table)} t ON t.user_iid = u.iid
+        WHERE u.tenant_id = ?1
        ORDER BY u.id, ${order}`,
     )
   const responses: unknown[] = []
@@ -732,7 +733,8 @@ async function holdsPoints({ tenant, metrics, xp, triggers }: Awaited<ReturnType
   const events = z.array(EventRow).parse(
     await rowsOf(
       tenant,
-      `SELECT u.id AS of, e.metric_id, e.seq, e.value FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid
+      `SELECT u.id AS of, e.metric_id, e.seq, e.value FROM users u JOIN ${readable.events} e
+        ON e.user_iid = u.iid
        WHERE u.tenant_id = ?1 ORDER BY u.id, e.seq`,
     ),
   )

@@ -205,7 +205,8 @@ export function keepMessages(
       const id = newId(instant(from + n))
       const row = [from + n, id, subject, body]
       storage.sql.exec(
-        `INSERT INTO messages (at, seq, id, subject, event, status, attempts, tries, created, since, waits, claimed, body)
+        `INSERT INTO messages (at, seq, id, subject, event, status, attempts, tries, created, since, waits,
+          claimed, body)
          VALUES (?1, 0, ?2, ?3, 'streak.lost', 'delivered', 1, 1, ?1, ?1, 0, 0, ?4)`,
         ...row,
       )
@@ -252,7 +253,8 @@ export async function withGroups(users: number) {
   await tenant.event('m', { id: 'ada', attributes: values }, 1)
   const ids = ['ada', ...(await copies(tenant, 'ada', users - 1))]
   await env.DB.prepare(
-    `INSERT INTO events SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset, e.attributes
+    `INSERT INTO events SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset,
+      e.attributes
      FROM events e, users u WHERE e.user_iid = unhex(?2, '-') AND u.tenant_id = ?1 AND u.id <> 'ada'`,
   )
     .bind(tenant.id, await iidOf(tenant, 'ada'))

@@ -23,7 +23,8 @@ type Logged = z.infer<typeof Logged>
 
 async function logOf({ metric }: Setup): Promise<Logged[]> {
   const { results } = await env.DB.prepare(
-    `SELECT u.iid, u.id AS userId, e.id, e.seq, e.at, e.value FROM ${readable.events} e JOIN users u ON u.iid = e.user_iid
+    `SELECT u.iid, u.id AS userId, e.id, e.seq, e.at, e.value FROM ${readable.events} e JOIN users u
+      ON u.iid = e.user_iid
      WHERE e.metric_id = ?1 ORDER BY u.iid, e.seq`,
   )
     .bind(metric)

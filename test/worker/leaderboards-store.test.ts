@@ -25,7 +25,8 @@ const GROUPS = 40
 const FILL = `
   WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999)
   INSERT INTO scores (user_id, iid, run, grp, score, reached, cursor, grouped)
-  SELECT 'user ' || ?1 || ' ' || i, '018f0000-0000-7000-8000-' || printf('%012d', ?1 * 1000 + i), 0, json_array('g' || ?1),
+  SELECT 'user ' || ?1 || ' ' || i, '018f0000-0000-7000-8000-' || printf('%012d', ?1 * 1000 + i), 0,
+    json_array('g' || ?1),
     1000000 + i, i, 1, 1 FROM n`
 
 describe('the day’s end of a leaderboard with many groups', () => {

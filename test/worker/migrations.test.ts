@@ -5,7 +5,8 @@ import { readable } from '../readable'
 import { ADMIN_KEY, call, toApp } from './harness'
 
 const TABLES = `SELECT name, sql FROM sqlite_schema
-  WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'
+  WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE '\\_cf%' ESCAPE '\\'
+    AND name NOT LIKE 'sqlite%'
   ORDER BY name`
 
 const schema = async () => (await env.DB.prepare(TABLES).all()).results.map((row) => JSON.stringify(row))
@@ -25,7 +26,8 @@ const ADA = id(1)
 const METRIC = id(11)
 const OTHER = id(12)
 const METRICS = `INSERT INTO metrics (id, tenant_id, created, updated, deleted, key, name, unit_type, units)
-  VALUES ('${METRIC}', 't', 1, 1, NULL, 'lessons', '', 'number', ''), ('${OTHER}', 't', 1, 1, 1, 'gone', '', 'number', '')`
+  VALUES ('${METRIC}', 't', 1, 1, NULL, 'lessons', '', 'number', ''), ('${OTHER}', 't', 1, 1, 1, 'gone', '',
+    'number', '')`
 
 const first = async (sql: string) => await env.DB.prepare(sql).first()
 
@@ -33,11 +35,15 @@ test('0001: in an earlier database, users keep their data, and active time trigg
   const fresh = await schema()
   await migratedBefore(1)
   await env.DB.batch([
-    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-      updated, metrics, points, counters) VALUES ('t', 'ada', 'i', 7, 1, 1, '{}', 0, 1, 1, '[["m",5,5]]', '{"s":3}', '[]'),
+    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes,
+      control, created,
+      updated, metrics, points, counters) VALUES ('t', 'ada', 'i', 7, 1, 1, '{}', 0, 1, 1, '[["m",5,5]]',
+        '{"s":3}', '[]'),
       ('t', 'bob', 'j', 1, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]')`),
-    env.DB.prepare(`INSERT INTO points_triggers (id, tenant_id, created, updated, system_id, type, points, status,
-      user_attributes, event_attributes, time_unit, time_interval, block_if_out_of_points, counter_id, version)
+    env.DB.prepare(`INSERT INTO points_triggers (id, tenant_id, created, updated, system_id, type, points,
+      status,
+      user_attributes, event_attributes, time_unit, time_interval, block_if_out_of_points, counter_id,
+        version)
       VALUES ('x', 't', 1, 1, 's', 'time', 1, 'active', '[]', '[]', 'hours', 1, 0, 'x', 1),
       ('y', 't', 1, 1, 's', 'time', 1, 'inactive', '[]', '[]', 'hours', 1, 0, 'y', 1)`),
     env.DB.prepare(
@@ -73,15 +79,15 @@ test('0002: in an earlier database, streaks are counted from the log, and users 
     env.DB.prepare(
       "INSERT INTO tenants (id, customer_id, name, created, updated) VALUES ('t', 'c', 'n', 0, 0)",
     ),
-    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-      updated, metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 2, ?1, 1, '{}', 0, 1, 1, '[["${METRIC}",2,2]]', '{}', '[]'),
+    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes,
+      control, created,
+      updated, metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 2, ?1, 1, '{}', 0, 1, 1,
+        '[["${METRIC}",2,2]]', '{}', '[]'),
       ('t', 'bob', 'j', 1, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]')`).bind(noon),
     env.DB.prepare(METRICS),
     env.DB.prepare(`INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
-      VALUES ('${ADA}', '${METRIC}', ?1, 1, '${id(21)}', 1, 0), ('${ADA}', '${METRIC}', ?2, 2, '${id(22)}', 1, 0)`).bind(
-      noon - day,
-      noon,
-    ),
+      VALUES ('${ADA}', '${METRIC}', ?1, 1, '${id(21)}', 1, 0), ('${ADA}', '${METRIC}', ?2, 2, '${id(22)}', 1,
+        0)`).bind(noon - day, noon),
   ])
   await applyD1Migrations(env.DB, env.MIGRATIONS)
   expect(await schema()).toEqual(fresh)
@@ -105,16 +111,16 @@ test('0005: in an earlier database, users get the local date of their last event
   await migratedBefore(5)
   const day = 86_400_000
   await env.DB.batch([
-    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-      updated, metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 3, ?1, 1, '{}', 0, 1, 1, '[["${METRIC}",2,2]]', '{}', '[]'),
+    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes,
+      control, created,
+      updated, metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 3, ?1, 1, '{}', 0, 1, 1,
+        '[["${METRIC}",2,2]]', '{}', '[]'),
       ('t', 'bob', 'j', 1, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]')`).bind(20_000 * day),
     env.DB.prepare(METRICS),
     // The last event was at 23:30 UTC. An hour further east, that is the next day.
     env.DB.prepare(`INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset)
-      VALUES ('${ADA}', '${METRIC}', ?1, 1, '${id(21)}', 1, 0), ('${ADA}', '${OTHER}', ?2, 2, '${id(22)}', 1, 60)`).bind(
-      20_000 * day,
-      20_001 * day - 30 * 60_000,
-    ),
+      VALUES ('${ADA}', '${METRIC}', ?1, 1, '${id(21)}', 1, 0), ('${ADA}', '${OTHER}', ?2, 2, '${id(22)}', 1,
+        60)`).bind(20_000 * day, 20_001 * day - 30 * 60_000),
   ])
   await applyD1Migrations(env.DB, env.MIGRATIONS)
   expect(await schema()).toEqual(fresh)
@@ -134,18 +140,25 @@ test('0007: in an earlier database, the log, the ledger and the keys stay the sa
     env.DB.prepare(
       `INSERT INTO points_systems (id, tenant_id, created, updated, key, name, description) VALUES ('${system}', 't', 1, 1, 'xp', '', '')`,
     ),
-    env.DB.prepare(`INSERT INTO points_triggers (id, tenant_id, created, updated, system_id, type, points, status, user_attributes,
+    env.DB.prepare(`INSERT INTO points_triggers (id, tenant_id, created, updated, system_id, type, points,
+      status, user_attributes,
       event_attributes, metric_id, metric_threshold, block_if_out_of_points, counter_id, version)
-      VALUES ('${trigger}', 't', 1, 1, '${system}', 'metric', 7, 'active', '[]', '[]', '${METRIC}', 1, 0, 'x', 3)`),
-    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
-      metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 2, 5, 1, '{}', 0, 1, 1, '[["${METRIC}",1,1],["${OTHER}",2,2]]',
+      VALUES ('${trigger}', 't', 1, 1, '${system}', 'metric', 7, 'active', '[]', '[]', '${METRIC}', 1, 0, 'x',
+        3)`),
+    env.DB.prepare(`INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes,
+      control, created, updated,
+      metrics, points, counters) VALUES ('t', 'ada', '${ADA}', 2, 5, 1, '{}', 0, 1, 1,
+        '[["${METRIC}",1,1],["${OTHER}",2,2]]',
       '{"${system}":7}', '[]')`),
     env.DB.prepare(`INSERT INTO events (user_iid, metric_id, at, seq, id, value, utc_offset, attributes)
-      VALUES ('${ADA}', '${METRIC}', 4, 1, '${event}', 1, 60, '{"a":"b"}'), ('${ADA}', '${OTHER}', 5, 2, '${id(43)}', 2, 0, NULL)`),
+      VALUES ('${ADA}', '${METRIC}', 4, 1, '${event}', 1, 60, '{"a":"b"}'), ('${ADA}', '${OTHER}', 5, 2,
+        '${id(43)}', 2, 0, NULL)`),
     env.DB.prepare(`INSERT INTO idempotency_keys (user_iid, metric_id, key, event_id)
       VALUES ('${ADA}', '${METRIC}', 'k', '${event}')`),
-    env.DB.prepare(`INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total, utc_offset, trigger_id,
-      trigger_version, boosts) VALUES ('${ADA}', '${system}', 4, 1, 0, '${award}', 7, 7, 60, '${trigger}', 3, '[]')`),
+    env.DB.prepare(`INSERT INTO awards (user_iid, system_id, at, seq, position, id, awarded, total,
+      utc_offset, trigger_id,
+      trigger_version, boosts) VALUES ('${ADA}', '${system}', 4, 1, 0, '${award}', 7, 7, 60, '${trigger}', 3,
+        '[]')`),
   ])
   const rows = async (of: (table: keyof typeof readable) => string) => {
     const tables = ['events', 'awards', 'idempotency_keys'] as const

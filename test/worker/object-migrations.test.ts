@@ -147,7 +147,8 @@ const BOARD_1 = [
 /** The same for the delivery queue: at first, and with the ids of named messages. */
 const QUEUE_FIRST = [
   `CREATE TABLE letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
-     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed INTEGER,
+     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed
+       INTEGER,
      last_status INTEGER, last_error TEXT, body TEXT, PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
   "CREATE INDEX letters_by_next ON letters (next_at) WHERE status = 'pending'",
   `CREATE INDEX letters_by_subject ON letters (subject, at, seq, id)
@@ -224,7 +225,8 @@ describe('the objects of an earlier version', () => {
     const setup = await withHook()
     const [settled, pending] = [message(NOON - DAY, 'ada'), message(NOON - 1, 'ada')]
     const row = ({ at, id }: typeof settled, status: string, attempts: number, answered: string) =>
-      `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, since, next_at, waits, claimed,
+      `INSERT INTO letters (at, seq, id, subject, event, status, attempts, tries, created, since, next_at,
+        waits, claimed,
          last_status, last_error, body)
        VALUES (${at}, 0, '${id}', 'ada', 'streak.lost', '${status}', ${attempts}, ${attempts}, ${at}, ${at},
          ${status === 'pending' ? at : 'NULL'}, 0, 0, ${answered}, NULL, '{"type":"streak.lost"}')`

@@ -163,7 +163,8 @@ describe('[W2, W5] in the middle of a drain', () => {
     await env.DB.prepare(
       `INSERT INTO outbox (tenant_id, at, seq, id, messages)
        WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 450)
-       SELECT ?1, n, 0, 'p' || n, json_array(json_object('id', 'm' || n, 'type', 'streak.lost', 'body', json('{}'))) FROM n`,
+       SELECT ?1, n, 0, 'p' || n, json_array(json_object('id', 'm' || n, 'type', 'streak.lost', 'body',
+         json('{}'))) FROM n`,
     )
       .bind(tenant.id)
       .run()

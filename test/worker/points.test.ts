@@ -665,7 +665,8 @@ describe('[P11] summaries of a system', () => {
     await tenant.create(`${path}/levels`, { key: 'l', name: 'L', points: 0 })
     const bare = `
       WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
-      INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics,
+      INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+        updated, metrics,
         points, counters)
       SELECT ?1, 'user-' || i, ${anotherUuid('?1', 'i')}, 1, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]' FROM n`
     await env.DB.prepare(bare).bind(tenant.id).run()
@@ -743,7 +744,7 @@ describe('[P11] summaries of a system', () => {
     expect([await take('pro'), (await ask('pro')).status]).toEqual([403, 403])
   })
 
-  it('seed 2.1.4: userAttributes are key:value pairs that must all match; unknown keys are 422, all of them named', async () => {
+  it('[P11] userAttributes are key:value pairs that must all match; unknown keys are 422, all of them named', async () => {
     const { tenant, path } = await setup([{ points: 1 }])
     await tenant.create('/attributes', { key: 'team', name: 'Team', type: 'user' })
     await tenant.create(`${path}/levels`, { key: 'l', name: 'L', points: 0 })

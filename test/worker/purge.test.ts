@@ -150,8 +150,10 @@ describe('[U8, T3] the erasure of a tenant', () => {
          SELECT ${bytes('?1')}, ${number('metrics', '?3')}, i, 0, ${numbered('i')}, 1, 0 FROM ${n}`,
       ).bind(iid, 12_000, one.metric),
       env.DB.prepare(
-        `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
-           metrics, points, counters) SELECT ?1, 'user-' || i, ${anotherUuid('?3', 'i')}, 0, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]' FROM ${n}`,
+        `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
+          created, updated,
+           metrics, points, counters) SELECT ?1, 'user-' || i, ${anotherUuid('?3', 'i')}, 0, 0, 1, '{}', 0, 0,
+             0, '[]', '{}', '[]' FROM ${n}`,
       ).bind(one.tenant.id, 450, iid),
       env.DB.prepare(
         `INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created)

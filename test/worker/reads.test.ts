@@ -347,8 +347,10 @@ describe('GET /users/{id}/overview', () => {
     // A log that is longer than one read.
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 15000)
-       INSERT INTO events SELECT user_iid, metric_no, at - i, seq, randomblob(16), value, utc_offset, attributes FROM n
-       CROSS JOIN events WHERE user_iid = (SELECT unhex(iid, '-') FROM users WHERE tenant_id = ?1 AND id = 'busy')`,
+       INSERT INTO events SELECT user_iid, metric_no, at - i, seq, randomblob(16), value, utc_offset,
+         attributes FROM n
+       CROSS JOIN events WHERE user_iid = (SELECT unhex(iid, '-') FROM users WHERE tenant_id = ?1
+         AND id = 'busy')`,
     )
       .bind(tenant.id)
       .run()
@@ -528,7 +530,8 @@ describe('GET /leaderboards/{key}/groups', () => {
     await runInDurableObject(object, (_, { storage: { sql } }) => {
       sql.exec(
         `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
-         INSERT INTO scores SELECT 'x' || i, 'x' || i, (SELECT min(run) FROM scores), '["Oslo"]', 1, 0, 0, 0 FROM n`,
+         INSERT INTO scores SELECT 'x' || i, 'x' || i, (SELECT min(run) FROM scores), '["Oslo"]', 1, 0, 0, 0
+           FROM n`,
       )
     })
     expect(sizes(await read('/leaderboards/board/groups'))).toEqual(['city:Oslo 1000', 'city:Rome 1'])

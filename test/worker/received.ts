@@ -13,7 +13,8 @@ export async function keepTold(): Promise<void> {
   )
   await env.DB.prepare(
     `CREATE TRIGGER IF NOT EXISTS test_told AFTER INSERT ON outbox BEGIN
-       INSERT INTO test_told (tenant_id, at, user_iid, messages) VALUES (new.tenant_id, new.at, new.user_iid, new.messages); END`,
+       INSERT INTO test_told (tenant_id, at, user_iid, messages)
+         VALUES (new.tenant_id, new.at, new.user_iid, new.messages); END`,
   ).run()
 }
 
@@ -40,7 +41,8 @@ export type Told = Message & { at: number; user: string | null }
 export async function toldOf({ id }: TestTenant, prefix = ''): Promise<Told[]> {
   const { results } = await env.DB.prepare(
     `SELECT t.at, t.user_iid AS userIid, u.id AS userId, t.messages FROM test_told t
-     LEFT JOIN users u ON u.tenant_id = t.tenant_id AND u.iid = t.user_iid WHERE t.tenant_id = ?1 ORDER BY t.no`,
+     LEFT JOIN users u ON u.tenant_id = t.tenant_id AND u.iid = t.user_iid WHERE t.tenant_id = ?1
+       ORDER BY t.no`,
   )
     .bind(id)
     .all()

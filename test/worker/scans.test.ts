@@ -39,12 +39,15 @@ async function fill(users: readonly Bare[], into = tenant, from = 0): Promise<vo
   ])
   for (let next = 0; next < rows.length; next += 4_000) {
     await env.DB.prepare(
-      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics,
+      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+        updated, metrics,
          points, counters, streak, streak_due)
        SELECT ?1, value ->> 0, ${anotherUuid('?1', 'value ->> 5')}, 1, 0, 1,
-         CASE WHEN value ->> 2 IS NULL THEN '{}' ELSE json_object(?3, value ->> 2) END, 0, value ->> 4, 0, '[]',
+         CASE WHEN value ->> 2 IS NULL THEN '{}' ELSE json_object(?3, value ->> 2) END, 0, value ->> 4, 0,
+           '[]',
          CASE WHEN value ->> 1 = 0 THEN '{}' ELSE json_object(?2, value ->> 1) END, '[]',
-         json_object('frequency', 'daily', 'run', json_object('started', 1, 'first', 1, 'last', 1, 'length', value ->> 3,
+         json_object('frequency', 'daily', 'run', json_object('started', 1, 'first', 1, 'last', 1, 'length',
+           value ->> 3,
            'history', '1e', 'extended', 0)), 8000000000000000
        FROM json_each(?4)`,
     )

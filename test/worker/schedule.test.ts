@@ -226,10 +226,13 @@ async function manyUsers(tenant: TestTenant, count: number): Promise<void> {
   const day = Math.floor(NOON / DAY)
   const run = { started: day, first: day, last: day, history: '1e', length: 1, extended: NOON }
   await env.DB.prepare(
-    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+      updated,
        metrics, points, counters, last_seq_by_input, streak, streak_due, active_day)
-     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{}', ?4, ?5, ?6
-     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
+     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]',
+       '{}', '[]', '{}', ?4, ?5, ?6
+     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2)
+       SELECT value FROM n)`,
   )
     .bind(tenant.id, count, NOON, JSON.stringify({ frequency: 'daily', run }), (day + 2) * DAY, day)
     .run()
@@ -407,8 +410,10 @@ describe('[N2] when users are notified', () => {
     // The binary digits of a user's number say which of the eleven letters are capitals.
     await env.DB.prepare(
       `UPDATE users SET tz = (
-         SELECT group_concat(CASE WHEN (substr(users.id, 5) >> (n.value - (n.value > 6))) & 1 THEN upper(n.letter) ELSE n.letter END, '')
-         FROM (SELECT value, substr('europe/paris', value + 1, 1) AS letter FROM json_each('[0,1,2,3,4,5,6,7,8,9,10,11]')) n)
+         SELECT group_concat(CASE WHEN (substr(users.id, 5) >> (n.value - (n.value > 6))) & 1 THEN
+           upper(n.letter) ELSE n.letter END, '')
+         FROM (SELECT value, substr('europe/paris', value + 1, 1) AS letter
+           FROM json_each('[0,1,2,3,4,5,6,7,8,9,10,11]')) n)
        WHERE tenant_id = ?1 AND id LIKE 'user%'`,
     )
       .bind(tenant.id)

@@ -182,7 +182,8 @@ describe('work on many users of the largest size', () => {
     const moved = { to, from: instant(NOON), mustAll: true, isSet: true }
     await workOff(JOBS, contextOf(tenant.id, DB), { ...moved, steps: 1_000, grace: { first: 0, finals: 0 } })
     const { results } = await env.DB.prepare(
-      `SELECT points ->> ?2 AS points, json_array_length(achievements) AS done, streak ->> '$.run' IS NULL AS lost,
+      `SELECT points ->> ?2 AS points, json_array_length(achievements) AS done, streak ->> '$.run' IS NULL AS
+        lost,
          octet_length(attributes) AS bytes FROM users WHERE tenant_id = ?1`,
     )
       .bind(tenant.id, `$."${system}"`)
@@ -248,7 +249,8 @@ describe('lists', () => {
     const strict = tenant.through(newApp({ DB: strictD1() }))
     expect((await strict.event('m', 'ada', 1, { attributes })).status).toBe(201)
     await env.DB.prepare(
-      `INSERT INTO events SELECT user_iid, metric_no, at + n, seq, id, value, utc_offset, attributes FROM events,
+      `INSERT INTO events SELECT user_iid, metric_no, at + n, seq, id, value, utc_offset, attributes
+        FROM events,
          (WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20) SELECT n FROM n)
        WHERE user_iid = unhex(?1, '-')`,
     )

@@ -135,8 +135,10 @@ describe('[L3] boards by streak', () => {
     await move(2, 12.5)
     // The configuration before the walk over the users has run.
     await env.DB.prepare(
-      `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'), 'off', json('[]'),
-         'frequency', 'monthly', 'epoch', 1, 'metrics', json('[]'), 'evaluationMode', 'OR', 'personalisation', json('false'),
+      `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'),
+        'off', json('[]'),
+         'frequency', 'monthly', 'epoch', 1, 'metrics', json('[]'), 'evaluationMode', 'OR', 'personalisation',
+           json('false'),
          'freezes', NULL) WHERE id = ?1`,
     )
       .bind(tenant.id)

@@ -31,11 +31,14 @@ async function streakers(tenant: TestTenant, count: number, active = 0): Promise
       run: { started: day - 4, first: day - 4, last: day, history: '5e', length: 5, extended: day * DAY },
     })
   await env.DB.prepare(
-    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+      updated,
        metrics, points, counters, last_seq_by_input, streak, streak_due)
-     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]', '{"streak":1}',
+     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]',
+       '{}', '[]', '{"streak":1}',
        CASE WHEN value > ?2 - ?4 THEN ?6 ELSE ?5 END, CASE WHEN value > ?2 - ?4 THEN ?8 ELSE ?7 END
-     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
+     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2)
+       SELECT value FROM n)`,
   )
     .bind(
       tenant.id,
@@ -160,9 +163,12 @@ describe('[S3] a midnight of many users', () => {
       if (write === 0) {
         // The walk over the users that follows would have the same result.
         await env.DB.prepare(
-          `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'), 'off', json('[]'),
-             'frequency', 'daily', 'epoch', 0, 'metrics', json('[]'), 'evaluationMode', 'OR', 'personalisation', json('false'),
-             'freezes', json_object('initial', 0, 'max', 2, 'autoEarnInterval', NULL, 'autoEarnAmount', 1, 'since', 0))
+          `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled',
+            json('true'), 'off', json('[]'),
+             'frequency', 'daily', 'epoch', 0, 'metrics', json('[]'), 'evaluationMode', 'OR',
+               'personalisation', json('false'),
+             'freezes', json_object('initial', 0, 'max', 2, 'autoEarnInterval', NULL, 'autoEarnAmount', 1,
+               'since', 0))
            WHERE id = ?1`,
         )
           .bind(tenant.id)
@@ -264,8 +270,10 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
   const held = (tenant: TestTenant) =>
     rows(
       tenant,
-      `SELECT u.id, json_array_length(u.achievements) AS held, coalesce(u.points ->> 0, (SELECT sum(value) FROM json_each(u.points))) AS points,
-         (SELECT count(*) FROM ${readable.awards} a WHERE a.user_iid = u.iid) AS awards FROM users u WHERE u.tenant_id = ?1 ORDER BY u.id`,
+      `SELECT u.id, json_array_length(u.achievements) AS held, coalesce(u.points ->> 0, (SELECT sum(value)
+        FROM json_each(u.points))) AS points,
+         (SELECT count(*) FROM ${readable.awards} a WHERE a.user_iid = u.iid) AS awards FROM users u
+           WHERE u.tenant_id = ?1 ORDER BY u.id`,
     )
   const full = (count: number) =>
     Array.from({ length: count }, (_, n) => ({ id: `u${n}`, held: 2, points: 7, awards: 1 }))
@@ -363,8 +371,10 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
     const metricId = at((await tenant.admin('GET', '/metrics')).body, 0, 'id')
     await env.DB.prepare(
       `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes)
-       SELECT (SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1), ${number('metrics', '?2')}, 1000 + value, 0, ${numbered('value')}, 1000000000000000, 0, ?3
-       FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 9500) SELECT value FROM n)`,
+       SELECT (SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1), ${number('metrics', '?2')}, 1000 +
+         value, 0, ${numbered('value')}, 1000000000000000, 0, ?3
+       FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < 9500)
+         SELECT value FROM n)`,
     )
       .bind(tenant.id, metricId, JSON.stringify({ [String(attributeId)]: 'long' }))
       .run()

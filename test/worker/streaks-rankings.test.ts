@@ -116,9 +116,11 @@ describe('active streaks', () => {
   it('more than a page of passed deadlines are all judged', async () => {
     await tenant.event('steps', 'seed', 1)
     await env.DB.prepare(
-      `INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control, created, updated,
+      `INSERT INTO users (tenant_id, id, iid, seq, changed, tz, subscribe_to_emails, attributes, control,
+        created, updated,
          metrics, points, counters, streak, streak_due)
-       SELECT u.tenant_id, 'user-' || n.value, ${anotherUuid('u.iid', 'n.value')}, 1, u.changed, 'America/New_York', 0, '{}', 0, u.created,
+       SELECT u.tenant_id, 'user-' || n.value, ${anotherUuid('u.iid', 'n.value')}, 1, u.changed,
+         'America/New_York', 0, '{}', 0, u.created,
          u.updated, '[]', '{}', '[]', json_set(u.streak, '$.run.length', n.value), u.streak_due + n.value % 3
        FROM users u, json_each(?2) n WHERE u.tenant_id = ?1`,
     )

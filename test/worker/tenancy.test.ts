@@ -589,9 +589,11 @@ describe('two tenants at the same time', () => {
       // Ten thousand more users like the first.
       await env.DB.prepare(
         `WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
-         INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+         INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
+           created, updated,
            metrics, points, counters, streak, streak_due)
-         SELECT tenant_id, 'more-' || n, ${anotherUuid('iid', 'n')}, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+         SELECT tenant_id, 'more-' || n, ${anotherUuid('iid', 'n')}, seq, changed, subscribe_to_emails,
+           attributes, control, created, updated,
            metrics, json_object(?3, ?4), counters, streak, NULL FROM users, n WHERE tenant_id = ?1`,
       )
         .bind(tenant.id, users, system, points)

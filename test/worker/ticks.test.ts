@@ -208,10 +208,13 @@ function faulty(fault: (run: () => Promise<D1Result[]>, writes: number) => Promi
 /** Makes many users at once, with the rows that the service would store. */
 async function manyUsers({ tenant }: Setup, count: number): Promise<void> {
   await env.DB.prepare(
-    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+      updated,
        metrics, points, counters)
-     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]', '{}', '[]'
-     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2) SELECT value FROM n)`,
+     SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]',
+       '{}', '[]'
+     FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2)
+       SELECT value FROM n)`,
   )
     .bind(tenant.id, count, Date.now())
     .run()

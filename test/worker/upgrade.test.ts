@@ -55,7 +55,8 @@ test('migration 0011 keeps what the renamed tables and columns had', async () =>
     tenant.id,
   )
   await run(
-    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+      updated,
        metrics, points, counters, touched, streak)
      VALUES (?1, 'ada', 'i', 7, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]', '{"streak":7}', ?2)`,
     tenant.id,
@@ -67,7 +68,8 @@ test('migration 0011 keeps what the renamed tables and columns had', async () =>
   await run("INSERT INTO tallies VALUES (?1, 'users', 1)", tenant.id)
   await run("INSERT INTO change_spreads VALUES (?1, '2026 built', '', '{}')", tenant.id)
   await run(
-    `INSERT INTO points_boosts (id, tenant_id, created, updated, system_id, name, start, "end", multiplier, rounding,
+    `INSERT INTO points_boosts (id, tenant_id, created, updated, system_id, name, start, "end", multiplier,
+      rounding,
        user_attributes, told)
      VALUES ('b', ?1, 1, 1, 's', 'b', '2026-01-01', '2026-01-02', 2, 'down', '[]', 'finished')`,
     tenant.id,

@@ -94,10 +94,12 @@ describe('GET /admin/v1/users', () => {
   it('reads a page by the index: no more rows than it passes, and without a sort', async () => {
     const tenant = await newTenant()
     await env.DB.prepare(
-      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated,
+      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+        updated,
          metrics, points, counters)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
-       SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 1, 1, '{}', 0, 10000 - i, 1, '[]', '{}', '[]' FROM n`,
+       SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 1, 1, '{}', 0, 10000 - i, 1, '[]', '{}', '[]'
+         FROM n`,
     )
       .bind(tenant.id)
       .run()

@@ -51,16 +51,20 @@ async function setup(
        SELECT DISTINCT value ->> 1, 'any', 0, 0, value ->> 1, '', '' ${from}`,
     ).bind(log(awards)),
     env.DB.prepare(
-      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics, points, counters)
+      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+        updated, metrics, points, counters)
        SELECT ?2, value ->> 0, value ->> 1, 100, 0, 0, '{}', 0, 0, 0, '[]', '{}', '[]' ${from}`,
     ).bind(JSON.stringify(rows), id),
     env.DB.prepare(
       `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
-       SELECT ${bytes('value ->> 0')}, ${number('metrics', 'value ->> 1')}, value ->> 2, value ->> 3, x'00', value ->> 4, value ->> 5 ${from}`,
+       SELECT ${bytes('value ->> 0')}, ${number('metrics', 'value ->> 1')}, value ->> 2, value ->> 3, x'00',
+         value ->> 4, value ->> 5 ${from}`,
     ).bind(log(events)),
     env.DB.prepare(
-      `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version)
-       SELECT ${bytes('value ->> 0')}, ${number('points_systems', 'value ->> 1')}, value ->> 2, value ->> 3, 0, x'00', value ->> 4, 0,
+      `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no,
+        trigger_version)
+       SELECT ${bytes('value ->> 0')}, ${number('points_systems', 'value ->> 1')}, value ->> 2, value ->> 3,
+         0, x'00', value ->> 4, 0,
          value ->> 5, 1, 0 ${from}`,
     ).bind(log(awards)),
     env.DB.prepare(

@@ -72,16 +72,20 @@ const WHOLE = `${TOTAL(String(EVENTS))}`
 /** The users, and their past streaks. */
 export const USERS = [
   `${WITH}
-  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created, updated, metrics, points,
+  INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+    updated, metrics, points,
     counters, last_seq_by_input, streak, streak_due, achievements, active_day)
   SELECT ${given('tenant')}, 'user-' || i, ${IID}, CASE WHEN ${LIVE} THEN ${EVENTS} ELSE ${EVENTS + 1} END,
     CASE WHEN ${LIVE} THEN ${AT(String(EVENTS))} ELSE ${JUDGED} END, 1,
-    CASE WHEN i % ${ONE_OF} = 1 THEN json_object(${given('attribute')}, '${PLAN}') ELSE '{}' END, 0, ${AT('1')}, ${AT('1')},
+    CASE WHEN i % ${ONE_OF} = 1 THEN json_object(${given('attribute')}, '${PLAN}')
+      ELSE '{}' END, 0, ${AT('1')}, ${AT('1')},
     json_array(json_array(${given('metric')}, ${WHOLE} * 1000000, ${WHOLE} * 1000000)),
     json_object(${given('system')}, ${WHOLE} * ${AWARD}), '[]',
-    json_object(${given('metric')}, ${EVENTS}, 'streak', CASE WHEN ${LIVE} THEN ${EVENTS} ELSE ${EVENTS + 1} END,
+    json_object(${given('metric')}, ${EVENTS}, 'streak', CASE WHEN ${LIVE} THEN ${EVENTS}
+      ELSE ${EVENTS + 1} END,
       ${given('system')}, ${EVENTS}),
-    CASE WHEN ${LIVE} THEN json_object('frequency', 'daily', 'run', json_object('started', day, 'first', day, 'last', ${LAST},
+    CASE WHEN ${LIVE} THEN json_object('frequency', 'daily', 'run', json_object('started', day, 'first', day,
+      'last', ${LAST},
         'history', '${EVENTS}e', 'length', ${EVENTS}, 'extended', ${AT(String(EVENTS))}), 'born', day)
       ELSE json_object('frequency', 'daily', 'born', day, 'missed', ${LAST} + 1) END,
     CASE WHEN ${LIVE} THEN ${JUDGED} END, '[]', ${LAST}
@@ -95,10 +99,13 @@ export const USERS = [
 export const PASSES = [
   `${WITH}
   INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
-  SELECT ${bytes(IID)}, ${METRIC_NO}, ${AT('nth')}, nth, ${bytes(EVENT_ID('nth'))}, ${VALUE('nth')} * 1000000, 0 FROM u`,
+  SELECT ${bytes(IID)}, ${METRIC_NO}, ${AT('nth')}, nth, ${bytes(EVENT_ID('nth'))}, ${VALUE('nth')} * 1000000,
+    0 FROM u`,
   `${WITH}
-  INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no, trigger_version)
-  SELECT ${bytes(IID)}, ${no('points_systems', given('system'))}, ${AT('nth')}, nth, 0, ${bytes(AWARD_ID)}, ${VALUE('nth')} * ${AWARD}, ${TOTAL('nth')} * ${AWARD}, 0,
+  INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no,
+    trigger_version)
+  SELECT ${bytes(IID)}, ${no('points_systems', given('system'))}, ${AT('nth')}, nth, 0, ${bytes(AWARD_ID)},
+    ${VALUE('nth')} * ${AWARD}, ${TOTAL('nth')} * ${AWARD}, 0,
     ${no('points_triggers', given('trigger'))}, 1 FROM u`,
   `${WITH}
   INSERT INTO idempotency_keys (user_iid, metric_no, key, event_id)

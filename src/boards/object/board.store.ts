@@ -12,11 +12,13 @@ import type { Sql } from './statements.store'
  */
 const STEPS: Steps = [
   [
-    `CREATE TABLE IF NOT EXISTS scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached INTEGER,
+    `CREATE TABLE IF NOT EXISTS scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached
+      INTEGER,
      cursor INTEGER, grouped INTEGER, PRIMARY KEY (user_id, iid, run)) WITHOUT ROWID`,
     `CREATE INDEX IF NOT EXISTS scores_by_rank ON scores (run, grp, score DESC, reached, user_id)
      WHERE score > 0 AND grp IS NOT NULL`,
-    `CREATE TABLE IF NOT EXISTS finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score INTEGER,
+    `CREATE TABLE IF NOT EXISTS finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score
+      INTEGER,
      reached INTEGER, PRIMARY KEY (run, grp, rank)) WITHOUT ROWID`,
     'CREATE TABLE IF NOT EXISTS final_runs (run INTEGER PRIMARY KEY, max INTEGER)',
     `CREATE TABLE IF NOT EXISTS standings (run INTEGER, iid TEXT, rank INTEGER, score INTEGER,
@@ -70,7 +72,8 @@ const MOST_CHARACTERS = 4_000_000
 const sizesIn = (rows: string) => `
   SELECT "group", users, read FROM (
     SELECT "group", users, read, sum(length("group")) OVER (ORDER BY users DESC, "group") AS characters FROM (
-      SELECT grp AS "group", min(count(*), ?2) AS users, sum(count(*)) OVER () AS read FROM ${rows} GROUP BY grp
+      SELECT grp AS "group", min(count(*), ?2) AS users, sum(count(*)) OVER () AS read FROM ${rows}
+        GROUP BY grp
       ORDER BY users DESC, grp LIMIT ${MOST_GROUPS}))
   WHERE users > 0 AND characters <= ${MOST_CHARACTERS} ORDER BY users DESC, "group"`
 
@@ -79,7 +82,8 @@ const SQL = {
   // An erased user's place is empty.
   finalSizes: sizesIn('finals WHERE run = ?1 AND grp IS NOT NULL AND iid IS NOT NULL'),
   ofUser: `SELECT ${COLUMNS} FROM scores WHERE user_id = ?1 AND iid = ?2 ORDER BY run`,
-  put: `INSERT INTO scores (user_id, iid, run, grp, score, reached, cursor, grouped) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+  put: `INSERT INTO scores (user_id, iid, run, grp, score, reached, cursor, grouped)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
     ON CONFLICT DO UPDATE SET grp = ?4, score = ?5, reached = ?6, cursor = ?7, grouped = ?8`,
   best: `SELECT ${ENTRY} FROM scores WHERE run = ?1 AND grp = ?2 AND score > 0 AND grp IS NOT NULL
     ORDER BY score DESC, reached, user_id LIMIT ?3`,
@@ -90,7 +94,8 @@ const SQL = {
   // Goes from group to group by the index, so the number of users does not matter.
   groups: `WITH RECURSIVE groups(grp) AS (
       SELECT min(grp) FROM scores WHERE run = ?1 AND score > 0 AND grp IS NOT NULL
-      UNION ALL SELECT (SELECT min(s.grp) FROM scores s WHERE s.run = ?1 AND s.grp > groups.grp AND s.score > 0
+      UNION ALL SELECT (SELECT min(s.grp) FROM scores s WHERE s.run = ?1 AND s.grp > groups.grp
+        AND s.score > 0
         AND s.grp IS NOT NULL) FROM groups WHERE groups.grp IS NOT NULL)
     SELECT grp AS "group" FROM groups WHERE grp IS NOT NULL`,
   finalsOf: `SELECT rank, ${ENTRY} FROM finals WHERE run = ?1 AND grp IS NOT NULL AND ${MATCHES}
@@ -108,12 +113,15 @@ const SQL = {
   // Runs in which a user is ranked, or was at the end of the last day. Goes from run to run by the index.
   openRuns: `WITH RECURSIVE ranked(run) AS (
       SELECT min(run) FROM scores WHERE run >= ?1 AND score > 0 AND grp IS NOT NULL
-      UNION ALL SELECT (SELECT min(s.run) FROM scores s WHERE s.run > ranked.run AND s.score > 0 AND s.grp IS NOT NULL)
+      UNION ALL SELECT (SELECT min(s.run) FROM scores s WHERE s.run > ranked.run AND s.score > 0
+        AND s.grp IS NOT NULL)
         FROM ranked WHERE ranked.run IS NOT NULL),
     stood(run) AS (
       SELECT min(run) FROM standings WHERE run >= ?1
-      UNION ALL SELECT (SELECT min(s.run) FROM standings s WHERE s.run > stood.run) FROM stood WHERE stood.run IS NOT NULL)
-    SELECT run FROM ranked WHERE run IS NOT NULL UNION SELECT run FROM stood WHERE run IS NOT NULL ORDER BY run`,
+      UNION ALL SELECT (SELECT min(s.run) FROM standings s WHERE s.run > stood.run) FROM stood
+        WHERE stood.run IS NOT NULL)
+    SELECT run FROM ranked WHERE run IS NOT NULL UNION SELECT run FROM stood WHERE run IS NOT NULL
+      ORDER BY run`,
   standings: 'SELECT iid, rank, score FROM standings WHERE run = ?1',
   record: `INSERT OR REPLACE INTO history (run, iid, day, rank, score, previous_rank, previous_score)
     SELECT ?1, value ->> 0, ?2, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?3)`,
@@ -127,10 +135,13 @@ const SQL = {
       AND h.day < (SELECT o.day FROM history o WHERE o.run = ?1 AND o.iid = c.value ->> 0
         ORDER BY o.day DESC LIMIT 1 OFFSET ?3))`,
   standing: 'SELECT rank, score FROM standings WHERE run = ?1 AND iid = ?2',
-  history: `SELECT day, rank, score, previous_rank AS previousRank, previous_score AS previousScore FROM history
+  history: `SELECT day, rank, score, previous_rank AS previousRank, previous_score AS previousScore
+    FROM history
     WHERE run = ?1 AND iid = ?2 ORDER BY day DESC LIMIT ?3`,
-  course: `SELECT h.run, h.day, h.rank, h.score, h.previous_rank AS previousRank, h.previous_score AS previousScore
-    FROM json_each(?1) asked CROSS JOIN history h ON h.run = asked.value AND h.iid = ?2 ORDER BY h.run, h.day`,
+  course: `SELECT h.run, h.day, h.rank, h.score, h.previous_rank AS previousRank, h.previous_score AS
+    previousScore
+    FROM json_each(?1) asked CROSS JOIN history h ON h.run = asked.value AND h.iid = ?2
+      ORDER BY h.run, h.day`,
   unsettle: 'UPDATE scores SET cursor = -1',
   dropScores: 'DELETE FROM scores WHERE run >= ?1',
   dropStandings: 'DELETE FROM standings WHERE run >= ?1',

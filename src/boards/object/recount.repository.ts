@@ -50,7 +50,8 @@ const SHORT = Math.floor(MOST_AT_ONCE / MOST_FOUND)
 const WALKED = `
   SELECT max(id) AS last FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 const CURSORS = `
-  SELECT ${IDS}, octet_length(${GROUP}) AS bytes, CASE WHEN octet_length(${GROUP}) <= ${SHORT} THEN ${GROUP} END AS "group"
+  SELECT ${IDS}, octet_length(${GROUP}) AS bytes, CASE WHEN octet_length(${GROUP}) <= ${SHORT} THEN ${GROUP}
+    END AS "group"
   FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.id <= (
     SELECT max(id) FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?4 ORDER BY id LIMIT ?6))
     AND u.changed >= ?5 ORDER BY u.id LIMIT ${MOST_FOUND}`
@@ -107,7 +108,8 @@ const EVENTS = `
 const AWARDS = `
   SELECT at, sum(awarded) AS amount, ${localDayOf()} AS day,
     ${timeOfDayOf()} AS time FROM awards
-  WHERE user_iid = ${bytesOf('u.iid')} AND system_no = ${numberOf('points_systems', '?3')} AND at >= ?5 AND at <= ?6 GROUP BY at, seq`
+  WHERE user_iid = ${bytesOf('u.iid')} AND system_no = ${numberOf('points_systems', '?3')} AND at >= ?5
+    AND at <= ?6 GROUP BY at, seq`
 
 /**
  * Sums by local day, inside the dates from ?7 to ?10 and the daily window ?8, as `[from, to]` in ms. If ?9 is
@@ -116,7 +118,8 @@ const AWARDS = `
  */
 const recountOf = (log: string) => `
   SELECT ${CURSOR}, (SELECT json_group_array(json_array(day, amount, reached)) FROM (
-    SELECT CASE WHEN ?9 THEN day ELSE ?7 END AS day, total(amount) AS amount, max(CASE WHEN amount <> 0 THEN at END) AS reached
+    SELECT CASE WHEN ?9 THEN day ELSE ?7 END AS day, total(amount) AS amount, max(CASE
+      WHEN amount <> 0 THEN at END) AS reached
     FROM (${log}) WHERE day >= ?7 AND day <= ?10 AND (?8 IS NULL OR CASE WHEN ?8 ->> 0 <= ?8 ->> 1
       THEN time >= ?8 ->> 0 AND time < ?8 ->> 1 ELSE time >= ?8 ->> 0 OR time < ?8 ->> 1 END)
     GROUP BY 1)) AS days
@@ -126,8 +129,10 @@ const RECOUNT_EVENTS = recountOf(EVENTS)
 const RECOUNT_AWARDS = recountOf(AWARDS)
 
 const STREAKS = `
-  SELECT ${CURSOR}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled, (SELECT json_object('first', first, 'last', last, 'started', started, 'history', history,
-      'length', length) FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC LIMIT 1) AS past
+  SELECT ${CURSOR}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled, (SELECT
+    json_object('first', first, 'last', last, 'started', started, 'history', history,
+      'length', length) FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC
+        LIMIT 1) AS past
   FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /** A user's cursor with the present streak and the newest streak that has ended. */

@@ -153,7 +153,8 @@ const PARK_VALUES: ColumnValues<typeof parkedEvents, Progress['parked'][number],
 }
 const PARK_LIST = columnList(parkedEvents, PARK_VALUES)
 const PARK = `
-  INSERT INTO parked_events (tenant_id, ${PARK_LIST.columns}) SELECT ?1, ${PARK_LIST.sql()} FROM json_each(?2)`
+  INSERT INTO parked_events (tenant_id, ${PARK_LIST.columns}) SELECT ?1, ${PARK_LIST.sql()}
+    FROM json_each(?2)`
 /**
  * When the rest of the inbox is due: at the moment ?3. Under a test clock, at the time it was sent, if that
  * is earlier.

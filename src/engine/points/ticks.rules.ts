@@ -90,9 +90,8 @@ export function ticksBetween(config: Pick<Configuration, 'systems'>, after: Inst
 }
 
 /**
- * The last moment of the next sweep over the users, or null if no tick is due.
- * A sweep never crosses a UTC midnight, since leaderboards store the state at the end of a day. It also has a
- * limited number of ticks.
+ * The last moment of the next sweep over the users, or null if no tick is due. A sweep never crosses a UTC
+ * midnight, since leaderboards store the state at the end of a day. It also has a limited number of ticks.
  */
 export function endOfSweep(
   config: Pick<Configuration, 'systems'>,

@@ -98,9 +98,8 @@ export const lengthOf = ({ streak, preferences }: Pick<UserState, 'streak' | 'pr
 
 /**
  * A user's streak as of a local day. It is then called settled: freezes are earned, and the periods that
- * ended before that day without being satisfied are judged in order (S3, S7).
- * While the tenant's streaks are off, no period is missed, but freezes are earned. Returns the same streak
- * object if nothing changes.
+ * ended before that day without being satisfied are judged in order (S3, S7). While the tenant's streaks are
+ * off, no period is missed, but freezes are earned. Returns the same streak object if nothing changes.
  */
 export function streakAsOf(user: Streaker, terms: Terms, today: number): StreakResult {
   const { streak } = user

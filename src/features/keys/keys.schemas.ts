@@ -15,7 +15,7 @@ export const CreateApplicationKeyRequestItem = z
   .object({ userId: UserId })
   .meta({ id: 'CreateApplicationKeyRequestItem' })
 
-/** A created application key. Only this response shows the key itself (seed 2.9). */
+/** A created application key. Only this response shows the key itself. */
 export const CreatedApplicationKey = z
   .object({ id: UuidResponse, userId: z.string(), key: z.string(), prefix: z.string() })
   .meta({ id: 'CreatedApplicationKey' })

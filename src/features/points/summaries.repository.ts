@@ -20,7 +20,8 @@ const KEPT_FOR = MINUTE
 const TOTALS = `
   totals AS (SELECT total, meets, count(*) AS users, max(id) AS last FROM (
     SELECT u.id, coalesce(u.points ->> ?2, 0) AS total, ?3 = '[]' OR
-      NOT EXISTS (SELECT 1 FROM json_each(?3) f WHERE u.attributes ->> (f.value ->> 0) IS NOT f.value ->> 1) AS meets
+      NOT EXISTS (SELECT 1 FROM json_each(?3) f WHERE u.attributes ->> (f.value ->> 0) IS NOT f.value ->> 1)
+        AS meets
     FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 ORDER BY u.id LIMIT ?5) GROUP BY 1, 2)`
 
 /** The place of users who don't meet the filters. They are counted too, because the scan has read them. */
@@ -36,9 +37,11 @@ const SIZES = `
     WHEN total <= 10 THEN 0 WHEN total <= 100 THEN 1 WHEN total <= 1000 THEN 2 WHEN total <= 10000 THEN 3
     WHEN total <= 100000 THEN 4 WHEN total <= 1000000 THEN 5 WHEN total <= 10000000 THEN 6
     WHEN total <= 100000000 THEN 7 WHEN total <= 1000000000 THEN 8 ELSE 9 END AS power,
-    CASE WHEN total <= 10 THEN 1 WHEN total <= 100 THEN 10 WHEN total <= 1000 THEN 100 WHEN total <= 10000 THEN 1000
+    CASE WHEN total <= 10 THEN 1 WHEN total <= 100 THEN 10 WHEN total <= 1000 THEN 100
+      WHEN total <= 10000 THEN 1000
     WHEN total <= 100000 THEN 10000 WHEN total <= 1000000 THEN 100000 WHEN total <= 10000000 THEN 1000000
-    WHEN total <= 100000000 THEN 10000000 WHEN total <= 1000000000 THEN 100000000 ELSE 1000000000 END AS width FROM totals)
+    WHEN total <= 100000000 THEN 10000000 WHEN total <= 1000000000 THEN 100000000 ELSE 1000000000 END AS width
+      FROM totals)
   SELECT CASE WHEN meets THEN 10 * power + (total + width - 1) / width ELSE ${NOT_MET} END AS place,
     sum(users) AS users, max(last) AS last
   FROM sized GROUP BY place`
@@ -49,7 +52,8 @@ const SIZES = `
  */
 const LEVELS = `
   WITH ${TOTALS}
-  SELECT CASE WHEN meets THEN (SELECT max(l.key) FROM json_each(?6) l WHERE l.value <= totals.total) ELSE ${NOT_MET} END
+  SELECT CASE WHEN meets THEN (SELECT max(l.key) FROM json_each(?6) l WHERE l.value <= totals.total)
+    ELSE ${NOT_MET} END
     AS place, sum(users) AS users, max(last) AS last
   FROM totals GROUP BY place`
 
@@ -134,7 +138,8 @@ const FIND = `
     AND computed > ?6 AND computed <= ?7`
 
 const KEEP = `
-  INSERT OR REPLACE INTO points_summaries (tenant_id, system_id, kind, filter, config_version, computed, document)
+  INSERT OR REPLACE INTO points_summaries (tenant_id, system_id, kind, filter, config_version, computed,
+    document)
   SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 FROM tenants WHERE id = ?1 AND status = 'active'`
 
 const FORGET = 'DELETE FROM points_summaries WHERE tenant_id = ?1 AND computed < ?2'

@@ -25,7 +25,8 @@ const PAGE = 1_000
 const PAGES = 20
 
 const OVERDUE = `
-  SELECT u.id, u.tz, u.created, CASE WHEN u.streak ->> '$.run.length' > 0 THEN u.streak END AS streak, page.due, u.preferences FROM (
+  SELECT u.id, u.tz, u.created, CASE WHEN u.streak ->> '$.run.length' > 0 THEN u.streak END AS streak,
+    page.due, u.preferences FROM (
     SELECT id, streak_due AS due FROM users
     WHERE tenant_id = ?1 AND streak_due IS NOT NULL AND (streak_due, id) > (?3, ?4) AND streak_due <= ?2
     ORDER BY streak_due, id LIMIT ?5) page
@@ -73,7 +74,10 @@ export async function* overdueOf(
   }
 }
 
-/** The most live streaks that one statement reads through the index of deadlines. If there are more, all users are read in parts. */
+/**
+ * The most live streaks that one statement reads through the index of deadlines. If there are more, all users
+ * are read in parts.
+ */
 const LIVE_AT_ONCE = 5_000
 
 const LENGTH = "coalesce(streak ->> '$.run.length', 0)"
@@ -86,7 +90,8 @@ const IS_ON = "coalesce(preferences ->> '$.streak.enabled', 1)"
  * length 0.
  */
 const BEST = `
-  SELECT count(*) AS users, coalesce(max(id), '') AS last, (SELECT json_group_array(json_object('userId', id, 'length', length))
+  SELECT count(*) AS users, coalesce(max(id), '') AS last, (SELECT json_group_array(json_object('userId', id,
+    'length', length))
     FROM (SELECT id, length FROM part WHERE length > 0 ORDER BY length DESC, id LIMIT ?4)) AS best
   FROM part`
 
@@ -102,14 +107,16 @@ const NEXT = 'FROM users WHERE tenant_id = ?1 AND id > ?6 ORDER BY id LIMIT ?7'
 
 const LIVE_PART = `
   WITH part AS MATERIALIZED (
-    SELECT id, CASE WHEN streak_due > ?5 AND ${OF_SETTINGS} AND ${IS_ON} THEN ${LENGTH} ELSE 0 END AS length ${NEXT})
+    SELECT id, CASE WHEN streak_due > ?5 AND ${OF_SETTINGS} AND ${IS_ON} THEN ${LENGTH}
+      ELSE 0 END AS length ${NEXT})
   ${BEST}`
 
 // Reads each user. Lengths are in no index, because an index would cost every extension one more row.
 const LONGEST_PART = `
   WITH part AS MATERIALIZED (
     SELECT id, CASE WHEN ${OF_SETTINGS} THEN
-      max(${LENGTH}, coalesce((SELECT max(length) FROM streak_runs WHERE user_iid = users.iid), 0)) ELSE 0 END AS length ${NEXT})
+      max(${LENGTH}, coalesce((SELECT max(length) FROM streak_runs WHERE user_iid = users.iid), 0))
+        ELSE 0 END AS length ${NEXT})
   ${BEST}`
 
 const BestRow = z.object({

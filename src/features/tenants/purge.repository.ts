@@ -110,7 +110,8 @@ const WALK = 10_000
 const CONFIGURATION = tablesPurgedIn('configuration').map(({ name }) => ({
   name,
   walk: `
-  SELECT max(no) AS last, count(*) AS count FROM (SELECT no FROM ${name} WHERE no > ?1 ORDER BY no LIMIT ${WALK})`,
+  SELECT max(no) AS last, count(*) AS count FROM (SELECT no FROM ${name} WHERE no > ?1 ORDER BY no
+    LIMIT ${WALK})`,
   remove: `DELETE FROM ${name} WHERE no > ?2 AND no <= ?3 AND tenant_id = ?1`,
 }))
 

@@ -32,7 +32,7 @@ export const UpdateTenantRequestItem = z
   .object({ id: Uuid, customerId: optional(CustomerId), name: optional(Name) })
   .meta({ id: 'UpdateTenantRequestItem' })
 
-/** A tenant (seed 2.10). A deleted tenant is archived for good (T3). `purging`: it is being erased. */
+/** A tenant. A deleted tenant is archived for good (T3). `purging`: it is being erased. */
 export const AdminTenant = z
   .object({
     id: UuidResponse,

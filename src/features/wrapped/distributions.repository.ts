@@ -56,7 +56,8 @@ export type Placing = { period: string; subject: string; change: number }
 // The first change that is not smaller says how many users have less. If there is none, all users have less.
 const PLACES = `
   SELECT asked.key AS nth, s.document ->> '$.users' AS users, coalesce(
-    (SELECT step.value ->> 1 FROM json_each(s.document, '$.distribution') step WHERE step.value ->> 0 >= asked.value ->> 2
+    (SELECT step.value ->> 1 FROM json_each(s.document, '$.distribution') step
+      WHERE step.value ->> 0 >= asked.value ->> 2
       ORDER BY step.key LIMIT 1), s.document ->> '$.users') AS less
   FROM json_each(?3) asked CROSS JOIN change_distributions s
     ON s.tenant_id = ?1 AND s.period = ?2 || (asked.value ->> 0) AND s.subject = asked.value ->> 1`
@@ -98,7 +99,8 @@ export function forgetBuild(db: TenantDatabase, year: number): D1PreparedStateme
 const used = (name: string, { log, no }: Log) => `
   ${name}(iid, no) AS (
     SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
-    UNION ALL SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${name}.iid AND l.${no} > ${name}.no)
+    UNION ALL SELECT iid, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${name}.iid
+      AND l.${no} > ${name}.no)
       FROM ${name} WHERE ${name}.no IS NOT NULL)`
 
 /** The users' changes by subject and period of the calendar, by stored local day (E8). */
@@ -112,7 +114,8 @@ const changes = (usedName: string, { log, no, amount }: Log) => `
 // Rows with an empty subject count the active users.
 const FRESH = `
   WITH RECURSIVE
-  chunk AS MATERIALIZED (SELECT ${bytesOf('iid')} AS iid FROM users WHERE tenant_id = ?1 AND id > ?2 AND id <= ?3),
+  chunk AS MATERIALIZED (SELECT ${bytesOf('iid')} AS iid FROM users WHERE tenant_id = ?1 AND id > ?2
+    AND id <= ?3),
   calendar AS MATERIALIZED (SELECT value ->> 0 AS day, value ->> 1 AS period FROM json_each(?6)),
   ${used('in_metrics', LOGS.events)},
   ${used('in_systems', LOGS.awards)},
@@ -121,9 +124,11 @@ const FRESH = `
   earned AS (${changes('in_systems', LOGS.awards)}),
   fresh AS (
     SELECT period, '' AS subject, 0 AS change, count(*) AS users FROM active GROUP BY period
-    UNION ALL SELECT period, ${idOf('metrics', 'subject')}, change, count(*) FROM done GROUP BY period, subject, change
+    UNION ALL SELECT period, ${idOf('metrics', 'subject')}, change, count(*) FROM done
+      GROUP BY period, subject, change
     UNION ALL SELECT e.period, ${idOf('points_systems', 'e.subject')}, e.change, count(*)
-      FROM earned e JOIN active a ON a.iid = e.iid AND a.period = e.period GROUP BY e.period, e.subject, e.change)
+      FROM earned e JOIN active a ON a.iid = e.iid AND a.period = e.period
+        GROUP BY e.period, e.subject, e.change)
   SELECT period, subject, json_group_array(json_array(change, users)) AS document FROM fresh GROUP BY 1, 2`
 const BUILT = `
   SELECT substr(period, length(?2) + 1) AS period, subject, document FROM change_distributions
@@ -186,7 +191,8 @@ export const storeCounts = (
 ): D1PreparedStatement[] => store(db, buildingAs(year), counts)
 
 const MARK = `
-  INSERT INTO change_distributions (tenant_id, period, subject, document) VALUES (?1, ?2, '', json_object('at', ?3))`
+  INSERT INTO change_distributions (tenant_id, period, subject, document)
+    VALUES (?1, ?2, '', json_object('at', ?3))`
 
 /** Replaces the published distributions. */
 export function publishDistributions(

@@ -23,11 +23,13 @@ type Reader = Pick<UserState, 'iid' | 'seq'>
 const daily = ({ log, no, table, amount }: Log) => `
   WITH RECURSIVE used(no) AS (
     SELECT min(${no}) FROM ${log} WHERE user_iid = ${bytesOf('?1')}
-    UNION ALL SELECT (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${bytesOf('?1')} AND l.${no} > used.no)
+    UNION ALL SELECT (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = ${bytesOf('?1')}
+      AND l.${no} > used.no)
       FROM used WHERE used.no IS NOT NULL)
   SELECT ${idOf(table, 'd.no')} AS subject, day, count, change FROM (
     SELECT used.no, min(${localDayOf('l')}, ?5 + 1) AS day, count(*) AS count, total(l.${amount}) AS change
-    FROM used CROSS JOIN ${log} l ON l.user_iid = ${bytesOf('?1')} AND l.${no} = used.no AND l.at >= ?3 AND l.seq <= ?2
+    FROM used CROSS JOIN ${log} l ON l.user_iid = ${bytesOf('?1')} AND l.${no} = used.no AND l.at >= ?3
+      AND l.seq <= ?2
     GROUP BY 1, 2 HAVING day >= ?4) d`
 
 const EVENTS = daily(LOGS.events)
@@ -60,7 +62,8 @@ const BY_ATTRIBUTE = `
   WITH days AS MATERIALIZED (
     SELECT m.value AS metric_id, a.key AS attribute, a.value, ${localDayOf('e')} AS day,
       total(e.value) AS change
-    FROM json_each(?3) m CROSS JOIN events e ON e.user_iid = ${bytesOf('?1')} AND e.metric_no = ${numberOf('metrics', 'm.value')}
+    FROM json_each(?3) m CROSS JOIN events e ON e.user_iid = ${bytesOf('?1')}
+      AND e.metric_no = ${numberOf('metrics', 'm.value')}
       AND e.at <= ?4 AND e.seq <= ?2 AND e.attributes IS NOT NULL
     CROSS JOIN json_each(e.attributes) a GROUP BY 1, 2, 3, 4)
   SELECT p.value ->> 0 AS period, d.metric_id AS metricId, d.attribute, d.value,

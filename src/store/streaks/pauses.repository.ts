@@ -47,7 +47,8 @@ export async function pausesOfSeveral(
 }
 
 const PAUSES = `
-  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ?1 AND "end" >= start AND deleted IS NULL ORDER BY start, id`
+  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ?1 AND "end" >= start AND deleted IS NULL
+    ORDER BY start, id`
 
 /** The pauses of a user that are not deleted, oldest first. */
 export async function pausesOf(db: TenantDatabase, userIid: string): Promise<Pause[]> {
@@ -67,7 +68,8 @@ const PAUSE_VALUES: ColumnValues<typeof streakPauses, OwnPause, 'tenantId' | 'de
 const PAUSE_LIST = columnList(streakPauses, PAUSE_VALUES)
 
 const PAUSE = `
-  INSERT INTO streak_pauses (tenant_id, ${PAUSE_LIST.columns}) SELECT ?1, ${PAUSE_LIST.sql()} FROM json_each(?2)`
+  INSERT INTO streak_pauses (tenant_id, ${PAUSE_LIST.columns}) SELECT ?1, ${PAUSE_LIST.sql()}
+    FROM json_each(?2)`
 
 /** Stores new pauses. */
 export function keepPauses(db: TenantDatabase, pauses: readonly OwnPause[]): D1PreparedStatement {

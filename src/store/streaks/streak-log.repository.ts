@@ -51,7 +51,8 @@ const LOGS_PAGE = 30_000
 const LOGS = `
   SELECT asked.value ->> 0 AS userIid, e.at, e.seq, ${idOf('metrics', 'e.metric_no')} AS metricId, e.value,
     ${localDayOf('e')} AS day
-  FROM json_each(?1) asked CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.seq <= asked.value ->> 1
+  FROM json_each(?1) asked CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
+    AND e.seq <= asked.value ->> 1
   LIMIT ?2`
 
 /**
@@ -78,13 +79,15 @@ export async function logsOf(
   return { complete }
 }
 
-const STALE_IID = `(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2 AND streak ->> 'frequency' IS NOT NULL
+const STALE_IID = `(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2
+  AND streak ->> 'frequency' IS NOT NULL
   AND (streak ->> 'frequency' <> ?3 OR coalesce(streak ->> 'epoch', 0) <> ?4))`
 const STALE_LOG = `
   SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, ${localDayOf()} AS day
   FROM events e WHERE user_iid = ${bytesOf(STALE_IID)} LIMIT ?5`
 const STALE_PAUSES = `
-  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ${STALE_IID} AND "end" >= start ORDER BY start, id`
+  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ${STALE_IID} AND "end" >= start
+    ORDER BY start, id`
 
 /**
  * The data from which a streak is counted: the log in order of time, and all pauses that count or did count.

@@ -40,7 +40,8 @@ export function keepRuns(
 }
 
 const FORGET = `
-  DELETE FROM streak_runs WHERE user_iid IN (SELECT value ->> 0 FROM json_each(?1) WHERE ${onlyUnchanged('value ->> 0')})`
+  DELETE FROM streak_runs WHERE user_iid IN (SELECT value ->> 0 FROM json_each(?1)
+    WHERE ${onlyUnchanged('value ->> 0')})`
 
 /** Deletes all past streaks of users, because they are counted again (S9). */
 export function forgetRuns(
@@ -66,7 +67,8 @@ export const StreakRunRow = z.object({
 })
 
 const RUNS = `
-  SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2 ORDER BY first`
+  SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2
+    ORDER BY first`
 
 /** The past streaks of a user with a last period that begins on a day or later, oldest first. */
 export async function runsSince(db: TenantDatabase, userIid: string, day: number): Promise<StreakRun[]> {
@@ -74,7 +76,8 @@ export async function runsSince(db: TenantDatabase, userIid: string, day: number
 }
 
 const PAST_RUNS = `
-  SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ${IID} AND last >= ?3 ORDER BY first`
+  SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ${IID} AND last >= ?3
+    ORDER BY first`
 /**
  * The past streaks of a user with a last period that begins on a day or later, and the pauses that are not
  * deleted, both oldest first.
@@ -129,14 +132,15 @@ export function scheduleEarliestDeadline(
  * SQL: the data of a user that decides about the streak, and the user's ids. All other columns are empty, so
  * changes of such users must be `onlyStreak`.
  */
-const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails,
-    NULL AS device_tokens, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
+const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz,
+    0 AS subscribe_to_emails, NULL AS device_tokens, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
     u.streak_due, '[]' AS achievements, u.active_day,
     ${shortOnly(['attributes', 'last_seq_by_input', 'streak', 'preferences'], '?4')}`
 
 const dueOf = (columns: string) => `
   SELECT ${columns}, '[]' AS boosts FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
-    AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL) LIMIT ?3`
+    AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL)
+      LIMIT ?3`
 
 const DUE = dueOf(STREAK_COLUMNS)
 const DUE_WHOLE = dueOf(userColumns('?4'))
@@ -174,8 +178,10 @@ export async function dueUsers(
 }
 
 const STREAKS = `
-  SELECT u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails, NULL AS device_tokens,
-    u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters, u.streak_due, '[]' AS achievements,
+  SELECT u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails, NULL AS
+    device_tokens,
+    u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters, u.streak_due, '[]' AS
+      achievements,
     u.active_day, '{}' AS attributes, '{}' AS last_seq_by_input, u.streak, u.preferences, '[]' AS boosts
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 

@@ -10,7 +10,8 @@ const REMOVE = tablesOfUsers().map(
   ({ name, key, by }) => `
   DELETE FROM ${name} WHERE (${key.join(', ')}) IN (
     SELECT ${key.map((column) => `t.${column}`).join(', ')} FROM json_each(?1) asked
-    CROSS JOIN ${name} t ON t.user_iid = ${by === 'bytes' ? bytesOf('asked.value') : 'asked.value'} LIMIT ${ROWS})`,
+    CROSS JOIN ${name} t ON t.user_iid = ${by === 'bytes' ? bytesOf('asked.value') : 'asked.value'}
+      LIMIT ${ROWS})`,
 )
 
 /**

@@ -31,7 +31,7 @@ export function systemFields({ id, key, name, description, badgeUrl, maxPoints }
   return { id, key, name, description: description === '' ? null : description, badgeUrl, maxPoints }
 }
 
-/** A trigger as the application interface shows it, and as awards store it (seed 2.5, G10). */
+/** A trigger as the application interface shows it, and as awards store it (G10). */
 export function triggerResponse(config: Configuration, trigger: Trigger): z.infer<typeof PointsTrigger> {
   const { streakLength, timeUnit, ...fields } = presentFields(trigger)
   const metric = config.metrics.find(({ id }) => id === fields.metricId)
@@ -55,7 +55,7 @@ export function triggerResponse(config: Configuration, trigger: Trigger): z.infe
   }
 }
 
-/** The changes of a user's points, by the key of each system that changed (seed 2.3). */
+/** The changes of a user's points, by the key of each system that changed. */
 export function pointsChanges(
   config: Configuration,
   { before, after, awards }: Change,

@@ -6,7 +6,7 @@ import type { UserPreferencesResponse } from '../preferences.schemas'
 
 /**
  * A user's preferences as served. While personalisation is off, the streak fields that need it are left out
- * (seed 2.8, U7).
+ * (U7).
  */
 export function preferencesResponse(
   config: Configuration,

@@ -4,7 +4,7 @@ import type { UserState } from '../../engine/state.types'
 import { iso } from '../../lib/clock'
 import type { User } from '../user.schemas'
 
-/** A user as served (seed 2.1), with the values of the attributes that are configured now. */
+/** A user as served, with the values of the attributes that are configured now. */
 export function userResponse(config: Configuration, user: UserState): z.infer<typeof User> {
   const { id, profile, control, created, updated } = user
   return {

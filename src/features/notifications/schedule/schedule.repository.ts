@@ -76,7 +76,8 @@ export function joinSchedule(
 
 // Rows of earlier versions may have a zone in any letter case.
 const ZONES = `
-  SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz COLLATE NOCASE) FILTER (WHERE tz IS NOT NULL) AS zones
+  SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz COLLATE NOCASE) FILTER (WHERE tz IS
+    NOT NULL) AS zones
   FROM (SELECT id, tz FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 
 /**
@@ -114,9 +115,11 @@ export type Candidates = {
 // One row can't hold all ids of a page: an id may have a few hundred characters. So `?8` limits them.
 const SCAN = `
   SELECT * FROM (WITH page AS MATERIALIZED (
-    SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)
+    SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id
+      LIMIT ?3)
   SELECT count(*) AS count, max(id) AS last, (SELECT json_group_array(id) FROM (
-    SELECT id FROM page WHERE control = 0 AND coalesce(tz, 'UTC') COLLATE NOCASE IN (SELECT value FROM json_each(?4))
+    SELECT id FROM page WHERE control = 0 AND coalesce(tz, 'UTC') COLLATE NOCASE IN (SELECT value
+      FROM json_each(?4))
       AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7
         OR (?7 IS NOT NULL AND instr(streak ->> '$.run.history', 'o') > 0))
     ORDER BY id LIMIT ?8)) AS ids
@@ -166,7 +169,8 @@ export async function readUsers(
 
 const ACTIVE = `
   SELECT asked.value ->> 0 AS iid FROM json_each(?1) asked WHERE EXISTS (
-    SELECT 1 FROM json_each(asked.value -> 1) m CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
+    SELECT 1 FROM json_each(asked.value -> 1) m CROSS JOIN events e
+      ON e.user_iid = ${bytesOf('asked.value ->> 0')}
       AND e.metric_no = ${numberOf('metrics', 'm.value')} AND e.at BETWEEN ?2 AND ?3
     WHERE ${localDayOf('e')} BETWEEN ?4 AND ?5)`
 
@@ -190,10 +194,12 @@ export async function activeBetween(
 // present total.
 const DATED = localDayOf('e')
 const gainsIn = ({ log, no, table, amount }: Log) => `
-  SELECT asked.value ->> 0 AS iid, of.value AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${amount} ELSE 0 END) AS change,
+  SELECT asked.value ->> 0 AS iid, of.value AS id, sum(CASE WHEN ${DATED} BETWEEN ?3 AND ?4 THEN e.${amount}
+    ELSE 0 END) AS change,
     sum(CASE WHEN ${DATED} > ?4 THEN e.${amount} ELSE 0 END) AS later
   FROM json_each(?1) asked CROSS JOIN json_each(asked.value -> 1) of CROSS JOIN ${log} e
-    ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.${no} = ${numberOf(table, 'of.value')} AND e.at >= ?2 GROUP BY 1, 2`
+    ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.${no} = ${numberOf(table, 'of.value')}
+      AND e.at >= ?2 GROUP BY 1, 2`
 const METRIC_GAINS = gainsIn(LOGS.events)
 const POINT_GAINS = gainsIn(LOGS.awards)
 

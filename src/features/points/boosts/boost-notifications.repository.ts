@@ -69,7 +69,8 @@ export function noteBoostMoments(
 }
 
 const NOTIFIED = `
-  SELECT b.id, b.notified FROM json_each(?2) asked CROSS JOIN points_boosts b ON b.id = asked.value AND +b.tenant_id = ?1`
+  SELECT b.id, b.notified FROM json_each(?2) asked CROSS JOIN points_boosts b ON b.id = asked.value
+    AND +b.tenant_id = ?1`
 
 const notified = z.enum(BOOST_MOMENTS).nullable()
 
@@ -86,7 +87,8 @@ export async function notedMoments(
 
 const UNCHANGED = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM points_boosts b
-    WHERE b.id = asked.value ->> 0 AND +b.tenant_id = ?1 AND b.updated = asked.value ->> 1 AND b.deleted IS NULL))`)
+    WHERE b.id = asked.value ->> 0 AND +b.tenant_id = ?1 AND b.updated = asked.value ->> 1
+      AND b.deleted IS NULL))`)
 
 /** A guard (see db/guard.ts). It holds while the boosts are as they were read. */
 export function boostsUnchanged(db: TenantDatabase, boosts: readonly Boost[]): D1PreparedStatement {
@@ -97,7 +99,8 @@ export function boostsUnchanged(db: TenantDatabase, boosts: readonly Boost[]): D
 const own = (date: string, isOpen: string) => `
   SELECT no, ${BOOST_COLUMNS}, notified, (SELECT coalesce(u.tz, 'UTC') FROM users u WHERE u.tenant_id = ?1
     AND u.id = points_boosts.user_id AND u.iid = points_boosts.user_iid) AS zone
-  FROM points_boosts WHERE tenant_id = ?1 AND user_iid IS NOT NULL AND deleted IS NULL AND ${date} BETWEEN ?2 AND ?4
+  FROM points_boosts WHERE tenant_id = ?1 AND user_iid IS NOT NULL AND deleted IS NULL AND ${date} BETWEEN ?2
+    AND ?4
     AND (${date}, no) > (?2, ?3) AND ${isOpen} ORDER BY ${date}, no LIMIT ?5`
 const DATE = { started: 'start', finished: '"end"' } as const
 const OWN = {
@@ -139,7 +142,8 @@ export async function ownBoosts(
 
 const beyond = (date: string) => `
   SELECT min(${date}) AS date FROM points_boosts
-  WHERE tenant_id = ?1 AND user_iid IS NOT NULL AND deleted IS NULL AND ${date} > ?2 AND ${date} < '${OPEN_END}'`
+  WHERE tenant_id = ?1 AND user_iid IS NOT NULL AND deleted IS NULL AND ${date} > ?2
+    AND ${date} < '${OPEN_END}'`
 const BEYOND = { started: beyond(DATE.started), finished: beyond(DATE.finished) } as const
 
 /** The first date after another on which a user's own boost starts, or ends. Null if there is none. */

@@ -19,7 +19,8 @@ const SOME = `
   WHERE +tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND id IN (SELECT value FROM json_each(?3))`
 
 const PERSON_COLUMNS = `id, iid, seq, tz, (SELECT count(*) FROM points_boosts b
-  WHERE b.user_iid = users.iid AND b."end" >= date(?3 / ${SECOND}, 'unixepoch') AND b.deleted IS NULL) AS boosts`
+  WHERE b.user_iid = users.iid AND b."end" >= date(?3 / ${SECOND}, 'unixepoch')
+    AND b.deleted IS NULL) AS boosts`
 
 const PEOPLE = `
   SELECT ${PERSON_COLUMNS} FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`

@@ -27,7 +27,8 @@ const TICKING = "type = 'time' AND status = 'active' AND deleted IS NULL"
 
 const RESTART = [
   `UPDATE tenants SET config_version = config_version + 1
-   WHERE id IN (${TENANTS_AHEAD} UNION SELECT tenant_id FROM points_triggers WHERE ${TICKING} AND anchor > ?1)`,
+   WHERE id IN (${TENANTS_AHEAD} UNION SELECT tenant_id FROM points_triggers WHERE ${TICKING}
+     AND anchor > ?1)`,
   `UPDATE points_triggers SET anchor = ?1 WHERE ${TICKING} AND (anchor > ?1 OR tenant_id IN (${TENANTS_AHEAD}))`,
 ] as const
 

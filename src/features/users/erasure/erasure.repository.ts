@@ -11,9 +11,11 @@ const MOST_PREFIXES = 10_000
 // first row is the iid, if there is such a user. Further rows have keys only.
 const LEFT = `
   SELECT CASE WHEN part = 0 THEN coalesce(u.iid, ?5) ELSE ?5 || ':' || part END AS subject,
-    json_object('userId', ?4, 'iid', CASE WHEN part = 0 THEN u.iid END, 'prefixes', json(k.prefixes)) AS progress
+    json_object('userId', ?4, 'iid', CASE WHEN part = 0 THEN u.iid END, 'prefixes', json(k.prefixes)) AS
+      progress
   FROM (
-    SELECT 0 AS part, '[]' AS prefixes WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?1 AND user_id = ?4)
+    SELECT 0 AS part, '[]' AS prefixes WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?1
+      AND user_id = ?4)
     UNION ALL SELECT part, json_group_array(prefix ORDER BY prefix) FROM (
       SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
       WHERE tenant_id = ?1 AND user_id = ?4) GROUP BY part) k
@@ -23,7 +25,8 @@ const LEFT = `
 const UNCOUNT = `
   UPDATE tenant_counters SET count = count - 1 WHERE tenant_id = ?1 AND name IN (
     SELECT 'users' FROM users WHERE tenant_id = ?1 AND id = ?2
-    UNION SELECT a.value ->> 0 FROM users u, json_each(u.achievements) a WHERE u.tenant_id = ?1 AND u.id = ?2)`
+    UNION SELECT a.value ->> 0 FROM users u, json_each(u.achievements) a WHERE u.tenant_id = ?1
+      AND u.id = ?2)`
 
 const REMOVE = 'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2'
 
@@ -42,7 +45,8 @@ const WHOSE = "->> '$.body.user.id'"
 // `instr` skips rows that can't contain an event of the user: most rows. They are not parsed.
 const EMPTY_INBOX = `
   UPDATE inbox SET seq = seq + 1, events = (
-    SELECT json_group_array(CASE WHEN e.value ${WHOSE} = ?2 THEN json('null') ELSE json(e.value) END ORDER BY e.key)
+    SELECT json_group_array(CASE WHEN e.value ${WHOSE} = ?2 THEN json('null') ELSE json(e.value) END
+      ORDER BY e.key)
     FROM json_each(inbox.events) e)
   WHERE tenant_id = ?1 AND instr(events, ?3) > 0`
 

@@ -24,7 +24,8 @@ const SHORT = Math.floor(MOST_AT_ONCE / PAGE)
 
 /** The SQL of a column that can be long: its text, or null if it is long, and its size in bytes. */
 const textOf = (column: string, otherwise: string) => `
-    CASE WHEN coalesce(octet_length(${column}), 0) <= ${SHORT} THEN coalesce(${column}, '${otherwise}') END AS text,
+    CASE WHEN coalesce(octet_length(${column}), 0) <= ${SHORT} THEN coalesce(${column}, '${otherwise}') END AS
+      text,
     coalesce(octet_length(${column}), 0) AS bytes`
 const text = { text: z.string().nullable(), bytes: z.number() }
 type Sized = { text: string | null; bytes: number }
@@ -40,10 +41,12 @@ const LONG_WAITING = `
   CROSS JOIN inbox i ON i.no = asked.value ->> 0 AND i.tenant_id = ?1`
 const PARKED = `
   SELECT batch_id AS batchId, position, reason, ${textOf('event', '')} FROM parked_events
-  WHERE tenant_id = ?1 AND (batch_id, position) > (?4, ?5) AND instr(event, ?3) > 0 AND event ->> '$.body.user.id' = ?2
+  WHERE tenant_id = ?1 AND (batch_id, position) > (?4, ?5) AND instr(event, ?3) > 0
+    AND event ->> '$.body.user.id' = ?2
   ORDER BY batch_id, position LIMIT ${PAGE}`
 const LONG_PARKED = `
-  SELECT asked.key AS n, p.event AS text FROM json_each(?2) asked CROSS JOIN parked_events p ON p.tenant_id = ?1
+  SELECT asked.key AS n, p.event AS text FROM json_each(?2) asked CROSS JOIN parked_events p
+    ON p.tenant_id = ?1
     AND p.batch_id = asked.value ->> 0 AND p.position = asked.value ->> 1`
 
 const BoostRows = z.array(BoostRow.extend({ deleted: moment.nullable() }))
@@ -206,7 +209,8 @@ const EVENTS = `
   FROM events WHERE user_iid = ${bytesOf('?1')} AND (metric_no, at, seq) > (?3, ?4, ?5) AND seq <= ?2
   ORDER BY metric_no, at, seq LIMIT ${PAGE}`
 const LONG_EVENTS = `
-  SELECT asked.key AS n, e.attributes AS text FROM json_each(?2) asked CROSS JOIN events e ON e.user_iid = ${bytesOf('?1')}
+  SELECT asked.key AS n, e.attributes AS text FROM json_each(?2) asked CROSS JOIN events e
+    ON e.user_iid = ${bytesOf('?1')}
     AND e.metric_no = asked.value ->> 0 AND e.at = asked.value ->> 1 AND e.seq = asked.value ->> 2`
 
 const EventRows = z.array(
@@ -240,12 +244,16 @@ export async function* eventPages(db: TenantDatabase, { iid, seq }: ReadUser) {
 }
 
 const AWARDS = `
-  SELECT hex(id) AS id, system_no AS systemNo, ${idOf('points_systems', 'system_no')} AS systemId, at, seq, position, awarded,
-    total, utc_offset AS utcOffset, ${idOf('points_triggers', 'trigger_no')} AS triggerId, ${textOf('boosts', '[]')}
-  FROM awards WHERE user_iid = ${bytesOf('?1')} AND (system_no, at, seq, position) > (?3, ?4, ?5, ?6) AND seq <= ?2
+  SELECT hex(id) AS id, system_no AS systemNo, ${idOf('points_systems', 'system_no')} AS systemId, at, seq,
+    position, awarded,
+    total, utc_offset AS utcOffset, ${idOf('points_triggers', 'trigger_no')} AS triggerId,
+      ${textOf('boosts', '[]')}
+  FROM awards WHERE user_iid = ${bytesOf('?1')} AND (system_no, at, seq, position) > (?3, ?4, ?5, ?6)
+    AND seq <= ?2
   ORDER BY system_no, at, seq, position LIMIT ${PAGE}`
 const LONG_AWARDS = `
-  SELECT asked.key AS n, a.boosts AS text FROM json_each(?2) asked CROSS JOIN awards a ON a.user_iid = ${bytesOf('?1')}
+  SELECT asked.key AS n, a.boosts AS text FROM json_each(?2) asked CROSS JOIN awards a
+    ON a.user_iid = ${bytesOf('?1')}
     AND a.system_no = asked.value ->> 0 AND a.at = asked.value ->> 1 AND a.seq = asked.value ->> 2
     AND a.position = asked.value ->> 3`
 
@@ -284,7 +292,8 @@ export async function* awardPages(db: TenantDatabase, { iid, seq }: ReadUser) {
 
 const USED_KEYS = `
   SELECT metric_no AS metricNo, ${idOf('metrics', 'metric_no')} AS metricId, key, hex(event_id) AS eventId
-  FROM idempotency_keys WHERE user_iid = ${bytesOf('?1')} AND (metric_no, key) > (?2, ?3) ORDER BY metric_no, key LIMIT ${PAGE}`
+  FROM idempotency_keys WHERE user_iid = ${bytesOf('?1')} AND (metric_no, key) > (?2, ?3)
+    ORDER BY metric_no, key LIMIT ${PAGE}`
 
 const UsedKeyRows = z.array(
   z.object({ metricNo: z.number(), metricId: z.string(), key: z.string(), eventId: HexId }),
