@@ -24,8 +24,8 @@ const LONG = [
 ] as const
 type Long = (typeof LONG)[number]
 
-const SHORT = `u.id, u.iid, u.seq, u.changed, u.email, u.name, u.tz, u.subscribe_to_emails, u.control, u.created,
-  u.updated, u.streak_due, u.active_day`
+const SHORT = `u.id, u.iid, u.seq, u.changed, u.email, u.name, u.tz, u.subscribe_to_emails, u.control,
+  u.created, u.updated, u.streak_due, u.active_day`
 
 /** SQL: the bytes of the long columns of a user `u`. SQLite knows them without reading the columns. */
 const BYTES = LONG.map((name) => `coalesce(octet_length(u.${name}), 0)`).join(' + ')

@@ -116,7 +116,7 @@ test.concurrent('[C2, S3] streaks are judged across a stop of the server, withou
     expect(
       await inDatabase(
         folder,
-        `SELECT id, streak ->> '$.run.marks' AS alive, streak ->> '$.freezes' AS freezes, history AS over
+        `SELECT id, streak ->> '$.run.history' AS alive, streak ->> '$.freezes' AS freezes, history AS over
          FROM users u LEFT JOIN streak_runs r ON r.user_iid = u.iid
          WHERE id NOT LIKE 'demo-%' ORDER BY id, first`,
       ),

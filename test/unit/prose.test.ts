@@ -150,10 +150,16 @@ test('the check refuses sentences that are certainly wrong', async () => {
     'It waits, should the alarm be lost.',
     'It is as long as may be.',
   ]
-  const { lines, code } = await prose({ 'docs/a.md': wrong.join('\n\n') }, '--check')
-  const places = lines.filter((line) => line.startsWith('docs/'))
-  expect(places).toEqual(wrong.map((sentence, index) => `docs/a.md:${1 + 2 * index}: ${sentence}`))
+  const comments = wrong.map((sentence) => `// ${sentence}\n`).join('\n')
+  const { lines, code } = await prose({ 'src/a.ts': comments }, '--check')
+  const places = lines.filter((line) => line.startsWith('src/'))
+  expect(places).toEqual(wrong.map((sentence, index) => `src/a.ts:${1 + 2 * index}: ${sentence}`))
   expect(code).toBe(1)
+})
+
+test('titles and table cells of documents may begin with a question word', async () => {
+  const { lines, code } = await prose({ 'docs/a.md': '| what it does |\n|---|\n| who |' }, '--check')
+  expect([lines.filter((line) => line.startsWith('docs/')), code]).toEqual([[], 0])
 })
 
 test('the check lets plain sentences pass', async () => {

@@ -133,7 +133,8 @@ export function scheduleEarliestDeadline(
  * changes of such users must be `onlyStreak`.
  */
 const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz,
-    0 AS subscribe_to_emails, NULL AS device_tokens, u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters,
+    0 AS subscribe_to_emails, NULL AS device_tokens, u.control, u.created, u.updated, '[]' AS metrics,
+    '{}' AS points, '[]' AS counters,
     u.streak_due, '[]' AS achievements, u.active_day,
     ${shortOnly(['attributes', 'last_seq_by_input', 'streak', 'preferences'], '?4')}`
 
