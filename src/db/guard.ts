@@ -130,6 +130,14 @@ export function clockUnchanged(db: TenantDatabase, clock: Instant | null): D1Pre
 }
 
 /**
+ * Whether a statement failed because D1 could not be reached, was overloaded or restarted. The same request
+ * may succeed later. An error of SQLite has its SQLite code in the message; the other errors are D1's own.
+ */
+export function isDatabaseAway(error: unknown): boolean {
+  return error instanceof Error && /D1_ERROR: (?!.*\bSQLITE_(?!BUSY|IOERR))/.test(error.message)
+}
+
+/**
  * Whether a batch failed because the database rejects its data, so that a retry would fail too. False for a
  * conflict, and for a lost connection.
  */

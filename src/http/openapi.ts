@@ -61,6 +61,7 @@ const ERROR_DESCRIPTIONS = {
   422: 'The request is not valid; the error names every problem.',
   429: 'Too many requests; Retry-After says after how many seconds to try again.',
   500: 'Something went wrong on the side of the service.',
+  503: 'The database cannot be reached at the moment; Retry-After says in how many seconds to try again.',
 } as const
 
 const NO_STORE = { 'Cache-Control': 'no-store, because the response contains a secret.' }
@@ -259,8 +260,10 @@ export function openApiDocument(
     for (const status of errorStatusesOf(spec)) {
       responses[status] = { description: ERROR_DESCRIPTIONS[status], content: error }
     }
-    const tooMany = responses[429]
-    if (tooMany) tooMany.headers = { 'Retry-After': RETRY_AFTER }
+    for (const status of [429, 503]) {
+      const later = responses[status]
+      if (later) later.headers = { 'Retry-After': RETRY_AFTER }
+    }
     return {
       operationId: spec.id,
       tags: [spec.path.split('/')[1] ?? ''],

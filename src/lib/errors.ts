@@ -1,5 +1,5 @@
 /** The statuses of API errors (G2). */
-export const ERROR_STATUSES = [400, 401, 403, 404, 408, 413, 422, 429, 500] as const
+export const ERROR_STATUSES = [400, 401, 403, 404, 408, 413, 422, 429, 500, 503] as const
 
 /** An API error: the status of the response, and a message that says the problem and how to fix it (G2). */
 export class ApiError extends Error {
@@ -102,6 +102,12 @@ export const errors = {
     new ApiError(
       429,
       `Too many requests are changing this user at once, so this change was not stored. Try again in ${seconds} seconds.`,
+      seconds,
+    ),
+  unavailable: (seconds: number) =>
+    new ApiError(
+      503,
+      `The database cannot be reached at the moment. Try again in ${seconds} seconds, with the same idempotency key if it is an event.`,
       seconds,
     ),
   internal: (requestId: string) =>

@@ -1,4 +1,5 @@
 import { cors } from 'hono/cors'
+import { isDatabaseAway } from '../db/guard'
 import { achievementAdminRoutes } from '../features/achievements/achievements.admin.routes'
 import { achievementRoutes } from '../features/achievements/achievements.routes'
 import { attributeRoutes } from '../features/attributes/attributes.routes'
@@ -35,6 +36,9 @@ import type { Instance } from '../runtime/instance'
 import { docsRoutes } from './docs'
 import { JOBS } from './jobs'
 import { systemRoutes } from './system'
+
+/** After how many seconds a request is to be sent again if the database could not be reached. */
+const RETRY_SECONDS = 5
 
 const MODULES = [
   systemRoutes,
@@ -101,7 +105,7 @@ export function createApp(instance: Instance): App {
   app.onError((error, c) => {
     // There is no context if the variables of the Worker are wrong.
     const requestId = c.get('ctx')?.requestId ?? crypto.randomUUID()
-    const apiError = error instanceof ApiError ? error : errors.internal(requestId)
+    const apiError = error instanceof ApiError ? error : failure(error, requestId)
     if (apiError !== error) {
       console.error(JSON.stringify({ level: 'error', requestId, error: describe(error) }))
     }
@@ -111,5 +115,9 @@ export function createApp(instance: Instance): App {
   })
   return app
 }
+
+/** The API error for a failure that the request did not cause. */
+const failure = (error: unknown, requestId: string) =>
+  isDatabaseAway(error) ? errors.unavailable(RETRY_SECONDS) : errors.internal(requestId)
 
 const describe = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error))

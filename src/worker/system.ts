@@ -4,19 +4,19 @@ import {
   requestSnapshotStatement,
 } from '../access/tenants.repository'
 import { configurationAt } from '../config/configuration.repository'
+import { schemaProblem } from '../db/schema-version'
 import { type App, answer } from '../http/app'
 import { readAsset } from '../http/assets'
 import type { Context, Tenant } from '../runtime/context'
+import { missingBindings } from './bindings'
 import { filledExamples } from './demo/demo.examples'
 import { hasDemo, isDemoDue } from './demo/demo.service'
 
 /** The paths that need no key: health, and the OpenAPI documents (G1). */
 export function systemRoutes(app: App): void {
   app.get('/health', async (c) => {
-    const ready = await isReady(c.get('ctx'))
-    return ready
-      ? answer(c, 200, { status: 'ok' })
-      : answer(c, 503, { error: 'The service is starting. Try again in a few seconds.' })
+    const problem = await problemOf(c.get('ctx'))
+    return problem === null ? answer(c, 200, { status: 'ok' }) : answer(c, 503, { error: problem })
   })
   for (const name of ['application', 'admin'] as const) {
     const path = name === 'admin' ? '/admin/v1/openapi.json' : '/v1/openapi.json'
@@ -28,12 +28,22 @@ export function systemRoutes(app: App): void {
   }
 }
 
-/** Whether the database responds and has everything that is configured to exist, including the demo. */
-async function isReady(ctx: Context): Promise<boolean> {
+const STARTING = 'The service is starting. Try again in a few seconds.'
+
+/**
+ * The reason why the service cannot serve: a missing binding, a missing migration, or a demo that is not
+ * loaded yet. Null if it can.
+ */
+async function problemOf(ctx: Context): Promise<string | null> {
+  const missing = missingBindings(ctx.env)
+  if (missing.length > 0)
+    return `Missing bindings: ${missing.join(', ')}. Add them to wrangler.toml, and deploy again.`
+  const schema = await schemaProblem(ctx.db)
+  if (schema !== null) return schema
   const result = await ctx.db.run(requestSnapshotStatement(ctx.db, IMPLICIT_TENANT_ID, []))
   const { tenant } = parseRequestSnapshot(result)
-  if (tenant === null) return false
-  return !hasDemo(ctx) || !isDemoDue(ctx, await configurationOfTenant(ctx, tenant))
+  if (tenant === null) return STARTING
+  return hasDemo(ctx) && isDemoDue(ctx, await configurationOfTenant(ctx, tenant)) ? STARTING : null
 }
 
 const configurationOfTenant = ({ db, instance }: Context, { id, configVersion }: Tenant) =>

@@ -223,6 +223,7 @@ export const TABLES = {
     purged: ['tenant'],
     apart: 'it is deleted when nothing else is left',
   },
+  schema_version: { key: ['id'], users: { nothing: 'the version of the tables' }, purged: [] },
   test_clock: { key: ['id'], users: { nothing: 'one time, for all tenants' }, purged: [] },
 } as const satisfies Record<string, Table>
 

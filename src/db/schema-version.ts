@@ -1,0 +1,34 @@
+import * as z from 'zod'
+import type { AccountDatabase } from './database'
+
+/** The newest migration that this version of the code needs: its number and its name. */
+export const NEEDED_MIGRATION = { number: 12, name: '0012_schema_version' } as const
+
+const READ = 'SELECT migration, name, oldest FROM schema_version'
+
+const Version = z.object({ migration: z.number(), name: z.string(), oldest: z.number() })
+
+/**
+ * Why this version of the code can't serve with the tables of the database, in a sentence that names the
+ * migration; null if it can. One round trip. Throws if the database can't be reached.
+ */
+export async function schemaProblem(db: AccountDatabase): Promise<string | null> {
+  const found = await read(db)
+  const { number, name } = NEEDED_MIGRATION
+  if (found === null || found.migration < number)
+    return `The migration ${name} is missing. Apply the migrations: npm run deploy does so, and npm start.`
+  if (found.oldest > number)
+    return `A later version of Laurel has applied the migration ${found.name}. Deploy that version again.`
+  return null
+}
+
+/** The version that the database notes; null if it has no table for it yet. */
+async function read(db: AccountDatabase): Promise<z.infer<typeof Version> | null> {
+  try {
+    const { results } = await db.run(db.statement(READ))
+    return Version.parse(results[0])
+  } catch (error) {
+    if (error instanceof Error && error.message.includes('no such table: schema_version')) return null
+    throw error
+  }
+}

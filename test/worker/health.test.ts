@@ -1,0 +1,77 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it } from 'vitest'
+import { newApp, TestTenant } from './harness'
+
+const health = async (overrides: Parameters<typeof newApp>[0] = {}) => {
+  const response = await newApp(overrides)(new Request('http://laurel.test/health'))
+  return [response.status, await response.json()]
+}
+
+const version = 'SELECT migration, name, oldest FROM schema_version'
+
+describe('[G1] health', () => {
+  afterEach(async () => {
+    await env.DB.prepare(
+      "UPDATE schema_version SET migration = 12, name = '0012_schema_version', oldest = 11",
+    ).run()
+  })
+
+  it('is 200 if everything is there', async () => {
+    expect(await env.DB.prepare(version).first()).toEqual({
+      migration: 12,
+      name: '0012_schema_version',
+      oldest: 11,
+    })
+    expect(await health()).toEqual([200, { status: 'ok' }])
+  })
+
+  it.each(['OUTBOX', 'REPAIRS', 'ADMIN_LIMIT', 'TIMEKEEPER', 'KEYS'] as const)(
+    'is 503 without the binding %s, and names it',
+    async (name) => {
+      const [status, body] = await health({ [name]: undefined })
+      expect(status).toBe(503)
+      expect(JSON.stringify(body)).toContain(name)
+    },
+  )
+
+  it('is 503 while a migration is missing, and names it', async () => {
+    await env.DB.prepare("UPDATE schema_version SET migration = 11, name = '0011_vocabulary'").run()
+    const [status, body] = await health()
+    expect(status).toBe(503)
+    expect(JSON.stringify(body)).toContain('0012_schema_version')
+  })
+
+  it('is 503 if a later version has migrated beyond what this one can serve, and names the migration', async () => {
+    await env.DB.prepare("UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98").run()
+    const [status, body] = await health()
+    expect(status).toBe(503)
+    expect(JSON.stringify(body)).toContain('0099_later')
+  })
+
+  it('is 200 with a later migration that this version can serve with', async () => {
+    await env.DB.prepare("UPDATE schema_version SET migration = 99, name = '0099_later'").run()
+    expect((await health())[0]).toBe(200)
+  })
+})
+
+describe('[G2] while the database cannot be reached', () => {
+  /** A D1 of which each call fails with this message, as the real one says it. */
+  const failing = (message: string) => {
+    const fail = () => Promise.reject(new Error(message))
+    return new Proxy(env.DB, {
+      get: (target, name) => (name === 'batch' ? fail : Reflect.get(target, name, target)),
+    })
+  }
+
+  it.each([
+    'D1_ERROR: Network connection lost.',
+    'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
+    'D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.',
+  ])('an event is answered with 503 and Retry-After: %s', async (message) => {
+    const tenant = new TestTenant(newApp({ DB: failing(message) }))
+    const { status, headers, body } = await tenant.event('steps', 'ada', 1)
+    expect(status).toBe(503)
+    expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0)
+    expect(JSON.stringify(body)).toContain('idempotency key')
+  })
+})
