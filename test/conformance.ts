@@ -104,6 +104,12 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
     isError(errors.internal(requestId).message)
     return found
   }
+  // Without its database, every path may be unavailable, also one that belongs to no operation.
+  if (status === 503 && path !== '/health') {
+    if (!headers.has('retry-after')) found.push(`${at}: Retry-After is missing`)
+    isError()
+    return found
+  }
   const documented = spec ? spec.responses : method === 'GET' ? SYSTEM.get(path) : undefined
   const answer = documented?.[status]
   if (answer) {

@@ -132,7 +132,7 @@ describe('[G3] a 422 names the errors of the shape and all others', () => {
     const faults = ['user.tz: must be', `user.${NO_ADDRESS}`, ofUsers('pln, x')]
     const complete = (key: string) => `/v1/achievements/${key}/complete`
     await refused(['POST', complete('profile'), { user }], faults)
-    await refused(['POST', complete('streak'), { user }], [...faults, 'its trigger, which is "streak"'])
+    await refused(['POST', complete('streak'), { user }], [...faults, 'the trigger "streak"'])
     await refused(['POST', complete('locked'), { user }], [...faults, 'This achievement is locked'])
     // A user who has it may complete it again.
     await refused(['POST', complete('locked'), { user: { ...user, id: 'had' } }], faults, ['locked'])

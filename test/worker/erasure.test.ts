@@ -497,7 +497,7 @@ describe('an interrupted erasure', () => {
     const before = await everything()
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
     const request = new Request(`http://laurel.test/admin/v1${ada.path}`, { method: 'DELETE', headers })
-    expect((await lame({ DB }).send(request)).status).toBe(500)
+    expect((await lame({ DB }).send(request)).status).toBe(503)
     expect(seen.writes).toBe(3)
     expect(await everything()).toEqual(before)
     await erase(tenant, ada)

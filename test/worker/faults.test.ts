@@ -201,11 +201,21 @@ function isOpaque({ status, body, requestId }: Sent): void {
   expect(Object.keys(Object(body))).toEqual(['error'])
 }
 
+/** Expects a 503 that shows nothing internal (G2). */
+function isUnavailable({ status, body, requestId }: Sent): void {
+  expect(status).toBe(503)
+  expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
+  const error = String(at(body, 'error'))
+  expect(error).toContain('idempotency key')
+  expect(error).not.toMatch(/D1|SQL|lost|secret|Error|evicted|JSON|zod/i)
+  expect(Object.keys(Object(body))).toEqual(['error'])
+}
+
 describe('[E2] a failed write', () => {
-  it('every time: an opaque 500 after one attempt in a group and three alone, and nothing is stored', async () => {
+  it('every time: a 503 after one attempt in a group and three alone, and nothing is stored', async () => {
     const setup = await withPoints()
     const { DB, count } = onWrites(() => Promise.reject(lost()))
-    isOpaque(await send(setup.tenant.through(newApp({ DB })), { key: 'once' }))
+    isUnavailable(await send(setup.tenant.through(newApp({ DB })), { key: 'once' }))
     expect(count.writes).toBe(4)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
     const later = await send(setup.tenant, { key: 'once' })
@@ -213,10 +223,10 @@ describe('[E2] a failed write', () => {
     await holdsExactly(setup, [later])
   })
 
-  it('every time, with ten at once: ten opaque 500s, and nothing is stored', async () => {
+  it('every time, with ten at once: ten responses with 503, and nothing is stored', async () => {
     const setup = await withPoints()
     const { DB } = onWrites(() => Promise.reject(lost()))
-    for (const answer of await sendSeveral(setup.tenant.through(newApp({ DB })), 10)) isOpaque(answer)
+    for (const answer of await sendSeveral(setup.tenant.through(newApp({ DB })), 10)) isUnavailable(answer)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
   })
 
@@ -304,7 +314,7 @@ describe('[E2, E3] a write with a lost response', () => {
 })
 
 describe('[E2] a failed read', () => {
-  it('every time: an opaque 500 after one attempt in a group and three alone, and nothing is stored', async () => {
+  it('every time: a 503 after one attempt in a group and three alone, and nothing is stored', async () => {
     const setup = await withPoints()
     let reads = 0
     const DB = d1With((batch) => {
@@ -312,7 +322,7 @@ describe('[E2] a failed read', () => {
       reads += 1
       return Promise.reject(lost())
     })
-    isOpaque(await send(setup.tenant.through(newApp({ DB }))))
+    isUnavailable(await send(setup.tenant.through(newApp({ DB }))))
     expect(reads).toBe(4)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
   })

@@ -218,7 +218,7 @@ describe('accepting a batch, when D1’s answer is lost', () => {
     await holds(tenant, afterTurns(4, 2))
   })
 
-  it('at every attempt: answers an opaque 500 and stores nothing', async () => {
+  it('at every attempt: answers 503 and stores nothing', async () => {
     const { tenant } = await prepared()
     const before = await everything()
     const { DB, seen } = only(isAccept, () => Promise.reject(lost()))
@@ -228,7 +228,7 @@ describe('accepting a batch, when D1’s answer is lost', () => {
       body: JSON.stringify(turns(4, 2)),
     })
     const response = await newApp({ DB })(request)
-    expect([response.status, response.headers.get('x-batch-id')]).toEqual([500, null])
+    expect([response.status, response.headers.get('x-batch-id')]).toEqual([503, null])
     expect(await response.text()).not.toMatch(/D1|lost/)
     expect(seen.count).toBe(3)
     expect(await everything()).toEqual(before)

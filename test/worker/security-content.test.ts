@@ -327,7 +327,7 @@ describe('secrets in logs and errors', () => {
         }
       }
     }
-    expect([...statuses].sort()).toEqual([200, 400, 401, 403, 404, 422, 500])
+    expect([...statuses].sort()).toEqual([200, 400, 401, 403, 404, 422, 500, 503])
     expect(logged.some((line) => line.includes('"level":"error"'))).toBe(true)
     for (const text of [logged.join('\n'), responses.join('\n')]) {
       for (const one of [
