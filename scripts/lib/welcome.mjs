@@ -2,6 +2,12 @@
 
 const DEMO_METRIC = 'demo-lessons'
 
+/**
+ * The last user of the demo's leaderboards. An event of this user does not change the ranks that the
+ * examples of the README show.
+ */
+const DEMO_USER = 'demo-alan'
+
 /** Quotes any text as one word of a shell command. */
 const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)}'`
 
@@ -11,16 +17,16 @@ const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)
  */
 export function welcome({ url, adminKey, hasDemo, hasTenants = false }) {
   const key = quoted(`X-API-KEY: ${adminKey}`)
-  const event = { user: { id: 'ada', tz: 'Europe/Paris' }, value: 1 }
+  const event = { user: { id: DEMO_USER }, value: 1 }
   const sendEvent = [
-    `curl -s -X POST ${url}/v1/metrics/${DEMO_METRIC}/event`,
+    `curl -sS -X POST ${url}/v1/metrics/${DEMO_METRIC}/event`,
     `-H ${key} -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(event))}`,
   ].join(' ')
-  const listMetrics = `curl -s ${url}/admin/v1/metrics -H ${key}`
+  const listMetrics = `curl -sS ${url}/admin/v1/metrics -H ${key}`
   const acme = quoted(JSON.stringify([{ customerId: 'acme', name: 'Acme' }]))
-  const makeTenant = `curl -s ${url}/admin/v1/tenants -H ${key} -H 'Content-Type: application/json' -d ${acme}`
+  const makeTenant = `curl -sS ${url}/admin/v1/tenants -H ${key} -H 'Content-Type: application/json' -d ${acme}`
   const [what, command] = hasDemo
-    ? ['Send an event:', sendEvent]
+    ? ['Send an event of a demo user:', sendEvent]
     : hasTenants
       ? ['Create a tenant:', makeTenant]
       : ['List the metrics (there is no demo):', listMetrics]
