@@ -10,7 +10,7 @@ import {
   withFreeze,
   withoutPause,
   withPause,
-} from '../../src/engine/streaks/admin.rules'
+} from '../../src/engine/streaks/freezes-pauses-restores.rules'
 import { historyOf } from '../../src/engine/streaks/history.rules'
 import { Recount } from '../../src/engine/streaks/recount.rules'
 import { streakOnly } from '../../src/engine/streaks/streak-only.rules'

@@ -54,7 +54,7 @@ type Modules = {
   'features/tenants/purge.repository': typeof import('../../src/features/tenants/purge.repository')
   'access/tenants.repository': typeof import('../../src/access/tenants.repository')
   'jobs/due-work.repository': typeof import('../../src/jobs/due-work.repository')
-  'config/deletions.repository': typeof import('../../src/config/deletions.repository')
+  'config/board-deletions.repository': typeof import('../../src/config/board-deletions.repository')
   'features/notifications/unsubscribe/links.repository': typeof import('../../src/features/notifications/unsubscribe/links.repository')
   'store/user-data/objects.repository': typeof import('../../src/store/user-data/objects.repository')
   'store/user-data/user-rows.repository': typeof import('../../src/store/user-data/user-rows.repository')
@@ -134,7 +134,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     capDueTimes: 'a clock that goes back affects all tenants (C1)',
     restartSweeps: 'a clock that goes back affects all tenants (C1)',
   },
-  'config/deletions.repository': null,
+  'config/board-deletions.repository': null,
   'features/notifications/unsubscribe/links.repository': {
     linkSecretOf: 'a link names its tenant',
     linkedBy: 'a link names its tenant',

@@ -6,13 +6,13 @@ import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { retitledByAchievement } from '../points/triggers/triggers.service'
+import { achievementFrom, achievementPatched, startsOver } from './achievement-writes.rules'
 import type {
   AdminAchievement,
   CreateAchievementRequestItem,
   UpdateAchievementRequestItem,
 } from './achievements.admin.schemas'
 import { storeAchievements } from './achievements.repository'
-import { achievementFrom, achievementPatched, startsOver } from './admin.rules'
 import { beginBackdating } from './backdate.job'
 import { achievementProblem, removalProblem } from './problems.rules'
 

@@ -1,7 +1,7 @@
 import { type Achievement, type Configuration, MOST_RESOURCES } from '../../config/configuration.types'
 import { filterProblem } from '../../config/filters.rules'
 import { unreachable } from '../../lib/unreachable'
-import { asksTheSame, startsOver } from './admin.rules'
+import { asksTheSame, startsOver } from './achievement-writes.rules'
 
 /**
  * Why an achievement can't be in the configuration, or null: its key is taken, there are too many, or

@@ -6,6 +6,7 @@ import { statusOf } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
+import { configureWithUpkeep } from './board-upkeep.service'
 import type {
   AdminLeaderboard,
   CreateLeaderboardRequestItem,
@@ -14,7 +15,6 @@ import type {
 import { storeLeaderboards } from './leaderboards.repository'
 import { leaderboardFrom, leaderboardPatched } from './leaderboards.rules'
 import { leaderboardProblem } from './problems.rules'
-import { configureWithUpkeep } from './upkeep.service'
 
 /** The name of a leaderboard in the texts of issues. */
 const WHAT = 'a leaderboard'

@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
+import { deleteBoards } from '../../config/board-deletions.repository'
 import type { Leaderboard } from '../../config/configuration.types'
-import { deleteBoards } from '../../config/deletions.repository'
 import type { Draft } from '../../config/drafts.rules'
 import { leaderboards } from '../../config/tables/leaderboards.table'
 import { among } from '../../db/queries'

@@ -1,6 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm'
+import { deleteBoards } from '../../config/board-deletions.repository'
 import type { Metric } from '../../config/configuration.types'
-import { deleteBoards } from '../../config/deletions.repository'
 import type { Draft } from '../../config/drafts.rules'
 import { metrics } from '../../config/tables/metrics.table'
 import { pointsTriggers } from '../../config/tables/points.table'

@@ -9,7 +9,7 @@ import type {
   CreateMetricRequestItem,
   UpdateMetricRequestItem,
 } from '../../wire/metric.schemas'
-import { configureWithUpkeep } from '../leaderboards/upkeep.service'
+import { configureWithUpkeep } from '../leaderboards/board-upkeep.service'
 import { retitledTriggers } from '../points/triggers/triggers.service'
 import { storeMetrics } from './metrics.repository'
 

@@ -1,5 +1,6 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm'
 import type * as z from 'zod'
+import { deleteBoards } from '../../config/board-deletions.repository'
 import { configure } from '../../config/configuration.service'
 import {
   type Boost,
@@ -9,14 +10,13 @@ import {
   roomFor,
   type System,
 } from '../../config/configuration.types'
-import { deleteBoards } from '../../config/deletions.repository'
 import { createEach, Draft, deleteEach, revised, updateEach } from '../../config/drafts.rules'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
 import { isTicking } from '../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
-import { configureWithUpkeep } from '../leaderboards/upkeep.service'
+import { configureWithUpkeep } from '../leaderboards/board-upkeep.service'
 import { boostEventStatements } from './boosts/boost-notifications.job'
 import { type BoostUser, insertBoosts, ownersUnchanged } from './boosts/boosts.repository'
 import { boostFrom, newBoosts, stored, usersOfBoosts, zoneOf } from './boosts/boosts.service'

@@ -11,7 +11,7 @@ import { fromMicros, micros } from '../../lib/decimal'
 import { type FieldError, throwIfInvalid } from '../../lib/errors'
 import { MINUTE } from '../../lib/units'
 import type { Scope } from '../../runtime/context'
-import { streakBoardsDue } from '../leaderboards/upkeep.service'
+import { streakBoardsDue } from '../leaderboards/board-upkeep.service'
 import { listenerStatements } from '../notifications/schedule/listening.service'
 import {
   ReadableStreakSettings,

@@ -8,7 +8,7 @@ import {
   withFreeze,
   withoutPause,
   withPause,
-} from '../../engine/streaks/admin.rules'
+} from '../../engine/streaks/freezes-pauses-restores.rules'
 import type { Pause } from '../../engine/streaks/streak-state.types'
 import { dayOf } from '../../lib/civil'
 import { newId } from '../../lib/new-id'
