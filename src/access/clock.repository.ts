@@ -7,7 +7,9 @@ const MOVE = `
   ON CONFLICT DO UPDATE SET now = max(now, excluded.now)
   RETURNING now`
 
-// Without a row, the clock is not set. If ?1 is null and there is a row, `now = ?1` is not true.
+// ?1 is the expected time, ?2 the new time. The clock is set if the table has a row. If ?1 is null, the clock
+// is expected not to be set: without a row, this inserts one. With a row, the insert becomes an update, and
+// `now = NULL` is never true in SQL, so nothing moves.
 const MOVE_FROM = `
   INSERT INTO test_clock (id, now) SELECT 1, ?2 WHERE ?1 IS NULL OR EXISTS (SELECT 1 FROM test_clock)
   ON CONFLICT DO UPDATE SET now = excluded.now WHERE now = ?1

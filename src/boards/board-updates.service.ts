@@ -49,12 +49,15 @@ export type InputChange = {
   replacesRuns?: boolean
 }
 
-/** The part of a request's context that a delivery needs. Objects that act for many users have it too. */
-export type DeliveryContext = Pick<Context, 'env' | 'notes' | 'waitUntil'>
+/**
+ * The part of a context that is needed to send changes to leaderboards. Objects that act for many users have
+ * it too.
+ */
+export type BoardContext = Pick<Context, 'env' | 'notes' | 'waitUntil'>
 
 /** The object of a leaderboard. */
 export function boardObject(
-  { env }: Pick<DeliveryContext, 'env'>,
+  { env }: Pick<BoardContext, 'env'>,
   boardId: string,
 ): DurableObjectStub<LeaderboardObject> {
   return env.LEADERBOARD.getByName(boardId)
@@ -67,14 +70,14 @@ export function boardObject(
  * queue (L11).
  */
 export async function deliver(
-  adapter: DeliveryContext,
+  context: BoardContext,
   config: Configuration,
   changes: readonly InputChange[],
   changedAt: Instant,
   /** How long to wait for a leaderboard, in milliseconds, and whether the placements are wanted. */
   { patience, wanted } = { patience: PATIENCE, wanted: true },
 ): Promise<Placements[]> {
-  return Promise.all(deliverEach(adapter, config, changes, changedAt, { patience, wanted }))
+  return Promise.all(deliverEach(context, config, changes, changedAt, { patience, wanted }))
 }
 
 /**
@@ -82,7 +85,7 @@ export async function deliver(
  * concerns have responded.
  */
 export function deliverEach(
-  adapter: DeliveryContext,
+  context: BoardContext,
   config: Configuration,
   changes: readonly InputChange[],
   changedAt: Instant,
@@ -98,12 +101,12 @@ export function deliverEach(
     return concerned.length === 0 || statusOf(board, changedAt) !== 'active' ? [] : [{ board, concerned }]
   })
   if (calls.length > 0) {
-    count(adapter, 'objectWaves', 1)
-    count(adapter, 'objectCalls', calls.length)
+    count(context, 'objectWaves', 1)
+    count(context, 'objectCalls', calls.length)
   }
   for (const { board, concerned } of calls) {
     const scores = concerned.map(({ score }) => score)
-    const work = call(adapter, config, board, scores, { changedAt, patience, wanted }).then((found) => {
+    const work = call(context, config, board, scores, { changedAt, patience, wanted }).then((found) => {
       for (const [nth, placement] of found.entries()) {
         const index = concerned[nth]?.index
         if (placement !== null && index !== undefined) placements[index]?.set(board.id, placement)
@@ -115,12 +118,12 @@ export function deliverEach(
 }
 
 /** Adds to a figure of the log line. */
-function count({ notes }: DeliveryContext, name: string, added: number): void {
+function count({ notes }: BoardContext, name: string, added: number): void {
   notes[name] = Number(notes[name] ?? 0) + added
 }
 
 async function call(
-  adapter: DeliveryContext,
+  context: BoardContext,
   config: Configuration,
   board: Leaderboard,
   changes: ScoreChange[],
@@ -132,17 +135,17 @@ async function call(
   for (const part of packsOf(changes, MOST_AT_ONCE, changeBytes)) {
     // An error that is thrown at once must be caught like a rejection: the event is stored, and must not fail
     // any more.
-    const setSent = async () =>
-      boardObject(adapter, board.id).deliver({ definition, at: changedAt, changes: part, wanted })
-    const work = setSent()
+    const deliverPart = async () =>
+      boardObject(context, board.id).deliver({ definition, at: changedAt, changes: part, wanted })
+    const work = deliverPart()
     try {
       const { placements, rowsWritten } = DeliveryReply.parse(await within(patience, work))
-      count(adapter, 'objectRows', rowsWritten)
+      count(context, 'objectRows', rowsWritten)
       given.push(...placements)
     } catch (error) {
       console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
       work.catch(() => undefined)
-      sendRepairs(adapter, config.tenantId, board.id, changes.slice(given.length))
+      sendRepairs(context, config.tenantId, board.id, changes.slice(given.length))
       return given
     }
   }
@@ -161,7 +164,7 @@ const changeBytes = ({ userId, group, input }: ScoreChange): number =>
  * comparison finds them (L12).
  */
 function sendRepairs(
-  { env, waitUntil }: DeliveryContext,
+  { env, waitUntil }: BoardContext,
   tenantId: string,
   leaderboardId: string,
   changes: readonly ScoreChange[],

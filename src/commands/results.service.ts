@@ -1,18 +1,17 @@
-import { type DeliveryContext, deliverEach } from '../boards/board-updates.service'
+import { type BoardContext, deliverEach } from '../boards/board-updates.service'
 import type { Command } from '../engine/evaluate.rules'
 import type { Placements } from '../engine/placement.types'
 import type { Outcome } from './commit.types'
-
 import type { CommandResult } from './result.messages'
 import { resultOf } from './result.presenter'
 
 /** Notifies the leaderboards of committed changes, and makes each command's result. */
 export async function resultsOf(
-  adapter: DeliveryContext,
+  context: BoardContext,
   commands: readonly Command[],
   outcomes: readonly Outcome[],
 ): Promise<CommandResult[]> {
-  const [results] = resultsOfEach(adapter, [{ commands, outcomes }])
+  const [results] = resultsOfEach(context, [{ commands, outcomes }])
   return results ?? []
 }
 
@@ -21,7 +20,7 @@ export async function resultsOf(
  * user's results are ready as soon as the leaderboards on which this user has moved have responded.
  */
 export function resultsOfEach(
-  adapter: DeliveryContext,
+  context: BoardContext,
   users: readonly { commands: readonly Command[]; outcomes: readonly Outcome[] }[],
 ): Promise<CommandResult[]>[] {
   const changed = users.flatMap(({ outcomes }) =>
@@ -34,7 +33,7 @@ export function resultsOfEach(
   const last = changed.at(-1)
   const changes = changed.map(({ change }) => change)
   const delivered =
-    last === undefined ? [] : deliverEach(adapter, last.config, changes, last.change.after.changed)
+    last === undefined ? [] : deliverEach(context, last.config, changes, last.change.after.changed)
   const placements = new Map<Outcome, Promise<Placements> | undefined>(
     changed.map(({ outcome }, nth) => [outcome, delivered[nth]]),
   )

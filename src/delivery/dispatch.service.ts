@@ -12,8 +12,6 @@ import type { TenantContext } from '../runtime/context'
 import { type Destination, nameOf, type QueuedMessage } from './queue.messages'
 import { enqueueMessages } from './queue.service'
 
-/** The channels that reach users directly. */
-
 /** A destination, the messages that it takes, and the event that its log shows for a message. */
 type Way = {
   destination: Destination

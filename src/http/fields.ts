@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { type CivilDate, isCivilDate } from '../lib/civil'
 import { isZone, spelledZone } from '../lib/zone'
 
-const ATTRIBUTE_VALUE_MAX = 1_000
+const MOST_VALUE_CHARACTERS = 1_000
 /** The maximum number of attributes that a tenant can configure. */
-const ATTRIBUTES_MAX = 200
+const MOST_ATTRIBUTES = 200
 
 const KINDS = new Map([
   ['int', 'a whole number'],
@@ -192,21 +192,21 @@ const JsonObject = z.custom<object>(isRecord, {
  * booleans become their text (U1).
  */
 function attributeMap<V extends string | null>(type: unknown, accepts: (value: unknown) => value is V) {
-  const additionalProperties = { type, maxLength: ATTRIBUTE_VALUE_MAX }
+  const additionalProperties = { type, maxLength: MOST_VALUE_CHARACTERS }
   return JsonObject.meta({ type: 'object', additionalProperties }).transform((object, context) => {
     const map = new Map<string, V>()
     const entries = Object.entries(object)
     // A tenant can't configure more, so some of these don't exist. Each one could be an error, so none is
     // read.
-    if (entries.length > ATTRIBUTES_MAX) {
-      context.addIssue(`must have at most ${ATTRIBUTES_MAX} attributes`)
+    if (entries.length > MOST_ATTRIBUTES) {
+      context.addIssue(`must have at most ${MOST_ATTRIBUTES} attributes`)
       return map
     }
     for (const [key, given] of entries) {
       const value = isPlain(given) ? String(given) : given
       if (accepts(value)) map.set(key, value)
       else {
-        const message = `must be a string of at most ${ATTRIBUTE_VALUE_MAX} characters, without unpaired surrogates, a finite number, true or false`
+        const message = `must be a string of at most ${MOST_VALUE_CHARACTERS} characters, without unpaired surrogates, a finite number, true or false`
         context.addIssue({ code: 'custom', path: [key], message, input: value })
       }
     }
@@ -222,7 +222,7 @@ const isPlain = (value: unknown) =>
   typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 
 const isAttributeValue = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= ATTRIBUTE_VALUE_MAX && value.isWellFormed()
+  typeof value === 'string' && value.length <= MOST_VALUE_CHARACTERS && value.isWellFormed()
 
 /** The attributes of an event, by key (E6). */
 export const AttributeMap = attributeMap(['string', 'number', 'boolean'], isAttributeValue)
@@ -242,11 +242,11 @@ export const ReadableAttributes = z
   .optional()
   .transform((given): ReadonlyMap<string, unknown> => {
     const entries = isRecord(given) ? Object.entries(given) : []
-    return new Map(entries.length > ATTRIBUTES_MAX ? [] : entries)
+    return new Map(entries.length > MOST_ATTRIBUTES ? [] : entries)
   })
 
 /** The value of an attribute in a filter. */
-export const AttributeValue = text(ATTRIBUTE_VALUE_MAX)
+export const AttributeValue = text(MOST_VALUE_CHARACTERS)
 
 /** The body of an admin write: 1–100 items (G7). */
 export function items<S extends z.ZodType>(schema: S) {

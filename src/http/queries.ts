@@ -4,8 +4,8 @@ import { INT32_MAX } from '../lib/decimal'
 import { isId } from '../lib/ids'
 import { DateField, rule } from './fields'
 
-const IDS_MAX = 100
-const SUMMARY_DAYS_MAX = 400
+const MOST_IDS = 100
+const MOST_SUMMARY_DAYS = 400
 
 /**
  * The parameters of a `z.custom`. After its error, zod still tests the rules between a query's fields (G3).
@@ -43,12 +43,12 @@ export function booleanQuery(fallback: boolean) {
 /** The parameter `ids`: repeated, comma-separated or both; 1–100 different ones, in the order given (G7). */
 export const IdsQuery = z
   .custom<string | string[]>((given) => given !== undefined, fieldError('must be UUIDs, and is missing'))
-  .meta({ type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1, maxItems: IDS_MAX })
+  .meta({ type: 'array', items: { type: 'string', format: 'uuid' }, minItems: 1, maxItems: MOST_IDS })
   .transform((given, context) => {
     const ids = new Set([given].flat().flatMap((part) => part.toLowerCase().split(',')))
     const bad = [...ids].filter((id) => !isId(id))
     if (bad.length > 0) context.addIssue(`must be UUIDs, and these are not: ${bad.join(', ') || '(empty)'}`)
-    if (ids.size > IDS_MAX) context.addIssue(`must be at most ${IDS_MAX} UUIDs at once`)
+    if (ids.size > MOST_IDS) context.addIssue(`must be at most ${MOST_IDS} UUIDs at once`)
     return [...ids]
   })
 
@@ -128,8 +128,8 @@ export const SummaryQuery = z
       // The limit is on the days between the two dates, so a range may have 401 dates.
       .refine(
         ({ startDate, endDate }) =>
-          !areDates(startDate, endDate) || dayOf(endDate) - dayOf(startDate) <= SUMMARY_DAYS_MAX,
-        rule('endDate', `must be at most ${SUMMARY_DAYS_MAX} days after startDate`),
+          !areDates(startDate, endDate) || dayOf(endDate) - dayOf(startDate) <= MOST_SUMMARY_DAYS,
+        rule('endDate', `must be at most ${MOST_SUMMARY_DAYS} days after startDate`),
       ),
   )
   .transform(({ aggregation, startDate, endDate }) => ({ aggregation, startDate, endDate }))

@@ -60,12 +60,12 @@ export const CreateAttributesResponse = createResponse('CreateAttributesResponse
 export const UpdateAttributesResponse = updateResponse('UpdateAttributesResponse', AdminAttribute)
 export const DeleteAttributesResponse = deleteResponse('DeleteAttributesResponse')
 
-const FILTERS_MAX = 20
+const MOST_FILTERS = 20
 
 /** Attribute filters to configure. All of them must match (P2). Null is the same as an empty list. */
 export const Filters = z
   .array(z.object({ attributeId: Uuid, attributeValue: AttributeValue }))
-  .max(FILTERS_MAX)
+  .max(MOST_FILTERS)
   .nullish()
 
 /** Attribute filters as the admin interface serves them. */

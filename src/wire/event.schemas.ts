@@ -7,13 +7,13 @@ import { MetricEventStreakResponse } from './streak.schemas'
 import { ReadableUser, UpsertedUser } from './user.schemas'
 
 /** The limit of an event's value, above and below zero (E1). */
-const VALUE_MAX = 1_000_000_000
+const MOST_VALUE = 1_000_000_000
 
 /** An event of a metric, with its user (E1, E6). */
 export const EventRequest = z
   .object({
     user: UpsertedUser,
-    value: z.number().min(-VALUE_MAX).max(VALUE_MAX),
+    value: z.number().min(-MOST_VALUE).max(MOST_VALUE),
     attributes: optional(AttributeMap),
   })
   .meta({ id: 'EventRequest' })

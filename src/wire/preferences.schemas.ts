@@ -9,9 +9,9 @@ import { optional, readable } from '../http/fields'
 import { micros, toMicros } from '../lib/decimal'
 
 /** The largest threshold of a metric. */
-const THRESHOLD_MAX = 1_000_000_000
+const MOST_THRESHOLD = 1_000_000_000
 /** The most metrics in a list of metrics for streaks. */
-const METRICS_MAX = 100
+const MOST_METRICS = 100
 
 const NotificationChannel = z.enum(NOTIFICATION_CHANNELS).meta({ id: 'NotificationChannel' })
 
@@ -37,7 +37,7 @@ const unknownTypes = (keys: readonly string[]) =>
 const Threshold = z
   .number()
   .gt(0)
-  .max(THRESHOLD_MAX)
+  .max(MOST_THRESHOLD)
   .transform((value, context) => {
     const threshold = toMicros(value)
     if (threshold > 0) return threshold
@@ -56,7 +56,7 @@ function keyIn(item: unknown): string | undefined {
 /** The metrics that count for streaks, each once, with the threshold for a period. */
 export const StreakMetrics = z
   .array(z.object({ key: z.string(), threshold: Threshold }))
-  .max(METRICS_MAX)
+  .max(MOST_METRICS)
   .refine((list) => new Set(list.map(keyIn)).size === list.length, {
     error: 'must name each metric once',
     // Checked even if a metric has another field error (G3).
@@ -72,7 +72,7 @@ export const ReadableMetrics = z
   .optional()
   .transform((given) => {
     if (given === undefined || given === null) return undefined
-    return Array.isArray(given) && given.length <= METRICS_MAX ? given.map(keyIn) : []
+    return Array.isArray(given) && given.length <= MOST_METRICS ? given.map(keyIn) : []
   })
 
 const StreakPreferences = z.object({

@@ -11,8 +11,8 @@ import {
   UserId,
 } from '../http/fields'
 
-const DEVICE_TOKENS_MAX = 25
-const DEVICE_TOKEN_LENGTH_MAX = 2_048
+const MOST_DEVICE_TOKENS = 25
+const MOST_DEVICE_TOKEN_CHARACTERS = 2_048
 
 /**
  * The fields of a user that identify and update pass. Absent fields stay, and null clears `tz` and
@@ -23,7 +23,7 @@ export const UpdatedUser = z
     email: optional(Email).transform((email) => email || undefined),
     name: optional(text(255)),
     tz: TimeZone.nullish().transform((tz) => (tz === '' ? undefined : tz)),
-    deviceTokens: z.array(text(DEVICE_TOKEN_LENGTH_MAX)).max(DEVICE_TOKENS_MAX).nullish(),
+    deviceTokens: z.array(text(MOST_DEVICE_TOKEN_CHARACTERS)).max(MOST_DEVICE_TOKENS).nullish(),
     subscribeToEmails: optional(z.boolean()),
     attributes: optional(NullableAttributeMap),
   })
@@ -48,7 +48,10 @@ export const User = z
   })
   .meta({ id: 'User' })
 
-/** A user with the wrong shape, with all fields that can be read (G3). */
+/**
+ * The readable fields of a user whose shape is wrong, so that one 422 can name their errors too (G3). A field
+ * that cannot be read is undefined. It is never stored.
+ */
 export const ReadableUser = readable({
   id: UserId.optional().catch(undefined),
   email: z

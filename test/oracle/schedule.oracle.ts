@@ -6,7 +6,7 @@ import { type Frequency, localAt, offsetIn, periodOf, plusDays, plusPeriods } fr
  */
 
 /** An input of a user: a change of zone (null is UTC), or an event. In order of time. */
-export type AchievementInput = { at: number } & ({ do: 'zone'; zone: string | null } | { do: 'event' })
+export type UserAction = { at: number } & ({ do: 'zone'; zone: string | null } | { do: 'event' })
 
 /** The data of a streak at a moment (S5). */
 export type ShownStreak = { length: number; periodEnd: string | null; expires: string | null }
@@ -34,58 +34,58 @@ const AWAY = [3, 5, 7, 14, 30]
  */
 export function reasonsOf(
   times: OracleTimes,
-  deeds: readonly AchievementInput[],
+  actions: readonly UserAction[],
   until: number,
   streakAt: (at: number) => ShownStreak,
 ): OracleReason[] {
-  const told: OracleReason[] = []
+  const reasons: OracleReason[] = []
   const had = new Set<string>()
-  const first = deeds[0]?.at ?? until
+  const first = actions[0]?.at ?? until
   for (
     let at = (Math.floor(Math.max(times.since, first) / QUARTER) + 1) * QUARTER;
     at <= until;
     at += QUARTER
   ) {
     // An input at this exact moment counts as later.
-    const zone = zoneBefore(deeds, at)
+    const zone = zoneBefore(actions, at)
     const { date, time } = localAt(at, offsetIn(zone, at))
     if (!time.endsWith(':00:00.000')) continue
-    for (const reason of occasionsAt(times, deeds, at, date, time.slice(0, 2), streakAt)) {
+    for (const reason of occasionsAt(times, actions, at, date, time.slice(0, 2), streakAt)) {
       const key = `${reason.type} ${date}`
       if (had.has(key)) continue
       had.add(key)
-      told.push(reason)
+      reasons.push(reason)
     }
   }
-  return told
+  return reasons
 }
 
-function zoneBefore(deeds: readonly AchievementInput[], at: number): string {
+function zoneBefore(actions: readonly UserAction[], at: number): string {
   let zone = 'UTC'
-  for (const deed of deeds) if (deed.at < at && deed.do === 'zone') zone = deed.zone ?? 'UTC'
+  for (const action of actions) if (action.at < at && action.do === 'zone') zone = action.zone ?? 'UTC'
   return zone
 }
 
 /** The local dates of events before a moment, each in the user's zone at the event (E8). */
-function datesBefore(deeds: readonly AchievementInput[], at: number): string[] {
-  return deeds.flatMap((deed, n) => {
-    if (deed.do !== 'event' || deed.at >= at) return []
+function datesBefore(actions: readonly UserAction[], at: number): string[] {
+  return actions.flatMap((action, n) => {
+    if (action.do !== 'event' || action.at >= at) return []
     let zone = 'UTC'
-    for (const before of deeds.slice(0, n)) if (before.do === 'zone') zone = before.zone ?? 'UTC'
-    return [localAt(deed.at, offsetIn(zone, deed.at)).date]
+    for (const before of actions.slice(0, n)) if (before.do === 'zone') zone = before.zone ?? 'UTC'
+    return [localAt(action.at, offsetIn(zone, action.at)).date]
   })
 }
 
 function occasionsAt(
   { recap, streak }: OracleTimes,
-  deeds: readonly AchievementInput[],
+  actions: readonly UserAction[],
   at: number,
   date: string,
   hour: string,
   streakAt: (at: number) => ShownStreak,
 ): OracleReason[] {
   const found: OracleReason[] = []
-  const dates = datesBefore(deeds, at)
+  const dates = datesBefore(actions, at)
   const last = dates.at(-1)
   if (hour === '09' && last !== undefined) {
     const away = AWAY.findIndex((days) => plusDays(last, days) === date)

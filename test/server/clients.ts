@@ -1,6 +1,6 @@
 /** Clients that send all kinds of changes to a server, and record each outcome. */
 import type { Dice } from '../fuzz/dice'
-import type { AchievementInput, Entry, Ledger } from './ledger'
+import type { Entry, Ledger, ProfileChange } from './ledger'
 
 const ZONES = ['UTC', 'Asia/Kathmandu', 'America/New_York', 'Pacific/Honolulu', 'Europe/Paris']
 
@@ -13,7 +13,7 @@ export type Send = (
 ) => Promise<{ status: number; headers: Headers; body: ReturnType<ObjectConstructor> }>
 
 export class Clients {
-  readonly ledger: Ledger = { entries: [], deeds: [] }
+  readonly ledger: Ledger = { entries: [], profileChanges: [] }
   /** The ids of accepted batches, by the clients' number. */
   readonly accepted = new Map<number, string>()
   batches = 0
@@ -94,18 +94,18 @@ export class Clients {
   }
 
   /** Sends a change that can be repeated safely. */
-  async sendDeed(deed: AchievementInput): Promise<void> {
-    const { user, what } = deed
+  async sendProfileChange(change: ProfileChange): Promise<void> {
+    const { user, what } = change
     const { status, body } =
       what === 'identify'
         ? await this.#send('PUT', `/v1/users/${user}`, { tz: this.userOf(user).tz })
         : await this.#send('POST', '/v1/achievements/profile/complete', { user: this.userOf(user) })
     if (status !== (what === 'identify' ? 200 : 201)) this.strange.push({ status, body })
-    deed.answered = true
+    change.answered = true
   }
 
   /** Sends one random change of one of these users. Returns its kind. */
-  async act(users: readonly string[]): Promise<'event' | 'batch' | 'deed'> {
+  async act(users: readonly string[]): Promise<'event' | 'batch' | 'profile change'> {
     const kind = this.#dice.roll()
     if (kind < 0.08) {
       this.batches += 1
@@ -117,10 +117,10 @@ export class Clients {
     }
     if (kind < 0.16) {
       const what = kind < 0.12 ? 'identify' : 'profile'
-      const deed: AchievementInput = { user: this.#dice.pick(users), what, day: this.today, answered: false }
-      this.ledger.deeds.push(deed)
-      await this.sendDeed(deed)
-      return 'deed'
+      const change: ProfileChange = { user: this.#dice.pick(users), what, day: this.today, answered: false }
+      this.ledger.profileChanges.push(change)
+      await this.sendProfileChange(change)
+      return 'profile change'
     }
     const entry = this.newEntry(this.#dice.pick(users), null)
     // A tenth of the events with a key are sent twice at once.

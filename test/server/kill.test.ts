@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
 import { Dice } from '../fuzz/dice'
 import { Clients } from './clients'
 import { type Ending, freePort, newProject, type Server, startServer } from './harness'
-import { type AchievementInput, configure, type Expected, ranking, recount } from './ledger'
+import { configure, type Expected, type ProfileChange, ranking, recount } from './ledger'
 import { ofGroupOrMarked, type Process } from './processes'
 
 const DAY = 86_400_000
@@ -210,7 +210,9 @@ async function recover(): Promise<void> {
     await clients.sendBatch(entries)
   }
   await Promise.all(
-    clients.ledger.deeds.filter(({ answered }) => !answered).map((one) => clients.sendDeed(one)),
+    clients.ledger.profileChanges
+      .filter(({ answered }) => !answered)
+      .map((one) => clients.sendProfileChange(one)),
   )
   // An event of a batch that has no key and has not happened will never happen.
   await dawn(clients.today)
@@ -288,9 +290,9 @@ it(`[E2, E3, E4, E9, P8, L12] changes with a response happened exactly once, oth
   expect(unanswered.happened).toBeLessThan(unanswered.all)
 
   for (const user of USERS) {
-    const deed: AchievementInput = { user, what: 'identify', day: clients.today, answered: false }
-    clients.ledger.deeds.push(deed)
-    await clients.sendDeed(deed)
+    const change: ProfileChange = { user, what: 'identify', day: clients.today, answered: false }
+    clients.ledger.profileChanges.push(change)
+    await clients.sendProfileChange(change)
   }
   await settle()
   expect(clients.ledger.entries.filter(({ key, counted }) => key !== null && !counted)).toEqual([])

@@ -40,10 +40,10 @@ export type Entry = {
 }
 
 /** Another change of a user. It is repeated on the same day until there is a response. */
-export type AchievementInput = { user: string; what: 'identify' | 'profile'; day: number; answered: boolean }
+export type ProfileChange = { user: string; what: 'identify' | 'profile'; day: number; answered: boolean }
 
 /** All sent changes. */
-export type Ledger = { entries: Entry[]; deeds: AchievementInput[] }
+export type Ledger = { entries: Entry[]; profileChanges: ProfileChange[] }
 
 /** The expected state of a user: sums in tenths, days counted from the first day. */
 export type Expected = {
@@ -60,9 +60,9 @@ export type Expected = {
 }
 
 /** The expected state of a user on a day, after all changes in the ledger. */
-export function recount({ entries, deeds }: Ledger, user: string, today: number): Expected {
+export function recount({ entries, profileChanges }: Ledger, user: string, today: number): Expected {
   const mine = entries.filter((entry) => entry.counted && entry.user === user)
-  const done = deeds.filter((deed) => deed.answered && deed.user === user)
+  const done = profileChanges.filter((change) => change.answered && change.user === user)
   const days = Array.from({ length: today + 1 }, (_, day) => day)
   const sumOn = (day: number, metric: Metric) =>
     mine

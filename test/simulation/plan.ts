@@ -96,7 +96,7 @@ export type StreakDeed =
   | { do: 'freeze' | 'restore'; user: string }
 
 /** A change of the configuration. */
-export type AchievementInput =
+export type ConfigurationChange =
   | { do: 'toggle' }
   | { do: 'cap'; max: number }
   | { do: 'boost'; user: string; percent: number }
@@ -119,7 +119,7 @@ export type Step = {
   completions: { user: string; isolate: number }[]
   preferences: { user: string; channels: string[] }[]
   reads: { path: string; isolate: number }[]
-  deeds: AchievementInput[]
+  configuration: ConfigurationChange[]
   erasures: string[]
   disturbances: Disturbance[]
   moving: Sent[]
@@ -220,7 +220,7 @@ class Maker {
         channels: random.of([[], ['email'], ['push'], ['email', 'push']]),
       })),
       reads: random.list(3, () => ({ path: this.#read(), isolate: this.#isolate() })),
-      deeds: random.list(random.int(0, 2), () => this.#deed()),
+      configuration: random.list(random.int(0, 2), () => this.#configurationChange()),
       erasures,
       disturbances: random.list(random.int(1, 4), () => this.#disturbance()),
       moving: moving.filter(({ user }) => !erasures.includes(user)),
@@ -340,7 +340,7 @@ class Maker {
     }
   }
 
-  #deed(): AchievementInput {
+  #configurationChange(): ConfigurationChange {
     const random = this.#random
     const what = random.of(['toggle', 'toggle', 'cap', 'boost', 'open board', 'open achievement', 'rename'])
     if (what === 'cap') return { do: what, max: random.int(100, 900) }

@@ -2,7 +2,7 @@ import type { Reply } from './client'
 import { disturb } from './disturb'
 import { chaos } from './faults'
 import {
-  type AchievementInput,
+  type ConfigurationChange,
   type FIELDS,
   type LifeDeed,
   type Profile,
@@ -79,7 +79,7 @@ export class Play {
       ...step.reads.map(({ path, isolate }) =>
         this.#world.client.once(isolate, { method: 'GET', path: `/v1${path}` }),
       ),
-      this.#inTurn(step.deeds, (deed) => this.#configure(deed, index)),
+      this.#inTurn(step.configuration, (change) => this.#configure(change, index)),
       this.#inTurn(step.disturbances, (one) => disturb(this.#world, one)),
     ])
     await Promise.all(step.erasures.map((user) => this.#erase(user, index)))
@@ -266,22 +266,22 @@ export class Play {
    * Changes the configuration. The request is sent once, so the change happens at most once, with or without
    * a response.
    */
-  async #configure(deed: AchievementInput, step: number): Promise<void> {
+  async #configure(planned: ConfigurationChange, step: number): Promise<void> {
     const { client, ids } = this.#world
     const patch = async (path: string, change: object) =>
       this.#must(
         [200],
         await client.insist(step, { method: 'PATCH', path: `/admin/v1${path}`, body: [change] }),
-        deed.do,
+        planned.do,
       )
-    switch (deed.do) {
+    switch (planned.do) {
       case 'toggle':
         this.#toggled = !this.#toggled
         return patch(`/points/${ids.gems}/triggers`, {
           ...{ id: ids['gems toggle'], status: this.#toggled ? 'active' : 'inactive' },
         })
       case 'cap':
-        return patch('/points', { id: ids.gems, maxPoints: deed.max })
+        return patch('/points', { id: ids.gems, maxPoints: planned.max })
       case 'open board':
         return patch('/leaderboards', { id: ids['board later'], status: 'active' })
       case 'open achievement':
@@ -289,7 +289,12 @@ export class Play {
       case 'rename':
         return patch('/metrics', { id: ids.steps, name: `Steps ${step}` })
       case 'boost': {
-        const item = { name: 'own', start: '2020-01-01', multiplier: deed.percent / 100, userId: deed.user }
+        const item = {
+          name: 'own',
+          start: '2020-01-01',
+          multiplier: planned.percent / 100,
+          userId: planned.user,
+        }
         const asked = { method: 'POST', path: `/admin/v1/points/${ids.gems}/boosts`, body: [item] }
         await client.once(step, asked)
       }

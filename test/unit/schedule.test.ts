@@ -31,7 +31,7 @@ describe('[N2] moments of the day', () => {
     expect(momentOf('Asia/Kathmandu', day('2027-01-01'), 9)).toBe(at('2027-01-01T03:15:00Z'))
     expect(momentOf('America/St_Johns', day('2027-07-01'), 20)).toBe(at('2027-07-01T22:30:00Z'))
     expect(momentOf('Pacific/Kiritimati', day('2027-01-01'), 9)).toBe(at('2026-12-31T19:00:00Z'))
-    // 02:30 is skipped, so the moment is an hour later.
+    // The clock goes from 02:00 to 03:00, so 02:00 is skipped, and the moment is an hour later.
     expect(momentOf('Europe/Berlin', day('2027-03-28'), 2)).toBe(at('2027-03-28T01:00:00Z'))
   })
 
@@ -106,14 +106,14 @@ describe('[N2] reasons for notifications', () => {
   })
 
   it('a message about an achievement is sent at 17:00, at once until 21:00, or else at 17:00 of the next day', () => {
-    const told = (when: string, zone = 'UTC') => new Date(completionMoment(at(when), zone)).toISOString()
-    expect(told('2027-01-06T00:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
-    expect(told('2027-01-06T16:59:59.999Z')).toBe('2027-01-06T17:00:00.000Z')
-    expect(told('2027-01-06T17:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
-    expect(told('2027-01-06T20:59:59.999Z')).toBe('2027-01-06T20:59:59.999Z')
-    expect(told('2027-01-06T21:00:00Z')).toBe('2027-01-07T17:00:00.000Z')
-    expect(told('2027-03-27T20:30:00Z', 'Europe/Berlin')).toBe('2027-03-28T15:00:00.000Z')
-    expect(told('2027-01-06T12:00:00Z', 'Asia/Kathmandu')).toBe('2027-01-06T12:00:00.000Z')
+    const sentAt = (when: string, zone = 'UTC') => new Date(completionMoment(at(when), zone)).toISOString()
+    expect(sentAt('2027-01-06T00:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
+    expect(sentAt('2027-01-06T16:59:59.999Z')).toBe('2027-01-06T17:00:00.000Z')
+    expect(sentAt('2027-01-06T17:00:00Z')).toBe('2027-01-06T17:00:00.000Z')
+    expect(sentAt('2027-01-06T20:59:59.999Z')).toBe('2027-01-06T20:59:59.999Z')
+    expect(sentAt('2027-01-06T21:00:00Z')).toBe('2027-01-07T17:00:00.000Z')
+    expect(sentAt('2027-03-27T20:30:00Z', 'Europe/Berlin')).toBe('2027-03-28T15:00:00.000Z')
+    expect(sentAt('2027-01-06T12:00:00Z', 'Asia/Kathmandu')).toBe('2027-01-06T12:00:00.000Z')
   })
 })
 
@@ -141,13 +141,13 @@ describe('the messages of a moment', () => {
 
   it('[C2] use as many rows as their length needs, with the same ids each time', () => {
     const messages = [message('a', 200_000), message('b', 50_000), message('c', 290_000)]
-    const told = addressedEntry(user, instant(5), 'name', messages)
-    expect(told.map(({ outboxEntry }) => outboxEntry.messages.map(({ id }) => id))).toEqual([
+    const sent = addressedEntry(user, instant(5), 'name', messages)
+    expect(sent.map(({ outboxEntry }) => outboxEntry.messages.map(({ id }) => id))).toEqual([
       ['a', 'b'],
       ['c'],
     ])
     expect(
-      told.map(({ outboxEntry: { messages: _messages, ...rest }, userId }) => ({ ...rest, userId })),
+      sent.map(({ outboxEntry: { messages: _messages, ...rest }, userId }) => ({ ...rest, userId })),
     ).toEqual(
       ['name', 'name 1'].map((name) => ({
         at: 5,

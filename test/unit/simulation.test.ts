@@ -24,8 +24,8 @@ describe('the plan of a simulation', () => {
     expect([...done].sort()).toEqual(
       ['alarm', 'cron', 'evict', 'kill', 'lose keys', 'recycle', 'redeliver'].sort(),
     )
-    const deeds = new Set(steps.flatMap((step) => step.deeds.map((deed) => deed.do)))
-    expect(deeds.size).toBe(6)
+    const changes = new Set(steps.flatMap((step) => step.configuration.map((change) => change.do)))
+    expect(changes.size).toBe(6)
     expect(steps.some(({ erasures }) => erasures.length > 0)).toBe(true)
     expect(steps.some(({ storm }) => storm > 1)).toBe(true)
   })

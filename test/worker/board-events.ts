@@ -103,7 +103,7 @@ export function news(webhookId: string, from: number): string[] {
 }
 
 /** All rows that a leaderboard's object stores for its webhook events, as JSON. */
-export function kept(board: string): Promise<Record<'told' | 'outbox' | 'notes', string[]>> {
+export function kept(board: string): Promise<Record<'sent' | 'outbox' | 'notes', string[]>> {
   return runInDurableObject(env.LEADERBOARD.getByName(board), (_, { storage }) => {
     const rows = (sql: string) =>
       storage.sql
@@ -111,7 +111,7 @@ export function kept(board: string): Promise<Record<'told' | 'outbox' | 'notes',
         .toArray()
         .map((row) => JSON.stringify(row))
     return {
-      told: rows('SELECT * FROM sent_lists'),
+      sent: rows('SELECT * FROM sent_lists'),
       outbox: rows('SELECT * FROM outbox'),
       notes: rows("SELECT * FROM notes WHERE name = 'events'"),
     }

@@ -34,16 +34,16 @@ type Faulty = { fault: (batch: Batch) => Promise<D1Result[]> }
 const fine = (batch: Batch) => batch()
 const failing = () => Promise.reject(lost())
 
-/** A fault that reads from D1 at once and returns the result when the test calls `tell`. */
+/** A fault that reads from D1 at once and returns the result when the test calls `returnResult`. */
 function late() {
-  const [read, mayTell] = [gate(), gate()]
+  const [read, mayReturn] = [gate(), gate()]
   const fault = async (batch: Batch) => {
     const answer = await batch()
     read.open()
-    await mayTell.opened
+    await mayReturn.opened
     return answer
   }
-  return { fault, read: read.opened, setSent: mayTell.open }
+  return { fault, read: read.opened, returnResult: mayReturn.open }
 }
 
 /**
@@ -116,7 +116,7 @@ describe('while the object waits for D1', () => {
       d1.fault = failing
       await expect(runDue(object, definition)).rejects.toThrow('lost')
       expect(await page(object, definition)).toEqual(['bob 2', 'ada 1'])
-      answer.setSent()
+      answer.returnResult()
       expect((await delivered).placements).toMatchObject([{ rank: 1, previousRank: 2 }])
       expect(await page(object, definition)).toEqual(['ada 7', 'bob 2'])
     })
@@ -141,7 +141,7 @@ describe('while the object waits for D1', () => {
       await events(tenant, ['cai', 3])
       const [, , , last] = calls
       if (last !== undefined) await object.deliver(last)
-      answer.setSent()
+      answer.returnResult()
       await tended
       expect(await page(object, definition)).toEqual(['bob 6', 'cai 3', 'ada 1'])
     })
@@ -169,7 +169,7 @@ describe('while the object waits for D1', () => {
       d1.fault = failing
       await expect(object.deliver(call(3))).rejects.toThrow('lost')
       d1.fault = fine
-      answer.setSent()
+      answer.returnResult()
       expect(await tended).toMatchObject({ dueAt: null })
       expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
       for (const place of [0, 1, 2, 3]) await object.deliver(call(place))
@@ -210,7 +210,7 @@ describe('while the object waits for D1', () => {
         await answer.read
         d1.fault = fine
         expect(await page(object, next)).toEqual([])
-        answer.setSent()
+        answer.returnResult()
         await waiting
         await runDue(object, next)
         expect(await page(object, next)).toEqual(['bob 6', 'cai 3'])
@@ -236,7 +236,7 @@ describe('while the object waits for D1', () => {
         for (const place of [4, 5, calls.length - 4, calls.length - 3, calls.length - 2, calls.length - 1]) {
           await object.deliver(call(place))
         }
-        answer.setSent()
+        answer.returnResult()
       }
       await tended
       expect(await page(object, definition)).toEqual([
@@ -269,7 +269,7 @@ describe('while the object waits for D1', () => {
       const last = calls.at(-1)
       if (last !== undefined) await object.deliver(last)
       expect(await page(object, definition)).toEqual(['ada 31'])
-      older.setSent()
+      older.returnResult()
       await first
       expect(await page(object, definition)).toEqual(['ada 31'])
     })
@@ -290,7 +290,7 @@ describe('while the object waits for D1', () => {
       await answer.read
       d1.fault = fine
       await object.forget()
-      answer.setSent()
+      answer.returnResult()
       await waiting
     })
     const left = await runInDurableObject(env.LEADERBOARD.getByName(setup.board), (_, { storage }) =>

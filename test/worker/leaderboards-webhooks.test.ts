@@ -276,7 +276,7 @@ describe('subscriptions that begin or end', () => {
     news(hook, NOON)
     await set('inactive')
     await events(setup.tenant, ['bob', 3])
-    expect(await kept(setup.board)).toMatchObject({ told: [], outbox: [] })
+    expect(await kept(setup.board)).toMatchObject({ sent: [], outbox: [] })
     await minutes(NOON, 40)
     await set('active')
     await minutes(NOON, 120)
@@ -359,7 +359,7 @@ describe('subscriptions that begin or end', () => {
       })
       for (const user of ['ada', 'bob', 'cai']) await events(counted.tenant, [user, 5], [user, 1])
       await minutes(NOON, (Object.keys(rows).length - 1) * 60 + 30)
-      if (kind !== 'listening') expect(await kept(setup.board)).toEqual({ told: [], outbox: [], notes: [] })
+      if (kind !== 'listening') expect(await kept(setup.board)).toEqual({ sent: [], outbox: [], notes: [] })
     }
     expect(rows.other).toBe(rows.none)
     // The subscribed types, and the time of the flush: one row each, for all six events.
@@ -515,7 +515,7 @@ describe('[W6] runs that begin and end', () => {
       `5 finished ${TODAY}: bob 1 6, ada 2 5`,
       `5 finished ${day(1)}`,
     ])
-    expect(await kept(setup.board)).toMatchObject({ told: [], outbox: [] })
+    expect(await kept(setup.board)).toMatchObject({ sent: [], outbox: [] })
     await hours(NOON, 100)
     expect(news(hook, NOON)).toEqual([])
   })
@@ -924,7 +924,7 @@ describe('a board of an earlier version', () => {
     await evictDurableObject(object)
   }
   const tops = async ({ board }: Setup) =>
-    (await kept(board)).told
+    (await kept(board)).sent
       .filter((row) => !row.includes('"grp":"['))
       .map((row) => at(JSON.parse(row), 'grp'))
 

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import { type AchievementInput, type OracleReason, reasonsOf } from '../oracle/schedule.oracle'
+import { type OracleReason, reasonsOf, type UserAction } from '../oracle/schedule.oracle'
 import { StreakReplay } from '../oracle/streaks.oracle'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { at, newTenant } from './harness'
@@ -66,7 +66,7 @@ const seen = { worlds: 0, recap: 0, reactivation: 0, streak_reminder: 0, moved: 
 
 /** The life of a user for both oracles. */
 class Life {
-  readonly deeds: AchievementInput[] = []
+  readonly actions: UserAction[] = []
   /** The times at which the streak was switched off or on. */
   readonly switches: { at: number; do: 'preferences'; enabled: boolean }[] = []
   readonly #streak: World['streak']
@@ -86,7 +86,7 @@ class Life {
       freezes: null,
     }
     const replay = new StreakReplay(settings)
-    const all = [...this.deeds, ...this.switches].sort((a, b) => a.at - b.at)
+    const all = [...this.actions, ...this.switches].sort((a, b) => a.at - b.at)
     for (const [n, deed] of all.entries()) {
       if (deed.at >= moment) break
       if (deed.do === 'preferences') replay.take(deed)
@@ -112,7 +112,7 @@ async function holds(world: World): Promise<void> {
   for (const [n, id] of USERS.entries()) {
     const tz = world.zones[n] ?? null
     await tenant.app('PUT', `/users/${id}`, { tz })
-    lives[n]?.deeds.push({ at: now, do: 'zone', zone: tz })
+    lives[n]?.actions.push({ at: now, do: 'zone', zone: tz })
   }
   for (const step of world.steps) {
     now = now - (now % HOUR) + step.after * HOUR + step.minutes * 60_000
@@ -121,14 +121,14 @@ async function holds(world: World): Promise<void> {
     const life = lives[step.user]
     if (step.does === 'event') {
       expect((await tenant.event('m', id, 1)).status).toBe(201)
-      life?.deeds.push({ at: now, do: 'event' })
+      life?.actions.push({ at: now, do: 'event' })
     } else if (step.does !== 'zone') {
       const enabled = step.does === 'streak on'
       await tenant.app('PATCH', `/users/${id}/preferences`, { streak: { enabled } })
       life?.switches.push({ at: now, do: 'preferences', enabled })
     } else {
       await tenant.app('PATCH', `/users/${id}`, { tz: step.zone })
-      life?.deeds.push({ at: now, do: 'zone', zone: step.zone })
+      life?.actions.push({ at: now, do: 'zone', zone: step.zone })
       seen.moved += 1
     }
   }
@@ -140,7 +140,7 @@ async function holds(world: World): Promise<void> {
     if (life === undefined) continue
     const expected = reasonsOf(
       { recap: world.recap, streak: world.streak, since },
-      life.deeds,
+      life.actions,
       now,
       (moment) => life.streakAt(moment),
     )

@@ -5,19 +5,23 @@ import type { BoardEventType, Fact, Place } from './board-events.messages'
 
 /** How many first places of a group an event lists (W6). */
 export const TOP = 10
-/** The most bytes of an outbox row, unless it has a single fact, and the most facts. */
+/** The limits of an outbox row. A single fact may have more bytes; then it has a row of its own. */
 const MOST_BYTES = 100_000
 const MOST_FACTS = 250
 
 /**
- * When a change that happens now is sent: at once after a quiet time, else at the end of the quiet time (W5).
+ * When to send a change that happens now: at once if the last flush is longer ago than the quiet time, else
+ * when the quiet time ends (W5). `flushed` is the moment of the last flush, in milliseconds.
  */
 export const flushAt = (now: Instant, flushed: number): Instant => instant(Math.max(now, flushed + QUIET))
 
 /** The place of a score in its group, and its value as served; null if it is not ranked. */
 export type BoardPosition = { rank: number; group: string | null; value: number } | null
 
-/** Whether a moved score may have changed something that webhooks listen to. */
+/**
+ * Whether a change of one user's place may cause a webhook event that is listened to (W6): a changed rank or
+ * group, or a change among the first places.
+ */
 export function causesEvent(
   listened: readonly string[],
   before: BoardPosition,
@@ -30,20 +34,24 @@ export function causesEvent(
   return listens(listened, 'leaderboard.changed') && isOther && best <= TOP
 }
 
+/** Whether a webhook listens to this type. */
 export const listens = (listened: readonly string[], type: BoardEventType): boolean => listened.includes(type)
 
 /**
- * The last sent list of a group, by rank: the caller's id of the user, the iid, and the value. Null in place
- * of an erased user (U8).
+ * The ranking of a group as webhooks last received it: one entry for each rank, best first. An erased user's
+ * entry is null, so that the other ranks stay (U8).
  */
 export type SentList = ([userId: string, iid: string, value: number] | null)[]
 
-/** A user's rank in a group that differs from the last sent one. A rank of null means not ranked. */
+/**
+ * The difference between a user's last sent rank and the present one, in one group. A rank of null means not
+ * ranked.
+ */
 export type Move = Omit<Extract<Fact, { type: 'leaderboard.rank_changed' }>, 'type' | 'run'>
 
 /**
- * Compares the last sent list of a group with the present places. Returns a move for each user with another
- * rank, and the list as it is once the moves are sent (W5).
+ * Compares the last sent list of a group with the present places. Returns a move for each user whose rank
+ * differs, and the list to store as sent (W5). A user with the same rank keeps the value that was last sent.
  */
 export function compared(
   sent: SentList,
@@ -68,8 +76,9 @@ export function compared(
 }
 
 /**
- * The moves in all groups of a run, one for each user (W5). For a user who went to another group, the rank is
- * that in the new group, and the previous rank is that in the old group. Both may be the same.
+ * Joins the moves of all groups of a run, so that there is one for each user (W5). A user who went to another
+ * group has two moves: out of the old group and into the new one. They become one, with the previous rank
+ * from the old group and the rank from the new one. These ranks may be the same.
  */
 export function joined(moves: readonly Move[]): Move[] {
   const byUser = new Map<string, Move>()

@@ -12,16 +12,16 @@ import { changesOf, endOf, positionOf, rebase } from '../notify/flush.builder'
 import type { BoardView } from './board-view.types'
 
 /**
- * The webhook events of a board (W5, W6): runs that begin and end, and, at a flush, differences from the last
- * sent lists. Events are in the board's own outbox from the moment at which they count as sent. Nothing is
- * written while no webhook listens.
+ * The webhook events of a board (W5, W6). There are two kinds: runs that begin or end, and flushes, which
+ * send the differences between the last sent lists and the present ranking. An event counts as sent once it
+ * is in the board's own outbox. While no webhook listens, nothing is written.
  */
 export class BoardEvents {
   readonly #board: BoardView
   readonly #store: BoardEventStore
   /** Null if no webhook has ever listened. */
   #state: BoardEventState | null = null
-  /** The time of the flush that is due in D1. */
+  /** The time of the next flush that the board's row in D1 already has; null if it has none. */
   #scheduledAt: Instant | null = null
   /** The moment of the last call. */
   now = instant(0)
@@ -31,7 +31,7 @@ export class BoardEvents {
     this.#store = store
   }
 
-  /** Reads the stored state again, after memory may have got ahead of it. */
+  /** Reads the stored state again. After a failed write, memory may have changes that storage lacks. */
   reload(): void {
     const state = this.#board.store.note('events')
     this.#state = state === null ? null : BoardEventState.parse(state)
@@ -106,8 +106,8 @@ export class BoardEvents {
   }
 
   /**
-   * Adapts to a change of the configuration. Nothing was sent about new runs and groups, and any place may
-   * have changed.
+   * Adapts to a changed configuration. If the runs or the groups are others, the last sent lists are deleted,
+   * since nothing was sent about the new ones. Any place may have changed, so a flush is scheduled.
    */
   adopt(before: Definition, now: Instant): void {
     this.now = now
@@ -154,7 +154,10 @@ export class BoardEvents {
     this.#set({ due: flushAt(this.now, this.#state.flushed) })
   }
 
-  /** The time of the next flush, if D1 does not know it yet; else null. It then counts as known. */
+  /**
+   * The time of the next flush if D1 does not have it yet, else null. The caller stores it in D1: from this
+   * call on, D1 counts as having it.
+   */
   takeDueChange(): Instant | null {
     const due = this.#due
     if (due === null || due === this.#scheduledAt) return null
@@ -162,7 +165,7 @@ export class BoardEvents {
     return due
   }
 
-  /** When there will be events to send; null if none are known. */
+  /** When the next event has to be sent: a flush, or the beginning of a run. Null if none is known. */
   get dueAt(): Instant | null {
     const dues = [this.#due, this.#nextBegin].filter((one) => one !== null)
     return dues.length === 0 ? null : instant(Math.min(...dues))
@@ -178,10 +181,10 @@ export class BoardEvents {
   }
 
   /**
-   * Adds the events that are due by a moment to the outbox: runs that have begun, and changes if a flush is
-   * due.
+   * Adds the events that are due by a moment to the outbox: runs that have begun, and the differences if a
+   * flush is due. From then on they count as sent.
    */
-  setSent(by: Instant): void {
+  queueDueEvents(by: Instant): void {
     if (this.#state === null || this.#listened.length === 0) return
     const facts = this.#begin(by)
     if (this.#state.due !== null && this.#state.due <= by) facts.push(...this.#flush(by))
@@ -189,8 +192,8 @@ export class BoardEvents {
   }
 
   /**
-   * Adds the finished events of the runs before this day to the outbox, after all other events of these runs
-   * (L8). Call it before the runs are made final.
+   * Adds the `leaderboard.finished` events of the runs that end before the day `openFrom` to the outbox,
+   * after all other events of these runs (L8). Call it before the runs are made final.
    */
   finish(openFrom: number, by: Instant): void {
     if (this.#state === null || this.#listened.length === 0) return
@@ -217,8 +220,8 @@ export class BoardEvents {
   }
 
   /**
-   * The runs after one that have begun by a moment in some time zone. None begins once the board is finished
-   * (L7).
+   * The runs that have begun somewhere on Earth by a moment, in order; only those that start after the day
+   * `after`. No run begins after the board was finished (L7).
    */
   #begunBy(by: Instant, after: number | null): Run[] {
     const { definition } = this.#board

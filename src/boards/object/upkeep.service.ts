@@ -49,7 +49,7 @@ export async function runDue(
   const sentAt = grace === 0 ? now : until
   for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
     if (board.progress.comparison === null && !beginComparison(board, now, grace)) {
-      board.events.setSent(sentAt)
+      board.events.queueDueEvents(sentAt)
       return nextDue(board, until, grace)
     }
     board.roll(utcDay(now))

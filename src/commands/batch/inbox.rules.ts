@@ -13,14 +13,22 @@ export type Item = {
   job: Job | string | null
 }
 
-/** The place of an event in the inbox that the database rejects even alone, and the reason. */
-export type Poison = { no: number; position: number; reason: string }
+/**
+ * An event of the inbox that has to be parked, because the database rejects it even alone: its row, its place
+ * in the batch (from 0) and the reason (E9).
+ */
+export type ParkedEvent = { no: number; position: number; reason: string }
 
-/** Whether an event is at that place. */
-export const isAt = (poison: Poison | null, { row, position }: Pick<Item, 'row' | 'position'>): boolean =>
-  poison !== null && poison.no === row.no && poison.position === position
+/** Whether an event is the one that has to be parked. */
+export const isAt = (
+  parked: ParkedEvent | null,
+  { row, position }: Pick<Item, 'row' | 'position'>,
+): boolean => parked !== null && parked.no === row.no && parked.position === position
 
-/** The next events of the inbox in the order sent, at most `most`. */
+/**
+ * The next events of the inbox in the order sent, at most `most`. `read` makes the job of an event from its
+ * JSON.
+ */
 export function itemsOf(
   rows: readonly InboxRow[],
   most: number,
@@ -84,7 +92,10 @@ export function endOf({ job }: Item, outcome: Outcome | undefined): End {
   }
 }
 
-/** The progress to store once these items have ended. */
+/**
+ * The progress to store once these items have ended: rows that are done, the row that is done in part, the
+ * counts of each batch, and the parked events with their reasons (E9).
+ */
 export function progressOf(ends: ReadonlyMap<Item, End>): Progress {
   const done = new Map<InboxRow, number>()
   const counts = new Map<string, { processed: number; dropped: number; parked: number }>()

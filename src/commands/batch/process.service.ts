@@ -16,7 +16,7 @@ import { writeUsers } from '../../store/writer.service'
 import type { CommitSnapshot, Outcome } from '../commit.types'
 import { type BatchDecision, decide } from '../decide.service'
 import { advance, EVENTS_A_STEP, inboxUnchanged } from './inbox.repository'
-import { type End, endOf, type Item, isAt, type Poison, progressOf, type UserJob } from './inbox.rules'
+import { type End, endOf, type Item, isAt, type ParkedEvent, progressOf, type UserJob } from './inbox.rules'
 import { readWaiting } from './waiting.service'
 
 /**
@@ -46,13 +46,13 @@ export async function inboxStep(context: TenantContext, work: DueWork, again: In
   let take = EVENTS_A_STEP
   let failures = 0
   let conflicts = 0
-  let poison: Poison | null = null
+  let parked: ParkedEvent | null = null
   for (;;) {
     let plan: Plan | null = null
     try {
-      plan = await planned(context, work, { take, poison, again })
+      plan = await planned(context, work, { take, parked, again })
       await context.db.batch(plan.statements)
-      tell(context.db.tenantId, plan.ends)
+      logEnds(context.db.tenantId, plan.ends)
       return plan.ends.size === 0 ? null : plan.step
     } catch (error) {
       const refused = plan !== null && isRefusedByDatabase(error) ? [...plan.ends.keys()] : []
@@ -61,11 +61,11 @@ export async function inboxStep(context: TenantContext, work: DueWork, again: In
         conflicts += 1
         if (conflicts >= MOST_CONFLICTS) throw error
         take = Math.max(1, take >> 1)
-      } else if (first !== undefined && !isAt(poison, first)) {
+      } else if (first !== undefined && !isAt(parked, first)) {
         // A batch with only this event was rejected, so this event is the cause. Its place identifies it,
         // since another run may park it first.
         if (refused.length === 1)
-          poison = { no: first.row.no, position: first.position, reason: String(error) }
+          parked = { no: first.row.no, position: first.position, reason: String(error) }
         take = Math.max(1, refused.length >> 1)
       } else {
         failures += 1
@@ -82,10 +82,10 @@ export async function inboxStep(context: TenantContext, work: DueWork, again: In
 async function planned(
   context: TenantContext,
   work: DueWork,
-  { take, poison, again }: { take: number; poison: Poison | null; again: Instant },
+  { take, parked, again }: { take: number; parked: ParkedEvent | null; again: Instant },
 ): Promise<Plan> {
   const { db } = context
-  const found = await readWaiting(context, work, take, poison)
+  const found = await readWaiting(context, work, take, parked)
   const { tenant, config, clock, at, rows, items, users, states, spoilt, usedKeys } = found
   const decided = [...users].map(
     ([userId, jobs]): BatchDecision & { userId: string; jobs: readonly UserJob[] } => {
@@ -117,7 +117,7 @@ async function planned(
   const awards = changes.reduce((sum, change) => sum + change.awards.length, 0)
   const writing = writeUsers(db, config, decided, { kind: 'callers' })
   if ((awards > MOST_AWARDS || writing.isMuch) && items.length > 1) {
-    return planned(context, work, { take: items.length >> 1, poison, again })
+    return planned(context, work, { take: items.length >> 1, parked, again })
   }
   const statements = [
     configurationUnchanged(db, config.version),
@@ -143,7 +143,7 @@ const notBefore = (state: UserState | null, at: Instant, clock: Instant): Instan
   instant(Math.min(Math.max(at, state?.changed ?? at), clock))
 
 /** Logs the events that were left out or parked, as JSON. The log contains nothing about a user. */
-function tell(tenant: string, ends: ReadonlyMap<Item, End>): void {
+function logEnds(tenant: string, ends: ReadonlyMap<Item, End>): void {
   for (const [{ row, position }, end] of ends) {
     if (end.kind === 'processed' || end.reason === null) continue
     const { kind, reason } = end

@@ -15,7 +15,7 @@ import { recountStreaks } from '../../store/streaks/streak-recount.service'
 import { userOf } from '../../store/users.repository'
 import { Commands } from '../command.messages'
 import { inboxStatement, parseInbox } from './inbox.repository'
-import { byUser, type Item, isAt, itemsOf, type Poison, type UserJob } from './inbox.rules'
+import { byUser, type Item, isAt, itemsOf, type ParkedEvent, type UserJob } from './inbox.rules'
 import type { InboxRow } from './inbox.types'
 
 /** The data that a step of the inbox has read: the tenant, its next events, and their users. */
@@ -38,7 +38,7 @@ export async function readWaiting(
   context: TenantContext,
   work: DueWork,
   take: number,
-  poison: Poison | null,
+  parked: ParkedEvent | null,
 ): Promise<StepSnapshot> {
   const { db } = context
   for (;;) {
@@ -54,7 +54,7 @@ export async function readWaiting(
     const at = clock === null ? systemNow() : instant(Math.min(work.dueAt, clock))
     const rows = sentBy(at, clock, parseInbox(waiting))
     const asked = itemsOf(rows, take, (event, place) =>
-      isAt(poison, place) ? (poison?.reason ?? '') : jobOf(event, at),
+      isAt(parked, place) ? (parked?.reason ?? '') : jobOf(event, at),
     )
     const { unread, ...found } = await readUsers(db, config, byUser(asked))
     // If there was no room to read a user, the step ends before that user's first event. The next step takes

@@ -269,18 +269,18 @@ class Hand {
   consume(period: number): boolean {
     if (this.#settings === null || this.freezes === 0) return false
     this.freezes -= 1
-    this.#tell(period, { kind: 'freeze_consumed', freezes: this.freezes })
+    this.#addEvent(period, { kind: 'freeze_consumed', freezes: this.freezes })
     return true
   }
 
   /** Ends a streak because of a missed period. */
   lose({ started, first, last, history, length }: StreakRun, period: number): void {
     this.ended.push({ started, first, last, history, length })
-    this.#tell(period, { kind: 'lost', length })
+    this.#addEvent(period, { kind: 'lost', length })
   }
 
-  /** There is one event for each period (W6). */
-  #tell(period: number, streakEvent: StreakEvent): void {
+  /** Adds the event of a period, unless that period had one already: there is one for each period (W6). */
+  #addEvent(period: number, streakEvent: StreakEvent): void {
     this.notified = period
     if (this.#notifiedBefore === null || period > this.#notifiedBefore) this.streakEvents.push(streakEvent)
   }

@@ -20,7 +20,7 @@ import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 /** The largest total of a metric, and the smallest amount by which a total changes (E1). */
 const MOST_TOTAL = 9_007_199_254
 const LEAST_TOTAL = 0.000_001
-const PREREQUISITES_MAX = 100
+const MOST_PREREQUISITES = 100
 
 const Status = z.enum(ACHIEVEMENT_STATUSES)
 const Trigger = z.enum(ACHIEVEMENT_TRIGGERS)
@@ -30,7 +30,7 @@ const conditions = {
   metricId: optional(Uuid),
   metricValue: optional(z.number().min(LEAST_TOTAL).max(MOST_TOTAL)),
   streakLength: optional(wholeNumber(1, INT32_MAX)),
-  achievementIds: optional(z.array(Uuid).min(1).max(PREREQUISITES_MAX)),
+  achievementIds: optional(z.array(Uuid).min(1).max(MOST_PREREQUISITES)),
   userAttributes: Filters,
   eventAttributes: Filters,
 }

@@ -19,7 +19,7 @@ const Moment = z
   })
 
 /** Longer than any useful duration. */
-const DURATION_LENGTH_MAX = 100
+const MOST_DURATION_CHARACTERS = 100
 
 /** The most days by which one call moves the clock (C1). */
 export const MOST_DAYS_AHEAD = 400
@@ -27,7 +27,7 @@ export const MOST_DAYS_AHEAD = 400
 /** An ISO 8601 duration that is not negative. */
 const Advance = z
   .string()
-  .max(DURATION_LENGTH_MAX)
+  .max(MOST_DURATION_CHARACTERS)
   .meta({ format: 'duration' })
   .transform((text, context): Duration => {
     const duration = parseDuration(text)

@@ -8,7 +8,7 @@ import { BatchEventsRequest, BatchEventsResponse, EventBatch } from './batch.sch
 import { acceptBatch, furtherBatchErrors, readBatch, requireMetrics } from './batch.service'
 
 /** The largest body of a batch, in bytes (G2). */
-const BODY_MAX = 4 * 1_048_576
+const MOST_BODY_BYTES = 4 * 1_048_576
 
 export const adminMetricsBatchEvents = operation({
   id: 'admin_metrics_batch_events',
@@ -17,7 +17,7 @@ export const adminMetricsBatchEvents = operation({
   path: '/metrics/events',
   summary: 'Record up to 1,000 events in the background, each exactly once and in order',
   body: BatchEventsRequest,
-  bodyLimit: BODY_MAX,
+  bodyLimit: MOST_BODY_BYTES,
   responses: {
     202: {
       description: 'All events were accepted.',

@@ -19,12 +19,12 @@ import { INT32_MAX } from '../../lib/decimal'
 import { RankBy, RunUnit, TimeOfDay } from '../../wire/leaderboard.schemas'
 import { MOST_PARTICIPANTS } from './leaderboards.rules'
 
-const BREAKDOWN_MAX = 10
+const MOST_BREAKDOWN_ATTRIBUTES = 10
 
 const Status = z.enum(LEADERBOARD_STATUSES)
 const MaxParticipants = wholeNumber(1, MOST_PARTICIPANTS)
 const RunInterval = wholeNumber(1, INT32_MAX)
-const Breakdown = z.array(Uuid).max(BREAKDOWN_MAX)
+const Breakdown = z.array(Uuid).max(MOST_BREAKDOWN_ATTRIBUTES)
 
 /**
  * A leaderboard to create. Without a status it is created inactive, or scheduled if its start is in the

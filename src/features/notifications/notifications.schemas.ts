@@ -19,10 +19,10 @@ import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 import { type Form, parseLiquid } from './templates/liquid.service'
 
 /** In characters. */
-const TITLE_MAX = 1_000
-const BODY_MAX = 65_536
+const MOST_TITLE_CHARACTERS = 1_000
+const MOST_BODY_CHARACTERS = 65_536
 /** The most entries of the log that can be skipped. Nobody pages that far. */
-const SKIP_MAX = 100_000
+const MOST_SKIPPED = 100_000
 
 const NotificationType = z.enum(NOTIFICATION_TYPES)
 const Channel = z.enum(NOTIFICATION_CHANNELS)
@@ -37,9 +37,9 @@ const liquid = (form: Form, max: number) =>
       if (parsed !== null && 'fault' in parsed) context.addIssue(`is not Liquid: ${parsed.fault}`)
     })
 
-const Title = liquid('text', TITLE_MAX)
+const Title = liquid('text', MOST_TITLE_CHARACTERS)
 // Escaping does not affect the syntax.
-const Body = liquid('html', BODY_MAX)
+const Body = liquid('html', MOST_BODY_CHARACTERS)
 
 const isMissing = (item: { channel?: unknown; subject?: unknown; title?: unknown }, channel: string) =>
   item.channel === channel && (channel === 'email' ? item.subject : item.title) === undefined
@@ -119,7 +119,7 @@ export const PreviewTemplateResponse = z
 /** The page of the log. */
 export const LogQuery = z.object({
   limit: integerQuery({ min: 1, max: 100, fallback: 10 }),
-  skip: integerQuery({ min: 0, max: SKIP_MAX, fallback: 0 }),
+  skip: integerQuery({ min: 0, max: MOST_SKIPPED, fallback: 0 }),
 })
 
 /** The state of a notification. Without a provider it is stored and not sent (N4). */

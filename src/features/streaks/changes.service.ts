@@ -67,7 +67,7 @@ export async function changeStreaks<T>(
     const users = rows.results.map(userOf)
     const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
     if (outdated.length > 0) {
-      await tell(scope, config, await recountStreaks(db, config, outdated, now))
+      await updateBoards(scope, config, await recountStreaks(db, config, outdated, now))
       continue
     }
     const found = new Map(users.map((user) => [user.id, opened(config, user, now)]))
@@ -91,14 +91,18 @@ export async function changeStreaks<T>(
       if (changes.length === 0 || !(await isStored(scope, changes))) throw error
     }
     if (changes.some(({ streakEvents }) => streakEvents.length > 0)) requestDrain(scope, tenant.id)
-    await tell(scope, config, changes)
+    await updateBoards(scope, config, changes)
     return result
   }
   throw errors.unprocessable('These users kept changing while this change was made. Send it again.')
 }
 
 /** Sends the changes to the leaderboards. A leaderboard that can't be reached gets them by the queue. */
-async function tell(scope: Scope, config: Configuration, changes: readonly BulkChange[]): Promise<void> {
+async function updateBoards(
+  scope: Scope,
+  config: Configuration,
+  changes: readonly BulkChange[],
+): Promise<void> {
   if (changes.length > 0) {
     await deliver(scope, config, changes, scope.now, { patience: PATIENCE, wanted: false })
   }

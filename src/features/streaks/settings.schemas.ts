@@ -5,16 +5,16 @@ import { ReadableMetrics, StreakMetrics } from '../../wire/preferences.schemas'
 import { StreakFrequency } from '../../wire/streak.schemas'
 
 /** The most freezes of a user (S1), and the most days between two earned freezes. */
-const FREEZES_MAX = 100
-const INTERVAL_MAX = 3_650
+const MOST_FREEZES = 100
+const MOST_INTERVAL_DAYS = 3_650
 const EvaluationMode = z.enum(EVALUATION_MODES)
 
 const FreezesChange = z.object({
-  initial: optional(wholeNumber(0, FREEZES_MAX)),
-  max: optional(wholeNumber(1, FREEZES_MAX)),
+  initial: optional(wholeNumber(0, MOST_FREEZES)),
+  max: optional(wholeNumber(1, MOST_FREEZES)),
   /** Days; null for never. */
-  autoEarnInterval: wholeNumber(1, INTERVAL_MAX).nullish(),
-  autoEarnAmount: optional(wholeNumber(1, FREEZES_MAX)),
+  autoEarnInterval: wholeNumber(1, MOST_INTERVAL_DAYS).nullish(),
+  autoEarnAmount: optional(wholeNumber(1, MOST_FREEZES)),
 })
 
 /** A change of the settings: absent fields stay; `freezes: null` switches freezes off (S1). */

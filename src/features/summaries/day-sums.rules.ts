@@ -8,23 +8,26 @@ import { dayBegins, localDay } from '../../lib/zone'
  */
 const GRACE = HOUR
 
-/** The change on a local day (days since 1970-01-01), in the unit of the log. */
+/** The sum of the changes on a local day (days since 1970-01-01), in the unit of the log. */
 export type DayChange = { day: number; change: number }
 
-/** The sums of all days up to and including `through`, for days that have rows, ascending. */
+/** The stored sums of the days up to and including `through`, ascending. Days without rows are left out. */
 export type KeptDays = { through: number; days: readonly DayChange[] }
 
 /**
- * The last local day that is closed: no row that is logged from now on can be of this day or an earlier one,
- * in any time zone. Ticks and events of a batch are logged after their time. `late` is the earliest time of
- * such rows that are still to come, or null if there are none.
+ * The last local day that is closed in all time zones: from now on, no row of this day or an earlier one is
+ * logged. Ticks and events of a batch are logged after their time, so they may still add to earlier days.
+ * `late` is the earliest time of such rows that are not logged yet, or null if there are none.
  */
 export function lastClosedDay(now: Instant, late: Instant | null): number {
   const until = Math.min(now - GRACE, late ?? now)
   return localDay(until, -FURTHEST_OFFSET) - 1
 }
 
-/** A moment before which no row is of a day after this one. */
+/**
+ * The first moment that belongs to a later local day than `day` in any time zone. No row from before this
+ * moment belongs to a later day.
+ */
 export const firstMomentAfter = (day: number): number => dayBegins(day + 1, FURTHEST_OFFSET)
 
 /** The sum of all changes. */

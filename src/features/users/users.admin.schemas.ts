@@ -3,14 +3,18 @@ import { text, UserId } from '../../http/fields'
 import { ListQuery } from '../../http/queries'
 import { User } from '../../wire/user.schemas'
 
-const SEARCH_MAX = 255
+const MOST_SEARCH_CHARACTERS = 255
 
 /**
  * A page of users. `search` is a part of their id, name or email, without regard to upper and lower case
  * (G7).
  */
 export const UserListQuery = ListQuery.extend({
-  search: z.string('must be given once').min(1, 'must not be empty').pipe(text(SEARCH_MAX)).optional(),
+  search: z
+    .string('must be given once')
+    .min(1, 'must not be empty')
+    .pipe(text(MOST_SEARCH_CHARACTERS))
+    .optional(),
 })
 
 export const ListUsersResponse = z.array(User).meta({ id: 'ListUsersResponse' })

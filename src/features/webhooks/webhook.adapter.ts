@@ -6,7 +6,7 @@ import { SECOND } from '../../lib/units'
 import type { TenantContext } from '../../runtime/context'
 import { signatureHeaders } from './signatures.service'
 
-/** The bytes of a response that the log stores. */
+/** The most bytes of a response's body that the log stores. */
 const KEPT = 1_024
 
 /**
@@ -21,12 +21,13 @@ export function webhookAdapter(
   return {
     mayRepeat: true,
     async attempt({ id, event, body }): Promise<Attempt> {
-      // The rules for targets may have changed since the URL was set (W1).
+      // The URL was allowed when it was set, but the rules depend on variables that may have changed (W1).
       const target = targetOf(url, targetRules(variables))
       if ('refused' in target)
         return { kind: 'refused', status: null, error: `not called: url ${target.refused}` }
       const signed = await signatureHeaders(secret, { id, at: systemNow(), body })
-      // Not AbortSignal.timeout: its timer would keep the object awake after the response, which costs money.
+      // AbortSignal.timeout has a timer that cannot be cleared. It would keep the object awake after the
+      // response, and that time costs money.
       const limit = new AbortController()
       const timer = setTimeout(() => limit.abort(), seconds * SECOND)
       try {
@@ -53,13 +54,15 @@ export function webhookAdapter(
 }
 
 /**
- * Whether the log may quote the response to an event. An event of a leaderboard contains several users, and
- * its log entry stays when one of them is erased. A quoted response could keep the erased user's name (U8).
+ * Whether the log may quote the response to an event. It may not for events of leaderboards: these name
+ * several users, and a response may repeat the names. If one of the users is erased, the log entry stays
+ * because of the others, and so would the name (U8).
  */
 const mayQuote = (event: string): boolean => !event.startsWith('leaderboard.')
 
 /**
- * The result of a response. Reads only the part of the body that the log stores, and nothing after a success.
+ * The result of an attempt that got a response. After a success the body is not read; else only the part that
+ * the log stores.
  */
 async function judged(response: Response, isQuoted: boolean): Promise<Attempt> {
   const { status } = response
@@ -93,7 +96,7 @@ async function beginning(body: ReadableStream<Uint8Array> | null): Promise<strin
   return text
 }
 
-/** Why there was no response. Leaves out the URL, because it may contain a secret of the receiver. */
+/** The reason why there was no response, without the URL, which may contain a secret of the receiver. */
 function brokenOff(error: unknown, url: string): string {
   const why = error instanceof Error ? error.message : String(error)
   return `no answer: ${why.replaceAll(url, 'the URL').slice(0, 200)}`

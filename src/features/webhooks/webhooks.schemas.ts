@@ -12,14 +12,14 @@ import {
   UuidResponse,
   updateResponse,
 } from '../../http/fields'
-import { TARGET_MAX } from '../../lib/net/webhook-targets'
+import { MOST_TARGET_CHARACTERS } from '../../lib/net/webhook-targets'
 
 const MOST_GIVEN = 100
 /** The most characters of a wrong name that a message repeats. */
 const NAME_SHOWN = 100
 
 /** `targets.rules.ts` decides which URLs are allowed, because that depends on the deployment. */
-const Url = z.string().max(TARGET_MAX).meta({ format: 'uri' })
+const Url = z.string().max(MOST_TARGET_CHARACTERS).meta({ format: 'uri' })
 
 const EventName = z.enum(SUBSCRIPTIONS, {
   error: ({ input }) =>

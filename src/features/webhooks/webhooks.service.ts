@@ -7,7 +7,7 @@ import { clearDeliveryQueues, refreshDeliveryQueues } from '../../delivery/queue
 import { makeDue } from '../../jobs/due-work.repository'
 import { instant, iso } from '../../lib/clock'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
-import { TARGET_MAX, type Target, targetOf, targetRules } from '../../lib/net/webhook-targets'
+import { MOST_TARGET_CHARACTERS, type Target, targetOf, targetRules } from '../../lib/net/webhook-targets'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { listenerStatements } from '../notifications/schedule/listening.service'
@@ -55,7 +55,7 @@ function targetIn({ variables }: Scope, url: string): Target {
 
 /** Longer lists and URLs are skipped here, because the schemas reject them. */
 const GivenItems = z.array(z.unknown()).max(100).catch([])
-const GivenUrl = z.object({ url: z.string().max(TARGET_MAX) })
+const GivenUrl = z.object({ url: z.string().max(MOST_TARGET_CHARACTERS) })
 
 /** Every target that is not allowed, in the body of a create or update request of any shape (G3, W1). */
 export function targetErrors(scope: Scope, json: unknown): FieldError[] {

@@ -46,49 +46,49 @@ export async function readWrapped(
 ): Promise<Wrapped> {
   const today = dayIn(user.profile.tz, scope.now)
   const present = yearOf(today)
-  const number = asked ?? present
-  if (number > present) {
+  const year = asked ?? present
+  if (year > present) {
     const message = `must be at most ${present}, the current year in the user's zone`
     throw errors.invalid([{ path: 'year', message }])
   }
-  if (user.seq < LONG) return wrappedOf(scope, user, number, today)
-  const read = () => wrappedOf(scope, user, number, today)
+  if (user.seq < LONG) return wrappedOf(scope, user, year, today)
+  const read = () => wrappedOf(scope, user, year, today)
   const { tenant, instance, waitUntil } = scope
-  const name = JSON.stringify([user.iid, number])
+  const name = JSON.stringify([user.iid, year])
   return wrappedScansOf(instance).run({ tenantId: tenant.id, name, read, mayBeOlder: () => false }, waitUntil)
 }
 
-async function wrappedOf(scope: Scope, user: UserState, number: number, today: number): Promise<Wrapped> {
-  const year = daysOfYear(number)
+async function wrappedOf(scope: Scope, user: UserState, year: number, today: number): Promise<Wrapped> {
+  const wholeYear = daysOfYear(year)
   const [config, days, longestStreak] = await Promise.all([
     configurationOf(scope),
-    readDays(scope.db, user, year),
-    longestStreakOf(scope, user, year, today),
+    readDays(scope.db, user, wholeYear),
+    longestStreakOf(scope, user, wholeYear, today),
   ])
-  const { periods, ...active } = activityOf(year, days.events)
+  const { periods, ...active } = activityOf(wholeYear, days.events)
   const { day, week, month } = periods
-  const list = [day, week, month, year]
+  const list = [day, week, month, wholeYear]
   const changes = Map.groupBy([...days.events, ...days.awards], ({ subject }) => subject)
-  const [sumsFor, [ofDay = {}, ofWeek = {}, ofMonth = {}, ofYear = {}]] = await Promise.all([
-    readStory(scope, config, user, number, { changes, periods }),
-    bestPlaces(scope, config, user, year, list),
+  const [story, [ofDay = {}, ofWeek = {}, ofMonth = {}, ofYear = {}]] = await Promise.all([
+    readStory(scope, config, user, year, { changes, periods }),
+    bestPlaces(scope, config, user, wholeYear, list),
   ])
   const monday = periodStart(week.first, 'weekly')
   return {
     user: userResponse(config, user),
     activity: {
       ...active,
-      mostActiveDay: { date: dateOfDay(day.first), ...periodResponse(sumsFor, 'day', ofDay) },
+      mostActiveDay: { date: dateOfDay(day.first), ...periodResponse(story, 'day', ofDay) },
       mostActiveWeek: {
         start: dateOfDay(monday),
         end: dateOfDay(periodEnd(monday, 'weekly')),
-        ...periodResponse(sumsFor, 'week', ofWeek),
+        ...periodResponse(story, 'week', ofWeek),
       },
       mostActiveMonth: {
         month: Number(dateOfDay(month.first).slice(5, 7)) - 1,
-        ...periodResponse(sumsFor, 'month', ofMonth),
+        ...periodResponse(story, 'month', ofMonth),
       },
-      entireYear: { longestStreak, ...periodResponse(sumsFor, 'year', ofYear) },
+      entireYear: { longestStreak, ...periodResponse(story, 'year', ofYear) },
     },
   }
 }

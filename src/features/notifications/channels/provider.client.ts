@@ -6,9 +6,9 @@ import { DAY, SECOND } from '../../../lib/units'
 /** Timeout for a provider's response, in milliseconds. */
 export const PATIENCE = 30 * SECOND
 /** Characters of a response that are read; the rest is ignored. */
-const ANSWER_MAX = 65_536
+const MOST_ANSWER_CHARACTERS = 65_536
 /** The longest accepted `Retry-After`, in milliseconds: a day. */
-const WAIT_MAX = DAY
+const MOST_WAIT = DAY
 
 /** A provider's response. `json` is undefined if the body is not JSON. */
 export type Reply = { status: number; json: unknown; retryAfter?: number }
@@ -43,7 +43,7 @@ async function beginning({ body }: Response): Promise<string> {
   const decoder = new TextDecoder()
   const reader = body.getReader()
   let text = ''
-  while (text.length < ANSWER_MAX) {
+  while (text.length < MOST_ANSWER_CHARACTERS) {
     const { done, value } = await reader.read()
     if (done) return text + decoder.decode()
     text += decoder.decode(value, { stream: true })
@@ -64,7 +64,7 @@ function readJson(text: string): unknown {
 function waitIn(header: string | null): number | null {
   if (header === null) return null
   const until = /^\d+$/.test(header) ? Number(header) * SECOND : (parseIso(header) ?? 0) - systemNow()
-  return Number.isFinite(until) ? Math.min(Math.max(until, 0), WAIT_MAX) : null
+  return Number.isFinite(until) ? Math.min(Math.max(until, 0), MOST_WAIT) : null
 }
 
 const Said = z.object({ message: z.string() }).transform(({ message }) => message.slice(0, 200))

@@ -35,8 +35,8 @@ import {
 const ZONES_CHUNK = 10_000
 const MOST_LOOKED_AT = 10_000
 const FIRST_LOOK = 1_000
-const MAX_RECIPIENTS = 500
-const MIN_RECIPIENTS = 10
+const MOST_RECIPIENTS = 500
+const FEWEST_RECIPIENTS = 10
 /**
  * The most characters of templates that a step renders, so that all its messages fit in one isolate's memory
  * several times.
@@ -158,7 +158,7 @@ async function begin(
   }
   const at = moments[n] ?? first
   const look = { at, slots: slots[n] ?? [], ids: looks[n]?.ids ?? [], last: looks[n]?.last ?? null }
-  return tell(context, config, { ...progress, sweep: { at, after: '', size: FIRST_LOOK } }, look)
+  return notifyFound(context, config, { ...progress, sweep: { at, after: '', size: FIRST_LOOK } }, look)
 }
 
 /** Continues a sweep. */
@@ -169,13 +169,13 @@ async function goOn(context: TenantContext, config: Configuration, progress: Und
   const [look] = await candidatesAfter(context.db, after, { limit: size, most: maxRecipients(config) + 1 }, [
     candidatesOf(timetable, slots, namesOf(progress, slots)),
   ])
-  return tell(context, config, progress, { at, slots, ids: look?.ids ?? [], last: look?.last ?? null })
+  return notifyFound(context, config, progress, { at, slots, ids: look?.ids ?? [], last: look?.last ?? null })
 }
 
 type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
 
 /** Notifies the users who were looked at. */
-async function tell(
+async function notifyFound(
   context: TenantContext,
   config: Configuration,
   progress: UnderWay,
@@ -217,7 +217,7 @@ export function maxRecipients({ templates }: Pick<Configuration, 'templates'>): 
     status === 'active' ? title.length + body.length : 0,
   )
   const most = Math.floor(MOST_WRITTEN / Math.max(1, ...lengths))
-  return Math.min(MAX_RECIPIENTS, Math.max(MIN_RECIPIENTS, most))
+  return Math.min(MOST_RECIPIENTS, Math.max(FEWEST_RECIPIENTS, most))
 }
 
 /**

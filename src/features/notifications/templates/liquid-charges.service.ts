@@ -15,7 +15,7 @@ import {
  * The largest absolute value of a range's ends. Above 2^53, adding 1 changes nothing, so a range would never
  * end.
  */
-const RANGE_MAX = 1_000_000_000
+const MOST_END = 1_000_000_000
 
 /**
  * The size of a value: the characters of a text; for a list, 1 for each item and the size of the items. Stops
@@ -126,7 +126,7 @@ export function* metered(
   return isSteps(state.value) ? yield metered(state.value, budget) : state.value
 }
 
-/** An end of a range, with the limit `RANGE_MAX`. */
+/** An end of a range, with the limit `MOST_END`. */
 class RangeEnd extends Expression {
   readonly #end: ValueToken
 
@@ -137,13 +137,13 @@ class RangeEnd extends Expression {
 
   override *evaluate(context: Context): Generator<unknown, unknown, unknown> {
     const value = yield evalTokenValue(this.#end, context)
-    if (Math.abs(Number(value)) > RANGE_MAX) throw new Error('a range begins or ends too far from 0')
+    if (Math.abs(Number(value)) > MOST_END) throw new Error('a range begins or ends too far from 0')
     return value
   }
 }
 
 /**
- * Limits the ends of all ranges to `RANGE_MAX`, in every tag and filter. liquidjs builds the whole range at
+ * Limits the ends of all ranges to `MOST_END`, in every tag and filter. liquidjs builds the whole range at
  * once.
  */
 export function boundRanges(): void {

@@ -17,7 +17,7 @@ export type Form = 'html' | 'text'
 export type Parsed = { form: Form; templates: Template[] }
 
 /** The most characters of a rendered text. */
-const OUTPUT_MAX = 262_144
+const MOST_OUTPUT_CHARACTERS = 262_144
 /**
  * The most that rendering a text may cost. Each character that is written or read, each item of a list and
  * each step of the interpreter costs 1. Each tag, output and piece of text costs `STEP`. A limit in
@@ -30,7 +30,7 @@ const OVERDRAWN = 'memory alloc limit exceeded'
 /** Tags that read other files. There are none. */
 const PARTIALS = ['include', 'render', 'layout', 'block']
 /** The most characters of an error that a message repeats. */
-const ERROR_MAX = 300
+const MOST_ERROR_CHARACTERS = 300
 
 /** Thrown if a text can't be rendered. The message says why, and how to fix it. */
 export class RenderError extends Error {}
@@ -61,7 +61,7 @@ function errorTextOf(error: unknown): string {
   if (message.includes(OVERDRAWN)) return 'it renders too much: loop less often, or over fewer items'
   if (error instanceof RangeError || message.includes('call stack')) return 'it is nested too deeply'
   const [first = ''] = message.split('\n')
-  return first.replace(/, line:(\d+), col:(\d+)$/, ' (line $1, column $2)').slice(0, ERROR_MAX)
+  return first.replace(/, line:(\d+), col:(\d+)$/, ' (line $1, column $2)').slice(0, MOST_ERROR_CHARACTERS)
 }
 
 function engine(form: Form): Liquid {
@@ -100,8 +100,8 @@ class Page implements Emitter {
     if (Array.isArray(value)) this.#context.memoryLimit.use(weight(value, BUDGET))
     const text = plain(value)
     this.#context.memoryLimit.use(text.length)
-    if (this.buffer.length + text.length > OUTPUT_MAX) {
-      throw new RenderError(`it renders to more than ${OUTPUT_MAX} characters`)
+    if (this.buffer.length + text.length > MOST_OUTPUT_CHARACTERS) {
+      throw new RenderError(`it renders to more than ${MOST_OUTPUT_CHARACTERS} characters`)
     }
     this.buffer += text
   }

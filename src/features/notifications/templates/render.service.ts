@@ -15,7 +15,7 @@ import { inLowerCase } from './plain-text.rules'
  * The most characters of a subject, and the most bytes of a push message. A provider accepts 4,096 bytes in
  * all.
  */
-const SUBJECT_MAX = 250
+const MOST_SUBJECT_CHARACTERS = 250
 const PUSH_TITLE_BYTES = 512
 const PUSH_BODY_BYTES = 2_800
 
@@ -90,7 +90,7 @@ export function rendered(
   const line = oneLine(say(isEmail ? 'subject' : 'title', title))
   const text = printable(say('body', body))
   return isEmail
-    ? { title: cut(line, SUBJECT_MAX), body: withLink(text, unsubscribeUrl) }
+    ? { title: cut(line, MOST_SUBJECT_CHARACTERS), body: withLink(text, unsubscribeUrl) }
     : { title: cutToBytes(line, PUSH_TITLE_BYTES), body: cutToBytes(text.trim(), PUSH_BODY_BYTES) }
 }
 

@@ -11,7 +11,7 @@ export type Linked = { tenantId: string; iid: string; userId: string }
 
 const SECRET_BYTES = 32
 /** Longer than any token. A user's id has at most 255 characters. */
-const TOKEN_MAX = 4_096
+const MOST_TOKEN_CHARACTERS = 4_096
 /** The purpose is part of the signed text, so the signature is valid for nothing else. */
 const PURPOSE = 'unsubscribe'
 
@@ -48,7 +48,7 @@ export async function unsubscribeToken(secret: string, { tenantId, iid, userId }
 
 /** The user of a token; null if it is not exactly a token that Laurel signed. */
 export async function linkedBy(db: AccountDatabase, token: string): Promise<Linked | null> {
-  const claimed = token.length > TOKEN_MAX ? null : claimIn(token)
+  const claimed = token.length > MOST_TOKEN_CHARACTERS ? null : claimIn(token)
   const secret = claimed && (await linkSecretOf(db, claimed.tenantId))
   if (claimed === null || secret === null) return null
   return sameInConstantTime(token, await unsubscribeToken(secret, claimed)) ? claimed : null

@@ -3,7 +3,7 @@ import type { EmailPort } from './email.types'
 
 /** After these errors nothing was sent, and a later attempt may succeed. */
 const LATER = ['E_RATE_LIMIT_EXCEEDED', 'E_DAILY_LIMIT_EXCEEDED']
-const ERROR_MAX = 300
+const MOST_ERROR_CHARACTERS = 300
 
 const Coded = z.object({ code: z.string() })
 
@@ -21,7 +21,7 @@ export function cloudflareEmail(binding: SendEmail): EmailPort {
       } catch (error) {
         const { data } = Coded.safeParse(error)
         const said = error instanceof Error ? error.message : String(error)
-        const about = `${data === undefined ? '' : `${data.code}: `}${said}`.slice(0, ERROR_MAX)
+        const about = `${data === undefined ? '' : `${data.code}: `}${said}`.slice(0, MOST_ERROR_CHARACTERS)
         const kind = LATER.includes(data?.code ?? '') ? 'failed' : 'refused'
         return { kind, status: null, error: about }
       }
