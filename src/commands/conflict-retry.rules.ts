@@ -1,4 +1,4 @@
-/** How often and how long a commit is tried again after conflicts, and the pause before each attempt. */
+/** How often and how long a commit is tried again after conflicts, and the pause before each attempt (E3). */
 export type ConflictLimits = {
   /** The commit gives up at this number of conflicts. */
   conflicts: number
@@ -16,12 +16,12 @@ export const IN_ISOLATE: ConflictLimits = {
 }
 
 /**
- * In the user's lane: long enough that isolates, which try only three times, have given up. An isolate gives
- * signs of life for the same ten seconds while it waits for the lane.
+ * In the user's lane (E3): long enough that isolates, which try only three times, have given up. An isolate
+ * gives signs of life for the same ten seconds while it waits for the lane.
  */
 export const IN_LANE: ConflictLimits = { conflicts: 30, ms: 10_000, pause: { first: 10, longest: 200 } }
 
-/** True if a commit gives up: it began `ms` milliseconds ago and has had `conflicts` conflicts. */
+/** True if a commit gives up (E3): it began `ms` milliseconds ago and has had `conflicts` conflicts. */
 export const isOver = (
   limits: ConflictLimits,
   { conflicts, ms }: { conflicts: number; ms: number },

@@ -3,7 +3,10 @@ import { among } from '../db/queries'
 import type { Scope } from '../runtime/context'
 import { leaderboards } from './tables/leaderboards.table'
 
-/** Deletes the leaderboards with these ids, or the leaderboards of these metrics or points systems (G9). */
+/**
+ * Deletes the leaderboards with these ids, or the leaderboards of these metrics or points systems, which are
+ * deleted in the same batch (G9).
+ */
 export function deleteBoards(
   { db, tenant, now }: Scope,
   by: 'id' | 'metricId' | 'systemId',

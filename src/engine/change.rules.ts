@@ -35,7 +35,11 @@ export type ChangeInput = {
   isTried: (achievement: Achievement) => boolean
 }
 
-/** Applies the consequences for a user in E5's order: streak, achievements, points. */
+/**
+ * Applies the consequences for a user in E5's order: streak, achievements, points. Computes the local day and
+ * the UTC offset of the change once, from the user's zone after the change. They are stored with the event,
+ * its awards and its completions (E8).
+ */
 export function applyChange(
   config: Configuration,
   { before, user, at, id, event, isTried }: ChangeInput,

@@ -146,6 +146,7 @@ function evaluateEvent(
   given: EvaluationContext,
 ): Decision {
   const metric = metricByKey(config, command.metricKey)
+  // An unknown metric is 404 (E7).
   if (metric === undefined) throw errors.notFound(`The metric ${JSON.stringify(command.metricKey)}`)
   // A replay's body is still validated (E4).
   throwIfInvalid([
@@ -228,7 +229,7 @@ const permitted = (
 ): ProfileChange => withoutForbidden(config, state, user, by)
 
 /**
- * The moment of a change: the arrival of its command, but not before the user's last change.
+ * The moment of a change (E8): the arrival of its command, but not before the user's last change.
  * Another isolate's clock may be a little ahead, or its change may have been faster. This way the log has the
  * same order by time and by `seq`.
  */

@@ -2,8 +2,9 @@ import * as z from 'zod'
 import { type CivilDate, isCivilDate } from '../lib/civil'
 import { isZone, spelledZone } from '../lib/zone'
 
+/** The most characters of an attribute's value (G7, U1). */
 const MOST_VALUE_CHARACTERS = 1_000
-/** The maximum number of attributes that a tenant can configure. */
+/** The maximum number of attributes that a tenant can configure (G7). */
 const MOST_ATTRIBUTES = 200
 
 const KINDS = new Map([
@@ -113,7 +114,7 @@ export const text = (max: number) =>
     .max(max)
     .transform((given) => given.toWellFormed())
 
-/** The caller's own id of a user (U1). */
+/** The caller's own id of a user: its length and its characters (U1). */
 export const UserId = z
   .string()
   .min(1)
@@ -132,22 +133,22 @@ export const Uuid = z
   .guid({ error: ({ input }) => (input === undefined ? 'must be a UUID, and is missing' : 'must be a UUID') })
   .toLowerCase()
 
-/** The display name of a configured resource. */
+/** The display name of a configured resource (G7). */
 export const Name = z
   .string()
   .min(1)
   .max(255)
   .transform((given) => given.toWellFormed())
 
-/** A text that describes a configured resource. */
+/** A text that describes a configured resource (G7). */
 export const Description = text(2_000)
 
-/** The badge of a configured resource. */
+/** The badge of a configured resource (G7). */
 export const Badge = z.object({ url: text(2_048).refine((url) => url !== '', 'must not be empty') })
 
 /**
- * A text that looks like an email address; only a delivery really tests it (U1). `""` is allowed, and means
- * none.
+ * A user's email address (U1): a text that looks like one; only a delivery really tests it. `""` is allowed,
+ * and means none.
  */
 export const Email = z
   .string()
@@ -157,7 +158,7 @@ export const Email = z
     'must be an email address, such as ada@example.com',
   )
 
-/** An IANA time zone, in any letter case (U1). `""` is allowed, and means none. */
+/** A user's time zone (U1): an IANA zone, in any letter case. `""` is allowed, and means none. */
 export const TimeZone = z
   .string()
   .refine((name) => name === '' || isZone(name), 'must be an IANA time zone, such as Europe/Paris')
@@ -215,8 +216,8 @@ function attributeMap<V extends string | null>(type: unknown, accepts: (value: u
 }
 
 /**
- * Whether a value becomes its text. JSON can contain 1e400, which is parsed as infinite and has no text in
- * JSON.
+ * Whether a value becomes its text (U1). JSON can contain 1e400, which is parsed as infinite and has no text
+ * in JSON.
  */
 const isPlain = (value: unknown) =>
   typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
@@ -224,10 +225,10 @@ const isPlain = (value: unknown) =>
 const isAttributeValue = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= MOST_VALUE_CHARACTERS && value.isWellFormed()
 
-/** The attributes of an event, by key (E6). */
+/** The values of an event's attributes, by key (E6, U1). */
 export const AttributeMap = attributeMap(['string', 'number', 'boolean'], isAttributeValue)
 
-/** Changes to a user's attributes, by key; null removes one (U2). */
+/** Changes to the values of a user's attributes, by key (U1); null removes one (U2). */
 export const NullableAttributeMap = attributeMap(
   ['string', 'number', 'boolean', 'null'],
   (value): value is string | null => value === null || isAttributeValue(value),

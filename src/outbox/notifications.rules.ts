@@ -31,7 +31,7 @@ const moments = new BoundedMap<string, Instant>(10_000)
 
 /**
  * The moment of a full hour on a local day of a zone. If a change of clocks skips that hour, the moment is
- * later by the skipped time.
+ * later by the skipped time (N2).
  */
 export function momentOf(zone: string, day: number, hour: number): Instant {
   const key = `${zone}|${day}|${hour}`
@@ -49,7 +49,8 @@ const NIGHT_HOUR = 21
 
 /**
  * When a user is notified of an achievement that was completed at a moment: at 17:00 if the time is earlier,
- * at once until 21:00, else at 17:00 of the next day (N2).
+ * at once until 21:00, else at 17:00 of the next day (N2). The times of all other types are in
+ * src/features/notifications/schedule/schedule.rules.ts.
  */
 export function completionMoment(at: Instant, zone: string): Instant {
   const day = dayIn(zone, at)

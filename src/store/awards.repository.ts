@@ -33,8 +33,8 @@ const BOOK = `
   FROM json_each(?1) WHERE ${onlyUnchanged('value ->> 0')}`
 
 /**
- * Books the awards of changes in the ledger, one row each. One statement, unless many boosts make the awards
- * very long.
+ * Books the awards of changes in the ledger, one row each (P8). One statement, unless many boosts make the
+ * awards very long.
  */
 export function bookAwards(
   db: TenantDatabase,

@@ -55,8 +55,8 @@ export type Writing = {
 }
 
 /**
- * The statements that store the changes of events and other commands. Each kind of row takes one statement,
- * or several if it is too long.
+ * The statements that store the changes of events and other commands, all in one batch (E2). Each kind of row
+ * takes one statement, or several if it is too long.
  */
 export function writeUsers(
   db: TenantDatabase,

@@ -18,7 +18,10 @@ export const EventRequest = z
   })
   .meta({ id: 'EventRequest' })
 
-/** An event with the wrong shape, with all fields that can be read (G3). */
+/**
+ * The readable fields of an event whose shape is wrong, so that one 422 can name their errors too (G3). It is
+ * never stored.
+ */
 export const ReadableEvent = readable({ user: ReadableUser, attributes: ReadableAttributes })
 
 /**

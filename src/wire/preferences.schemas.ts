@@ -87,7 +87,10 @@ export const UpdateUserPreferencesRequest = z
   .object({ notifications: optional(NotificationPreferences), streak: optional(StreakPreferences) })
   .meta({ id: 'UpdateUserPreferencesRequest' })
 
-/** A change with the wrong shape, with all fields that can be read (G3). */
+/**
+ * The readable fields of a change whose shape is wrong, so that one 422 can name their errors too (G3). It is
+ * never stored.
+ */
 export const ReadablePreferences = readable({
   streak: readable({ metrics: ReadableMetrics }),
 })

@@ -11,12 +11,14 @@ import {
   UserId,
 } from '../http/fields'
 
+/** The most device tokens of a user, and the most characters of each (G7). */
 const MOST_DEVICE_TOKENS = 25
 const MOST_DEVICE_TOKEN_CHARACTERS = 2_048
 
 /**
- * The fields of a user that identify and update pass. Absent fields stay, and null clears `tz` and
- * `deviceTokens` (U2). Empty form fields send `""` for `email` and `tz`, which counts as absent (U1).
+ * The fields of a user that identify and update pass. src/http/fields.ts has the shapes of single fields
+ * (U1). Absent fields stay, and null clears `tz` and `deviceTokens` (U2). Empty form fields send `""` for
+ * `email` and `tz`, which counts as absent (U1).
  */
 export const UpdatedUser = z
   .object({

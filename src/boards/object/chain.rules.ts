@@ -26,13 +26,13 @@ export const cursorOf = (rows: readonly Row[]): number | null =>
 const groupedOf = (rows: readonly Row[]): number => Math.max(-1, ...rows.map(({ grouped }) => grouped))
 
 /**
- * A user's group after a message with the group as of a `seq`. The highest `seq` wins, so a late message
+ * A user's group after a message with the group as of a `seq` (L6). The highest `seq` wins, so a late message
  * moves no user back.
  */
 const groupAfter = (rows: readonly Row[], seq: number, group: string | null): string | null =>
   seq >= groupedOf(rows) ? group : (rows.at(-1)?.group ?? null)
 
-/** Whether a change comes right after the user's last applied change, or was applied already. */
+/** Whether a change comes right after the user's last applied change, or was applied already (L12). */
 export function follows({ seq, input }: ScoreChange, rows: readonly Row[]): boolean {
   if (input === null) return true
   const known = cursorOf(rows)
@@ -40,7 +40,8 @@ export function follows({ seq, input }: ScoreChange, rows: readonly Row[]): bool
 }
 
 /**
- * The amounts that a change adds to each open run, by first day. Amounts outside the daily window add 0 (L1).
+ * The amounts that a change adds to the score of each open run (L3), by first day. Amounts outside the daily
+ * window add 0 (L1).
  */
 export function sumsOf({ definition, isFinal, runHolding }: Frame, { input }: ScoreChange): Map<number, Sum> {
   const sums = new Map<number, Sum>()
@@ -104,7 +105,8 @@ export function applied(
 }
 
 /**
- * A user's rows of open runs, as the log has them. Empty if the rows contain a later change than the log did.
+ * A user's rows of open runs, as the log has them (L12). Empty if the rows contain a later change than the
+ * log did.
  */
 export function settled(frame: Frame, rows: readonly Row[], truth: Recounted): Row[] {
   const { userId, iid, seq, cursor, days } = truth

@@ -11,8 +11,9 @@ export type Entry = {
 }
 
 /**
- * Orders by score descending, then by the time at which it was reached, then by the UTF-8 bytes of the user
- * id (L4).
+ * The order of a ranking, and so also who enters a full one (L4, L5): by score descending, then by the time
+ * at which it was reached, then by the UTF-8 bytes of the user id. board.store.ts repeats this order in the
+ * index `scores_by_rank` and in `ORDER BY` of its statements: change all of them together.
  */
 export function compareEntries(a: Entry, b: Entry): number {
   return compareScores(b.score, a.score) || a.reached - b.reached || compareText(a.userId, b.userId)

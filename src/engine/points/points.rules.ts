@@ -36,7 +36,7 @@ export type TriggerInput = {
   completed: readonly string[]
 }
 
-/** A user's running totals while the triggers of one change fire, one after the other. */
+/** A user's running totals (P8) while the triggers of one change fire, one after the other. */
 type Ledger = {
   points: Map<string, number>
   counters: Map<string, Counter>
@@ -44,8 +44,8 @@ type Ledger = {
 }
 
 /**
- * Fires the triggers of a change in the order in which they were created (E5), and books their awards. Throws
- * 422 if a trigger blocks the event (P7).
+ * Fires the active triggers of a change whose user filters match (P2, P3), in the order in which they were
+ * created (E5), and books their awards. Throws 422 if a trigger blocks the event (P7).
  */
 export function awardPoints(
   config: Configuration,
@@ -126,8 +126,9 @@ export type AwardInput = {
 }
 
 /**
- * Books one award: boosts and rounding, cap, floor (P6). Books nothing if the total does not change. Throws
- * 422 if the trigger blocks the event (P7).
+ * Books one award: boosts and rounding (P5), cap, floor (P6). The total changes by the amount of the award,
+ * so it stays the sum of all awards (P8). Books nothing if the total does not change. Throws 422 if the
+ * trigger blocks the event (P7).
  */
 export function award(
   system: System,

@@ -110,6 +110,7 @@ export function endOfSweep(
  * Returns a function that applies ticks, in their order, to one user after the other (P4). It uses the boosts
  * on the local date of the due time, and the user's present attributes, points and cap. It skips ticks before
  * the user's creation.
+ * An award has the local date and the offset of its tick's due time (E8).
  * The function returns null if nothing changes. `newId` makes an id from a moment.
  */
 export function granting(

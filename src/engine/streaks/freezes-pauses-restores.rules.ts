@@ -11,8 +11,9 @@ import type { Terms } from './streaks.rules'
 const RESTORED_DAYS = 90
 
 /**
- * A settled streak with one freeze more. Journeys get it too, so that it stays if a journey is undone (S11).
- * Null if the user has the most freezes already (S7).
+ * A settled streak with one freeze more, which an admin grants (S7). streaks.rules.ts has the freezes that
+ * are earned and used at midnights. Journeys get it too, so that it stays if a journey is undone (S11). Null
+ * if the user has the most freezes already (S7).
  */
 export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freezes'>): StreakState | null {
   if (freezes === null || streak.freezes >= freezes.max) return null
@@ -23,7 +24,7 @@ export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freeze
   return { ...streak, freezes: streak.freezes + 1, journeys }
 }
 
-/** A settled streak with a pause (S7). */
+/** A settled streak with a pause that an admin creates (S7). */
 export function withPause(streak: StreakState, pause: Pause): StreakState {
   return { ...streak, pauses: [...streak.pauses, pause] }
 }
@@ -58,8 +59,8 @@ export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequ
 
 /**
  * A settled streak, restored at a moment to the longest recent length, or null if that is not more than the
- * present one (S8).
- * The marks of earlier periods stay. If the streak was lost, the previous period counts as satisfied.
+ * present one (S8). The marks of earlier periods stay. If the streak was lost, the previous period counts as
+ * satisfied.
  */
 export function restored(
   streak: StreakState,

@@ -76,7 +76,7 @@ export const isStale = (
 /** The first day of the period after a streak's last known one. */
 const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => nextPeriod(run.last, frequency)
 
-/** Whether a pause includes a day from `start` up to `end`. `end` is exclusive. */
+/** Whether a pause includes a day from `start` up to `end` (S7). `end` is exclusive. */
 const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
   pauses.some((pause) => pause.start < end && pause.end >= start)
 
@@ -205,7 +205,10 @@ const kept = (run: LiveRun, start: number, kind: 'f' | 'p' | 's'): LiveRun => ({
   history: marked(run.history, kind),
 })
 
-/** The user's freezes while midnights pass, and the results of these midnights. */
+/**
+ * The user's freezes while midnights pass, and the results of these midnights: freezes are earned and used,
+ * and streaks end (S3, S7). freezes-pauses-restores.rules.ts has the freezes and pauses that an admin gives.
+ */
 class Hand {
   freezes: number
   earned: StreakState['earned']
@@ -257,7 +260,7 @@ class Hand {
     if (gained > 0) this.streakEvents.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
   }
 
-  /** The day at whose first midnight the next freeze is earned. Null if none will be. */
+  /** The day at whose first midnight the next freeze is earned (S7). Null if none will be. */
   nextEarning(today: number): number | null {
     if (this.#settings === null || this.#settings.autoEarnInterval === null) return null
     const { autoEarnInterval: interval, max } = this.#settings
@@ -265,7 +268,7 @@ class Hand {
     return this.#anchor + Math.max(1, Math.floor((today - this.#anchor) / interval) + 1) * interval
   }
 
-  /** Uses a freeze for a period. Returns false if there is none, or if freezes are off. */
+  /** Uses a freeze for a period (S3, S7). Returns false if there is none, or if freezes are off. */
   consume(period: number): boolean {
     if (this.#settings === null || this.freezes === 0) return false
     this.freezes -= 1
@@ -273,7 +276,7 @@ class Hand {
     return true
   }
 
-  /** Ends a streak because of a missed period. */
+  /** Ends a streak because of a missed period (S3). */
   lose({ started, first, last, history, length }: StreakRun, period: number): void {
     this.ended.push({ started, first, last, history, length })
     this.#addEvent(period, { kind: 'lost', length })

@@ -30,7 +30,7 @@ const keyOf = (event: unknown, index: number) =>
 
 /**
  * Throws 404 if the metric of an event does not exist. The error names such events by their index, from 0
- * (E9).
+ * (E7, E9).
  */
 export async function requireMetrics(scope: Scope, json: unknown): Promise<void> {
   // A batch that is too long fails later, because of its length.

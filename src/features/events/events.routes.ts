@@ -47,7 +47,8 @@ const handle = async (c: HonoContext<AppEnv>) => {
 }
 
 /**
- * The scope of an event that will be refused. First confirms its API key, and that its metric exists (G2).
+ * The scope of an event that will be refused. First confirms its API key, and that its metric exists (E7,
+ * G2).
  */
 async function enterRefused(c: HonoContext<AppEnv>): Promise<Scope> {
   c.set('confirmed', true)

@@ -27,6 +27,10 @@ export function storeMetrics(scope: Scope, draft: Draft<Metric>): D1PreparedStat
   ]
 }
 
+/**
+ * Statements that delete metrics with their points triggers and leaderboards (G9). Streaks need no write:
+ * `termsOf` in streaks.rules.ts leaves out deleted metrics.
+ */
 function deleteWithUses(scope: Scope, ids: readonly string[]): D1PreparedStatement[] {
   const { db, tenant, now } = scope
   const ofMetrics = db.orm

@@ -195,8 +195,8 @@ function patched(system: System, item: UpdateItem, { now }: Scope): System {
 }
 
 /**
- * Deletes points systems with their levels, boosts, triggers and leaderboards. Awards stay in the history of
- * users (G9).
+ * Deletes points systems with their levels, boosts, triggers and leaderboards (G9). Awards stay in the
+ * history of users.
  */
 export function deleteSystems(scope: Scope, ids: readonly string[]) {
   return configureWithUpkeep(scope, async (config) => {

@@ -29,7 +29,10 @@ export const UpdateStreakSettingsRequest = z
   })
   .meta({ id: 'UpdateStreakSettingsRequest' })
 
-/** A change of the wrong shape, as far as it can be read; `freezes` is undefined if it can't be (G3). */
+/**
+ * The readable fields of a change whose shape is wrong, so that one 422 can name their errors too (G3).
+ * `freezes` is undefined if it can't be read. It is never stored.
+ */
 export const ReadableStreakSettings = readable({
   metrics: ReadableMetrics,
   freezes: FreezesChange.pick({ initial: true, max: true }).nullish().catch(undefined),

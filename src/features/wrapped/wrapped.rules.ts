@@ -104,7 +104,10 @@ export function percentChange({ total, change }: Sums): number {
   return (Math.sign(tenths) * Math.round(Math.abs(tenths))) / 10 || 0
 }
 
-/** The percentage of users who have less, as a whole number (R2). */
+/**
+ * `percentileThisPeriod` (R2): the share of `users`, the users who were active in the period, whose change is
+ * smaller, in whole per cent. `less` is their number. distributions.rules.ts counts both.
+ */
 export const percentile = (less: number, users: number): number => Math.floor((100 * less) / users)
 
 /**

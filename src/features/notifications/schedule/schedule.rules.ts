@@ -7,7 +7,10 @@ import { LAST_DAY, nextPeriod, periodStart } from '../../../lib/periods'
 import { dayIn } from '../../../lib/zone'
 import { isWanted, momentOf } from '../../../outbox/notifications.rules'
 
-/** The notification types that come at a time of the user's day. */
+/**
+ * The notification types that come at a time of the user's day (N2). When `achievement_completed` comes is in
+ * `completionMoment` in src/outbox/notifications.rules.ts.
+ */
 export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const
 export type Scheduled = (typeof SCHEDULED)[number]
 
