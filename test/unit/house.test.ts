@@ -84,6 +84,23 @@ test('a file that a document or a comment names exists', () => {
   expect(lost).toEqual([])
 })
 
+test('a file that a document or a comment names without its folder exists', () => {
+  // Readers write these themselves, and all files that a guide names without a folder.
+  const own = ['import.mjs', 'points/points-spent.event.ts']
+  const known = globSync(['{src,test,scripts,bench}/**/*.{ts,mjs}', '*.{ts,mjs}'], { cwd: root })
+  const texts = globSync(['*.md', 'docs/*.md', 'bench/*.md', '{src,test}/**/*.ts'], { cwd: root })
+  const named = texts.flatMap((text) =>
+    [...readFileSync(join(root, text), 'utf8').matchAll(/`(\w[\w./-]*\.(?:ts|mjs))`/g)].map(
+      ([, path = '']) => ({ text, path }),
+    ),
+  )
+  const lost = named
+    .filter(({ path }) => !own.includes(path) && !known.some((file) => `/${file}`.endsWith(`/${path}`)))
+    .map(({ text, path }) => `${text}: ${path}`)
+  expect(named.length).toBeGreaterThan(100)
+  expect(lost).toEqual([])
+})
+
 test('lengths of time and offsets are named in one file', () => {
   // In milliseconds or seconds, as a number or SQL; a constant with the same name; or a local day that is
   // computed by hand.

@@ -8,8 +8,8 @@ import { userResponse } from '../../wire/presenters/user.presenter'
 import type { ListUsersResponse, UserListQuery } from './users.admin.schemas'
 
 /**
- * A page of the tenant's users, oldest first; with `search`, of the users who match (G7). Yields as many at a
- * time as fit. Throws 429 as any scan (P11).
+ * A page of the tenant's users, oldest first; with `search`, of the users who match (G7, U8). Yields as many
+ * at a time as fit. Throws 429 as any scan (P11).
  */
 export async function* listUsers(
   scope: Scope,

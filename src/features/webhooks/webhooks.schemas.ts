@@ -18,7 +18,7 @@ const MOST_GIVEN = 100
 /** The most characters of a wrong name that a message repeats. */
 const NAME_SHOWN = 100
 
-/** `targets.rules.ts` decides which URLs are allowed, because that depends on the deployment. */
+/** `webhook-targets.ts` decides which URLs are allowed, because that depends on the deployment. */
 const Url = z.string().max(MOST_TARGET_CHARACTERS).meta({ format: 'uri' })
 
 const EventName = z.enum(SUBSCRIPTIONS, {
