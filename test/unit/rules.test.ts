@@ -58,6 +58,12 @@ test('every cited code belongs to a rule', () => {
   expect(unknown).toEqual([])
 })
 
+test('the code cites every rule, so that a search finds where it is', () => {
+  const code = files.filter((file) => file.startsWith('src/') && !file.startsWith('src/reference/'))
+  const cited = new Set(code.flatMap((file) => [...citedIn(read(file), { isMarkdown: false, sections })]))
+  expect(codes.filter((code) => !cited.has(code))).toEqual([])
+})
+
 describe('tests', () => {
   const tests = files.filter((file) => file.startsWith('test/'))
 

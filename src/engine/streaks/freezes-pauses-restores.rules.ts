@@ -11,9 +11,9 @@ import type { Terms } from './streaks.rules'
 const RESTORED_DAYS = 90
 
 /**
- * A settled streak with one freeze more, which an admin grants (S7). streaks.rules.ts has the freezes that
- * are earned and used at midnights. Journeys get it too, so that it stays if a journey is undone (S11). Null
- * if the user has the most freezes already (S7).
+ * A settled streak with one freeze more, which an admin grants (S7). Journeys get it too, so that it stays if
+ * a journey is undone (S11). Null if the user has the most freezes already (S7). streaks.rules.ts has the
+ * freezes that are earned and used at midnights.
  */
 export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freezes'>): StreakState | null {
   if (freezes === null || streak.freezes >= freezes.max) return null
