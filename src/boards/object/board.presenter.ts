@@ -18,7 +18,7 @@ import {
 } from '../board.messages'
 import { exactValue, type Score } from '../score.rules'
 import type { Board } from './board.model'
-import { MOST_DAYS } from './board.store'
+import { MOST_HISTORY_DAYS } from './board.store'
 import type { GroupSize } from './group-sizes.cache'
 import { compareText } from './ranking.rules'
 
@@ -237,7 +237,7 @@ function heldIn(board: Board, run: number, userId: string, iid: string): HeldRun
     score: exact((final ?? row)?.score ?? null),
     reached: (final ?? row)?.reached ?? 0,
     history: store
-      .history(run, iid, MOST_DAYS)
+      .history(run, iid, MOST_HISTORY_DAYS)
       .toReversed()
       .map(({ day, rank, score }) => ({ day, rank, score: exact(score) })),
   }

@@ -55,7 +55,7 @@ export type HistoryEntry = {
 }
 
 /** Days of a user's history in a run that are kept. A request cannot ask for more (L10). */
-export const MOST_DAYS = 100
+export const MOST_HISTORY_DAYS = 100
 
 const COLUMNS = 'user_id AS userId, iid, run, grp AS "group", score, reached, cursor, grouped'
 const ENTRY = 'user_id AS userId, iid, score, reached'
@@ -285,7 +285,7 @@ export class BoardStore {
       this.sql.run(SQL.record, run, day, list)
       this.sql.run(SQL.stand, run, list)
       this.sql.run(SQL.leave, run, list)
-      this.sql.run(SQL.trim, run, list, MOST_DAYS - 1)
+      this.sql.run(SQL.trim, run, list, MOST_HISTORY_DAYS - 1)
     }
   }
 

@@ -13,7 +13,7 @@ import { splitIntoEntries } from '../../../outbox/split.rules'
 import type { Due, NotificationReason } from '../reasons.types'
 import type { MessageBuilder } from '../templates/message-builder.service'
 import { templatesFor } from '../templates/templates.rules'
-import { isSentByWebhook } from './eligibility.rules'
+import { isSentByWebhook } from './sent-by-webhook.rules'
 
 /**
  * All messages to a user for one reason: to webhooks, and by the user's open channels (N1, N5). The same

@@ -18,10 +18,10 @@ import type { RecapReason } from '../notifications.types'
 import type { Due, NotificationReason } from '../reasons.types'
 import { messageBuilderOf } from '../templates/message-builder.service'
 import { templatesFor } from '../templates/templates.rules'
-import { isSentByWebhook } from './eligibility.rules'
 import { addressedEntry, messagesOf } from './reasons.service'
 import { activeBetween, gainsBetween, streakPasts } from './schedule.repository'
 import { absence, isInDanger, recapPeriod, type Slot, timetableOf } from './schedule.rules'
+import { isSentByWebhook } from './sent-by-webhook.rules'
 
 /** Periods of a streak's history that a reminder shows: the default of `GET /users/{id}/streak` (S6). */
 const HISTORY = 7
