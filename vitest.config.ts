@@ -51,10 +51,17 @@ const LONG_WORKERS = [
   'timekeeper-faults',
 ].map((name) => `test/worker/${name}.test.ts`)
 
-/** Tests that kill servers and start them again, each for half a minute or more: `npm run test:long`. */
-const LONG = ['webhooks-events', 'webhooks', 'restart', 'start-failures', 'kill', 'fuzz'].map(
-  (name) => `test/server/${name}.test.ts`,
-)
+/** Servers that are killed and started again, for half a minute and more each: `npm run test:long`. */
+const LONG = [
+  'webhooks-events',
+  'webhooks',
+  'restart',
+  'start-failures',
+  'kill',
+  'kill-serve',
+  'serve-backup',
+  'fuzz',
+].map((name) => `test/server/${name}.test.ts`)
 
 /** The simulations to run, from the variables of `npm run simulate`: their seeds, and their size. */
 function simulationSizes(): { from: number; seeds: number; size: 'small' | 'full' } {
@@ -140,7 +147,7 @@ export default defineConfig({
         test: {
           name: 'http',
           include: ['test/server/**/*.test.ts'],
-          exclude: ['test/server/start*.test.ts', ...LONG],
+          exclude: ['test/server/{start,serve}*.test.ts', ...LONG],
           setupFiles: ['test/server/setup.ts'],
           sequence: { groupOrder: 2 },
           testTimeout: 240_000,
@@ -150,7 +157,7 @@ export default defineConfig({
       {
         test: {
           name: 'server',
-          include: ['test/server/start*.test.ts'],
+          include: ['test/server/{start,serve}*.test.ts'],
           exclude: LONG,
           setupFiles: ['test/server/setup.ts'],
           // They run alone and one after another: they measure how quickly a server ends, and each server

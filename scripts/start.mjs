@@ -15,6 +15,7 @@ import {
   formatVariables,
   isDemoWanted,
 } from './lib/dev-vars.mjs'
+import { onceNpmEnded } from './lib/npm.mjs'
 import { Output } from './lib/output.mjs'
 import { demandFree, parsePort } from './lib/port.mjs'
 import { endMarked } from './lib/processes.mjs'
@@ -60,17 +61,7 @@ function fail(/** @type {unknown} */ error) {
   return end(1, 'an error')
 }
 
-/**
- * Under npm, this process ends when npm ends. Many shells that npm uses end by a signal without passing it
- * on.
- */
-function endWithNpm() {
-  if (process.env.npm_lifecycle_event !== 'start') return
-  const parent = process.ppid
-  setInterval(() => process.ppid === parent || end(0, 'npm has ended'), 200).unref()
-}
-
-/** Rejects when wrangler ends, with its output. */
+/** Rejects when wrangler ends, with what it said. */
 async function unexpectedEnd(/** @type {import('node:child_process').ChildProcess} */ wrangler) {
   const closed = once(wrangler, 'close')
   const [code, signal] = await once(wrangler, 'exit')
@@ -136,10 +127,8 @@ async function greet(/** @type {number} */ port, /** @type {Record<string, strin
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
   process.on(signal, () => end(0, signal))
 process.on('uncaughtException', fail)
-process.on('beforeExit', () =>
-  fail(new Error('The start script has nothing left to wait for, but was not asked to end.')),
-)
-// The reader of the output has gone, as after `npm start | head`.
-process.stdout.on('error', () => end(0, 'its output was closed'))
-endWithNpm()
+process.on('beforeExit', () => fail(new Error('It waits for nothing, and yet was not told to end.')))
+// Nobody reads any more (as after `npm start | head`).
+process.stdout.on('error', () => end(0, 'nobody reads its output'))
+onceNpmEnded('start', () => end(0, 'npm has ended'))
 start().catch(fail)

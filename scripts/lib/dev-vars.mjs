@@ -4,8 +4,8 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { Complaint, project } from './project.mjs'
 import { importSource } from './sources.mjs'
 
-/** Laurel's variables that the environment can override. */
-const OVERRIDABLE = [
+/** The variables of the Worker. The environment sets them, over `.dev.vars`. */
+export const OVERRIDABLE = [
   'ADMIN_API_KEY',
   'ADMIN_HOST',
   'MULTI_TENANCY',

@@ -27,14 +27,15 @@ export function parsePort(text) {
  * Checks that this process can listen on the port. Waits a moment for a server that is ending.
  *
  * @param {number} port
- * @throws {Complaint} if another process listens there, or listening is not allowed
+ * @param {string} command what starts the server
+ * @throws {Complaint} when something listens there, or we may not
  */
-export async function demandFree(port) {
+export async function demandFree(port, command = 'npm start') {
   const deadline = performance.now() + PATIENCE
   for (;;) {
     const problem = await problemOf(port)
     if (problem === undefined) return
-    const advice = `Choose another one: PORT=${port === 65535 ? port - 1 : port + 1} npm start`
+    const advice = `Choose another one: PORT=${port === 65535 ? port - 1 : port + 1} ${command}`
     if (problem !== 'EADDRINUSE') throw new Complaint(`Can't listen on port ${port} (${problem}). ${advice}`)
     if (performance.now() > deadline) throw new Complaint(`Port ${port} is in use. ${advice}`)
     await sleep(200)

@@ -25,26 +25,39 @@ const runtime = {
  * @throws {import('./project.mjs').Complaint} if esbuild is not installed
  */
 export async function importSource(folder, path) {
-  toolScript('esbuild', 'lib', 'main.js')
-  const { build } = await import('esbuild')
   const workshop = mkdtempSync(join(tmpdir(), 'laurel-sources-'))
   const bundle = join(workshop, 'bundle.mjs')
   try {
-    await build({
-      absWorkingDir: folder,
-      entryPoints: [path],
-      outfile: bundle,
-      bundle: true,
-      format: 'esm',
-      // Wrangler bundles in the same way: a package's code for Workers, not for Node.
-      platform: 'browser',
-      conditions: ['workerd', 'worker', 'browser'],
-      mainFields: ['browser', 'module', 'main'],
-      logLevel: 'error',
-      plugins: [runtime],
-    })
+    await bundleSource(folder, path, bundle)
     return await import(pathToFileURL(bundle).href)
   } finally {
     rmSync(workshop, { recursive: true, force: true })
   }
+}
+
+/**
+ * Writes a module of the project's sources, bundled with all that it imports.
+ *
+ * @param {string} folder of the project
+ * @param {string} path of the module, below the folder
+ * @param {string} bundle the file to write
+ * @returns {Promise<void>}
+ * @throws {import('./project.mjs').Complaint} if esbuild is not installed
+ */
+export async function bundleSource(folder, path, bundle) {
+  toolScript('esbuild', 'lib', 'main.js')
+  const { build } = await import('esbuild')
+  await build({
+    absWorkingDir: folder,
+    entryPoints: [path],
+    outfile: bundle,
+    bundle: true,
+    format: 'esm',
+    // As wrangler bundles: what a package has for Workers, nothing of Node's.
+    platform: 'browser',
+    conditions: ['workerd', 'worker', 'browser'],
+    mainFields: ['browser', 'module', 'main'],
+    logLevel: 'error',
+    plugins: [runtime],
+  })
 }

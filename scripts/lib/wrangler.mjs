@@ -2,10 +2,10 @@
  * Runs wrangler with the project's Node, without network access, and separate from other projects that run at
  * the same time.
  */
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { pathToFileURL } from 'node:url'
-import { stripVTControlCharacters } from 'node:util'
+import { promisify, stripVTControlCharacters } from 'node:util'
 import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable, project, toolScript } from './project.mjs'
 
@@ -15,8 +15,8 @@ const STATE = '.wrangler/state'
 /** Options of the build for a deployment. It shortens names; local builds keep them for debugging. */
 export const BUILD = ['--minify']
 
-/** Environment variables of each wrangler. */
-const QUIET = {
+/** What each wrangler is told by its environment. */
+export const QUIET = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_SEND_ERROR_REPORTS: 'false',
   WRANGLER_WRITE_LOGS: 'false',
@@ -109,4 +109,23 @@ export async function runWrangler(args, failure) {
   })
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Complaint(failure)
+}
+
+/**
+ * Builds the Worker as it is deployed, without a network: `index.js` in the folder.
+ *
+ * @param {string} folder
+ * @throws {Complaint} with what wrangler said
+ */
+export async function buildWorker(folder) {
+  const [node = '', script = ''] = command()
+  try {
+    await promisify(execFile)(node, [script, 'deploy', ...BUILD, '--dry-run', '--outdir', folder], {
+      cwd: project,
+      env: { ...process.env, ...LOCAL, CI: '1' },
+    })
+  } catch (error) {
+    const { stdout = '', stderr = '' } = Object(error)
+    throw new Complaint(`${stripVTControlCharacters(stdout + stderr).trim()}\n\nThe build failed.`)
+  }
 }

@@ -1,6 +1,9 @@
-/** Runs `scripts/start.mjs` in its own folder, and watches the processes that it starts. */
+/**
+ * Starts the real thing, `scripts/start.mjs` or `scripts/serve.mjs`, in a folder of its own, and watches the processes that it starts.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -17,6 +20,9 @@ const COPIED = ['package.json', '.npmrc', 'wrangler.toml', 'tsconfig.json', 'src
 /** Variables of the environment of the tests that must not reach the server. */
 const OURS = [
   'PORT',
+  'HOST',
+  'LAUREL_DATA',
+  'TRUST_PROXY',
   'DEMO',
   'MULTI_TENANCY',
   'ADMIN_HOST',
@@ -40,9 +46,9 @@ export type StartOptions = {
    */
   folder?: string
   port?: number
-  /** By `npm start`, or (the default) by `node scripts/start.mjs`. */
-  by?: 'npm' | 'node'
-  /** Whether it leads its own process group, so that `kill` is one signal to the whole group. */
+  /** By `npm start`, by (the default) `node scripts/start.mjs`, or by `node scripts/serve.mjs`, which builds the Worker the first time. */
+  by?: 'npm' | 'node' | 'serve'
+  /** Whether it leads a process group of its own, so that `kill` is one signal to the whole group. */
   ownGroup?: boolean
 }
 
@@ -96,22 +102,34 @@ function killed(id: number): void {
   }
 }
 
-/** Runs the start script, and does not wait for anything. */
+/** The admin key of servers that are told one. */
+export const ADMIN_KEY = 'adm_serve.the-key-of-the-tests-and-of-nothing-else'
+
+function commandOf(by: 'npm' | 'node' | 'serve', folder: string): [command: string, args: string[]] {
+  if (by === 'npm') return ['npm', ['start']]
+  if (by === 'node') return [process.execPath, ['scripts/start.mjs']]
+  const isBuilt = existsSync(join(folder, 'dist', 'serve', 'settings.json'))
+  return [process.execPath, ['scripts/serve.mjs', ...(isBuilt ? ['--built'] : [])]]
+}
+
+/** Runs the start script without waiting for anything. */
 export async function launch(options: StartOptions = {}): Promise<Starting> {
   const folder = options.folder ?? (await newProject())
   const port = options.port ?? (await freePort())
   const inherited = Object.entries(process.env).filter(
     ([name]) => !OURS.includes(name) && !PROVIDERS.test(name) && !/^(npm_|VITEST)/.test(name),
   )
-  const [command, args] =
-    options.by === 'npm'
-      ? (['npm', ['start']] as const)
-      : ([process.execPath, ['scripts/start.mjs']] as const)
+  const [command, args] = commandOf(options.by ?? 'node', folder)
   const child = spawn(command, args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: options.ownGroup ?? false,
-    env: { ...Object.fromEntries(inherited), PORT: String(port), ...options.env },
+    env: {
+      ...Object.fromEntries(inherited),
+      PORT: String(port),
+      ...(options.by === 'serve' && { ADMIN_API_KEY: ADMIN_KEY }),
+      ...options.env,
+    },
   })
   let output = ''
   child.stdout.on('data', (part) => (output += part))
@@ -175,6 +193,10 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
 export async function startServer(options: StartOptions = {}): Promise<Server> {
   const starting = await launch(options)
   try {
+    if (options.by === 'serve') {
+      const [, url = ''] = await starting.printed(/^Laurel serves (\S+)/m)
+      return { ...starting, url, adminKey: ADMIN_KEY, curl: '' }
+    }
     const [curl] = await starting.printed(/^curl .*(?=\n)/m)
     const [, adminKey = ''] = await starting.printed(/Admin key +(\S+)/)
     return { ...starting, url: `http://localhost:${starting.port}`, adminKey, curl }

@@ -33,13 +33,17 @@ let folder: string
 let port: number
 let server: Server
 
+/** What is killed: `npm start`, or `npm run serve` (kill-serve.test.ts). */
+const by = process.env.KILL_BY === 'serve' ? 'serve' : 'node'
+
 const start = () => {
   const [name = '', value = ''] = mark.split('=')
   return startServer({
     folder,
     port,
+    by,
     ownGroup: true,
-    env: { DEMO: 'off', RATE_LIMITS: 'off', [name]: value },
+    env: { DEMO: 'off', RATE_LIMITS: 'off', TEST_CLOCK: 'on', [name]: value },
   })
 }
 

@@ -1,0 +1,237 @@
+/**
+ * `npm run serve`: Laurel on one's own machine, for real use. It builds the Worker, applies the migrations, runs workerd and its timer, and
+ * ends when workerd ends. `-- backup FILE` and `-- restore FILE` copy its data. docs/self-hosting.md says more.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { OVERRIDABLE } from './lib/dev-vars.mjs'
+import { onceNpmEnded } from './lib/npm.mjs'
+import { demandFree, parsePort } from './lib/port.mjs'
+import { Complaint, report, toolScript } from './lib/project.mjs'
+import { backup, restore, snapshot } from './serve/backup.mjs'
+import { BUILT, build } from './serve/build.mjs'
+import { CONTROL, callWorker, demandWhole, enterData, lockData, OBJECTS, unlockData } from './serve/data.mjs'
+
+const USAGE = `npm run serve                    builds and serves
+npm run serve -- build           builds only
+npm run serve -- --built         serves what was built
+npm run serve -- backup FILE     writes all data of one moment to a new file
+npm run serve -- restore FILE    brings it back into an empty LAUREL_DATA`
+
+/** How long, at the end, requests under way may take, workerd after that, and its death, in milliseconds: under five seconds. */
+const ANSWER_PATIENCE = 2500
+const DRAIN_PATIENCE = 1500
+const KILL_PATIENCE = 500
+
+/** How long the Worker may take to be ready, in milliseconds. */
+const READY_PATIENCE = 120_000
+
+const MINUTE = 60_000
+
+/** Variables whose addresses may be on a private network. */
+const TARGETS = ['WEBHOOK_ALLOW', 'RESEND_URL', 'EXPO_URL', 'APNS_URL', 'FCM_URL']
+
+let workerd = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
+let isEnding = false
+
+/** Whether workerd runs. */
+const runs = () => workerd !== undefined && workerd.exitCode === null && workerd.signalCode === null
+
+/** Ends workerd, then this process. Requests under way are answered first, or with 503. A second call changes nothing. */
+async function end(/** @type {number} */ code, /** @type {string} */ reason) {
+  if (isEnding) return
+  isEnding = true
+  if (code === 0) process.stderr.write(`Laurel stops: ${reason}.\n`)
+  if (workerd !== undefined && runs()) {
+    const ended = once(workerd, 'exit')
+    // After the signal, workerd takes no more connections, and ends when each request that it has is answered: this call is one.
+    callWorker(`/end?patience=${ANSWER_PATIENCE}`).catch(() => undefined)
+    await sleep(150)
+    workerd.kill('SIGTERM')
+    await Promise.race([ended, sleep(ANSWER_PATIENCE + DRAIN_PATIENCE)])
+    if (runs()) workerd.kill('SIGKILL')
+    await Promise.race([ended, sleep(KILL_PATIENCE)])
+  }
+  unlockData()
+  process.exit(code)
+}
+
+/** Ends with an error, unless the end has begun already: then the error is a consequence of that. */
+function fail(/** @type {unknown} */ error) {
+  if (isEnding) return undefined
+  report(error)
+  return end(1, 'an error')
+}
+
+/**
+ * What the Worker is told. Each variable is there, since workerd makes null of one that is not, and the Worker takes an empty one as none.
+ *
+ * @throws {Complaint} for a value that the Worker would refuse
+ */
+async function workerVariables() {
+  const variables = Object.fromEntries(OVERRIDABLE.map((name) => [name, process.env[name] ?? '']))
+  const { variableErrors } = await import(pathToFileURL(join(BUILT, 'variables.mjs')).href)
+  const faults = variableErrors(variables)
+  const proxy = process.env.TRUST_PROXY ?? ''
+  if (!/^[\w-]*$/.test(proxy))
+    faults.push('TRUST_PROXY must be the name of a header, such as X-Forwarded-For.')
+  if (faults.length > 0) throw new Complaint(`${faults.join('\n')}\nVariables are read from the environment.`)
+  if (variables.ADMIN_API_KEY === '')
+    process.stderr.write(
+      'ADMIN_API_KEY is not set: only admin keys that were created before open the admin interface.\n',
+    )
+  return { ...variables, TRUST_PROXY: proxy }
+}
+
+/** Starts workerd, which ends with this process however that ends. */
+function startWorkerd(/** @type {string} */ address, /** @type {Record<string, string>} */ variables) {
+  const isPrivateAllowed = TARGETS.some((name) => variables[name] !== '')
+  const { default: binary } = createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js'))
+  const args = ['serve', join(BUILT, isPrivateAllowed ? 'private.capnp' : 'public.capnp'), 'config']
+  args.push('--socket-addr', `public=${address}`, '--socket-addr', `control=unix:${CONTROL}`)
+  args.push('--directory-path', `data=${OBJECTS}`, '--directory-path', `assets=${join(BUILT, 'assets')}`)
+  args.push('--control-fd', '3')
+  const child = spawn(binary, args, {
+    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+    env: { ...process.env, ...variables, TZ: 'UTC' },
+  })
+  // It waits for the end of its input, which is that of this process.
+  const watch = spawn('/bin/sh', ['-c', `read _; kill -9 ${child.pid}`], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  child.once('exit', () => watch.kill('SIGKILL'))
+  return child
+}
+
+/** Waits until workerd listens on both sockets. */
+async function listening(/** @type {import('node:child_process').ChildProcess} */ child) {
+  const input = /** @type {import('node:stream').Readable} */ (child.stdio[3])
+  let sockets = 0
+  for await (const line of createInterface({ input })) {
+    if (JSON.parse(line).event === 'listen') sockets += 1
+    if (sockets === 2) return
+  }
+  // It has ended, which `serve` sees.
+  await new Promise(() => {})
+}
+
+/** Applies the migrations that the database lacks. */
+async function migrate() {
+  const { text } = await callWorker('/migrate')
+  const { success, error } = JSON.parse(text)
+  if (!success) throw new Complaint(`${error}\nLaurel does not start.`)
+}
+
+/** Calls the `scheduled` handler, now and at each fifth minute of the clock. A failure is a line on standard error, and comes again sooner. */
+async function keepSchedule(/** @type {string[]} */ crons) {
+  for (;;) {
+    const succeeded = await Promise.all(crons.map(callScheduled))
+    const untilNext = 5 * MINUTE - (Date.now() % (5 * MINUTE))
+    await sleep(succeeded.includes(false) ? 2000 : untilNext)
+  }
+}
+
+/** @returns {Promise<boolean>} whether it succeeded */
+async function callScheduled(/** @type {string} */ cron) {
+  try {
+    const { status } = await callWorker(
+      `/scheduled?cron=${encodeURIComponent(cron)}`,
+      AbortSignal.timeout(MINUTE),
+    )
+    if (status === 200) return true
+    process.stderr.write(`The scheduled handler answered ${status}.\n`)
+  } catch (error) {
+    if (!isEnding) process.stderr.write(`The scheduled handler failed: ${error}\n`)
+  }
+  return false
+}
+
+/** Waits until `/health` answers 200. */
+async function healthy() {
+  for (const deadline = performance.now() + READY_PATIENCE; ; await sleep(100)) {
+    const { status, text } = await callWorker('/health')
+    if (status === 200) return
+    if (performance.now() > deadline)
+      throw new Complaint(`The Worker is not ready after ${READY_PATIENCE / 1000} seconds: ${status} ${text}`)
+  }
+}
+
+/** Answers `backup`: copies are made one after another. */
+const takeSnapshot = (() => {
+  let last = /** @type {Promise<unknown>} */ (Promise.resolve())
+  return () => {
+    const next = last.then(async () => {
+      if (workerd === undefined || !runs() || isEnding) throw new Error('The server is not ready.')
+      const folder = await snapshot(workerd.pid)
+      return { folder, at: new Date().toISOString() }
+    })
+    last = next.catch(() => undefined)
+    return next
+  }
+})()
+
+/** @type {import('node:http').RequestListener} */
+async function answerBackup(_request, response) {
+  try {
+    response.end(JSON.stringify(await takeSnapshot()))
+  } catch (error) {
+    response.writeHead(503).end(Object(error).message)
+  }
+}
+
+async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
+  const port = parsePort(process.env.PORT)
+  const host = process.env.HOST || '127.0.0.1'
+  const address = host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]:${port}` : `${host}:${port}`
+  if (!isBuilt) await build()
+  else if (!existsSync(BUILT)) throw new Complaint('Nothing was built: run `npm run serve -- build` first.')
+  const variables = await workerVariables()
+  const folder = enterData(process.env.LAUREL_DATA)
+  demandWhole(folder)
+  await lockData(folder, answerBackup)
+  await demandFree(port, 'npm run serve')
+  mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
+  workerd = startWorkerd(address, variables)
+  const ended = once(workerd, 'exit').then(([code, signal]) => {
+    throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
+  })
+  const { crons } = JSON.parse(readFileSync(join(BUILT, 'settings.json'), 'utf8'))
+  const ready = async () => {
+    await listening(/** @type {import('node:child_process').ChildProcess} */ (workerd))
+    await migrate()
+    keepSchedule(crons).catch(fail)
+    await healthy()
+    process.stdout.write(`Laurel serves http://${address} with the data in ${folder}.\n`)
+  }
+  await Promise.race([ended, ready()])
+  await ended
+}
+
+async function main(/** @type {string[]} */ [command = 'serve', file, ...more]) {
+  const path = file === undefined ? '' : resolve(process.env.INIT_CWD ?? '.', file)
+  if (command === 'serve' || command === '--built') {
+    if (file === undefined) return serve({ isBuilt: command === '--built' })
+  } else if (command === 'build') {
+    if (file === undefined) return build()
+  } else if ((command === 'backup' || command === 'restore') && path !== '' && more.length === 0) {
+    const folder = enterData(process.env.LAUREL_DATA)
+    if (command === 'backup') await backup(folder, path)
+    else await restore(folder, path)
+    process.stdout.write(command === 'backup' ? `The backup is in ${path}.\n` : `The data is in ${folder}.\n`)
+    unlockData()
+    process.exit(0)
+  }
+  throw new Complaint(USAGE)
+}
+
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+  process.on(signal, () => end(0, signal))
+process.on('uncaughtException', fail)
+onceNpmEnded('serve', () => end(0, 'npm has ended'))
+main(process.argv.slice(2)).catch(fail)

@@ -1,0 +1,134 @@
+/**
+ * Backups of `npm run serve`: a copy of all files at one moment, and the way back.
+ *
+ * The server stops workerd by a signal (SIGSTOP) while it copies. A process that is stopped writes nothing, so the copy is what a process
+ * that is killed at that moment leaves behind: all that was answered is in it, and SQLite completes or undoes the rest when it opens the
+ * files. Requests wait meanwhile.
+ */
+import { spawnSync } from 'node:child_process'
+import {
+  constants,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Complaint, inProject } from '../lib/project.mjs'
+import { pack, unpack } from './archive.mjs'
+import { callServer, isEmpty, isServed, lockData, OBJECTS, RESTORING, SNAPSHOT } from './data.mjs'
+
+/** The form of backups. A later one that this version can't read has another number. */
+const FORMAT = 1
+const DESCRIPTION = 'laurel.json'
+
+/** How long a process may take to stop, in milliseconds. */
+const PATIENCE = 5000
+
+/**
+ * Copies the data at one moment. On file systems that can, the copy shares its blocks with the original.
+ *
+ * @param {number | undefined} id the process that writes the data; none: nothing writes
+ * @returns {Promise<string>} the folder of the copy, below the current one
+ */
+export async function snapshot(id) {
+  const folder = `${SNAPSHOT}${process.pid}-${Date.now()}`
+  mkdirSync(folder, { mode: 0o700 })
+  try {
+    if (id !== undefined) await stopProcess(id)
+    cpSync(OBJECTS, join(folder, OBJECTS), {
+      recursive: true,
+      mode: constants.COPYFILE_FICLONE,
+      // An index of the file beside it, which SQLite makes again.
+      filter: (name) => !name.endsWith('.sqlite-shm'),
+    })
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true })
+    throw error
+  } finally {
+    if (id !== undefined) process.kill(id, 'SIGCONT')
+  }
+  return folder
+}
+
+/** Stops a process, and waits until each of its threads has stopped. */
+async function stopProcess(/** @type {number} */ id) {
+  process.kill(id, 'SIGSTOP')
+  for (const deadline = performance.now() + PATIENCE; !isStopped(id); await sleep(2))
+    if (performance.now() > deadline) throw new Error(`The process ${id} does not stop.`)
+}
+
+function isStopped(/** @type {number} */ id) {
+  if (process.platform !== 'linux') {
+    const { stdout } = spawnSync('ps', ['-o', 'state=', '-p', String(id)], { encoding: 'utf8' })
+    return stdout.trim().startsWith('T')
+  }
+  const threads = readdirSync(`/proc/${id}/task`)
+  return threads.every((thread) => {
+    const state = readFileSync(`/proc/${id}/task/${thread}/stat`, 'utf8').replace(/^.*\) /s, '')
+    return state.startsWith('T')
+  })
+}
+
+/**
+ * `npm run serve -- backup FILE`, beside the server or without one.
+ *
+ * @param {string} folder of the data, which is the current one
+ * @param {string} target
+ */
+export async function backup(folder, target) {
+  if (existsSync(target)) throw new Complaint(`${target} exists already.`)
+  if (!existsSync(OBJECTS)) throw new Complaint(`There is no data in ${folder}.`)
+  const copy = await currentSnapshot(folder)
+  try {
+    const { version } = JSON.parse(readFileSync(inProject('package.json'), 'utf8'))
+    const description = { format: FORMAT, version, at: copy.at }
+    await pack(copy.folder, { name: DESCRIPTION, content: `${JSON.stringify(description)}\n` }, target)
+  } finally {
+    rmSync(copy.folder, { recursive: true, force: true })
+  }
+}
+
+/** @returns {Promise<{ folder: string; at: string }>} */
+async function currentSnapshot(/** @type {string} */ folder) {
+  if (await isServed()) {
+    const { status, text } = await callServer('/snapshot')
+    if (status !== 200) throw new Complaint(`The server could not copy its data: ${text}`)
+    return JSON.parse(text)
+  }
+  await lockData(folder, (_request, response) => response.writeHead(503).end('A backup is being made.'))
+  return { folder: await snapshot(undefined), at: new Date().toISOString() }
+}
+
+/**
+ * `npm run serve -- restore FILE`, into a folder that is empty.
+ *
+ * @param {string} folder of the data, which is the current one
+ * @param {string} source
+ */
+export async function restore(folder, source) {
+  if (!existsSync(source)) throw new Complaint(`There is no file ${source}.`)
+  if (!isEmpty())
+    throw new Complaint(
+      `${folder} is not empty. Restore into an empty folder: set LAUREL_DATA to another one, or move this one away.`,
+    )
+  await lockData(folder, (_request, response) => response.writeHead(503).end('A backup is being restored.'))
+  try {
+    mkdirSync(RESTORING, { mode: 0o700 })
+    await unpack(source, demandKnown, RESTORING)
+    renameSync(join(RESTORING, OBJECTS), OBJECTS)
+  } finally {
+    rmSync(RESTORING, { recursive: true, force: true })
+  }
+}
+
+function demandKnown(/** @type {string} */ name, /** @type {string} */ content) {
+  const { format } = name === DESCRIPTION ? JSON.parse(content) : { format: undefined }
+  if (format === undefined) throw new Error('it does not begin with its description')
+  if (format !== FORMAT)
+    throw new Complaint(`A later version of Laurel has made this backup. Restore it with that version.`)
+}

@@ -1,0 +1,62 @@
+/**
+ * Builds what `npm run serve` runs, in one folder that needs nothing but Node and workerd: the Worker as it is deployed, its assets, the
+ * migrations, and the configuration of workerd.
+ */
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { OVERRIDABLE } from '../lib/dev-vars.mjs'
+import { Complaint, inProject, nodeExecutable, project } from '../lib/project.mjs'
+import { bundleSource } from '../lib/sources.mjs'
+import { buildWorker, QUIET } from '../lib/wrangler.mjs'
+import { configuration } from './config.mjs'
+
+/** Where the build is. */
+export const BUILT = inProject('dist', 'serve')
+
+/** @returns {Promise<void>} */
+export async function build() {
+  rmSync(BUILT, { recursive: true, force: true })
+  mkdirSync(BUILT, { recursive: true })
+  const [settings] = await Promise.all([
+    readSettings(),
+    buildWorker(join(BUILT, 'worker')),
+    bundleSource(project, 'src/runtime/env.ts', join(BUILT, 'variables.mjs')),
+  ])
+  cpSync(join(BUILT, 'worker', 'index.js'), join(BUILT, 'laurel.js'))
+  rmSync(join(BUILT, 'worker'), { recursive: true })
+  cpSync(inProject('.wrangler', 'assets'), join(BUILT, 'assets'), { recursive: true })
+  for (const name of ['entry.mjs', 'platform.mjs', 'rate-limit.mjs'])
+    cpSync(inProject('scripts', 'serve', name), join(BUILT, name))
+  const write = (/** @type {string} */ name, /** @type {string} */ content) =>
+    writeFileSync(join(BUILT, name), content)
+  write('migrations.json', JSON.stringify(migrations()))
+  write('settings.json', JSON.stringify(settings))
+  for (const isPrivateAllowed of [false, true])
+    write(
+      isPrivateAllowed ? 'private.capnp' : 'public.capnp',
+      configuration(settings, { variables: OVERRIDABLE, isPrivateAllowed }),
+    )
+}
+
+/** The migrations in their order, under the names that wrangler gives them. */
+function migrations() {
+  const folder = inProject('migrations')
+  const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
+  return names.sort().map((name) => ({ name, sql: readFileSync(join(folder, name), 'utf8') }))
+}
+
+/** @returns {Promise<import('./config.mjs').Settings>} */
+async function readSettings() {
+  try {
+    const { stdout } = await promisify(execFile)(
+      nodeExecutable(),
+      [inProject('scripts', 'serve', 'settings.mjs')],
+      { env: { ...process.env, ...QUIET } },
+    )
+    return JSON.parse(stdout)
+  } catch (error) {
+    throw new Complaint(`wrangler.toml could not be read: ${error instanceof Error ? error.message : error}`)
+  }
+}

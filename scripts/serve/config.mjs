@@ -1,0 +1,112 @@
+/**
+ * The configuration of workerd for `npm run serve`, in workerd's own text format. It holds no secret: variables come from the environment of
+ * the process, addresses and folders from its command line.
+ */
+
+/** A string of the text format. */
+const text = (/** @type {string} */ value) => JSON.stringify(value)
+const json = (/** @type {unknown} */ value) => `json = ${text(JSON.stringify(value))}`
+const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}\n  ]`
+
+/**
+ * @typedef {object} Settings of the Worker, as wrangler.toml has them
+ * @property {string} compatibilityDate
+ * @property {string[]} compatibilityFlags
+ * @property {string} database the binding of D1
+ * @property {string[]} namespaces the bindings of KV
+ * @property {string} assets the binding of the assets
+ * @property {{ name: string; className: string }[]} objects
+ * @property {{ binding: string; queue: string }[]} producers
+ * @property {Record<string, Record<string, unknown>>} consumers by queue, with the names of wrangler.toml
+ * @property {{ name: string; limit: number; period: number }[]} rateLimits
+ * @property {string[]} crons
+ */
+
+/**
+ * @param {Settings} settings
+ * @param {{ variables: string[]; isPrivateAllowed: boolean }} options the variables that the Worker may have, by name; whether it may
+ *   reach private addresses
+ * @returns {string}
+ */
+export function configuration(settings, { variables, isPrivateAllowed }) {
+  const { compatibilityDate: date, compatibilityFlags: flags } = settings
+  const bindings = [
+    ...[...variables, 'TRUST_PROXY'].map((name) => `(name = ${text(name)}, fromEnvironment = ${text(name)})`),
+    `(name = ${text(settings.database)}, wrapped = (moduleName = "cloudflare-internal:d1-api", innerBindings = [(name = "fetcher", service = (name = "platform", entrypoint = "DatabaseEntry"))]))`,
+    '(name = "DATABASE", service = (name = "platform", entrypoint = "DatabaseEntry"))',
+    ...settings.namespaces.map(
+      (name) =>
+        `(name = ${text(name)}, kvNamespace = (name = "platform", entrypoint = "KeyValuesEntry", props = (${json({ namespace: name })})))`,
+    ),
+    `(name = ${text(settings.assets)}, service = "assets")`,
+    ...settings.objects.map(
+      ({ name, className }) => `(name = ${text(name)}, durableObjectNamespace = ${text(className)})`,
+    ),
+    ...settings.producers.map(
+      ({ binding, queue }) =>
+        `(name = ${text(binding)}, queue = (name = "platform", entrypoint = "QueueEntry", props = (${json({ queue })})))`,
+    ),
+    ...settings.rateLimits.map(
+      ({ name, limit, period }) =>
+        `(name = ${text(name)}, wrapped = (moduleName = "laurel:rate-limit", innerBindings = [(name = "limit", ${json(limit)}), (name = "period", ${json(period)})]))`,
+    ),
+  ]
+  const objects = settings.objects.map(
+    ({ className }) =>
+      `(className = ${text(className)}, uniqueKey = ${text(`laurel-${className}`)}, enableSql = true)`,
+  )
+  const own = ['Database', 'KeyValues', 'MessageQueue'].map(
+    (className) =>
+      `(className = ${text(className)}, uniqueKey = ${text(`laurel-${className}`)}, enableSql = true)`,
+  )
+  return `# Made by scripts/serve/build.mjs. Changes are lost.
+using Workerd = import "/workerd/workerd.capnp";
+
+const config :Workerd.Config = (
+  services = [
+    (name = "laurel", worker = .laurel),
+    (name = "platform", worker = .platform),
+    (name = "assets", disk = (writable = false)),
+    (name = "data", disk = (writable = true)),
+    (name = "internet", network = (
+      allow = ${isPrivateAllowed ? '["public", "private"]' : '["public"]'},
+      tlsOptions = (trustBrowserCas = true)
+    ))
+  ],
+  sockets = [
+    (name = "public", http = (), service = "laurel"),
+    (name = "control", http = (), service = (name = "laurel", entrypoint = "Control"))
+  ],
+  extensions = [(modules = [(name = "laurel:rate-limit", internal = true, esModule = embed "rate-limit.mjs")])]
+);
+
+const laurel :Workerd.Worker = (
+  modules = [
+    (name = "entry.mjs", esModule = embed "entry.mjs"),
+    (name = "laurel.js", esModule = embed "laurel.js")
+  ],
+  compatibilityDate = ${text(date)},
+  compatibilityFlags = [${flags.map(text).join(', ')}],
+  bindings = ${list(bindings)},
+  durableObjectNamespaces = ${list(objects)},
+  durableObjectStorage = (localDisk = "data")
+);
+
+const platform :Workerd.Worker = (
+  modules = [
+    (name = "platform.mjs", esModule = embed "platform.mjs"),
+    (name = "migrations.json", json = embed "migrations.json")
+  ],
+  compatibilityDate = ${text(date)},
+  bindings = ${list([
+    '(name = "DATABASES", durableObjectNamespace = "Database")',
+    '(name = "KEY_VALUES", durableObjectNamespace = "KeyValues")',
+    '(name = "QUEUES", durableObjectNamespace = "MessageQueue")',
+    '(name = "CONSUMER", service = (name = "laurel", entrypoint = "Consumer"))',
+    `(name = "CONSUMERS", ${json(settings.consumers)})`,
+  ])},
+  durableObjectNamespaces = ${list(own)},
+  durableObjectStorage = (localDisk = "data")
+);
+`
+}

@@ -1,0 +1,158 @@
+/**
+ * The folder with the data of `npm run serve`: what is in it, and that one server at a time uses it.
+ */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import { connect } from 'node:net'
+import { resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Complaint } from '../lib/project.mjs'
+
+/** The data itself: the folder that workerd keeps its files in. */
+export const OBJECTS = 'objects'
+/** The same while a restore writes it. */
+export const RESTORING = 'objects.part'
+/** How a copy begins that a backup makes. */
+export const SNAPSHOT = 'snapshot-'
+/** Where the server takes the calls of `backup`. It is there as long as the server runs, and so locks the folder. */
+const SERVER = 'serve.sock'
+/** Where the Worker takes the calls of the server. */
+export const CONTROL = 'control.sock'
+
+/** How long a server that is ending may still use the folder, in milliseconds. */
+const PATIENCE = 2000
+
+/**
+ * Makes the folder its own current one, since the path of a socket may be no longer than a hundred characters.
+ *
+ * @param {string | undefined} name the variable LAUREL_DATA
+ * @returns {string} its path
+ */
+export function enterData(name) {
+  const folder = resolve(name || 'data')
+  try {
+    const isNew = !existsSync(folder)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // One that was mounted may belong to another user.
+    if (!isNew && readdirSync(folder).length === 0) chmodSync(folder, 0o700)
+    process.chdir(folder)
+  } catch (error) {
+    throw new Complaint(`LAUREL_DATA can't be used: ${Object(error).message}`)
+  }
+  return folder
+}
+
+/** Refuses a folder that a restore has not completed. */
+export function demandWhole(/** @type {string} */ folder) {
+  if (existsSync(RESTORING))
+    throw new Complaint(`A restore into ${folder} was interrupted. Empty the folder, and restore again.`)
+}
+
+/** Whether the folder holds nothing but what a server that was killed, or a new file system, leaves there. */
+export const isEmpty = () => readdirSync('.').every((name) => [SERVER, CONTROL, 'lost+found'].includes(name))
+
+/** @returns {Promise<boolean>} whether a process listens on a Unix socket of the folder */
+function isAnswered(/** @type {string} */ path) {
+  return new Promise((resolve) => {
+    const socket = connect(path)
+    const end = (/** @type {boolean} */ answered) => {
+      socket.destroy()
+      resolve(answered)
+    }
+    socket.once('connect', () => end(true))
+    socket.once('error', () => end(false))
+  })
+}
+
+/**
+ * Locks the folder for this process, until it ends, however it ends.
+ *
+ * @param {string} folder
+ * @param {import('node:http').RequestListener} answer takes the calls of `backup`
+ * @throws {Complaint} if another process uses the folder
+ */
+export async function lockData(folder, answer) {
+  const deadline = performance.now() + PATIENCE
+  const used = new Complaint(
+    `Another server uses the data in ${folder}. End it first, or set LAUREL_DATA to another folder.`,
+  )
+  for (;;) {
+    const server = createServer(answer)
+    server.listen(SERVER)
+    try {
+      await once(server, 'listening')
+      break
+    } catch (error) {
+      if (Object(error).code !== 'EADDRINUSE')
+        throw new Complaint(`LAUREL_DATA can't be used: ${Object(error).message}`)
+    }
+    if (!(await isAnswered(SERVER))) await removeStale()
+    else if (performance.now() > deadline) throw used
+    else await sleep(100)
+  }
+  isLocked = true
+  chmodSync(SERVER, 0o600)
+  // The Worker of a server that was killed ends a moment later.
+  while (await isAnswered(CONTROL)) {
+    if (performance.now() > deadline) throw used
+    await sleep(50)
+  }
+  rmSync(CONTROL, { force: true })
+  for (const name of readdirSync('.'))
+    if (name.startsWith(SNAPSHOT)) rmSync(name, { recursive: true, force: true })
+}
+
+let isLocked = false
+
+/** Gives the folder free, if this process has locked it. */
+export function unlockData() {
+  if (!isLocked) return
+  for (const name of [SERVER, CONTROL]) rmSync(name, { force: true })
+}
+
+/** Removes the socket of a server that was killed, and not that of another one that starts at the same time. */
+async function removeStale() {
+  const aside = `${SERVER}.${randomUUID().slice(0, 8)}`
+  try {
+    renameSync(SERVER, aside)
+  } catch {
+    // Another one has.
+    return
+  }
+  if (await isAnswered(aside)) renameSync(aside, SERVER)
+  else rmSync(aside, { force: true })
+}
+
+/** Whether a server uses the folder. */
+export const isServed = () => isAnswered(SERVER)
+
+/** Calls the server that uses the folder. Answers the status and the text. */
+export const callServer = (/** @type {string} */ path) => call(SERVER, path)
+
+/** Calls the Worker. Answers the status and the text. */
+export const callWorker = (
+  /** @type {string} */ path,
+  /** @type {AbortSignal | undefined} */ signal = undefined,
+) => call(CONTROL, path, signal)
+
+/** @returns {Promise<{ status: number; text: string }>} */
+async function call(
+  /** @type {string} */ socketPath,
+  /** @type {string} */ path,
+  /** @type {AbortSignal | undefined} */ signal = undefined,
+) {
+  const call = request({
+    socketPath,
+    path,
+    method: 'POST',
+    headers: { Host: 'laurel' },
+    ...(signal && { signal }),
+  })
+  call.end()
+  const [answer] = await once(call, 'response')
+  let text = ''
+  for await (const part of answer.setEncoding('utf8')) text += part
+  return { status: answer.statusCode ?? 0, text }
+}

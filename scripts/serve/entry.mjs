@@ -1,0 +1,141 @@
+/**
+ * The main module of the Worker under `npm run serve`. It runs in workerd, in front of the Worker that is deployed (`laurel.js`): it says
+ * from which address a request comes, answers 503 while the server ends, and takes the calls of the server itself.
+ */
+import { WorkerEntrypoint } from 'cloudflare:workers'
+import laurel from './laurel.js'
+
+export * from './laurel.js'
+
+/** The header in which the Worker reads the client's address. Cloudflare sets it; here this module does. */
+const ADDRESS = 'cf-connecting-ip'
+
+/** What answers each request that is under way without the Worker: with 503. One server runs one isolate. */
+const underWay = /** @type {Set<() => void>} */ (new Set())
+let isEnding = false
+
+/**
+ * How long requests that arrive at the end wait for their 503, in milliseconds: until workerd has been told to end, which then closes their
+ * connections with the answer. It would cut off what comes on a connection that it takes as idle.
+ */
+const HOLD = 300
+
+const unavailable = () =>
+  Response.json(
+    { error: 'The server ends. Send the request again in a moment.' },
+    {
+      status: 503,
+      headers: { 'Retry-After': '5', Connection: 'close', 'X-Request-Id': crypto.randomUUID() },
+    },
+  )
+
+/**
+ * The address of a client: that of the connection, or the last one of the header that TRUST_PROXY names, which the proxy has added.
+ *
+ * @param {Request} request
+ * @param {string | null | undefined} trusted the name of the header; empty or null: none
+ * @returns {string} empty if it is not known
+ */
+function addressOf(request, trusted) {
+  if (trusted) return (request.headers.get(trusted) ?? '').split(',').at(-1)?.trim() ?? ''
+  const peer = String(request.cf?.clientIp ?? '')
+  // An address with a port: 192.0.2.1:5000, [2001:db8::1]:5000.
+  const [, v6, v4] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(peer) ?? []
+  return (v6 ?? v4 ?? peer).replace(/^::ffff:(?=\d+\.)/, '')
+}
+
+/** The request as the Worker gets it on Cloudflare: with the client's address in a header that no client can set. */
+function arrived(/** @type {Request} */ request, /** @type {string | null | undefined} */ trusted) {
+  const headers = new Headers(request.headers)
+  const address = addressOf(request, trusted)
+  if (address === '') headers.delete(ADDRESS)
+  else headers.set(ADDRESS, address)
+  return new Request(request, { headers })
+}
+
+export default {
+  /** @type {ExportedHandlerFetchHandler} */
+  async fetch(request, env, ctx) {
+    if (isEnding) {
+      await scheduler.wait(HOLD)
+      return unavailable()
+    }
+    let giveUp = () => {}
+    const tooLate = new Promise((resolve) => {
+      giveUp = () => resolve(undefined)
+    })
+    underWay.add(giveUp)
+    try {
+      const answer = laurel.fetch(arrived(request, env.TRUST_PROXY), env, ctx)
+      return (await Promise.race([answer, tooLate])) ?? unavailable()
+    } finally {
+      underWay.delete(giveUp)
+    }
+  },
+}
+
+/** The calls of the server itself. They come by a Unix socket that only its user can open. */
+export class Control extends WorkerEntrypoint {
+  /** @param {Request} request */
+  async fetch(request) {
+    const { pathname, searchParams } = new URL(request.url)
+    switch (pathname) {
+      case '/migrate':
+        return this.env.DATABASE.fetch('http://database/migrate')
+      case '/health':
+        return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
+      case '/scheduled': {
+        const cron = searchParams.get('cron') ?? ''
+        const controller = { cron, scheduledTime: Date.now(), noRetry: () => {} }
+        await laurel.scheduled(controller, this.env, this.ctx)
+        return new Response('done')
+      }
+      case '/end':
+        return this.#end(Number(searchParams.get('patience')))
+      default:
+        return new Response('no such call', { status: 404 })
+    }
+  }
+
+  /** Takes no more requests, and answers when none is under way: after so many milliseconds each of them is answered 503. */
+  async #end(/** @type {number} */ patience) {
+    isEnding = true
+    for (const deadline = Date.now() + patience; underWay.size > 0 && Date.now() < deadline; )
+      await scheduler.wait(20)
+    for (const giveUp of underWay) giveUp()
+    while (underWay.size > 0) await scheduler.wait(5)
+    return new Response('done')
+  }
+}
+
+/** Takes the messages of the queues, as Cloudflare hands them to the Worker. */
+export class Consumer extends WorkerEntrypoint {
+  /**
+   * @param {string} queue
+   * @param {{ id: string; body: unknown; sent: number; attempts: number }[]} sent
+   * @returns {Promise<{ id: string; delaySeconds: number | null }[]>} those that have to come again, and after how long
+   */
+  async take(queue, sent) {
+    const again = new Map()
+    const retry = (/** @type {string} */ id, /** @type {QueueRetryOptions} */ options = {}) =>
+      again.set(id, options.delaySeconds ?? null)
+    const messages = sent.map(({ id, body, sent: at, attempts }) => ({
+      id,
+      body,
+      attempts,
+      timestamp: new Date(at),
+      ack: () => again.delete(id),
+      retry: (/** @type {QueueRetryOptions} */ options) => retry(id, options),
+    }))
+    const batch = {
+      queue,
+      messages,
+      ackAll: () => again.clear(),
+      retryAll: (/** @type {QueueRetryOptions} */ options) => {
+        for (const { id } of messages) retry(id, options)
+      },
+    }
+    await laurel.queue(batch, this.env, this.ctx)
+    return [...again].map(([id, delaySeconds]) => ({ id, delaySeconds }))
+  }
+}

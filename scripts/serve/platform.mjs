@@ -1,0 +1,253 @@
+/**
+ * What Cloudflare gives the Worker by bindings, for `npm run serve`: D1, KV and queues, each over SQLite in an object of workerd. They
+ * speak the protocols by which workerd's own bindings call them, and know what Laurel uses of them.
+ */
+import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers'
+import migrations from './migrations.json'
+
+/* D1 */
+
+/** The database. Every request is one transaction, as in D1. */
+export class Database extends DurableObject {
+  #sql
+  constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
+    super(state, env)
+    this.#sql = state.storage.sql
+  }
+
+  /** @param {Request} request */
+  async fetch(request) {
+    const { pathname, searchParams } = new URL(request.url)
+    try {
+      if (pathname === '/migrate') return Response.json(this.#migrate())
+      const asked = await request.json()
+      const statements = Array.isArray(asked) ? asked : [asked]
+      const inRows = searchParams.get('resultsFormat') === 'ROWS_AND_COLUMNS'
+      return Response.json(
+        this.ctx.storage.transactionSync(() => statements.map((one) => this.#run(one, inRows))),
+      )
+    } catch (error) {
+      // D1's binding makes an error of it.
+      return Response.json({ success: false, error: error instanceof Error ? error.message : String(error) })
+    }
+  }
+
+  /** Applies the migrations that are missing, each in a transaction of its own, and answers their names. The table is wrangler's. */
+  #migrate() {
+    this.#sql.exec(`CREATE TABLE IF NOT EXISTS d1_migrations (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`)
+    const applied = new Set([...this.#sql.exec('SELECT name FROM d1_migrations')].map(({ name }) => name))
+    const missing = migrations.filter(({ name }) => !applied.has(name))
+    for (const { name, sql } of missing) {
+      try {
+        this.ctx.storage.transactionSync(() => {
+          this.#sql.exec(sql)
+          this.#sql.exec('INSERT INTO d1_migrations (name) VALUES (?)', name)
+        })
+      } catch (error) {
+        throw new Error(`The migration ${name} failed: ${error instanceof Error ? error.message : error}`)
+      }
+    }
+    return { success: true, applied: missing.map(({ name }) => name) }
+  }
+
+  #run(
+    /** @type {{ sql: string; params?: unknown[] | null }} */ { sql, params },
+    /** @type {boolean} */ inRows,
+  ) {
+    const before = this.#changes()
+    const began = performance.now()
+    const values = (params ?? []).map((value) => (Array.isArray(value) ? new Uint8Array(value) : value))
+    const cursor = this.#sql.exec(sql, ...values)
+    const columns = cursor.columnNames
+    const rows = [...cursor.raw()].map((row) =>
+      row.map((value) => (value instanceof ArrayBuffer ? [...new Uint8Array(value)] : value)),
+    )
+    const duration = performance.now() - began
+    const after = this.#changes()
+    const size = this.#sql.databaseSize
+    return {
+      success: true,
+      results: inRows
+        ? { columns, rows }
+        : rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]]))),
+      meta: {
+        served_by: 'laurel',
+        duration,
+        changes: after.total - before.total,
+        last_row_id: after.row,
+        changed_db: after.total !== before.total,
+        size_after: size,
+        rows_read: cursor.rowsRead,
+        rows_written: cursor.rowsWritten,
+      },
+    }
+  }
+
+  #changes() {
+    return this.#sql.exec('SELECT total_changes() AS total, last_insert_rowid() AS row').one()
+  }
+}
+
+/** Where D1's binding sends its requests. */
+export class DatabaseEntry extends WorkerEntrypoint {
+  /** @param {Request} request */
+  fetch(request) {
+    return this.env.DATABASES.getByName('laurel').fetch(request)
+  }
+}
+
+/* KV */
+
+/** A KV namespace: values by key, without expiry, lists and metadata, which Laurel does not use. */
+export class KeyValues extends DurableObject {
+  #sql
+  constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
+    super(state, env)
+    this.#sql = state.storage.sql
+    this.#sql.exec(
+      'CREATE TABLE IF NOT EXISTS entries (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID',
+    )
+  }
+
+  /** @param {string} key */
+  read(key) {
+    const [row] = this.#sql.exec('SELECT value FROM entries WHERE key = ?', key)
+    return row === undefined ? null : row.value
+  }
+
+  write(/** @type {string} */ key, /** @type {ArrayBuffer} */ value) {
+    this.#sql.exec('INSERT OR REPLACE INTO entries VALUES (?, ?)', key, value)
+  }
+
+  /** @param {string} key */
+  remove(key) {
+    this.#sql.exec('DELETE FROM entries WHERE key = ?', key)
+  }
+}
+
+/** Where KV's binding sends its requests: `/key`, by GET, PUT or DELETE. */
+export class KeyValuesEntry extends WorkerEntrypoint {
+  /** @param {Request} request */
+  async fetch(request) {
+    const { pathname } = new URL(request.url)
+    const namespace = this.env.KEY_VALUES.getByName(this.ctx.props.namespace)
+    const key = decodeURIComponent(pathname.slice(1))
+    switch (request.method) {
+      case 'GET': {
+        const value = await namespace.read(key)
+        return value === null ? new Response(null, { status: 404 }) : new Response(value)
+      }
+      case 'PUT':
+        await namespace.write(key, await request.arrayBuffer())
+        return new Response()
+      case 'DELETE':
+        await namespace.remove(key)
+        return new Response()
+      default:
+        return new Response(`no such call: ${request.method}`, { status: 405 })
+    }
+  }
+}
+
+/* Queues */
+
+/** Cloudflare's own defaults. */
+const DEFAULTS = { max_batch_size: 10, max_batch_timeout: 5, max_retries: 3, retry_delay: 0 }
+
+/**
+ * A queue, whose messages are stored until the consumer has taken them. A message comes once or, after a failure, more often.
+ */
+export class MessageQueue extends DurableObject {
+  #sql
+  constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
+    super(state, env)
+    this.#sql = state.storage.sql
+    this.#sql.exec(`CREATE TABLE IF NOT EXISTS messages (
+      id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL, sent INTEGER NOT NULL, due INTEGER NOT NULL, attempts INTEGER NOT NULL)`)
+    this.#sql.exec('CREATE INDEX IF NOT EXISTS messages_due ON messages (due)')
+    this.#sql.exec('CREATE TABLE IF NOT EXISTS queue (name TEXT NOT NULL)')
+  }
+
+  /** Its name, which an alarm has to know too. */
+  get #name() {
+    const [row] = this.#sql.exec('SELECT name FROM queue')
+    return row === undefined ? '' : String(row.name)
+  }
+
+  get #settings() {
+    return { ...DEFAULTS, ...this.env.CONSUMERS[this.#name] }
+  }
+
+  async send(/** @type {string} */ name, /** @type {string} */ body, /** @type {number} */ delaySeconds) {
+    if (this.#name === '') this.#sql.exec('INSERT INTO queue VALUES (?)', name)
+    const now = Date.now()
+    const due = now + delaySeconds * 1000
+    this.#sql.exec('INSERT INTO messages (body, sent, due, attempts) VALUES (?, ?, ?, 0)', body, now, due)
+    await this.#wake(due + this.#settings.max_batch_timeout * 1000)
+  }
+
+  /** Has the alarm ring by that time. */
+  async #wake(/** @type {number} */ by) {
+    const alarm = await this.ctx.storage.getAlarm()
+    if (alarm === null || alarm > by) await this.ctx.storage.setAlarm(by)
+  }
+
+  async alarm() {
+    const { max_batch_size: size, max_batch_timeout: wait } = this.#settings
+    const read = 'SELECT id, body, sent, attempts FROM messages WHERE due <= ? ORDER BY due, id LIMIT ?'
+    for (;;) {
+      const messages = [...this.#sql.exec(read, Date.now(), size)]
+      if (messages.length === 0) break
+      await this.#deliver(messages)
+    }
+    const { due } = this.#sql.exec('SELECT min(due) AS due FROM messages').one()
+    if (due !== null) await this.#wake(Number(due) + wait * 1000)
+  }
+
+  async #deliver(/** @type {Record<string, SqlStorageValue>[]} */ messages) {
+    const { max_retries: retries, retry_delay: delay, dead_letter_queue: deadLetters } = this.#settings
+    const again = new Map()
+    try {
+      const sent = messages.map(({ id, body, sent: at, attempts }) => ({
+        id: String(id),
+        body: JSON.parse(String(body)),
+        sent: Number(at),
+        attempts: Number(attempts) + 1,
+      }))
+      for (const { id, delaySeconds } of await this.env.CONSUMER.take(this.#name, sent))
+        again.set(id, delaySeconds)
+    } catch (error) {
+      console.warn(JSON.stringify({ level: 'warn', error: `queue ${this.#name}: ${String(error)}` }))
+      for (const { id } of messages) again.set(String(id), null)
+    }
+    for (const { id, body, attempts } of messages) {
+      const isDead = Number(attempts) >= retries
+      if (!again.has(String(id)) || isDead) {
+        if (again.has(String(id)) && deadLetters !== undefined)
+          await this.env.QUEUES.getByName(deadLetters).send(deadLetters, body, 0)
+        this.#sql.exec('DELETE FROM messages WHERE id = ?', id)
+        continue
+      }
+      const due = Date.now() + (again.get(String(id)) ?? delay) * 1000
+      this.#sql.exec('UPDATE messages SET due = ?, attempts = attempts + 1 WHERE id = ?', due, id)
+    }
+  }
+}
+
+/** Where a queue's binding sends its requests. */
+export class QueueEntry extends WorkerEntrypoint {
+  /** @param {Request} request */
+  async fetch(request) {
+    const { pathname } = new URL(request.url)
+    const format = request.headers.get('X-Msg-Fmt')
+    if (pathname !== '/message' || (format !== null && format !== 'json'))
+      return new Response(`no such call: ${pathname} ${format}`, { status: 400 })
+    const { queue } = this.ctx.props
+    const delay = Number(request.headers.get('X-Msg-Delay-Secs') ?? 0)
+    await this.env.QUEUES.getByName(queue).send(queue, await request.text(), delay)
+    return Response.json({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } })
+  }
+}
+
+export default { fetch: () => new Response(null, { status: 404 }) }

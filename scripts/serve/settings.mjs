@@ -1,0 +1,22 @@
+/** Writes the settings of the Worker, as wrangler reads them from `wrangler.toml`, to standard output. It needs the Node of wrangler. */
+import { unstable_readConfig } from 'wrangler'
+import { inProject } from '../lib/project.mjs'
+
+const config = unstable_readConfig({ config: inProject('wrangler.toml') })
+
+/** @type {import('./config.mjs').Settings} */
+const settings = {
+  compatibilityDate: config.compatibility_date ?? '',
+  compatibilityFlags: config.compatibility_flags,
+  database: config.d1_databases[0]?.binding ?? '',
+  namespaces: config.kv_namespaces.map(({ binding }) => binding),
+  assets: config.assets?.binding ?? '',
+  objects: config.durable_objects.bindings.map(({ name, class_name: className }) => ({ name, className })),
+  producers: (config.queues.producers ?? []).map(({ binding, queue }) => ({ binding, queue })),
+  consumers: Object.fromEntries(
+    (config.queues.consumers ?? []).map(({ queue, ...settings }) => [queue, settings]),
+  ),
+  rateLimits: config.ratelimits.map(({ name, simple: { limit, period } }) => ({ name, limit, period })),
+  crons: config.triggers.crons ?? [],
+}
+process.stdout.write(JSON.stringify(settings))
