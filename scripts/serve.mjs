@@ -91,7 +91,7 @@ async function workerVariables() {
 
 /** Starts workerd, which ends with this process however that ends. */
 function startWorkerd(/** @type {string} */ address, /** @type {Record<string, string>} */ variables) {
-  const isPrivateAllowed = TARGETS.some((name) => variables[name] !== '')
+  const isPrivateAllowed = variables.TEST_CLOCK === 'on' || TARGETS.some((name) => variables[name] !== '')
   const { default: binary } = createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js'))
   const args = ['serve', join(BUILT, isPrivateAllowed ? 'private.capnp' : 'public.capnp'), 'config']
   args.push('--socket-addr', `public=${address}`, '--socket-addr', `control=unix:${CONTROL}`)

@@ -1,0 +1,228 @@
+/** `npm run serve`: what it keeps, whom it answers, and how it ends. */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PATIENCE } from '../patience'
+import { Receiver } from '../receiver'
+import { ADMIN_KEY, freePort, launch, newProject, type Server, startServer } from './harness'
+import { commandLine, descendants } from './processes'
+
+let folder: string
+let server: Server
+const receiver = new Receiver()
+let allowed: string
+
+const start = (env: Record<string, string> = {}) =>
+  startServer({ folder, by: 'serve', env: { DEMO: 'on', WEBHOOK_ALLOW: allowed, ...env } })
+
+beforeAll(async () => {
+  folder = await newProject()
+  allowed = new URL(await receiver.start()).host
+  server = await start()
+})
+afterAll(async () => {
+  receiver.stop()
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  const answer = await fetch(`${server.url}${path}`, {
+    method,
+    headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, body: Object(await answer.json()) }
+}
+const sendLesson = async (user: string) =>
+  (await send('POST', '/v1/metrics/demo-lessons/event', { user: { id: user, tz: 'UTC' }, value: 1 })).body
+    .total
+
+/** All files below a folder. */
+const filesIn = (path: string) =>
+  readdirSync(path, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
+  )
+
+/** Whether something accepts connections there. */
+async function accepts(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port, timeout: 2000 })
+  try {
+    await Promise.race([once(socket, 'connect'), once(socket, 'timeout').then(() => Promise.reject())])
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+test('events are stored, and are there after a restart', async () => {
+  expect([await sendLesson('ada'), await sendLesson('ada')]).toEqual([1, 2])
+  expect(await server.stop()).toEqual({ code: 0, leftovers: [] })
+  server = await start()
+  expect(await sendLesson('ada')).toBe(3)
+})
+
+test('the data is for its owner only, and the admin key is in no file and no command line', async () => {
+  const data = join(folder, 'data')
+  expect(statSync(data).mode & 0o777).toBe(0o700)
+  const files = [...filesIn(data), ...filesIn(join(folder, 'dist'))]
+  expect(files.length).toBeGreaterThan(10)
+  expect(files.filter((file) => readFileSync(file, 'latin1').includes(ADMIN_KEY))).toEqual([])
+  const processes = descendants(server.pid)
+  expect(processes.map(({ command }) => command)).toContain('workerd')
+  expect(processes.map(commandLine).filter((line) => line.includes(ADMIN_KEY))).toEqual([])
+})
+
+test('it listens on loopback only, unless HOST says otherwise', async () => {
+  const addresses = Object.values(networkInterfaces()).flat()
+  const outer = addresses.find((one) => one !== undefined && !one.internal && one.family === 'IPv4')?.address
+  expect(await accepts('127.0.0.1', server.port)).toBe(true)
+  if (outer === undefined) return
+  expect(await accepts(outer, server.port)).toBe(false)
+  await server.stop()
+  server = await start({ HOST: '0.0.0.0' })
+  expect(await accepts(outer, server.port)).toBe(true)
+})
+
+test('a second server of the same data is refused', async () => {
+  const second = await launch({ folder, by: 'serve' })
+  const { code } = await second.ended()
+  expect([code, second.output()]).toEqual([
+    1,
+    `Another server uses the data in ${join(folder, 'data')}. End it first, or set LAUREL_DATA to another folder.\n`,
+  ])
+  expect((await send('GET', '/health')).status).toBe(200)
+})
+
+test('a wrong variable is refused, by its name', async () => {
+  const wrong = await launch({ folder, by: 'serve', env: { BODY_TIMEOUT: 'soon', TRUST_PROXY: 'a b' } })
+  const { code } = await wrong.ended()
+  expect(code).toBe(1)
+  expect(wrong.output()).toContain('BODY_TIMEOUT must be')
+  expect(wrong.output()).toContain('TRUST_PROXY must be')
+})
+
+test('there is no test clock unless it is switched on', async () => {
+  expect((await send('GET', '/admin/v1/test-clock')).status).toBe(404)
+})
+
+/** How many of 130 requests with unknown keys are let through; a window has 60, and they take part in two windows at most. */
+async function strangers(headers: (n: number) => Record<string, string>): Promise<number> {
+  const statuses: number[] = []
+  for (let n = 0; n < 130; n += 10) {
+    const part = Array.from({ length: 10 }, (_, index) =>
+      send('GET', '/v1/users/ada', undefined, {
+        'x-api-key': 'nobody.knows-this-key',
+        ...headers(n + index),
+      }),
+    )
+    statuses.push(...(await Promise.all(part)).map(({ status }) => status))
+  }
+  expect(statuses.filter((status) => status !== 401 && status !== 429)).toEqual([])
+  return statuses.filter((status) => status === 401).length
+}
+
+test('[G2] a client can not choose the address that it is counted by', async () => {
+  const address = (n: number) => `198.51.100.${n}`
+  expect(
+    await strangers((n) => ({ 'cf-connecting-ip': address(n), 'x-forwarded-for': address(n) })),
+  ).toBeLessThanOrEqual(120)
+})
+
+test('[G2] the header of a proxy is read if TRUST_PROXY names it: the last address in it', async () => {
+  await server.stop()
+  server = await start({ TRUST_PROXY: 'X-Forwarded-For' })
+  const address = (n: number) => `198.51.100.${n}`
+  expect(await strangers((n) => ({ 'x-forwarded-for': `192.0.2.1, ${address(n)}` }))).toBe(130)
+  expect(
+    await strangers((n) => ({
+      'x-forwarded-for': `${address(n)}, 192.0.2.1`,
+      'cf-connecting-ip': address(n),
+    })),
+  ).toBeLessThanOrEqual(120)
+})
+
+test('[W2] a webhook arrives: by the queue, the alarm of an object, and a private address that is allowed', async () => {
+  const hook = { url: `http://${allowed}/hooks/all`, events: ['points.changed'] }
+  expect(await send('POST', '/admin/v1/webhooks', [hook])).toMatchObject({
+    status: 201,
+    body: { issues: [] },
+  })
+  await sendLesson('bea')
+  const [seen] = await receiver.seen('all', 1)
+  expect(seen?.body).toContain('"points.changed"')
+})
+
+/** An event whose body is sent some milliseconds after its head. Answers the status and how long it took. */
+function slowEvent(delay: number): Promise<{ status: number; milliseconds: number }> {
+  const body = JSON.stringify({ user: { id: 'cyd' }, value: 1 })
+  const began = performance.now()
+  const call = request(`${server.url}/v1/metrics/demo-lessons/event`, {
+    method: 'POST',
+    headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json', 'content-length': body.length },
+  })
+  call.flushHeaders()
+  setTimeout(() => call.end(body), delay)
+  return new Promise((resolve, reject) => {
+    call.on('error', reject)
+    call.on('response', (answer) => {
+      answer.resume()
+      resolve({ status: answer.statusCode ?? 0, milliseconds: performance.now() - began })
+    })
+  })
+}
+
+test('SIGTERM ends it within five seconds; requests under way are answered, those that take too long with 503', async () => {
+  const calls = [slowEvent(1000), slowEvent(20_000)]
+  await sleep(500)
+  const began = performance.now()
+  const ending = server.stop()
+  const [quick, slow] = await Promise.all(calls)
+  expect([quick?.status, slow?.status]).toEqual([201, 503])
+  expect(await ending).toEqual({ code: 0, leftovers: [] })
+  expect(performance.now() - began).toBeLessThan(5000)
+  server = await start()
+})
+
+test('it ends with an error if workerd is killed, and workerd ends if it is killed', async () => {
+  const total = await sendLesson('dan')
+  const workerds = () => descendants(server.pid).filter(({ command }) => command === 'workerd')
+  const ending = server.ended()
+  for (const { id } of workerds()) process.kill(id, 'SIGKILL')
+  expect(await ending).toEqual({ code: 1, leftovers: [] })
+  expect(server.output()).toContain('workerd has ended (SIGKILL)')
+  server = await start()
+  expect(await sendLesson('dan')).toBe(total + 1)
+
+  const alone = server.ended()
+  process.kill(server.pid, 'SIGKILL')
+  expect((await alone).leftovers).toEqual([])
+  server = await start()
+  expect(await sendLesson('dan')).toBe(total + 2)
+})
+
+test('npm run serve ends with npm', async () => {
+  await server.stop()
+  const port = await freePort()
+  const npm = execFile('npm', ['run', 'serve', '--', '--built'], {
+    cwd: folder,
+    env: { ...process.env, npm_lifecycle_event: undefined, ADMIN_API_KEY: ADMIN_KEY, PORT: String(port) },
+  })
+  for (const deadline = performance.now() + PATIENCE; !(await accepts('127.0.0.1', port)); await sleep(100))
+    expect(performance.now()).toBeLessThan(deadline)
+  const ended = once(npm, 'exit')
+  npm.kill('SIGTERM')
+  await ended
+  for (const deadline = performance.now() + 5000; await accepts('127.0.0.1', port); await sleep(50))
+    expect(performance.now()).toBeLessThan(deadline)
+  server = await start()
+})
