@@ -6,16 +6,8 @@
  * files. Requests wait meanwhile.
  */
 import { spawnSync } from 'node:child_process'
-import {
-  constants,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from 'node:fs'
+import { constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint, inProject } from '../lib/project.mjs'
@@ -40,7 +32,7 @@ export async function snapshot(id) {
   mkdirSync(folder, { mode: 0o700 })
   try {
     if (id !== undefined) await stopProcess(id)
-    cpSync(OBJECTS, join(folder, OBJECTS), {
+    await cp(OBJECTS, join(folder, OBJECTS), {
       recursive: true,
       mode: constants.COPYFILE_FICLONE,
       // An index of the file beside it, which SQLite makes again.

@@ -175,8 +175,10 @@ export class MessageQueue extends DurableObject {
     return row === undefined ? '' : String(row.name)
   }
 
+  /** Null for a queue without a consumer, such as one of dead letters: it keeps its messages. */
   get #settings() {
-    return { ...DEFAULTS, ...this.env.CONSUMERS[this.#name] }
+    const settings = this.env.CONSUMERS[this.#name]
+    return settings === undefined ? null : { ...DEFAULTS, ...settings }
   }
 
   async send(/** @type {string} */ name, /** @type {string} */ body, /** @type {number} */ delaySeconds) {
@@ -184,7 +186,8 @@ export class MessageQueue extends DurableObject {
     const now = Date.now()
     const due = now + delaySeconds * 1000
     this.#sql.exec('INSERT INTO messages (body, sent, due, attempts) VALUES (?, ?, ?, 0)', body, now, due)
-    await this.#wake(due + this.#settings.max_batch_timeout * 1000)
+    const settings = this.#settings
+    if (settings !== null) await this.#wake(due + settings.max_batch_timeout * 1000)
   }
 
   /** Has the alarm ring by that time. */
@@ -194,43 +197,55 @@ export class MessageQueue extends DurableObject {
   }
 
   async alarm() {
-    const { max_batch_size: size, max_batch_timeout: wait } = this.#settings
+    const settings = this.#settings
+    if (settings === null) return
+    const { max_batch_size: size, max_batch_timeout: wait } = settings
     const read = 'SELECT id, body, sent, attempts FROM messages WHERE due <= ? ORDER BY due, id LIMIT ?'
     for (;;) {
       const messages = [...this.#sql.exec(read, Date.now(), size)]
       if (messages.length === 0) break
-      await this.#deliver(messages)
+      await this.#deliver(messages, settings)
     }
     const { due } = this.#sql.exec('SELECT min(due) AS due FROM messages').one()
     if (due !== null) await this.#wake(Number(due) + wait * 1000)
   }
 
-  async #deliver(/** @type {Record<string, SqlStorageValue>[]} */ messages) {
-    const { max_retries: retries, retry_delay: delay, dead_letter_queue: deadLetters } = this.#settings
-    const again = new Map()
-    try {
-      const sent = messages.map(({ id, body, sent: at, attempts }) => ({
-        id: String(id),
-        body: JSON.parse(String(body)),
-        sent: Number(at),
-        attempts: Number(attempts) + 1,
-      }))
-      for (const { id, delaySeconds } of await this.env.CONSUMER.take(this.#name, sent))
-        again.set(id, delaySeconds)
-    } catch (error) {
-      console.warn(JSON.stringify({ level: 'warn', error: `queue ${this.#name}: ${String(error)}` }))
-      for (const { id } of messages) again.set(String(id), null)
-    }
+  /** Hands messages to the consumer. Those that fail come again, or go to the dead letters after the last attempt. */
+  async #deliver(
+    /** @type {Record<string, SqlStorageValue>[]} */ messages,
+    /** @type {typeof DEFAULTS & { dead_letter_queue?: string }} */ settings,
+  ) {
+    const { max_retries: retries, retry_delay: delay, dead_letter_queue: deadLetters } = settings
+    const again = await this.#take(messages)
     for (const { id, body, attempts } of messages) {
-      const isDead = Number(attempts) >= retries
-      if (!again.has(String(id)) || isDead) {
-        if (again.has(String(id)) && deadLetters !== undefined)
-          await this.env.QUEUES.getByName(deadLetters).send(deadLetters, body, 0)
-        this.#sql.exec('DELETE FROM messages WHERE id = ?', id)
+      const isTaken = !again.has(String(id))
+      if (!isTaken && Number(attempts) < retries) {
+        const due = Date.now() + (again.get(String(id)) ?? delay) * 1000
+        this.#sql.exec('UPDATE messages SET due = ?, attempts = attempts + 1 WHERE id = ?', due, id)
         continue
       }
-      const due = Date.now() + (again.get(String(id)) ?? delay) * 1000
-      this.#sql.exec('UPDATE messages SET due = ?, attempts = attempts + 1 WHERE id = ?', due, id)
+      if (!isTaken) {
+        console.warn(JSON.stringify({ level: 'warn', error: `queue ${this.#name}: a message was given up` }))
+        if (deadLetters !== undefined) await this.env.QUEUES.getByName(deadLetters).send(deadLetters, body, 0)
+      }
+      this.#sql.exec('DELETE FROM messages WHERE id = ?', id)
+    }
+  }
+
+  /** @returns {Promise<Map<string, number | null>>} the ids of messages that have to come again, and after how many seconds */
+  async #take(/** @type {Record<string, SqlStorageValue>[]} */ messages) {
+    const sent = messages.map(({ id, body, sent: at, attempts }) => ({
+      id: String(id),
+      body: JSON.parse(String(body)),
+      sent: Number(at),
+      attempts: Number(attempts) + 1,
+    }))
+    try {
+      const again = await this.env.CONSUMER.take(this.#name, sent)
+      return new Map(again.map(({ id, delaySeconds }) => [id, delaySeconds]))
+    } catch (error) {
+      console.warn(JSON.stringify({ level: 'warn', error: `queue ${this.#name}: ${String(error)}` }))
+      return new Map(sent.map(({ id }) => [id, null]))
     }
   }
 }

@@ -15,9 +15,12 @@ import { configure, type Expected, type ProfileChange, ranking, recount } from '
 import { ofGroupOrMarked, type Process } from './processes'
 
 const DAY = 86_400_000
-/** `KILLS=2` is quicker. Use it while you change this test. */
+/** The server that is killed: `npm start`, or `npm run serve` (kill-serve.test.ts). */
+const by = process.env.KILL_BY === 'serve' ? 'serve' : 'node'
+/** `KILLS=2` is quicker, while this test is changed. */
 const KILLS = Number(process.env.KILLS ?? 10)
-const CLIENTS = 16
+/** `serve` answers thirty at once: with fewer clients, a kill could break off none. */
+const CLIENTS = by === 'serve' ? 64 : 16
 const USERS = Array.from({ length: 50 }, (_, n) => `user-${String(n).padStart(2, '0')}`)
 
 /**
@@ -32,9 +35,6 @@ const noon = Math.ceil(Date.now() / DAY) * DAY + DAY / 2
 let folder: string
 let port: number
 let server: Server
-
-/** What is killed: `npm start`, or `npm run serve` (kill-serve.test.ts). */
-const by = process.env.KILL_BY === 'serve' ? 'serve' : 'node'
 
 const start = () => {
   const [name = '', value = ''] = mark.split('=')
