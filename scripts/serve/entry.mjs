@@ -44,13 +44,16 @@ function addressOf(request, trusted) {
   return (v6 ?? v4 ?? peer).replace(/^::ffff:(?=\d+\.)/, '')
 }
 
-/** The request as the Worker gets it on Cloudflare: with the client's address in a header that no client can set. */
+/**
+ * The request as the Worker gets it on Cloudflare: with the client's address in a header that no client can set. The headers are replaced in
+ * the request itself, since a new request costs a tenth of an event.
+ */
 function arrived(/** @type {Request} */ request, /** @type {string | null | undefined} */ trusted) {
   const headers = new Headers(request.headers)
   const address = addressOf(request, trusted)
   if (address === '') headers.delete(ADDRESS)
   else headers.set(ADDRESS, address)
-  return new Request(request, { headers })
+  return Object.defineProperty(request, 'headers', { value: headers })
 }
 
 export default {
