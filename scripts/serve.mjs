@@ -190,7 +190,8 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   const host = process.env.HOST || '127.0.0.1'
   const address = host.includes(':') ? `[${host.replace(/^\[|\]$/g, '')}]:${port}` : `${host}:${port}`
   if (!isBuilt) await build()
-  else if (!existsSync(BUILT)) throw new Complaint('Nothing was built: run `npm run serve -- build` first.')
+  else if (!existsSync(join(BUILT, 'settings.json')))
+    throw new Complaint('Nothing was built: run `npm run serve -- build` first.')
   const variables = await workerVariables()
   const folder = enterData(process.env.LAUREL_DATA)
   demandWhole(folder)

@@ -15,9 +15,12 @@ import { configuration } from './config.mjs'
 /** Where the build is. */
 export const BUILT = inProject('dist', 'serve')
 
-/** @returns {Promise<void>} */
+/**
+ * Writes over the last build: a server that runs it has read everything but the assets, which it reads when they are asked for.
+ *
+ * @returns {Promise<void>}
+ */
 export async function build() {
-  rmSync(BUILT, { recursive: true, force: true })
   mkdirSync(BUILT, { recursive: true })
   const [settings] = await Promise.all([
     readSettings(),
@@ -32,12 +35,12 @@ export async function build() {
   const write = (/** @type {string} */ name, /** @type {string} */ content) =>
     writeFileSync(join(BUILT, name), content)
   write('migrations.json', JSON.stringify(migrations()))
-  write('settings.json', JSON.stringify(settings))
   for (const isPrivateAllowed of [false, true])
     write(
       isPrivateAllowed ? 'private.capnp' : 'public.capnp',
       configuration(settings, { variables: OVERRIDABLE, isPrivateAllowed }),
     )
+  write('settings.json', JSON.stringify(settings))
 }
 
 /** The migrations in their order, under the names that wrangler gives them. */
