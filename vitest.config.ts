@@ -59,6 +59,7 @@ const LONG = [
   'start-failures',
   'kill',
   'kill-serve',
+  'serve',
   'serve-backup',
   'fuzz',
 ].map((name) => `test/server/${name}.test.ts`)

@@ -1,6 +1,7 @@
 /**
- * `npm run serve`: Laurel on one's own machine, for real use. It builds the Worker, applies the migrations, runs workerd and its timer, and
- * ends when workerd ends. `-- backup FILE` and `-- restore FILE` copy its data. docs/self-hosting.md says more.
+ * `npm run serve`: Laurel on one's own machine, for real use. It builds the Worker, applies the migrations,
+ * runs workerd and its timer, and ends when workerd ends. `-- backup FILE` and `-- restore FILE` copy its
+ * data. docs/self-hosting.md says more.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -24,7 +25,10 @@ npm run serve -- --built         serves what was built
 npm run serve -- backup FILE     writes all data of one moment to a new file
 npm run serve -- restore FILE    brings it back into an empty LAUREL_DATA`
 
-/** How long, at the end, requests under way may take, workerd after that, and its death, in milliseconds: under five seconds. */
+/**
+ * How long, at the end, requests under way may take, workerd after that, and its death, in milliseconds:
+ * under five seconds.
+ */
 const ANSWER_PATIENCE = 2500
 const DRAIN_PATIENCE = 1500
 const KILL_PATIENCE = 500
@@ -43,14 +47,18 @@ let isEnding = false
 /** Whether workerd runs. */
 const runs = () => workerd !== undefined && workerd.exitCode === null && workerd.signalCode === null
 
-/** Ends workerd, then this process. Requests under way are answered first, or with 503. A second call changes nothing. */
+/**
+ * Ends workerd, then this process. Requests under way are answered first, or with 503. A second call changes
+ * nothing.
+ */
 async function end(/** @type {number} */ code, /** @type {string} */ reason) {
   if (isEnding) return
   isEnding = true
   if (code === 0) process.stderr.write(`Laurel stops: ${reason}.\n`)
   if (workerd !== undefined && runs()) {
     const ended = once(workerd, 'exit')
-    // After the signal, workerd takes no more connections, and ends when each request that it has is answered: this call is one.
+    // After the signal, workerd takes no more connections, and ends when each request that it has is
+    // answered: this call is one.
     callWorker(`/end?patience=${ANSWER_PATIENCE}`).catch(() => undefined)
     await sleep(150)
     workerd.kill('SIGTERM')
@@ -70,7 +78,8 @@ function fail(/** @type {unknown} */ error) {
 }
 
 /**
- * What the Worker is told. Each variable is there, since workerd makes null of one that is not, and the Worker takes an empty one as none.
+ * The variables of the Worker. Each variable is there, since workerd makes null of one that is not, and the
+ * Worker takes an empty one as none.
  *
  * @throws {Complaint} for a value that the Worker would refuse
  */
@@ -128,7 +137,10 @@ async function migrate() {
   if (!success) throw new Complaint(`${error}\nLaurel does not start.`)
 }
 
-/** Calls the `scheduled` handler, now and at each fifth minute of the clock. A failure is a line on standard error, and comes again sooner. */
+/**
+ * Calls the `scheduled` handler, now and at each fifth minute of the clock. A failure is a line on standard
+ * error, and comes again sooner.
+ */
 async function keepSchedule(/** @type {string[]} */ crons) {
   for (;;) {
     const succeeded = await Promise.all(crons.map(callScheduled))

@@ -61,7 +61,7 @@ function fail(/** @type {unknown} */ error) {
   return end(1, 'an error')
 }
 
-/** Rejects when wrangler ends, with what it said. */
+/** Rejects when wrangler ends, with its output. */
 async function unexpectedEnd(/** @type {import('node:child_process').ChildProcess} */ wrangler) {
   const closed = once(wrangler, 'close')
   const [code, signal] = await once(wrangler, 'exit')
@@ -127,8 +127,10 @@ async function greet(/** @type {number} */ port, /** @type {Record<string, strin
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
   process.on(signal, () => end(0, signal))
 process.on('uncaughtException', fail)
-process.on('beforeExit', () => fail(new Error('It waits for nothing, and yet was not told to end.')))
-// Nobody reads any more (as after `npm start | head`).
-process.stdout.on('error', () => end(0, 'nobody reads its output'))
+process.on('beforeExit', () =>
+  fail(new Error('The start script has nothing left to wait for, but was not asked to end.')),
+)
+// The reader of the output has gone, as after `npm start | head`.
+process.stdout.on('error', () => end(0, 'its output was closed'))
 onceNpmEnded('start', () => end(0, 'npm has ended'))
 start().catch(fail)

@@ -1,5 +1,6 @@
 /**
- * Under npm, the end of npm is the end of a script too: many a shell that npm runs the script with ends by a signal without passing it on.
+ * Under npm, the end of npm is the end of a script too: many a shell that npm runs the script with ends by a
+ * signal without passing it on.
  *
  * @param {string} script its name in package.json
  * @param {() => void} end is called until this process ends

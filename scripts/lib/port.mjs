@@ -27,8 +27,8 @@ export function parsePort(text) {
  * Checks that this process can listen on the port. Waits a moment for a server that is ending.
  *
  * @param {number} port
- * @param {string} command what starts the server
- * @throws {Complaint} when something listens there, or we may not
+ * @param {string} command the command that starts the server
+ * @throws {Complaint} if another process listens there, or listening is not allowed
  */
 export async function demandFree(port, command = 'npm start') {
   const deadline = performance.now() + PATIENCE

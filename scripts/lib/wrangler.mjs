@@ -15,7 +15,7 @@ const STATE = '.wrangler/state'
 /** Options of the build for a deployment. It shortens names; local builds keep them for debugging. */
 export const BUILD = ['--minify']
 
-/** What each wrangler is told by its environment. */
+/** Environment variables of each wrangler. */
 export const QUIET = {
   WRANGLER_SEND_METRICS: 'false',
   WRANGLER_SEND_ERROR_REPORTS: 'false',
@@ -115,7 +115,7 @@ export async function runWrangler(args, failure) {
  * Builds the Worker as it is deployed, without a network: `index.js` in the folder.
  *
  * @param {string} folder
- * @throws {Complaint} with what wrangler said
+ * @throws {Complaint} with the output of wrangler
  */
 export async function buildWorker(folder) {
   const [node = '', script = ''] = command()

@@ -12,7 +12,8 @@ import { Complaint } from '../lib/project.mjs'
 const BLOCK = 512
 
 /**
- * Writes the files of a folder, and one that describes them, to a new file. The file has its name only once it is complete.
+ * Writes the files of a folder, and one that describes them, to a new file. The file has its name only once
+ * it is complete.
  *
  * @param {string} folder
  * @param {{ name: string; content: string }} description the first file of the archive

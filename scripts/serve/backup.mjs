@@ -1,9 +1,9 @@
 /**
  * Backups of `npm run serve`: a copy of all files at one moment, and the way back.
  *
- * The server stops workerd by a signal (SIGSTOP) while it copies. A process that is stopped writes nothing, so the copy is what a process
- * that is killed at that moment leaves behind: all that was answered is in it, and SQLite completes or undoes the rest when it opens the
- * files. Requests wait meanwhile.
+ * The server stops workerd by a signal (SIGSTOP) while it copies. A process that is stopped writes nothing,
+ * so the copy is what a process that is killed at that moment leaves behind: all that was answered is in it,
+ * and SQLite completes or undoes the rest when it opens the files. Requests wait meanwhile.
  */
 import { spawnSync } from 'node:child_process'
 import { constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * Builds what `npm run serve` runs, in one folder that needs nothing but Node and workerd: the Worker as it is deployed, its assets, the
- * migrations, and the configuration of workerd.
+ * Builds what `npm run serve` runs, in one folder that needs nothing but Node and workerd: the Worker as it
+ * is deployed, its assets, the migrations, and the configuration of workerd.
  */
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,8 @@ import { configuration } from './config.mjs'
 export const BUILT = inProject('dist', 'serve')
 
 /**
- * Writes over the last build: a server that runs it has read everything but the assets, which it reads when they are asked for.
+ * Writes over the last build: a server that runs it has read everything but the assets, which it reads when
+ * they are asked for.
  *
  * @returns {Promise<void>}
  */

@@ -1,6 +1,6 @@
 /**
- * The configuration of workerd for `npm run serve`, in workerd's own text format. It holds no secret: variables come from the environment of
- * the process, addresses and folders from its command line.
+ * The configuration of workerd for `npm run serve`, in workerd's own text format. It holds no secret:
+ * variables come from the environment of the process, addresses and folders from its command line.
  */
 
 /** A string of the text format. */
@@ -24,8 +24,8 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
 
 /**
  * @param {Settings} settings
- * @param {{ variables: string[]; isPrivateAllowed: boolean }} options the variables that the Worker may have, by name; whether it may
- *   reach private addresses
+ * @param {{ variables: string[]; isPrivateAllowed: boolean }} options the variables that the Worker may have,
+ *   by name; whether it may reach private addresses
  * @returns {string}
  */
 export function configuration(settings, { variables, isPrivateAllowed }) {

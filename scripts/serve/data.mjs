@@ -16,7 +16,10 @@ export const OBJECTS = 'objects'
 export const RESTORING = 'objects.part'
 /** How a copy begins that a backup makes. */
 export const SNAPSHOT = 'snapshot-'
-/** Where the server takes the calls of `backup`. It is there as long as the server runs, and so locks the folder. */
+/**
+ * Where the server takes the calls of `backup`. It is there as long as the server runs, and so locks the
+ * folder.
+ */
 const SERVER = 'serve.sock'
 /** Where the Worker takes the calls of the server. */
 export const CONTROL = 'control.sock'
@@ -25,7 +28,8 @@ export const CONTROL = 'control.sock'
 const PATIENCE = 2000
 
 /**
- * Makes the folder its own current one, since the path of a socket may be no longer than a hundred characters.
+ * Makes the folder its own current one, since the path of a socket may be no longer than a hundred
+ * characters.
  *
  * @param {string | undefined} name the variable LAUREL_DATA
  * @returns {string} its path
@@ -112,7 +116,9 @@ export function unlockData() {
   for (const name of [SERVER, CONTROL]) rmSync(name, { force: true })
 }
 
-/** Removes the socket of a server that was killed, and not that of another one that starts at the same time. */
+/**
+ * Removes the socket of a server that was killed, and not that of another one that starts at the same time.
+ */
 async function removeStale() {
   const aside = `${SERVER}.${randomUUID().slice(0, 8)}`
   try {

@@ -1,6 +1,7 @@
 /**
- * The main module of the Worker under `npm run serve`. It runs in workerd, in front of the Worker that is deployed (`laurel.js`): it says
- * from which address a request comes, answers 503 while the server ends, and takes the calls of the server itself.
+ * The main module of the Worker under `npm run serve`. It runs in workerd, in front of the Worker that is
+ * deployed (`laurel.js`): it says from which address a request comes, answers 503 while the server ends, and
+ * takes the calls of the server itself.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import laurel from './laurel.js'
@@ -10,13 +11,14 @@ export * from './laurel.js'
 /** The header in which the Worker reads the client's address. Cloudflare sets it; here this module does. */
 const ADDRESS = 'cf-connecting-ip'
 
-/** What answers each request that is under way without the Worker: with 503. One server runs one isolate. */
+/** Answers each open request with 503, without the Worker. One server runs one isolate. */
 const underWay = /** @type {Set<() => void>} */ (new Set())
 let isEnding = false
 
 /**
- * How long requests that arrive at the end wait for their 503, in milliseconds: until workerd has been told to end, which then closes their
- * connections with the answer. It would cut off what comes on a connection that it takes as idle.
+ * How long requests that arrive at the end wait for their 503, in milliseconds: until workerd has been told
+ * to end, which then closes their connections with the answer. It would cut off what comes on a connection
+ * that it takes as idle.
  */
 const HOLD = 300
 
@@ -30,7 +32,8 @@ const unavailable = () =>
   )
 
 /**
- * The address of a client: that of the connection, or the last one of the header that TRUST_PROXY names, which the proxy has added.
+ * The address of a client: that of the connection, or the last one of the header that TRUST_PROXY names,
+ * which the proxy has added.
  *
  * @param {Request} request
  * @param {string | null | undefined} trusted the name of the header; empty or null: none
@@ -45,8 +48,8 @@ function addressOf(request, trusted) {
 }
 
 /**
- * The request as the Worker gets it on Cloudflare: with the client's address in a header that no client can set. The headers are replaced in
- * the request itself, since a new request costs a tenth of an event.
+ * The request as the Worker gets it on Cloudflare: with the client's address in a header that no client can
+ * set. The headers are replaced in the request itself, since a new request costs a tenth of an event.
  */
 function arrived(/** @type {Request} */ request, /** @type {string | null | undefined} */ trusted) {
   const headers = new Headers(request.headers)
@@ -100,7 +103,10 @@ export class Control extends WorkerEntrypoint {
     }
   }
 
-  /** Takes no more requests, and answers when none is under way: after so many milliseconds each of them is answered 503. */
+  /**
+   * Takes no more requests, and answers when none is under way: after so many milliseconds each of them is
+   * answered 503.
+   */
   async #end(/** @type {number} */ patience) {
     isEnding = true
     for (const deadline = Date.now() + patience; underWay.size > 0 && Date.now() < deadline; )
@@ -116,7 +122,8 @@ export class Consumer extends WorkerEntrypoint {
   /**
    * @param {string} queue
    * @param {{ id: string; body: unknown; sent: number; attempts: number }[]} sent
-   * @returns {Promise<{ id: string; delaySeconds: number | null }[]>} those that have to come again, and after how long
+   * @returns {Promise<{ id: string; delaySeconds: number | null }[]>} those that have to come again, and
+   * after how long
    */
   async take(queue, sent) {
     const again = new Map()

@@ -1,6 +1,6 @@
 /**
- * What Cloudflare gives the Worker by bindings, for `npm run serve`: D1, KV and queues, each over SQLite in an object of workerd. They
- * speak the protocols by which workerd's own bindings call them, and know what Laurel uses of them.
+ * The bindings of Cloudflare for `npm run serve`: D1, KV and queues, each over SQLite in an object of workerd.
+ * They use the protocols of workerd's own bindings, and support only the parts that Laurel uses.
  */
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers'
 import migrations from './migrations.json'
@@ -32,7 +32,10 @@ export class Database extends DurableObject {
     }
   }
 
-  /** Applies the migrations that are missing, each in a transaction of its own, and answers their names. The table is wrangler's. */
+  /**
+   * Applies the migrations that are missing, each in a transaction of its own, and answers their names. The
+   * table is wrangler's.
+   */
   #migrate() {
     this.#sql.exec(`CREATE TABLE IF NOT EXISTS d1_migrations (
       id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`)
@@ -156,7 +159,8 @@ export class KeyValuesEntry extends WorkerEntrypoint {
 const DEFAULTS = { max_batch_size: 10, max_batch_timeout: 5, max_retries: 3, retry_delay: 0 }
 
 /**
- * A queue, whose messages are stored until the consumer has taken them. A message comes once or, after a failure, more often.
+ * A queue, whose messages are stored until the consumer has taken them. A message comes once or, after a
+ * failure, more often.
  */
 export class MessageQueue extends DurableObject {
   #sql
@@ -210,7 +214,10 @@ export class MessageQueue extends DurableObject {
     if (due !== null) await this.#wake(Number(due) + wait * 1000)
   }
 
-  /** Hands messages to the consumer. Those that fail come again, or go to the dead letters after the last attempt. */
+  /**
+   * Hands messages to the consumer. Those that fail come again, or go to the dead letters after the last
+   * attempt.
+   */
   async #deliver(
     /** @type {Record<string, SqlStorageValue>[]} */ messages,
     /** @type {typeof DEFAULTS & { dead_letter_queue?: string }} */ settings,
@@ -232,7 +239,10 @@ export class MessageQueue extends DurableObject {
     }
   }
 
-  /** @returns {Promise<Map<string, number | null>>} the ids of messages that have to come again, and after how many seconds */
+  /**
+   * @returns {Promise<Map<string, number | null>>} the ids of messages that have to come again, and after how
+   * many seconds
+   */
   async #take(/** @type {Record<string, SqlStorageValue>[]} */ messages) {
     const sent = messages.map(({ id, body, sent: at, attempts }) => ({
       id: String(id),

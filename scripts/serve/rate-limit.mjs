@@ -1,6 +1,6 @@
 /**
- * A rate limit of the Worker, for `npm run serve`: it counts in memory, in windows by the clock. One server runs one isolate, so each limit
- * has one count.
+ * A rate limit of the Worker, for `npm run serve`: it counts in memory, in windows by the clock. One server
+ * runs one isolate, so each limit has one count.
  */
 
 /** How many keys a window counts at most. After that the one that came first is forgotten. */

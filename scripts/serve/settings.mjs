@@ -1,4 +1,7 @@
-/** Writes the settings of the Worker, as wrangler reads them from `wrangler.toml`, to standard output. It needs the Node of wrangler. */
+/**
+ * Writes the settings of the Worker, as wrangler reads them from `wrangler.toml`, to standard output. It
+ * needs the Node of wrangler.
+ */
 import { unstable_readConfig } from 'wrangler'
 import { inProject } from '../lib/project.mjs'
 

@@ -16,7 +16,7 @@ export async function schemaProblem(db: AccountDatabase): Promise<string | null>
   const found = await read(db)
   const { number, name } = NEEDED_MIGRATION
   if (found === null || found.migration < number)
-    return `The migration ${name} is missing. Apply the migrations: npm run deploy does so, and npm start.`
+    return `The migration ${name} is missing. Apply the migrations: npm run deploy, npm start and npm run serve do so.`
   if (found.oldest > number)
     return `A later version of Laurel has applied the migration ${found.name}. Deploy that version again.`
   return null

@@ -1,5 +1,6 @@
 /**
- * Starts the real thing, `scripts/start.mjs` or `scripts/serve.mjs`, in a folder of its own, and watches the processes that it starts.
+ * Starts the real thing, `scripts/start.mjs` or `scripts/serve.mjs`, in a folder of its own, and watches the
+ * processes that it starts.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -46,7 +47,10 @@ export type StartOptions = {
    */
   folder?: string
   port?: number
-  /** By `npm start`, by (the default) `node scripts/start.mjs`, or by `node scripts/serve.mjs`, which builds the Worker the first time. */
+  /**
+   * By `npm start`, by (the default) `node scripts/start.mjs`, or by `node scripts/serve.mjs`, which builds
+   * the Worker the first time.
+   */
   by?: 'npm' | 'node' | 'serve'
   /** Whether it leads a process group of its own, so that `kill` is one signal to the whole group. */
   ownGroup?: boolean

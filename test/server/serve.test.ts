@@ -1,4 +1,4 @@
-/** `npm run serve`: what it keeps, whom it answers, and how it ends. */
+/** `npm run serve`: its data, its listeners, and its end. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
@@ -115,7 +115,10 @@ test('there is no test clock unless it is switched on', async () => {
   expect((await send('GET', '/admin/v1/test-clock')).status).toBe(404)
 })
 
-/** How many of 130 requests with unknown keys are let through; a window has 60, and they take part in two windows at most. */
+/**
+ * How many of 130 requests with unknown keys are let through; a window has 60, and they take part in two
+ * windows at most.
+ */
 async function strangers(headers: (n: number) => Record<string, string>): Promise<number> {
   const statuses: number[] = []
   for (let n = 0; n < 130; n += 10) {
