@@ -77,7 +77,9 @@ const config :Workerd.Config = (
     (name = "public", http = (), service = "laurel"),
     (name = "control", http = (), service = (name = "laurel", entrypoint = "Control"))
   ],
-  extensions = [(modules = [(name = "laurel:rate-limit", internal = true, esModule = embed "rate-limit.mjs")])]
+  extensions = [
+    (modules = [(name = "laurel:rate-limit", internal = true, esModule = embed "rate-limit.mjs")])
+  ]
 );
 
 const laurel :Workerd.Worker = (

@@ -1,5 +1,6 @@
 /**
- * The bindings of Cloudflare for `npm run serve`: D1, KV and queues, each over SQLite in an object of workerd.
+ * The bindings of Cloudflare for `npm run serve`: D1, KV and queues, each over SQLite in an object of
+ * workerd.
  * They use the protocols of workerd's own bindings, and support only the parts that Laurel uses.
  */
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers'
@@ -38,7 +39,8 @@ export class Database extends DurableObject {
    */
   #migrate() {
     this.#sql.exec(`CREATE TABLE IF NOT EXISTS d1_migrations (
-      id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`)
+      id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE,
+      applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`)
     const applied = new Set([...this.#sql.exec('SELECT name FROM d1_migrations')].map(({ name }) => name))
     const missing = migrations.filter(({ name }) => !applied.has(name))
     for (const { name, sql } of missing) {
@@ -168,7 +170,8 @@ export class MessageQueue extends DurableObject {
     super(state, env)
     this.#sql = state.storage.sql
     this.#sql.exec(`CREATE TABLE IF NOT EXISTS messages (
-      id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL, sent INTEGER NOT NULL, due INTEGER NOT NULL, attempts INTEGER NOT NULL)`)
+      id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL, sent INTEGER NOT NULL, due INTEGER NOT NULL,
+      attempts INTEGER NOT NULL)`)
     this.#sql.exec('CREATE INDEX IF NOT EXISTS messages_due ON messages (due)')
     this.#sql.exec('CREATE TABLE IF NOT EXISTS queue (name TEXT NOT NULL)')
   }
