@@ -85,7 +85,7 @@ function drive(socket, { request, status, deadline }) {
   })
 }
 
-/** Whether this is a complete response. */
+/** True if all bytes of the response have arrived. */
 function isWhole(/** @type {Buffer} */ answer) {
   const head = answer.indexOf(HEAD_END)
   if (head < 0) return false

@@ -5,7 +5,7 @@ import type { FieldError } from '../lib/errors'
 import { unreachable } from '../lib/unreachable'
 import { count, NEW_COUNTER } from './metrics.rules'
 import type { Completion, Counter, LocalTime, UserState } from './state.types'
-import { termsOf } from './streaks/streaks.rules'
+import { termsOf } from './streaks/terms.rules'
 
 /** The input that may complete achievements. */
 export type AchievementInput = {

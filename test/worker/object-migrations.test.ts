@@ -218,6 +218,21 @@ describe('the objects of an earlier version', () => {
     expect(await ranking(setup, asked)).toMatchObject(expected)
   })
 
+  it('the last sent lists of a leaderboard of version 1 and its state are kept under their new names', () =>
+    inNewObject((storage) => {
+      for (const statement of BOARD_1) storage.sql.exec(statement)
+      storage.sql.exec('INSERT INTO told VALUES (20000, \'top:[]\', \'[["ada","i",5]]\')')
+      storage.sql.exec(note('news', { version: 1 }))
+      new BoardStore(new Sql(storage))
+      expect(storage.sql.exec('SELECT run, grp, list FROM sent_lists').toArray()).toEqual([
+        { run: 20_000, grp: 'top:[]', list: '[["ada","i",5]]' },
+      ])
+      expect(storage.sql.exec('SELECT name, value FROM notes ORDER BY name').toArray()).toEqual([
+        { name: 'events', value: '{"version":1}' },
+        { name: 'version', value: '2' },
+      ])
+    }))
+
   it.each([
     ['at first', QUEUE_FIRST],
     ['of version 1', QUEUE_1],

@@ -105,6 +105,6 @@ function lengthOf(/** @type {Set<string>} */ days, /** @type {number} */ today) 
 const total = (/** @type {any[]} */ list, /** @type {string} */ field) =>
   list.reduce((sum, one) => sum + one[field], 0)
 
-/** Whether these are the same texts, in any order. */
+/** True if both lists have the same texts, in any order. */
 const same = (/** @type {string[]} */ a, /** @type {string[]} */ b) =>
   JSON.stringify(a.toSorted()) === JSON.stringify(b.toSorted())

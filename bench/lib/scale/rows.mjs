@@ -15,9 +15,9 @@ const DAY = 86_400_000
 /** The attribute's value, for users who have it. */
 export const PLAN = 'pro'
 
-/** Whether the user of that number has a living streak. */
+/** True if user `n` has a streak that is alive. */
 export const isLive = (/** @type {number} */ number) => number % ONE_OF === 0
-/** Whether the user of that number has the attribute. */
+/** True if user `n` has the attribute. */
 export const hasPlan = (/** @type {number} */ number) => number % ONE_OF === 1
 
 /**

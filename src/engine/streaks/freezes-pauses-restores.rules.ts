@@ -5,7 +5,7 @@ import { longestSince } from './history.rules'
 import { joined, untilOpen } from './journeys.rules'
 import { marked, restoredBeforeLast } from './period-history.rules'
 import type { LiveRun, Pause, StreakRun, StreakState } from './streak-state.types'
-import type { Terms } from './streaks.rules'
+import type { Terms } from './terms.rules'
 
 /** The number of days, today included, in which the longest length of a daily streak is searched (S8). */
 const RESTORED_DAYS = 90

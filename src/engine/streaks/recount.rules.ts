@@ -3,7 +3,8 @@ import { dayIn } from '../../lib/zone'
 import type { UserState } from '../state.types'
 import { travelled } from './journeys.rules'
 import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
-import { type Activity, extended, scheduled, streakAsOf, termsOf } from './streaks.rules'
+import { type Activity, extended, scheduled, streakAsOf } from './streaks.rules'
+import { termsOf } from './terms.rules'
 
 /** Counts a streak again, event by event. */
 export class Recount {

@@ -5,7 +5,8 @@ import type { LocalTime, UserState } from '../state.types'
 import { travelled } from './journeys.rules'
 import { NO_STREAK_EVENTS, type StreakEvent } from './streak-events.types'
 import { NO_STREAK, type StreakRun } from './streak-state.types'
-import { anchored, extended, isStale, lengthOf, scheduled, streakAsOf, termsOf } from './streaks.rules'
+import { anchored, extended, isStale, lengthOf, scheduled, streakAsOf } from './streaks.rules'
+import { termsOf } from './terms.rules'
 
 /** The effect of a change on a user's streak. */
 export type StreakChange = {

@@ -1,67 +1,21 @@
-import type { Configuration } from '../../config/configuration.types'
-import type { FreezeSettings, StreakSettings } from '../../config/streak-settings.types'
-import { type Aggregation, civilDateOfDay } from '../../lib/civil'
+import { civilDateOfDay } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
 import type { Micros } from '../../lib/decimal'
 import { LAST_DAY, nextPeriod, periodStart } from '../../lib/periods'
 import { dayIn, startOfDay } from '../../lib/zone'
 import type { UserState } from '../state.types'
 import { DAYS_BACK, joined, latest, maySpare, skippedAt, untilOpen } from './journeys.rules'
+import { Midnights } from './midnights.rules'
 import { marked } from './period-history.rules'
 import { NO_STREAK_EVENTS, type StreakEvent } from './streak-events.types'
 import type { LiveRun, Pause, PeriodSums, StreakRun, StreakState } from './streak-state.types'
-
-/** The data of a user that decides about the streak. */
-export type Streaker = Pick<UserState, 'created' | 'streak' | 'preferences'> & {
-  profile: { tz: string | null }
-}
+import type { Streaker, Terms } from './terms.rules'
 
 /** A settled streak, the streaks that ended meanwhile (oldest first), and the webhook events that result. */
 export type StreakResult = {
   streak: StreakState
   ended: readonly StreakRun[]
   streakEvents: readonly StreakEvent[]
-}
-
-/** The settings by which a user's streak is counted: the tenant's, with the user's own choices (S1, U7). */
-export type Terms = {
-  /**
-   * Whether the user's streak is shown and causes webhook events: it is on for the tenant and for the user.
-   * It is counted in any case (S10).
-   */
-  isOn: boolean
-  /** Whether the tenant's streaks are on, so that periods may be missed. */
-  isJudged: boolean
-  frequency: Aggregation
-  epoch: number
-  metrics: StreakSettings['metrics']
-  mode: 'ALL' | 'OR'
-  freezes: FreezeSettings | null
-  off: StreakSettings['off']
-}
-
-/** The terms of a user. Deleted metrics do not count (G9). */
-export function termsOf(
-  { streaks, metrics }: Pick<Configuration, 'streaks' | 'metrics'>,
-  { streak: own }: UserState['preferences'],
-): Terms {
-  const alive = (list: StreakSettings['metrics']) =>
-    list.filter(({ metricId }) => metrics.some(({ id }) => id === metricId))
-  const tenants = alive(streaks.metrics)
-  const isTheirs = ({ metricId }: { metricId: string }) =>
-    tenants.length === 0 || tenants.some((one) => one.metricId === metricId)
-  const owns = streaks.personalisation ? alive(own.metrics ?? []).filter(isTheirs) : []
-  const mode = (streaks.personalisation && own.evaluationMode) || streaks.evaluationMode
-  return {
-    isOn: streaks.enabled && own.enabled !== false,
-    isJudged: streaks.enabled,
-    frequency: streaks.frequency,
-    epoch: streaks.epoch,
-    metrics: owns.length > 0 ? owns : tenants,
-    mode: mode === 'OR' ? 'OR' : 'ALL',
-    freezes: streaks.freezes,
-    off: streaks.off,
-  }
 }
 
 /**
@@ -103,16 +57,16 @@ export const lengthOf = ({ streak, preferences }: Pick<UserState, 'streak' | 'pr
  */
 export function streakAsOf(user: Streaker, terms: Terms, today: number): StreakResult {
   const { streak } = user
-  const hand = new Hand(user, terms)
-  const judged = isStale(streak, terms) ? streak : judgedUntil(user, terms, today, hand)
-  hand.earnUntil(today)
-  const { freezes, earned } = hand
+  const midnights = new Midnights(user, terms)
+  const judged = isStale(streak, terms) ? streak : judgedUntil(user, terms, today, midnights)
+  midnights.earnUntil(today)
+  const { freezes, earned } = midnights
   const isAsJudged = freezes === judged.freezes && earned === judged.earned
   return {
     streak: isAsJudged ? judged : { ...judged, freezes, earned },
-    ended: hand.ended,
+    ended: midnights.ended,
     // Users who have switched streaks off cause no events about them (U7).
-    streakEvents: terms.isOn && hand.streakEvents.length > 0 ? hand.streakEvents : NO_STREAK_EVENTS,
+    streakEvents: terms.isOn && midnights.streakEvents.length > 0 ? midnights.streakEvents : NO_STREAK_EVENTS,
   }
 }
 
@@ -120,7 +74,7 @@ export function streakAsOf(user: Streaker, terms: Terms, today: number): StreakR
  * A streak with each period judged that ended before a day. Open periods before a later satisfied one are
  * judged in their order (S11).
  */
-function judgedUntil(user: Streaker, terms: Terms, today: number, hand: Hand): StreakState {
+function judgedUntil(user: Streaker, terms: Terms, today: number, midnights: Midnights): StreakState {
   const { streak } = user
   const { frequency } = terms
   const isOver = (start: number) => nextPeriod(start, frequency) <= today
@@ -148,21 +102,21 @@ function judgedUntil(user: Streaker, terms: Terms, today: number, hand: Hand): S
       continue
     }
     const skipped = skippedAt(streak.jumps, nextPeriod(start, frequency) - 1)
-    hand.earnUntil(nextPeriod(start, frequency))
+    midnights.earnUntil(nextPeriod(start, frequency))
     if (wasOff(user, nextPeriod(start, frequency), skipped, terms)) run = kept(run, start, 's')
     else if (isPaused(streak.pauses, start, nextPeriod(start, frequency))) run = kept(run, start, 'p')
     else if (skipped !== null && maySpare(start, spared, frequency)) {
       run = kept(run, start, 's')
       spared = start
-    } else if (hand.consume(start)) run = kept(run, start, 'f')
+    } else if (midnights.consume(start)) run = kept(run, start, 'f')
     else {
-      hand.lose(run, start)
+      midnights.lose(run, start)
       if (start === streak.lent) spared = start
       missed = start
       run = null
     }
   }
-  return unchanged(streak, { ...streak, run, missed, spared, ...remaining(streak, terms, today, hand) })
+  return unchanged(streak, { ...streak, run, missed, spared, ...remaining(streak, terms, today, midnights) })
 }
 
 /**
@@ -173,16 +127,16 @@ function remaining(
   { pauses, journeys, notified }: StreakState,
   { frequency, isOn }: Terms,
   today: number,
-  hand: Hand,
+  midnights: Midnights,
 ): Pick<StreakState, 'pauses' | 'journeys' | 'notified'> {
   const since = periodStart(today - DAYS_BACK, frequency)
   const isNeeded = ({ until }: { until: number }) => until >= today - DAYS_BACK
   const needed = journeys.every(isNeeded) ? journeys : journeys.filter(isNeeded)
-  const hasEvent = isOn && hand.notified !== null && needed.length > 0
+  const hasEvent = isOn && midnights.notified !== null && needed.length > 0
   return {
     pauses: pauses.every(({ end }) => end >= since) ? pauses : pauses.filter(({ end }) => end >= since),
     journeys: hasEvent
-      ? needed.map((journey) => ({ ...journey, notified: latest(journey.notified, hand.notified) }))
+      ? needed.map((journey) => ({ ...journey, notified: latest(journey.notified, midnights.notified) }))
       : needed,
     notified: notified !== null && notified < since ? null : notified,
   }
@@ -206,97 +160,13 @@ const kept = (run: LiveRun, start: number, kind: 'f' | 'p' | 's'): LiveRun => ({
 })
 
 /**
- * The user's freezes while midnights pass, and the results of these midnights: freezes are earned and used,
- * and streaks end (S3, S7). freezes-pauses-restores.rules.ts has the freezes and pauses that an admin gives.
- */
-class Hand {
-  freezes: number
-  earned: StreakState['earned']
-  /** The webhook events of these midnights. */
-  readonly streakEvents: StreakEvent[] = []
-  /** The streaks that ended, oldest first. */
-  readonly ended: StreakRun[] = []
-  /** The last period that took a freeze or ended the streak. */
-  notified: number | null = null
-  /** The last period for which an event was sent before. A journey has brought the user back to it (S11). */
-  readonly #notifiedBefore: number | null
-  readonly #settings: FreezeSettings | null
-  /** The day on which freezes were last earned, or from which the first earning is counted. */
-  #anchor = 0
-
-  get anchor(): number {
-    return this.#anchor
-  }
-
-  constructor({ streak, created, profile }: Streaker, { freezes: settings }: Terms) {
-    this.freezes = streak.freezes
-    this.earned = streak.earned
-    this.#notifiedBefore = streak.notified
-    this.#settings = settings
-    if (settings === null || settings.autoEarnInterval === null) return
-    if (this.earned !== null && this.earned[1] === settings.since) {
-      this.#anchor = this.earned[0]
-      return
-    }
-    const since = dayIn(profile.tz, settings.since)
-    // Freezes are counted from the creation (S7). Intervals that ended before the setting was on earn
-    // nothing.
-    const first = streak.born ?? dayIn(profile.tz, created)
-    const passed = Math.floor((Math.max(since, first) - first) / settings.autoEarnInterval)
-    this.#anchor = first + passed * settings.autoEarnInterval
-  }
-
-  /** Earns the freezes that are due up to the midnight at which a day begins (S7). */
-  earnUntil(day: number): void {
-    if (this.#settings === null || this.#settings.autoEarnInterval === null) return
-    const { autoEarnInterval: interval, autoEarnAmount: amount, max } = this.#settings
-    const times = Math.floor((day - this.#anchor) / interval)
-    if (times <= 0) return
-    this.#anchor += times * interval
-    this.earned = [this.#anchor, this.#settings.since]
-    const before = this.freezes
-    this.freezes = Math.max(before, Math.min(max, before + times * amount))
-    const gained = this.freezes - before
-    if (gained > 0) this.streakEvents.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
-  }
-
-  /** The day at whose first midnight the next freeze is earned (S7). Null if none will be. */
-  nextEarning(today: number): number | null {
-    if (this.#settings === null || this.#settings.autoEarnInterval === null) return null
-    const { autoEarnInterval: interval, max } = this.#settings
-    if (this.freezes >= max) return null
-    return this.#anchor + Math.max(1, Math.floor((today - this.#anchor) / interval) + 1) * interval
-  }
-
-  /** Uses a freeze for a period (S3, S7). Returns false if there is none, or if freezes are off. */
-  consume(period: number): boolean {
-    if (this.#settings === null || this.freezes === 0) return false
-    this.freezes -= 1
-    this.#addEvent(period, { kind: 'freeze_consumed', freezes: this.freezes })
-    return true
-  }
-
-  /** Ends a streak because of a missed period (S3). */
-  lose({ started, first, last, history, length }: StreakRun, period: number): void {
-    this.ended.push({ started, first, last, history, length })
-    this.#addEvent(period, { kind: 'lost', length })
-  }
-
-  /** Adds the event of a period, unless that period had one already: there is one for each period (W6). */
-  #addEvent(period: number, streakEvent: StreakEvent): void {
-    this.notified = period
-    if (this.#notifiedBefore === null || period > this.#notifiedBefore) this.streakEvents.push(streakEvent)
-  }
-}
-
-/**
  * A settled streak with the day of the present zone from which freezes are earned. Used when the user leaves
  * that zone (S7).
  */
 export function anchored(user: Streaker, terms: Terms): StreakState {
   const { streak } = user
   if (terms.freezes === null || terms.freezes.autoEarnInterval === null) return streak
-  return { ...streak, earned: [new Hand(user, terms).anchor, terms.freezes.since] }
+  return { ...streak, earned: [new Midnights(user, terms).anchor, terms.freezes.since] }
 }
 
 /**
@@ -329,7 +199,7 @@ function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
   const { streak, profile } = user
   const isAlive = terms.isJudged && streak.run !== null
   const end = !isAlive ? null : nextPeriod(endangered(streak, terms, today), terms.frequency)
-  const earning = terms.freezes === null ? null : new Hand(user, terms).nextEarning(today)
+  const earning = terms.freezes === null ? null : new Midnights(user, terms).nextEarning(today)
   const day = Math.min(end ?? Number.POSITIVE_INFINITY, earning ?? Number.POSITIVE_INFINITY)
   return day > LAST_DAY ? null : startOfDay(civilDateOfDay(day), profile.tz ?? 'UTC')
 }

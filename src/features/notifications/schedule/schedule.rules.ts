@@ -1,6 +1,7 @@
 import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
-import { endangered, isStale, streakAsOf, termsOf } from '../../../engine/streaks/streaks.rules'
+import { endangered, isStale, streakAsOf } from '../../../engine/streaks/streaks.rules'
+import { termsOf } from '../../../engine/streaks/terms.rules'
 import type { Aggregation } from '../../../lib/civil'
 import type { Instant } from '../../../lib/clock'
 import { LAST_DAY, nextPeriod, periodStart } from '../../../lib/periods'
