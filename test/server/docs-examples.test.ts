@@ -119,6 +119,8 @@ async function holds(
     const exchanges = proxy.take()
     const last = exchanges.at(-1)
     expect(code, `${place}\n${stderr}`).toBe(0)
+    // The functions `wait_for` of the guides say so if they give up. The commands after them still run.
+    expect(stdout, place).not.toContain('Not found within')
     const checked = expected?.status == null ? exchanges : exchanges.slice(0, -1)
     expect(
       checked.filter(({ status }) => status < 200 || status > 299),
