@@ -12,6 +12,7 @@ import { loadConfiguration } from '../../src/config/configuration.repository'
 import { nextWork } from '../../src/jobs/run.service'
 import worker from '../../src/worker/index'
 import { JOBS } from '../../src/worker/jobs'
+import { PATIENCE } from '../patience'
 import { anotherUuid, bytes, number, numbered } from '../readable'
 import { DAY, forgetTime, moveTo, NOON } from './boards'
 import { contextOf } from './contexts'
@@ -129,7 +130,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     await worker.scheduled?.(createScheduledController(), env, ctx)
     await waitOnExecutionContext(ctx)
     await vi.waitFor(async () => expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404), {
-      timeout: 20_000,
+      timeout: PATIENCE,
       interval: 50,
     })
     expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
