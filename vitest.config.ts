@@ -137,7 +137,7 @@ export default defineConfig({
           env: { RECHECK_BACKEND: 'pure' },
         },
       },
-      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'] } },
+      { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], testTimeout: 240_000 } },
       workers({
         name: 'worker',
         include: ['test/worker/**/*.test.ts'],
