@@ -1,10 +1,18 @@
 import type { Bindings } from '../runtime/env'
 import { rawPath } from './path'
 
+/**
+ * Whether the header `Host` names a host (G2). A server makes the request's URL from it, so a header such as
+ * `a/admin` would change the path. Cloudflare refuses such requests itself. Other servers do not.
+ */
+export function isHostValid(request: Request): boolean {
+  return URL.canParse(request.url) && !/[/?#@\\]/.test(request.headers.get('host') ?? '')
+}
+
 /** Whether a request came to the host on which `/v1/…` is the admin interface (G1). */
 export function isByAdminHost(request: Request, env: Bindings | undefined): boolean {
   const host = env?.ADMIN_HOST
-  return host !== undefined && new URL(request.url).host === host.toLowerCase()
+  return host !== undefined && isHostValid(request) && new URL(request.url).host === host.toLowerCase()
 }
 
 /**

@@ -62,6 +62,11 @@ export const errors = {
   bodyTooLarge: (limit: string) => new ApiError(413, `The body is larger than ${limit}. Send less at once.`),
   bodyTooSlow: (seconds: number) =>
     new ApiError(408, `The body did not arrive within ${seconds} s. Send it again, or in smaller parts.`),
+  hostInvalid: () =>
+    new ApiError(
+      400,
+      'The Host header names no host. Send the host of the service, and its port if it has one.',
+    ),
   bodyNotJson: () => new ApiError(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
   notFound: (what: string) => new ApiError(404, `${what} does not exist. Check the path.`),
   /** `events` are the events of a batch whose metric does not exist, with their index from 0. */

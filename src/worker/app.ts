@@ -26,7 +26,7 @@ import { userRoutes } from '../features/users/users.routes'
 import { webhookRoutes } from '../features/webhooks/webhooks.routes'
 import { wrappedRoutes } from '../features/wrapped/wrapped.routes'
 import { type App, newApp } from '../http/app'
-import { routedPath } from '../http/host'
+import { isHostValid, routedPath } from '../http/host'
 import { logLine } from '../http/log'
 import { ApiError, errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
@@ -77,6 +77,7 @@ export function createApp(instance: Instance): App {
   const app = newApp({ getPath: (request, options) => routedPath(request, options?.env) })
 
   app.use(async (c, next) => {
+    if (!isHostValid(c.req.raw)) throw errors.hostInvalid()
     const began = systemNow()
     const { origin, pathname: path } = new URL(c.req.url)
     const ctx = { ...newContext(instance, c.env, (work) => c.executionCtx.waitUntil(work)), origin, path }

@@ -1,6 +1,9 @@
+import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { sameInConstantTime, sha256 } from '../../src/access/keys.rules'
+import { Instance } from '../../src/runtime/instance'
+import { createApp } from '../../src/worker/app'
 import { ADMIN_KEY, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 /** Attempts of an attacker, by topic. SECURITY.md has the rules. Other test files have the simple cases. */
@@ -213,6 +216,21 @@ describe('header and host tricks', () => {
         host,
         await status(`http://${host}/v1/users/ada`, { 'x-api-key': key }, 'GET', onHost),
       ]).toEqual([host, 200])
+    }
+  })
+
+  it('[G1, G2] a Host header that names no host is 400, and never a part of the path', async () => {
+    for (const host of ['[', 'a b', 'a:b', 'a:99999', 'a, b', '<>', 'a/admin', 'a?b', 'a#b', 'b@a', 'a\\b']) {
+      const request = new Request('http://laurel.test', { headers: { ...asAdmin(tenant.id), host } })
+      // A server makes the URL from the header. The constructor would refuse or change it.
+      Object.defineProperty(request, 'url', { value: `http://${host}/v1/attributes` })
+      for (const variables of [{}, { ADMIN_HOST: '' }, { ADMIN_HOST: 'admin.laurel.test' }]) {
+        const context = createExecutionContext()
+        const response = await createApp(new Instance()).fetch(request, { ...env, ...variables }, context)
+        expect([host, response.status]).toEqual([host, 400])
+        expect(await response.json()).toEqual({ error: expect.stringContaining('Host') })
+        expect(response.headers.get('x-request-id')).not.toBeNull()
+      }
     }
   })
 
