@@ -23,6 +23,8 @@ export type Answered = {
 export type Circumstances = {
   /** Whether the test injects faults, so that the opaque 500 is allowed. The default is false. */
   mayFail?: boolean
+  /** Whether the test replaces the database, so that a 503 is allowed. The default is false. */
+  isDatabaseReplaced?: boolean
   /** Whether the request went to ADMIN_HOST. There, /v1 is the admin interface (G1). */
   toAdminHost?: boolean
   /** The operations to check against. The default is all operations of the service. */
@@ -106,6 +108,7 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   }
   // Without its database, every path may be unavailable, also one that belongs to no operation.
   if (status === 503 && path !== '/health') {
+    if (!circumstances.isDatabaseReplaced) found.push(`${at}: the database was away`)
     if (!headers.has('retry-after')) found.push(`${at}: Retry-After is missing`)
     isError()
     return found

@@ -93,6 +93,6 @@ function isolate(meetsFaults: boolean): (request: Request) => Promise<Response> 
       kept.finally(() => chaos.pending.delete(kept))
     }
     const response = await app.fetch(request, bindings, ctx)
-    return conforming(request, response, { mayFail: true })
+    return conforming(request, response, { mayFail: true, isDatabaseReplaced: true })
   }
 }

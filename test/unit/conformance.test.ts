@@ -225,6 +225,13 @@ describe('a response with status 500', () => {
   })
 })
 
+test('a response with status 503 passes only if the test replaces the database', () => {
+  const away = { status: 503, headers: { 'retry-after': '5' }, body: { error: 'Try again.' } }
+  expect(found(away)).toEqual(['things_get 503: the database was away'])
+  expect(found(away, { mayFail: true })).toEqual(['things_get 503: the database was away'])
+  expect(found(away, { isDatabaseReplaced: true })).toEqual([])
+})
+
 describe('the conforming function', () => {
   const request = { method: 'GET', url: 'http://localhost:8787/v1/things/a' }
   const response = (body: unknown) => new Response(JSON.stringify(body), { headers: HEADERS })

@@ -32,7 +32,8 @@ export function newApp(overrides: Partial<Bindings> = {}, instance = new Instanc
     const response = await app.fetch(request, { ...env, ...overrides }, ctx)
     await waitOnExecutionContext(ctx)
     const toAdminHost = overrides.ADMIN_HOST?.toLowerCase() === new URL(request.url).host
-    return conforming(request, response, { mayFail: true, toAdminHost })
+    const isDatabaseReplaced = overrides.DB !== undefined
+    return conforming(request, response, { mayFail: true, isDatabaseReplaced, toAdminHost })
   }
 }
 
