@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { newApp, TestTenant } from './harness'
+import { ADMIN_KEY, newApp, TestTenant } from './harness'
 
 const health = async (overrides: Parameters<typeof newApp>[0] = {}) => {
   const response = await newApp(overrides)(new Request('http://laurel.test/health'))
@@ -67,11 +67,25 @@ describe('[G2] while the database cannot be reached', () => {
     'D1_ERROR: Network connection lost.',
     'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
     'D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.',
+    'D1_ERROR: database is locked: SQLITE_BUSY',
+    'D1_ERROR: disk I/O error: SQLITE_IOERR',
   ])('an event is answered with 503 and Retry-After: %s', async (message) => {
     const tenant = new TestTenant(newApp({ DB: failing(message) }))
     const { status, headers, body } = await tenant.event('steps', 'ada', 1)
     expect(status).toBe(503)
     expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0)
     expect(JSON.stringify(body)).toContain('idempotency key')
+  })
+
+  it.each([
+    'D1_ERROR: no such table: users: SQLITE_ERROR',
+    'D1_ERROR: CHECK constraint failed: x: SQLITE_CONSTRAINT',
+    "D1_TYPE_ERROR: Type 'undefined' not supported for value 'undefined'",
+    'Network connection lost.',
+  ])('an error that waiting does not cure, or of something else, is a 500: %s', async (message) => {
+    const app = newApp({ DB: failing(message) })
+    const request = new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': ADMIN_KEY } })
+    const { status, headers } = await app(request)
+    expect([status, headers.get('Retry-After')]).toEqual([500, null])
   })
 })
