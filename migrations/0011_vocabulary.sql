@@ -29,5 +29,7 @@ UPDATE `due_work` SET `kind` = 'distributions' WHERE `kind` = 'spreads';
 --> statement-breakpoint
 UPDATE `due_work` SET `progress` = replace(`progress`, '"pass":', '"sweep":') WHERE `kind` IN ('ticks', 'boosts', 'schedule');
 --> statement-breakpoint
--- They are built again when somebody asks.
+-- They are built again, from the first user on: a build in progress has lost what it has counted.
 DELETE FROM `change_distributions`;
+--> statement-breakpoint
+UPDATE `due_work` SET `progress` = NULL, `due_at` = 0 WHERE `kind` = 'distributions';

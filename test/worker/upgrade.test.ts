@@ -78,7 +78,7 @@ test('migration 0011 keeps what the renamed tables and columns had', async () =>
   const FAR = Date.now() + DAY
   await run(due, tenant.id, 'courier', 'webhook:w', FAR, '')
   await run(due, tenant.id, 'notices', '', FAR, '')
-  await run(due, tenant.id, 'spreads', '2026', FAR, '')
+  await run(due, tenant.id, 'spreads', '2026', FAR, JSON.stringify({ after: 'ada', began: 5 }))
   const progress = { through: 5, pass: { to: 6, after: null, skipped: [] } }
   await run(due, tenant.id, 'ticks', '', FAR, JSON.stringify(progress))
   await migrate()
@@ -102,13 +102,15 @@ test('migration 0011 keeps what the renamed tables and columns had', async () =>
   expect(await rows('SELECT name, count FROM tenant_counters')).toEqual([{ name: 'users', count: 1 }])
   expect(await rows('SELECT * FROM change_distributions')).toEqual([])
   expect(await rows('SELECT notified FROM points_boosts')).toEqual([{ notified: 'finished' }])
-  expect(await rows('SELECT kind, subject, progress FROM due_work ORDER BY kind')).toEqual([
-    { kind: 'completions', subject: '', progress: '' },
-    { kind: 'delivery', subject: 'webhook:w', progress: '' },
-    { kind: 'distributions', subject: '2026', progress: '' },
+  expect(await rows('SELECT kind, subject, due_at, progress FROM due_work ORDER BY kind')).toEqual([
+    { kind: 'completions', subject: '', due_at: FAR, progress: '' },
+    { kind: 'delivery', subject: 'webhook:w', due_at: FAR, progress: '' },
+    // The counts of the build are gone, so it begins again, and at once.
+    { kind: 'distributions', subject: '2026', due_at: 0, progress: null },
     {
       kind: 'ticks',
       subject: '',
+      due_at: FAR,
       progress: JSON.stringify({ through: 5, sweep: { to: 6, after: null, skipped: [] } }),
     },
   ])
