@@ -52,12 +52,10 @@ export function parseStreak(text: string | null, due: number | null): StreakStat
 
 /** The value of the column `streak`, without empty fields. Null if there is no data at all. */
 export function streakJson({ due: _due, ...streak }: StreakState): string | null {
-  const notified = Object.entries(streak).filter(
+  const kept = Object.entries(streak).filter(
     ([name, value]) =>
       name === 'frequency' ||
       !(value === null || value === 0 || (Array.isArray(value) && value.length === 0)),
   )
-  return notified.length === 1 && streak.frequency === null
-    ? null
-    : JSON.stringify(Object.fromEntries(notified))
+  return kept.length === 1 && streak.frequency === null ? null : JSON.stringify(Object.fromEntries(kept))
 }
