@@ -3,7 +3,7 @@ import { systemNow } from '../lib/system-clock'
 import type { Access, AccountScope, Context, Scope, Tenant } from '../runtime/context'
 import { findKeyRecord } from './keys.repository'
 import { type KeyRecord, sameInConstantTime, sha256, splitKey } from './keys.rules'
-import { limit } from './limits.service'
+import { limit } from './rate-limits.service'
 import type { Entrance, Surface } from './surface.types'
 import { tenantNamesOf } from './tenants.cache'
 import {

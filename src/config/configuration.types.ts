@@ -1,6 +1,7 @@
 import type { RecapFrequency } from '../access/tenants.types'
 import type { CivilDate } from '../lib/civil'
 import type { Rounding } from '../lib/decimal'
+import { MOST_RESOURCES } from '../lib/limits'
 import {
   type AchievementStatus,
   type AchievementTrigger,
@@ -198,30 +199,6 @@ export type Configuration = {
   webhooks: readonly Webhook[]
   templates: readonly Template[]
 }
-
-/**
- * The maximum number of a tenant's resources of one kind, in all points systems together. So a configuration
- * fits into an isolate.
- */
-export const MOST_RESOURCES = 1_000
-/**
- * The maximum number of a tenant's attributes. Each may be in a user's row, with 6 kB at worst, and D1 limits
- * a row to 2 MB.
- */
-export const MOST_ATTRIBUTES = 200
-/**
- * The maximum number of a tenant's leaderboards that are active or scheduled. An event makes one call for
- * each leaderboard that it changes.
- */
-export const MOST_RUNNING_LEADERBOARDS = 100
-/**
- * The maximum number of a tenant's webhooks. A change makes one delivery for each webhook that listens to it.
- */
-export const MOST_WEBHOOKS = 20
-/** The maximum number of a tenant's templates. */
-export const MOST_TEMPLATES = 100
-/** The maximum number of a user's own boosts that are not over. All of them are read with the user. */
-export const MOST_OWN_BOOSTS = 100
 
 /**
  * Makes a check for new resources of a kind in the tenant's points systems. The check gets their number, and

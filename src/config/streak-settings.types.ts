@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MOST_FREEZES } from '../lib/limits'
 import { EVALUATION_MODES, STREAK_FREQUENCIES } from './enumerations.types'
 
 const FreezeSettings = z.object({
@@ -46,6 +47,14 @@ export const DEFAULT_STREAKS: StreakSettings = {
   evaluationMode: 'OR',
   personalisation: false,
   freezes: null,
+}
+
+/** The freeze settings if freezes are switched on without values of their own. They count from then on (S1). */
+export const DEFAULT_FREEZES: Omit<FreezeSettings, 'since'> = {
+  initial: 0,
+  max: MOST_FREEZES,
+  autoEarnInterval: null,
+  autoEarnAmount: 1,
 }
 
 /** The schema of the settings in a tenant's row. */

@@ -15,7 +15,7 @@ import type { Bindings } from '../runtime/env'
 import { Instance } from '../runtime/instance'
 import { deliveryOf, heldOf } from './deliveries.presenter'
 import { DeliveryRunner, type RunLimits } from './delivery-runner.model'
-import { Pruning } from './prune.service'
+import { Pruning } from './log-retention.service'
 import {
   AcceptRequest,
   type ChannelAdapter,

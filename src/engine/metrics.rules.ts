@@ -1,11 +1,12 @@
 import type { Metric } from '../config/configuration.types'
-import { type Micros, micros } from '../lib/decimal'
+import { MICROS_PER_UNIT, type Micros, micros } from '../lib/decimal'
 import { errors } from '../lib/errors'
+import { MOST_METRIC_TOTAL } from '../lib/limits'
 import type { Counter, UserState } from './state.types'
 
 const ZERO = micros(0)
 /** The limit of a metric's total in millionths, above and below zero (E1). */
-const MOST = 9_007_199_254_000_000
+export const MOST_TOTAL = micros(MOST_METRIC_TOTAL * MICROS_PER_UNIT)
 
 /** The counter before the first event. */
 export const NEW_COUNTER: Counter = { total: ZERO, highest: ZERO }
@@ -16,7 +17,7 @@ export const NEW_COUNTER: Counter = { total: ZERO, highest: ZERO }
  * there although the metric's total does not, and then it stays at the bound.
  */
 export function count(counter: Counter, value: Micros): Counter {
-  const total = micros(Math.max(-MOST, Math.min(counter.total + value, MOST)))
+  const total = micros(Math.max(-MOST_TOTAL, Math.min(counter.total + value, MOST_TOTAL)))
   return { total, highest: micros(Math.max(total, counter.highest)) }
 }
 
@@ -30,9 +31,9 @@ export function addToMetric(
   value: Micros,
 ): { before: Counter; after: Counter } {
   const before = user.metrics.get(metric.id) ?? NEW_COUNTER
-  if (Math.abs(before.total + value) > MOST) {
+  if (Math.abs(before.total + value) > MOST_TOTAL) {
     throw errors.unprocessable(
-      `value: the user's total in this metric would leave ±${MOST / 1e6}. Send a smaller value.`,
+      `value: the user's total in this metric would leave ±${MOST_METRIC_TOTAL}. Send a smaller value.`,
     )
   }
   return { before, after: count(before, value) }

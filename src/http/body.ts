@@ -1,11 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { errors } from '../lib/errors'
+import { MIB, MOST_BODY_BYTES } from '../lib/limits'
 import { within } from '../lib/timeout'
 import { SECOND } from '../lib/units'
 import type { AppEnv } from './app'
-
-const MIB = 1_048_576
 
 /**
  * Throws a TypeError if the bytes are not UTF-8. The run time's own decoding would write U+FFFD instead, and
@@ -17,7 +16,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
  * Reads the body as JSON in UTF-8, with any content type. Throws 413 if it is too large, 408 if it has not
  * arrived after BODY_TIMEOUT seconds, and 400 if it is not JSON (G2). The limit is in bytes.
  */
-export function readBody(limit = MIB): MiddlewareHandler<AppEnv> {
+export function readBody(limit = MOST_BODY_BYTES): MiddlewareHandler<AppEnv> {
   const limited = bodyLimit({
     maxSize: limit,
     onError: () => {

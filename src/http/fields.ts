@@ -1,11 +1,16 @@
 import * as z from 'zod'
 import { type CivilDate, isCivilDate } from '../lib/civil'
+import {
+  MOST_ATTRIBUTE_CHARACTERS,
+  MOST_ATTRIBUTES,
+  MOST_DESCRIPTION_CHARACTERS,
+  MOST_EMAIL_CHARACTERS,
+  MOST_ID_CHARACTERS,
+  MOST_ITEMS,
+  MOST_NAME_CHARACTERS,
+  MOST_URL_CHARACTERS,
+} from '../lib/limits'
 import { isZone, spelledZone } from '../lib/zone'
-
-/** The most characters of an attribute's value (G7, U1). */
-const MOST_VALUE_CHARACTERS = 1_000
-/** The maximum number of attributes that a tenant can configure (G7). */
-const MOST_ATTRIBUTES = 200
 
 const KINDS = new Map([
   ['int', 'a whole number'],
@@ -118,14 +123,14 @@ export const text = (max: number) =>
 export const UserId = z
   .string()
   .min(1)
-  .max(255)
+  .max(MOST_ID_CHARACTERS)
   .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
   .refine((id) => id !== '.' && id !== '..', 'must not be "." or ".."')
 
 /** The key of a configured resource (G5). */
 export const ConfigKey = z
   .string()
-  .max(255)
+  .max(MOST_ID_CHARACTERS)
   .regex(/^[a-zA-Z0-9_-]+$/, 'must consist of letters, digits, _ and -')
 
 /** An id from Laurel, in any letter case (G4). */
@@ -137,14 +142,16 @@ export const Uuid = z
 export const Name = z
   .string()
   .min(1)
-  .max(255)
+  .max(MOST_NAME_CHARACTERS)
   .transform((given) => given.toWellFormed())
 
 /** A text that describes a configured resource (G7). */
-export const Description = text(2_000)
+export const Description = text(MOST_DESCRIPTION_CHARACTERS)
 
 /** The badge of a configured resource (G7). */
-export const Badge = z.object({ url: text(2_048).refine((url) => url !== '', 'must not be empty') })
+export const Badge = z.object({
+  url: text(MOST_URL_CHARACTERS).refine((url) => url !== '', 'must not be empty'),
+})
 
 /**
  * A user's email address (U1): a text that looks like one; only a delivery really tests it. `""` is allowed,
@@ -152,7 +159,7 @@ export const Badge = z.object({ url: text(2_048).refine((url) => url !== '', 'mu
  */
 export const Email = z
   .string()
-  .max(320)
+  .max(MOST_EMAIL_CHARACTERS)
   .regex(
     /^(?:[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+)?$/u,
     'must be an email address, such as ada@example.com',
@@ -193,7 +200,7 @@ const JsonObject = z.custom<object>(isRecord, {
  * booleans become their text (U1).
  */
 function attributeMap<V extends string | null>(type: unknown, accepts: (value: unknown) => value is V) {
-  const additionalProperties = { type, maxLength: MOST_VALUE_CHARACTERS }
+  const additionalProperties = { type, maxLength: MOST_ATTRIBUTE_CHARACTERS }
   return JsonObject.meta({ type: 'object', additionalProperties }).transform((object, context) => {
     const map = new Map<string, V>()
     const entries = Object.entries(object)
@@ -207,7 +214,7 @@ function attributeMap<V extends string | null>(type: unknown, accepts: (value: u
       const value = isPlain(given) ? String(given) : given
       if (accepts(value)) map.set(key, value)
       else {
-        const message = `must be a string of at most ${MOST_VALUE_CHARACTERS} characters, without unpaired surrogates, a finite number, true or false`
+        const message = `must be a string of at most ${MOST_ATTRIBUTE_CHARACTERS} characters, without unpaired surrogates, a finite number, true or false`
         context.addIssue({ code: 'custom', path: [key], message, input: value })
       }
     }
@@ -223,7 +230,7 @@ const isPlain = (value: unknown) =>
   typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 
 const isAttributeValue = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= MOST_VALUE_CHARACTERS && value.isWellFormed()
+  typeof value === 'string' && value.length <= MOST_ATTRIBUTE_CHARACTERS && value.isWellFormed()
 
 /** The values of an event's attributes, by key (E6, U1). */
 export const AttributeMap = attributeMap(['string', 'number', 'boolean'], isAttributeValue)
@@ -247,11 +254,11 @@ export const ReadableAttributes = z
   })
 
 /** The value of an attribute in a filter. */
-export const AttributeValue = text(MOST_VALUE_CHARACTERS)
+export const AttributeValue = text(MOST_ATTRIBUTE_CHARACTERS)
 
 /** The body of an admin write: 1–100 items (G7). */
 export function items<S extends z.ZodType>(schema: S) {
-  return z.array(schema).min(1).max(100)
+  return z.array(schema).min(1).max(MOST_ITEMS)
 }
 
 /** The reason why an item of an admin write was not done, or a warning about it (G7). */

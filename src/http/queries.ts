@@ -2,10 +2,8 @@ import * as z from 'zod'
 import { AGGREGATIONS, dayOf, isCivilDate } from '../lib/civil'
 import { INT32_MAX } from '../lib/decimal'
 import { isId } from '../lib/ids'
+import { MOST_IDS, MOST_SUMMARY_DAYS, PAGES } from '../lib/limits'
 import { DateField, rule } from './fields'
-
-const MOST_IDS = 100
-const MOST_SUMMARY_DAYS = 400
 
 /**
  * The parameters of a `z.custom`. After its error, zod still tests the rules between a query's fields (G3).
@@ -54,7 +52,7 @@ export const IdsQuery = z
 
 /** The page of an admin list (G7). */
 export const ListQuery = z.object({
-  limit: integerQuery({ min: 1, max: 100, fallback: 10 }),
+  limit: integerQuery({ min: 1, ...PAGES.admin }),
   skip: integerQuery({ min: 0, max: INT32_MAX, fallback: 0 }),
 })
 

@@ -17,10 +17,10 @@ const PATIENCE = 5_000
 /** Steps of a tenant's erasure that are done at once. */
 const STEPS_OF_PURGE = 40
 /**
- * How far ahead the cron trigger looks, in milliseconds: it runs every five minutes, and an alarm may have
- * been lost (C2).
+ * The time between two runs of the cron trigger, in milliseconds, as in wrangler.toml. It looks that far
+ * ahead, because an alarm may have been lost (C2).
  */
-const AHEAD = 5 * MINUTE
+const CRON_INTERVAL = 5 * MINUTE
 /** Timekeepers that are called at once. */
 const GROUP = 20
 
@@ -87,7 +87,9 @@ export async function catchUpAll(context: Context, jobs: Jobs, from: Instant, to
  */
 export async function wakeAll(context: Context, jobs: Jobs): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
-  await ofEachTenant(context, jobs, instant(now + AHEAD), (tenantId) => ensureAlarm(context, tenantId))
+  await ofEachTenant(context, jobs, instant(now + CRON_INTERVAL), (tenantId) =>
+    ensureAlarm(context, tenantId),
+  )
 }
 
 /** Calls `work` for each tenant with work that is due by a moment, for several tenants at once. */

@@ -1,4 +1,3 @@
-import { Temporal } from 'temporal-polyfill'
 import { type Instant, instant, iso, parseIso } from './clock'
 import { DAY } from './units'
 
@@ -41,15 +40,4 @@ export function addDays(date: CivilDate, days: number): CivilDate {
 /** Midnight UTC of a date. */
 export function utcMidnight(date: CivilDate): Instant {
   return instant(dayOf(date) * DAY)
-}
-
-/**
- * The first day of the bucket that contains the date: the date itself, its Monday, or the first of its month
- * (P12).
- */
-export function bucketStart(date: CivilDate, aggregation: Aggregation): CivilDate {
-  const plain = Temporal.PlainDate.from(date)
-  if (aggregation === 'weekly') return addDays(date, 1 - plain.dayOfWeek)
-  if (aggregation === 'monthly') return civilDate(plain.with({ day: 1 }).toString())
-  return date
 }

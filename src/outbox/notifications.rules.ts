@@ -18,8 +18,8 @@ export const DUE_EVENTS = {
   streak_reminder: 'emails.streak_reminder_due',
 } as const satisfies Record<Template['type'], EventType>
 
-/** Whether a type of notification is wanted: a template is active, or a webhook listens (N5). */
-export function isWanted(config: Configuration, type: Template['type']): boolean {
+/** Whether a tenant sends a type of notification: a template is active, or a webhook listens (N5). */
+export function tenantSends(config: Configuration, type: Template['type']): boolean {
   return (
     listens(config, DUE_EVENTS[type]) ||
     config.templates.some((template) => template.type === type && template.status === 'active')

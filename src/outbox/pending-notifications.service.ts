@@ -4,11 +4,11 @@ import type { UnchangedUsers } from '../db/guard'
 import type { Change } from '../engine/change.rules'
 import { makeDue } from '../jobs/due-work.repository'
 import { instant } from '../lib/clock'
-import { completionMoment, isWanted, UTC } from './notifications.rules'
+import { completionMoment, tenantSends, UTC } from './notifications.rules'
 import { insertPendingNotifications } from './pending-notifications.repository'
 
 /** Whether a template is active or a webhook listens for completed achievements (N5). */
-const wantsCompletions = (config: Configuration): boolean => isWanted(config, 'achievement_completed')
+const wantsCompletions = (config: Configuration): boolean => tenantSends(config, 'achievement_completed')
 
 /**
  * The statements that store a pending notification for each completed achievement of changes, due at a time

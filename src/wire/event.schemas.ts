@@ -1,19 +1,17 @@
 import * as z from 'zod'
 import { AttributeMap, optional, ReadableAttributes, readable } from '../http/fields'
+import { MOST_EVENT_VALUE, MOST_ID_CHARACTERS } from '../lib/limits'
 import { UserAchievementResponse } from './achievement.schemas'
 import { MetricEventLeaderboardResponse } from './leaderboard.schemas'
 import { MetricEventPointsResponse } from './points.schemas'
 import { MetricEventStreakResponse } from './streak.schemas'
 import { ReadableUser, UpsertedUser } from './user.schemas'
 
-/** The limit of an event's value, above and below zero (E1). */
-const MOST_VALUE = 1_000_000_000
-
 /** An event of a metric, with its user (E1, E6). */
 export const EventRequest = z
   .object({
     user: UpsertedUser,
-    value: z.number().min(-MOST_VALUE).max(MOST_VALUE),
+    value: z.number().min(-MOST_EVENT_VALUE).max(MOST_EVENT_VALUE),
     attributes: optional(AttributeMap),
   })
   .meta({ id: 'EventRequest' })
@@ -31,7 +29,7 @@ export const ReadableEvent = readable({ user: ReadableUser, attributes: Readable
 export const IdempotencyKey = z
   .string()
   .min(1)
-  .max(255)
+  .max(MOST_ID_CHARACTERS)
   .refine(
     (key) => !key.includes('\uFFFD'),
     'must not contain U+FFFD, which replaces bytes that are not UTF-8. Send the key in UTF-8',

@@ -4,6 +4,7 @@ import { cursorQuery } from '../http/cursors'
 import { DateField, DateResponse, rule, Timestamp, UserId } from '../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries'
 import { INT32_MAX } from '../lib/decimal'
+import { PAGES } from '../lib/limits'
 import { AttributeFilterResponse } from './attribute.schemas'
 
 /** The values by which a leaderboard ranks users (L3). */
@@ -120,7 +121,7 @@ export const GroupCursor = z.tuple([z.int().min(0), z.string()])
 /** The run, and the page of its groups (L2). */
 export const LeaderboardGroupsQuery = z.object({
   run: DateField.optional(),
-  limit: integerQuery({ min: 1, max: 100, fallback: 10 }),
+  limit: integerQuery({ min: 1, ...PAGES.groups }),
   after: cursorQuery(GroupCursor).optional(),
 })
 
@@ -137,13 +138,13 @@ export const LeaderboardGroupsResponse = z.array(LeaderboardGroup)
 /** The run, and the number of entries of the user's history (L2, L10). */
 export const UserLeaderboardQuery = z.object({
   run: DateField.optional(),
-  numEvents: integerQuery({ min: 0, max: 100, fallback: 10 }),
+  numEvents: integerQuery({ min: 0, ...PAGES.rankHistory }),
 })
 
 /** The leaderboards for a user's place, and the number of entries of the history (L9, L10). */
 export const UserLeaderboardsQuery = z.object({
   includeFinished: booleanQuery(false),
-  numEvents: integerQuery({ min: 0, max: 100, fallback: 10 }),
+  numEvents: integerQuery({ min: 0, ...PAGES.rankHistory }),
 })
 
 export const UserLeaderboardsResponse = z.array(UserLeaderboardResponseWithHistory)

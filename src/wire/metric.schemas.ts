@@ -14,10 +14,11 @@ import {
   UuidResponse,
   updateResponse,
 } from '../http/fields'
+import { MOST_NAME_CHARACTERS } from '../lib/limits'
 import { UserAchievementResponse } from './achievement.schemas'
 
 const UnitType = z.enum(METRIC_UNIT_TYPES)
-const Units = text(255)
+const Units = text(MOST_NAME_CHARACTERS)
 
 /** A metric to configure. */
 export const CreateMetricRequestItem = z

@@ -9,10 +9,11 @@ import {
 import { Timestamp } from '../http/fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../http/queries'
 import { ROUNDINGS } from '../lib/decimal'
+import { PAGES } from '../lib/limits'
 import { AttributeFilterResponse } from './attribute.schemas'
 
 /** How many of the newest awards to return. */
-export const AwardsQuery = z.object({ awards: integerQuery({ min: 1, max: 100, fallback: 10 }) })
+export const AwardsQuery = z.object({ awards: integerQuery({ min: 1, ...PAGES.awards }) })
 
 /** Whether to list finished boosts too (P5). */
 export const BoostsQuery = z.object({ includeFinished: booleanQuery(false) })

@@ -7,11 +7,7 @@ import {
 import { Preferences } from '../config/preferences.types'
 import { optional, readable } from '../http/fields'
 import { micros, toMicros } from '../lib/decimal'
-
-/** The largest threshold of a metric. */
-const MOST_THRESHOLD = 1_000_000_000
-/** The most metrics in a list of metrics for streaks. */
-const MOST_METRICS = 100
+import { MOST_STREAK_METRICS, MOST_THRESHOLD } from '../lib/limits'
 
 const NotificationChannel = z.enum(NOTIFICATION_CHANNELS).meta({ id: 'NotificationChannel' })
 
@@ -56,7 +52,7 @@ function keyIn(item: unknown): string | undefined {
 /** The metrics that count for streaks, each once, with the threshold for a period. */
 export const StreakMetrics = z
   .array(z.object({ key: z.string(), threshold: Threshold }))
-  .max(MOST_METRICS)
+  .max(MOST_STREAK_METRICS)
   .refine((list) => new Set(list.map(keyIn)).size === list.length, {
     error: 'must name each metric once',
     // Checked even if a metric has another field error (G3).
@@ -72,7 +68,7 @@ export const ReadableMetrics = z
   .optional()
   .transform((given) => {
     if (given === undefined || given === null) return undefined
-    return Array.isArray(given) && given.length <= MOST_METRICS ? given.map(keyIn) : []
+    return Array.isArray(given) && given.length <= MOST_STREAK_METRICS ? given.map(keyIn) : []
   })
 
 const StreakPreferences = z.object({

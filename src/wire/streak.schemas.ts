@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { STREAK_FREQUENCIES } from '../config/enumerations.types'
 import { DateResponse, Timestamp, UserId, UuidResponse } from '../http/fields'
 import { integerQuery } from '../http/queries'
+import { MOST_STREAK_USERS, PAGES } from '../lib/limits'
 
 export const StreakFrequency = z.enum(STREAK_FREQUENCIES).meta({ id: 'StreakFrequency' })
 
@@ -53,9 +54,7 @@ export const BulkStreakResponse = z
   .meta({ id: 'BulkStreakResponse' })
 
 /** The number of periods of history (S6). */
-export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, max: 366, fallback: 7 }) })
-
-const MOST_USERS = 100
+export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, ...PAGES.streakHistory }) })
 
 /**
  * The users with the requested streaks. The parameter is repeated and never split at commas, since ids may
@@ -64,17 +63,14 @@ const MOST_USERS = 100
 export const StreaksQuery = z.object({
   userIds: z
     .custom<string | string[]>((given) => given !== undefined, 'must be user ids, and is missing')
-    .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_USERS })
+    .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_STREAK_USERS })
     .transform((given) => [given].flat())
-    .pipe(z.array(UserId).max(MOST_USERS)),
+    .pipe(z.array(UserId).max(MOST_STREAK_USERS)),
 })
-
-/** The most users of a ranking of streaks. */
-export const MOST_RANKED = 100
 
 /** Which streaks are ranked: the present ones, or each user's longest one ever. */
 export const StreakRankingsQuery = z.object({
-  limit: integerQuery({ min: 1, max: MOST_RANKED, fallback: 10 }),
+  limit: integerQuery({ min: 1, ...PAGES.streakRankings }),
   type: z
     .enum(['active', 'longest'])
     .meta({ default: 'active' })

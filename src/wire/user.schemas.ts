@@ -10,10 +10,7 @@ import {
   text,
   UserId,
 } from '../http/fields'
-
-/** The most device tokens of a user, and the most characters of each (G7). */
-const MOST_DEVICE_TOKENS = 25
-const MOST_DEVICE_TOKEN_CHARACTERS = 2_048
+import { MOST_DEVICE_TOKEN_CHARACTERS, MOST_DEVICE_TOKENS, MOST_NAME_CHARACTERS } from '../lib/limits'
 
 /**
  * The fields of a user that identify and update pass. src/http/fields.ts has the shapes of single fields
@@ -23,7 +20,7 @@ const MOST_DEVICE_TOKEN_CHARACTERS = 2_048
 export const UpdatedUser = z
   .object({
     email: optional(Email).transform((email) => email || undefined),
-    name: optional(text(255)),
+    name: optional(text(MOST_NAME_CHARACTERS)),
     tz: TimeZone.nullish().transform((tz) => (tz === '' ? undefined : tz)),
     deviceTokens: z.array(text(MOST_DEVICE_TOKEN_CHARACTERS)).max(MOST_DEVICE_TOKENS).nullish(),
     subscribeToEmails: optional(z.boolean()),

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type SummaryRange, summarise } from '../../src/lib/buckets'
-import { addDays, bucketStart, type CivilDate, civilDate, civilDateOfDay, dayOf } from '../../src/lib/civil'
+import { type SummaryRange, summarise } from '../../src/features/summaries/summary-buckets.rules'
+import { addDays, type CivilDate, civilDate, civilDateOfDay, dayOf } from '../../src/lib/civil'
+import { periodStartDate } from '../../src/lib/periods'
 
 const range = (aggregation: SummaryRange['aggregation'], startDate: string, endDate: string) => ({
   aggregation,
@@ -54,7 +55,7 @@ describe('[P12] event summaries', () => {
     for (const aggregation of ['daily', 'weekly', 'monthly'] as const) {
       const last = range(aggregation, '9999-12-31', '9999-12-31')
       expect(summarise([], last, 1)).toEqual([
-        { date: bucketStart(last.endDate, aggregation), total: 1, change: 0 },
+        { date: periodStartDate(last.endDate, aggregation), total: 1, change: 0 },
       ])
       expect(summarise([], range(aggregation, '0001-01-01', '0001-01-01'), 1)).toHaveLength(1)
     }
@@ -77,7 +78,7 @@ describe('[P12] event summaries', () => {
       fc.property(walked, ({ changes, aggregation, start, length }) => {
         const startDate = civilDateOfDay(first + start)
         const endDate = addDays(startDate, length)
-        const bucketOf = (day: number) => bucketStart(civilDateOfDay(day), aggregation)
+        const bucketOf = (day: number) => periodStartDate(civilDateOfDay(day), aggregation)
         const sum = (counts: (bucket: CivilDate) => boolean) =>
           changes.reduce((total, { day, change }) => (counts(bucketOf(day)) ? total + change : total), 0)
         const dates = new Set<CivilDate>()

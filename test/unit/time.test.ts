@@ -1,14 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import {
-  addDays,
-  bucketStart,
-  civilDate,
-  civilDateOfDay,
-  dayOf,
-  isCivilDate,
-  utcMidnight,
-} from '../../src/lib/civil'
+import { addDays, civilDate, civilDateOfDay, dayOf, isCivilDate, utcMidnight } from '../../src/lib/civil'
 import { instant, iso, parseIso } from '../../src/lib/clock'
+import { periodStartDate } from '../../src/lib/periods'
 import { civilDateAt, isZone, offsetMinutes, startOfDay } from '../../src/lib/zone'
 
 const MINUTE = 60_000
@@ -211,9 +204,9 @@ describe('[G4] dates and timestamps', () => {
       ['2024-02-29', '2024-02-26', '2024-02-01'],
       ['2027-01-01', '2026-12-28', '2027-01-01'],
     ] as const) {
-      expect(bucketStart(civilDate(date), 'daily')).toBe(date)
-      expect(bucketStart(civilDate(date), 'weekly')).toBe(monday)
-      expect(bucketStart(civilDate(date), 'monthly')).toBe(month)
+      expect(periodStartDate(civilDate(date), 'daily')).toBe(date)
+      expect(periodStartDate(civilDate(date), 'weekly')).toBe(monday)
+      expect(periodStartDate(civilDate(date), 'monthly')).toBe(month)
     }
   })
 

@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { DeliveryRunner } from '../../src/delivery/delivery-runner.model'
-import { Pruning } from '../../src/delivery/prune.service'
+import { Pruning } from '../../src/delivery/log-retention.service'
 import { DeliveryQueueStore } from '../../src/delivery/queue.store'
 import { instant } from '../../src/lib/clock'
 import { Courier } from '../../src/worker/objects'

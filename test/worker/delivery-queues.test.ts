@@ -1,7 +1,7 @@
 import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { Pruning } from '../../src/delivery/prune.service'
+import { Pruning } from '../../src/delivery/log-retention.service'
 import { DeliveryQueueStore } from '../../src/delivery/queue.store'
 import { afterFailure } from '../../src/delivery/retries.rules'
 import { workOff } from '../../src/jobs/run.service'

@@ -32,11 +32,13 @@ import {
 } from '../board.messages'
 import { HandedRequest } from '../notify/board-events.messages'
 import { Board } from './board.model'
-import { readBest, readGroups, readHeld, readPage, readPlace } from './board.presenter'
 import { BoardStore } from './board.store'
+import { readBest, readPlace } from './rank-history.presenter'
+import { readGroups, readPage } from './ranking-pages.presenter'
 import { recountUsers, type Source, userCursorsAfter } from './recount.repository'
 import { Sql } from './statements.store'
 import { runDue } from './upkeep.service'
+import { readHeld } from './user-data.presenter'
 
 declare module '../../runtime/env' {
   interface Bindings {

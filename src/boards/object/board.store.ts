@@ -1,4 +1,5 @@
 import type { Steps } from '../../db/object-migrations'
+import { MOST_RANK_HISTORY } from '../../lib/limits'
 import { packed } from '../../lib/packed'
 import type { Row } from '../board.types'
 import { amountOf, type Score, scoreOf } from '../score.rules'
@@ -53,9 +54,6 @@ export type HistoryEntry = {
   previousRank: number | null
   previousScore: Score | null
 }
-
-/** Days of a user's history in a run that are kept. A request cannot ask for more (L10). */
-export const MOST_HISTORY_DAYS = 100
 
 const COLUMNS = 'user_id AS userId, iid, run, grp AS "group", score, reached, cursor, grouped'
 const ENTRY = 'user_id AS userId, iid, score, reached'
@@ -285,7 +283,7 @@ export class BoardStore {
       this.sql.run(SQL.record, run, day, list)
       this.sql.run(SQL.stand, run, list)
       this.sql.run(SQL.leave, run, list)
-      this.sql.run(SQL.trim, run, list, MOST_HISTORY_DAYS - 1)
+      this.sql.run(SQL.trim, run, list, MOST_RANK_HISTORY - 1)
     }
   }
 

@@ -14,13 +14,12 @@ import {
   updateResponse,
   wholeNumber,
 } from '../../http/fields'
-import { INT32_MAX } from '../../lib/decimal'
+import { INT32_MAX, MICROS_PER_UNIT } from '../../lib/decimal'
+import { MOST_METRIC_TOTAL, MOST_PREREQUISITES } from '../../lib/limits'
 import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 
-/** The largest total of a metric, and the smallest amount by which a total changes (E1). */
-const MOST_TOTAL = 9_007_199_254
-const LEAST_TOTAL = 0.000_001
-const MOST_PREREQUISITES = 100
+/** The smallest amount by which a total changes (E1). */
+const LEAST_TOTAL = 1 / MICROS_PER_UNIT
 
 const Status = z.enum(ACHIEVEMENT_STATUSES)
 const Trigger = z.enum(ACHIEVEMENT_TRIGGERS)
@@ -28,7 +27,7 @@ const Trigger = z.enum(ACHIEVEMENT_TRIGGERS)
 /** The fields that only some triggers have, and the filters (A2). */
 const conditions = {
   metricId: optional(Uuid),
-  metricValue: optional(z.number().min(LEAST_TOTAL).max(MOST_TOTAL)),
+  metricValue: optional(z.number().min(LEAST_TOTAL).max(MOST_METRIC_TOTAL)),
   streakLength: optional(wholeNumber(1, INT32_MAX)),
   achievementIds: optional(z.array(Uuid).min(1).max(MOST_PREREQUISITES)),
   userAttributes: Filters,

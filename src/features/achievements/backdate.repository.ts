@@ -3,6 +3,7 @@ import { raiseVersion } from '../../config/configuration.service'
 import type { Achievement } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
 import { bytesOf, MOST_READ, numberOf } from '../../db/short-ids'
+import { MOST_TOTAL } from '../../engine/metrics.rules'
 import { type Micros, micros } from '../../lib/decimal'
 import { packsOf } from '../../lib/packed'
 
@@ -17,9 +18,6 @@ const SUMS = `
   GROUP BY 1`
 
 const SumRows = z.array(z.object({ iid: z.string(), sum: z.number() }))
-
-/** The largest value of a counter, in millionths (E1). */
-const MOST = 9_007_199_254_000_000
 
 /**
  * Sums of the events that an achievement counts, in millionths, by iid. Counts only events up to the `seq`
@@ -38,7 +36,7 @@ export async function sumsOf(
     const asked = JSON.stringify(some.map(({ iid, seq }) => [iid, seq]))
     rows.push(...SumRows.parse(await db.rows(db.statement(SUMS, asked, metricId, filters))))
   }
-  return new Map(rows.map(({ iid, sum }) => [iid, micros(Math.max(-MOST, Math.min(sum, MOST)))]))
+  return new Map(rows.map(({ iid, sum }) => [iid, micros(Math.max(-MOST_TOTAL, Math.min(sum, MOST_TOTAL)))]))
 }
 
 const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id = ?2 AND counter_id = ?3'

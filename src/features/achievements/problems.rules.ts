@@ -1,5 +1,6 @@
-import { type Achievement, type Configuration, MOST_RESOURCES } from '../../config/configuration.types'
+import type { Achievement, Configuration } from '../../config/configuration.types'
 import { filterProblem } from '../../config/filters.rules'
+import { MOST_RESOURCES } from '../../lib/limits'
 import { unreachable } from '../../lib/unreachable'
 import { asksTheSame, startsOver } from './achievement-writes.rules'
 

@@ -1,15 +1,11 @@
 import type * as z from 'zod'
 import { configurationOf, configure } from '../../config/configuration.service'
-import {
-  type Attribute,
-  type Configuration,
-  type Filter,
-  MOST_ATTRIBUTES,
-} from '../../config/configuration.types'
+import type { Attribute, Configuration, Filter } from '../../config/configuration.types'
 import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../../config/drafts.rules'
 import { boostStatus } from '../../engine/points/boosts.rules'
 import { statusOf } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
+import { MOST_ATTRIBUTES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import type {

@@ -3,6 +3,7 @@ import { optional, rule, Timestamp } from '../../http/fields'
 import { isCivilDate } from '../../lib/civil'
 import { type Instant, parseIso } from '../../lib/clock'
 import { type Duration, parseDuration, signOfOversized } from '../../lib/durations'
+import { MOST_CLOCK_DAYS } from '../../lib/limits'
 
 const ISO = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/
 
@@ -21,9 +22,6 @@ const Moment = z
 /** Longer than any useful duration. */
 const MOST_DURATION_CHARACTERS = 100
 
-/** The most days by which one call moves the clock (C1). */
-export const MOST_DAYS_AHEAD = 400
-
 /** An ISO 8601 duration that is not negative. */
 const Advance = z
   .string()
@@ -35,7 +33,7 @@ const Advance = z
     const sign = duration?.sign ?? signOfOversized(text)
     if (sign === null) context.addIssue('must be an ISO 8601 duration, such as P1D or PT1H30M')
     else if (sign < 0) context.addIssue('must not be negative, since the clock only moves forward')
-    else context.addIssue(`must be at most ${MOST_DAYS_AHEAD} days. Move in smaller steps`)
+    else context.addIssue(`must be at most ${MOST_CLOCK_DAYS} days. Move in smaller steps`)
     return z.NEVER
   })
 

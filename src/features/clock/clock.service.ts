@@ -11,13 +11,14 @@ import { catchUpAll, wakeAll } from '../../jobs/timekeeper.service'
 import { type Instant, iso } from '../../lib/clock'
 import { type Duration, later } from '../../lib/durations'
 import { ApiError, errors } from '../../lib/errors'
+import { MOST_CLOCK_DAYS } from '../../lib/limits'
 import { systemNow } from '../../lib/system-clock'
 import { DAY } from '../../lib/units'
 import { shortenQuiet } from '../../outbox/points-notifications.repository'
 import type { AccountScope } from '../../runtime/context'
 import { restartTriggers } from '../points/ticks/schedule.service'
 import { forgetSums } from '../summaries/day-sums.service'
-import { type ClockResponse, MOST_DAYS_AHEAD, type MoveClockRequest } from './clock.schemas'
+import type { ClockResponse, MoveClockRequest } from './clock.schemas'
 
 /** How often a move by a duration is attempted. Of parallel moves, at least one succeeds in each round. */
 const MOST_ATTEMPTS = 100
@@ -88,11 +89,11 @@ export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock
   return { now: iso(systemNow()) }
 }
 
-const isTooFar = (now: Instant, to: Instant) => to - now > MOST_DAYS_AHEAD * DAY
+const isTooFar = (now: Instant, to: Instant) => to - now > MOST_CLOCK_DAYS * DAY
 
 const tooFar = (field: string, now: Instant) =>
   errors.unprocessable(
-    `${field}: must be at most ${MOST_DAYS_AHEAD} days ahead of the present ${iso(now)}. Move in smaller steps.`,
+    `${field}: must be at most ${MOST_CLOCK_DAYS} days ahead of the present ${iso(now)}. Move in smaller steps.`,
   )
 
 const backward = (present: Instant) =>

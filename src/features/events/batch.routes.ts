@@ -3,12 +3,10 @@ import type { App } from '../../http/app'
 import { Uuid } from '../../http/fields'
 import { mount, type RawRequest } from '../../http/mount'
 import { accepted, ok, operation } from '../../http/operation'
+import { MOST_BATCH_BYTES } from '../../lib/limits'
 import type { Scope } from '../../runtime/context'
 import { BatchEventsRequest, BatchEventsResponse, EventBatch } from './batch.schemas'
 import { acceptBatch, furtherBatchErrors, readBatch, requireMetrics } from './batch.service'
-
-/** The largest body of a batch, in bytes (G2). */
-const MOST_BODY_BYTES = 4 * 1_048_576
 
 export const adminMetricsBatchEvents = operation({
   id: 'admin_metrics_batch_events',
@@ -17,7 +15,7 @@ export const adminMetricsBatchEvents = operation({
   path: '/metrics/events',
   summary: 'Record up to 1,000 events in the background, each exactly once and in order',
   body: BatchEventsRequest,
-  bodyLimit: MOST_BODY_BYTES,
+  bodyLimit: MOST_BATCH_BYTES,
   responses: {
     202: {
       description: 'All events were accepted.',

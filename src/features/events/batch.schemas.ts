@@ -1,9 +1,7 @@
 import * as z from 'zod'
 import { optional, UuidResponse } from '../../http/fields'
+import { MOST_BATCH_EVENTS } from '../../lib/limits'
 import { EventRequest, IdempotencyKey, ReadableEvent } from '../../wire/event.schemas'
-
-/** The most events in a batch. */
-export const MOST_EVENTS = 1_000
 
 /** An event of a batch. It also has the values that a single event has in its path and headers (E9). */
 export const BatchMetricEvent = EventRequest.extend({
@@ -20,11 +18,11 @@ export const BatchMetricEvent = EventRequest.extend({
 export const BatchEventsRequest = z
   .array(BatchMetricEvent)
   .min(1)
-  .max(MOST_EVENTS)
+  .max(MOST_BATCH_EVENTS)
   .meta({ id: 'BatchEventsRequest' })
 
 /** The readable parts of a batch whose shape is wrong (G3). Empty if it is not an array, or too long. */
-export const ReadableBatch = z.array(ReadableEvent).max(MOST_EVENTS).catch([])
+export const ReadableBatch = z.array(ReadableEvent).max(MOST_BATCH_EVENTS).catch([])
 
 /** The number of accepted events, which are all events of the request (E9). */
 export const BatchEventsResponse = z.object({ accepted: z.int32() }).meta({ id: 'BatchEventsResponse' })

@@ -6,11 +6,12 @@ import { isConflict } from '../../db/guard'
 import { type ProfileCheck, subscriptionError, unknownAttributes } from '../../engine/profile.rules'
 import { ensureAlarm } from '../../jobs/timekeeper.service'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
+import { MOST_BATCH_EVENTS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { systemNow, wait } from '../../lib/system-clock'
 import type { Scope } from '../../runtime/context'
 import { withEmail } from '../../store/users.repository'
-import { type BatchEventsRequest, type EventBatch, MOST_EVENTS, ReadableBatch } from './batch.schemas'
+import { type BatchEventsRequest, type EventBatch, ReadableBatch } from './batch.schemas'
 
 /** How often a batch is sent to D1. */
 const TRIES = 3
@@ -34,7 +35,7 @@ const keyOf = (event: unknown, index: number) =>
  */
 export async function requireMetrics(scope: Scope, json: unknown): Promise<void> {
   // A batch that is too long fails later, because of its length.
-  const events: unknown[] = Array.isArray(json) && json.length <= MOST_EVENTS ? json : []
+  const events: unknown[] = Array.isArray(json) && json.length <= MOST_BATCH_EVENTS ? json : []
   const named = events.flatMap(keyOf)
   if (named.length === 0) return
   const { metrics } = await configurationOf(scope)

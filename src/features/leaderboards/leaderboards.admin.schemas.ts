@@ -16,10 +16,8 @@ import {
   wholeNumber,
 } from '../../http/fields'
 import { INT32_MAX } from '../../lib/decimal'
+import { MOST_BREAKDOWN_ATTRIBUTES, MOST_PARTICIPANTS } from '../../lib/limits'
 import { RankBy, RunUnit, TimeOfDay } from '../../wire/leaderboard.schemas'
-import { MOST_PARTICIPANTS } from './leaderboards.rules'
-
-const MOST_BREAKDOWN_ATTRIBUTES = 10
 
 const Status = z.enum(LEADERBOARD_STATUSES)
 const MaxParticipants = wholeNumber(1, MOST_PARTICIPANTS)

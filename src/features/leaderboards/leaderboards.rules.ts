@@ -3,12 +3,10 @@ import { type Clearable, type Optional, revised } from '../../config/drafts.rule
 import { finalUntil, statusOf } from '../../engine/runs.rules'
 import { civilDate, dayOf } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
+import { MOST_PARTICIPANTS } from '../../lib/limits'
 import { unreachable } from '../../lib/unreachable'
 import { dateOfDay } from '../../lib/zone'
 import { moved, statusWanted, today } from './moves.rules'
-
-/** The most users on a leaderboard, which is also the default (L5). */
-export const MOST_PARTICIPANTS = 1_000
 
 type Always = Pick<Leaderboard, 'name' | 'key' | 'rankBy'>
 type Sometimes = Optional<Pick<Leaderboard, 'status' | 'start'>> & {

@@ -1,11 +1,7 @@
-import {
-  type Configuration,
-  type Leaderboard,
-  MOST_RESOURCES,
-  MOST_RUNNING_LEADERBOARDS,
-} from '../../config/configuration.types'
+import type { Configuration, Leaderboard } from '../../config/configuration.types'
 import { statusOf, windowOf } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
+import { MOST_RESOURCES, MOST_RUNNING_LEADERBOARDS } from '../../lib/limits'
 import { unreachable } from '../../lib/unreachable'
 
 /**

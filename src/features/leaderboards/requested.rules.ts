@@ -1,6 +1,7 @@
-import { type Leaderboard, MOST_RUNNING_LEADERBOARDS } from '../../config/configuration.types'
+import type { Leaderboard } from '../../config/configuration.types'
 import { type Schedule, statusOf } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
+import { MOST_RUNNING_LEADERBOARDS } from '../../lib/limits'
 
 /**
  * The most leaderboards that one request calls. Each is a call, and the platform limits the calls of a

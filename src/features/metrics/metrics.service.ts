@@ -1,7 +1,8 @@
 import type * as z from 'zod'
 import { configurationOf, configure } from '../../config/configuration.service'
-import { type Metric, MOST_RESOURCES } from '../../config/configuration.types'
+import type { Metric } from '../../config/configuration.types'
 import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../../config/drafts.rules'
+import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import type {

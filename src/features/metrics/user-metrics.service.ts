@@ -8,7 +8,6 @@ import {
 } from '../../config/configuration.types'
 import { NEW_COUNTER } from '../../engine/metrics.rules'
 import type { UserState } from '../../engine/state.types'
-import { type SummaryRange, summarise } from '../../lib/buckets'
 import { fromMicros, MICROS_PER_UNIT } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
 import type { Scope } from '../../runtime/context'
@@ -17,6 +16,7 @@ import type { EventSummaryResponse, MetricResponse } from '../../wire/metric.sch
 import { userAchievementResponse } from '../../wire/presenters/achievement.presenter'
 import { visibleTo } from '../achievements/achievements.service'
 import { readDaySums } from '../summaries/day-sums.service'
+import { type SummaryRange, summarise } from '../summaries/summary-buckets.rules'
 
 /** A user and the requested metric. */
 export type UserMetric = { user: UserState; metric: Metric }

@@ -15,12 +15,10 @@ import {
   updateResponse,
 } from '../../http/fields'
 import { integerQuery } from '../../http/queries'
+import { MOST_TEMPLATE_CHARACTERS, MOST_TITLE_CHARACTERS, PAGES } from '../../lib/limits'
 import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 import { type Form, parseLiquid } from './templates/liquid.service'
 
-/** In characters. */
-const MOST_TITLE_CHARACTERS = 1_000
-const MOST_BODY_CHARACTERS = 65_536
 /** The most entries of the log that can be skipped. Nobody pages that far. */
 const MOST_SKIPPED = 100_000
 
@@ -39,7 +37,7 @@ const liquid = (form: Form, max: number) =>
 
 const Title = liquid('text', MOST_TITLE_CHARACTERS)
 // Escaping does not affect the syntax.
-const Body = liquid('html', MOST_BODY_CHARACTERS)
+const Body = liquid('html', MOST_TEMPLATE_CHARACTERS)
 
 const isMissing = (item: { channel?: unknown; subject?: unknown; title?: unknown }, channel: string) =>
   item.channel === channel && (channel === 'email' ? item.subject : item.title) === undefined
@@ -118,7 +116,7 @@ export const PreviewTemplateResponse = z
 
 /** The page of the log. */
 export const LogQuery = z.object({
-  limit: integerQuery({ min: 1, max: 100, fallback: 10 }),
+  limit: integerQuery({ min: 1, ...PAGES.admin }),
   skip: integerQuery({ min: 0, max: MOST_SKIPPED, fallback: 0 }),
 })
 

@@ -28,10 +28,8 @@ import {
 } from '../../http/fields'
 import { isCivilDate } from '../../lib/civil'
 import { INT32_MAX, ROUNDINGS } from '../../lib/decimal'
+import { MOST_NESTED_ITEMS, MOST_TRIGGER_POINTS } from '../../lib/limits'
 import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
-
-const MOST_POINTS = 1_000_000
-const MOST_NESTED = 100
 
 const isNot = (wrong: number) => (value: number) => value !== wrong
 
@@ -156,7 +154,7 @@ export const DeletePointsBoostsResponse = deleteResponse('DeletePointsBoostsResp
 
 const TriggerType = z.enum(TRIGGER_TYPES)
 const TriggerStatus = z.enum(SWITCH_STATUSES)
-const TriggerPoints = wholeNumber(-MOST_POINTS, MOST_POINTS).refine(isNot(0), 'must not be 0')
+const TriggerPoints = wholeNumber(-MOST_TRIGGER_POINTS, MOST_TRIGGER_POINTS).refine(isNot(0), 'must not be 0')
 const TimeUnit = z.enum(TIME_UNITS)
 
 /** The fields that only some types of trigger have, in a request. */
@@ -248,9 +246,9 @@ export const CreatePointsSystemRequestItem = z
     description: optional(Description),
     badge: Badge.nullish(),
     maxPoints: Positive.nullish(),
-    levels: optional(z.array(CreatePointsLevelRequestItem).max(MOST_NESTED)),
-    boosts: optional(z.array(CreatePointsBoostRequestItem).max(MOST_NESTED)),
-    triggers: optional(z.array(CreatePointsTriggerRequestItem).max(MOST_NESTED)),
+    levels: optional(z.array(CreatePointsLevelRequestItem).max(MOST_NESTED_ITEMS)),
+    boosts: optional(z.array(CreatePointsBoostRequestItem).max(MOST_NESTED_ITEMS)),
+    triggers: optional(z.array(CreatePointsTriggerRequestItem).max(MOST_NESTED_ITEMS)),
   })
   .meta({ id: 'CreatePointsSystemRequestItem' })
 

@@ -6,7 +6,6 @@ import { boostStatus, boostsFor, shown } from '../../engine/points/boosts.rules'
 import { ladder, levelOf } from '../../engine/points/points.rules'
 import { resolveAttributes, unknownAttributes } from '../../engine/profile.rules'
 import type { UserState } from '../../engine/state.types'
-import { type SummaryRange, summarise } from '../../lib/buckets'
 import { INT32_MAX } from '../../lib/decimal'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
@@ -35,6 +34,7 @@ import {
   triggerResponse,
 } from '../../wire/presenters/points.presenter'
 import { readDaySums } from '../summaries/day-sums.service'
+import { type SummaryRange, summarise } from '../summaries/summary-buckets.rules'
 import { countLevels, countRanges } from './summaries.repository'
 
 /** A user's total, level and newest awards in a system (P9, P10). */

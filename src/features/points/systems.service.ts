@@ -6,7 +6,6 @@ import {
   type Boost,
   type Configuration,
   type Level,
-  MOST_RESOURCES,
   roomFor,
   type System,
 } from '../../config/configuration.types'
@@ -14,6 +13,7 @@ import { createEach, Draft, deleteEach, revised, updateEach } from '../../config
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
 import { isTicking } from '../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
+import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { configureWithUpkeep } from '../leaderboards/board-upkeep.service'

@@ -4,11 +4,12 @@ import type { Configuration } from '../../config/configuration.types'
 import type { Pause } from '../../db/scans'
 import { isStale, streakAsOf } from '../../engine/streaks/streaks.rules'
 import { termsOf } from '../../engine/streaks/terms.rules'
+import { MOST_RANKED_STREAKS } from '../../lib/limits'
 import { MINUTE } from '../../lib/units'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
-import { MOST_RANKED, type StreakRankingsQuery, type StreakRankingsResponse } from '../../wire/streak.schemas'
+import type { StreakRankingsQuery, StreakRankingsResponse } from '../../wire/streak.schemas'
 import type { KeptRanking } from './rankings.cache'
 import { rankingsOf } from './rankings.cache'
 import {
@@ -81,7 +82,7 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
 const rank = (scope: Scope, config: Configuration, type: Asked['type'], pause: Pause): Promise<Best> =>
   type === 'active'
     ? rankActive(scope, config, pause)
-    : bestEver(scope.db, config.streaks, MOST_RANKED, pause)
+    : bestEver(scope.db, config.streaks, MOST_RANKED_STREAKS, pause)
 
 /**
  * The streaks that are alive at this moment. Includes streaks that are past their deadline but not judged yet
@@ -98,8 +99,8 @@ async function rankActive(scope: Scope, config: Configuration, pause: Pause): Pr
     if (run !== null) lengths.set(user.id, run.length)
   }
   // Reads these last. A user who is judged in between is then found here at the latest.
-  const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED, pause)
+  const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED_STREAKS, pause)
   for (const { userId, length } of best) lengths.set(userId, length)
   const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))
-  return { best: ranked.sort(compareRanked).slice(0, MOST_RANKED), users }
+  return { best: ranked.sort(compareRanked).slice(0, MOST_RANKED_STREAKS), users }
 }

@@ -1,19 +1,17 @@
 import * as z from 'zod'
 import { EVALUATION_MODES } from '../../config/enumerations.types'
 import { optional, readable, wholeNumber } from '../../http/fields'
+import { MOST_FREEZE_INTERVAL_DAYS, MOST_FREEZES } from '../../lib/limits'
 import { ReadableMetrics, StreakMetrics } from '../../wire/preferences.schemas'
 import { StreakFrequency } from '../../wire/streak.schemas'
 
-/** The most freezes of a user (S1), and the most days between two earned freezes. */
-const MOST_FREEZES = 100
-const MOST_INTERVAL_DAYS = 3_650
 const EvaluationMode = z.enum(EVALUATION_MODES)
 
 const FreezesChange = z.object({
   initial: optional(wholeNumber(0, MOST_FREEZES)),
   max: optional(wholeNumber(1, MOST_FREEZES)),
   /** Days; null for never. */
-  autoEarnInterval: wholeNumber(1, MOST_INTERVAL_DAYS).nullish(),
+  autoEarnInterval: wholeNumber(1, MOST_FREEZE_INTERVAL_DAYS).nullish(),
   autoEarnAmount: optional(wholeNumber(1, MOST_FREEZES)),
 })
 

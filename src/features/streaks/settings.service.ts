@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import { tenants } from '../../access/tenants.table'
 import { configurationOf, configure } from '../../config/configuration.service'
 import { type Configuration, metricByKey } from '../../config/configuration.types'
-import type { FreezeSettings, StreakSettings } from '../../config/streak-settings.types'
+import { DEFAULT_FREEZES, type FreezeSettings, type StreakSettings } from '../../config/streak-settings.types'
 import { beginWalk } from '../../jobs/due-work.repository'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
@@ -152,7 +152,7 @@ function freezesAfter(
   now: Instant,
 ): FreezeSettings | null {
   if (change === null) return null
-  const present = before ?? { initial: 0, max: 100, autoEarnInterval: null, autoEarnAmount: 1, since: now }
+  const present = before ?? { ...DEFAULT_FREEZES, since: now }
   const { autoEarnInterval } = change
   const interval = autoEarnInterval === undefined ? present.autoEarnInterval : autoEarnInterval
   const max = change.max ?? present.max

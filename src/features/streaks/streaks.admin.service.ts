@@ -11,6 +11,7 @@ import {
 } from '../../engine/streaks/freezes-pauses-restores.rules'
 import type { Pause } from '../../engine/streaks/streak-state.types'
 import { dayOf } from '../../lib/civil'
+import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { periodStart } from '../../lib/periods'
 import { dateOfDay } from '../../lib/zone'
@@ -34,11 +35,6 @@ import type {
 } from './streaks.admin.schemas'
 
 type UserIssue = z.infer<typeof UserIssueSchema>
-
-/** The most pauses of a user that are not over. All of them are in the user's row. */
-const MOST_PAUSES = 100
-/** How many days from today a pause may end at most. */
-const MOST_DAYS = 3_650
 
 /** An issue about an item for a user: an error, or a warning. */
 const issue = (
@@ -136,8 +132,8 @@ function pauseProblem({ today, streak, terms }: OpenStreak, start: number, end: 
   if (start < today) {
     return `start: must not be before the user's today, which is ${dateOfDay(today)}. Choose a later date.`
   }
-  if (end - today > MOST_DAYS) {
-    return `end: must be at most ${MOST_DAYS} days ahead. Choose an earlier date.`
+  if (end - today > MOST_PAUSE_DAYS) {
+    return `end: must be at most ${MOST_PAUSE_DAYS} days ahead. Choose an earlier date.`
   }
   const last = lastDayOver(today, terms)
   if (streak.pauses.filter((pause) => pause.end > last).length < MOST_PAUSES) return null

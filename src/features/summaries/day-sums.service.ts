@@ -1,6 +1,5 @@
 import type { AccountDatabase } from '../../db/database'
 import { type Pause, sizeOfPart } from '../../db/scans'
-import { firstMoment, type SummaryRange } from '../../lib/buckets'
 import { type Instant, instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
@@ -18,6 +17,7 @@ import {
   type UserKey,
 } from './day-sums.repository'
 import { type DayChange, firstMomentAfter, type KeptDays, lastClosedDay, sumOf } from './day-sums.rules'
+import { firstMoment, type SummaryRange } from './summary-buckets.rules'
 
 const daySumsOf = sharedScans<DaySums>()
 

@@ -10,6 +10,7 @@ import {
   UuidResponse,
   updateResponse,
 } from '../../http/fields'
+import { MOST_ID_CHARACTERS } from '../../lib/limits'
 
 /**
  * The customer's own identifier of a tenant. It is sent in a header, so it has no control characters, and no
@@ -18,7 +19,7 @@ import {
 const CustomerId = z
   .string()
   .min(1)
-  .max(255)
+  .max(MOST_ID_CHARACTERS)
   .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
   .refine((id) => id === id.trim(), 'must not begin or end with a space')
 

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { text, UserId } from '../../http/fields'
 import { ListQuery } from '../../http/queries'
+import { MOST_SEARCH_CHARACTERS } from '../../lib/limits'
 import { User } from '../../wire/user.schemas'
-
-const MOST_SEARCH_CHARACTERS = 255
 
 /**
  * A page of users. `search` is a part of their id, name or email, without regard to upper and lower case

@@ -12,14 +12,14 @@ import {
   UuidResponse,
   updateResponse,
 } from '../../http/fields'
-import { MOST_TARGET_CHARACTERS } from '../../lib/net/webhook-targets'
+import { MOST_URL_CHARACTERS } from '../../lib/limits'
 
 const MOST_GIVEN = 100
 /** The most characters of a wrong name that a message repeats. */
 const NAME_SHOWN = 100
 
 /** `webhook-targets.ts` decides which URLs are allowed, because that depends on the deployment. */
-const Url = z.string().max(MOST_TARGET_CHARACTERS).meta({ format: 'uri' })
+const Url = z.string().max(MOST_URL_CHARACTERS).meta({ format: 'uri' })
 
 const EventName = z.enum(SUBSCRIPTIONS, {
   error: ({ input }) =>

@@ -1,13 +1,14 @@
 import * as z from 'zod'
 import { configurationOf, configure } from '../../config/configuration.service'
-import { type Configuration, MOST_WEBHOOKS, type Webhook } from '../../config/configuration.types'
+import type { Configuration, Webhook } from '../../config/configuration.types'
 import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../../config/drafts.rules'
 import { nameOf } from '../../delivery/queue.messages'
 import { clearDeliveryQueues, refreshDeliveryQueues } from '../../delivery/queue.service'
 import { makeDue } from '../../jobs/due-work.repository'
 import { instant, iso } from '../../lib/clock'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
-import { MOST_TARGET_CHARACTERS, type Target, targetOf, targetRules } from '../../lib/net/webhook-targets'
+import { MOST_ITEMS, MOST_URL_CHARACTERS, MOST_WEBHOOKS } from '../../lib/limits'
+import { type Target, targetOf, targetRules } from '../../lib/net/webhook-targets'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { listenerStatements } from '../notifications/schedule/listening.service'
@@ -54,8 +55,8 @@ function targetIn({ variables }: Scope, url: string): Target {
 }
 
 /** Longer lists and URLs are skipped here, because the schemas reject them. */
-const GivenItems = z.array(z.unknown()).max(100).catch([])
-const GivenUrl = z.object({ url: z.string().max(MOST_TARGET_CHARACTERS) })
+const GivenItems = z.array(z.unknown()).max(MOST_ITEMS).catch([])
+const GivenUrl = z.object({ url: z.string().max(MOST_URL_CHARACTERS) })
 
 /** Every target that is not allowed, in the body of a create or update request of any shape (G3, W1). */
 export function targetErrors(scope: Scope, json: unknown): FieldError[] {

@@ -1,7 +1,5 @@
+import { MOST_URL_CHARACTERS } from '../limits'
 import { kindOfIpv4, kindOfIpv6 } from './addresses'
-
-/** The maximum length of a target in characters: as it was given, and as it is called. */
-export const MOST_TARGET_CHARACTERS = 2_048
 
 /**
  * The URL of a permitted target, or the reason why it is refused. Messages show the reason after the field's
@@ -54,8 +52,8 @@ const NEEDS_HTTPS = 'must be an https URL, such as https://example.com/hooks'
  * Names are not resolved: a Worker can't do that.
  */
 export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRules): Target {
-  if (given.length > MOST_TARGET_CHARACTERS)
-    return refused(`must have at most ${MOST_TARGET_CHARACTERS} characters`)
+  if (given.length > MOST_URL_CHARACTERS)
+    return refused(`must have at most ${MOST_URL_CHARACTERS} characters`)
   const url = URL.parse(given)
   if (url === null || !['https:', 'http:'].includes(url.protocol)) return refused(NEEDS_HTTPS)
   if (url.username !== '' || url.password !== '') return refused('must hold no user name and no password')
@@ -68,8 +66,8 @@ export function targetOf(given: string, { loopbackAllowed, allowed }: TargetRule
   }
   // A fragment is never sent.
   url.hash = ''
-  if (url.href.length > MOST_TARGET_CHARACTERS) {
-    return refused(`must have at most ${MOST_TARGET_CHARACTERS} characters once it is percent-encoded`)
+  if (url.href.length > MOST_URL_CHARACTERS) {
+    return refused(`must have at most ${MOST_URL_CHARACTERS} characters once it is percent-encoded`)
   }
   return { url: url.href }
 }

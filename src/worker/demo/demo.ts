@@ -8,7 +8,8 @@ import { CreatePointsSystemsRequest } from '../../features/points/points.admin.s
 import { UpdateStreakSettingsRequest } from '../../features/streaks/settings.schemas'
 import { CreateStreakPausesRequest } from '../../features/streaks/streaks.admin.schemas'
 import { CreateWebhooksRequest } from '../../features/webhooks/webhooks.schemas'
-import { addDays, bucketStart, type CivilDate } from '../../lib/civil'
+import { addDays, type CivilDate } from '../../lib/civil'
+import { periodStartDate } from '../../lib/periods'
 import { CreateAttributesRequest } from '../../wire/attribute.schemas'
 import { CreateMetricsRequest } from '../../wire/metric.schemas'
 import { UpsertedUser } from '../../wire/user.schemas'
@@ -179,7 +180,7 @@ export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
       name: 'XP this week',
       rankBy: 'points',
       pointsSystemId: idOf('demo-xp'),
-      start: bucketStart(today, 'weekly'),
+      start: periodStartDate(today, 'weekly'),
       runUnit: 'day',
       runInterval: 7,
       status: 'active',
@@ -196,7 +197,7 @@ export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
       name: 'Minutes this month, by plan',
       rankBy: 'metric',
       metricId: idOf('demo-minutes'),
-      start: bucketStart(today, 'monthly'),
+      start: periodStartDate(today, 'monthly'),
       runUnit: 'month',
       runInterval: 1,
       breakdownAttributes: [idOf('demo-plan')],

@@ -1,16 +1,14 @@
 import type { Attempt, ChannelAdapter, OutgoingMessage } from '../../../delivery/queue.messages'
 import type { UserState } from '../../../engine/state.types'
-import type { Instant } from '../../../lib/clock'
-import { dayIn } from '../../../lib/zone'
 import type { TenantContext } from '../../../runtime/context'
 import { removeDeviceTokens } from '../../../store/devices.repository'
 import type { Channel } from '../notifications.types'
 import { readUsers } from '../schedule/schedule.repository'
 import { textOfHtml } from '../templates/plain-text.rules'
-import { isReachable } from '../templates/templates.rules'
 import { cloudflareEmail } from './email/cloudflare.adapter'
 import type { EmailPort } from './email/email.types'
 import { resendEmail } from './email/resend.adapter'
+import { reasonNotToSend } from './last-check.rules'
 import { type Notification, notificationIn, type PushNotification } from './notification.messages'
 import { accessTokensOf } from './push/access-tokens.cache'
 import { apnsPush } from './push/apns.adapter'
@@ -21,9 +19,6 @@ import { type PushPort, type PushResult, providerOf } from './push/push.types'
 /** No provider is configured (N4). */
 const UNSENT: Attempt = { kind: 'unsent', error: 'unsent: no provider' }
 const UNREAD: Attempt = { kind: 'failed', status: null, error: 'the user could not be read' }
-
-const UNWANTED = 'the user does not want this any more'
-const NO_DEVICE = 'the user has none of these devices any more'
 
 /** Sends a tenant's notifications by the providers in the deployment's variables, as configured now (N4). */
 export function notificationAdapter(context: TenantContext, channel: Channel): ChannelAdapter {
@@ -39,7 +34,7 @@ export function notificationAdapter(context: TenantContext, channel: Channel): C
       const user = await presentUser(context, notification)
       if (user === 'unread') return UNREAD
       if (user === null) return refused('the user is gone')
-      const problem = problemWith(notification, queuedMessage, user, now)
+      const problem = reasonNotToSend(notification, queuedMessage, user, now)
       if (problem !== null) return refused(problem)
       if (notification.channel === 'push') {
         const tokens = notification.tokens.filter((token) => user.profile.deviceTokens?.includes(token))
@@ -81,22 +76,6 @@ async function presentUser(
     console.error(JSON.stringify({ level: 'error', tenant: db.tenantId, error: String(error) }))
     return 'unread'
   }
-}
-
-/** Why a message must not be sent to the user any more; null if it may be sent (N1, N2, U8). */
-function problemWith(
-  notification: Notification,
-  { at }: OutgoingMessage,
-  user: UserState,
-  now: Instant,
-): string | null {
-  const { type, channel } = notification
-  if (!isReachable(user, type, channel)) return UNWANTED
-  const { tz, deviceTokens } = user.profile
-  // On another day it is too late to extend the streak.
-  if (type === 'streak_reminder' && dayIn(tz, now) !== dayIn(tz, at)) return 'too late'
-  if (notification.channel === 'email') return null
-  return notification.tokens.some((token) => deviceTokens?.includes(token)) ? null : NO_DEVICE
 }
 
 function emailPort({ env, variables }: TenantContext): EmailPort | null {

@@ -17,7 +17,7 @@ import {
   pendingNotificationsPresent,
 } from '../../../outbox/pending-notifications.repository'
 import type { TenantContext } from '../../../runtime/context'
-import { type MessageBuilder, messageBuilderOf } from '../templates/message-builder.service'
+import { type MessageBuilder, messageBuilderOf } from '../templates/render.service'
 import { addressedEntry, messagesOf } from './reasons.service'
 import { readUsers } from './schedule.repository'
 

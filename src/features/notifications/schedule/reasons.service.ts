@@ -11,7 +11,7 @@ import { draftOf, type EventDraft } from '../../../outbox/events/event.builder'
 import { type AddressedEntry, type Message, NOTIFICATION_MESSAGES } from '../../../outbox/outbox.messages'
 import { splitIntoEntries } from '../../../outbox/split.rules'
 import type { Due, NotificationReason } from '../reasons.types'
-import type { MessageBuilder } from '../templates/message-builder.service'
+import type { MessageBuilder } from '../templates/render.service'
 import { templatesFor } from '../templates/templates.rules'
 import { isSentByWebhook } from './sent-by-webhook.rules'
 

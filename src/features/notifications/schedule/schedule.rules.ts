@@ -6,7 +6,7 @@ import type { Aggregation } from '../../../lib/civil'
 import type { Instant } from '../../../lib/clock'
 import { LAST_DAY, nextPeriod, periodStart } from '../../../lib/periods'
 import { dayIn } from '../../../lib/zone'
-import { isWanted, momentOf } from '../../../outbox/notifications.rules'
+import { momentOf, tenantSends } from '../../../outbox/notifications.rules'
 
 /**
  * The notification types that come at a time of the user's day (N2). When `achievement_completed` comes is in
@@ -23,9 +23,9 @@ export function timetableOf(config: Configuration): Timetable {
   const { settings, streaks } = config
   const recap = settings.recapFrequency === 'none' ? null : settings.recapFrequency
   return {
-    recap: isWanted(config, 'recap') ? recap : null,
-    reactivation: isWanted(config, 'reactivation') ? 'daily' : null,
-    streak_reminder: isWanted(config, 'streak_reminder') && streaks.enabled ? streaks.frequency : null,
+    recap: tenantSends(config, 'recap') ? recap : null,
+    reactivation: tenantSends(config, 'reactivation') ? 'daily' : null,
+    streak_reminder: tenantSends(config, 'streak_reminder') && streaks.enabled ? streaks.frequency : null,
   }
 }
 

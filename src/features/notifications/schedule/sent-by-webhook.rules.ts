@@ -2,7 +2,7 @@ import type { Configuration } from '../../../config/configuration.types'
 import { DUE_EVENTS } from '../../../outbox/notifications.rules'
 import { listens } from '../../../outbox/outbox.messages'
 import type { NotificationType } from '../notifications.types'
-import { type Addressee, isWanted } from '../templates/templates.rules'
+import { type Addressee, userWants } from '../templates/templates.rules'
 
 /**
  * Whether webhooks get the event that a notification of this type is due for a user. The user needs no
@@ -16,7 +16,7 @@ export function isSentByWebhook(
   return (
     !user.control &&
     user.profile.subscribeToEmails &&
-    isWanted(user, type, 'email') &&
+    userWants(user, type, 'email') &&
     listens(config, DUE_EVENTS[type])
   )
 }

@@ -1,5 +1,6 @@
 import { hash, hmac } from 'fast-sha256'
 import { type Context, defaultOperators, type Emitter, Liquid, type Template } from 'liquidjs'
+import { MOST_RENDERED_CHARACTERS } from '../../../lib/limits'
 import {
   boundRanges,
   ChargedContext,
@@ -16,8 +17,6 @@ export type Form = 'html' | 'text'
 /** A text in Liquid, parsed. */
 export type Parsed = { form: Form; templates: Template[] }
 
-/** The most characters of a rendered text. */
-const MOST_OUTPUT_CHARACTERS = 262_144
 /**
  * The most that rendering a text may cost. Each character that is written or read, each item of a list and
  * each step of the interpreter costs 1. Each tag, output and piece of text costs `STEP`. A limit in
@@ -100,8 +99,8 @@ class Page implements Emitter {
     if (Array.isArray(value)) this.#context.memoryLimit.use(weight(value, BUDGET))
     const text = plain(value)
     this.#context.memoryLimit.use(text.length)
-    if (this.buffer.length + text.length > MOST_OUTPUT_CHARACTERS) {
-      throw new RenderError(`it renders to more than ${MOST_OUTPUT_CHARACTERS} characters`)
+    if (this.buffer.length + text.length > MOST_RENDERED_CHARACTERS) {
+      throw new RenderError(`it renders to more than ${MOST_RENDERED_CHARACTERS} characters`)
     }
     this.buffer += text
   }

@@ -7,6 +7,7 @@ import type { TenantContext } from '../../../runtime/context'
 import { streakResponse } from '../../../wire/presenters/streak.presenter'
 import type { Notification } from '../channels/notification.messages'
 import type { NotificationReason } from '../notifications.types'
+import type { Due } from '../reasons.types'
 import { linkSecretOf, unsubscribeToken } from '../unsubscribe/links.repository'
 import { type Parsed, parseLiquid, RenderError, renderLiquid } from './liquid.service'
 import { inLowerCase } from './plain-text.rules'
@@ -43,6 +44,21 @@ export async function composer(context: TenantContext): Promise<Compose> {
     const token = await unsubscribeToken(secret, { tenantId: db.tenantId, iid: user.iid, userId: user.id })
     const url = `${variables.PUBLIC_URL ?? template.origin}/unsubscribe/${token}`
     return compose(ingredients, url)
+  }
+}
+
+/** Builds the message to a user from a template and the reason. */
+export type MessageBuilder = (user: UserState, due: Due, template: Template) => Promise<Notification>
+
+/**
+ * The message builder of a tenant for one configuration. The first message reads the data that all of them
+ * need.
+ */
+export function messageBuilderOf(context: TenantContext, config: Configuration): MessageBuilder {
+  let compose: Promise<Compose> | null = null
+  return async (user, { reason, at }, template) => {
+    compose ??= composer(context)
+    return (await compose)({ config, template, user, reason: reason.about, now: at })
   }
 }
 

@@ -1,9 +1,10 @@
-import { type Configuration, MOST_TEMPLATES, meets, type Template } from '../../../config/configuration.types'
+import { type Configuration, meets, type Template } from '../../../config/configuration.types'
 import { type Clearable, type Optional, revised } from '../../../config/drafts.rules'
 import { NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
 import { filterProblem } from '../../../config/filters.rules'
 import type { UserState } from '../../../engine/state.types'
 import type { Instant } from '../../../lib/clock'
+import { MOST_TEMPLATES } from '../../../lib/limits'
 import type { Channel, NotificationType } from '../notifications.types'
 
 type Always = Pick<Template, 'type' | 'channel' | 'body' | 'status'>
@@ -104,7 +105,7 @@ export function templatesFor(
 /** Whether a user wants notifications of a type by a channel, and can be reached by it (N1). */
 export function isReachable(user: Addressee, type: NotificationType, channel: Channel): boolean {
   const { email, subscribeToEmails, deviceTokens } = user.profile
-  if (user.control || !isWanted(user, type, channel)) return false
+  if (user.control || !userWants(user, type, channel)) return false
   return channel === 'email' ? email !== null && subscribeToEmails : (deviceTokens ?? []).length > 0
 }
 
@@ -112,7 +113,7 @@ export function isReachable(user: Addressee, type: NotificationType, channel: Ch
  * Whether the user's preference allows a channel for a type. Without a preference, both channels are allowed
  * (U7, N1).
  */
-export const isWanted = (
+export const userWants = (
   { preferences }: Pick<UserState, 'preferences'>,
   type: NotificationType,
   channel: Channel,

@@ -1,10 +1,8 @@
 import { type Instant, instant } from '../lib/clock'
-import { DAY, HOUR } from '../lib/units'
+import { LOG_KEPT, MOST_LOGGED } from '../lib/limits'
+import { HOUR } from '../lib/units'
 import type { DeliveryQueueStore } from './queue.store'
 
-/** How long a settled message stays in the log, in milliseconds, and the most settled messages in the log. */
-const KEPT = 30 * DAY
-const MOST = 20_000
 /**
  * The most messages that one statement deletes, and after how many newly settled messages a run prunes again.
  */
@@ -26,7 +24,7 @@ export class Pruning {
   #known: { count: number; settled: number } | null = null
   #done = 0
 
-  constructor(most = MOST) {
+  constructor(most = MOST_LOGGED) {
     this.#most = most
   }
 
@@ -41,7 +39,7 @@ export class Pruning {
    */
   run(store: DeliveryQueueStore, now: Instant, settled: number): void {
     this.#done = settled
-    const outdated = store.dropBefore(instant(now - KEPT), AT_ONCE)
+    const outdated = store.dropBefore(instant(now - LOG_KEPT), AT_ONCE)
     const known = this.#known ?? this.#counted(store, now, settled)
     if (known === null) return
     const count = known.count + settled - known.settled - outdated

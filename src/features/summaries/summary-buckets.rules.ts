@@ -1,8 +1,8 @@
-import { Temporal } from 'temporal-polyfill'
-import { type Aggregation, bucketStart, type CivilDate, civilDateOfDay, dayOf } from './civil'
-import type { Instant } from './clock'
-import { FURTHEST_OFFSET } from './units'
-import { dayBegins } from './zone'
+import { type Aggregation, type CivilDate, civilDateOfDay, dayOf } from '../../lib/civil'
+import type { Instant } from '../../lib/clock'
+import { nextPeriod, periodStart } from '../../lib/periods'
+import { FURTHEST_OFFSET } from '../../lib/units'
+import { dayBegins } from '../../lib/zone'
 
 /** The range of a summary: all whole buckets that overlap the dates from `startDate` to `endDate` (P12). */
 export type SummaryRange = { aggregation: Aggregation; startDate: CivilDate; endDate: CivilDate }
@@ -53,27 +53,20 @@ export function summarise(
 function bucketDays({ aggregation, startDate, endDate }: SummaryRange): number[] {
   const starts: number[] = []
   const last = dayOf(endDate)
-  let day = dayOf(bucketStart(startDate, aggregation))
+  let day = periodStart(dayOf(startDate), aggregation)
   while (day <= last) {
     starts.push(day)
-    day += daysIn(civilDateOfDay(day), aggregation)
+    day = nextPeriod(day, aggregation)
   }
   return starts
 }
 
 /** The day after the last bucket. */
 function bucketEnd({ aggregation, endDate }: SummaryRange): number {
-  const start = bucketStart(endDate, aggregation)
-  return dayOf(start) + daysIn(start, aggregation)
-}
-
-/** The number of days in the bucket that starts on this date. */
-function daysIn(start: CivilDate, aggregation: Aggregation): number {
-  if (aggregation === 'monthly') return Temporal.PlainDate.from(start).daysInMonth
-  return aggregation === 'weekly' ? 7 : 1
+  return nextPeriod(periodStart(dayOf(endDate), aggregation), aggregation)
 }
 
 /** Nothing before this moment belongs to the summary's buckets, in any time zone. */
 export function firstMoment({ startDate, aggregation }: SummaryRange): Instant {
-  return dayBegins(dayOf(bucketStart(startDate, aggregation)), FURTHEST_OFFSET)
+  return dayBegins(periodStart(dayOf(startDate), aggregation), FURTHEST_OFFSET)
 }

@@ -1,92 +1,12 @@
 import type * as z from 'zod'
 import { lastDayOf, nearestRun, type Run } from '../../engine/runs.rules'
-import { jsonBytes } from '../../lib/packed'
 import { LAST_DAY } from '../../lib/periods'
-import { systemNow } from '../../lib/system-clock'
-import {
-  type BestReply,
-  type BestRequest,
-  type GroupsReply,
-  type GroupsRequest,
-  groupOf,
-  type HeldReply,
-  type HeldRequest,
-  type PageReply,
-  type PageRequest,
-  type PlaceReply,
-  type PlaceRequest,
-} from '../board.messages'
-import { exactValue, type Score } from '../score.rules'
+import type { BestReply, BestRequest, PlaceReply, PlaceRequest } from '../board.messages'
+import type { Score } from '../score.rules'
 import type { Board } from './board.model'
-import { MOST_HISTORY_DAYS } from './board.store'
-import type { GroupSize } from './group-sizes.cache'
-import { compareText } from './ranking.rules'
 
-type Page = z.output<typeof PageReply>
 type Place = z.output<typeof PlaceReply>
 type Best = z.output<typeof BestReply>
-
-/** A page of the ranking of one run: of one group, or of all groups that match, ranked together (L6, L9). */
-export function readPage(
-  board: Board,
-  request: Pick<z.output<typeof PageRequest>, 'run' | 'group' | 'offset' | 'limit' | 'userId'>,
-): Page {
-  const { offset, limit, userId } = request
-  const ranked = board.isFinal(request.run) ? finals(board, request) : live(board, request)
-  const place = userId === null ? 0 : ranked.findIndex((one) => one.userId === userId)
-  if (place < 0) return []
-  const first = Math.max(0, place + offset)
-  return ranked.slice(first, first + limit).map((one, index) => ({
-    userId: one.userId,
-    iid: one.iid,
-    rank: one.rank ?? first + index + 1,
-    value: board.served(one.score),
-  }))
-}
-
-/**
- * A page of the groups of one run: groups with the most ranked users first, then in order of their values.
- * Empty while the board is hidden (S10).
- */
-export function readGroups(
-  board: Board,
-  { run, after, limit }: Pick<z.output<typeof GroupsRequest>, 'run' | 'after' | 'limit'>,
-): z.output<typeof GroupsReply> {
-  const { store, places, groupSizes } = board
-  const isFinal = board.isFinal(run)
-  const max = isFinal && places > 0 ? store.maxOf(run) : places
-  const sizes = groupSizes.of(run, systemNow(), () => store.groupSizes(run, max, isFinal))
-  const isAfter = ({ group, users }: GroupSize) =>
-    after === null || users < after.users || (users === after.users && compareText(group, after.group) > 0)
-  const first = sizes.findIndex(isAfter)
-  const groups = first < 0 ? [] : sizes.slice(first, first + limit)
-  return { groups, hasMore: first >= 0 && first + groups.length < sizes.length }
-}
-
-/** A ranked user. Without `rank`, the rank is the place in the list. */
-type Ranked = { userId: string; iid: string; score: Score; rank?: number }
-type Asked = Pick<z.output<typeof PageRequest>, 'run' | 'group'>
-
-function live(board: Board, { run, group }: Asked): readonly Ranked[] {
-  const whole = groupOf(group)
-  return whole === null
-    ? board.store.bestMatching(run, group, board.places)
-    : board.rankings.of(run, whole).entries
-}
-
-/**
- * A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). Empty while the
- * board is hidden (S10).
- */
-function finals({ store, definition }: Board, { run, group }: Asked): Ranked[] {
-  if (definition.isHidden) return []
-  const whole = groupOf(group)
-  const entries =
-    whole === null ? store.finalsMatching(run, group, store.maxOf(run)) : store.finalGroup(run, whole)
-  return entries.flatMap(({ userId, iid, score }, index) =>
-    userId === null || iid === null ? [] : [{ userId, iid, score, rank: index + 1 }],
-  )
-}
 
 /** A user's place in one run, and the last days on which it had changed (L10). */
 export function readPlace(
@@ -195,50 +115,4 @@ function coursesOf(
     const kept = stands.map((one) => ({ ...one, day: Math.max(start, Math.min(one.day, end ?? one.day)) }))
     return end === null ? kept : [...kept, { day: end + 1, rank: null, score: null }]
   })
-}
-
-/** The most bytes of a user's data that one call returns, and the most runs. */
-const MOST_HELD = 1_000_000
-const MOST_RUNS = 1_000
-
-/**
- * The stored data about a user: the score in each run, or in its final ranking, and the days on which the
- * rank had changed (U8). The first runs after `after`, as many as one call has room for.
- */
-export function readHeld(
-  board: Board,
-  { userId, iid, after }: z.output<typeof HeldRequest>,
-): z.output<typeof HeldReply> {
-  const all = board.store.runsOfUser(userId, iid, after ?? Number.MIN_SAFE_INTEGER)
-  const runs: HeldRuns = []
-  let bytes = 0
-  for (const run of all) {
-    if (bytes > MOST_HELD || runs.length === MOST_RUNS) return { runs, hasMore: true }
-    const held = heldIn(board, run, userId, iid)
-    runs.push(held)
-    bytes += jsonBytes(held)
-  }
-  return { runs, hasMore: false }
-}
-
-type HeldRuns = z.output<typeof HeldReply>['runs']
-
-function heldIn(board: Board, run: number, userId: string, iid: string): HeldRuns[number] {
-  const { store, rankings, isFinal, runHolding, definition } = board
-  const exact = (score: Score | null) => (score === null ? null : exactValue(score, definition.rankBy))
-  const final = store.finalOf(run, iid)
-  const row = store.ofUserIn(userId, iid, run) ?? null
-  return {
-    start: run,
-    end: runHolding(run)?.end ?? null,
-    isFinal: isFinal(run),
-    group: (final ?? row)?.group ?? null,
-    rank: final?.rank ?? (isFinal(run) ? null : rankings.rankOf(row)),
-    score: exact((final ?? row)?.score ?? null),
-    reached: (final ?? row)?.reached ?? 0,
-    history: store
-      .history(run, iid, MOST_HISTORY_DAYS)
-      .toReversed()
-      .map(({ day, rank, score }) => ({ day, rank, score: exact(score) })),
-  }
 }

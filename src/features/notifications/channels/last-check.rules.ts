@@ -1,0 +1,28 @@
+import type { OutgoingMessage } from '../../../delivery/queue.messages'
+import type { UserState } from '../../../engine/state.types'
+import type { Instant } from '../../../lib/clock'
+import { dayIn } from '../../../lib/zone'
+import { isReachable } from '../templates/templates.rules'
+import type { Notification } from './notification.messages'
+
+const UNWANTED = 'the user does not want this any more'
+const NO_DEVICE = 'the user has none of these devices any more'
+
+/**
+ * The last check before an attempt: why a message must not be sent to the user any more. Null if it may be
+ * sent (N1, N2, U8).
+ */
+export function reasonNotToSend(
+  notification: Notification,
+  { at }: OutgoingMessage,
+  user: UserState,
+  now: Instant,
+): string | null {
+  const { type, channel } = notification
+  if (!isReachable(user, type, channel)) return UNWANTED
+  const { tz, deviceTokens } = user.profile
+  // On another day it is too late to extend the streak.
+  if (type === 'streak_reminder' && dayIn(tz, now) !== dayIn(tz, at)) return 'too late'
+  if (notification.channel === 'email') return null
+  return notification.tokens.some((token) => deviceTokens?.includes(token)) ? null : NO_DEVICE
+}
