@@ -42,7 +42,7 @@ export async function buildAssets(folder) {
  * @returns {Promise<[name: string, content: Buffer][]>}
  */
 async function documents(folder) {
-  const { application, admin } = await importSource(folder, 'src/worker/documents.ts')
+  const { application, admin } = await importSource(folder, 'src/worker/openapi-documents.ts')
   return [
     ['application.json', Buffer.from(JSON.stringify(application.document))],
     ['admin.json', Buffer.from(JSON.stringify(admin.document))],

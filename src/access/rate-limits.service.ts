@@ -1,9 +1,6 @@
-import { errors } from '../lib/errors'
+import { errors, RETRY_AFTER } from '../lib/errors'
 import { networkOf } from '../lib/net/addresses'
 import type { Access, Context } from '../runtime/context'
-
-/** The window of each limit in seconds, as in wrangler.toml. No client has to wait longer. */
-const WINDOW = 10
 
 /**
  * Counts a request against a limit: the limit of its key or, if the key is unknown, of its IPv4 address or
@@ -20,7 +17,7 @@ export async function limit(
     bearer === null
       ? [env.ADDRESS_LIMIT, networkOf(headers.get('cf-connecting-ip') ?? '')]
       : [bearer.access.kind === 'admin' ? env.ADMIN_LIMIT : env.APPLICATION_LIMIT, bearer.prefix ?? '']
-  if (!(await isWithin(limiter, key))) throw errors.tooMany(WINDOW)
+  if (!(await isWithin(limiter, key))) throw errors.tooMany(RETRY_AFTER.rateLimit)
 }
 
 async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {

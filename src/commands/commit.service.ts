@@ -5,7 +5,7 @@ import type { TenantDatabase } from '../db/database'
 import { isConflict, isTooBig } from '../db/guard'
 import { isStale } from '../engine/streaks/streaks.rules'
 import type { Instant } from '../lib/clock'
-import { ApiError, errors } from '../lib/errors'
+import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
 import type { Instance } from '../runtime/instance'
 import {
@@ -121,16 +121,12 @@ export async function commit(
  * have stored some of them. The log shows which, since no earlier write can still arrive after a conflict.
  * All others are 429, and nothing of them is stored (E3).
  */
-export async function giveUp(
-  deps: CommitDeps,
-  { userId, jobs }: UserBatch,
-  retryAfter: number,
-): Promise<Outcome[]> {
+export async function giveUp(deps: CommitDeps, { userId, jobs }: UserBatch): Promise<Outcome[]> {
   const snapshot = (await read(deps, [{ userId, jobs, mayWrite: () => false }])).of(userId)
   return jobs.map(
     (job): Outcome =>
       recoverOutcome(snapshot, job) ?? {
-        decision: { kind: 'refused', apiError: errors.contended(retryAfter) },
+        decision: { kind: 'refused', apiError: errors.contended(RETRY_AFTER.contention) },
         config: null,
       },
   )

@@ -20,9 +20,6 @@ declare module '../runtime/env' {
   }
 }
 
-/** Seconds after which a caller may try again if the lane has given up. */
-const RETRY_AFTER = 1
-
 /**
  * A user's lane: one object for all isolates. The user's commands go through it after isolates have had three
  * conflicts. It stores nothing: D1's guards decide here as everywhere. After a conflict with another writer
@@ -61,7 +58,7 @@ export class UserLane extends DurableObject<Bindings> {
           limits: IN_LANE,
         }).catch((error: unknown) => {
           if (!(error instanceof Contention)) throw error
-          return giveUp(deps, batch, RETRY_AFTER)
+          return giveUp(deps, batch)
         })
         const commands = jobs.map((one) => one.command)
         return resultsOf({ env: this.env, notes: {}, waitUntil }, commands, outcomes)

@@ -49,7 +49,7 @@ export const DEFAULT_STREAKS: StreakSettings = {
   freezes: null,
 }
 
-/** The freeze settings if freezes are switched on without values of their own. They count from then on (S1). */
+/** The freeze settings if freezes are switched on without values of their own (S1). */
 export const DEFAULT_FREEZES: Omit<FreezeSettings, 'since'> = {
   initial: 0,
   max: MOST_FREEZES,

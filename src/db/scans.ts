@@ -1,5 +1,5 @@
 import type { Instant } from '../lib/clock'
-import { errors } from '../lib/errors'
+import { errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
 
 /**
@@ -22,8 +22,6 @@ const MOST_RUNNING = 2
 const MOST_WAITING = 100
 /** How long a request waits for its turn, or for the scan of another request, in ms. */
 const PATIENCE = 10_000
-/** Seconds after which a refused request may try again. */
-const RETRY_AFTER = 10
 /**
  * How often a waiting request checks that the running one is still alive, in ms. The check also shows the run
  * time that the request is not stuck.
@@ -126,7 +124,7 @@ export class ScanTurns {
     for (const line of this.#lines.values()) this.#advance(line)
     const line = this.#lines.get(tenantId) ?? { tenantId, turns: [] }
     if (line.turns.filter(({ state }) => state === 'waiting').length >= MOST_WAITING) {
-      throw errors.busy(RETRY_AFTER)
+      throw errors.busy(RETRY_AFTER.scans)
     }
     this.#lines.set(tenantId, line)
     const turn: Turn = { line, state: 'waiting', since: systemNow(), wakes: new Set(), forget }
@@ -295,7 +293,7 @@ export class SharedScans<T> {
   ): Promise<void> {
     while (!isSo()) {
       const left = deadline - systemNow()
-      if (left <= 0) throw errors.busy(RETRY_AFTER)
+      if (left <= 0) throw errors.busy(RETRY_AFTER.scans)
       const { promise: woken, resolve: wake } = Promise.withResolvers<void>()
       turn.wakes.add(wake)
       await Promise.race([woken, wait(Math.min(WATCH, left))])

@@ -4,7 +4,7 @@ import { errors } from '../lib/errors'
 import { MIB, MOST_BODY_BYTES } from '../lib/limits'
 import { within } from '../lib/timeout'
 import { SECOND } from '../lib/units'
-import type { AppEnv } from './app'
+import type { AppEnv } from './hono'
 
 /**
  * Throws a TypeError if the bytes are not UTF-8. The run time's own decoding would write U+FFFD instead, and

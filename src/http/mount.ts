@@ -4,8 +4,8 @@ import * as z from 'zod'
 import { enter, enterAccount, readClaim } from '../access/access.service'
 import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import type { AccountScope, Scope } from '../runtime/context'
-import { type App, type AppEnv, answer, type Parsed } from './app'
 import { readBody } from './body'
+import { type App, type AppEnv, answer, type Parsed } from './hono'
 import type { Input, OperationSpec, Reply } from './operation'
 
 type Handler = MiddlewareHandler<AppEnv>

@@ -1,6 +1,18 @@
 /** The statuses of API errors (G2). */
 export const ERROR_STATUSES = [400, 401, 403, 404, 408, 413, 422, 429, 500, 503] as const
 
+/** The header `Retry-After`, in seconds, by the reason. */
+export const RETRY_AFTER = {
+  /** The rate limit is reached. The length of each limit's window, as in wrangler.toml. */
+  rateLimit: 10,
+  /** Too many requests read all users of a tenant. */
+  scans: 10,
+  /** Too many requests change a user at once. */
+  contention: 1,
+  /** The database can't be reached. */
+  databaseAway: 5,
+} as const
+
 /** An API error: the status of the response, and a message that says the problem and how to fix it (G2). */
 export class ApiError extends Error {
   constructor(

@@ -110,6 +110,12 @@ export const MOST_RANK_HISTORY = 100
 /** The most users of a ranking of streaks (S6). */
 export const MOST_RANKED_STREAKS = 100
 
+/**
+ * A page of a leaderboard's ranking if the request names no size (L9). The largest page has all its
+ * participants.
+ */
+export const RANKING_PAGE = 10
+
 /** The largest page of each list, and the size of a page if the request names none. */
 export const PAGES = {
   /** Lists of the admin interface, the logs of messages too (G7). */
@@ -119,8 +125,6 @@ export const PAGES = {
   /** Periods in a streak's history (S6). */
   streakHistory: { max: 366, fallback: 7 },
   streakRankings: { max: MOST_RANKED_STREAKS, fallback: 10 },
-  /** A leaderboard's ranking (L9). It has at most as many users as the leaderboard may have. */
-  ranking: { max: MOST_PARTICIPANTS, fallback: 10 },
   /** A leaderboard's groups (L6). */
   groups: { max: 100, fallback: 10 },
   /** Changes of a user's place on a leaderboard (L10). */

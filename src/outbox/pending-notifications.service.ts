@@ -4,7 +4,8 @@ import type { UnchangedUsers } from '../db/guard'
 import type { Change } from '../engine/change.rules'
 import { makeDue } from '../jobs/due-work.repository'
 import { instant } from '../lib/clock'
-import { completionMoment, tenantSends, UTC } from './notifications.rules'
+import { completionMoment } from './notification-times.rules'
+import { tenantSends, UTC } from './notifications.rules'
 import { insertPendingNotifications } from './pending-notifications.repository'
 
 /** Whether a template is active or a webhook listens for completed achievements (N5). */

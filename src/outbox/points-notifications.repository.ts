@@ -10,7 +10,7 @@ import { type Instant, instant } from '../lib/clock'
 import { DAY } from '../lib/units'
 import { listens } from './outbox.messages'
 import { pointsNotifications } from './outbox.table'
-import { QUIET } from './quiet.rules'
+import { QUIET } from './quiet-time.rules'
 
 /** A change of a user's points: the user before and after it, and its awards. */
 export type PointsChange = {

@@ -1,5 +1,13 @@
 import { ScanTurns, SharedScans } from '../db/scans'
+import { MINUTE } from '../lib/units'
 import { perInstance } from './instance'
+
+/**
+ * A result that was counted over more users or scores than this is kept and served again, and for how long,
+ * in milliseconds (P11).
+ */
+export const KEPT_ABOVE = 10_000
+export const KEPT_FOR = MINUTE
 
 /** All scans of an instance take turns. */
 export const scanTurnsOf = perInstance(() => new ScanTurns())

@@ -1,4 +1,3 @@
-import { cors } from 'hono/cors'
 import { isDatabaseAway } from '../db/guard'
 import { achievementAdminRoutes } from '../features/achievements/achievements.admin.routes'
 import { achievementRoutes } from '../features/achievements/achievements.routes'
@@ -25,20 +24,17 @@ import { userAdminRoutes } from '../features/users/users.admin.routes'
 import { userRoutes } from '../features/users/users.routes'
 import { webhookRoutes } from '../features/webhooks/webhooks.routes'
 import { wrappedRoutes } from '../features/wrapped/wrapped.routes'
-import { type App, newApp } from '../http/app'
+import { type App, newApp } from '../http/hono'
 import { isHostValid, routedPath } from '../http/host'
-import { logLine } from '../http/log'
-import { ApiError, errors } from '../lib/errors'
+import { logLine } from '../http/request-log'
+import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
-import { DAY, SECOND } from '../lib/units'
 import { newContext } from '../runtime/context'
 import type { Instance } from '../runtime/instance'
-import { docsRoutes } from './docs'
+import { openCors } from './cors'
+import { docsRoutes } from './docs-page'
+import { systemRoutes } from './health-and-openapi'
 import { JOBS } from './jobs'
-import { systemRoutes } from './system'
-
-/** After how many seconds a request is to be sent again if the database could not be reached. */
-const RETRY_SECONDS = 5
 
 const MODULES = [
   systemRoutes,
@@ -87,14 +83,6 @@ export function createApp(instance: Instance): App {
     console.log(logLine(c, systemNow() - began))
   })
 
-  // Without a list of its own, `cors` allows all headers that the preflight asks for. Client libraries add
-  // headers to each request (G8).
-  const openCors = cors({
-    origin: '*',
-    allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    exposeHeaders: ['X-Request-Id', 'Retry-After', 'Link', 'X-Laurel-Warning'],
-    maxAge: DAY / SECOND,
-  })
   app.use('/v1/*', openCors)
 
   for (const mountModule of MODULES) mountModule(app)
@@ -119,6 +107,6 @@ export function createApp(instance: Instance): App {
 
 /** The API error for a failure that the request did not cause. */
 const failure = (error: unknown, requestId: string) =>
-  isDatabaseAway(error) ? errors.unavailable(RETRY_SECONDS) : errors.internal(requestId)
+  isDatabaseAway(error) ? errors.unavailable(RETRY_AFTER.databaseAway) : errors.internal(requestId)
 
 const describe = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error))

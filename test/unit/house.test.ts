@@ -1,7 +1,10 @@
-import { globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { EVENT_TYPES } from '../../src/config/webhook-events.types'
+import { RETRY_AFTER } from '../../src/lib/errors'
+import * as limits from '../../src/lib/limits'
+import { DAY } from '../../src/lib/units'
 
 /* `npm run rooms` checks the order of the rooms. */
 
@@ -120,4 +123,44 @@ test('lengths of time and offsets are named in one file', () => {
         .map((line) => `${file}: ${line.trim()}`)
     })
   expect(found).toEqual([])
+})
+
+test('the table of things to change names files and names that exist', () => {
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+  const [, section = ''] = page.split('### Where to change things\n')
+  const [table = ''] = section.split('\n## ')
+  const rows = [...table.matchAll(/^\| (.+) \| `([^`]+)` \| (.*?) ?\|$/gm)]
+  const lost = rows.flatMap(([, , file = '', names = '']) => {
+    if (!existsSync(join(root, file))) return [file]
+    const text = readFileSync(join(root, file), 'utf8')
+    const wanted = [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+    return wanted.filter((name) => !new RegExp(`\\b${name}\\b`).test(text)).map((name) => `${file}: ${name}`)
+  })
+  expect(rows.length).toBeGreaterThan(90)
+  // The head of the table has two lines.
+  expect(table.match(/^\|/gm)).toHaveLength(rows.length + 2)
+  expect(lost).toEqual([])
+})
+
+test('docs/limits.md has each limit', () => {
+  const page = readFileSync(join(root, 'docs/limits.md'), 'utf8')
+  const { MIB, MOST_BODY_BYTES, MOST_BATCH_BYTES, LOG_KEPT, PAGES, ...counts } = limits
+  const pages = Object.values(PAGES).flatMap(({ max, fallback }) => [max, fallback])
+  const shown = [...Object.values(counts), ...pages].map((count) => count.toLocaleString('en-US'))
+  shown.push(`${MOST_BODY_BYTES / MIB} MiB`, `${MOST_BATCH_BYTES / MIB} MiB`, `${LOG_KEPT / DAY} days`)
+  expect(shown.filter((text) => !new RegExp(`(?<![\\d,])${text}(?![\\d,]*\\d)`).test(page))).toEqual([])
+  expect(shown.length).toBeGreaterThan(50)
+})
+
+test('the cron trigger comes as often as the Timekeepers expect', () => {
+  const [, minutes] = readFileSync(join(root, 'wrangler.toml'), 'utf8').match(/crons = \["\*\/(\d+) /) ?? []
+  expect(readFileSync(join(root, 'src/jobs/timekeeper.service.ts'), 'utf8')).toContain(
+    `const CRON_INTERVAL = ${minutes} * MINUTE`,
+  )
+})
+
+test('a client that exceeds a rate limit waits for its window', () => {
+  const periods = [...readFileSync(join(root, 'wrangler.toml'), 'utf8').matchAll(/period = (\d+)/g)]
+  expect(periods.length).toBeGreaterThan(2)
+  expect(new Set(periods.map(([, seconds]) => Number(seconds)))).toEqual(new Set([RETRY_AFTER.rateLimit]))
 })

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { OpenApiDocument, OperationObject } from '../../src/http/openapi'
 import { CHAPTERS } from '../../src/reference/chapters'
-import { admin, application } from '../../src/worker/documents'
+import { admin, application } from '../../src/worker/openapi-documents'
 
 type Json = Record<string, unknown>
 
@@ -140,7 +140,7 @@ test('the chapters have no texts for things that do not exist', () => {
 test('the Worker does not contain these texts: only the scripts that make the documents import them', () => {
   const source = join(import.meta.dirname, '..', '..', 'src')
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
-    (name) => name.endsWith('.ts') && !name.startsWith('reference') && name !== 'worker/documents.ts',
+    (name) => name.endsWith('.ts') && !name.startsWith('reference') && name !== 'worker/openapi-documents.ts',
   )
   const importing = files.filter((name) =>
     /from '[./]*(reference\/|http\/openapi'|openapi'|documents')/.test(

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { addressedEntry } from '../../src/features/notifications/schedule/reasons.service'
 import {
-  ABSENCES,
   absence,
   nextMoment,
   recapPeriod,
@@ -12,7 +11,7 @@ import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
 import { childId, isId, namedId } from '../../src/lib/ids'
 import { newId } from '../../src/lib/new-id'
-import { completionMoment, momentOf } from '../../src/outbox/notifications.rules'
+import { completionMoment, momentOf, REACTIVATION_DAYS } from '../../src/outbox/notification-times.rules'
 import type { Message } from '../../src/outbox/outbox.messages'
 
 const at = (text: string) => instant(Date.parse(text))
@@ -101,7 +100,7 @@ describe('[N2] reasons for notifications', () => {
     expect(absence(null, 100)).toBeNull()
     const days = Array.from({ length: 40 }, (_, n) => absence(100, 100 + n)?.days ?? null)
     expect(days.flatMap((d, n) => (d === null ? [] : [[n, d, absence(100, 100 + n)?.number]]))).toEqual(
-      ABSENCES.map((d, n) => [d, d, n + 1]),
+      REACTIVATION_DAYS.map((d, n) => [d, d, n + 1]),
     )
   })
 

@@ -166,7 +166,7 @@ describe('[E3] endless contention', () => {
     const limits = { conflicts: 1, ms: 60_000, pause: { first: 0, longest: 0 } }
     await expect(commit(deps, batch, { conflicted: () => undefined, limits })).rejects.toThrow(Contention)
     const other = jobOf(newId(systemNow()))
-    const outcomes = await giveUp(deps, { ...batch, jobs: [...batch.jobs, other] }, 1)
+    const outcomes = await giveUp(deps, { ...batch, jobs: [...batch.jobs, other] })
     expect(outcomes.map(({ decision }) => decision.kind)).toEqual(['changed', 'refused'])
     expect(outcomes[0]?.decision).toMatchObject({ change: { event: { metricId } } })
     expect(await eventsOf()).toBe(1)

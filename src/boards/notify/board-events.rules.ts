@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../../lib/clock'
 import { jsonBytes, packsOf } from '../../lib/packed'
-import { QUIET } from '../../outbox/quiet.rules'
+import { QUIET } from '../../outbox/quiet-time.rules'
 import type { BoardEventType, Fact, Place } from './board-events.messages'
 
 /** How many first places of a group an event lists (W6). */

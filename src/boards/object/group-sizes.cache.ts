@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../lib/bounded'
 import { type Instant, instant } from '../../lib/clock'
-import { MINUTE } from '../../lib/units'
+import { KEPT_ABOVE, KEPT_FOR } from '../../runtime/shared-scans'
 
 /** A group, as JSON of its values, and its number of ranked users. */
 export type GroupSize = { group: string; users: number }
@@ -8,9 +8,6 @@ export type GroupSize = { group: string; users: number }
 /** The groups of a run, the largest first, and the number of scores that were read to count them. */
 export type Counted = { sizes: readonly GroupSize[]; read: number }
 
-/** A count of more scores than this is kept, and for how long, in milliseconds of real time. */
-const KEPT_ABOVE = 10_000
-const KEPT_FOR = MINUTE
 /**
  * The most runs with a kept count. Each has at most 10,000 groups and 4 million characters (board.store.ts).
  */

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { App } from '../../http/app'
+import type { App } from '../../http/hono'
 import { mount, mountForAccount } from '../../http/mount'
 import { createdSome, ok, operation } from '../../http/operation'
 import { IdsQuery, ListQuery } from '../../http/queries'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { App } from '../../http/app'
+import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { createdSome, ok } from '../../http/operation'
 import { operationsOf, resourceOperations } from '../../http/resource'

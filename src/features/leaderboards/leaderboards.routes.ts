@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import type { App } from '../../http/app'
 import { NEXT_LINK } from '../../http/cursors'
 import { UserId } from '../../http/fields'
+import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import { findUser } from '../../store/find-user.service'

@@ -10,7 +10,7 @@ import { nextLink } from '../../http/cursors'
 import { type CivilDate, dayOf, utcMidnight } from '../../lib/civil'
 import { iso } from '../../lib/clock'
 import { ApiError, errors, type FieldError, throwIfInvalid } from '../../lib/errors'
-import { PAGES } from '../../lib/limits'
+import { RANKING_PAGE } from '../../lib/limits'
 import { within } from '../../lib/timeout'
 import { dateOfDay, localDay, offsetMinutes } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
@@ -77,7 +77,7 @@ export async function readLeaderboard(
 ): Promise<z.infer<typeof LeaderboardResponseWithRankings>> {
   const config = await configurationOf(scope)
   const { maxParticipants } = board
-  const limit = query.limit ?? Math.min(PAGES.ranking.fallback, maxParticipants)
+  const limit = query.limit ?? Math.min(RANKING_PAGE, maxParticipants)
   const run = runAsked(board, query.run, localDay(scope.now, 0))
   const { group, fieldErrors } = groupAsked(config, board, query.userAttributes)
   throwIfInvalid([...limitErrors(board, limit), ...fieldErrors])

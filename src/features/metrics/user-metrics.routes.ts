@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { App } from '../../http/app'
 import { UserId } from '../../http/fields'
+import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import { SummaryQuery } from '../../http/queries'

@@ -3,6 +3,7 @@ import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { UserState } from '../../engine/state.types'
 import { errors } from '../../lib/errors'
+import { PAGES } from '../../lib/limits'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../runtime/context'
 import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.repository'
@@ -26,9 +27,9 @@ import type { UserOverviewResponse } from './overview.schemas'
  * The number of awards, of streak periods and of entries in each history: the defaults of the operations for
  * single parts.
  */
-const AWARDS = 10
-const PERIODS = 7
-const EVENTS = 10
+const AWARDS = PAGES.awards.fallback
+const PERIODS = PAGES.streakHistory.fallback
+const EVENTS = PAGES.rankHistory.fallback
 
 /** A user with all data that the overview takes from D1, as of one moment. */
 type Found = {

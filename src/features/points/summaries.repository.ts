@@ -2,16 +2,11 @@ import * as z from 'zod'
 import { compareText } from '../../boards/object/ranking.rules'
 import type { Filter, Level } from '../../config/configuration.types'
 import { inParts, type Pause } from '../../db/scans'
-import { MINUTE } from '../../lib/units'
 import type { Scope } from '../../runtime/context'
-import { sharedScans } from '../../runtime/shared-scans'
+import { KEPT_ABOVE, KEPT_FOR, sharedScans } from '../../runtime/shared-scans'
 
 /** The summaries that are being counted. */
 export const summariesOf = sharedScans<Summary>()
-
-/** If more users than this are counted, the summary is kept for a minute (P11). */
-const KEPT_ABOVE = 10_000
-const KEPT_FOR = MINUTE
 
 /**
  * Counts the next users by their total in the system with the path ?2, and by whether they meet ?3, a JSON

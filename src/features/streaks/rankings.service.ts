@@ -5,10 +5,9 @@ import type { Pause } from '../../db/scans'
 import { isStale, streakAsOf } from '../../engine/streaks/streaks.rules'
 import { termsOf } from '../../engine/streaks/terms.rules'
 import { MOST_RANKED_STREAKS } from '../../lib/limits'
-import { MINUTE } from '../../lib/units'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
-import { sharedScans } from '../../runtime/shared-scans'
+import { KEPT_ABOVE, KEPT_FOR, sharedScans } from '../../runtime/shared-scans'
 import type { StreakRankingsQuery, StreakRankingsResponse } from '../../wire/streak.schemas'
 import type { KeptRanking } from './rankings.cache'
 import { rankingsOf } from './rankings.cache'
@@ -21,10 +20,6 @@ import {
   overdueOf,
   type Ranked,
 } from './rankings.repository'
-
-/** For tenants with more users than this, a ranking is kept for a minute, as a summary of points is (P11). */
-const KEPT_ABOVE = 10_000
-const KEPT_FOR = MINUTE
 
 type Asked = z.output<typeof StreakRankingsQuery>
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { App } from '../../http/app'
+import type { App } from '../../http/hono'
 import { mount, type RawRequest } from '../../http/mount'
 import { created, createdSome, type OperationSpec, ok, operation } from '../../http/operation'
 import { IdsQuery } from '../../http/queries'

@@ -1,4 +1,4 @@
-import type { App } from '../../http/app'
+import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import { Settings, UpdateSettingsRequest } from './settings.schemas'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
-import type { App } from '../../http/app'
 import { UserId } from '../../http/fields'
+import type { App } from '../../http/hono'
 import { mount, type RawRequest } from '../../http/mount'
 import { created, ok, operation } from '../../http/operation'
 import type { Scope } from '../../runtime/context'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { App } from '../../http/app'
 import { Uuid } from '../../http/fields'
+import type { App } from '../../http/hono'
 import { mount, type RawRequest } from '../../http/mount'
 import { accepted, createdSome, ok, operation } from '../../http/operation'
 import { ListQuery } from '../../http/queries'

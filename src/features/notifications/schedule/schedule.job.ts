@@ -6,6 +6,7 @@ import { type Instant, instant } from '../../../lib/clock'
 import { periodStart } from '../../../lib/periods'
 import { DAY } from '../../../lib/units'
 import { canonicalZone } from '../../../lib/zone'
+import { REACTIVATION_DAYS } from '../../../outbox/notification-times.rules'
 import { UTC } from '../../../outbox/notifications.rules'
 import { insertEntriesOnce } from '../../../outbox/outbox.repository'
 import type { TenantContext } from '../../../runtime/context'
@@ -21,7 +22,6 @@ import {
   zonesAfter,
 } from './schedule.repository'
 import {
-  ABSENCES,
   isEmpty,
   nextMoment,
   recapPeriod,
@@ -238,7 +238,9 @@ function candidatesOf(timetable: Timetable, slots: readonly Slot[], zones: reado
     reminder === null ? [] : daysOf('streak_reminder').map((day) => periodStart(day, reminder))
   return {
     zones,
-    activeDays: [...new Set(daysOf('reactivation'))].flatMap((day) => ABSENCES.map((days) => day - days)),
+    activeDays: [...new Set(daysOf('reactivation'))].flatMap((day) =>
+      REACTIVATION_DAYS.map((days) => day - days),
+    ),
     // If a user travels, the last event may have an earlier date than the one before it.
     activeFrom: recaps.length === 0 ? null : Math.min(...recaps) - 1,
     streakBefore: reminders.length === 0 ? null : Math.max(...reminders),

@@ -6,11 +6,12 @@ import type { Aggregation } from '../../../lib/civil'
 import type { Instant } from '../../../lib/clock'
 import { LAST_DAY, nextPeriod, periodStart } from '../../../lib/periods'
 import { dayIn } from '../../../lib/zone'
-import { momentOf, tenantSends } from '../../../outbox/notifications.rules'
+import { HOURS, momentOf, REACTIVATION_DAYS, REMINDER_DAY } from '../../../outbox/notification-times.rules'
+import { tenantSends } from '../../../outbox/notifications.rules'
 
 /**
  * The notification types that come at a time of the user's day (N2). When `achievement_completed` comes is in
- * `completionMoment` in src/outbox/notifications.rules.ts.
+ * `completionMoment` in src/outbox/notification-times.rules.ts.
  */
 export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const
 export type Scheduled = (typeof SCHEDULED)[number]
@@ -39,19 +40,13 @@ export function newlyWanted(before: Timetable, after: Timetable): Scheduled[] {
   return SCHEDULED.filter((type) => after[type] !== null && after[type] !== before[type])
 }
 
-const MORNING = 9
-const EVENING = 20
-
 /** The local hour at which a type comes (N2). */
 const hourOf = (type: Scheduled, rhythm: Aggregation) =>
-  type === 'streak_reminder' && rhythm === 'daily' ? EVENING : MORNING
+  type === 'streak_reminder' && rhythm === 'daily' ? HOURS.reminder : HOURS.morning
 
-/**
- * Days from the first day of a period to the day on which a type comes: reminders on Fridays and the 25th,
- * recaps on the first day (N2).
- */
-const LEAD = { daily: 0, weekly: 4, monthly: 24 } as const
-const leadOf = (type: Scheduled, rhythm: Aggregation) => (type === 'streak_reminder' ? LEAD[rhythm] : 0)
+/** Days from the first day of a period to the day on which a type comes: recaps on the first day (N2). */
+const leadOf = (type: Scheduled, rhythm: Aggregation) =>
+  type === 'streak_reminder' ? REMINDER_DAY[rhythm] : 0
 
 /** The first day on which a type comes, from `day` on, in days since 1970-01-01. */
 function dayFrom(type: Scheduled, rhythm: Aggregation, day: number): number {
@@ -115,9 +110,6 @@ export function slotsAt(
   })
 }
 
-/** Days without an event after which a user is notified, by the number of the message (N2). */
-export const ABSENCES = [3, 5, 7, 14, 30] as const
-
 /** The week or month that ended just before `day` (N2). */
 export function recapPeriod(day: number, rhythm: Aggregation): { start: number; end: number } {
   const end = periodStart(day, rhythm) - 1
@@ -129,8 +121,8 @@ export function recapPeriod(day: number, rhythm: Aggregation): { start: number; 
  * is due (N2).
  */
 export function absence(activeDay: number | null, day: number): { number: number; days: number } | null {
-  const index = activeDay === null ? -1 : ABSENCES.findIndex((days) => activeDay + days === day)
-  const days = ABSENCES[index]
+  const index = activeDay === null ? -1 : REACTIVATION_DAYS.findIndex((days) => activeDay + days === day)
+  const days = REACTIVATION_DAYS[index]
   return days === undefined ? null : { number: index + 1, days }
 }
 

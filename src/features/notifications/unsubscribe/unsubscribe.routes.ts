@@ -1,6 +1,6 @@
 import type { Context as HonoContext } from 'hono'
 import { limit } from '../../../access/rate-limits.service'
-import { type App, type AppEnv, newApp } from '../../../http/app'
+import { type App, type AppEnv, newApp } from '../../../http/hono'
 import { type Linked, linkedBy } from './links.repository'
 import { unsubscribe } from './unsubscribe.service'
 

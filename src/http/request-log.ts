@@ -1,6 +1,6 @@
 import type { Context as HonoContext } from 'hono'
 import { routePath } from 'hono/route'
-import type { AppEnv } from './app'
+import type { AppEnv } from './hono'
 
 /**
  * A request's log line, as JSON: its route, its status, and its cost. It never contains a key, a body or data

@@ -1,6 +1,6 @@
 import { devDependencies } from '../../package.json'
-import type { App } from '../http/app'
 import { readAsset } from '../http/assets'
+import type { App } from '../http/hono'
 import { isByAdminHost } from '../http/host'
 
 /**
