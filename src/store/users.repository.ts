@@ -8,7 +8,7 @@ import type { Completion, Counter, UserState } from '../engine/state.types'
 import type { StreakState } from '../engine/streaks/streak-state.types'
 import { type Instant, instant } from '../lib/clock'
 import { micros } from '../lib/decimal'
-import { Json } from '../lib/packed'
+import { Json, jsonRow, packed } from '../lib/packed'
 import { DAY, SECOND } from '../lib/units'
 import { spelledZone } from '../lib/zone'
 import { parseStreak, streakJson } from './streaks/streak-column.codec'
@@ -245,29 +245,41 @@ const STREAK_VALUES = {
   streak: USER_VALUES.streak,
   streakDue: USER_VALUES.streakDue,
 }
-const STREAK_LIST = columnList(users, STREAK_VALUES)
+// In a JSON row, the `seq` of the user as read comes first.
+const STREAK_LIST = columnList(users, STREAK_VALUES, 1)
 const asked = (name: keyof typeof STREAK_VALUES) => `asked.${STREAK_LIST.value(name)}`
 
 const STORE_STREAK = `
-  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1)
-    WHERE ${onlyUnchanged(STREAK_LIST.value('iid'))})
+  WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1))
   UPDATE users SET seq = ${asked('seq')}, changed = ${asked('changed')}, last_seq_by_input =
     ${asked('lastSeqByInput')}, streak = ${asked('streak')}`
-const WHOSE = `FROM asked WHERE users.tenant_id = ?2 AND users.id = ${asked('id')} RETURNING iid`
+const WHOSE = `
+  FROM asked WHERE users.tenant_id = ?2 AND users.id = ${asked('id')} AND users.iid = ${asked('iid')}
+    AND users.seq = asked.value ->> 0
+  RETURNING iid`
 const STORE_STREAK_AS_DUE = `${STORE_STREAK} ${WHOSE}`
 const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = ${asked('streakDue')} ${WHOSE}`
 
-/** Stores only the streaks of users whose other data was not read. */
+/**
+ * Stores only the streaks of users whose other data was not read. Skips users who have changed since the read.
+ * This statement finds the row of each user anyway, so it compares that row with `was` itself: the condition
+ * `onlyUnchanged` would read each user once more. The batch needs a guard of the configuration.
+ */
 export function storeStreaks(
   db: TenantDatabase,
   changes: readonly { was: UserState; after: UserState }[],
-  among: UnchangedUsers,
 ): D1PreparedStatement[] {
-  const rows = (some: typeof changes) => some.map(({ after }) => STREAK_LIST.values(after))
+  const each = (sql: string, some: typeof changes) =>
+    packed(some.map(({ was, after }) => jsonRow([was.seq, ...STREAK_LIST.values(after)]))).map((list) =>
+      db.statement(sql, list, db.tenantId),
+    )
   const isMoved = ({ was, after }: (typeof changes)[number]) => was.streak.due !== after.streak.due
   return [
-    ...overUsers(db, STORE_STREAK_AS_DUE, rows(changes.filter((user) => !isMoved(user))), among),
-    ...overUsers(db, STORE_STREAK_WITH_DUE, rows(changes.filter(isMoved)), among),
+    ...each(
+      STORE_STREAK_AS_DUE,
+      changes.filter((user) => !isMoved(user)),
+    ),
+    ...each(STORE_STREAK_WITH_DUE, changes.filter(isMoved)),
   ]
 }
 

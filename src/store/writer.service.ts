@@ -183,7 +183,6 @@ export function writeBulk(
       ...storeStreaks(
         db,
         users.filter(({ onlyStreak }) => onlyStreak),
-        among,
       ),
     ],
   }

@@ -140,8 +140,8 @@ const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS na
 
 const dueOf = (columns: string) => `
   SELECT ${columns}, '[]' AS boosts FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
-    AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due IS NOT NULL)
-      LIMIT ?3`
+    AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due <= ?2)
+  LIMIT ?3`
 
 const DUE = dueOf(STREAK_COLUMNS)
 const DUE_WHOLE = dueOf(userColumns('?4'))
