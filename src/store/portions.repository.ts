@@ -1,7 +1,10 @@
+import { getTableColumns } from 'drizzle-orm'
 import * as z from 'zod'
+import type { ColumnNames } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { firstPack, MOST_AT_ONCE } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
+import { users } from './tables/users.table'
 import { OWN_BOOSTS, type Several, usersStatement } from './users.repository'
 
 /*
@@ -21,27 +24,44 @@ const LONG = [
   'streak',
   'achievements',
   'preferences',
-] as const
+] as const satisfies readonly ColumnNames<typeof users>[]
 type Long = (typeof LONG)[number]
 
-const SHORT = `u.id, u.iid, u.seq, u.changed, u.email, u.name, u.tz, u.subscribe_to_emails, u.control,
-  u.created, u.updated, u.streak_due, u.active_day`
+/** The columns of a user that `userOf` reads, from the table. */
+const ALL = Object.values(getTableColumns(users))
+  .map(({ name }) => name)
+  .filter((name) => name !== users.tenantId.name)
 
 /** SQL: the bytes of the long columns of a user `u`. SQLite knows them without reading the columns. */
 const BYTES = LONG.map((name) => `coalesce(octet_length(u.${name}), 0)`).join(' + ')
+
+const longColumn = (name: string, short: string) =>
+  `CASE WHEN ${BYTES} <= ${short} THEN u.${name} END AS ${name}`
 
 /**
  * SQL: long columns of a user `u`, and the bytes of all long columns as `bytes`. The columns are null if the
  * user has more bytes than `short`, the SQL of a number.
  */
 export const shortOnly = (names: readonly Long[], short: string): string =>
-  [
-    `${BYTES} AS bytes`,
-    ...names.map((name) => `CASE WHEN ${BYTES} <= ${short} THEN u.${name} END AS ${name}`),
-  ].join(', ')
+  [`${BYTES} AS bytes`, ...names.map((name) => longColumn(name, short))].join(', ')
 
-/** SQL: all columns of a user `u` except the own boosts. See `shortOnly`. */
-export const userColumns = (short: string): string => `${SHORT}, ${shortOnly(LONG, short)}`
+/** The SQL of the values that columns of a user get instead of their own, by column. */
+export type Instead = Readonly<Partial<Record<ColumnNames<typeof users>, string>>>
+
+/**
+ * SQL: all columns of a user `u` except the own boosts. Long ones are as in `shortOnly`, or whole if `short`
+ * is null. Columns in `instead` are not read.
+ */
+export function userColumns(short: string | null, instead: Instead = {}): string {
+  const values: Readonly<Record<string, string | undefined>> = instead
+  const isLong = (name: string) => LONG.some((long) => long === name)
+  const columns = ALL.map((name) => {
+    const value = values[name]
+    if (value !== undefined) return `${value} AS ${name}`
+    return short !== null && isLong(name) ? longColumn(name, short) : `u.${name}`
+  })
+  return [...(short === null ? [] : [`${BYTES} AS bytes`]), ...columns].join(', ')
+}
 
 const COLUMNS = `${userColumns('?5')}, ${OWN_BOOSTS}`
 

@@ -261,7 +261,7 @@ const STORE_STREAK_AS_DUE = `${STORE_STREAK} ${WHOSE}`
 const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = ${asked('streakDue')} ${WHOSE}`
 
 /**
- * Stores only the streaks of users whose other data was not read. Skips users who have changed since the read.
+ * Stores only the streaks of users whose other data was not read. Skips users who have changed meanwhile.
  * This statement finds the row of each user anyway, so it compares that row with `was` itself: the condition
  * `onlyUnchanged` would read each user once more. The batch needs a guard of the configuration.
  */

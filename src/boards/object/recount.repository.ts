@@ -11,7 +11,7 @@ import { LAST_DAY } from '../../lib/periods'
 import { FURTHEST_OFFSET, SECOND } from '../../lib/units'
 import { dayBegins, dayIn } from '../../lib/zone'
 import { parseStreak } from '../../store/streaks/streak-column.codec'
-import { StreakRunRow } from '../../store/streaks/streaks.repository'
+import { RUN_OBJECT, StreakRunRow } from '../../store/streaks/streaks.repository'
 import { type Definition, groupOf } from '../board.messages'
 import type { Recounted, UserCursor } from '../board.types'
 import { scoreOf } from '../score.rules'
@@ -129,10 +129,9 @@ const RECOUNT_EVENTS = recountOf(EVENTS)
 const RECOUNT_AWARDS = recountOf(AWARDS)
 
 const STREAKS = `
-  SELECT ${CURSOR}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled, (SELECT
-    json_object('first', first, 'last', last, 'started', started, 'history', history,
-      'length', length) FROM streak_runs WHERE user_iid = u.iid AND first <= ?5 ORDER BY first DESC
-        LIMIT 1) AS past
+  SELECT ${CURSOR}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled,
+    (SELECT ${RUN_OBJECT} FROM streak_runs r WHERE r.user_iid = u.iid AND r.first <= ?5
+     ORDER BY r.first DESC LIMIT 1) AS past
   FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /** A user's cursor with the present streak and the newest streak that has ended. */

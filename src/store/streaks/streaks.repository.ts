@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type ColumnValues, columnList } from '../../db/column-list'
+import { type ColumnNames, type ColumnValues, columnList } from '../../db/column-list'
 import type { TenantDatabase } from '../../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../../db/guard'
 import type { Change } from '../../engine/change.rules'
@@ -7,7 +7,7 @@ import type { UserState } from '../../engine/state.types'
 import type { Pause, StreakRun } from '../../engine/streaks/streak-state.types'
 import { followEarliest, makeDueEarlier } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
-import { portionOf, shortAmong, shortOnly, userColumns } from '../portions.repository'
+import { type Instead, portionOf, shortAmong, userColumns } from '../portions.repository'
 import { streakRuns } from '../tables/streaks.table'
 import { userOf } from '../users.repository'
 import { ALL_PAUSES, IID, PauseRows } from './pauses.repository'
@@ -64,11 +64,18 @@ export const StreakRunRow = z.object({
   started: z.number(),
   history: z.string(),
   length: z.number(),
-})
+} satisfies Record<Exclude<ColumnNames<typeof streakRuns>, 'user_iid'>, z.ZodType>)
+
+const RUN_NAMES = Object.keys(StreakRunRow.shape)
+
+/** SQL: the columns of a past streak `r` that `StreakRunRow` parses. */
+export const RUN_COLUMNS = RUN_NAMES.map((name) => `r.${name}`).join(', ')
+
+/** SQL: the same as a JSON object. */
+export const RUN_OBJECT = `json_object(${RUN_NAMES.map((name) => `'${name}', r.${name}`).join(', ')})`
 
 const RUNS = `
-  SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ?1 AND last >= ?2
-    ORDER BY first`
+  SELECT ${RUN_COLUMNS} FROM streak_runs r WHERE r.user_iid = ?1 AND r.last >= ?2 ORDER BY r.first`
 
 /** The past streaks of a user with a last period that begins on a day or later, oldest first. */
 export async function runsSince(db: TenantDatabase, userIid: string, day: number): Promise<StreakRun[]> {
@@ -76,8 +83,8 @@ export async function runsSince(db: TenantDatabase, userIid: string, day: number
 }
 
 const PAST_RUNS = `
-  SELECT first, last, started, history, length FROM streak_runs WHERE user_iid = ${IID} AND last >= ?3
-    ORDER BY first`
+  SELECT ${RUN_COLUMNS} FROM streak_runs r WHERE r.user_iid = ${IID} AND r.last >= ?3 ORDER BY r.first`
+
 /**
  * The past streaks of a user with a last period that begins on a day or later, and the pauses that are not
  * deleted, both oldest first.
@@ -129,21 +136,26 @@ export function scheduleEarliestDeadline(
 }
 
 /**
- * SQL: the data of a user that decides about the streak, and the user's ids. All other columns are empty, so
- * changes of such users must be `onlyStreak`.
+ * Columns that do not decide about a streak, and the empty values that users get instead. Changes of such
+ * users must be `onlyStreak`.
  */
-const STREAK_COLUMNS = `u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz,
-    0 AS subscribe_to_emails, NULL AS device_tokens, u.control, u.created, u.updated, '[]' AS metrics,
-    '{}' AS points, '[]' AS counters,
-    u.streak_due, '[]' AS achievements, u.active_day,
-    ${shortOnly(['attributes', 'last_seq_by_input', 'streak', 'preferences'], '?4')}`
+const EMPTY = {
+  email: 'NULL',
+  name: 'NULL',
+  subscribe_to_emails: '0',
+  device_tokens: 'NULL',
+  metrics: "'[]'",
+  points: "'{}'",
+  counters: "'[]'",
+  achievements: "'[]'",
+} satisfies Instead
 
 const dueOf = (columns: string) => `
   SELECT ${columns}, '[]' AS boosts FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
     AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due <= ?2)
   LIMIT ?3`
 
-const DUE = dueOf(STREAK_COLUMNS)
+const DUE = dueOf(userColumns('?4', EMPTY))
 const DUE_WHOLE = dueOf(userColumns('?4'))
 
 /**
@@ -179,11 +191,7 @@ export async function dueUsers(
 }
 
 const STREAKS = `
-  SELECT u.id, u.iid, u.seq, u.changed, NULL AS email, NULL AS name, u.tz, 0 AS subscribe_to_emails, NULL AS
-    device_tokens,
-    u.control, u.created, u.updated, '[]' AS metrics, '{}' AS points, '[]' AS counters, u.streak_due, '[]' AS
-      achievements,
-    u.active_day, '{}' AS attributes, '{}' AS last_seq_by_input, u.streak, u.preferences, '[]' AS boosts
+  SELECT ${userColumns(null, { ...EMPTY, attributes: "'{}'", last_seq_by_input: "'{}'" })}, '[]' AS boosts
   FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
 /** Users by the caller's ids, with only the data that their streaks depend on. Unknown ids are left out. */
@@ -192,7 +200,7 @@ export async function readStreaks(db: TenantDatabase, ids: readonly string[]): P
 }
 
 const RUNS_OF_SEVERAL = `
-  SELECT r.user_iid AS userIid, r.first, r.last, r.started, r.history, r.length FROM json_each(?1) asked
+  SELECT r.user_iid AS userIid, ${RUN_COLUMNS} FROM json_each(?1) asked
   CROSS JOIN streak_runs r ON r.user_iid = asked.value ->> 0 AND r.last >= asked.value ->> 1 ORDER BY r.first`
 
 /** The past streaks with a last period that begins on the day `since` or later, by internal id. */

@@ -6,7 +6,7 @@ import type { UserState } from '../../../engine/state.types'
 import { type Instant, instant } from '../../../lib/clock'
 import { micros } from '../../../lib/decimal'
 import { MOST_AT_ONCE, packsOf } from '../../../lib/packed'
-import { StreakRunRow } from '../../../store/streaks/streaks.repository'
+import { RUN_COLUMNS, StreakRunRow } from '../../../store/streaks/streaks.repository'
 import { json, parseUser, userStatement } from '../../../store/users.repository'
 import { PointsBoost } from '../../../wire/points.schemas'
 
@@ -14,7 +14,7 @@ const moment = z.number().transform(instant)
 
 const OF_USER = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
 const BOOSTS = `SELECT ${BOOST_COLUMNS}, deleted FROM points_boosts WHERE ${OF_USER} ORDER BY no`
-const RUNS = `SELECT first, last, started, history, length FROM streak_runs WHERE ${OF_USER} ORDER BY first`
+const RUNS = `SELECT ${RUN_COLUMNS} FROM streak_runs r WHERE ${OF_USER} ORDER BY first`
 const PAUSES = `SELECT id, start, "end", deleted FROM streak_pauses WHERE ${OF_USER} ORDER BY start, id`
 const KEYS = 'SELECT id, prefix, created FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 ORDER BY no'
 
