@@ -5,7 +5,7 @@
  */
 import { version } from '../../package.json'
 import { type OpenApiDocument, openApiDocument } from '../http/openapi'
-import { WEBHOOKS } from '../outbox/events/events.register'
+import { WEBHOOKS } from '../outbox/events.register'
 import { CHAPTERS } from '../reference/chapters'
 import { describe } from '../reference/describe'
 import { adminOperations, applicationOperations } from './operations'

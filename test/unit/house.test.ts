@@ -39,6 +39,22 @@ test('no folder has more than sixteen files', () => {
   expect(large).toEqual([])
 })
 
+test('two folders import each other only if one is a part of the other', () => {
+  const imports = files.flatMap((file) => {
+    const targets = readFileSync(join(root, file), 'utf8').matchAll(
+      /^(?:import|export|}).* from '(\.[^']+)'/gm,
+    )
+    return [...targets].map(([, path = '']) => [dirname(file), dirname(join(dirname(file), path))] as const)
+  })
+  const across = new Set(imports.filter(([from, to]) => from !== to).map((pair) => pair.join(' ')))
+  expect(across.size).toBeGreaterThan(200)
+  const isPart = (folder: string, of: string) => folder.startsWith(`${of}/`)
+  const tangled = imports.filter(
+    ([from, to]) => from < to && !isPart(to, from) && across.has(`${to} ${from}`),
+  )
+  expect(tangled).toEqual([])
+})
+
 test('only the repository of due work names its table, and the jobs room names no kind', () => {
   const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
   const naming = files.filter((file) => textOf(file).includes('due_work'))

@@ -2,8 +2,8 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { BoardStore } from '../../src/boards/object/board.store'
-import { Sql } from '../../src/boards/object/statements.store'
 import { amountOf } from '../../src/boards/score.rules'
+import { Sql } from '../../src/db/object-statements'
 
 /** The platform's limit for one text, in bytes. The runtime of the tests has no limit. */
 const LONGEST = 2_000_000

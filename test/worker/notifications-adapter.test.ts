@@ -7,11 +7,8 @@ import type { Attempt } from '../../src/delivery/queue.messages'
 import { nameOf } from '../../src/delivery/queue.messages'
 import { enqueueMessages } from '../../src/delivery/queue.service'
 import { DeliveryQueueStore } from '../../src/delivery/queue.store'
-import {
-  type Notification,
-  notificationIn,
-} from '../../src/features/notifications/channels/notification.messages'
 import { notificationAdapter } from '../../src/features/notifications/channels/notifications.adapter'
+import { type Notification, notificationIn } from '../../src/features/notifications/notification.messages'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
 import { systemNow } from '../../src/lib/system-clock'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import type { Sql } from '../../db/object-statements'
 import type { Instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
-import type { Sql } from '../object/statements.store'
 import { BoardEventRow, type Fact } from './board-events.messages'
 import { rowsOf, type SentList, without } from './board-events.rules'
 import { StoredSentList, StoredSentPlace } from './board-events.state'

@@ -8,8 +8,8 @@ import type { BoardEventRow, BoardEventType, Fact } from '../notify/board-events
 import { causesEvent, flushAt, listens } from '../notify/board-events.rules'
 import { BoardEventState } from '../notify/board-events.state'
 import type { BoardEventStore } from '../notify/board-events.store'
-import { changesOf, endOf, positionOf, rebase } from '../notify/flush.builder'
 import type { BoardView } from './board-view.types'
+import { changesOf, endOf, positionOf, rebase } from './flush.builder'
 
 /**
  * The webhook events of a board (W5, W6). There are two kinds: runs that begin or end, and flushes, which

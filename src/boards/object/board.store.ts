@@ -1,11 +1,11 @@
 import type { Steps } from '../../db/object-migrations'
+import type { Sql } from '../../db/object-statements'
 import { MOST_RANK_HISTORY } from '../../lib/limits'
 import { packed } from '../../lib/packed'
 import type { Row } from '../board.types'
 import { amountOf, type Score, scoreOf } from '../score.rules'
 import type { Counted, GroupSize } from './group-sizes.cache'
 import type { Entry } from './ranking.rules'
-import type { Sql } from './statements.store'
 
 /**
  * The tables of a leaderboard. docs/storage.md lists them. To change a table, add a step. Never change an

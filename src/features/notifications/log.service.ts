@@ -4,7 +4,7 @@ import { LogReply, MomentReply, type Place } from '../../delivery/queue.messages
 import { deliveryQueueOf } from '../../delivery/queue.service'
 import { instant, iso } from '../../lib/clock'
 import type { Scope, TenantContext } from '../../runtime/context'
-import { notificationIn } from './channels/notification.messages'
+import { notificationIn } from './notification.messages'
 import type { NotificationLogEntry } from './notifications.schemas'
 import type { Channel } from './notifications.types'
 

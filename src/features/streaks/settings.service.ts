@@ -12,7 +12,7 @@ import { type FieldError, throwIfInvalid } from '../../lib/errors'
 import { MINUTE } from '../../lib/units'
 import type { Scope } from '../../runtime/context'
 import { streakBoardsDue } from '../leaderboards/board-upkeep.service'
-import { listenerStatements } from '../notifications/schedule/listening.service'
+import { listenerStatements } from '../notifications/listening.service'
 import {
   ReadableStreakSettings,
   type StreakSettingsResponse,

@@ -4,7 +4,7 @@ import { tenants } from '../../access/tenants.table'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Settings } from '../../config/configuration.types'
 import type { Scope } from '../../runtime/context'
-import { listenerStatements } from '../notifications/schedule/listening.service'
+import { listenerStatements } from '../notifications/listening.service'
 import type { UpdateSettingsRequest } from './settings.schemas'
 
 /** The tenant's settings (T4). */

@@ -11,7 +11,7 @@ import { MOST_ITEMS, MOST_URL_CHARACTERS, MOST_WEBHOOKS } from '../../lib/limits
 import { type Target, targetOf, targetRules } from '../../lib/net/webhook-targets'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
-import { listenerStatements } from '../notifications/schedule/listening.service'
+import { listenerStatements } from '../notifications/listening.service'
 import { newSecret } from './secrets.service'
 import { storeWebhooks } from './webhooks.repository'
 import type {

@@ -8,6 +8,7 @@ import { newId } from '../../../lib/new-id'
 import { systemNow } from '../../../lib/system-clock'
 import type { Scope } from '../../../runtime/context'
 import { parseUser, userStatement } from '../../../store/users.repository'
+import { listenerStatements } from '../listening.service'
 import type {
   AdminTemplate,
   CreateTemplateRequestItem,
@@ -15,7 +16,6 @@ import type {
   PreviewTemplateResponse,
   UpdateTemplateRequestItem,
 } from '../notifications.schemas'
-import { listenerStatements } from '../schedule/listening.service'
 import { textOfHtml } from './plain-text.rules'
 import { composer } from './render.service'
 import { sampleReason } from './samples.builder'

@@ -1,4 +1,4 @@
-import { migrate, type Steps, type TableStorage } from '../../db/object-migrations'
+import { migrate, type Steps, type TableStorage } from './object-migrations'
 
 type Value = string | number | null
 

@@ -1,10 +1,18 @@
 import * as z from 'zod'
 import type { Run } from '../../engine/runs.rules'
 import type { Row } from '../board.types'
-import type { BoardView } from '../object/board-view.types'
-import type { Fact, Place } from './board-events.messages'
-import { type BoardPosition, compared, isSame, joined, listens, sentListOf, TOP } from './board-events.rules'
-import type { BoardEventStore } from './board-events.store'
+import type { Fact, Place } from '../notify/board-events.messages'
+import {
+  type BoardPosition,
+  compared,
+  isSame,
+  joined,
+  listens,
+  sentListOf,
+  TOP,
+} from '../notify/board-events.rules'
+import type { BoardEventStore } from '../notify/board-events.store'
+import type { BoardView } from './board-view.types'
 
 /** The first places of a group in a run, in the order of L4 (W6). */
 function topOf(board: BoardView, run: number, group: string): Place[] {

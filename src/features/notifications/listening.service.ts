@@ -1,10 +1,10 @@
-import type { Configuration } from '../../../config/configuration.types'
-import type { TenantDatabase } from '../../../db/database'
-import { beginWalk } from '../../../jobs/due-work.repository'
-import type { Instant } from '../../../lib/clock'
-import { hasBoostListeners } from '../../points/boosts/boost-notifications.rules'
-import { joinSchedule } from './schedule.repository'
-import { isEmpty, newlyWanted, timetableOf } from './schedule.rules'
+import type { Configuration } from '../../config/configuration.types'
+import type { TenantDatabase } from '../../db/database'
+import { beginWalk } from '../../jobs/due-work.repository'
+import type { Instant } from '../../lib/clock'
+import { hasBoostListeners } from '../points/boosts/boost-notifications.rules'
+import { joinSchedule } from './schedule/schedule.repository'
+import { isEmpty, newlyWanted, timetableOf } from './schedule/schedule.rules'
 
 /**
  * Statements that must be stored with a change of the configuration, so that new listeners get events in time
