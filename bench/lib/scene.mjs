@@ -31,6 +31,8 @@ export const userId = (/** @type {number} */ number) => `user-${number}`
 
 const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
 const CHUNK = 20_000
+/** The most time until the files of a stopped Worker are unlocked, in milliseconds. */
+const CLOSING = 10_000
 /** 2026-01-01: the start of the earlier events, which are one minute apart. */
 const FIRST = Date.UTC(2026, 0, 1)
 
@@ -240,6 +242,8 @@ async function openDatabase(/** @type {string} */ folder) {
   for (const name of readdirSync(join(folder, DATABASES))) {
     if (!name.endsWith('.sqlite')) continue
     const database = new DatabaseSync(join(folder, DATABASES, name))
+    // The processes of the Worker were just killed, and the system may still be closing their files.
+    database.exec(`PRAGMA busy_timeout = ${CLOSING}`)
     if (database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'users'").get() !== undefined)
       return database
     database.close()
