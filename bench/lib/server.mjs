@@ -108,11 +108,18 @@ export class Server {
     for (;;) {
       await sleep(100)
       if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) return false
-      const answer = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(5000) }).catch(
-        () => null,
-      )
-      await answer?.arrayBuffer()
-      if (answer?.status === 200) return true
+      if (await this.#isReady()) return true
+    }
+  }
+
+  /** Whether it responds, with the whole response, within five seconds. */
+  async #isReady() {
+    try {
+      const answer = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(5000) })
+      await answer.arrayBuffer()
+      return answer.status === 200
+    } catch {
+      return false
     }
   }
 
