@@ -127,6 +127,13 @@ export const errors = {
       `The database cannot be reached at the moment. Try again in ${seconds} seconds, with the same idempotency key if it is an event.`,
       seconds,
     ),
+  /** `problem` is a sentence that names the migration. */
+  otherVersion: (problem: string, seconds: number) =>
+    new ApiError(
+      503,
+      `${problem} Then send the request again, with the same idempotency key if it is an event.`,
+      seconds,
+    ),
   internal: (requestId: string) =>
     new ApiError(
       500,

@@ -1,4 +1,5 @@
 import { isDatabaseAway } from '../db/guard'
+import { schemaProblem } from '../db/schema-version'
 import { achievementAdminRoutes } from '../features/achievements/achievements.admin.routes'
 import { achievementRoutes } from '../features/achievements/achievements.routes'
 import { attributeRoutes } from '../features/attributes/attributes.routes'
@@ -29,7 +30,7 @@ import { isHostValid, routedPath } from '../http/host'
 import { logLine } from '../http/request-log'
 import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
-import { newContext } from '../runtime/context'
+import { type Context, newContext } from '../runtime/context'
 import type { Instance } from '../runtime/instance'
 import { openCors } from './cors'
 import { docsRoutes } from './docs-page'
@@ -91,10 +92,11 @@ export function createApp(instance: Instance): App {
     const { message, status } = errors.noSuchPath()
     return c.json({ error: message }, status)
   })
-  app.onError((error, c) => {
+  app.onError(async (error, c) => {
     // There is no context if the variables of the Worker are wrong.
-    const requestId = c.get('ctx')?.requestId ?? crypto.randomUUID()
-    const apiError = error instanceof ApiError ? error : failure(error, requestId)
+    const ctx: Context | undefined = c.get('ctx')
+    const requestId = ctx?.requestId ?? crypto.randomUUID()
+    const apiError = error instanceof ApiError ? error : await failure(error, requestId, ctx)
     if (apiError !== error) {
       console.error(JSON.stringify({ level: 'error', requestId, error: describe(error) }))
     }
@@ -106,7 +108,13 @@ export function createApp(instance: Instance): App {
 }
 
 /** The API error for a failure that the request did not cause. */
-const failure = (error: unknown, requestId: string) =>
-  isDatabaseAway(error) ? errors.unavailable(RETRY_AFTER.databaseAway) : errors.internal(requestId)
+async function failure(error: unknown, requestId: string, ctx: Context | undefined): Promise<ApiError> {
+  if (isDatabaseAway(error)) return errors.unavailable(RETRY_AFTER.databaseAway)
+  // During an upgrade, a statement or a row may not fit. That is not an error in Laurel.
+  const problem = ctx === undefined ? null : await schemaProblem(ctx.db).catch(() => null)
+  return problem === null
+    ? errors.internal(requestId)
+    : errors.otherVersion(problem, RETRY_AFTER.databaseAway)
+}
 
 const describe = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error))

@@ -11,6 +11,30 @@ const migrations = globSync('*.sql', { cwd: folder })
 /** The first migration that notes the version of the tables. */
 const FIRST = 12
 
+const sqlOf = (file: string) => readFileSync(join(folder, file), 'utf8')
+
+/** The version and the oldest version that a migration notes. */
+function noted(file: string): { migration: number; name: string | undefined; oldest: number } {
+  const [last = ''] = sqlOf(file).split('--> statement-breakpoint').slice(-1)
+  expect(last).toContain('`schema_version`')
+  const [, migration, name, oldest] =
+    /(?:VALUES \(1, |`migration` = )(\d+), (?:`name` = )?'(\w+)', (?:`oldest` = )?(\d+)/.exec(last) ?? []
+  return { migration: Number(migration), name, oldest: Number(oldest) }
+}
+
+/**
+ * The statements that take away something that the version before may use: a table, a column or a name, or
+ * that forbid rows which it may write. Tables that the same migration creates do not count.
+ */
+function contractions(sql: string): string[] {
+  const bare = sql.replaceAll(/--.*$/gm, '')
+  const created = new Set([...bare.matchAll(/CREATE TABLE [`"]?(\w+)/gi)].map(([, table]) => table))
+  const found = bare.matchAll(
+    /\b(?:DROP TABLE(?: IF EXISTS)?|ALTER TABLE(?=\s+\S+\s+(?:RENAME|DROP)\b)|CREATE UNIQUE INDEX\s+\S+\s+ON)\s+[`"]?(\w+)[^;]*/gi,
+  )
+  return [...found].filter(([, table]) => !created.has(table)).map(([statement]) => statement.trim())
+}
+
 describe('migrations', () => {
   it('are numbered without gaps', () => {
     expect(migrations.map(({ number }) => number)).toEqual(migrations.map((_, index) => index))
@@ -25,13 +49,47 @@ describe('migrations', () => {
   it.each(migrations.filter(({ number }) => number >= FIRST))(
     '$name notes itself, and the oldest version of the code that can serve with it',
     ({ file, name, number }) => {
-      const sql = readFileSync(join(folder, file), 'utf8')
-      const [last = ''] = sql.split('--> statement-breakpoint').slice(-1)
-      expect(last).toContain('`schema_version`')
-      const [, noted, named, oldest] =
-        /(?:VALUES \(1, |`migration` = )(\d+), (?:`name` = )?'(\w+)', (?:`oldest` = )?(\d+)/.exec(last) ?? []
-      expect([Number(noted), named]).toEqual([number, name])
-      expect(Number(oldest)).toBeLessThanOrEqual(number)
+      const { migration, name: itself, oldest } = noted(file)
+      expect([migration, itself]).toEqual([number, name])
+      expect(oldest).toBeLessThanOrEqual(number)
     },
   )
+
+  it.each(migrations.filter(({ number }) => number > FIRST))(
+    '$name raises the oldest version if it takes something away, and never lowers it',
+    ({ file, number }) => {
+      const before = noted(migrations[number - 1]?.file ?? '').oldest
+      const { oldest } = noted(file)
+      expect(oldest).toBeGreaterThanOrEqual(before)
+      const taken = contractions(sqlOf(file))
+      if (taken.length > 0) expect(oldest, taken.join('\n')).toBeGreaterThan(before)
+    },
+  )
+
+  it.each([
+    ['0007_compact', ['DROP TABLE `events`', 'DROP TABLE `idempotency_keys`', 'DROP TABLE `awards`']],
+    ['0010_zones', []],
+    ['0012_schema_version', []],
+  ])('of %s, these statements take something away: %j', (name, taken) => {
+    expect(contractions(sqlOf(`${name}.sql`))).toEqual(taken)
+  })
+
+  it('of 0011_vocabulary, each new name takes an old one away', () => {
+    const taken = contractions(sqlOf('0011_vocabulary.sql'))
+    expect(taken).toHaveLength(7)
+    expect(taken).toEqual(taken.filter((statement) => statement.includes('RENAME')))
+  })
+
+  it.each([
+    ['ALTER TABLE `users` DROP COLUMN `name`', 1],
+    ['ALTER TABLE users RENAME COLUMN a TO b', 1],
+    ['DROP TABLE IF EXISTS users', 1],
+    ['CREATE UNIQUE INDEX `users_email` ON `users` (`email`)', 1],
+    ['ALTER TABLE `users` ADD `level` integer', 0],
+    ['CREATE TABLE `new` (`a` text);\nCREATE UNIQUE INDEX `new_a` ON `new` (`a`)', 0],
+    ['DROP INDEX `users_by_name`', 0],
+    ['-- DROP TABLE `users`', 0],
+  ])('%s: %i statements take something away', (sql, count) => {
+    expect(contractions(sql)).toHaveLength(count)
+  })
 })

@@ -42,3 +42,15 @@ export function faulty(fault: (run: () => Promise<D1Result[]>, write: number) =>
   })
   return { DB, seen }
 }
+
+/** D1 that cannot be reached after this number of batches; each later batch fails with D1's message. */
+export function awayAfter(batches: number, message = 'D1_ERROR: Network connection lost.'): D1Database {
+  let done = 0
+  const batch = (statements: D1PreparedStatement[]) => {
+    done += 1
+    return done > batches ? Promise.reject(new Error(message)) : env.DB.batch(statements)
+  }
+  return new Proxy(env.DB, {
+    get: (target, name) => (name === 'batch' ? batch : Reflect.get(target, name, target)),
+  })
+}

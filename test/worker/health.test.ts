@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import { ADMIN_KEY, newApp, TestTenant } from './harness'
+import { awayAfter } from './faulty'
+import { ADMIN_KEY, at, newApp, newTenant, TestTenant } from './harness'
 
 const health = async (overrides: Parameters<typeof newApp>[0] = {}) => {
   const response = await newApp(overrides)(new Request('http://laurel.test/health'))
@@ -54,15 +55,32 @@ describe('[G1] health', () => {
   })
 })
 
-describe('[G2] while the database cannot be reached', () => {
-  /** A D1 of which each call fails with this message, as the real one says it. */
-  const failing = (message: string) => {
-    const fail = () => Promise.reject(new Error(message))
-    return new Proxy(env.DB, {
-      get: (target, name) => (name === 'batch' ? fail : Reflect.get(target, name, target)),
-    })
-  }
+describe('[G2] with tables of another version', () => {
+  afterEach(async () => {
+    await env.DB.prepare('ALTER TABLE later_users RENAME TO users').run()
+    await env.DB.prepare(
+      "UPDATE schema_version SET migration = 12, name = '0012_schema_version', oldest = 11",
+    ).run()
+  })
 
+  it.each([
+    ['0099_later', "UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98"],
+    ['0012_schema_version', "UPDATE schema_version SET migration = 11, name = '0011_vocabulary'"],
+  ])('requests are answered with 503, Retry-After and the migration %s', async (name, sql) => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    await env.DB.batch([env.DB.prepare('ALTER TABLE users RENAME TO later_users'), env.DB.prepare(sql)])
+    for (const { status, headers, body } of [
+      await tenant.event('steps', 'ada', 1, { idempotencyKey: 'k' }),
+      await tenant.app('GET', '/users/ada'),
+    ]) {
+      expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
+      expect(at(body, 'error')).toContain(name)
+    }
+  })
+})
+
+describe('[G2] while the database cannot be reached', () => {
   it.each([
     'D1_ERROR: Network connection lost.',
     'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
@@ -70,7 +88,7 @@ describe('[G2] while the database cannot be reached', () => {
     'D1_ERROR: database is locked: SQLITE_BUSY',
     'D1_ERROR: disk I/O error: SQLITE_IOERR',
   ])('an event is answered with 503 and Retry-After: %s', async (message) => {
-    const tenant = new TestTenant(newApp({ DB: failing(message) }))
+    const tenant = new TestTenant(newApp({ DB: awayAfter(0, message) }))
     const { status, headers, body } = await tenant.event('steps', 'ada', 1)
     expect(status).toBe(503)
     expect(Number(headers.get('Retry-After'))).toBeGreaterThan(0)
@@ -83,7 +101,7 @@ describe('[G2] while the database cannot be reached', () => {
     "D1_TYPE_ERROR: Type 'undefined' not supported for value 'undefined'",
     'Network connection lost.',
   ])('an error that waiting does not cure, or of something else, is a 500: %s', async (message) => {
-    const app = newApp({ DB: failing(message) })
+    const app = newApp({ DB: awayAfter(0, message) })
     const request = new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': ADMIN_KEY } })
     const { status, headers } = await app(request)
     expect([status, headers.get('Retry-After')]).toEqual([500, null])

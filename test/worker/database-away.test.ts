@@ -1,0 +1,216 @@
+/** While D1 is away, every request gets 503 with Retry-After, and background work is done later (G2). */
+import {
+  createExecutionContext,
+  createMessageBatch,
+  createScheduledController,
+  getQueueResult,
+  runInDurableObject,
+} from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { LeaderboardObject } from '../../src/boards/object/board.object'
+import { UserLane } from '../../src/commands/lane.object'
+import worker from '../../src/worker/index'
+import { Courier, Timekeeper } from '../../src/worker/objects'
+import { callsOf, operations, pathOf, settle, type World } from '../walk'
+import { awayAfter } from './faulty'
+import { ADMIN_KEY, at, call, newApp, newTenant, type Send, untilHeld } from './harness'
+import { messagesOf, subscribe } from './messages'
+
+const DAY = 86_400_000
+const dateIn = (days: number) => new Date(Date.now() + days * DAY).toISOString().slice(0, 10)
+
+/** A tenant with data for a call of every operation. */
+async function world(): Promise<{ tenantId: string; calls: World }> {
+  const tenant = await newTenant()
+  const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+  const ask: World['ask'] = (method, path, more, body) =>
+    call(tenant.send, method, path, { body, headers: { ...headers, ...more } })
+  return { tenantId: tenant.id, calls: await settle({ ask, mark: 'away', factor: 2, day: dateIn }) }
+}
+
+/** The namespace of a class of objects whose bindings are these: its real objects, called once each. */
+function objectsWith<T extends Rpc.DurableObjectBranded>(
+  namespace: DurableObjectNamespace<T>,
+  make: (state: DurableObjectState) => object,
+): DurableObjectNamespace<T> {
+  const stubOf = (name: string) => {
+    const stub = namespace.getByName(name)
+    return new Proxy(stub, {
+      get:
+        (_, method) =>
+        (...args: unknown[]) =>
+          runInDurableObject(stub, (_instance, state) => {
+            const object = make(state)
+            return Reflect.apply(Reflect.get(object, method, object), object, args)
+          }),
+    })
+  }
+  return new Proxy(namespace, {
+    get: (target, name) => (name === 'getByName' ? stubOf : Reflect.get(target, name, target)),
+  })
+}
+
+describe('[G2] while the database cannot be reached', () => {
+  it('every operation answers 503 with Retry-After', async () => {
+    const { tenantId, calls } = await world()
+    const send = newApp({ DB: awayAfter(0) })
+    // The calls of the whole account need no input: without D1 no key is confirmed.
+    for (const spec of operations)
+      for (const one of spec.account ? [{ params: { id: tenantId } }] : callsOf(spec, calls)) {
+        const answer = await call(send, spec.method.toUpperCase(), pathOf(spec, one), {
+          body: one.body,
+          headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenantId, ...one.headers },
+        })
+        expect([spec.id, answer.status, answer.headers.get('Retry-After')]).toEqual([spec.id, 503, '5'])
+        expect(at(answer.body, 'error')).toContain('The database cannot be reached')
+      }
+  })
+
+  it.each([1, 2, 3])(
+    'no operation fails in another way if it goes away after %i batches',
+    async (batches) => {
+      const { tenantId, calls } = await world()
+      let away = 0
+      for (const spec of operations.filter(({ account }) => !account))
+        for (const one of callsOf(spec, calls)) {
+          const send = newApp({ DB: awayAfter(batches) })
+          // `call` throws if the status is 500.
+          const answer = await call(send, spec.method.toUpperCase(), pathOf(spec, one), {
+            body: one.body,
+            headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenantId, ...one.headers },
+          })
+          if (answer.status !== 503) continue
+          away += 1
+          expect([spec.id, answer.headers.get('Retry-After')]).toEqual([spec.id, '5'])
+        }
+      expect(away).toBeGreaterThan(10)
+    },
+  )
+
+  it('/health and the documents with ids of a demo answer 503 too', async () => {
+    const get = async (send: Send, path: string) => {
+      const { status, headers } = await send(new Request(`http://laurel.test${path}`))
+      return [status, headers.get('Retry-After')]
+    }
+    const send = newApp({ DB: awayAfter(0), DEMO: 'on', MULTI_TENANCY: 'off' })
+    expect(await get(send, '/health')).toEqual([503, '5'])
+    expect(await get(send, '/v1/openapi.json')).toEqual([503, '5'])
+  })
+
+  it('a lane answers 503', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    await tenant.app('PUT', '/users/ada', {})
+    // Each isolate loses its conflicts, so the event goes to the lane.
+    const DB = new Proxy(env.DB, {
+      get: (target, name) => {
+        if (name !== 'batch') return Reflect.get(target, name, target)
+        return async (statements: D1PreparedStatement[]) => {
+          await env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id).run()
+          return target.batch(statements)
+        }
+      },
+    })
+    let calls = 0
+    const USER_LANE = objectsWith(env.USER_LANE, (state) => {
+      calls += 1
+      return new UserLane(state, { ...env, DB: awayAfter(0) })
+    })
+    const { status, headers } = await tenant.through(newApp({ DB, USER_LANE })).event('steps', 'ada', 1)
+    expect([calls, status, headers.get('Retry-After')]).toEqual([1, 503, '5'])
+  })
+
+  it('a leaderboard that must read D1 answers 503, and is right when D1 is back', async () => {
+    const tenant = await newTenant()
+    const metricId = await tenant.metric('steps')
+    await tenant.event('steps', 'ada', 3)
+    const item = { name: 'B', key: 'b', status: 'active', rankBy: 'metric', metricId, start: '2020-01-01' }
+    let calls = 0
+    const LEADERBOARD = objectsWith(env.LEADERBOARD, (state) => {
+      calls += 1
+      return new LeaderboardObject(state, { ...env, DB: awayAfter(0) })
+    })
+    // The Timekeeper would make the leaderboard count at once.
+    const TIMEKEEPER = objectsWith(
+      env.TIMEKEEPER,
+      (state) => new Timekeeper(state, { ...env, DB: awayAfter(0) }),
+    )
+    const away = tenant.through(newApp({ LEADERBOARD, TIMEKEEPER }))
+    await away.create('/leaderboards', item)
+    const { status, headers } = await away.app('GET', '/leaderboards/b')
+    expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
+    expect(calls).toBeGreaterThan(0)
+    await worker.scheduled(createScheduledController(), env, createExecutionContext())
+    await untilHeld(async () => {
+      const { body } = await tenant.app('GET', '/leaderboards/b')
+      expect(at(body, 'rankings', 0)).toMatchObject({ userId: 'ada', value: 3 })
+    })
+  })
+
+  it('a move of the clock answers 503 if the Timekeeper cannot reach it', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    const system = await tenant.create('/points', { name: 'XP', key: 'xp' })
+    const hourly = { type: 'time', points: 5, status: 'active', timeUnit: 'hours', timeInterval: 1 }
+    await tenant.create(`/points/${system}/triggers`, hourly)
+    await tenant.event('steps', 'ada', 1)
+    const TIMEKEEPER = objectsWith(
+      env.TIMEKEEPER,
+      (state) => new Timekeeper(state, { ...env, DB: awayAfter(0) }),
+    )
+    const away = tenant.through(newApp({ TIMEKEEPER }))
+    const { status, headers } = await away.admin('PUT', '/test-clock', { advance: 'PT3H' })
+    expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
+    await tenant.admin('DELETE', '/test-clock')
+  })
+
+  it('a message of a queue is delivered again', async () => {
+    const tenant = await newTenant()
+    const bodies = [
+      { tenantId: tenant.id },
+      { tenantId: tenant.id, leaderboardId: crypto.randomUUID(), userIds: ['ada'] },
+    ]
+    for (const body of bodies) {
+      const messages = [{ id: 'm', timestamp: new Date(), attempts: 1, body }]
+      const batch = createMessageBatch('laurel', messages)
+      const ctx = createExecutionContext()
+      await worker.queue(batch, { ...env, DB: awayAfter(0) }, ctx)
+      const { explicitAcks, retryMessages } = await getQueueResult(batch, ctx)
+      expect([explicitAcks, retryMessages.map(({ msgId }) => msgId)]).toEqual([[], ['m']])
+    }
+  })
+
+  it('a delivery queue that cannot reach it takes no message over, and gets it from the outbox later', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    const webhook = await subscribe(tenant, '*')
+    const silent = { send: () => Promise.reject(new Error('silent')) }
+    const OUTBOX = new Proxy(env.OUTBOX, {
+      get: (target, name) => (name === 'send' ? silent.send : Reflect.get(target, name, target)),
+    })
+    await tenant.through(newApp({ OUTBOX })).event('steps', 'ada', 1)
+    const DELIVERY_QUEUE = objectsWith(
+      env.DELIVERY_QUEUE,
+      (state) => new Courier(state, { ...env, DB: awayAfter(0) }),
+    )
+    const drained = async (bindings: Partial<typeof env>) => {
+      const messages = [{ id: 'm', timestamp: new Date(), attempts: 1, body: { tenantId: tenant.id } }]
+      const batch = createMessageBatch('laurel-outbox', messages)
+      const ctx = createExecutionContext()
+      await worker.queue(batch, { ...env, ...bindings }, ctx)
+      return (await getQueueResult(batch, ctx)).explicitAcks
+    }
+    expect(await drained({ DELIVERY_QUEUE })).toEqual([])
+    expect(await messagesOf(webhook)).toEqual([])
+    expect(await drained({})).toEqual(['m'])
+    expect((await messagesOf(webhook)).map(({ event }) => event)).toEqual(['streak.started'])
+  })
+
+  it('the cron trigger fails, and its next run does the work', async () => {
+    const controller = createScheduledController()
+    const ctx = createExecutionContext()
+    await expect(worker.scheduled(controller, { ...env, DB: awayAfter(0) }, ctx)).rejects.toThrow('D1_ERROR')
+    await worker.scheduled(controller, env, ctx)
+  })
+})
