@@ -1,13 +1,40 @@
 /**
- * `npm run deploy`: builds, applies the migrations to the remote database and deploys. Stops at the first
- * failure.
+ * `npm run deploy`: checks `wrangler.toml`, builds, notes the bookmark to go back to, applies the migrations to
+ * the remote database, deploys, and asks `/health`. Stops at the first failure, and says how to go back.
+ * docs/operations.md says more.
  */
-import { readFileSync } from 'node:fs'
-import { Complaint, inProject, report } from './lib/project.mjs'
-import { BUILD, runWrangler } from './lib/wrangler.mjs'
+import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { Complaint, inProject, project, report } from './lib/project.mjs'
+import { importSource } from './lib/sources.mjs'
+import { BUILD, outputOfWrangler, readSettings, runWrangler } from './lib/wrangler.mjs'
+
+const USAGE = `npm run deploy                    checks, builds, migrates, deploys, and asks /health
+npm run deploy -- --dry-run       does only the steps that need no account, and prints the others
+npm run deploy -- --url URL       asks /health at this address of the Worker
+npm run deploy -- --wait SECONDS  waits this long for /health (120)`
 
 /** An id of zeros in quotes: the placeholder in wrangler.toml for a resource that does not exist yet. */
 const PLACEHOLDER = /^[^#]*["'][0-]{16,}["']/
+
+/**
+ * How many answers of `/health` in a row must be 200, a second apart. The version before may still answer the
+ * first ones.
+ */
+const HEALTHY_ANSWERS = 3
+const PAUSE = 1000
+/** How long one answer of `/health` may take, in milliseconds. */
+const ANSWER_PATIENCE = 5000
+
+/** The bookmark of each deployment, one line each. */
+const LOG = ['.wrangler', 'deployments.log']
+
+const BOOKMARK = ['d1', 'time-travel', 'info', 'laurel', '--json']
+const MIGRATE = ['d1', 'migrations', 'apply', 'laurel', '--remote']
+const DEPLOY = ['deploy', ...BUILD]
+
+/** @typedef {import('./serve/config.mjs').Settings} Settings */
 
 /** Throws if wrangler.toml still has the placeholder of a resource. */
 function demandResources() {
@@ -21,37 +48,172 @@ function demandResources() {
   )
 }
 
-/** Whether wrangler.toml names a domain for the Worker. It has none by default. */
-const hasRoute = () => /^(\[\[)?routes?\b/m.test(readFileSync(inProject('wrangler.toml'), 'utf8'))
+/**
+ * Throws if wrangler.toml lacks a binding that the Worker needs, a consumer for one of its queues, or the cron
+ * trigger.
+ */
+async function demandBindings(/** @type {Settings} */ settings) {
+  const { missingBindings } = await importSource(project, 'src/worker/bindings.ts')
+  const names = [
+    settings.database,
+    ...settings.namespaces,
+    settings.assets,
+    ...settings.objects.map(({ name }) => name),
+    ...settings.producers.map(({ binding }) => binding),
+    ...settings.rateLimits.map(({ name }) => name),
+  ]
+  /** @type {string[]} */
+  const bindings = missingBindings(Object.fromEntries(names.map((name) => [name, true])))
+  const unread = settings.producers.filter(({ queue }) => settings.consumers[queue] === undefined)
+  const problems = [
+    ...bindings.map((name) => `the binding ${name}`),
+    ...unread.map(({ queue }) => `a [[queues.consumers]] for the queue ${queue}`),
+    ...(settings.crons.length === 0 ? ['the cron trigger: crons in [triggers]'] : []),
+  ]
+  if (problems.length === 0) return
+  throw new Complaint(
+    `wrangler.toml lacks:\n${problems.map((one) => `  ${one}`).join('\n')}\nAdd what the wrangler.toml of this version has. Nothing was changed.`,
+  )
+}
 
-/** Prints the title of a step, then does it. */
-function step(/** @type {string} */ title, /** @type {string[]} */ args, /** @type {string} */ failure) {
-  process.stdout.write(`\n${title}\n`)
-  return runWrangler(args, failure)
+/**
+ * The address at which to ask `/health`: the given one, the first route for a whole domain, or PUBLIC_URL; null
+ * if there is none.
+ *
+ * @param {Settings} settings
+ * @param {string | undefined} given
+ * @returns {string | null}
+ * @throws {Complaint} if it is not an address
+ */
+function addressOf({ routes, publicUrl }, given) {
+  const [, host] =
+    routes.map((pattern) => /^(?:https?:\/\/)?([^*/]+)(?:\/\*?)?$/.exec(pattern)).find((one) => one) ?? []
+  const address = given ?? (host ? `https://${host}` : process.env.PUBLIC_URL || publicUrl)
+  if (address === null) return null
+  if (!/^https?:\/\//.test(address) || !URL.canParse(address))
+    throw new Complaint(`${address} is not an address that begins with https://.`)
+  return address.replace(/\/+$/, '')
+}
+
+/** The Time Travel bookmark of the database as it is now. Adds it to the log. */
+async function noteBookmark() {
+  const failure = 'The Time Travel bookmark could not be read. Nothing was changed.'
+  const output = await outputOfWrangler(BOOKMARK, failure)
+  const [, bookmark] = /"bookmark":\s*"([\w-]+)"/.exec(output) ?? []
+  if (bookmark === undefined) throw new Complaint(`${output}\n${failure}`)
+  mkdirSync(inProject('.wrangler'), { recursive: true })
+  appendFileSync(inProject(...LOG), `${new Date().toISOString()} ${bookmark}\n`)
+  process.stdout.write(`${bookmark} (also in ${LOG.join('/')})\n`)
+  return bookmark
+}
+
+/** The command that brings the database back. */
+const restoring = (/** @type {string} */ bookmark) =>
+  `  npx wrangler d1 time-travel restore laurel --bookmark=${bookmark}`
+
+/**
+ * Waits until `/health` answers 200 several times in a row.
+ *
+ * @param {string} address
+ * @param {number} seconds
+ * @returns {Promise<string | null>} its last answer if it is not healthy in time; null if it is
+ */
+async function healthProblem(address, seconds) {
+  const deadline = performance.now() + seconds * 1000
+  for (let inRow = 0; ; await sleep(PAUSE)) {
+    const answer = await askHealth(address)
+    inRow = answer === null ? inRow + 1 : 0
+    if (inRow === HEALTHY_ANSWERS) return null
+    if (answer !== null && performance.now() > deadline) return answer
+  }
+}
+
+/** @returns {Promise<string | null>} the answer; null if the Worker is healthy */
+async function askHealth(/** @type {string} */ address) {
+  try {
+    const signal = AbortSignal.timeout(ANSWER_PATIENCE)
+    const answer = await fetch(`${address}/health`, { redirect: 'manual', signal })
+    const text = await answer.text()
+    if (answer.status === 200 && /^\{"status":\s*"ok"\}$/.test(text)) return null
+    return `${answer.status} ${text.slice(0, 500)}`
+  } catch (error) {
+    const { message, cause } = Object(error)
+    return cause === undefined ? message : `${message}: ${Object(cause).message}`
+  }
+}
+
+const title = (/** @type {string} */ text) => process.stdout.write(`\n${text}\n`)
+
+/** Waits until the deployed Worker is healthy. Throws with the way back if it is not. */
+async function demandHealth(
+  /** @type {string} */ address,
+  /** @type {number} */ seconds,
+  /** @type {string} */ bookmark,
+) {
+  title(`Asking ${address}/health, for ${seconds} seconds at most…`)
+  const problem = await healthProblem(address, seconds)
+  if (problem === null) return
+  throw new Complaint(`The new version is deployed, but is not healthy after ${seconds} seconds. The last answer of /health:
+  ${problem}
+
+If the answer names something that you can add or repair, do so and deploy again. To go back to the version before:
+  npx wrangler rollback
+If that version's /health names a later migration, bring the database back too. This undoes every change since then:
+${restoring(bookmark)}
+docs/operations.md says what comes after that.`)
 }
 
 async function deploy() {
+  const { isDry, url, seconds } = readOptions()
+  title('Checking wrangler.toml…')
   demandResources()
-  await step(
-    'Building the Worker…',
-    ['deploy', ...BUILD, '--dry-run', '--outdir', 'dist'],
-    'The build failed. Nothing was changed.',
-  )
-  await step(
-    'Applying the migrations to the remote database…',
-    ['d1', 'migrations', 'apply', 'laurel', '--remote'],
-    'The migrations failed. The Worker was not deployed. Migrations that are listed as applied above stay applied.',
-  )
-  await step(
-    'Deploying…',
-    ['deploy', ...BUILD],
-    'The deployment failed. The migrations are already applied. Try again.',
-  )
-  process.stdout.write('\nLaurel is deployed.\n')
-  if (!hasRoute())
+  const settings = await readSettings()
+  await demandBindings(settings)
+  const address = addressOf(settings, url)
+  title('Building the Worker…')
+  await runWrangler([...DEPLOY, '--dry-run', '--outdir', 'dist'], 'The build failed. Nothing was changed.')
+  if (isDry) {
+    const commands = [BOOKMARK, MIGRATE, DEPLOY].map((args) => `  wrangler ${args.join(' ')}\n`)
+    const question = address === null ? '' : `  GET ${address}/health\n`
     process.stdout.write(
-      'wrangler.toml names no domain for it (`routes`). Without a domain from elsewhere, nobody can reach it.\n',
+      `\nNothing was changed. A deployment would now do this:\n${commands.join('')}${question}`,
     )
+    return
+  }
+  title('Noting the bookmark to go back to…')
+  const bookmark = await noteBookmark()
+  title('Applying the migrations to the remote database…')
+  await runWrangler(
+    MIGRATE,
+    `The migrations failed. The Worker was not deployed. Migrations that are listed as applied above stay applied. If the Worker cannot serve with them, bring the database back. This undoes every change since then:\n${restoring(bookmark)}`,
+  )
+  title('Deploying…')
+  await runWrangler(
+    DEPLOY,
+    `The deployment failed. The migrations are already applied. Try again. If the version before cannot serve with them until then, bring the database back. This undoes every change since then:\n${restoring(bookmark)}`,
+  )
+  if (address === null) {
+    process.stdout.write(
+      '\nLaurel is deployed. /health was not asked: wrangler.toml names no domain (`routes`), and there is no PUBLIC_URL. Without a domain from elsewhere, nobody can reach it.\n',
+    )
+    return
+  }
+  await demandHealth(address, seconds, bookmark)
+  process.stdout.write('\nLaurel is deployed, and healthy.\n')
+}
+
+/** @returns {{ isDry: boolean; url: string | undefined; seconds: number }} */
+function readOptions() {
+  try {
+    const { values } = parseArgs({
+      options: { 'dry-run': { type: 'boolean' }, url: { type: 'string' }, wait: { type: 'string' } },
+    })
+    const wait = values.wait ?? '120'
+    if (!/^\d{1,4}$/.test(wait)) throw new Error(`--wait must be a whole number of seconds, not ${wait}.`)
+    return { isDry: values['dry-run'] ?? false, url: values.url, seconds: Number(wait) }
+  } catch (error) {
+    throw new Complaint(`${Object(error).message}\n${USAGE}`)
+  }
 }
 
 deploy().catch((error) => {

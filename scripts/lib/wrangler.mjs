@@ -112,6 +112,46 @@ export async function runWrangler(args, failure) {
 }
 
 /**
+ * Runs wrangler, and shows only its errors.
+ *
+ * @param {string[]} args
+ * @param {string} failure the message if it fails
+ * @returns {Promise<string>} its standard output
+ */
+export async function outputOfWrangler(args, failure) {
+  const [node = '', script = ''] = command()
+  const child = spawn(node, [script, ...args], {
+    cwd: project,
+    stdio: ['inherit', 'pipe', 'inherit'],
+    env: { ...process.env, ...QUIET },
+  })
+  let output = ''
+  child.stdout.on('data', (part) => (output += part))
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Complaint(`${output}${failure}`)
+  return output
+}
+
+/**
+ * The settings of the Worker, as wrangler reads them from `wrangler.toml`.
+ *
+ * @returns {Promise<import('../serve/config.mjs').Settings>}
+ * @throws {Complaint} if it cannot be read
+ */
+export async function readSettings() {
+  try {
+    const { stdout } = await promisify(execFile)(
+      nodeExecutable(),
+      [inProject('scripts', 'serve', 'settings.mjs')],
+      { env: { ...process.env, ...QUIET } },
+    )
+    return JSON.parse(stdout)
+  } catch (error) {
+    throw new Complaint(`wrangler.toml could not be read: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+/**
  * Builds the Worker as it is deployed, without a network: `index.js` in the folder.
  *
  * @param {string} folder

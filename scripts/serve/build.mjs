@@ -2,14 +2,12 @@
  * Builds what `npm run serve` runs, in one folder that needs nothing but Node and workerd: the Worker as it
  * is deployed, its assets, the migrations, and the configuration of workerd.
  */
-import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { OVERRIDABLE } from '../lib/dev-vars.mjs'
-import { Complaint, inProject, nodeExecutable, project } from '../lib/project.mjs'
+import { inProject, project } from '../lib/project.mjs'
 import { bundleSource } from '../lib/sources.mjs'
-import { buildWorker, QUIET } from '../lib/wrangler.mjs'
+import { buildWorker, readSettings } from '../lib/wrangler.mjs'
 import { configuration } from './config.mjs'
 
 /** Where the build is. */
@@ -49,18 +47,4 @@ function migrations() {
   const folder = inProject('migrations')
   const names = readdirSync(folder).filter((name) => name.endsWith('.sql'))
   return names.sort().map((name) => ({ name, sql: readFileSync(join(folder, name), 'utf8') }))
-}
-
-/** @returns {Promise<import('./config.mjs').Settings>} */
-async function readSettings() {
-  try {
-    const { stdout } = await promisify(execFile)(
-      nodeExecutable(),
-      [inProject('scripts', 'serve', 'settings.mjs')],
-      { env: { ...process.env, ...QUIET } },
-    )
-    return JSON.parse(stdout)
-  } catch (error) {
-    throw new Complaint(`wrangler.toml could not be read: ${error instanceof Error ? error.message : error}`)
-  }
 }

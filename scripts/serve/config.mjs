@@ -20,6 +20,8 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
  * @property {Record<string, Record<string, unknown>>} consumers by queue, with the names of wrangler.toml
  * @property {{ name: string; limit: number; period: number }[]} rateLimits
  * @property {string[]} crons
+ * @property {string[]} routes their patterns
+ * @property {string | null} publicUrl the variable PUBLIC_URL
  */
 
 /**

@@ -21,5 +21,9 @@ const settings = {
   ),
   rateLimits: config.ratelimits.map(({ name, simple: { limit, period } }) => ({ name, limit, period })),
   crons: config.triggers.crons ?? [],
+  routes: [config.route ?? [], config.routes ?? []]
+    .flat()
+    .map((route) => (typeof route === 'string' ? route : route.pattern)),
+  publicUrl: typeof config.vars.PUBLIC_URL === 'string' ? config.vars.PUBLIC_URL : null,
 }
 process.stdout.write(JSON.stringify(settings))
