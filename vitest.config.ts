@@ -61,6 +61,7 @@ const LONG = [
   'kill-serve',
   'serve',
   'serve-backup',
+  'version-before',
   'fuzz',
 ].map((name) => `test/server/${name}.test.ts`)
 
