@@ -1,6 +1,6 @@
 /**
- * `npm run deploy`: checks `wrangler.toml`, builds, notes the bookmark to go back to, applies the migrations to
- * the remote database, deploys, and asks `/health`. Stops at the first failure, and says how to go back.
+ * `npm run deploy`: checks `wrangler.toml`, builds, notes the bookmark to go back to, applies the migrations
+ * to the remote database, deploys, and asks `/health`. Stops at the first failure, and says how to go back.
  * docs/operations.md says more.
  */
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
@@ -49,8 +49,8 @@ function demandResources() {
 }
 
 /**
- * Throws if wrangler.toml lacks a binding that the Worker needs, a consumer for one of its queues, or the cron
- * trigger.
+ * Throws if wrangler.toml lacks a binding that the Worker needs, a consumer for one of its queues, or the
+ * cron trigger.
  */
 async function demandBindings(/** @type {Settings} */ settings) {
   const { missingBindings } = await importSource(project, 'src/worker/bindings.ts')
@@ -77,8 +77,8 @@ async function demandBindings(/** @type {Settings} */ settings) {
 }
 
 /**
- * The address at which to ask `/health`: the given one, the first route for a whole domain, or PUBLIC_URL; null
- * if there is none.
+ * The address at which to ask `/health`: the given one, the first route for a whole domain, or PUBLIC_URL;
+ * null if there is none.
  *
  * @param {Settings} settings
  * @param {string | undefined} given
@@ -153,14 +153,19 @@ async function demandHealth(
   title(`Asking ${address}/health, for ${seconds} seconds at most…`)
   const problem = await healthProblem(address, seconds)
   if (problem === null) return
-  throw new Complaint(`The new version is deployed, but is not healthy after ${seconds} seconds. The last answer of /health:
-  ${problem}
-
-If the answer names something that you can add or repair, do so and deploy again. To go back to the version before:
-  npx wrangler rollback
-If that version's /health names a later migration, bring the database back too. This undoes every change since then:
-${restoring(bookmark)}
-docs/operations.md says what comes after that.`)
+  const lines = [
+    `The new version is deployed, but is not healthy after ${seconds} seconds. The last answer of /health:`,
+    `  ${problem}`,
+    '',
+    'If the answer names something that you can add or repair, do so and deploy again.',
+    'To go back to the version before:',
+    '  npx wrangler rollback',
+    "If that version's /health names a later migration, bring the database back too.",
+    'This undoes every change since then:',
+    restoring(bookmark),
+    'docs/operations.md says more.',
+  ]
+  throw new Complaint(lines.join('\n'))
 }
 
 async function deploy() {
