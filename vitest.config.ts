@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { cloudflareTest, readD1Migrations } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
+import { consumers } from './test/queues.ts'
 
 const root = import.meta.dirname
 
@@ -75,6 +76,20 @@ function simulationSizes(): { from: number; seeds: number; size: 'small' | 'full
   }
 }
 
+/** The consumers of wrangler.toml, but a message that failed comes again at once, not after half a minute. */
+const impatientConsumers = () =>
+  Object.fromEntries(
+    consumers.map(({ queue, ...settings }) => [
+      queue,
+      {
+        maxBatchTimeout: settings.max_batch_timeout,
+        ...(settings.max_retries !== undefined && { maxRetries: settings.max_retries }),
+        ...(settings.dead_letter_queue !== undefined && { deadLetterQueue: settings.dead_letter_queue }),
+        retryDelay: 0,
+      },
+    ]),
+  )
+
 /** A project of tests in the Workers run time. */
 const workers = ({
   groupOrder,
@@ -93,6 +108,7 @@ const workers = ({
       ...(main !== undefined && { main: join(root, main) }),
       wrangler: { configPath: join(root, 'wrangler.toml') },
       miniflare: {
+        queueConsumers: impatientConsumers(),
         bindings: {
           ...noDevVars(),
           ADMIN_API_KEY: 'adm_test.the-key-of-the-tests-and-of-nothing-else',

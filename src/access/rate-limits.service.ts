@@ -1,4 +1,5 @@
 import { errors, RETRY_AFTER } from '../lib/errors'
+import { logProblem } from '../lib/log'
 import { networkOf } from '../lib/net/addresses'
 import type { Access, Context } from '../runtime/context'
 
@@ -24,7 +25,7 @@ async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
   try {
     return (await limiter.limit({ key })).success
   } catch (error) {
-    console.warn(JSON.stringify({ level: 'warn', error: `the request was not counted: ${String(error)}` }))
+    logProblem('warn', { error: `the request was not counted: ${String(error)}` })
     return true
   }
 }

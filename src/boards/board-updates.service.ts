@@ -4,6 +4,7 @@ import type { Placement, Placements } from '../engine/placement.types'
 import { statusOf } from '../engine/runs.rules'
 import type { AwardRecord, EventRecord, Profile, UserState } from '../engine/state.types'
 import type { Instant } from '../lib/clock'
+import { logProblem } from '../lib/log'
 import { jsonBytes, MOST_AT_ONCE, packsOf } from '../lib/packed'
 import { within } from '../lib/timeout'
 import { unreachable } from '../lib/unreachable'
@@ -143,7 +144,7 @@ async function call(
       count(context, 'objectRows', rowsWritten)
       given.push(...placements)
     } catch (error) {
-      console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
+      logProblem('warn', { leaderboard: board.id, error: `leaderboard not reached: ${String(error)}` })
       work.catch(() => undefined)
       sendRepairs(context, config.tenantId, board.id, changes.slice(given.length))
       return given

@@ -1,5 +1,6 @@
 import { readTestClock } from '../access/clock.repository'
 import { presentState } from '../config/configuration.service'
+import { logProblem } from '../lib/log'
 import { systemNow } from '../lib/system-clock'
 import type { Context } from '../runtime/context'
 import { definitionOf } from './board.messages'
@@ -21,7 +22,7 @@ export async function repair(context: Context, message: Message): Promise<void> 
     }
     message.ack()
   } catch (error) {
-    console.warn(JSON.stringify({ level: 'warn', error: `not repaired: ${String(error)}` }))
+    logProblem('warn', { error: `not repaired: ${String(error)}` })
     message.retry()
   }
 }

@@ -6,6 +6,7 @@ import type { PreferencesChange } from '../engine/preferences.rules'
 import type { Actor, ProfileChange } from '../engine/profile.rules'
 import { ensureAlarm } from '../jobs/timekeeper.service'
 import { ApiError } from '../lib/errors'
+import { logProblem } from '../lib/log'
 import { newId } from '../lib/new-id'
 import { listOf, MOST_VALUE, packsOf } from '../lib/packed'
 import { systemNow, wait } from '../lib/system-clock'
@@ -202,7 +203,10 @@ async function commitGroup(ctx: Context, deps: CommitDeps, batches: readonly Use
   } catch (error) {
     // An API error is about the tenant. Each user gets it when committed alone.
     if (!(error instanceof ApiError)) {
-      console.warn(JSON.stringify({ level: 'warn', requestId: ctx.requestId, together: String(error) }))
+      logProblem('warn', {
+        requestId: ctx.requestId,
+        error: `users were not stored together: ${String(error)}`,
+      })
     }
     return batches.map(() => null)
   }

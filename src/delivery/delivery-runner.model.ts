@@ -1,4 +1,5 @@
 import { type Instant, instant } from '../lib/clock'
+import { logProblem } from '../lib/log'
 import { MINUTE } from '../lib/units'
 import type { Attempt, ChannelAdapter } from './queue.messages'
 import type { DeliveryQueueStore, Outcome, Pending } from './queue.store'
@@ -171,7 +172,7 @@ export class DeliveryRunner {
     try {
       return await adapter.attempt(whole, now)
     } catch (error) {
-      console.error(JSON.stringify({ level: 'error', message: message.id, error: String(error) }))
+      logProblem('error', { message: message.id, error: `attempt interrupted: ${String(error)}` })
       return adapter.mayRepeat
         ? { kind: 'failed', status: null, error: 'the attempt was interrupted' }
         : gone(UNKNOWN)

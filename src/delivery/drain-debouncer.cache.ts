@@ -1,5 +1,6 @@
 import { BoundedMap } from '../lib/bounded'
 import type { Instant } from '../lib/clock'
+import { logProblem } from '../lib/log'
 import { systemNow } from '../lib/system-clock'
 import type { Context } from '../runtime/context'
 import { perInstance } from '../runtime/instance'
@@ -54,9 +55,7 @@ export function requestDrain(
   waitUntil(
     send().catch((error: unknown) => {
       debouncer.forget(tenantId)
-      console.warn(
-        JSON.stringify({ level: 'warn', tenantId, error: `outbox not drained yet: ${String(error)}` }),
-      )
+      logProblem('warn', { tenant: tenantId, error: `outbox not drained yet: ${String(error)}` })
     }),
   )
 }

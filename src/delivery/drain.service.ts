@@ -3,6 +3,7 @@ import { configurationAt } from '../config/configuration.repository'
 import type { Cost } from '../db/database'
 import { ensureAlarm } from '../jobs/timekeeper.service'
 import type { Instant } from '../lib/clock'
+import { logProblem } from '../lib/log'
 import { systemNow } from '../lib/system-clock'
 import { DrainRequest } from '../outbox/outbox.messages'
 import {
@@ -94,7 +95,7 @@ export async function drainAll(context: Context, messages: readonly Message[]): 
         if (await drain({ ...context, db: context.db.of(tenantId) })) await ensureAlarm(context, tenantId)
         for (const message of theirs) message.ack()
       } catch (error) {
-        console.warn(JSON.stringify({ level: 'warn', tenantId, error: `not drained: ${String(error)}` }))
+        logProblem('warn', { tenant: tenantId, error: `not drained: ${String(error)}` })
         for (const message of theirs) message.retry()
       }
     }),

@@ -7,6 +7,7 @@ import { hasTables } from '../db/object-migrations'
 import { makeDue } from '../jobs/due-work.repository'
 import { ensureAlarm } from '../jobs/timekeeper.service'
 import { type Instant, instant } from '../lib/clock'
+import { logProblem } from '../lib/log'
 import { systemNow } from '../lib/system-clock'
 import { HOUR, MINUTE, SECOND } from '../lib/units'
 import type { TenantContext } from '../runtime/context'
@@ -162,7 +163,10 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     try {
       await this.#inTurn(() => this.#run(null))
     } catch (error) {
-      console.error(JSON.stringify({ level: 'error', queue: this.ctx.id.name, error: String(error) }))
+      logProblem('error', {
+        queue: this.ctx.id.name ?? '',
+        error: `delivery queue stopped: ${String(error)}`,
+      })
       await this.#callAt(systemNow() + PAUSE)
     }
   }

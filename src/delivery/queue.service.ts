@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Instant } from '../lib/clock'
+import { logProblem } from '../lib/log'
 import type { Context } from '../runtime/context'
 import { type Destination, nameOf, type QueuedMessage, RunDueReply } from './queue.messages'
 import type { DeliveryQueueObject } from './queue.object'
@@ -51,9 +52,7 @@ export async function clearDeliveryQueues(
 async function quietly(calls: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(calls)) {
     if (result.status === 'rejected')
-      console.warn(
-        JSON.stringify({ level: 'warn', error: `delivery queue not reached: ${String(result.reason)}` }),
-      )
+      logProblem('warn', { error: `delivery queue not reached: ${String(result.reason)}` })
   }
 }
 

@@ -2,6 +2,7 @@ import { Hono, type Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type * as z from 'zod'
 import type { Claim } from '../access/access.service'
+import { logProblem } from '../lib/log'
 import type { AccountScope, Context, Scope } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
 import { Streamed, StreamedList, streamOf } from './stream'
@@ -42,8 +43,7 @@ export function answer(
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const { requestId } = c.get('ctx')
-  const failed = (error: unknown) =>
-    console.error(JSON.stringify({ level: 'error', requestId, error: `cut short: ${String(error)}` }))
+  const failed = (error: unknown) => logProblem('error', { requestId, error: `cut short: ${String(error)}` })
   const isStreamed = body instanceof Streamed || body instanceof StreamedList
   const content = isStreamed ? streamOf(body, failed) : JSON.stringify(body)
   return c.body(content, contentful(status), { ...headers, 'content-type': 'application/json' })

@@ -1,5 +1,6 @@
 import { isConflict } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
+import { logProblem } from '../lib/log'
 import { MINUTE, SECOND } from '../lib/units'
 import type { TenantContext } from '../runtime/context'
 import type { DueKind } from './due-kinds.types'
@@ -85,7 +86,12 @@ export async function workOff(
         continue
       }
       if (mustAll) throw error
-      console.error(JSON.stringify({ level: 'error', tenantId, work: kind, subject, error: String(error) }))
+      logProblem('error', {
+        tenant: tenantId,
+        work: kind,
+        subject,
+        error: `due work failed: ${String(error)}`,
+      })
       await context.db.batch([rescheduled(context.db, first, instant(to + PAUSE))])
     }
   }

@@ -2,6 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { readTestClock } from '../access/clock.repository'
 import { exists } from '../access/tenants.repository'
 import type { Instant } from '../lib/clock'
+import { logProblem } from '../lib/log'
 import { systemNow } from '../lib/system-clock'
 import { DAY, MINUTE, SECOND } from '../lib/units'
 import type { TenantContext } from '../runtime/context'
@@ -81,7 +82,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     try {
       await this.#inTurn(() => this.#run(tenantId, null, STEPS_AN_ALARM))
     } catch (error) {
-      console.error(JSON.stringify({ level: 'error', tenantId, error: String(error) }))
+      logProblem('error', { tenant: tenantId, error: `due work stopped: ${String(error)}` })
       await this.ctx.storage.setAlarm(systemNow() + PAUSE)
     }
   }

@@ -1,5 +1,6 @@
 import { readTestClock } from '../access/clock.repository'
 import { type Instant, instant } from '../lib/clock'
+import { logProblem } from '../lib/log'
 import { systemNow } from '../lib/system-clock'
 import { within } from '../lib/timeout'
 import { MINUTE } from '../lib/units'
@@ -59,9 +60,7 @@ async function callTimekeeper(tenantId: string, waking: Promise<void>): Promise<
   try {
     await waking
   } catch (error) {
-    console.warn(
-      JSON.stringify({ level: 'warn', tenantId, error: `the Timekeeper was not woken: ${String(error)}` }),
-    )
+    logProblem('warn', { tenant: tenantId, error: `the Timekeeper was not woken: ${String(error)}` })
   }
 }
 

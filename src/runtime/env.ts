@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { logProblem } from '../lib/log'
 import { namedTarget } from '../lib/net/webhook-targets'
 
 const onOff = z.enum(['on', 'off'], 'must be on or off')
@@ -110,7 +111,7 @@ export function variables(env: Bindings): Variables {
     found = Variables.parse(setIn(env))
     if (isTooShort(found.ADMIN_API_KEY)) {
       const error = `ADMIN_API_KEY has fewer than ${ADMIN_KEY_MIN} characters and is not accepted: set a longer one.`
-      console.error(JSON.stringify({ level: 'error', error }))
+      logProblem('error', { error })
       found = { ...found, ADMIN_API_KEY: undefined }
     }
     parsed.set(env, found)

@@ -29,6 +29,7 @@ import { type App, newApp } from '../http/hono'
 import { isHostValid, routedPath } from '../http/host'
 import { logLine } from '../http/request-log'
 import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
+import { logProblem } from '../lib/log'
 import { systemNow } from '../lib/system-clock'
 import { type Context, newContext } from '../runtime/context'
 import type { Instance } from '../runtime/instance'
@@ -98,7 +99,7 @@ export function createApp(instance: Instance): App {
     const requestId = ctx?.requestId ?? crypto.randomUUID()
     const apiError = error instanceof ApiError ? error : await failure(error, requestId, ctx)
     if (apiError !== error) {
-      console.error(JSON.stringify({ level: 'error', requestId, error: describe(error) }))
+      logProblem('error', { requestId, error: describe(error) })
     }
     c.header('X-Request-Id', requestId)
     if (apiError.retryAfter !== null) c.header('Retry-After', String(apiError.retryAfter))

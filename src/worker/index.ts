@@ -6,6 +6,7 @@ import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
 import { Instance } from '../runtime/instance'
 import { createApp } from './app'
+import { isOfDeadLetters, logDeadLetters } from './dead-letters'
 import { enterDemo, hasDemo, loadDemo } from './demo/demo.service'
 import { JOBS } from './jobs'
 
@@ -27,6 +28,7 @@ export default {
   },
 
   async queue(batch, env, ctx) {
+    if (isOfDeadLetters(batch)) return logDeadLetters(batch)
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
     const isDrainRequest = ({ body }: Message) => DrainRequest.safeParse(body).success
     const drainRequests = batch.messages.filter(isDrainRequest)

@@ -1,12 +1,13 @@
 /** `npm run serve`: its data, its listeners, and its end. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PATIENCE } from '../patience'
@@ -183,6 +184,36 @@ function slowEvent(delay: number): Promise<{ status: number; milliseconds: numbe
     })
   })
 }
+
+/** The file of the queue that starts drains. */
+function outboxFile(): string {
+  const named = filesIn(join(folder, 'data', 'objects')).filter((file) => file.endsWith('.sqlite'))
+  const found = named.find((file) => {
+    const database = new DatabaseSync(file)
+    const isQueue = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'queue'").get() !== undefined
+    const name = isQueue ? database.prepare('SELECT name FROM queue').get()?.name : null
+    database.close()
+    return name === 'laurel-outbox'
+  })
+  if (found === undefined) throw new Error('the queue has no file')
+  return found
+}
+
+test('[W2] a message whose last retry failed is logged, and does not hold up others', async () => {
+  await server.stop()
+  const database = new DatabaseSync(outboxFile())
+  // No version of Laurel has sent such a message, so each attempt fails. It has two attempts left.
+  database.exec("INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', 0, 0, 9)")
+  database.close()
+  const settings = join(folder, 'wrangler.toml')
+  writeFileSync(settings, readFileSync(settings, 'utf8').replaceAll('retry_delay = 30', 'retry_delay = 0'))
+  await rm(join(folder, 'dist'), { recursive: true })
+  server = await start()
+  await sendLesson('eve')
+  await server.printed(/"deadLetter":"unknown"/)
+  const bodies = await receiver.seen('all', 2)
+  expect(bodies.at(-1)?.body).toContain('"eve"')
+})
 
 test('SIGTERM ends it within five seconds; requests under way are answered, those that take too long with 503', async () => {
   const calls = [slowEvent(1000), slowEvent(20_000)]

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { consumers, producers } from '../queues'
 
 const text = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')
 
@@ -22,4 +23,19 @@ test('objects keep their class names, because ids of stored objects derive from 
   )
   expect(declared.map((name) => name.replaceAll('"', '')).sort()).toEqual(classes)
   expect(text).not.toMatch(/^(renamed|deleted|transferred)_classes/m)
+})
+
+test('the log lines are kept, but no addresses of requests, since these contain ids of users', () => {
+  const [, table] = /^\[observability\]\n([\s\S]*)/m.exec(text) ?? []
+  expect(table).toMatch(/^enabled = true$/m)
+  expect(table).toMatch(/^\[observability\.logs\]\ninvocation_logs = false$/m)
+  expect(table).toMatch(/^\[observability\.traces\]\nenabled = false$/m)
+})
+
+test('a message whose last retry failed goes to the queue of dead letters, which the Worker takes too', () => {
+  const others = consumers.filter(({ queue }) => !queue.endsWith('-dead-letters'))
+  expect(others.map(({ queue }) => queue)).toEqual(producers.map(({ queue }) => queue))
+  const [deadLetters, ...more] = consumers.filter((consumer) => !others.includes(consumer))
+  expect(more).toEqual([])
+  expect(new Set(others.map((consumer) => consumer.dead_letter_queue))).toEqual(new Set([deadLetters?.queue]))
 })

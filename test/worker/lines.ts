@@ -15,6 +15,9 @@ for (const level of ['debug', 'log', 'info', 'warn', 'error'] as const) {
   }
 }
 
+/** The lines so far, the last 1,000 at most. Each is one text, unless a test itself has written it. */
+export const linesSoFar = (): readonly string[] => lines.map((line) => line.join(' '))
+
 /** Deletes the lines so far. */
 export function forgetLines(): void {
   lines.length = 0

@@ -11,6 +11,7 @@ import { type CivilDate, dayOf, utcMidnight } from '../../lib/civil'
 import { iso } from '../../lib/clock'
 import { ApiError, errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { RANKING_PAGE } from '../../lib/limits'
+import { logProblem } from '../../lib/log'
 import { within } from '../../lib/timeout'
 import { dateOfDay, localDay, offsetMinutes } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
@@ -198,7 +199,7 @@ export async function readUserPlaces(
       try {
         return [await within(PATIENCE, work)]
       } catch (error) {
-        console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
+        logProblem('warn', { leaderboard: board.id, error: `leaderboard not reached: ${String(error)}` })
         work.catch(() => undefined)
         return []
       }

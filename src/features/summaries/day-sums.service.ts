@@ -2,6 +2,7 @@ import type { AccountDatabase } from '../../db/database'
 import { type Pause, sizeOfPart } from '../../db/scans'
 import { type Instant, instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
+import { logProblem } from '../../lib/log'
 import { systemNow } from '../../lib/system-clock'
 import type { TenantContext } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
@@ -87,7 +88,11 @@ async function sumUp(
   // If something was logged for a day that counted as closed, the sums don't add up to the total. Then the
   // whole log is read.
   const isRight = logState.kept === null || sumOf(known) === logState.total
-  if (!isRight) console.warn(JSON.stringify({ level: 'warn', tenantId: db.tenantId, daySums: 'read again' }))
+  if (!isRight)
+    logProblem('warn', {
+      tenant: db.tenantId,
+      error: 'sums of days did not equal the total, and were made again',
+    })
   const days = isRight ? known : await read(null)
   const through = lastClosedDay(now, logState.late)
   const last = isRight && logState.kept !== null ? logState.kept.through : Number.NEGATIVE_INFINITY

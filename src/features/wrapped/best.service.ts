@@ -4,6 +4,7 @@ import { boardObject } from '../../boards/board-updates.service'
 import type { Configuration, Leaderboard } from '../../config/configuration.types'
 import { firstDayOf, lastDayOf, statusOf } from '../../engine/runs.rules'
 import type { UserState } from '../../engine/state.types'
+import { logProblem } from '../../lib/log'
 import { within } from '../../lib/timeout'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
@@ -84,7 +85,7 @@ async function bestOf(
   try {
     return BestReply.parse((await within(PATIENCE, work)) ?? [])
   } catch (error) {
-    console.warn(JSON.stringify({ level: 'warn', leaderboard: board.id, error: String(error) }))
+    logProblem('warn', { leaderboard: board.id, error: `leaderboard not reached: ${String(error)}` })
     work.catch(() => undefined)
     return []
   }

@@ -7,6 +7,7 @@ import type { Job } from '../../jobs/job.types'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import { civilDateOfDay } from '../../lib/civil'
 import { type Instant, instant } from '../../lib/clock'
+import { logProblem } from '../../lib/log'
 import { systemNow } from '../../lib/system-clock'
 import { DAY, LAST_OFFSET } from '../../lib/units'
 import { dayBegins } from '../../lib/zone'
@@ -35,7 +36,7 @@ export async function requestDistributions(scope: Scope, year: number): Promise<
     await scope.db.batch([makeDue(scope.db, 'distributions', String(year), scope.now)])
     await wakeTimekeeper(scope)
   } catch (error) {
-    console.warn(JSON.stringify({ level: 'warn', tenantId: scope.tenant.id, error: String(error) }))
+    logProblem('warn', { tenant: scope.tenant.id, error: `distributions not requested: ${String(error)}` })
   }
 }
 

@@ -264,6 +264,15 @@ export const QUEUES = {
     },
     purged: [],
   },
+  'laurel-dead-letters': {
+    users: {
+      by: 'id',
+      // The Worker deletes each message as soon as it arrives.
+      erased: [],
+      exported: { not: 'ids, for seconds, until the Worker has logged that the message failed' },
+    },
+    purged: [],
+  },
 } as const satisfies Record<string, Entry>
 
 type Registered = typeof TABLES & typeof OBJECTS & typeof NAMESPACES & typeof QUEUES

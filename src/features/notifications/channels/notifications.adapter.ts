@@ -1,5 +1,6 @@
 import type { Attempt, ChannelAdapter, OutgoingMessage } from '../../../delivery/queue.messages'
 import type { UserState } from '../../../engine/state.types'
+import { logProblem } from '../../../lib/log'
 import type { TenantContext } from '../../../runtime/context'
 import { removeDeviceTokens } from '../../../store/devices.repository'
 import { type Notification, notificationIn, type PushNotification } from '../notification.messages'
@@ -73,7 +74,7 @@ async function presentUser(
     } = await readUsers(db, [userId])
     return user?.iid === iid ? user : null
   } catch (error) {
-    console.error(JSON.stringify({ level: 'error', tenant: db.tenantId, error: String(error) }))
+    logProblem('error', { tenant: db.tenantId, error: `user not read: ${String(error)}` })
     return 'unread'
   }
 }

@@ -5,6 +5,7 @@ import { boardObject } from '../../../boards/board-updates.service'
 import { type DueWork, progressed, rescheduled } from '../../../jobs/due-work.repository'
 import { wakeTimekeeper } from '../../../jobs/timekeeper.service'
 import { type Instant, instant } from '../../../lib/clock'
+import { logProblem } from '../../../lib/log'
 import { newId } from '../../../lib/new-id'
 import { wait } from '../../../lib/system-clock'
 import { within } from '../../../lib/timeout'
@@ -80,8 +81,7 @@ async function visited(
   const results = await Promise.allSettled(places.map((place) => within(PATIENCE, visit(place))))
   const failed = results.find((result) => result.status === 'rejected')
   if (failed !== undefined && stage >= SECOND_VISIT) throw failed.reason
-  if (failed !== undefined)
-    console.warn(JSON.stringify({ level: 'warn', error: `not visited: ${failed.reason}` }))
+  if (failed !== undefined) logProblem('warn', { error: `not visited: ${failed.reason}` })
   return places.length < most ? null : (places.at(-1) ?? null)
 }
 
