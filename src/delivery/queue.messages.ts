@@ -147,6 +147,9 @@ const Held = z.object({
 })
 export const LogReply = Held
 
+/** How many messages are pending, and how many of the newest ones are dead (G12). */
+export const CountsReply = z.object({ pending: z.number(), dead: z.number() })
+
 /** Makes a message pending again. */
 export const RedeliverRequest = z.object({ id: z.string(), now: moment })
 

@@ -21,6 +21,7 @@ import {
   AcceptRequest,
   type ChannelAdapter,
   type Channels,
+  type CountsReply,
   type DeliveryReply,
   Destination,
   EraseRequest,
@@ -75,6 +76,9 @@ const PAUSE = MINUTE
  * that went back (C1).
  */
 const FURTHEST = 25 * HOUR
+
+/** The most pending messages that are counted, and the newest messages that are searched for dead ones. */
+const MOST_COUNTED = 10_000
 
 /** The state in D1: the test clock, if it is set, and the channel adapter. */
 type Present = { read: Instant; clock: Instant | null; adapter: ChannelAdapter | 'waits' | 'gone' }
@@ -295,6 +299,11 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   moment(request: z.input<typeof MomentRequest>): z.input<typeof MomentReply> {
     const { skip } = MomentRequest.parse(request)
     return this.#isUsed ? this.#store.moment(skip) : null
+  }
+
+  /** How many messages are pending or dead (G12). */
+  counts(): z.input<typeof CountsReply> {
+    return this.#isUsed ? this.#store.counts(MOST_COUNTED) : { pending: 0, dead: 0 }
   }
 
   /** A message of the log; null if none has this id. */

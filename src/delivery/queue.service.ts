@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import { logProblem } from '../lib/log'
 import type { Context } from '../runtime/context'
-import { type Destination, nameOf, type QueuedMessage, RunDueReply } from './queue.messages'
+import { CountsReply, type Destination, nameOf, type QueuedMessage, RunDueReply } from './queue.messages'
 import type { DeliveryQueueObject } from './queue.object'
 
 /** The object that delivers to a destination. */
@@ -65,4 +65,12 @@ export async function runDeliveryQueue(
   request: { now: Instant; wait: boolean },
 ): Promise<Instant | null> {
   return RunDueReply.parse(await env.DELIVERY_QUEUE.getByName(name).runDue(request)).dueAt
+}
+
+/** How many messages of a delivery queue, by its name, are pending or dead. At most 10,000 of each (G12). */
+export async function countMessages(
+  { env }: Pick<Context, 'env'>,
+  name: string,
+): Promise<z.infer<typeof CountsReply>> {
+  return CountsReply.parse(await env.DELIVERY_QUEUE.getByName(name).counts())
 }

@@ -132,6 +132,10 @@ const SQL = {
   outdated: `DELETE FROM messages WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
   oldest: `DELETE FROM messages WHERE (at, seq, id) IN (SELECT at, seq, id ${OLDEST})`,
   settled: "SELECT count(*) AS count FROM messages WHERE status <> 'pending'",
+  countPending: `SELECT count(*) AS count FROM (
+    SELECT 1 FROM messages WHERE status = 'pending' ORDER BY next_at LIMIT ?1)`,
+  countDead: `SELECT count(*) AS count FROM (
+    SELECT status FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT ?1) WHERE status = 'dead'`,
   note: 'SELECT value FROM notes WHERE name = ?1',
   setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
 } as const
@@ -321,6 +325,12 @@ export class DeliveryQueueStore {
   /** How many messages are settled. */
   settled(): number {
     return this.#rows<{ count: number }>(SQL.settled)[0]?.count ?? 0
+  }
+
+  /** How many messages are pending, at most `most`, and how many of the newest `most` messages are dead. */
+  counts(most: number): { pending: number; dead: number } {
+    const count = (statement: string) => this.#rows<{ count: number }>(statement, most)[0]?.count ?? 0
+    return { pending: count(SQL.countPending), dead: count(SQL.countDead) }
   }
 
   /** Stores the destination of the messages. */

@@ -246,6 +246,50 @@ export async function tenantsWithDueWork(
     .map(({ tenantId }) => tenantId)
 }
 
+/** The key of a row of due work. */
+export type WorkKey = { tenantId: string; kind: string; subject: string }
+
+/** The rows of due work that one statement reads for the state of the service. It reads each one's tenant too. */
+const PART = 5_000
+const PART_OF = `
+  FROM due_work WHERE (tenant_id, kind, subject) > (?1, ?2, ?3) ORDER BY tenant_id, kind, subject`
+const DUE_OF_PART = `
+  SELECT count(*) AS count, min(d.due_at) AS oldest,
+    coalesce(sum(d.kind = ?6 AND d.due_at <= ?7), 0) AS behind
+  FROM (SELECT tenant_id, kind, due_at ${PART_OF} LIMIT ${PART}) d
+  JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?5))
+  WHERE d.due_at <= ?4`
+const LAST_OF_PART = `SELECT tenant_id AS tenantId, kind, subject ${PART_OF} LIMIT 1 OFFSET ${PART - 1}`
+
+const DuePart = z.object({
+  count: z.number(),
+  oldest: z.number().transform(instant).nullable(),
+  behind: z.number(),
+})
+const LastRow = z.object({ tenantId: z.string(), kind: z.string(), subject: z.string() })
+
+/** A part of all tenants' due work; `last` is the key of its last row, or null if no row follows. */
+export type PartOfDueWork = z.infer<typeof DuePart> & { last: WorkKey | null }
+
+/**
+ * The work of all tenants that is due by now and is done in their present status (T3): how much, since when,
+ * and how much of the kind `late` is due for at least these milliseconds. Reads 5,000 rows of the table, in
+ * the order of its key, after `after`.
+ */
+export async function dueWorkOfPart(
+  db: AccountDatabase,
+  kinds: readonly WorkKind[],
+  now: Instant,
+  { after, late }: { after: WorkKey | null; late: { kind: DueKind; milliseconds: number } },
+): Promise<PartOfDueWork> {
+  const from = [after?.tenantId ?? '', after?.kind ?? '', after?.subject ?? ''] as const
+  const { due, last } = await db.batchOf({
+    due: db.statement(DUE_OF_PART, ...from, now, turnsOf(kinds), late.kind, now - late.milliseconds),
+    last: db.statement(LAST_OF_PART, ...from),
+  })
+  return { ...DuePart.parse(due.results[0]), last: LastRow.nullable().parse(last.results[0] ?? null) }
+}
+
 const CAP_DUE_TIMES = `
   UPDATE due_work SET due_at = ?1, asked = asked + 1
   WHERE kind NOT IN (SELECT value FROM json_each(?2)) AND due_at > ?1`

@@ -51,6 +51,11 @@ export const account: Chapter = {
         'Returns to real time. Data that was recorded with the test clock keeps its dates. For development only: without `TEST_CLOCK=on` the status is 404.',
       example: {},
     },
+    admin_status: {
+      description:
+        'The state of the whole service, for monitoring: versions, the sizes of the databases, and the work that waits. Archived tenants do not count. The call is cheap, also with millions of users: large numbers are counted up to a limit only. While the database cannot be reached, the status is 503 with `Retry-After`.',
+      example: {},
+    },
   },
   fields: [
     {
@@ -80,6 +85,28 @@ export const account: Chapter = {
         now: 'The new time, as an ISO 8601 timestamp with an offset, such as `2026-01-31T09:00:00Z`. Pass this or `advance`.',
         advance:
           'How far to move: an ISO 8601 duration such as `P1D` or `PT1H30M`, added in UTC to the present time of the clock. Pass this or `now`.',
+      },
+    },
+    {
+      of: ['StatusResponse'],
+      fields: {
+        version: 'The version of Laurel.',
+        databases: 'The databases.',
+        'databases.name': 'The name of its binding in `wrangler.toml`.',
+        'databases.bytes': 'Its size in bytes. A database of D1 has at most 10 GB.',
+        due: 'Work in the background that is due, such as ticks, ends of streaks and upkeep of leaderboards.',
+        'due.count': 'How many pieces of work are due. The first 200,000 scheduled pieces are counted.',
+        'due.oldest': 'Since when the oldest of them is due; `null` if nothing is due.',
+        inbox: 'Events of batches that wait to be processed, in the first 5,000 parts of batches.',
+        outbox: 'Changes whose messages wait to be handed over to the delivery queues; at most 5,000.',
+        deliveries: 'Messages to webhooks, email and push, in at most 100 delivery queues.',
+        'deliveries.pending': 'Messages that are not delivered yet; at most 10,000 of a queue.',
+        'deliveries.dead': 'Messages that were given up, among the newest 10,000 of each queue.',
+        'deliveries.unknown':
+          'Delivery queues that are not counted: they did not answer, or there are more than 100.',
+        leaderboards: 'The leaderboards.',
+        'leaderboards.behind':
+          'Leaderboards that may lack changes: their upkeep has been due for more than a minute.',
       },
     },
     { of: ['ClockResponse'], fields: { now: 'The time of the service.' } },

@@ -16,6 +16,7 @@ import { unsubscribeRoutes } from '../features/notifications/unsubscribe/unsubsc
 import { overviewRoutes } from '../features/overview/overview.routes'
 import { pointsAdminRoutes } from '../features/points/points.admin.routes'
 import { pointsRoutes } from '../features/points/points.routes'
+import { statusRoutes } from '../features/status/status.routes'
 import { streakAdminRoutes } from '../features/streaks/streaks.admin.routes'
 import { streakRoutes } from '../features/streaks/streaks.routes'
 import { settingsRoutes } from '../features/tenants/settings.routes'
@@ -66,6 +67,7 @@ const MODULES = [
   unsubscribeRoutes,
   keyRoutes,
   clockRoutes(JOBS),
+  statusRoutes(JOBS),
 ]
 
 /**

@@ -46,6 +46,7 @@ type Modules = {
   'store/awards.repository': typeof import('../../src/store/awards.repository')
   'features/points/summaries.repository': typeof import('../../src/features/points/summaries.repository')
   'features/points/ticks/ticks.repository': typeof import('../../src/features/points/ticks/ticks.repository')
+  'features/status/status.repository': typeof import('../../src/features/status/status.repository')
   'features/streaks/rankings.repository': typeof import('../../src/features/streaks/rankings.repository')
   'store/streaks/streaks.repository': typeof import('../../src/store/streaks/streaks.repository')
   'store/streaks/pauses.repository': typeof import('../../src/store/streaks/pauses.repository')
@@ -71,6 +72,7 @@ type Modules = {
 }
 
 const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
+const STATUS = 'the state of the service is that of all tenants (G12)'
 const TENANTS = 'it concerns the list of tenants (T1, T2)'
 
 const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
@@ -113,6 +115,11 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/points/ticks/ticks.repository': {
     restartTicks: 'a clock that goes back affects all tenants (C1)',
   },
+  'features/status/status.repository': {
+    inboxStatement: STATUS,
+    outboxStatement: STATUS,
+    destinationsStatement: STATUS,
+  },
   'features/streaks/rankings.repository': null,
   'store/streaks/streaks.repository': null,
   'store/streaks/pauses.repository': null,
@@ -131,6 +138,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   },
   'jobs/due-work.repository': {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
+    dueWorkOfPart: STATUS,
     capDueTimes: 'a clock that goes back affects all tenants (C1)',
     restartSweeps: 'a clock that goes back affects all tenants (C1)',
   },

@@ -29,7 +29,8 @@ type PeriodKind = keyof typeof MARKS
 
 /**
  * The operations of the whole account, which take no `Tenant-ID`: tenants and admin keys are above tenants,
- * and there is one clock (K4, T2, C1). tenants-admin.test.ts, keys.test.ts and clock.test.ts test them.
+ * and there is one clock and one state of the service (K4, T2, C1, G12). tenants-admin.test.ts, keys.test.ts,
+ * clock.test.ts and status.test.ts test them.
  */
 const OF_THE_ACCOUNT = [
   'admin_tenants_list',
@@ -45,6 +46,7 @@ const OF_THE_ACCOUNT = [
   'admin_test_clock_get',
   'admin_test_clock_set',
   'admin_test_clock_reset',
+  'admin_status',
 ]
 
 const ofTenants = operations.filter(({ account }) => !account)

@@ -1,0 +1,24 @@
+import type { App } from '../../http/app'
+import { mountForAccount } from '../../http/mount'
+import { ok, operation } from '../../http/operation'
+import type { Jobs } from '../../jobs/job.types'
+import { StatusResponse } from './status.schemas'
+import { readStatus } from './status.service'
+
+export const adminStatus = operation({
+  id: 'admin_status',
+  surface: 'admin',
+  account: true,
+  method: 'get',
+  path: '/status',
+  summary: 'Get the state of the service: databases, due work, queues',
+  responses: { 200: { description: 'The state as of now.', body: StatusResponse } },
+  errorStatuses: [403, 422],
+})
+
+/** Serves the state of the service (G12). `jobs` are all kinds of work that can be due. */
+export const statusRoutes =
+  (jobs: Jobs) =>
+  (app: App): void => {
+    mountForAccount(app, adminStatus, {}, async (scope) => ok(await readStatus(scope, jobs)))
+  }

@@ -1,0 +1,18 @@
+import * as z from 'zod'
+import { Timestamp } from '../../http/fields'
+
+/** A number of things. */
+const Count = z.int().min(0)
+
+/** The state of the whole service (G12). */
+export const StatusResponse = z
+  .object({
+    version: z.string(),
+    databases: z.array(z.object({ name: z.string(), bytes: Count })),
+    due: z.object({ count: Count, oldest: Timestamp.nullable() }),
+    inbox: Count,
+    outbox: Count,
+    deliveries: z.object({ pending: Count, dead: Count, unknown: Count }),
+    leaderboards: z.object({ behind: Count }),
+  })
+  .meta({ id: 'StatusResponse' })

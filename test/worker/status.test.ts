@@ -1,0 +1,176 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { version } from '../../package.json'
+import { hand, log, message, withHook } from './delivery-queues'
+import { lost } from './faulty'
+import { ADMIN_KEY, at, call, newApp, newTenant, type Send, type TestTenant, toApp, until } from './harness'
+import { linesSoFar } from './lines'
+import { subscribe } from './messages'
+
+const headers = { 'x-api-key': ADMIN_KEY }
+const status = async (send: Send = toApp) => (await call(send, 'GET', '/admin/v1/status', { headers })).body
+
+/** Stores due work of a tenant. */
+const work = ({ id }: TestTenant, kind: string, dueAt: number, subject = '') =>
+  env.DB.prepare('INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, ?3, ?4)')
+    .bind(id, kind, subject, dueAt)
+    .run()
+
+beforeEach(async () => {
+  const tables = ['due_work', 'inbox', 'outbox', 'webhooks', 'notification_templates']
+  await env.DB.batch(tables.map((name) => env.DB.prepare(`DELETE FROM ${name}`)))
+})
+
+describe('[G12] the state of the service', () => {
+  it('is all zeros if nothing waits, with the version and the size of the database', async () => {
+    const found = await status()
+    expect(found).toEqual({
+      version,
+      databases: [{ name: 'DB', bytes: expect.any(Number) }],
+      due: { count: 0, oldest: null },
+      inbox: 0,
+      outbox: 0,
+      deliveries: { pending: 0, dead: 0, unknown: 0 },
+      leaderboards: { behind: 0 },
+    })
+    expect(at(found, 'databases', 0, 'bytes')).toBeGreaterThan(100_000)
+  })
+
+  it('counts the due work of all active tenants, and boards whose upkeep is late', async () => {
+    const [first, second, archived] = [await newTenant(), await newTenant(), await newTenant()]
+    const now = Date.now()
+    await work(first, 'ticks', now - 5_000)
+    await work(first, 'ticks', now + 3_600_000, 'later')
+    await work(first, 'leaderboard', now - 61_000, 'late')
+    await work(second, 'leaderboard', now - 30_000, 'in time')
+    await work(second, 'nothing', now - 7_200_000, 'of no kind that exists')
+    await work(archived, 'leaderboard', now - 9_000_000, 'archived')
+    await env.DB.prepare("UPDATE tenants SET status = 'archived' WHERE id = ?1").bind(archived.id).run()
+    expect(await status()).toMatchObject({
+      due: { count: 3, oldest: new Date(now - 61_000).toISOString() },
+      leaderboards: { behind: 1 },
+    })
+  })
+
+  it('finds the oldest work behind more than 5,000 other rows, and reads at most 20,000 rows in a statement', async () => {
+    const tenant = await newTenant()
+    const now = Date.now()
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+       INSERT INTO due_work (tenant_id, kind, subject, due_at)
+       SELECT ?1, 'leaderboard', printf('%06d', i), ?2 - i FROM n`,
+    )
+      .bind(tenant.id, now - 1_000)
+      .run()
+    const read: number[] = []
+    const counted = new Proxy(env.DB, {
+      get: (target, name) =>
+        name === 'batch'
+          ? async (statements: D1PreparedStatement[]) => {
+              const results = await target.batch(statements)
+              read.push(...results.map(({ meta }) => meta.rows_read))
+              return results
+            }
+          : Reflect.get(target, name, target),
+    })
+    expect(await status(newApp({ DB: counted }))).toMatchObject({
+      due: { count: 12_000, oldest: new Date(now - 13_000).toISOString() },
+    })
+    expect(Math.max(...read)).toBeGreaterThan(5_000)
+    expect(Math.max(...read)).toBeLessThanOrEqual(20_000)
+  })
+
+  it('counts the inbox in events, and the outbox in changes', async () => {
+    const tenant = await newTenant()
+    const row = env.DB.prepare(
+      "INSERT INTO inbox (tenant_id, batch_id, count, offset, done, events) VALUES (?1, 'b', ?2, 0, ?3, '[]')",
+    )
+    const change = env.DB.prepare(
+      "INSERT INTO outbox (tenant_id, at, seq, id, messages) VALUES (?1, 0, 0, ?2, '[]')",
+    )
+    await env.DB.batch([
+      row.bind(tenant.id, 250, 50),
+      row.bind(tenant.id, 7, 0),
+      change.bind(tenant.id, 'a'),
+      change.bind(tenant.id, 'b'),
+    ])
+    expect(await status()).toMatchObject({ inbox: 207, outbox: 2 })
+  })
+
+  it('counts pending and dead messages of all delivery queues', async () => {
+    const [failing, working] = [await withHook(), await withHook()]
+    await failing.hook.plan({ status: 500 }, { status: 500 })
+    const now = Date.now()
+    await hand(failing.destination, now, message(now - 2), message(now - 1))
+    await hand(working.destination, now, message(now - 2), message(now - 1), message(now))
+    await until(async () => (await log(failing)).every(({ attempts }) => attempts === 1))
+    await until(async () => (await log(working)).every((one) => one.status === 'delivered'))
+    await runInDurableObject(working.deliveryQueue, (_, { storage }) => {
+      storage.sql.exec("UPDATE messages SET status = 'dead' WHERE at < ?", now)
+    })
+    expect(await status()).toMatchObject({ deliveries: { pending: 2, dead: 2, unknown: 0 } })
+  })
+
+  it('counts a delivery queue that does not answer as unknown, and logs it', async () => {
+    const webhook = await subscribe(await newTenant(), '*')
+    const lame = newApp({
+      DELIVERY_QUEUE: new Proxy(env.DELIVERY_QUEUE, {
+        get: (target, name) =>
+          name === 'getByName'
+            ? () => ({ counts: () => Promise.reject(new Error('it was reset')) })
+            : Reflect.get(target, name, target),
+      }),
+    })
+    expect(await status(lame)).toMatchObject({ deliveries: { pending: 0, dead: 0, unknown: 1 } })
+    expect(linesSoFar().some((line) => line.includes(`"queue":"webhook:${webhook}"`))).toBe(true)
+  })
+
+  it('asks at most 100 delivery queues', async () => {
+    const tenant = await newTenant()
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 130)
+       INSERT INTO webhooks (id, tenant_id, url, events, status, secret, created, updated)
+       SELECT 'w' || i, ?1, 'https://example.com', '["*"]', 'active', '', 0, 0 FROM n`,
+    )
+      .bind(tenant.id)
+      .run()
+    expect(await status()).toMatchObject({ deliveries: { unknown: 30 } })
+  })
+
+  it('logs its cost', async () => {
+    await status()
+    const line = linesSoFar().find((one) => one.includes('GET /admin/v1/status'))
+    expect(JSON.parse(line ?? '')).toMatchObject({ status: 200, tenant: null, d1: { roundTrips: 3 } })
+  })
+
+  it('[K4] needs an admin key', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    await tenant.event('steps', 'ada', 1)
+    const [none, application] = [{}, { 'x-api-key': await tenant.key('ada') }]
+    expect((await call(toApp, 'GET', '/admin/v1/status', { headers: none })).status).toBe(401)
+    expect((await call(toApp, 'GET', '/admin/v1/status', { headers: application })).status).toBe(403)
+  })
+
+  it.each([0, 1, 2])(
+    '[G2] is 503 with Retry-After if round trip %i does not reach the database',
+    async (nth) => {
+      let trips = 0
+      const DB = new Proxy(env.DB, {
+        get: (target, name) =>
+          name === 'batch'
+            ? (statements: D1PreparedStatement[]) => {
+                trips += 1
+                return trips > nth ? Promise.reject(lost()) : target.batch(statements)
+              }
+            : Reflect.get(target, name, target),
+      })
+      const { status: code, headers: answered } = await call(newApp({ DB }), 'GET', '/admin/v1/status', {
+        headers,
+      })
+      expect(code).toBe(503)
+      expect(Number(answered.get('Retry-After'))).toBeGreaterThan(0)
+    },
+  )
+})
