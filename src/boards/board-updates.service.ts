@@ -119,8 +119,12 @@ export function deliverEach(
 }
 
 /** Adds to a figure of the log line. */
-function count({ notes }: BoardContext, name: string, added: number): void {
-  notes[name] = Number(notes[name] ?? 0) + added
+function count(
+  { notes }: BoardContext,
+  name: 'objectWaves' | 'objectCalls' | 'objectRows',
+  added: number,
+): void {
+  notes[name] = (notes[name] ?? 0) + added
 }
 
 async function call(

@@ -28,7 +28,7 @@ export async function bulkStep(
 }
 
 /** The cost of a context so far. `objectRows` are rows that leaderboards have written. */
-const spent = ({ cost, notes }: Context) => ({ ...cost, objectRows: Number(notes.objectRows ?? 0) })
+const spent = ({ cost, notes }: Context) => ({ ...cost, objectRows: notes.objectRows ?? 0 })
 type Spent = ReturnType<typeof spent>
 
 /**

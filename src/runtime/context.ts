@@ -9,6 +9,24 @@ export type Tenant = { id: string; customerId: string; configVersion: number }
 /** The access that a valid key gives (K3). */
 export type Access = { kind: 'admin' } | { kind: 'application'; userId: string }
 
+/** Figures of the log line that only some requests have. */
+export type Notes = {
+  /** The event was committed alone, not together with others that came at the same time. */
+  alone?: boolean
+  /** How often the commit was repeated, because the user had changed. */
+  conflicts?: number
+  /** The event went through the user's lane. */
+  lane?: boolean
+  /** With how many other users' events it was committed, itself included. */
+  group?: number
+  /** A message was sent to the queue of the outbox. */
+  queued?: number
+  /** How often leaderboards were called, how many calls that was, and the rows that they wrote. */
+  objectWaves?: number
+  objectCalls?: number
+  objectRows?: number
+}
+
 /** The data that every request has from its beginning. */
 export type Context = {
   requestId: string
@@ -24,8 +42,7 @@ export type Context = {
   instance: Instance
   db: AccountDatabase
   cost: Cost
-  /** Figures of the log line that only some requests have, such as conflicts. */
-  notes: Record<string, number | string | boolean>
+  notes: Notes
   /** Keeps work alive after the caller has gone. */
   waitUntil(work: Promise<unknown>): void
 }
