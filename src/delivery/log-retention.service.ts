@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../lib/clock'
-import { LOG_KEPT, MOST_LOGGED } from '../lib/limits'
-import { HOUR } from '../lib/units'
+import { MOST_LOGGED } from '../lib/limits'
+import { DAY, HOUR } from '../lib/units'
 import type { DeliveryQueueStore } from './queue.store'
 
 /**
@@ -16,6 +16,7 @@ const COUNTED = HOUR
  * message.
  */
 export class Pruning {
+  readonly #kept: number
   readonly #most: number
   /**
    * How many settled messages there are, and how many this object had settled at that time. Null if they were
@@ -24,7 +25,9 @@ export class Pruning {
   #known: { count: number; settled: number } | null = null
   #done = 0
 
-  constructor(most = MOST_LOGGED) {
+  /** `days`: how long a settled message stays in the log. */
+  constructor(days: number, most = MOST_LOGGED) {
+    this.#kept = days * DAY
     this.#most = most
   }
 
@@ -39,7 +42,7 @@ export class Pruning {
    */
   run(store: DeliveryQueueStore, now: Instant, settled: number): void {
     this.#done = settled
-    const outdated = store.dropBefore(instant(now - LOG_KEPT), AT_ONCE)
+    const outdated = store.dropBefore(instant(now - this.#kept), AT_ONCE)
     const known = this.#known ?? this.#counted(store, now, settled)
     if (known === null) return
     const count = known.count + settled - known.settled - outdated

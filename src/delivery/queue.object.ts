@@ -12,7 +12,7 @@ import { systemNow } from '../lib/system-clock'
 import { HOUR, MINUTE, SECOND } from '../lib/units'
 import type { TenantContext } from '../runtime/context'
 import { newContext } from '../runtime/context'
-import type { Bindings } from '../runtime/env'
+import { type Bindings, variables } from '../runtime/env'
 import { Instance } from '../runtime/instance'
 import { deliveryOf, heldOf } from './deliveries.presenter'
 import { DeliveryRunner, type RunLimits } from './delivery-runner.model'
@@ -97,7 +97,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   #isPurged = false
   readonly #instance = new Instance()
   readonly #runner = new DeliveryRunner(() => this.#store)
-  #pruning = new Pruning()
+  #pruning = this.#newPruning()
   /** The run in progress. Runs follow one another. */
   #last: Promise<unknown> = Promise.resolve()
   #present: Present | null = null
@@ -105,6 +105,10 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   #loggedRows = 0
   /** When the Timekeeper will call, as far as this object knows. */
   #calledAt: Instant | null = null
+
+  #newPruning(): Pruning {
+    return new Pruning(variables(this.env).DELIVERY_LOG_DAYS)
+  }
 
   get #store(): DeliveryQueueStore {
     this.#opened ??= new DeliveryQueueStore(this.ctx.storage)
@@ -349,7 +353,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     await this.ctx.storage.deleteAll()
     this.#opened = new DeliveryQueueStore(this.ctx.storage)
     this.#store.setNote('deleted', true)
-    this.#pruning = new Pruning()
+    this.#pruning = this.#newPruning()
   }
 
   /**

@@ -15,13 +15,18 @@ export function childId(id: string, n: number): string {
   return `${id.slice(0, 15)}${counter.toString(16).padStart(3, '0')}${id.slice(18)}`
 }
 
+/** A text that is greater than all UUIDs v7 from before a moment, and less than all later ones. */
+export function firstIdAt(at: Instant): string {
+  const time = at.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}`
+}
+
 /**
  * Replaces the time of a UUID v7 with `at` and keeps its other bits. This is cheaper than making a new id for
  * each time.
  */
 export function retimed(id: string, at: Instant): string {
-  const time = at.toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}`
+  return `${firstIdAt(at)}${id.slice(13)}`
 }
 
 /** The namespace of the names that ids are made from. */

@@ -1,5 +1,3 @@
-import { DAY } from './units'
-
 /*
  * The limits that docs/limits.md lists: how many things there may be, how long texts may be, and how many
  * entries a page has. The limits of requests in ten seconds are in wrangler.toml.
@@ -133,7 +131,7 @@ export const PAGES = {
 
 /* Logs of webhooks and notifications (W4, N4) */
 
-/** How long an entry is kept, in milliseconds. */
-export const LOG_KEPT = 30 * DAY
+/** How many days an entry is kept, unless the variable DELIVERY_LOG_DAYS says another number. */
+export const LOG_DAYS = 30
 /** The most entries of each webhook and channel. */
 export const MOST_LOGGED = 20_000

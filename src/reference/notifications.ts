@@ -43,7 +43,7 @@ export const notifications: Chapter = {
     },
     admin_notifications_log: {
       description:
-        'The emails and push messages that were sent, or would have been, newest first. Without a provider, they are in this log with the status `unsent: no provider`. The log keeps entries for 30 days, and at most the newest 20,000 of each channel.',
+        'The emails and push messages that were sent, or would have been, newest first. Without a provider, they are in this log with the status `unsent: no provider`. The log keeps entries for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000 of each channel.',
       example: {},
     },
   },

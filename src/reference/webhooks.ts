@@ -40,7 +40,7 @@ export const webhooks: Chapter = {
     },
     admin_webhooks_deliveries_list: {
       description:
-        'The past and pending deliveries of a webhook, newest first. Past deliveries are kept for 30 days, at most the newest 20,000.',
+        'The past and pending deliveries of a webhook, newest first. Past deliveries are kept for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000.',
       example: {},
     },
     admin_webhooks_deliveries_redeliver: {

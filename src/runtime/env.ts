@@ -1,11 +1,16 @@
 import * as z from 'zod'
+import { LOG_DAYS } from '../lib/limits'
 import { logProblem } from '../lib/log'
 import { namedTarget } from '../lib/net/webhook-targets'
 
 const onOff = z.enum(['on', 'off'], 'must be on or off')
 const some = z.string().optional()
-const NO_SECONDS = 'must be a whole number from 1 to 300'
-const seconds = z.coerce.number(NO_SECONDS).int(NO_SECONDS).min(1, NO_SECONDS).max(300, NO_SECONDS)
+const wholeNumber = (most: number) => {
+  const error = `must be a whole number from 1 to ${most}`
+  return z.coerce.number(error).int(error).min(1, error).max(most, error)
+}
+const seconds = wholeNumber(300)
+const days = wholeNumber(3_650)
 /** The base of addresses. Slashes at its end are removed. */
 const base = z
   .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
@@ -44,6 +49,10 @@ const Variables = z.object({
         )
       return new Set(allowed.filter((target) => target !== null))
     }),
+  /** Days for which the log of deliveries and notifications keeps messages that are settled (W4, N4). */
+  DELIVERY_LOG_DAYS: days.default(LOG_DAYS),
+  /** Days for which a batch of events can be asked for. Without it, for ever (E9). */
+  BATCH_LOG_DAYS: days.optional(),
   /** Load the demo configuration into an empty database. */
   DEMO: onOff.default('off'),
   /**

@@ -1,4 +1,5 @@
 import { repair } from '../boards/repair.service'
+import { deleteOutdatedBatches } from '../commands/batch/retention.service'
 import { drainAll } from '../delivery/drain.service'
 import { wakeAll } from '../jobs/timekeeper.service'
 import { DrainRequest } from '../outbox/outbox.messages'
@@ -25,6 +26,7 @@ export default {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
+    await deleteOutdatedBatches(context)
   },
 
   async queue(batch, env, ctx) {

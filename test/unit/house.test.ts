@@ -160,10 +160,10 @@ test('the table of things to change names files and names that exist', () => {
 
 test('docs/limits.md has each limit', () => {
   const page = readFileSync(join(root, 'docs/limits.md'), 'utf8')
-  const { MIB, MOST_BODY_BYTES, MOST_BATCH_BYTES, LOG_KEPT, PAGES, ...counts } = limits
+  const { MIB, MOST_BODY_BYTES, MOST_BATCH_BYTES, LOG_DAYS, PAGES, ...counts } = limits
   const pages = Object.values(PAGES).flatMap(({ max, fallback }) => [max, fallback])
   const shown = [...Object.values(counts), ...pages].map((count) => count.toLocaleString('en-US'))
-  shown.push(`${MOST_BODY_BYTES / MIB} MiB`, `${MOST_BATCH_BYTES / MIB} MiB`, `${LOG_KEPT / DAY} days`)
+  shown.push(`${MOST_BODY_BYTES / MIB} MiB`, `${MOST_BATCH_BYTES / MIB} MiB`, `${LOG_DAYS} days`)
   expect(shown.filter((text) => !new RegExp(`(?<![\\d,])${text}(?![\\d,]*\\d)`).test(page))).toEqual([])
   expect(shown.length).toBeGreaterThan(50)
 })

@@ -89,7 +89,9 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'config/configuration.repository': null,
   'db/queries': null,
   'store/events.repository': null,
-  'commands/batch/inbox.repository': null,
+  'commands/batch/inbox.repository': {
+    deleteBatchesBefore: 'the cron trigger deletes the old batches of all tenants (E9)',
+  },
   'access/keys.repository': {
     findKeyRecord: 'a key names its tenant, so it is looked up before the tenant is known (K2)',
     insertKeys: 'admin keys belong to no tenant; each row has its owner (K4)',

@@ -3,6 +3,7 @@ import { variableErrors } from '../../src/runtime/env'
 
 const SWITCH = 'must be on or off.'
 const SECONDS = 'must be a whole number from 1 to 300.'
+const DAYS = 'must be a whole number from 1 to 3650.'
 const ADDRESS = 'must be an address that begins with http:// or https://.'
 
 const WRONG = {
@@ -16,6 +17,8 @@ const WRONG = {
   DEMO: [['no'], SWITCH],
   WEBHOOK_TIMEOUT: [['0', '301', '1.5', 'x', ' '], SECONDS],
   BODY_TIMEOUT: [['-1', '1e9', '30s'], SECONDS],
+  DELIVERY_LOG_DAYS: [['0', '3651', '0.5', 'ever'], DAYS],
+  BATCH_LOG_DAYS: [['0', '3651', '0.5', 'ever'], DAYS],
   WEBHOOK_ALLOW: [
     ['nas.lan', 'nas.lan:8080,', '*', 'http://nas.lan:8080'],
     'must be host:port, or several of them separated by commas, with IPv6 addresses in brackets.',

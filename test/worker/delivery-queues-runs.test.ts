@@ -1,4 +1,5 @@
 import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { DeliveryRunner } from '../../src/delivery/delivery-runner.model'
 import { Pruning } from '../../src/delivery/log-retention.service'
@@ -83,9 +84,25 @@ it('keeps the newest 20,000 settled messages of a destination', async () => {
     const messages = Array.from({ length: 20_003 }, (_, n) => message(NOON + n))
     store.add(messages, instant(NOON))
     storage.sql.exec("UPDATE messages SET status = 'delivered', next_at = NULL")
-    new Pruning().run(store, instant(NOON + DAY), 0)
+    new Pruning(30).run(store, instant(NOON + DAY), 0)
     expect(store.settled()).toBe(20_000)
     expect(store.find(messages[2]?.id ?? '')).toBeUndefined()
     expect(store.find(messages[3]?.id ?? '')).toMatchObject({ at: NOON + 3 })
   })
+})
+
+it('keeps settled messages for DELIVERY_LOG_DAYS', async () => {
+  const { destination, deliveryQueue } = await withHook()
+  await moveTo(NOON)
+  await hand(destination, NOON, message(NOON))
+  await moveTo(NOON + 1)
+  const at = NOON + 8 * DAY
+  await moveTo(at)
+  /** The number of messages after a run in which settled ones are kept for so many days. */
+  const countAfter = (days: string) =>
+    runInDurableObject(deliveryQueue, async (_, state) => {
+      await new Courier(state, { ...env, DELIVERY_LOG_DAYS: days }).alarm()
+      return new DeliveryQueueStore(state.storage).settled()
+    })
+  expect([await countAfter('9'), await countAfter('8'), await countAfter('7')]).toEqual([1, 1, 0])
 })

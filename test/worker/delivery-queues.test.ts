@@ -342,7 +342,7 @@ describe('the object', () => {
       store.add(settled, now)
       for (const one of settled)
         store.settle(one, { status: 'dead', nextAt: null, lastStatus: null, lastError: 'x' }, 1)
-      const pruning = new Pruning(4)
+      const pruning = new Pruning(30, 4)
       pruning.run(store, now, 0)
       expect(store.list(100, 0).map(({ status }) => status)).toEqual([...Array(4).fill('dead'), 'pending'])
       const more = [message(now), message(now)]

@@ -1,13 +1,17 @@
+import { createExecutionContext, createScheduledController, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { deleteBatchesBefore } from '../../src/commands/batch/inbox.repository'
 import { inboxStep } from '../../src/commands/batch/process.service'
 import { nextWork, workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
+import { newId } from '../../src/lib/new-id'
 import { systemNow } from '../../src/lib/system-clock'
 import type { TenantContext } from '../../src/runtime/context'
+import worker from '../../src/worker/index'
 import { JOBS } from '../../src/worker/jobs'
 import { type Entry, type OracleSystem, recount } from '../oracle/points.oracle'
 import { PATIENCE } from '../patience'
@@ -834,3 +838,77 @@ it('[E9] a batch leaves the same state as its events sent one after another', as
   })
   console.log(seen)
 }, 3_600_000)
+
+describe('[E9] batches older than BATCH_LOG_DAYS', () => {
+  afterEach(forgetTime)
+
+  /** Runs the cron trigger of a deployment with this variable. */
+  async function cron(days: string | undefined): Promise<void> {
+    const ctx = createExecutionContext()
+    await worker.scheduled(
+      createScheduledController(),
+      { ...env, ...(days !== undefined && { BATCH_LOG_DAYS: days }) },
+      ctx,
+    )
+    await waitOnExecutionContext(ctx)
+  }
+  const park = (tenant: TestTenant, id: string) =>
+    env.DB.prepare(
+      "INSERT INTO parked_events (tenant_id, batch_id, position, event, reason) VALUES (?1, ?2, 0, '{}', 'x')",
+    )
+      .bind(tenant.id, id)
+      .run()
+  const parked = async () => (await everything()).parked_events?.length
+
+  it('are deleted with their parked events if they are done; their events stay', async () => {
+    const [tenant, other] = [await newTenant(), await newTenant()]
+    await moveTo(NOON)
+    for (const one of [tenant, other]) await one.metric('steps')
+    const event = { key: 'steps', user: { id: 'ada' }, value: 1 }
+    const [old, ofOther] = [await send(tenant, [event]), await send(other, [event])]
+    for (const [one, id] of [
+      [tenant, old],
+      [other, ofOther],
+    ] as const) {
+      await done(one, id)
+      await park(one, id)
+    }
+    await env.DB.prepare(
+      'INSERT INTO event_batches (tenant_id, id, created, accepted) VALUES (?1, ?2, ?3, 1)',
+    )
+      .bind(tenant.id, newId(instant(NOON)), NOON)
+      .run()
+    await moveTo(NOON + 10 * DAY)
+    const recent = await send(tenant, [event])
+    await done(tenant, recent)
+    await park(tenant, recent)
+
+    await cron(undefined)
+    await cron('11')
+    expect((await read(tenant, old)).status).toBe(200)
+    await cron('9')
+    expect((await read(tenant, old)).status).toBe(404)
+    expect((await read(other, ofOther)).status).toBe(404)
+    expect((await read(tenant, recent)).status).toBe(200)
+    const { event_batches: batches = [] } = await everything()
+    expect(batches.filter((row) => row.includes(tenant.id))).toHaveLength(2)
+    expect(await parked()).toBe(1)
+    expect((await tenant.app('GET', '/users/ada/metrics/steps')).body).toMatchObject({ current: 2 })
+  })
+
+  it('are found without reading later ones', async () => {
+    const tenant = await newTenant()
+    await env.DB.prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+       INSERT INTO event_batches (tenant_id, id, created, accepted) SELECT ?1, ?2 || i, 0, 0 FROM n`,
+    )
+      .bind(tenant.id, newId(instant(NOON)))
+      .run()
+    const context = contextOf(tenant.id)
+    await deleteBatchesBefore(context.db, instant(NOON))
+    expect(context.cost.rowsRead).toBeLessThan(200)
+    expect(context.cost.rowsWritten).toBe(0)
+    await deleteBatchesBefore(context.db, instant(NOON + 1))
+    expect(context.cost.rowsWritten).toBe(1_000)
+  })
+})

@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { tenantActive } from '../../access/tenants.repository'
 import { type ColumnValues, columnList } from '../../db/column-list'
-import type { TenantDatabase } from '../../db/database'
+import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { guardSql } from '../../db/guard'
 import { followEarliest, makeDueNow } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
+import { firstIdAt } from '../../lib/ids'
 import { jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../lib/packed'
 import { parkedEvents } from './inbox.table'
 import type { InboxRow, Progress } from './inbox.types'
@@ -181,4 +182,33 @@ export function advance(
     ...packed(aside).map((list) => db.statement(PARK, db.tenantId, list)),
     ...followEarliest(db, 'inbox', isSet ? AGAIN_AS_SENT : AGAIN, again),
   ]
+}
+
+/** The most batches, and the most parked events, that one call deletes. */
+const MOST_DELETED = 1_000
+
+// The recursion goes from tenant to tenant by the table's key, so the number of their batches does not matter.
+const outdated = (table: string, key: string, id: string, isDone: string) => `
+  WITH RECURSIVE sender(tenant) AS (
+    SELECT min(tenant_id) FROM ${table}
+    UNION ALL SELECT (SELECT min(b.tenant_id) FROM ${table} b WHERE b.tenant_id > tenant) FROM sender
+      WHERE tenant IS NOT NULL)
+  DELETE FROM ${table} WHERE (${key}) IN (
+    SELECT ${key} FROM sender CROSS JOIN ${table} b ON b.tenant_id = tenant AND b.${id} < ?1${isDone}
+    LIMIT ${MOST_DELETED})`
+const OUTDATED_BATCHES = outdated(
+  'event_batches',
+  'tenant_id, id',
+  'id',
+  ' AND b.accepted <= b.processed + b.dropped + b.parked',
+)
+const OUTDATED_EVENTS = outdated('parked_events', 'tenant_id, batch_id, position', 'batch_id', '')
+
+/**
+ * Deletes batches from before a moment that are done, and events of such batches that were parked: 1,000 of
+ * each at most. An id of a batch is a UUID v7 of the time at which it was sent.
+ */
+export async function deleteBatchesBefore(db: AccountDatabase, at: Instant): Promise<void> {
+  const first = firstIdAt(at)
+  await db.batch([db.statement(OUTDATED_BATCHES, first), db.statement(OUTDATED_EVENTS, first)])
 }
