@@ -1,7 +1,7 @@
 import { errors, RETRY_AFTER } from '../lib/errors'
-import { logProblem } from '../lib/log'
 import { networkOf } from '../lib/net/addresses'
 import type { Access, Context } from '../runtime/context'
+import { logProblem } from '../runtime/log'
 
 /**
  * Counts a request against a limit: the limit of its key or, if the key is unknown, of its IPv4 address or

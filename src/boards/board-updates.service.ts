@@ -4,12 +4,12 @@ import type { Placement, Placements } from '../engine/placement.types'
 import { statusOf } from '../engine/runs.rules'
 import type { AwardRecord, EventRecord, Profile, UserState } from '../engine/state.types'
 import type { Instant } from '../lib/clock'
-import { logProblem } from '../lib/log'
 import { jsonBytes, MOST_AT_ONCE, packsOf } from '../lib/packed'
 import { within } from '../lib/timeout'
 import { unreachable } from '../lib/unreachable'
 import { offsetMinutes } from '../lib/zone'
 import type { Context } from '../runtime/context'
+import { logProblem } from '../runtime/log'
 import {
   type Amount,
   DeliveryReply,

@@ -1,8 +1,8 @@
 import { readTestClock } from '../access/clock.repository'
 import { presentState } from '../config/configuration.service'
-import { logProblem } from '../lib/log'
 import { systemNow } from '../lib/system-clock'
 import type { Context } from '../runtime/context'
+import { logProblem } from '../runtime/log'
 import { definitionOf } from './board.messages'
 import { boardObject, Repair } from './board-updates.service'
 

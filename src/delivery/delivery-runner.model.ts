@@ -1,6 +1,6 @@
 import { type Instant, instant } from '../lib/clock'
-import { logProblem } from '../lib/log'
 import { MINUTE } from '../lib/units'
+import { logProblem } from '../runtime/log'
 import type { Attempt, ChannelAdapter } from './queue.messages'
 import type { DeliveryQueueStore, Outcome, Pending } from './queue.store'
 import { afterFailure, afterSuccess, heldSince, heldUntil, isGivenUp, retryAt } from './retries.rules'

@@ -1,9 +1,9 @@
 import { BoundedMap } from '../lib/bounded'
 import type { Instant } from '../lib/clock'
-import { logProblem } from '../lib/log'
 import { systemNow } from '../lib/system-clock'
 import type { Context } from '../runtime/context'
 import { perInstance } from '../runtime/instance'
+import { logProblem } from '../runtime/log'
 
 /**
  * How long the queue delays a message, in seconds. The drain that it starts finds everything that is stored

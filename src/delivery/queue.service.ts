@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { Instant } from '../lib/clock'
-import { logProblem } from '../lib/log'
 import type { Context } from '../runtime/context'
+import { logProblem } from '../runtime/log'
 import { CountsReply, type Destination, nameOf, type QueuedMessage, RunDueReply } from './queue.messages'
 import type { DeliveryQueueObject } from './queue.object'
 

@@ -2,9 +2,9 @@ import { Hono, type Context as HonoContext } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import type * as z from 'zod'
 import type { Claim } from '../access/access.service'
-import { logProblem } from '../lib/log'
 import type { AccountScope, Context, Scope } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
+import { logProblem } from '../runtime/log'
 import { Streamed, StreamedList, streamOf } from './stream'
 
 /** A part of a request as it was sent, and the result of its schema. */

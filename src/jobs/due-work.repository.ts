@@ -249,7 +249,7 @@ export async function tenantsWithDueWork(
 /** The key of a row of due work. */
 export type WorkKey = { tenantId: string; kind: string; subject: string }
 
-/** The rows of due work that one statement reads for the state of the service. It reads each one's tenant too. */
+/** Rows of due work that one statement reads for the state of the service. It reads their tenants too. */
 const PART = 5_000
 const PART_OF = `
   FROM due_work WHERE (tenant_id, kind, subject) > (?1, ?2, ?3) ORDER BY tenant_id, kind, subject`

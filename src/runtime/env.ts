@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { LOG_DAYS } from '../lib/limits'
-import { logProblem } from '../lib/log'
 import { namedTarget } from '../lib/net/webhook-targets'
+import { logProblem } from './log'
 
 const onOff = z.enum(['on', 'off'], 'must be on or off')
 const some = z.string().optional()

@@ -13,7 +13,7 @@ import { subscribe } from './messages'
 const Line = z.looseObject({ level: z.enum(['info', 'warn', 'error']) })
 type Line = z.infer<typeof Line>
 
-/** What a line must never contain: the caller's ids of users, their data, keys, and texts of requests. */
+/** Texts that no line may contain: the caller's ids of users, data of users, keys, and parts of requests. */
 const SECRETS = [
   'ada-of-the-outside',
   'ada@example.com',

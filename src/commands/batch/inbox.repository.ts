@@ -187,7 +187,7 @@ export function advance(
 /** The most batches, and the most parked events, that one call deletes. */
 const MOST_DELETED = 1_000
 
-// The recursion goes from tenant to tenant by the table's key, so the number of their batches does not matter.
+// The recursion goes from tenant to tenant by the table's key, so the number of batches does not matter.
 const outdated = (table: string, key: string, id: string, isDone: string) => `
   WITH RECURSIVE sender(tenant) AS (
     SELECT min(tenant_id) FROM ${table}

@@ -11,10 +11,10 @@ import { type CivilDate, dayOf, utcMidnight } from '../../lib/civil'
 import { iso } from '../../lib/clock'
 import { ApiError, errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { RANKING_PAGE } from '../../lib/limits'
-import { logProblem } from '../../lib/log'
 import { within } from '../../lib/timeout'
 import { dateOfDay, localDay, offsetMinutes } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
+import { logProblem } from '../../runtime/log'
 import { namesOf } from '../../store/users.repository'
 import {
   type GroupCursor,

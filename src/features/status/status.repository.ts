@@ -16,7 +16,7 @@ const INBOX = `
 const OUTBOX = `
   SELECT count(*) AS found FROM (SELECT tenant_id FROM outbox LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
 
-/** The events of batches that wait for their turn. The first 5,000 rows are counted, of 250 events at most. */
+/** The events of batches that wait for their turn, in the first 5,000 rows, of at most 250 events each. */
 export const inboxStatement = (db: AccountDatabase): D1PreparedStatement => db.statement(INBOX)
 
 /** The changes whose messages wait to be handed over to delivery queues; 5,000 at most. */

@@ -4,10 +4,10 @@ import { countMessages } from '../../delivery/queue.service'
 import { dueWorkOfPart, type PartOfDueWork, type WorkKey } from '../../jobs/due-work.repository'
 import type { Jobs } from '../../jobs/job.types'
 import { iso } from '../../lib/clock'
-import { logProblem } from '../../lib/log'
 import { within } from '../../lib/timeout'
 import { MINUTE, SECOND } from '../../lib/units'
 import type { AccountScope } from '../../runtime/context'
+import { logProblem } from '../../runtime/log'
 import {
   destinationsStatement,
   inboxStatement,

@@ -2,9 +2,9 @@ import type { AccountDatabase } from '../../db/database'
 import { type Pause, sizeOfPart } from '../../db/scans'
 import { type Instant, instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
-import { logProblem } from '../../lib/log'
 import { systemNow } from '../../lib/system-clock'
 import type { TenantContext } from '../../runtime/context'
+import { logProblem } from '../../runtime/log'
 import { sharedScans } from '../../runtime/shared-scans'
 import {
   forgetDaySums,

@@ -7,11 +7,11 @@ import type { Job } from '../../jobs/job.types'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import { civilDateOfDay } from '../../lib/civil'
 import { type Instant, instant } from '../../lib/clock'
-import { logProblem } from '../../lib/log'
 import { systemNow } from '../../lib/system-clock'
 import { DAY, LAST_OFFSET } from '../../lib/units'
 import { dayBegins } from '../../lib/zone'
 import type { Scope, TenantContext } from '../../runtime/context'
+import { logProblem } from '../../runtime/log'
 import {
   type Counts,
   countChanges,

@@ -1,7 +1,7 @@
 import type { Attempt, ChannelAdapter, OutgoingMessage } from '../../../delivery/queue.messages'
 import type { UserState } from '../../../engine/state.types'
-import { logProblem } from '../../../lib/log'
 import type { TenantContext } from '../../../runtime/context'
+import { logProblem } from '../../../runtime/log'
 import { removeDeviceTokens } from '../../../store/devices.repository'
 import { type Notification, notificationIn, type PushNotification } from '../notification.messages'
 import type { Channel } from '../notifications.types'
