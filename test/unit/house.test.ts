@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { EVENT_TYPES } from '../../src/config/webhook-events.types'
 import { RETRY_AFTER } from '../../src/lib/errors'
 import * as limits from '../../src/lib/limits'
-import { DAY } from '../../src/lib/units'
 
 /* `npm run rooms` checks the order of the rooms. */
 

@@ -1,4 +1,4 @@
-import type { App } from '../../http/app'
+import type { App } from '../../http/hono'
 import { mountForAccount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import type { Jobs } from '../../jobs/job.types'
