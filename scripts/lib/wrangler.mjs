@@ -10,7 +10,7 @@ import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable, project, toolScript } from './project.mjs'
 
 /** The folder with the state of D1, KV and the objects between starts. */
-const STATE = '.wrangler/state'
+export const STATE = '.wrangler/state'
 
 /** Options of the build for a deployment. It shortens names; local builds keep them for debugging. */
 export const BUILD = ['--minify']

@@ -21,6 +21,8 @@ export const Definition = z.object({
   tenantId: z.string(),
   /** The version of the configuration from which it was made. */
   version: z.number(),
+  /** When the database was last brought back to an earlier moment, as far as the caller knows (B1). */
+  epoch: z.number().default(0),
   status: z.enum(LEADERBOARD_STATUSES),
   rankBy: z.enum(RANK_BY),
   /**
@@ -50,7 +52,7 @@ export type Definition = z.output<typeof Definition>
 /** A definition as it comes with a call. The object parses it only if it does not know its version yet. */
 export type DefinitionInput = z.input<typeof Definition>
 const given = z.custom<DefinitionInput>((value) => Versioned.safeParse(value).success)
-const Versioned = z.object({ version: z.number() })
+const Versioned = z.object({ version: z.number(), epoch: z.number().default(0) })
 
 /** The definition of a leaderboard for its object. */
 export function definitionOf(config: Configuration, board: Leaderboard): DefinitionInput {
@@ -60,6 +62,7 @@ export function definitionOf(config: Configuration, board: Leaderboard): Definit
     id,
     tenantId: config.tenantId,
     version: config.version,
+    epoch: config.epoch,
     status,
     rankBy,
     input: inputOf(board),

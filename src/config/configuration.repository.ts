@@ -110,6 +110,7 @@ function reading(
 
 const TenantRow = z.object({
   version: z.number(),
+  epoch: z.number(),
   controlRatio: z.number(),
   recapFrequency: z.enum(RECAP_FREQUENCIES),
   streaks: streakSettings,
@@ -120,11 +121,11 @@ const Systems = reading(pointsSystems, {})
 const Levels = reading(pointsLevels, {})
 const Triggers = reading(pointsTriggers, { userAttributes: filters, eventAttributes: filters })
 const StoredDate = z.string().transform(civilDate)
-const Leaderboards = reading(leaderboardsTable, {
-  start: StoredDate,
-  end: StoredDate.nullable(),
-  breakdown: listOf(z.string()),
-})
+const Leaderboards = reading(
+  leaderboardsTable,
+  { start: StoredDate, end: StoredDate.nullable(), breakdown: listOf(z.string()) },
+  ['upkeep'],
+)
 const Achievements = reading(achievementsTable, {
   achievementIds: listOf(z.string()),
   userAttributes: filters,
@@ -143,7 +144,8 @@ export const BOOST_COLUMNS = Boosts.columns
 export const BOOST_LIST = `json_group_array(${Boosts.object('b')})`
 
 const TENANT = `
-  SELECT config_version AS version, control_ratio AS controlRatio, recap_frequency AS recapFrequency, streaks
+  SELECT config_version AS version, (SELECT epoch FROM restores) AS epoch, control_ratio AS controlRatio,
+    recap_frequency AS recapFrequency, streaks
   FROM tenants WHERE id = ?1`
 const BOOSTS_OF_ALL = `
   SELECT ${BOOST_COLUMNS} FROM points_boosts
@@ -171,7 +173,7 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
   })
   const [row] = found.tenant.results
   if (row === undefined) throw new Error('the tenant is gone')
-  const { version, streaks, ...settings } = TenantRow.parse(row)
+  const { version, epoch, streaks, ...settings } = TenantRow.parse(row)
   const levels: Level[] = Levels.parse(found.levels)
   const triggers: Trigger[] = Triggers.parse(found.triggers)
   const boosts: Boost[] = Boosts.parse(found.boosts)
@@ -190,6 +192,7 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
   const config = {
     tenantId,
     version,
+    epoch,
     settings,
     streaks,
     attributes,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { AccountDatabase } from './database'
 
 /** The newest migration that this version of the code needs: its number and its name. */
-export const NEEDED_MIGRATION = { number: 12, name: '0012_schema_version' } as const
+export const NEEDED_MIGRATION = { number: 13, name: '0013_restores' } as const
 
 const READ = 'SELECT migration, name, oldest FROM schema_version'
 

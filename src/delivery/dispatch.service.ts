@@ -41,6 +41,9 @@ function waysOf(tenantId: string, { webhooks }: Configuration): Way[] {
 /** A message on its way to delivery queues: its outbox entry, and the queued message without its event. */
 type Item = { outboxEntry: OutboxEntry; message: Message; queuedMessage: Omit<QueuedMessage, 'event'> }
 
+/** The types of webhook events whose ids are made from their subject: they may happen twice. */
+const NAMED: readonly string[] = ['leaderboard.started', 'leaderboard.finished']
+
 const isNotification = ({ type }: Message): boolean => type.startsWith('notification.')
 
 /**
@@ -56,7 +59,7 @@ function itemOf(outboxEntry: OutboxEntry, message: Message): Item {
     seq,
     subject,
     body: JSON.stringify(isNotification(message) ? body : { type, ...body }),
-    isNamed: type.startsWith('emails.') || isNotification(message),
+    isNamed: NAMED.includes(type) || type.startsWith('emails.') || isNotification(message),
   }
   return { outboxEntry, message, queuedMessage }
 }
@@ -109,7 +112,7 @@ export async function handOver(
       )
       try {
         if (!unreachable.has(nameOf(destination)))
-          return await enqueueMessages(context, destination, queued, now)
+          return await enqueueMessages(context, destination, queued, { now, epoch: config.epoch })
       } catch (error) {
         unreachable.set(nameOf(destination), error)
       }

@@ -87,11 +87,15 @@ export type Channels = (
 
 const moment = z.number().transform(instant)
 
-/** Hands messages over for delivery. `now` is the moment by the service's clock. */
+/**
+ * Hands messages over for delivery. `now` is the moment by the service's clock. `epoch` is when the database
+ * was last brought back to an earlier moment, as far as the caller knows (B1).
+ */
 export const AcceptRequest = z.object({
   destination: Destination,
   messages: z.array(QueuedMessage),
   now: moment,
+  epoch: z.number().default(0),
 })
 
 /**

@@ -124,6 +124,16 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return this.#isUsed && this.#store.note('deleted') !== null
   }
 
+  /**
+   * Takes back that the destination was deleted, if D1 was brought back since then to a moment at which it
+   * existed (B2).
+   */
+  #revive(epoch: number): void {
+    const deleted = this.#isUsed ? this.#store.note('deleted') : null
+    // Earlier versions have noted `true` instead of the moment.
+    if (deleted !== null && epoch > Number(deleted)) this.#store.dropNote('deleted')
+  }
+
   get #destination(): Destination | null {
     if (!this.#isUsed) return null
     const note = this.#store.note('destination')
@@ -140,7 +150,8 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
    * erased.
    */
   async accept(request: z.input<typeof AcceptRequest>): Promise<void> {
-    const { destination, messages, now } = AcceptRequest.parse(request)
+    const { destination, messages, now, epoch } = AcceptRequest.parse(request)
+    this.#revive(epoch)
     if (!this.#isUsed && !(await isActive(this.#context(destination.tenantId).db))) return
     if (this.#isPurged || this.#isDeleted) return
     this.#store.remember(destination)
@@ -352,7 +363,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     await this.ctx.storage.deleteAlarm()
     await this.ctx.storage.deleteAll()
     this.#opened = new DeliveryQueueStore(this.ctx.storage)
-    this.#store.setNote('deleted', true)
+    this.#store.setNote('deleted', systemNow())
     this.#pruning = this.#newPruning()
   }
 

@@ -21,10 +21,10 @@ export async function enqueueMessages(
   context: Pick<Context, 'env'>,
   destination: Destination,
   messages: readonly z.input<typeof QueuedMessage>[],
-  now: Instant,
+  present: { now: Instant; epoch: number },
 ): Promise<void> {
   if (messages.length > 0)
-    await deliveryQueueOf(context, destination).accept({ destination, messages: [...messages], now })
+    await deliveryQueueOf(context, destination).accept({ destination, messages: [...messages], ...present })
 }
 
 /**

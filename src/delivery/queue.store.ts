@@ -138,6 +138,7 @@ const SQL = {
     SELECT status FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT ?1) WHERE status = 'dead'`,
   note: 'SELECT value FROM notes WHERE name = ?1',
   setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
+  dropNote: 'DELETE FROM notes WHERE name = ?1',
 } as const
 
 type Value = string | number | null
@@ -355,5 +356,9 @@ export class DeliveryQueueStore {
 
   setNote(name: NoteName, value: unknown): void {
     this.#run(SQL.setNote, name, JSON.stringify(value))
+  }
+
+  dropNote(name: NoteName): void {
+    this.#run(SQL.dropNote, name)
   }
 }

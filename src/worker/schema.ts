@@ -1,5 +1,6 @@
 export * from '../access/clock.table'
 export * from '../access/keys.table'
+export * from '../access/restores.table'
 export * from '../access/tenants.table'
 export * from '../commands/batch/inbox.table'
 export * from '../config/tables/achievements.table'

@@ -295,6 +295,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
   return {
     tenantId: TENANT,
     version: 1,
+    epoch: 0,
     leaderboards: [],
     achievements: [],
     webhooks: [],

@@ -48,7 +48,7 @@ export function message(
 
 /** Hands messages over to a delivery queue, at the moment `now`. */
 export const hand = (destination: Destination, now: number, ...messages: QueuedMessage[]) =>
-  enqueueMessages({ env }, destination, messages, instant(now))
+  enqueueMessages({ env }, destination, messages, { now: instant(now), epoch: 0 })
 
 /** The log, newest first. */
 export async function log(

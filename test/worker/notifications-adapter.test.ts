@@ -344,7 +344,7 @@ describe('[N4] the log', () => {
       event: notification.type,
       body: JSON.stringify(notification),
     }))
-    await enqueueMessages({ env }, destination, list, now)
+    await enqueueMessages({ env }, destination, list, { now, epoch: 0 })
     await env.DELIVERY_QUEUE.getByName(nameOf(destination)).runDue({ now, wait: true })
     return list.map(({ id }) => id)
   }

@@ -44,16 +44,24 @@ export type Place = z.infer<typeof Place>
 const Group = z.array(z.tuple([z.string(), z.string()])).default([])
 
 /**
+ * The series of runs to which a beginning or an end of a run belongs: how often the runs were replaced by
+ * others, or a test clock went back, before it. None in facts of earlier versions and in facts about
+ * changes.
+ */
+const Series = z.number().optional()
+
+/**
  * The data of one webhook event about a run and group. It has users by their ids; `sendBoardEvents` reads the
  * users.
  */
 export const Fact = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('leaderboard.started'), run: Span }),
+  z.object({ type: z.literal('leaderboard.started'), run: Span, series: Series }),
   z.object({
     type: z.enum(['leaderboard.changed', 'leaderboard.finished']),
     run: Span,
     group: Group,
     top: z.array(Place),
+    series: Series,
   }),
   z.object({
     type: z.literal('leaderboard.rank_changed'),
@@ -71,7 +79,8 @@ export type Fact = z.infer<typeof Fact>
 
 /**
  * The facts of one moment. `id` is a UUID v7 of that moment. The id of each fact is made from it and the
- * fact's place in the list. A fact is null if it was about a user who is erased (U8).
+ * fact's place in the list, unless the fact has a series: then the id is made from the run. A fact is null if
+ * it was about a user who is erased (U8).
  */
 export const BoardEventRow = z.object({
   no: z.number(),

@@ -1,9 +1,10 @@
 import type * as z from 'zod'
 import type { Configuration, Filter, Leaderboard } from '../../config/configuration.types'
 import { handOver } from '../../delivery/dispatch.service'
+import { beginsAt, finalAt } from '../../engine/runs.rules'
 import type { UserState } from '../../engine/state.types'
-import type { Instant } from '../../lib/clock'
-import { childId } from '../../lib/ids'
+import { type Instant, instant } from '../../lib/clock'
+import { childId, namedId } from '../../lib/ids'
 import { unreachable } from '../../lib/unreachable'
 import { draftOf, type EventDraft } from '../../outbox/events/event.builder'
 import { leaderboardChanged } from '../../outbox/events/leaderboard/leaderboard-changed.event'
@@ -36,7 +37,7 @@ export async function sendBoardEvents(
 ): Promise<void> {
   const unreached = new Map<string, unknown>()
   const all = events.flatMap(({ id, at, facts }) =>
-    facts.map((fact, index): PendingFact => ({ id: childId(id, index), at, fact })),
+    facts.map((fact, index): PendingFact => ({ id: idOfRun(board, fact) ?? childId(id, index), at, fact })),
   )
   const names = await namesOf(context.db, [...new Set(all.flatMap(mentioned))])
   // Events about another rank contain the whole user. So users are read in parts, as many as there is room
@@ -54,6 +55,19 @@ export async function sendBoardEvents(
   }
   for (const [name, error] of unreached)
     throw new Error(`the delivery queue ${name} was not reached: ${error}`)
+}
+
+/**
+ * The id of the event that a run begins or ends. If the run ends again after a restore, the event has the
+ * same id (B2). Null for other facts.
+ */
+function idOfRun(board: Leaderboard, fact: Fact | null): string | null {
+  if (fact === null || !('series' in fact) || fact.series === undefined) return null
+  const { type, run, series } = fact
+  const isEnd = type !== 'leaderboard.started'
+  const at = isEnd ? (board.finished ?? finalAt(run)) : beginsAt(run)
+  const group = isEnd ? fact.group : []
+  return at === null ? null : namedId(instant(at), JSON.stringify([board.id, type, run.start, group, series]))
 }
 
 function outboxEntryOf(

@@ -22,6 +22,8 @@ export const BoardEventState = z.object({
    * Whether the first places are stored by group. Earlier versions stored one list for all groups together.
    */
   isByGroup: z.boolean().default(false),
+  /** How often the runs were replaced by others, or a test clock went back. */
+  series: z.number().default(0),
 })
 export type BoardEventState = z.output<typeof BoardEventState>
 

@@ -5,7 +5,7 @@ import { localDay } from '../../lib/zone'
 import { type Definition, groupOf } from '../board.messages'
 import type { Row } from '../board.types'
 import type { BoardEventRow, BoardEventType, Fact } from '../notify/board-events.messages'
-import { causesEvent, flushAt, listens } from '../notify/board-events.rules'
+import { causesEvent, flushAt, listens, type SentList, TOP } from '../notify/board-events.rules'
 import { BoardEventState } from '../notify/board-events.state'
 import type { BoardEventStore } from '../notify/board-events.store'
 import type { BoardView } from './board-view.types'
@@ -98,6 +98,7 @@ export class BoardEvents {
       flushed: this.#state?.flushed ?? 0,
       due: null,
       isByGroup: true,
+      series: this.#state?.series ?? 0,
     }
     const kept = this.#state === null || before.length === 0 ? fresh : this.#state
     this.#state = { ...kept, version, listened: after }
@@ -118,7 +119,10 @@ export class BoardEvents {
     if (this.#state !== null) {
       const hasSameGroups = JSON.stringify(before.breakdown) === JSON.stringify(after.breakdown)
       if (!isSame || !hasSameGroups) this.#store.forget('all')
-      if (!isSame) this.#set({ begun: null, ended: this.#board.progress.openFrom })
+      if (!isSame) {
+        const { openFrom: ended } = this.#board.progress
+        this.#set({ begun: null, ended, series: this.#state.series + 1 })
+      }
     }
     this.scheduleFlush()
   }
@@ -129,14 +133,33 @@ export class BoardEvents {
    */
   rewind(openFrom: number): void {
     if (this.#state === null) return
-    const { begun, ended } = this.#state
+    const { begun, ended, series } = this.#state
     const last = this.#begunBy(this.now, null).at(-1)?.start ?? null
     this.#set({
       begun: begun === null || last === null ? null : Math.min(begun, last),
       ended: Math.min(ended, openFrom),
       flushed: 0,
       due: null,
+      series: series + 1,
     })
+    this.scheduleFlush()
+  }
+
+  /**
+   * Goes back with D1 (B2). The runs from this day on end again: their final rankings count as sent, and only
+   * the differences are sent. Call it before the final rankings are deleted.
+   */
+  reopen(openFrom: number): void {
+    if (this.#state === null) return
+    for (const { run, group } of this.#board.store.finalGroups(openFrom)) {
+      const ranking = this.#board.store.finalGroup(run, group)
+      const list = ranking.map(({ userId, iid, score }): SentList[number] =>
+        userId === null || iid === null ? null : [userId, iid, this.#board.served(score)],
+      )
+      if (this.#listens('leaderboard.changed')) this.#store.setSent(run, 'tops', group, list.slice(0, TOP))
+      if (this.#listens('leaderboard.rank_changed')) this.#store.setSent(run, 'ranks', group, list)
+    }
+    this.#set({ ended: Math.min(this.#state.ended, openFrom) })
     this.scheduleFlush()
   }
 
@@ -199,10 +222,10 @@ export class BoardEvents {
     if (this.#state === null || this.#listened.length === 0) return
     const facts = this.#begin(by)
     if (this.#state.due !== null) facts.push(...this.#flush(by))
-    const { begun, ended } = this.#state
+    const { begun, ended, series } = this.#state
     if (begun !== null && this.#listens('leaderboard.finished')) {
       for (const run of latestRuns(this.#board.definition, Math.min(begun, openFrom - 1), ended - 1))
-        facts.push(...endOf(this.#board, run))
+        facts.push(...endOf(this.#board, run, series))
     }
     this.#store.forgetBefore(openFrom)
     this.#store.add(by, facts)
@@ -214,8 +237,9 @@ export class BoardEvents {
     const last = runs.at(-1)
     if (last === undefined) return []
     this.#set({ begun: last.start })
+    const series = this.#state?.series ?? 0
     return this.#listens('leaderboard.started')
-      ? runs.map((run) => ({ type: 'leaderboard.started', run }))
+      ? runs.map((run) => ({ type: 'leaderboard.started', run, series }))
       : []
   }
 

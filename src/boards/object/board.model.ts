@@ -1,5 +1,5 @@
 import type { Placement } from '../../engine/placement.types'
-import { type Run, runHolding } from '../../engine/runs.rules'
+import { firstDayOf, type Run, runHolding } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
 import { LAST_DAY } from '../../lib/periods'
 import { utcDay } from '../../lib/zone'
@@ -21,6 +21,7 @@ import {
   type Source,
   type UserCursorPage,
 } from './recount.repository'
+import type { UpkeepNote } from './upkeep-note.types'
 
 /** The number of days that a user's log is assumed to have if the board's day is unknown. */
 const LONGEST = 4_000
@@ -125,8 +126,8 @@ export class Board implements BoardView {
     if (next.version <= before.version) return
     const differs = (...names: (keyof Definition)[]) =>
       names.some((name) => JSON.stringify(before[name]) !== JSON.stringify(next[name]))
-    const { version, listened } = next
-    const isOther = JSON.stringify({ ...before, version, listened }) !== JSON.stringify(next)
+    const { version, epoch, listened } = next
+    const isOther = JSON.stringify({ ...before, version, epoch, listened }) !== JSON.stringify(next)
     // A day that is over ended under the old definition.
     if (isOther) this.roll(utcDay(now))
     this.#definition = next
@@ -136,7 +137,8 @@ export class Board implements BoardView {
     if (differs('start', 'runUnit', 'runInterval', 'breakdown')) {
       this.store.forgetFrom(Number.MIN_SAFE_INTEGER)
       this.store.forgetFinals(Number.MIN_SAFE_INTEGER)
-      this.#progress = newProgress(next)
+      const { epoch, isRefilling } = this.#progress
+      this.#progress = { ...newProgress(next), epoch, isRefilling }
     } else if (differs('rankBy', 'input', 'startTime', 'endTime')) {
       this.store.forgetFrom(this.#progress.openFrom)
       this.store.unsettle()
@@ -153,14 +155,57 @@ export class Board implements BoardView {
     this.store.forgetFinals(openFrom)
     this.store.unsettle()
     this.#forgetRankings()
-    this.progress = { ...newProgress(this.#definition), openFrom }
+    this.progress = { ...newProgress(this.#definition), openFrom, epoch: this.#progress.epoch }
     this.events.rewind(openFrom)
+  }
+
+  /** How far the upkeep had got by the present moment of D1; null if that is unknown. */
+  readNote(): Promise<UpkeepNote | null> {
+    return this.#source.readNote(this.#definition)
+  }
+
+  /**
+   * Notes in D1 how far the upkeep has got; `before` is the note that D1 has. While scores are being read
+   * again, nothing is noted (B2).
+   */
+  async writeNote(before: UpkeepNote | null): Promise<void> {
+    const { openFrom, day, compared, isRefilling } = this.#progress
+    if (isRefilling) return
+    const after = { openFrom, day, compared }
+    const isNoted = await this.#source.writeNote(this.#definition, { before, after })
+    if (isNoted && this.#progress.noted !== compared) this.progress = { ...this.#progress, noted: compared }
+  }
+
+  /**
+   * Begins to read all scores again from D1, which was brought back to an earlier moment. `note` says how far
+   * the upkeep had got by then. Later final runs are open again, and later days leave the history. Final runs
+   * from before stay. Until a comparison with all users has replaced them, the old scores are served (B2).
+   */
+  reopen(epoch: number, note: UpkeepNote | null): void {
+    const known = this.#progress
+    const openFrom = Math.max(
+      firstDayOf(this.#definition),
+      Math.min(known.openFrom, note?.openFrom ?? known.openFrom),
+    )
+    this.events.reopen(openFrom)
+    this.store.forgetFinals(openFrom)
+    if (note !== null) this.store.forgetDays(openFrom, note.day)
+    this.store.distrust()
+    this.#forgetRankings()
+    this.progress = {
+      ...newProgress(this.#definition),
+      openFrom,
+      day: note === null ? known.day : note.day,
+      epoch,
+      isRefilling: true,
+    }
   }
 
   /** Records the end of a day if a new UTC day has begun since ranks last moved (L10). */
   roll(day: number): void {
-    const { day: last } = this.#progress
-    if (last !== null && day <= last) return
+    const { day: last, isRefilling } = this.#progress
+    // The scores are not those of a day's end (B2).
+    if (isRefilling || (last !== null && day <= last)) return
     if (last !== null)
       for (const run of this.store.openRuns(this.#progress.openFrom)) this.snapshot(run, last)
     this.progress = { ...this.#progress, day }
@@ -179,8 +224,11 @@ export class Board implements BoardView {
   async apply({ changedAt, changes, wanted, under, isLate }: Applying): Promise<(Placement | null)[]> {
     if (this.#definition.status === 'inactive') return changes.map(() => null)
     this.roll(utcDay(changedAt))
-    // These changes count another input or use old groups. Only the log says how they count now.
-    if (under.version < this.#definition.version && meaningOf(under) !== meaningOf(this.#definition)) {
+    // These changes count another input or use old groups, or may have happened before D1 was brought back.
+    // Only the log says how they count now.
+    const isOther =
+      under.version < this.#definition.version && meaningOf(under) !== meaningOf(this.#definition)
+    if (isOther || under.epoch < this.#progress.epoch) {
       await this.recountNow(changedAt, [...new Set(changes.map(({ userId }) => userId))])
       return changes.map(() => null)
     }

@@ -8,6 +8,7 @@ import { makeDue } from '../../jobs/due-work.repository'
 import { ensureAlarm } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
+import { within } from '../../lib/timeout'
 import { SECOND } from '../../lib/units'
 import { utcDay } from '../../lib/zone'
 import { type Bindings, variables } from '../../runtime/env'
@@ -34,10 +35,12 @@ import {
 import { HandedRequest } from '../notify/board-events.messages'
 import { Board } from './board.model'
 import { BoardStore } from './board.store'
+import { newProgress } from './progress.types'
 import { readBest, readPlace } from './rank-history.presenter'
 import { readGroups, readPage } from './ranking-pages.presenter'
 import { recountUsers, type Source, userCursorsAfter } from './recount.repository'
-import { runDue } from './upkeep.service'
+import { checkNote, refill, runDue } from './upkeep.service'
+import { noteUpkeep, readUpkeep } from './upkeep-note.repository'
 import { readHeld } from './user-data.presenter'
 
 declare module '../../runtime/env' {
@@ -55,6 +58,12 @@ const LATE = 30 * SECOND
 
 const GONE = 'the leaderboard was deleted'
 
+/** How long a call waits until the scores were read again from D1, in milliseconds. */
+const REFILL_PATIENCE = 5 * SECOND
+
+/** Thrown if a call has waited for that long. */
+class Late extends Error {}
+
 /**
  * One object for each leaderboard, named by its id. It puts the changes of its scores in one order. `Board`
  * does the work. All its data can be rebuilt from D1, except the history of days and the final rankings.
@@ -68,6 +77,8 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   #board: Board | null = null
   /** The upkeep in progress: one at a time. */
   #upkeep: Promise<unknown> = Promise.resolve()
+  /** The call that reads all scores again from D1; null if there is none. */
+  #refill: Promise<void> | null = null
 
   get #store(): BoardStore {
     this.#opened ??= new BoardStore(new Sql(this.ctx.storage))
@@ -80,9 +91,23 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** Whether the leaderboard exists. One that stores nothing yet may belong to a tenant that was erased. */
-  async #isThere({ tenantId }: DefinitionInput): Promise<boolean> {
+  async #isThere(given: DefinitionInput): Promise<boolean> {
+    const { tenantId } = given
+    this.#revive(given)
     const isThere = this.#isUsed || (await isActive(this.#db.of(tenantId)))
     return isThere && !this.#isPurged && !this.#isDeleted
+  }
+
+  /**
+   * Takes back that the leaderboard was deleted, if D1 was brought back since then to a moment at which the
+   * leaderboard existed. Its scores are read from D1 (B2).
+   */
+  #revive(given: DefinitionInput): void {
+    const deleted = this.#isUsed ? this.#store.note('deleted') : null
+    // Earlier versions have noted `true` instead of the moment.
+    if (deleted === null || (given.epoch ?? 0) <= Number(deleted)) return
+    this.#store.dropNote('deleted')
+    this.#store.setNote('progress', { ...newProgress(this.#known(given)), epoch: 0 })
   }
 
   /** The definition of a call, parsed. */
@@ -100,6 +125,31 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return this.#board
   }
 
+  /**
+   * The board with the definition that the caller knows. If D1 was brought back to an earlier moment, all
+   * scores are first read again. If that takes long, the work continues later, and the board has old scores
+   * until then (B2).
+   */
+  async #filledAt(given: DefinitionInput, now: Instant): Promise<Board> {
+    const board = this.#at(given, now)
+    const { epoch, isRefilling } = board.progress
+    if (board.definition.epoch <= epoch && !isRefilling) return board
+    this.#refill ??= this.#inTurn(() => refill(board, now)).finally(() => {
+      this.#refill = null
+    })
+    await within(REFILL_PATIENCE, this.#refill, () => new Late()).catch((error: unknown) => {
+      if (!(error instanceof Late)) throw error
+    })
+    return this.#at(given, now)
+  }
+
+  /** Does work that compares the board with D1, after all earlier work of this kind. */
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#upkeep.then(() => this.#changing(work))
+    this.#upkeep = turn.catch(() => undefined)
+    return turn
+  }
+
   get #isDeleted(): boolean {
     return this.#isUsed && this.#store.note('deleted') !== null
   }
@@ -110,6 +160,8 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     const source: Source = {
       recount: (board, userIds, extent) => recountUsers(db, board, userIds, extent),
       userCursorsAfter: (board, after, since, limit) => userCursorsAfter(db, board, after, since, limit),
+      readNote: ({ id }) => readUpkeep(db, id),
+      writeNote: ({ id }, notes) => noteUpkeep(db, id, notes),
     }
     return new Board(this.#store, source, definition)
   }
@@ -132,15 +184,16 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     const { definition, at: changedAt, changes, wanted } = Delivery.parse(request)
     if (!(await this.#isThere(definition))) throw new Error(GONE)
     const before = this.#store.sql.rowsWritten
-    const placements = await this.#changing(() =>
-      this.#at(definition, changedAt).apply({
+    const placements = await this.#changing(async () => {
+      const board = await this.#filledAt(definition, changedAt)
+      return board.apply({
         changedAt,
         changes,
         wanted,
         under: this.#known(definition),
         isLate: systemNow() - changedAt > LATE,
-      }),
-    )
+      })
+    })
     const rowsWritten = this.#store.sql.rowsWritten - before
     await this.#scheduleUpkeep()
     return { placements, rowsWritten }
@@ -150,28 +203,28 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   async page(request: z.input<typeof PageRequest>): Promise<z.input<typeof PageReply> | null> {
     const { definition, now, ...rest } = PageRequest.parse(request)
     if (!(await this.#isThere(definition))) return null
-    return readPage(this.#at(definition, now), rest)
+    return readPage(await this.#filledAt(definition, now), rest)
   }
 
   /** A page of the groups of a run; null if the leaderboard was deleted. */
   async groups(request: z.input<typeof GroupsRequest>): Promise<z.input<typeof GroupsReply> | null> {
     const { definition, now, ...rest } = GroupsRequest.parse(request)
     if (!(await this.#isThere(definition))) return null
-    return readGroups(this.#at(definition, now), rest)
+    return readGroups(await this.#filledAt(definition, now), rest)
   }
 
   /** A user's place (L10); null if the leaderboard was deleted. */
   async place(request: z.input<typeof PlaceRequest>): Promise<z.input<typeof PlaceReply> | null> {
     const { definition, now, ...rest } = PlaceRequest.parse(request)
     if (!(await this.#isThere(definition))) return null
-    return readPlace(this.#at(definition, now), rest)
+    return readPlace(await this.#filledAt(definition, now), rest)
   }
 
   /** A user's best places in periods (R1); null if the leaderboard was deleted. */
   async best(request: z.input<typeof BestRequest>): Promise<z.input<typeof BestReply> | null> {
     const { definition, now, ...rest } = BestRequest.parse(request)
     if (!(await this.#isThere(definition))) return null
-    return readBest(this.#at(definition, now), rest)
+    return readBest(await this.#filledAt(definition, now), rest)
   }
 
   /** The board as the store has it. Null if it never stored anything, or the leaderboard was deleted. */
@@ -206,22 +259,24 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   async runDue(request: z.input<typeof RunDueRequest>): Promise<z.input<typeof RunDueReply>> {
     const { definition, ...moments } = RunDueRequest.parse(request)
     if (!(await this.#isThere(definition))) throw new Error(GONE)
-    const work = this.#upkeep.then(() =>
-      this.#changing(async () => {
-        const board = this.#at(definition, moments.now)
-        const dueAt = await runDue(board, { ...moments, mayRewind: this.#db.testClock })
-        return { dueAt, ...board.events.outbox() }
-      }),
-    )
-    this.#upkeep = work.catch(() => undefined)
-    return work
+    return this.#inTurn(async () => {
+      const board = this.#at(definition, moments.now)
+      await refill(board, moments.now)
+      const before = await checkNote(board)
+      const dueAt = await runDue(board, { ...moments, mayRewind: this.#db.testClock })
+      await board.writeNote(before)
+      return { dueAt, ...board.events.outbox() }
+    })
   }
 
   /** Recounts users from D1. */
   async recount(request: z.input<typeof RecountRequest>): Promise<void> {
     const { definition, now, userIds } = RecountRequest.parse(request)
     if (!(await this.#isThere(definition))) throw new Error(GONE)
-    await this.#changing(() => this.#at(definition, now).recountNow(now, userIds))
+    await this.#changing(async () => {
+      const board = await this.#filledAt(definition, now)
+      await board.recountNow(now, userIds)
+    })
     await this.#scheduleUpkeep()
   }
 
@@ -254,7 +309,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     this.#board = null
     await this.ctx.storage.deleteAll()
     this.#opened = new BoardStore(new Sql(this.ctx.storage))
-    this.#store.setNote('deleted', true)
+    this.#store.setNote('deleted', systemNow())
   }
 
   /**

@@ -143,6 +143,13 @@ const SQL = {
     FROM json_each(?1) asked CROSS JOIN history h ON h.run = asked.value AND h.iid = ?2
       ORDER BY h.run, h.day`,
   unsettle: 'UPDATE scores SET cursor = -1',
+  distrust: 'UPDATE scores SET cursor = -1, grouped = -1',
+  finalGroups: 'SELECT DISTINCT run, grp AS "group" FROM finals WHERE run >= ?1 ORDER BY run, grp',
+  forgetDays: 'DELETE FROM history WHERE run >= ?1 AND day >= ?2',
+  // A user's last day in the history says where the user was at the end of the last recorded day.
+  standAgain: `INSERT INTO standings (run, iid, rank, score)
+    SELECT run, iid, rank, score FROM history h WHERE run >= ?1 AND rank IS NOT NULL AND day = (
+      SELECT max(day) FROM history o WHERE o.run = h.run AND o.iid = h.iid)`,
   dropScores: 'DELETE FROM scores WHERE run >= ?1',
   dropStandings: 'DELETE FROM standings WHERE run >= ?1',
   dropHistory: 'DELETE FROM history WHERE run >= ?1',
@@ -155,6 +162,7 @@ const SQL = {
   eraseFinals: 'UPDATE finals SET user_id = NULL, iid = NULL WHERE iid = ?1',
   note: 'SELECT value FROM notes WHERE name = ?1',
   setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
+  dropNote: 'DELETE FROM notes WHERE name = ?1',
 } as const
 
 /** A row as SQLite has it: its score is a plain number. */
@@ -319,6 +327,26 @@ export class BoardStore {
     this.sql.run(SQL.unsettle)
   }
 
+  /** Makes every user need a recount, after which no earlier score or group is left. */
+  distrust(): void {
+    this.sql.run(SQL.distrust)
+  }
+
+  /** The groups of the final runs from this one on. */
+  finalGroups(from: number): { run: number; group: string }[] {
+    return this.sql.rows(SQL.finalGroups, from)
+  }
+
+  /**
+   * Deletes the days from this one on from the history of the runs from `run` on; null: all days. The places
+   * of the last recorded day are then those of the day before it.
+   */
+  forgetDays(run: number, day: number | null): void {
+    this.sql.run(SQL.forgetDays, run, day ?? Number.MIN_SAFE_INTEGER)
+    this.sql.run(SQL.dropStandings, run)
+    this.sql.run(SQL.standAgain, run)
+  }
+
   /** Deletes the scores, places and history of the runs from this one on. */
   forgetFrom(run: number): void {
     for (const statement of [SQL.dropScores, SQL.dropStandings, SQL.dropHistory]) this.sql.run(statement, run)
@@ -343,5 +371,9 @@ export class BoardStore {
 
   setNote(name: NoteName, value: unknown): void {
     this.sql.run(SQL.setNote, name, JSON.stringify(value))
+  }
+
+  dropNote(name: NoteName): void {
+    this.sql.run(SQL.dropNote, name)
   }
 }

@@ -84,13 +84,13 @@ function rankChanges(board: BoardView, sent: BoardEventStore, run: Run): Fact[] 
 /**
  * The finished events of a run: one fact for each group with ranks, or one for the run if it has none (W6).
  */
-export function endOf(board: BoardView, run: Run): Fact[] {
+export function endOf(board: BoardView, run: Run, series: number): Fact[] {
   const groups = board.store
     .groups(run.start)
     .map((group) => ({ group: named(board, group), top: topOf(board, run.start, group) }))
     .filter(({ top }) => top.length > 0)
   const ends = groups.length > 0 ? groups : [{ group: [], top: [] }]
-  return ends.map((end) => ({ type: 'leaderboard.finished', run, ...end }))
+  return ends.map((end) => ({ type: 'leaderboard.finished', run, ...end, series }))
 }
 
 /**

@@ -15,6 +15,7 @@ import { RUN_OBJECT, StreakRunRow } from '../../store/streaks/streaks.repository
 import { type Definition, groupOf } from '../board.messages'
 import type { Recounted, UserCursor } from '../board.types'
 import { scoreOf } from '../score.rules'
+import type { UpkeepNote } from './upkeep-note.types'
 
 const UserCursorRow = z.object({
   userId: z.string(),
@@ -219,6 +220,12 @@ export type Source = {
     since: number,
     limit: number,
   ) => Promise<UserCursorPage>
+  readNote: (definition: Definition) => Promise<UpkeepNote | null>
+  /** Notes how far the upkeep has got. Returns whether D1 has the note. */
+  writeNote: (
+    definition: Definition,
+    notes: { before: UpkeepNote | null; after: UpkeepNote },
+  ) => Promise<boolean>
 }
 
 /** The part of the log that counts for runs of a board that start on this day or later. */

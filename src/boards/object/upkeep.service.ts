@@ -10,6 +10,7 @@ import type { RunDueRequest } from '../board.messages'
 import type { UserCursor } from '../board.types'
 import type { Board } from './board.model'
 import { cursorOf } from './chain.rules'
+import type { UpkeepNote } from './upkeep-note.types'
 
 /** The moments up to which a board does its due work. */
 type Moments = Omit<z.output<typeof RunDueRequest>, 'definition'> & {
@@ -59,6 +60,48 @@ export async function runDue(
 }
 
 /**
+ * Reads all scores of a board again if D1 was brought back to an earlier moment since they were read (B2).
+ * Does at most `CHUNKS` chunks of users, which are all users of a small board. Further calls continue, and so
+ * does the upkeep. An inactive board is read again when it becomes active.
+ */
+export async function refill(board: Board, now: Instant): Promise<void> {
+  if (board.progress.epoch < board.definition.epoch) {
+    const note = await board.readNote()
+    if (board.progress.epoch < board.definition.epoch) board.reopen(board.definition.epoch, note)
+  }
+  if (board.definition.status === 'inactive') return
+  for (let chunk = 0; chunk < CHUNKS && board.progress.isRefilling; chunk += 1) {
+    if (board.progress.comparison === null) beginFullComparison(board, now)
+    await compareChunk(board, null)
+  }
+}
+
+/**
+ * Notices that D1 was brought back to an earlier moment without `npm run restored`: then it has forgotten a
+ * comparison that it had noted (B2). Returns the note that D1 has.
+ */
+export async function checkNote(board: Board): Promise<UpkeepNote | null> {
+  const note = await board.readNote()
+  const { noted, compared, epoch } = board.progress
+  if (note === null) return null
+  if (note.compared < noted) {
+    warn(board, 'D1 has forgotten an upkeep')
+    board.reopen(epoch, note)
+  } else {
+    // After a test clock went back, D1 has the note of a later time.
+    const known = Math.min(note.compared, compared)
+    if (known !== noted) board.progress = { ...board.progress, noted: known }
+  }
+  return note
+}
+
+/** Logs that the scores of a board are read again from D1. */
+function warn({ definition }: Board, reason: string): void {
+  const error = `the leaderboard is ahead of D1 and is filled again: ${reason}`
+  console.warn(JSON.stringify({ level: 'warn', leaderboard: definition.id, error }))
+}
+
+/**
  * When a board that is done for now is due again: at the next full hour, when the next run is made final, or
  * when it must send events.
  */
@@ -95,17 +138,24 @@ function beginComparison(board: Board, now: Instant, grace: number): boolean {
   return true
 }
 
+function beginFullComparison(board: Board, now: Instant): void {
+  board.progress = { ...board.progress, comparison: { since: 0, began: now, after: '' } }
+}
+
 const hourOf = (at: number) => Math.floor(at / HOUR)
 
+/** How a comparison makes runs final at its end; null if it makes none final. */
+type Finishing = { grace: number; sentAt: Instant } | null
+
 /** Compares the next users, in order of id, with D1, and recounts users who differ. */
-async function compareChunk(board: Board, options: { grace: number; sentAt: Instant }): Promise<void> {
+async function compareChunk(board: Board, finishing: Finishing): Promise<void> {
   const { comparison } = board.progress
   if (comparison === null) return
   const { since, after } = comparison
   const last = await board.whileMoving((moved) => compareRange(board, after, since, moved))
   // A change of the configuration may have requested another comparison in the meantime.
   if (board.progress.comparison !== comparison) return
-  if (last === null) endComparison(board, comparison, options)
+  if (last === null) endComparison(board, comparison, finishing)
   else board.progress = { ...board.progress, comparison: { ...comparison, after: last } }
 }
 
@@ -121,6 +171,12 @@ async function compareRange(
     board.definition.input === null
       ? { userCursors: [], last: null }
       : await board.userCursorsAfter(after, since, walked)
+  const ahead = userCursors.find((userCursor) => !moved.has(userCursor.iid) && isAhead(board, userCursor))
+  if (ahead !== undefined) {
+    warn(board, 'a comparison found a later change in it')
+    board.reopen(board.progress.epoch, await board.readNote())
+    return last
+  }
   if (since === 0) eraseGone(board, after, last, userCursors, moved)
   const behind = userCursors.filter((userCursor) => isBehind(board, userCursor))
   // A pack is limited by the rows to read: a user has about as many as changes. It also has at most `CHUNK`
@@ -148,27 +204,41 @@ function isBehind(board: Board, { userId, iid, seq, cursor, group }: UserCursor)
   const rows = board.store.ofUser(userId, iid)
   if (cursor !== null && cursor > (cursorOf(rows) ?? -1)) return true
   const open = rows.filter(({ run }) => !board.isFinal(run))
+  // Scores from before a restore, of a user without a change now.
+  if (open.length > 0 && cursorOf(rows) === -1) return true
   return open.some((row) => row.group !== group && row.grouped <= seq)
+}
+
+/**
+ * Whether a board has a change of a user that D1 does not have. A change is in D1 before a board gets it, so
+ * D1 was brought back to an earlier moment (B2).
+ */
+function isAhead(board: Board, { userId, iid, seq, cursor }: UserCursor): boolean {
+  const rows = board.store.ofUser(userId, iid)
+  return (cursorOf(rows) ?? -1) > (cursor ?? 0) || rows.some(({ grouped }) => grouped > seq)
 }
 
 /** Makes the runs final that were due when the comparison began (L8). */
 function endComparison(
   board: Board,
   { since, began }: { since: number; began: number },
-  { grace, sentAt }: { grace: number; sentAt: Instant },
+  finishing: Finishing,
 ): void {
   const { definition, progress } = board
   const mustCompareAll = since !== 0 && progress.mustCompareAll
-  const openFrom = since === 0 ? firstOpen(board, began - grace) : progress.openFrom
-  if (openFrom > progress.openFrom) {
-    board.events.finish(openFrom, sentAt)
+  const openFrom =
+    finishing === null || since !== 0 ? progress.openFrom : firstOpen(board, began - finishing.grace)
+  if (finishing !== null && openFrom > progress.openFrom) {
+    board.events.finish(openFrom, finishing.sentAt)
     for (const run of board.store.openRuns(progress.openFrom)) {
       if (run >= openFrom) continue
       if (progress.day !== null) board.snapshot(run, progress.day)
       board.store.finish(run, definition.maxParticipants)
     }
   }
-  board.progress = { ...progress, comparison: null, mustCompareAll, compared: began, openFrom }
+  const isRefilling = progress.isRefilling && since !== 0
+  const compared = Math.max(progress.compared, began)
+  board.progress = { ...progress, comparison: null, mustCompareAll, compared, openFrom, isRefilling }
 }
 
 /**

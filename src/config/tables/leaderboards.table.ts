@@ -32,6 +32,12 @@ export const leaderboards = sqliteTable(
     runInterval: integer('run_interval'),
     /** When it was finished by hand, in milliseconds. */
     finished: integer('finished'),
+    /**
+     * JSON: how far the upkeep of its object had got, see src/boards/object/upkeep-note.types.ts. If the
+     * database is brought back to an earlier moment, it says which runs were final (B2). Null if only an
+     * earlier version of Laurel has done the upkeep.
+     */
+    upkeep: text('upkeep'),
   },
   (table) => [uniqueIndex('leaderboards_key').on(table.tenantId, table.key).where(living)],
 )

@@ -1,4 +1,5 @@
 import { and, eq, sql } from 'drizzle-orm'
+import { NO_UPKEEP } from '../../boards/object/upkeep-note.repository'
 import { deleteBoards } from '../../config/board-deletions.repository'
 import type { Leaderboard } from '../../config/configuration.types'
 import type { Draft } from '../../config/drafts.rules'
@@ -16,7 +17,12 @@ export function storeLeaderboards(
   draft: Draft<Leaderboard>,
 ): D1PreparedStatement[] {
   const { db, tenant } = scope
-  const rows = draft.added.map((board) => ({ ...columnsOf(board), id: board.id, tenantId: tenant.id }))
+  const rows = draft.added.map((board) => ({
+    ...columnsOf(board),
+    id: board.id,
+    tenantId: tenant.id,
+    upkeep: NO_UPKEEP,
+  }))
   const updates = draft.changed.map((board) =>
     db.orm
       .update(leaderboards)

@@ -82,11 +82,13 @@ export const sampleErrors = ({ status }: { status: string }): FieldError[] =>
  */
 export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
   const { db, now } = scope
-  throwIfInvalid(sampleErrors(byId((await configurationOf(scope)).webhooks, webhookId, 'This webhook')))
+  const { webhooks, epoch } = await configurationOf(scope)
+  throwIfInvalid(sampleErrors(byId(webhooks, webhookId, 'This webhook')))
   const id = newId(now)
   const body = JSON.stringify(sampleOf(type, now))
   const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId } as const
-  await enqueueMessages(scope, destination, [{ id, at: now, seq: 0, subject: null, event: type, body }], now)
+  const message = { id, at: now, seq: 0, subject: null, event: type, body }
+  await enqueueMessages(scope, destination, [message], { now, epoch })
   return deliveryResponse({
     id,
     event: type,

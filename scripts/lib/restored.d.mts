@@ -1,0 +1,1 @@
+export function restoredStatements(options: { undelete: boolean }): string[]

@@ -1,0 +1,19 @@
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/**
+ * Whether the database was brought back to an earlier moment (B1): one row. `npm run restored` changes it,
+ * and `npm run serve` after a backup was restored.
+ */
+export const restores = sqliteTable('restores', {
+  /** Always 1. */
+  id: integer('id').primaryKey(),
+  /**
+   * The last time at which the database was brought back, in milliseconds of real time; 0 if never. It only
+   * rises, also if the database is brought back to a moment before an earlier restore.
+   */
+  epoch: integer('epoch').notNull(),
+  /** The epoch for which all deletions since the backup were done again (B3). */
+  redone: integer('redone').notNull(),
+  /** JSON: the last deletion that was done again for the present epoch; null at the beginning. */
+  progress: text('progress'),
+})
