@@ -180,6 +180,31 @@ export async function deleteKeys(
   return DeletedRows.parse(await db.rows(db.built(query)))
 }
 
+const Prefixes = z.array(z.object({ prefix: z.string() }))
+
+/** The prefixes of an owner's keys, by their ids. */
+export async function prefixesOf(owner: KeyOwner, ids: readonly string[]): Promise<string[]> {
+  const { db } = owner
+  const query = db.orm
+    .select({ prefix: apiKeys.prefix })
+    .from(apiKeys)
+    .where(and(among(apiKeys.id, ids), ownedById(owner)))
+  return Prefixes.parse(await db.rows(db.built(query))).map(({ prefix }) => prefix)
+}
+
+const REMOVE_BY_PREFIX =
+  'DELETE FROM api_keys WHERE prefix IN (SELECT value FROM json_each(?1)) RETURNING prefix'
+
+/** Deletes keys by their prefixes, of any owner. Returns the prefixes that had a key (B3). */
+export async function removeKeysByPrefix(
+  db: AccountDatabase,
+  prefixes: readonly string[],
+): Promise<string[]> {
+  if (prefixes.length === 0) return []
+  const rows = Prefixes.parse(await db.rows(db.statement(REMOVE_BY_PREFIX, JSON.stringify(prefixes))))
+  return rows.map(({ prefix }) => prefix)
+}
+
 const RotatedRow = z.object({ prefix: z.string(), name: z.string(), created: Created })
 
 /**

@@ -17,6 +17,7 @@ const NEEDED: Readonly<Record<Needed, true>> = {
   LEADERBOARD: true,
   TIMEKEEPER: true,
   DELIVERY_QUEUE: true,
+  DELETIONS: true,
   REPAIRS: true,
   OUTBOX: true,
 }

@@ -1,6 +1,7 @@
 import { repair } from '../boards/repair.service'
 import { deleteOutdatedBatches } from '../commands/batch/retention.service'
 import { drainAll } from '../delivery/drain.service'
+import { redoDeletions } from '../features/restore/redo.service'
 import { wakeAll } from '../jobs/timekeeper.service'
 import { DrainRequest } from '../outbox/outbox.messages'
 import { newContext } from '../runtime/context'
@@ -13,6 +14,7 @@ import { JOBS } from './jobs'
 
 export { LeaderboardObject } from '../boards/object/board.object'
 export { UserLane } from '../commands/lane.object'
+export { DeletionList } from '../store/deletions/deletions.object'
 export { Courier, Timekeeper } from './objects'
 
 /** The memory of this isolate. See Instance for its bounds. */
@@ -24,6 +26,10 @@ export default {
 
   async scheduled(_controller, env, ctx) {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
+    // First, so that the Timekeepers find what it makes due. A failure must not keep them asleep.
+    await redoDeletions(context).catch((error: unknown) =>
+      console.error(JSON.stringify({ level: 'error', work: 'redo', error: String(error) })),
+    )
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
     await deleteOutdatedBatches(context)

@@ -4,6 +4,8 @@ import type { Bindings } from '../../src/runtime/env'
 import worker, * as real from '../../src/worker/index'
 import { chaos, faulty } from './faults'
 
+export { DeletionList } from '../../src/worker/index'
+
 export class Courier extends real.Courier {
   constructor(ctx: DurableObjectState, env: Bindings) {
     super(ctx, faulty(env))

@@ -15,7 +15,7 @@ test('the Worker serves only its own domain', () => {
 
 test('objects keep their class names, because ids of stored objects derive from them', () => {
   const named = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, name]) => name).sort()
-  const classes = ['Courier', 'LeaderboardObject', 'Timekeeper', 'UserLane']
+  const classes = ['Courier', 'DeletionList', 'LeaderboardObject', 'Timekeeper', 'UserLane']
   expect(named(/^class_name = "(\w+)"$/gm)).toEqual(classes)
   // Each class is declared once, in the migration that added it. None was renamed or deleted.
   const declared = [...text.matchAll(/^new_sqlite_classes = \[(.*)\]$/gm)].flatMap(([, list = '']) =>

@@ -32,6 +32,8 @@ type Modules = {
   'commands/batch/inbox.repository': typeof import('../../src/commands/batch/inbox.repository')
   'access/keys.repository': typeof import('../../src/access/keys.repository')
   'features/leaderboards/leaderboards.repository': typeof import('../../src/features/leaderboards/leaderboards.repository')
+  'access/restores.repository': typeof import('../../src/access/restores.repository')
+  'boards/object/upkeep-note.repository': typeof import('../../src/boards/object/upkeep-note.repository')
   'boards/object/recount.repository': typeof import('../../src/boards/object/recount.repository')
   'features/metrics/metrics.repository': typeof import('../../src/features/metrics/metrics.repository')
   'outbox/pending-notifications.repository': typeof import('../../src/outbox/pending-notifications.repository')
@@ -73,6 +75,7 @@ type Modules = {
 
 const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
 const STATUS = 'the state of the service is that of all tenants (G12)'
+const RESTORE = 'a restore of the database concerns all tenants (B1, B3)'
 const TENANTS = 'it concerns the list of tenants (T1, T2)'
 
 const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
@@ -99,6 +102,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     nthKey: 'an owner is a tenant by its database, or the account (K4)',
     deleteKeys: 'an owner is a tenant by its database, or the account (K4)',
     replaceKey: 'admin keys belong to no tenant (K4)',
+    prefixesOf: 'an owner is a tenant by its database, or the account (K4)',
+    removeKeysByPrefix: RESTORE,
   },
   'features/leaderboards/leaderboards.repository': null,
   'boards/object/recount.repository': null,
@@ -128,6 +133,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/streaks/streak-log.repository': null,
   'features/summaries/day-sums.repository': { forgetDaySums: ONE_CLOCK },
   'features/tenants/purge.repository': null,
+  'access/restores.repository': { readRestored: RESTORE, advanceRedo: RESTORE },
+  'boards/object/upkeep-note.repository': null,
   'access/tenants.repository': {
     requestSnapshotStatement: TENANTS,
     findTenantId: TENANTS,
@@ -152,7 +159,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/user-data/objects.repository': null,
   'store/user-data/user-rows.repository': null,
   'store/devices.repository': null,
-  'features/users/erasure/erasure.repository': null,
+  'features/users/erasure/erasure.repository': { usersByIid: RESTORE },
   'features/users/export/export.repository': null,
   'store/pages.repository': null,
   'store/portions.repository': null,

@@ -7,6 +7,7 @@ import {
   type KeyRow,
   listKeys,
   nthKey,
+  prefixesOf,
   rememberKey,
   replaceKey,
 } from '../../access/keys.repository'
@@ -18,6 +19,7 @@ import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import type { AccountScope, Scope } from '../../runtime/context'
 import { startOfPage } from '../../runtime/pages'
+import { tryToNoteDeletions } from '../../store/deletions/deletions.service'
 import type {
   AdminKey,
   ApplicationKey,
@@ -155,6 +157,7 @@ export async function rotateAdminKey(
 ): Promise<z.infer<typeof CreatedAdminKey>> {
   const { prefix, body, key } = newKey('admin')
   const hash = await sha256(body)
+  await noteKeys(scope, adminKeys(scope), [id])
   const before = await replaceKey(scope.db, id, { prefix, hash })
   if (before === null) throw errors.notFound('This admin key')
   forgetKeys(scope, [before.prefix])
@@ -162,7 +165,17 @@ export async function rotateAdminKey(
   return { id, name: before.name, prefix, key, created: iso(before.created) }
 }
 
+/** Notes that these keys of an owner are deleted, so that a restore does not bring them back (B3). */
+async function noteKeys(scope: AccountScope, owner: KeyOwner, ids: readonly string[]): Promise<void> {
+  const prefixes = await prefixesOf(owner, ids)
+  await tryToNoteDeletions(
+    scope,
+    prefixes.map((prefix) => ({ kind: 'key', prefix })),
+  )
+}
+
 async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string[], what: string) {
+  await noteKeys(scope, owner, ids)
   const gone = new Map((await deleteKeys(owner, ids)).map(({ id, prefix }) => [id, prefix]))
   forgetKeys(scope, [...gone.values()])
   const issues = ids.filter((id) => !gone.has(id)).map((id) => unknownIssue(id, what))

@@ -13,6 +13,22 @@ const STATUS = 'SELECT status FROM tenants WHERE id = ?1'
 
 const Status = z.object({ status: z.enum(TENANT_STATUSES) }).optional()
 
+const ARCHIVE = "UPDATE tenants SET status = 'archived' WHERE id = ?1 AND status = 'active'"
+
+/**
+ * Begins to erase a tenant again that was erased before the database was brought back, in one batch. Returns
+ * whether there is such a tenant (B3).
+ */
+export async function acceptPurgeAgain(db: TenantDatabase, now: Instant): Promise<boolean> {
+  const { status } = await db.batchOf({
+    archived: db.statement(ARCHIVE, db.tenantId),
+    accepted: db.statement(ACCEPT, db.tenantId),
+    due: makeDueOnce(db, 'purge', now, 'purging'),
+    status: db.statement(STATUS, db.tenantId),
+  })
+  return status.results.length > 0
+}
+
 /**
  * Begins to erase an archived tenant, in one batch. From now on no request finds the tenant, and no decision
  * based on its old configuration can be stored. The rest of the erasure is due. Returns the tenant's status;

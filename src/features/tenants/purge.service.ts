@@ -5,9 +5,11 @@ import { boardObject } from '../../boards/board-updates.service'
 import { isConflict } from '../../db/guard'
 import { type DueWork, progressed, rescheduled, workOf } from '../../jobs/due-work.repository'
 import { wakeForPurge } from '../../jobs/timekeeper.service'
+import type { Instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { within } from '../../lib/timeout'
-import type { AccountScope, TenantContext } from '../../runtime/context'
+import type { AccountScope, Context, TenantContext } from '../../runtime/context'
+import { noteDeletions, tryToNoteDeletions } from '../../store/deletions/deletions.service'
 import { objectsAfter } from '../../store/user-data/objects.repository'
 import type { PurgeStage } from '../../store/user-data/user-data.register'
 import { removeRows } from '../../store/user-data/user-rows.repository'
@@ -40,6 +42,8 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
     )
   }
   const db = scope.db.of(tenantId)
+  // Only an archived tenant is erased, and one that is erased already stays in the list.
+  if (found.status === 'archived') await tryToNoteDeletions(scope, [{ kind: 'tenant', tenantId }])
   const status = await repository.acceptPurge(db, scope.now)
   if (status === undefined) throw errors.notFound('This tenant')
   if (status !== 'purging') {
@@ -50,6 +54,15 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
   await stopDeliveryQueues({ ...scope, db })
   await wakeForPurge(scope, tenantId)
   return { ...found, status: 'archived', purging: true }
+}
+
+/**
+ * Erases a tenant again that was erased before the database was brought back, if it is there again (B3). Its
+ * Timekeeper does the rest.
+ */
+export async function purgeAgain(context: Context, tenantId: string, now: Instant): Promise<void> {
+  const db = context.db.of(tenantId)
+  if (await repository.acceptPurgeAgain(db, now)) await wakeForPurge(context, tenantId)
 }
 
 /** Stops the tenant's delivery queues at once. Never throws: a later step visits them again. */
@@ -150,7 +163,10 @@ const PORTIONS: Record<
   Exclude<PurgeStage, 'tenant'>,
   (context: TenantContext, progress: Progress) => Promise<Portion>
 > = {
-  deliveryQueues: (context, { after }) => objects(context, 'deliveryQueues', after),
+  deliveryQueues: async (context, { after }) => {
+    await noteDeletions(context, [{ kind: 'tenant', tenantId: context.db.tenantId }])
+    return objects(context, 'deliveryQueues', after)
+  },
   boards: (context, { after }) => objects(context, 'boards', after),
   erasures,
   keys: (context, { prefixes }) => keys(context, prefixes),

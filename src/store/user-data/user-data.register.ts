@@ -224,6 +224,7 @@ export const TABLES = {
     apart: 'it is deleted when nothing else is left',
   },
   schema_version: { key: ['id'], users: { nothing: 'the version of the tables' }, purged: [] },
+  restores: { key: ['id'], users: { nothing: 'when the database was last brought back' }, purged: [] },
   test_clock: { key: ['id'], users: { nothing: 'one time, for all tenants' }, purged: [] },
 } as const satisfies Record<string, Table>
 
@@ -239,6 +240,16 @@ export const OBJECTS = {
   },
   Timekeeper: {
     users: { nothing: "its tenant's id, which it deletes when the tenant is gone" },
+    purged: [],
+  },
+  DeletionList: {
+    users: {
+      // It has internal ids of erased users and prefixes of deleted keys, for 31 days, so that a restore does
+      // not bring them back.
+      by: 'iid',
+      erased: [],
+      exported: { not: 'only internal ids of erased users, and prefixes of deleted keys' },
+    },
     purged: [],
   },
   UserLane: { users: { nothing: 'it stores nothing; commands pass through it' }, purged: [] },

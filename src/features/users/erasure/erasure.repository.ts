@@ -1,7 +1,9 @@
 import * as z from 'zod'
-import type { TenantDatabase } from '../../../db/database'
+import type { AccountDatabase, TenantDatabase } from '../../../db/database'
+import { guardSql } from '../../../db/guard'
 import { makeEachDue } from '../../../jobs/due-work.repository'
 import type { Instant } from '../../../lib/clock'
+import { timeOf } from '../../../lib/ids'
 import type { ErasedAtOnce } from '../../../store/user-data/user-data.register'
 
 /** The most key prefixes in one row of due work, so that they fit. A user may have any number of keys. */
@@ -53,19 +55,44 @@ const EMPTY_INBOX = `
 const REMOVE_PARKED = `
   DELETE FROM parked_events WHERE tenant_id = ?1 AND instr(event, ?3) > 0 AND event ${WHOSE} = ?2`
 
+const IIDS = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
+
+/** The internal id of a user; null if there is no such user. */
+export async function findIid(db: TenantDatabase, userId: string): Promise<string | null> {
+  const [row] = await db.rows(db.statement(IIDS, db.tenantId, userId))
+  return row === undefined ? null : z.object({ iid: z.string() }).parse(row).iid
+}
+
+// A user's internal id has the moment of the creation, by which the index finds the user.
+const BY_IID = `
+  SELECT u.tenant_id AS tenantId, u.id, u.iid FROM json_each(?1) e
+  CROSS JOIN users u ON u.tenant_id = e.value ->> 0 AND u.created = e.value ->> 1 AND u.iid = e.value ->> 2`
+const Found = z.array(z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }))
+
+/** The users who exist, of users by tenant and internal id (B3). */
+export async function usersByIid(
+  db: AccountDatabase,
+  asked: readonly { tenantId: string; iid: string }[],
+): Promise<z.infer<typeof Found>> {
+  const list = asked.map(({ tenantId, iid }) => [tenantId, timeOf(iid), iid])
+  return asked.length === 0 ? [] : Found.parse(await db.rows(db.statement(BY_IID, JSON.stringify(list))))
+}
+
+const IS_USER = guardSql('EXISTS (SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3)')
+
 const Prefixes = z.array(z.object({ prefix: z.string() }))
 
 /**
  * Makes a user disappear, in one batch. Deletes the row, by which all other data is found, the keys, the
  * waiting events, and the messages that are not sent. Lowers the counts of users and completions. Adds the
  * rest of the erasure as due work (U8). Idempotent. Returns the prefixes of the keys. `spare` is the subject
- * of the work if there are keys of a user who never existed.
+ * of the work if there are keys of a user who never existed. If `iid` is given, it throws a conflict unless
+ * the user has this internal id.
  */
 export async function removeUser(
   db: TenantDatabase,
   userId: string,
-  now: Instant,
-  spare: string,
+  { now, spare, iid }: { now: Instant; spare: string; iid?: string },
 ): Promise<string[]> {
   const { tenantId } = db
   const asJson = JSON.stringify(userId)
@@ -80,6 +107,7 @@ export async function removeUser(
     parked_events: db.statement(REMOVE_PARKED, tenantId, userId, asJson),
   }
   const { api_keys: keys } = await db.batchOf({
+    guards: iid === undefined ? [] : [db.statement(IS_USER, tenantId, userId, iid)],
     due: makeEachDue(db, 'erasure', now, LEFT, userId, spare),
     count: db.statement(UNCOUNT, tenantId, userId),
     ...removals,

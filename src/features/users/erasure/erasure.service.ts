@@ -2,18 +2,21 @@ import * as z from 'zod'
 import { keyCacheOf } from '../../../access/keys.cache'
 import { dropKeyRecord } from '../../../access/keys.repository'
 import { boardObject } from '../../../boards/board-updates.service'
+import { isConflict } from '../../../db/guard'
 import { type DueWork, progressed, rescheduled } from '../../../jobs/due-work.repository'
 import { wakeTimekeeper } from '../../../jobs/timekeeper.service'
 import { type Instant, instant } from '../../../lib/clock'
 import { newId } from '../../../lib/new-id'
 import { wait } from '../../../lib/system-clock'
 import { within } from '../../../lib/timeout'
-import type { Scope, TenantContext } from '../../../runtime/context'
+import type { Context, Scope, TenantContext } from '../../../runtime/context'
 import { logProblem } from '../../../runtime/log'
+import type { Deletion } from '../../../store/deletions/deletions.messages'
+import { noteDeletions, tryToNoteDeletions } from '../../../store/deletions/deletions.service'
 import { objectsAfter } from '../../../store/user-data/objects.repository'
 import type { ErasureStage } from '../../../store/user-data/user-data.register'
 import { removeRows } from '../../../store/user-data/user-rows.repository'
-import { removeUser } from './erasure.repository'
+import { findIid, removeUser, usersByIid } from './erasure.repository'
 
 /** After this many failures of D1 the erasure is given up. Then all of the batch is stored, or nothing. */
 const MOST_FAILURES = 3
@@ -31,11 +34,15 @@ const PATIENCE = 10_000
  */
 export async function eraseUser(scope: Scope, userId: string): Promise<{ id: string }> {
   const { db, now, instance } = scope
+  const { tenantId } = db
+  // Before anything is deleted, so that it cannot be missed. A later stage notes it again, with the keys.
+  const iid = await findIid(db, userId)
+  await tryToNoteDeletions(scope, iid === null ? [] : [{ kind: 'user', tenantId, iid }])
   for (let failures = 0; ; ) {
     try {
       // If the response to the batch was lost, the batch is repeated and finds nothing. The due work has the
       // keys.
-      const prefixes = await removeUser(db, userId, now, newId(now))
+      const prefixes = await removeUser(db, userId, { now, spare: newId(now) })
       for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
       break
     } catch (error) {
@@ -46,6 +53,26 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
   }
   await wakeTimekeeper(scope)
   return { id: userId }
+}
+
+/**
+ * Erases users again who were erased before the database was brought back, and are there again (B3). The
+ * internal id decides: a later user with the same id stays. Their Timekeepers do the rest.
+ */
+export async function eraseAgain(
+  context: Context,
+  erased: readonly { tenantId: string; iid: string }[],
+  now: Instant,
+): Promise<void> {
+  for (const { tenantId, id, iid } of await usersByIid(context.db, erased)) {
+    try {
+      const prefixes = await removeUser(context.db.of(tenantId), id, { now, spare: newId(now), iid })
+      for (const prefix of prefixes) keyCacheOf(context.instance).delete(prefix)
+    } catch (error) {
+      // Erased meanwhile.
+      if (!isConflict(error)) throw error
+    }
+  }
 }
 
 /** The rest of an erasure, and its progress. */
@@ -90,8 +117,13 @@ type Portion = (context: TenantContext, progress: Progress, now: Instant) => Pro
 
 /** The stages that visit places outside the database. */
 const VISITS: Record<Exclude<ErasureStage, 'rows'>, Portion> = {
-  keys: (context, { prefixes, stage, after }) => {
+  keys: async (context, { iid, prefixes, stage, after }) => {
+    const { tenantId } = context.db
     const next = prefixes.filter((prefix) => prefix > after).slice(0, KEYS)
+    const keys = next.map((prefix): Deletion => ({ kind: 'key', prefix }))
+    const deletions: Deletion[] = iid === null ? keys : [{ kind: 'user', tenantId, iid }, ...keys]
+    if (stage < SECOND_VISIT) await tryToNoteDeletions(context, deletions)
+    else await noteDeletions(context, deletions)
     return visited(next, KEYS, stage, (prefix) => dropKeyRecord(context, prefix))
   },
   boards: async (context, { iid, userId, stage, after }, now) => {

@@ -1,0 +1,46 @@
+import { readTestClock } from '../../access/clock.repository'
+import { forgetKeys, removeKeysByPrefix } from '../../access/keys.repository'
+import { advanceRedo, readRestored } from '../../access/restores.repository'
+import { systemNow } from '../../lib/system-clock'
+import type { Context } from '../../runtime/context'
+import { type Deletion, DeletionPlace } from '../../store/deletions/deletions.messages'
+import { nextDeletions } from '../../store/deletions/deletions.service'
+import { purgeAgain } from '../tenants/purge.service'
+import { eraseAgain } from '../users/erasure/erasure.service'
+
+/** Deletions that one step does again. */
+const PAGE = 100
+/** After this many round trips, the next call does the rest. D1 accepts a thousand in one invocation. */
+const MOST_ROUND_TRIPS = 600
+
+type Of<K extends Deletion['kind']> = Extract<Deletion, { kind: K }>
+const ofKind = <K extends Deletion['kind']>(deletions: readonly Deletion[], kind: K): Of<K>[] =>
+  deletions.filter((one): one is Of<K> => one.kind === kind)
+
+/**
+ * Does the deletions of the list again, if the database was brought back to an earlier moment since this was
+ * last done (B3). The cron trigger calls it every five minutes. It does a bounded part and stores its
+ * progress. A deletion of something that D1 does not have costs a read.
+ */
+export async function redoDeletions(context: Context): Promise<void> {
+  const { db, cost } = context
+  const { epoch, redone, progress } = await readRestored(db)
+  if (redone >= epoch) return
+  const now = (await readTestClock(db)) ?? systemNow()
+  const before = cost.roundTrips
+  let after = progress === null ? null : DeletionPlace.parse(JSON.parse(progress))
+  while (cost.roundTrips - before < MOST_ROUND_TRIPS) {
+    const { deletions, last } = await nextDeletions(context, after, PAGE)
+    if (last === null) {
+      await db.batch([advanceRedo(db, epoch, null)])
+      console.log(JSON.stringify({ level: 'info', work: 'redo', epoch }))
+      return
+    }
+    const prefixes = ofKind(deletions, 'key').map(({ prefix }) => prefix)
+    forgetKeys(context, await removeKeysByPrefix(db, prefixes))
+    await eraseAgain(context, ofKind(deletions, 'user'), now)
+    for (const { tenantId } of ofKind(deletions, 'tenant')) await purgeAgain(context, tenantId, now)
+    await db.batch([advanceRedo(db, epoch, JSON.stringify(last))])
+    after = last
+  }
+}

@@ -1,0 +1,506 @@
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Board } from '../../src/boards/object/board.model'
+import {
+  agrees,
+  arrive,
+  DAY,
+  dateAt,
+  events,
+  forgetTime,
+  HOUR,
+  moveTo,
+  NOON,
+  patch,
+  ranking,
+  type Setup,
+  through,
+  withBoard,
+} from './boards'
+import { hand, log, message, withHook } from './delivery-queues'
+import { at, newApp, newTenant, type TestTenant, toApp, untilHeld } from './harness'
+import { archive, purge, tenants } from './purge'
+import { Hook } from './receiver'
+import { backup, bringBack, cron, restored } from './restore'
+
+afterEach(forgetTime)
+
+const DAILY = { runUnit: 'day', runInterval: 1 }
+/** The moment at which the run of the first day becomes final (L8). */
+const FINAL = NOON - (NOON % DAY) + DAY + 12 * HOUR
+const TODAY = dateAt(NOON)
+
+async function iidOf({ id }: TestTenant, userId: string): Promise<string | null> {
+  return env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
+    .bind(id, userId)
+    .first<string>('iid')
+}
+
+/** A user's places at the ends of days: date and value. */
+async function historyOf({ tenant }: Setup, user: string, query = ''): Promise<string[]> {
+  const { body } = await tenant.app('GET', `/users/${user}/leaderboards/board?numEvents=100${query}`)
+  const history = at(body, 'history')
+  return Array.isArray(history)
+    ? history.map((one) => `${String(at(one, 'timestamp')).slice(0, 10)}: ${at(one, 'value')}`)
+    : [JSON.stringify(body)]
+}
+
+describe('[B1, B2] after a restore, a leaderboard', () => {
+  beforeEach(() => moveTo(NOON))
+
+  it('has the scores of the restored database at the first read', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 20], ['bob', 5])
+    const before = await backup()
+    await events(setup.tenant, ['ada', 500], ['cai', 9])
+    expect(await agrees(setup)).toEqual(['ada 520', 'cai 9', 'bob 5'])
+    await bringBack(before)
+    await restored()
+    expect(await agrees(setup)).toEqual(['ada 20', 'bob 5'])
+  })
+
+  it('has them at the first event, in its answer too', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 20], ['bob', 5])
+    const before = await backup()
+    await events(setup.tenant, ['ada', 500], ['bob', 100], ['cai', 50])
+    await bringBack(before)
+    await restored()
+    expect(await events(setup.tenant, ['bob', 1])).toMatchObject([{ rank: 2 }])
+    expect(await events(setup.tenant, ['bob', 20])).toMatchObject([{ rank: 1, previousRank: 2 }])
+    expect(await agrees(setup)).toEqual(['bob 26', 'ada 20'])
+  })
+
+  it('puts a user back into the group of that moment, and forgets scores of users without any', async () => {
+    const setup = await withBoard({ breakdown: ['team'] })
+    const { tenant, team } = setup
+    await events(tenant, ['ada', 20, { team: 'red' }], ['bob', 5, { team: 'red' }])
+    await tenant.app('PUT', '/users/cai', { attributes: { team: 'red' } })
+    const before = await backup()
+    await events(tenant, ['ada', 1, { team: 'blue' }], ['cai', 9])
+    await bringBack(before)
+    await restored()
+    expect(await agrees(setup, { group: { [team]: 'red' } })).toEqual(['ada 20', 'bob 5'])
+    expect(await agrees(setup, { group: { [team]: 'blue' } })).toEqual([])
+  })
+
+  it('counts a change from before that arrives late by the log only', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 20])
+    const before = await backup()
+    const { tenant, calls } = through(setup.tenant)
+    // The change of the board that gets lost is the next one of this user.
+    await events(tenant, ['ada', 500])
+    await bringBack(before)
+    await restored()
+    expect(await agrees(setup)).toEqual(['ada 20'])
+    await arrive(...calls)
+    expect(await agrees(setup)).toEqual(['ada 20'])
+    await events(setup.tenant, ['ada', 1])
+    await arrive(...calls)
+    expect(await agrees(setup)).toEqual(['ada 21'])
+  })
+
+  it('is filled although its object is evicted in the middle', async () => {
+    const setup = await withBoard()
+    const users = Array.from({ length: 30 }, (_, n) => `user-${n + 10}`)
+    for (const user of users) await events(setup.tenant, [user, 1])
+    const before = await backup()
+    for (const user of users.slice(10)) await events(setup.tenant, [user, 7])
+    await bringBack(before)
+    await restored()
+    const stub = env.LEADERBOARD.getByName(setup.board)
+    // As after the first part: the refill has begun, and some users are compared.
+    expect(await agrees(setup)).toHaveLength(30)
+    await runInDurableObject(stub, (_, { storage }) => {
+      const sql = storage.sql
+      sql.exec('UPDATE scores SET score = 8000000, cursor = -1, grouped = -1 WHERE user_id > ?', 'user-20')
+      const [row] = sql.exec<{ value: string }>("SELECT value FROM notes WHERE name = 'progress'")
+      const progress = {
+        ...JSON.parse(row?.value ?? '{}'),
+        isRefilling: true,
+        mustCompareAll: true,
+        comparison: { since: 0, began: NOON, after: 'user-20' },
+      }
+      sql.exec("UPDATE notes SET value = ? WHERE name = 'progress'", JSON.stringify(progress))
+    })
+    await evictDurableObject(stub)
+    expect(new Set((await ranking(setup)).map(({ value }) => value))).toEqual(new Set([1]))
+    await agrees(setup)
+  })
+
+  it('keeps runs that were final before, and makes later ones final again', async () => {
+    const setup = await withBoard(DAILY)
+    const { tenant } = setup
+    await events(tenant, ['ada', 5], ['bob', 3])
+    await moveTo(NOON + DAY)
+    await events(tenant, ['ada', 1], ['bob', 2])
+    await moveTo(FINAL + HOUR)
+    const before = await backup()
+    // A user who is erased leaves the final run without a change of the others' places.
+    await tenant.admin('DELETE', '/users/ada')
+    await events(tenant, ['bob', 50], ['cai', 9])
+    await moveTo(FINAL + 2 * DAY)
+    expect((await ranking(setup, { run: dateAt(NOON + DAY) })).map(({ value }) => value)).toEqual([52, 9])
+    await bringBack(before)
+    await restored()
+    // Its place is still empty: the run was final.
+    expect(await ranking(setup, { run: TODAY })).toEqual([{ userId: 'bob', rank: 2, value: 3 }])
+    const [from, to] = [dateAt(NOON + DAY), dateAt(NOON + DAY)]
+    expect(await agrees(setup, { from, to, query: { run: from } })).toEqual(['bob 2', 'ada 1'])
+    await moveTo(FINAL + 2 * DAY + HOUR)
+    expect(await agrees(setup, { from, to, query: { run: from } })).toEqual(['bob 2', 'ada 1'])
+    await runInDurableObject(env.LEADERBOARD.getByName(setup.board), (_, { storage }) => {
+      expect(storage.sql.exec('SELECT run FROM finals GROUP BY run').toArray()).toHaveLength(2)
+    })
+  })
+
+  it('keeps the days of its history from before, and no later ones', async () => {
+    const setup = await withBoard()
+    const { tenant } = setup
+    await events(tenant, ['ada', 5])
+    await moveTo(NOON + DAY)
+    await events(tenant, ['ada', 2])
+    await moveTo(NOON + DAY + HOUR)
+    const before = await backup()
+    await events(tenant, ['ada', 100])
+    await moveTo(NOON + 2 * DAY)
+    await events(tenant, ['ada', 100])
+    await moveTo(NOON + 3 * DAY)
+    expect(await historyOf(setup, 'ada')).toEqual([
+      `${TODAY}: 5`,
+      `${dateAt(NOON + DAY)}: 107`,
+      `${dateAt(NOON + 2 * DAY)}: 207`,
+    ])
+    await bringBack(before)
+    await restored()
+    await moveTo(NOON + 3 * DAY + HOUR)
+    expect(await historyOf(setup, 'ada')).toEqual([`${TODAY}: 5`, `${dateAt(NOON + DAY)}: 7`])
+    await agrees(setup)
+  })
+
+  it('is there again if it was deleted, and filled again', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 20])
+    const before = await backup()
+    await setup.tenant.admin('DELETE', `/leaderboards?ids=${setup.board}`)
+    await untilHeld(() =>
+      runInDurableObject(env.LEADERBOARD.getByName(setup.board), (_, { storage }) => {
+        expect(storage.sql.exec("SELECT 1 FROM notes WHERE name = 'deleted'").toArray()).toHaveLength(1)
+      }),
+    )
+    await bringBack(before)
+    await restored()
+    await events(setup.tenant, ['bob', 1])
+    expect(await agrees(setup)).toEqual(['ada 20', 'bob 1'])
+  })
+})
+
+describe('[B2] without `npm run restored`, a leaderboard that is ahead of the database', () => {
+  beforeEach(() => moveTo(NOON))
+
+  it('is filled again by the comparison that finds a user with an earlier change', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 20], ['bob', 5], ['ada', 0.5])
+    const before = await backup()
+    for (let n = 0; n < 5; n += 1) await events(setup.tenant, ['ada', 100], ['bob', 100])
+    await bringBack(before)
+    await events(setup.tenant, ['ada', 1])
+    expect((await ranking(setup)).map(({ value }) => value)).toEqual([520, 505])
+    await moveTo(NOON + HOUR)
+    expect(await agrees(setup)).toEqual(['ada 21', 'bob 5'])
+  })
+
+  it('is filled again when it becomes active', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 20])
+    const before = await backup()
+    await events(setup.tenant, ['ada', 500])
+    await bringBack(before)
+    await patch(setup, { status: 'inactive' }, { status: 'active' })
+    await moveTo(NOON + HOUR)
+    expect(await agrees(setup)).toEqual(['ada 20'])
+  })
+
+  it('is filled again when the database has forgotten an upkeep, even if no user has changed', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 20])
+    await moveTo(NOON + HOUR)
+    const before = await backup()
+    await events(setup.tenant, ['ada', 500])
+    await moveTo(NOON + 3 * HOUR)
+    await bringBack(before)
+    await moveTo(NOON + 5 * HOUR)
+    expect(await agrees(setup)).toEqual(['ada 20'])
+  })
+
+  it('is not filled again for a change that arrives while the comparison reads', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 20])
+    const reopen = vi.spyOn(Board.prototype, 'reopen')
+    await Promise.all([moveTo(NOON + HOUR), events(setup.tenant, ['ada', 1], ['bob', 2], ['ada', 3])])
+    await moveTo(NOON + 2 * HOUR)
+    expect(await agrees(setup)).toEqual(['ada 24', 'bob 2'])
+    expect(reopen).not.toHaveBeenCalled()
+  })
+})
+
+describe('[B1] after a restore, the configuration', () => {
+  it('of a version that was used again is not taken from the memory of another isolate', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    const before = await backup()
+    const elsewhere = tenant.through(newApp())
+    // Both isolates know this version, with this metric.
+    await tenant.metric('lost')
+    expect((await elsewhere.event('lost', 'ada', 1)).status).toBe(201)
+    await bringBack(before)
+    await restored()
+    await tenant.metric('found')
+    expect((await elsewhere.event('lost', 'ada', 1)).status).toBe(404)
+    expect((await elsewhere.event('found', 'ada', 1)).status).toBe(201)
+  })
+
+  it('gets versions that were never used, also after two restores of the same backup', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    const before = await backup()
+    const version = () =>
+      env.DB.prepare('SELECT config_version AS version FROM tenants WHERE id = ?1')
+        .bind(tenant.id)
+        .first<number>('version')
+    const seen: (number | null)[] = [await version()]
+    for (const name of ['one', 'two', 'three']) {
+      await bringBack(before)
+      await restored()
+      seen.push(await version())
+      await tenant.metric(name)
+      seen.push(await version())
+    }
+    expect(seen).toEqual(seen.toSorted((a, b) => Number(a) - Number(b)))
+    expect(new Set(seen).size).toBe(seen.length)
+  })
+})
+
+describe('[B2] after a restore, webhooks', () => {
+  it('get what was pending, also retries of which the database knows nothing; a deleted one works again', async () => {
+    const setup = await withHook()
+    const now = Date.now()
+    const before = await backup()
+    await setup.hook.plan({ status: 500 })
+    const failed = message(now)
+    await hand(setup.destination, now, failed)
+    await setup.hook.seen(1)
+    await untilHeld(async () =>
+      expect((await log(setup))[0]).toMatchObject({ status: 'pending', attempts: 1 }),
+    )
+    await bringBack(before)
+    await restored()
+    // The retry is due in some seconds, or minutes; the queue asks to be called for it.
+    await cron()
+    await untilHeld(async () => {
+      const { results } = await env.DB.prepare(
+        "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'delivery' AND subject = ?2",
+      )
+        .bind(setup.tenant.id, `webhook:${setup.webhookId}`)
+        .all<{ due_at: number }>()
+      expect(results).toHaveLength(1)
+      expect(results[0]?.due_at).toBeGreaterThan(now)
+    })
+    await setup.tenant.admin('DELETE', `/webhooks?ids=${setup.webhookId}`)
+    await untilHeld(async () => expect(await log(setup)).toEqual([]))
+    await bringBack(before)
+    await restored()
+    const sample = await setup.tenant.admin('POST', `/webhooks/${setup.webhookId}/test`, {
+      type: 'streak.lost',
+    })
+    expect([sample.status, sample.body]).toMatchObject([202, {}])
+    await setup.hook.seen(2)
+  })
+
+  it('get the end of a run under one id, if the run is made final again', async () => {
+    await moveTo(NOON)
+    const setup = await withBoard(DAILY)
+    const hook = new Hook()
+    const { tenant } = setup
+    await tenant.create('/webhooks', { url: hook.url, events: ['leaderboard.finished'] })
+    const ends = async () =>
+      (await hook.seen())
+        .map(({ headers, body }) => ({
+          id: headers['webhook-id'],
+          board: at(JSON.parse(body), 'leaderboard'),
+        }))
+        .map(({ id, board }) => [id, at(board, 'start'), at(board, 'rankings', 0, 'value')])
+    await events(tenant, ['ada', 5])
+    const before = await backup()
+    await events(tenant, ['ada', 9])
+    await moveTo(FINAL)
+    const [first] = await ends()
+    expect(first?.slice(1)).toEqual([TODAY, 14])
+    await bringBack(before)
+    await restored()
+    await moveTo(FINAL + HOUR)
+    expect(await agrees(setup, { to: TODAY, query: { run: TODAY } })).toEqual(['ada 5'])
+    // The delivery queue knows the id, and sends it once.
+    expect(await ends()).toEqual([first])
+    const { body } = await tenant.admin('GET', '/webhooks')
+    const webhookId = String(at(body, 0, 'id'))
+    await tenant.admin('DELETE', `/webhooks?ids=${webhookId}`)
+  })
+})
+
+describe('[B3] after a restore, deletions are done again', () => {
+  it('of users by their internal id, and of keys', async () => {
+    const setup = await withBoard()
+    const { tenant } = setup
+    await events(tenant, ['ada', 20], ['bob', 5], ['cai', 3])
+    const [adas, bobs, zeds] = [await tenant.key('ada'), await tenant.key('bob'), await tenant.key('zed')]
+    const { body } = await tenant.admin('GET', '/application-api-keys')
+    const keyOf = (user: string) =>
+      Array.isArray(body)
+        ? String(
+            at(
+              body.find((one) => at(one, 'userId') === user),
+              'id',
+            ),
+          )
+        : ''
+    const before = await backup()
+    const [ada, bob] = [await iidOf(tenant, 'ada'), await iidOf(tenant, 'bob')]
+    // Ada comes back as a new user. Of zed there is only a key.
+    for (const user of ['ada', 'zed']) await tenant.admin('DELETE', `/users/${user}`)
+    await events(tenant, ['ada', 1])
+    await tenant.admin('DELETE', `/application-api-keys?ids=${keyOf('bob')}`)
+    expect((await tenant.as(bobs, 'GET', '/users/bob')).status).toBe(401)
+    const late = await backup()
+
+    await bringBack(before)
+    await restored()
+    expect(await iidOf(tenant, 'ada')).toBe(ada)
+    await cron()
+    expect(await iidOf(tenant, 'ada')).toBeNull()
+    expect(await iidOf(tenant, 'bob')).toBe(bob)
+    for (const [key, user] of [
+      [adas, 'ada'],
+      [bobs, 'bob'],
+      [zeds, 'zed'],
+    ] as const)
+      expect([user, (await tenant.as(key, 'GET', `/users/${user}`)).status]).toEqual([user, 401])
+    await untilHeld(async () => expect(await agrees(setup)).toEqual(['bob 5', 'cai 3']))
+    const events_ = 'SELECT count(*) AS n FROM events WHERE user_iid = unhex(?1, ?2)'
+    await untilHeld(async () => expect(await env.DB.prepare(events_).bind(ada, '-').first('n')).toBe(0))
+
+    // Later the new Ada exists, and stays.
+    await bringBack(late)
+    await restored()
+    const again = await iidOf(tenant, 'ada')
+    expect(again).not.toBe(ada)
+    await cron()
+    expect(await iidOf(tenant, 'ada')).toBe(again)
+    expect(await env.DB.prepare('SELECT redone - epoch AS left FROM restores').first('left')).toBe(0)
+  })
+
+  it('of admin keys, also of replaced ones', async () => {
+    const scope = await newTenant()
+    const { body } = await scope.admin('POST', '/admin-api-keys', [{ name: 'one' }, { name: 'two' }])
+    const [one, two] = [0, 1].map((n) => ({
+      id: String(at(body, 'created', n, 'id')),
+      key: String(at(body, 'created', n, 'key')),
+    }))
+    if (one === undefined || two === undefined) throw new Error('no keys')
+    const statusOf = async (key: string) =>
+      (
+        await toApp(
+          new Request('http://laurel.test/admin/v1/metrics', {
+            headers: { 'x-api-key': key, 'tenant-id': scope.id },
+          }),
+        )
+      ).status
+    expect([await statusOf(one.key), await statusOf(two.key)]).toEqual([200, 200])
+    const before = await backup()
+    expect((await scope.admin('DELETE', `/admin-api-keys?ids=${one.id}`)).status).toBe(200)
+    expect((await scope.admin('POST', `/admin-api-keys/${two.id}/rotate`)).status).toBe(200)
+    await bringBack(before)
+    await restored()
+    expect([await statusOf(one.key), await statusOf(two.key)]).toEqual([200, 200])
+    await cron()
+    expect([await statusOf(one.key), await statusOf(two.key)]).toEqual([401, 401])
+  })
+
+  it('of whole tenants', async () => {
+    const setup = await withBoard()
+    const { tenant } = setup
+    await events(tenant, ['ada', 20])
+    const before = await backup()
+    await archive(tenant.id)
+    expect((await purge(tenant.id)).status).toBe(202)
+    await untilHeld(async () =>
+      expect((await tenants('GET', '?limit=100')).body).not.toContainEqual(
+        expect.objectContaining({ id: tenant.id }),
+      ),
+    )
+    await bringBack(before)
+    await restored()
+    expect((await tenant.app('GET', '/users/ada')).status).toBe(200)
+    await cron()
+    expect((await tenant.app('GET', '/users/ada')).status).toBe(404)
+    await untilHeld(async () => {
+      const left = await env.DB.prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?1').bind(
+        tenant.id,
+      )
+      expect(await left.first('n')).toBe(0)
+    })
+  })
+
+  it('in parts that continue, once, and not with --undelete', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    for (let n = 0; n < 5; n += 1) await tenant.event('steps', `user-${n}`, 1)
+    const before = await backup()
+    for (let n = 0; n < 5; n += 1) await tenant.admin('DELETE', `/users/user-${n}`)
+    const count = () =>
+      env.DB.prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?1').bind(tenant.id).first('n')
+    await bringBack(before)
+    await restored({ undelete: true })
+    await cron()
+    expect(await count()).toBe(5)
+    await restored()
+    // A run that was interrupted after the first deletions has stored its progress.
+    const stub = env.DELETIONS.getByName('account')
+    const { last } = await stub.page({ after: null, limit: 1 })
+    await env.DB.prepare('UPDATE restores SET progress = ?1').bind(JSON.stringify(last)).run()
+    await cron()
+    expect(await count()).toBeLessThanOrEqual(1)
+    expect(await env.DB.prepare('SELECT progress FROM restores').first('progress')).toBeNull()
+  })
+
+  it('and do not depend on the list: without it they happen, and the rest of an erasure notes the user', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('steps')
+    await tenant.event('steps', 'ada', 1)
+    const iid = await iidOf(tenant, 'ada')
+    const DELETIONS = new Proxy(env.DELETIONS, {
+      get: () => () => ({ note: () => Promise.reject(new Error('lost')) }),
+    })
+    const { status } = await tenant.through(newApp({ DELETIONS })).admin('DELETE', '/users/ada')
+    expect(status).toBe(200)
+    await untilHeld(async () => {
+      const { deletions } = await env.DELETIONS.getByName('account').page({ after: null, limit: 1000 })
+      expect(deletions).toContainEqual({ kind: 'user', tenantId: tenant.id, iid })
+    })
+  })
+
+  it('and the list forgets what no backup has any more', async () => {
+    const stub = env.DELETIONS.getByName('account')
+    const old = crypto.randomUUID()
+    await runInDurableObject(stub, (_, { storage }) => {
+      const name = JSON.stringify({ kind: 'key', prefix: old })
+      storage.sql.exec('INSERT INTO deletions VALUES (?, ?)', Date.now() - 32 * DAY, name)
+    })
+    await stub.note({ deletions: [{ kind: 'key', prefix: 'new' }] })
+    const { deletions } = await stub.page({ after: null, limit: 1000 })
+    expect(deletions).not.toContainEqual({ kind: 'key', prefix: old })
+    expect(deletions).toContainEqual({ kind: 'key', prefix: 'new' })
+  })
+})
