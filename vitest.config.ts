@@ -63,6 +63,7 @@ const LONG = [
   'serve',
   'serve-backup',
   'version-before',
+  'restore',
   'fuzz',
 ].map((name) => `test/server/${name}.test.ts`)
 

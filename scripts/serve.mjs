@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -17,13 +17,25 @@ import { demandFree, parsePort } from './lib/port.mjs'
 import { Complaint, report, toolScript } from './lib/project.mjs'
 import { backup, restore, snapshot } from './serve/backup.mjs'
 import { BUILT, build } from './serve/build.mjs'
-import { CONTROL, callWorker, demandWhole, enterData, lockData, OBJECTS, unlockData } from './serve/data.mjs'
+import {
+  CONTROL,
+  callWorker,
+  demandWhole,
+  enterData,
+  lockData,
+  OBJECTS,
+  RESTORED,
+  unlockData,
+} from './serve/data.mjs'
 
 const USAGE = `npm run serve                    builds and serves
 npm run serve -- build           builds only
 npm run serve -- --built         serves what was built
 npm run serve -- backup FILE     writes all data of one moment to a new file
-npm run serve -- restore FILE    brings it back into an empty LAUREL_DATA`
+npm run serve -- restore FILE    brings it back into an empty LAUREL_DATA
+npm run serve -- restore FILE LATER
+                                 the same, and does the deletions again that LATER lists: the folder with the
+                                 data from before the restore, or a later backup`
 
 /**
  * How long, at the end, requests under way may take, workerd after that, and its death, in milliseconds:
@@ -137,6 +149,15 @@ async function migrate() {
   if (!success) throw new Complaint(`${error}\nLaurel does not start.`)
 }
 
+/** After a restore, tells the database that it was brought back to an earlier moment (B1). */
+async function noteRestore() {
+  if (!existsSync(RESTORED)) return
+  const { text } = await callWorker('/restored')
+  const [{ success, error }] = [JSON.parse(text)].flat()
+  if (!success) throw new Complaint(`${error}\nThe restore is not complete, so Laurel does not start.`)
+  rmSync(RESTORED)
+}
+
 /**
  * Calls the `scheduled` handler, now and at each fifth minute of the clock. A failure is a line on standard
  * error, and comes again sooner.
@@ -218,6 +239,7 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   const ready = async () => {
     await listening(/** @type {import('node:child_process').ChildProcess} */ (workerd))
     await migrate()
+    await noteRestore()
     keepSchedule(crons).catch(fail)
     await healthy()
     process.stdout.write(`Laurel serves http://${address} with the data in ${folder}.\n`)
@@ -226,16 +248,18 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   await ended
 }
 
-async function main(/** @type {string[]} */ [command = 'serve', file, ...more]) {
-  const path = file === undefined ? '' : resolve(process.env.INIT_CWD ?? '.', file)
+async function main(/** @type {string[]} */ [command = 'serve', file, later, ...more]) {
+  const pathOf = (/** @type {string} */ name) => resolve(process.env.INIT_CWD ?? '.', name)
+  const path = file === undefined ? '' : pathOf(file)
+  const isComplete = path !== '' && more.length === 0
   if (command === 'serve' || command === '--built') {
     if (file === undefined) return serve({ isBuilt: command === '--built' })
   } else if (command === 'build') {
     if (file === undefined) return build()
-  } else if ((command === 'backup' || command === 'restore') && path !== '' && more.length === 0) {
+  } else if (isComplete && (command === 'restore' || (command === 'backup' && later === undefined))) {
     const folder = enterData(process.env.LAUREL_DATA)
     if (command === 'backup') await backup(folder, path)
-    else await restore(folder, path)
+    else await restore(folder, path, later === undefined ? undefined : pathOf(later))
     process.stdout.write(command === 'backup' ? `The backup is in ${path}.\n` : `The data is in ${folder}.\n`)
     unlockData()
     process.exit(0)

@@ -6,13 +6,33 @@
  * and SQLite completes or undoes the rest when it opens the files. Requests wait meanwhile.
  */
 import { spawnSync } from 'node:child_process'
-import { constants, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import {
+  constants,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint, inProject } from '../lib/project.mjs'
 import { pack, unpack } from './archive.mjs'
-import { callServer, isEmpty, isServed, lockData, OBJECTS, RESTORING, SNAPSHOT } from './data.mjs'
+import {
+  callServer,
+  isEmpty,
+  isServed,
+  isServedIn,
+  lockData,
+  OBJECTS,
+  RESTORED,
+  RESTORING,
+  SNAPSHOT,
+} from './data.mjs'
 
 /** The form of backups. A later one that this version can't read has another number. */
 const FORMAT = 1
@@ -101,9 +121,12 @@ async function currentSnapshot(/** @type {string} */ folder) {
  *
  * @param {string} folder of the data, which is the current one
  * @param {string} source
+ * @param {string | undefined} later the folder with the data from before the restore, or a later backup: the
+ *   deletions that it lists are done again (B3)
  */
-export async function restore(folder, source) {
+export async function restore(folder, source, later) {
   if (!existsSync(source)) throw new Complaint(`There is no file ${source}.`)
+  if (later !== undefined) await demandLater(later)
   if (!isEmpty())
     throw new Complaint(
       `${folder} is not empty. Restore into an empty folder: set LAUREL_DATA to another one, or move this one away.`,
@@ -112,10 +135,42 @@ export async function restore(folder, source) {
   try {
     mkdirSync(RESTORING, { mode: 0o700 })
     await unpack(source, demandKnown, RESTORING)
+    if (later !== undefined) await takeDeletions(later)
+    writeFileSync(RESTORED, '')
     renameSync(join(RESTORING, OBJECTS), OBJECTS)
+  } catch (error) {
+    rmSync(RESTORED, { force: true })
+    throw error
   } finally {
     rmSync(RESTORING, { recursive: true, force: true })
   }
+}
+
+/** The list of deletions, in the folder of the objects. */
+const DELETIONS = 'laurel-DeletionList'
+
+const isFolder = (/** @type {string} */ path) => statSync(path).isDirectory()
+
+async function demandLater(/** @type {string} */ later) {
+  if (!existsSync(later)) throw new Complaint(`There is no ${later}.`)
+  if (!isFolder(later)) return
+  if (!existsSync(join(later, OBJECTS))) throw new Complaint(`${later} is no folder with the data of Laurel.`)
+  if (await isServedIn(later)) throw new Complaint(`A server uses ${later}. End it first.`)
+}
+
+/** Replaces the list of deletions of the backup by a later one. */
+async function takeDeletions(/** @type {string} */ later) {
+  const unpacked = join(RESTORING, 'later')
+  if (!isFolder(later)) {
+    mkdirSync(unpacked)
+    await unpack(later, demandKnown, unpacked)
+  }
+  const list = join(isFolder(later) ? later : unpacked, OBJECTS, DELETIONS)
+  // Nothing was deleted in the last 31 days, or an earlier version of Laurel has written the data.
+  if (!existsSync(list)) return
+  const own = join(RESTORING, OBJECTS, DELETIONS)
+  rmSync(own, { recursive: true, force: true })
+  await cp(list, own, { recursive: true, filter: (name) => !name.endsWith('.sqlite-shm') })
 }
 
 function demandKnown(/** @type {string} */ name, /** @type {string} */ content) {

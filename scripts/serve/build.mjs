@@ -31,6 +31,7 @@ export async function build() {
   cpSync(inProject('.wrangler', 'assets'), join(BUILT, 'assets'), { recursive: true })
   for (const name of ['entry.mjs', 'platform.mjs', 'rate-limit.mjs'])
     cpSync(inProject('scripts', 'serve', name), join(BUILT, name))
+  cpSync(inProject('scripts', 'lib', 'restored.mjs'), join(BUILT, 'restored.mjs'))
   const write = (/** @type {string} */ name, /** @type {string} */ content) =>
     writeFileSync(join(BUILT, name), content)
   write('migrations.json', JSON.stringify(migrations()))

@@ -87,6 +87,7 @@ const config :Workerd.Config = (
 const laurel :Workerd.Worker = (
   modules = [
     (name = "entry.mjs", esModule = embed "entry.mjs"),
+    (name = "restored.mjs", esModule = embed "restored.mjs"),
     (name = "laurel.js", esModule = embed "laurel.js")
   ],
   compatibilityDate = ${text(date)},

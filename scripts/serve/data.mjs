@@ -14,6 +14,8 @@ import { Complaint } from '../lib/project.mjs'
 export const OBJECTS = 'objects'
 /** The same while a restore writes it. */
 export const RESTORING = 'objects.part'
+/** A file that is there after a restore, until the database knows of it. */
+export const RESTORED = 'restored'
 /** How a copy begins that a backup makes. */
 export const SNAPSHOT = 'snapshot-'
 /**
@@ -129,6 +131,17 @@ async function removeStale() {
   }
   if (await isAnswered(aside)) renameSync(aside, SERVER)
   else rmSync(aside, { force: true })
+}
+
+/** Whether a server uses another folder. */
+export async function isServedIn(/** @type {string} */ other) {
+  const own = process.cwd()
+  process.chdir(other)
+  try {
+    return (await isAnswered(SERVER)) || (await isAnswered(CONTROL))
+  } finally {
+    process.chdir(own)
+  }
 }
 
 /** Whether a server uses the folder. */

@@ -5,6 +5,7 @@
  */
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import laurel from './laurel.js'
+import { restoredStatements } from './restored.mjs'
 
 export * from './laurel.js'
 
@@ -88,6 +89,13 @@ export class Control extends WorkerEntrypoint {
     switch (pathname) {
       case '/migrate':
         return this.env.DATABASE.fetch('http://database/migrate')
+      case '/restored': {
+        const statements = restoredStatements({ undelete: false }).map((sql) => ({ sql, params: [] }))
+        return this.env.DATABASE.fetch('http://database/query', {
+          method: 'POST',
+          body: JSON.stringify(statements),
+        })
+      }
       case '/health':
         return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
       case '/scheduled': {
