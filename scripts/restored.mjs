@@ -1,5 +1,5 @@
 /**
- * `npm run restored`: run it after the database was brought back to an earlier moment (B1). With `-- --local`
+ * `npm run restored`: run it after the database was brought back to an earlier moment (M1). With `-- --local`
  * it works on the state of `npm start`, which must be stopped. With `-- --undelete` the deletions since then
  * are not done again. docs/operations.md says more.
  */

@@ -149,7 +149,7 @@ async function migrate() {
   if (!success) throw new Complaint(`${error}\nLaurel does not start.`)
 }
 
-/** After a restore, tells the database that it was brought back to an earlier moment (B1). */
+/** After a restore, tells the database that it was brought back to an earlier moment (M1). */
 async function noteRestore() {
   if (!existsSync(RESTORED)) return
   const { text } = await callWorker('/restored')

@@ -1,4 +1,4 @@
-/** The SQL that tells a database that it was brought back to an earlier moment (B1). */
+/** The SQL that tells a database that it was brought back to an earlier moment (M1). */
 
 /** When work is due now: by the test clock if it is set. */
 const NOW = 'coalesce((SELECT now FROM test_clock), (SELECT epoch FROM restores))'

@@ -122,7 +122,7 @@ async function currentSnapshot(/** @type {string} */ folder) {
  * @param {string} folder of the data, which is the current one
  * @param {string} source
  * @param {string | undefined} later the folder with the data from before the restore, or a later backup: the
- *   deletions that it lists are done again (B3)
+ *   deletions that it lists are done again (M3)
  */
 export async function restore(folder, source, later) {
   if (!existsSync(source)) throw new Complaint(`There is no file ${source}.`)

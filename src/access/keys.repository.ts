@@ -195,7 +195,7 @@ export async function prefixesOf(owner: KeyOwner, ids: readonly string[]): Promi
 const REMOVE_BY_PREFIX =
   'DELETE FROM api_keys WHERE prefix IN (SELECT value FROM json_each(?1)) RETURNING prefix'
 
-/** Deletes keys by their prefixes, of any owner. Returns the prefixes that had a key (B3). */
+/** Deletes keys by their prefixes, of any owner. Returns the prefixes that had a key (M3). */
 export async function removeKeysByPrefix(
   db: AccountDatabase,
   prefixes: readonly string[],

@@ -8,7 +8,7 @@ const Row = z.object({ epoch: z.number(), redone: z.number(), progress: z.string
 /** The last restore of the database, and how much was done after it (see restores.table.ts). */
 export type Restored = z.infer<typeof Row>
 
-/** Reads whether the database was brought back to an earlier moment (B1). */
+/** Reads whether the database was brought back to an earlier moment (M1). */
 export async function readRestored(db: AccountDatabase): Promise<Restored> {
   const [row] = await db.rows(db.statement(READ))
   return Row.parse(row)
@@ -18,7 +18,7 @@ const ADVANCE = 'UPDATE restores SET progress = ?2 WHERE epoch = ?1'
 const FINISH = 'UPDATE restores SET redone = ?1, progress = NULL WHERE epoch = ?1'
 
 /**
- * Stores the last deletion that was done again after the restore of this epoch; null: all of them (B3). Does
+ * Stores the last deletion that was done again after the restore of this epoch; null: all of them (M3). Does
  * nothing if there was another restore meanwhile.
  */
 export function advanceRedo(

@@ -1,7 +1,7 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * Whether the database was brought back to an earlier moment (B1): one row. `npm run restored` changes it,
+ * Whether the database was brought back to an earlier moment (M1): one row. `npm run restored` changes it,
  * and `npm run serve` after a backup was restored.
  */
 export const restores = sqliteTable('restores', {
@@ -12,7 +12,7 @@ export const restores = sqliteTable('restores', {
    * rises, also if the database is brought back to a moment before an earlier restore.
    */
   epoch: integer('epoch').notNull(),
-  /** The epoch for which all deletions since the backup were done again (B3). */
+  /** The epoch for which all deletions since the backup were done again (M3). */
   redone: integer('redone').notNull(),
   /** JSON: the last deletion that was done again for the present epoch; null at the beginning. */
   progress: text('progress'),

@@ -21,7 +21,7 @@ export const Definition = z.object({
   tenantId: z.string(),
   /** The version of the configuration from which it was made. */
   version: z.number(),
-  /** When the database was last brought back to an earlier moment, as far as the caller knows (B1). */
+  /** When the database was last brought back to an earlier moment, as far as the caller knows (M1). */
   epoch: z.number().default(0),
   status: z.enum(LEADERBOARD_STATUSES),
   rankBy: z.enum(RANK_BY),

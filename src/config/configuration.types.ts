@@ -188,9 +188,9 @@ export type Settings = { controlRatio: number; recapFrequency: RecapFrequency }
 /** A tenant's whole configuration, at one version. Resources are in order of creation. */
 export type Configuration = {
   tenantId: string
-  /** Each restore of the database raises it to a number that was never used before (B1). */
+  /** Each restore of the database raises it to a number that was never used before (M1). */
   version: number
-  /** When the database was last brought back to an earlier moment, in milliseconds; 0 if never (B1). */
+  /** When the database was last brought back to an earlier moment, in milliseconds; 0 if never (M1). */
   epoch: number
   settings: Settings
   streaks: StreakSettings

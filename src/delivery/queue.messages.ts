@@ -89,7 +89,7 @@ const moment = z.number().transform(instant)
 
 /**
  * Hands messages over for delivery. `now` is the moment by the service's clock. `epoch` is when the database
- * was last brought back to an earlier moment, as far as the caller knows (B1).
+ * was last brought back to an earlier moment, as far as the caller knows (M1).
  */
 export const AcceptRequest = z.object({
   destination: Destination,

@@ -126,7 +126,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
 
   /**
    * Takes back that the destination was deleted, if D1 was brought back since then to a moment at which it
-   * existed (B2).
+   * existed (M2).
    */
   #revive(epoch: number): void {
     const deleted = this.#isUsed ? this.#store.note('deleted') : null

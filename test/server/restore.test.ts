@@ -97,7 +97,7 @@ async function proceed(call: Call, keyId: string) {
   ])
 }
 
-test.concurrent('[B1, B2, B3] the database of npm start goes back to an earlier moment', async () => {
+test.concurrent('[M1, M2, M3] the database of npm start goes back to an earlier moment', async () => {
   const folder = await newProject()
   const receiver = await newReceiver()
   const env = { WEBHOOK_ALLOW: receiver.host }
@@ -144,7 +144,7 @@ test.concurrent('[B1, B2, B3] the database of npm start goes back to an earlier 
   }
 })
 
-test.concurrent('[B1, B2, B3] a backup of npm run serve is restored, with the deletions since then', async () => {
+test.concurrent('[M1, M2, M3] a backup of npm run serve is restored, with the deletions since then', async () => {
   const folder = await newProject()
   const receiver = await newReceiver()
   const envOf = (data: string) => ({

@@ -75,7 +75,7 @@ type Modules = {
 
 const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
 const STATUS = 'the state of the service is that of all tenants (G12)'
-const RESTORE = 'a restore of the database concerns all tenants (B1, B3)'
+const RESTORE = 'a restore of the database concerns all tenants (M1, M3)'
 const TENANTS = 'it concerns the list of tenants (T1, T2)'
 
 const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {

@@ -84,7 +84,7 @@ function line({ at: when, event, body }: Sent, from: number): string {
   return `${(when - from) / 60_000} ${what} ${run}${rest === '' ? '' : `: ${rest}`}`
 }
 
-/** The moment in the id of a message. A run has the same id when it begins or ends again (B2). */
+/** The moment in the id of a message. A run has the same id when it begins or ends again (M2). */
 function momentOf({ at: moment, event, body, id }: Sent): number {
   const dayOf = (name: string) => Date.parse(String(at(body, 'leaderboard', name)))
   if (event === 'leaderboard.started') return dayOf('start') - 14 * HOUR

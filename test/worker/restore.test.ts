@@ -46,7 +46,7 @@ async function historyOf({ tenant }: Setup, user: string, query = ''): Promise<s
     : [JSON.stringify(body)]
 }
 
-describe('[B1, B2] after a restore, a leaderboard', () => {
+describe('[M1, M2] after a restore, a leaderboard', () => {
   beforeEach(() => moveTo(NOON))
 
   it('has the scores of the restored database at the first read', async () => {
@@ -197,7 +197,7 @@ describe('[B1, B2] after a restore, a leaderboard', () => {
   })
 })
 
-describe('[B2] without `npm run restored`, a leaderboard that is ahead of the database', () => {
+describe('[M2] without `npm run restored`, a leaderboard that is ahead of the database', () => {
   beforeEach(() => moveTo(NOON))
 
   it('is filled again by the comparison that finds a user with an earlier change', async () => {
@@ -246,7 +246,7 @@ describe('[B2] without `npm run restored`, a leaderboard that is ahead of the da
   })
 })
 
-describe('[B1] after a restore, the configuration', () => {
+describe('[M1] after a restore, the configuration', () => {
   it('of a version that was used again is not taken from the memory of another isolate', async () => {
     const tenant = await newTenant()
     await tenant.metric('steps')
@@ -283,7 +283,7 @@ describe('[B1] after a restore, the configuration', () => {
   })
 })
 
-describe('[B2] after a restore, webhooks', () => {
+describe('[M2] after a restore, webhooks', () => {
   it('get what was pending, also retries of which the database knows nothing; a deleted one works again', async () => {
     const setup = await withHook()
     const now = Date.now()
@@ -350,7 +350,7 @@ describe('[B2] after a restore, webhooks', () => {
   })
 })
 
-describe('[B3] after a restore, deletions are done again', () => {
+describe('[M3] after a restore, deletions are done again', () => {
   it('of users by their internal id, and of keys', async () => {
     const setup = await withBoard()
     const { tenant } = setup

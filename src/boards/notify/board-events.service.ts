@@ -59,7 +59,7 @@ export async function sendBoardEvents(
 
 /**
  * The id of the event that a run begins or ends. If the run ends again after a restore, the event has the
- * same id (B2). Null for other facts.
+ * same id (M2). Null for other facts.
  */
 function idOfRun(board: Leaderboard, fact: Fact | null): string | null {
   if (fact === null || !('series' in fact) || fact.series === undefined) return null

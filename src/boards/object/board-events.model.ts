@@ -146,7 +146,7 @@ export class BoardEvents {
   }
 
   /**
-   * Goes back with D1 (B2). The runs from this day on end again: their final rankings count as sent, and only
+   * Goes back with D1 (M2). The runs from this day on end again: their final rankings count as sent, and only
    * the differences are sent. Call it before the final rankings are deleted.
    */
   reopen(openFrom: number): void {

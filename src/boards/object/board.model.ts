@@ -166,7 +166,7 @@ export class Board implements BoardView {
 
   /**
    * Notes in D1 how far the upkeep has got; `before` is the note that D1 has. While scores are being read
-   * again, nothing is noted (B2).
+   * again, nothing is noted (M2).
    */
   async writeNote(before: UpkeepNote | null): Promise<void> {
     const { openFrom, day, compared, isRefilling } = this.#progress
@@ -179,7 +179,7 @@ export class Board implements BoardView {
   /**
    * Begins to read all scores again from D1, which was brought back to an earlier moment. `note` says how far
    * the upkeep had got by then. Later final runs are open again, and later days leave the history. Final runs
-   * from before stay. Until a comparison with all users has replaced them, the old scores are served (B2).
+   * from before stay. Until a comparison with all users has replaced them, the old scores are served (M2).
    */
   reopen(epoch: number, note: UpkeepNote | null): void {
     const known = this.#progress
@@ -204,7 +204,7 @@ export class Board implements BoardView {
   /** Records the end of a day if a new UTC day has begun since ranks last moved (L10). */
   roll(day: number): void {
     const { day: last, isRefilling } = this.#progress
-    // The scores are not those of a day's end (B2).
+    // The scores are not those of a day's end (M2).
     if (isRefilling || (last !== null && day <= last)) return
     if (last !== null)
       for (const run of this.store.openRuns(this.#progress.openFrom)) this.snapshot(run, last)

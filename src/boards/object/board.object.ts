@@ -36,12 +36,12 @@ import { HandedRequest } from '../notify/board-events.messages'
 import { Board } from './board.model'
 import { BoardStore } from './board.store'
 import { newProgress } from './progress.types'
-import { readBest, readPlace } from './rank-history.presenter'
-import { readGroups, readPage } from './ranking-pages.presenter'
+import { readBest, readPlace } from './reads/rank-history.presenter'
+import { readGroups, readPage } from './reads/ranking-pages.presenter'
+import { readHeld } from './reads/user-data.presenter'
 import { recountUsers, type Source, userCursorsAfter } from './recount.repository'
 import { checkNote, refill, runDue } from './upkeep.service'
 import { noteUpkeep, readUpkeep } from './upkeep-note.repository'
-import { readHeld } from './user-data.presenter'
 
 declare module '../../runtime/env' {
   interface Bindings {
@@ -100,7 +100,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
 
   /**
    * Takes back that the leaderboard was deleted, if D1 was brought back since then to a moment at which the
-   * leaderboard existed. Its scores are read from D1 (B2).
+   * leaderboard existed. Its scores are read from D1 (M2).
    */
   #revive(given: DefinitionInput): void {
     const deleted = this.#isUsed ? this.#store.note('deleted') : null
@@ -128,7 +128,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   /**
    * The board with the definition that the caller knows. If D1 was brought back to an earlier moment, all
    * scores are first read again. If that takes long, the work continues later, and the board has old scores
-   * until then (B2).
+   * until then (M2).
    */
   async #filledAt(given: DefinitionInput, now: Instant): Promise<Board> {
     const board = this.#at(given, now)

@@ -17,11 +17,11 @@ export const Progress = z.object({
   mustCompareAll: z.boolean(),
   /** When the last comparison began, in milliseconds. */
   compared: z.number(),
-  /** For which epoch the scores were read from D1 (B1). Boards of early versions have none. */
+  /** For which epoch the scores were read from D1 (M1). Boards of early versions have none. */
   epoch: z.number().default(0),
-  /** Whether all scores are being read again from D1, which was brought back to an earlier moment (B2). */
+  /** Whether all scores are being read again from D1, which was brought back to an earlier moment (M2). */
   isRefilling: z.boolean().default(false),
-  /** `compared` as D1 has noted it; 0 if that is unknown. An earlier note means a restore (B2). */
+  /** `compared` as D1 has noted it; 0 if that is unknown. An earlier note means a restore (M2). */
   noted: z.number().default(0),
 })
 export type Progress = z.infer<typeof Progress>

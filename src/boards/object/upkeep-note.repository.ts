@@ -35,7 +35,7 @@ const WRITE = `
 
 /**
  * Notes how far the upkeep of a leaderboard has got. Does nothing if D1 has another note than before: then it
- * was brought back to an earlier moment meanwhile (B2). Writes no row if nothing has changed. Returns whether
+ * was brought back to an earlier moment meanwhile (M2). Writes no row if nothing has changed. Returns whether
  * D1 has the note.
  */
 export async function noteUpkeep(

@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 /**
  * How far the upkeep of a leaderboard had got, as D1 knows it. If D1 is brought back to an earlier moment,
- * this says what the leaderboard's object had done by then (B2).
+ * this says what the leaderboard's object had done by then (M2).
  */
 export const UpkeepNote = z.object({
   /** Runs that start before this day are final. */

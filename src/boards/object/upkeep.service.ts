@@ -60,7 +60,7 @@ export async function runDue(
 }
 
 /**
- * Reads all scores of a board again if D1 was brought back to an earlier moment since they were read (B2).
+ * Reads all scores of a board again if D1 was brought back to an earlier moment since they were read (M2).
  * Does at most `CHUNKS` chunks of users, which are all users of a small board. Further calls continue, and so
  * does the upkeep. An inactive board is read again when it becomes active.
  */
@@ -78,7 +78,7 @@ export async function refill(board: Board, now: Instant): Promise<void> {
 
 /**
  * Notices that D1 was brought back to an earlier moment without `npm run restored`: then it has forgotten a
- * comparison that it had noted (B2). Returns the note that D1 has.
+ * comparison that it had noted (M2). Returns the note that D1 has.
  */
 export async function checkNote(board: Board): Promise<UpkeepNote | null> {
   const note = await board.readNote()
@@ -211,7 +211,7 @@ function isBehind(board: Board, { userId, iid, seq, cursor, group }: UserCursor)
 
 /**
  * Whether a board has a change of a user that D1 does not have. A change is in D1 before a board gets it, so
- * D1 was brought back to an earlier moment (B2).
+ * D1 was brought back to an earlier moment (M2).
  */
 function isAhead(board: Board, { userId, iid, seq, cursor }: UserCursor): boolean {
   const rows = board.store.ofUser(userId, iid)

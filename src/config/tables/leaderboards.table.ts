@@ -34,7 +34,7 @@ export const leaderboards = sqliteTable(
     finished: integer('finished'),
     /**
      * JSON: how far the upkeep of its object had got, see src/boards/object/upkeep-note.types.ts. If the
-     * database is brought back to an earlier moment, it says which runs were final (B2). Null if only an
+     * database is brought back to an earlier moment, it says which runs were final (M2). Null if only an
      * earlier version of Laurel has done the upkeep.
      */
     upkeep: text('upkeep'),

@@ -165,7 +165,7 @@ export async function rotateAdminKey(
   return { id, name: before.name, prefix, key, created: iso(before.created) }
 }
 
-/** Notes that these keys of an owner are deleted, so that a restore does not bring them back (B3). */
+/** Notes that these keys of an owner are deleted, so that a restore does not bring them back (M3). */
 async function noteKeys(scope: AccountScope, owner: KeyOwner, ids: readonly string[]): Promise<void> {
   const prefixes = await prefixesOf(owner, ids)
   await tryToNoteDeletions(

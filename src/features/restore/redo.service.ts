@@ -19,7 +19,7 @@ const ofKind = <K extends Deletion['kind']>(deletions: readonly Deletion[], kind
 
 /**
  * Does the deletions of the list again, if the database was brought back to an earlier moment since this was
- * last done (B3). The cron trigger calls it every five minutes. It does a bounded part and stores its
+ * last done (M3). The cron trigger calls it every five minutes. It does a bounded part and stores its
  * progress. A deletion of something that D1 does not have costs a read.
  */
 export async function redoDeletions(context: Context): Promise<void> {

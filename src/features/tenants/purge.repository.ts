@@ -17,7 +17,7 @@ const ARCHIVE = "UPDATE tenants SET status = 'archived' WHERE id = ?1 AND status
 
 /**
  * Begins to erase a tenant again that was erased before the database was brought back, in one batch. Returns
- * whether there is such a tenant (B3).
+ * whether there is such a tenant (M3).
  */
 export async function acceptPurgeAgain(db: TenantDatabase, now: Instant): Promise<boolean> {
   const { status } = await db.batchOf({

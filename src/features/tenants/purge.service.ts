@@ -57,7 +57,7 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
 }
 
 /**
- * Erases a tenant again that was erased before the database was brought back, if it is there again (B3). Its
+ * Erases a tenant again that was erased before the database was brought back, if it is there again (M3). Its
  * Timekeeper does the rest.
  */
 export async function purgeAgain(context: Context, tenantId: string, now: Instant): Promise<void> {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 /**
  * A deletion that must be done again after a restore: of a user, by the internal id; of an API key, by its
- * prefix; of a whole tenant (B3).
+ * prefix; of a whole tenant (M3).
  */
 export const Deletion = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('user'), tenantId: z.string(), iid: z.string() }),

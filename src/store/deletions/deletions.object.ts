@@ -30,7 +30,7 @@ const NEXT = 'SELECT at, name FROM deletions WHERE (at, name) > (?1, ?2) ORDER B
 
 /**
  * The list of the account's deletions, one object. It is not in D1, because a restore of D1 would forget the
- * deletions since the backup. It has no id that a customer chose (B3).
+ * deletions since the backup. It has no id that a customer chose (M3).
  */
 export class DeletionList extends DurableObject<Bindings> {
   readonly #sql = this.ctx.storage.sql

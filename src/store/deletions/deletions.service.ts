@@ -10,7 +10,7 @@ const TRIES = 3
 const NAME = 'account'
 
 /**
- * Adds deletions to the list that survives a restore (B3). Do this before the deletion itself, which may be
+ * Adds deletions to the list that survives a restore (M3). Do this before the deletion itself, which may be
  * interrupted: doing it again for something that still exists is what the caller wanted anyway. Throws if the
  * list cannot be reached.
  */
@@ -44,7 +44,7 @@ export async function tryToNoteDeletions(
   }
 }
 
-/** The next deletions after a place, oldest first (B3). */
+/** The next deletions after a place, oldest first (M3). */
 export async function nextDeletions(
   { env }: Pick<Context, 'env'>,
   after: DeletionPlace | null,

@@ -69,7 +69,7 @@ const BY_IID = `
   CROSS JOIN users u ON u.tenant_id = e.value ->> 0 AND u.created = e.value ->> 1 AND u.iid = e.value ->> 2`
 const Found = z.array(z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }))
 
-/** The users who exist, of users by tenant and internal id (B3). */
+/** The users who exist, of users by tenant and internal id (M3). */
 export async function usersByIid(
   db: AccountDatabase,
   asked: readonly { tenantId: string; iid: string }[],

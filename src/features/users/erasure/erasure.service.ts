@@ -56,7 +56,7 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
 }
 
 /**
- * Erases users again who were erased before the database was brought back, and are there again (B3). The
+ * Erases users again who were erased before the database was brought back, and are there again (M3). The
  * internal id decides: a later user with the same id stays. Their Timekeepers do the rest.
  */
 export async function eraseAgain(

@@ -1,9 +1,9 @@
 import type * as z from 'zod'
-import { MOST_RANK_HISTORY } from '../../lib/limits'
-import { jsonBytes } from '../../lib/packed'
-import type { HeldReply, HeldRequest } from '../board.messages'
-import { exactValue, type Score } from '../score.rules'
-import type { Board } from './board.model'
+import { MOST_RANK_HISTORY } from '../../../lib/limits'
+import { jsonBytes } from '../../../lib/packed'
+import type { HeldReply, HeldRequest } from '../../board.messages'
+import { exactValue, type Score } from '../../score.rules'
+import type { Board } from '../board.model'
 
 /** The most bytes of a user's data that one call returns, and the most runs. */
 const MOST_HELD = 1_000_000

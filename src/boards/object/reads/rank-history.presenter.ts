@@ -1,9 +1,9 @@
 import type * as z from 'zod'
-import { lastDayOf, nearestRun, type Run } from '../../engine/runs.rules'
-import { LAST_DAY } from '../../lib/periods'
-import type { BestReply, BestRequest, PlaceReply, PlaceRequest } from '../board.messages'
-import type { Score } from '../score.rules'
-import type { Board } from './board.model'
+import { lastDayOf, nearestRun, type Run } from '../../../engine/runs.rules'
+import { LAST_DAY } from '../../../lib/periods'
+import type { BestReply, BestRequest, PlaceReply, PlaceRequest } from '../../board.messages'
+import type { Score } from '../../score.rules'
+import type { Board } from '../board.model'
 
 type Place = z.output<typeof PlaceReply>
 type Best = z.output<typeof BestReply>

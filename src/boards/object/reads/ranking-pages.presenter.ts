@@ -1,16 +1,16 @@
 import type * as z from 'zod'
-import { systemNow } from '../../lib/system-clock'
+import { systemNow } from '../../../lib/system-clock'
 import {
   type GroupsReply,
   type GroupsRequest,
   groupOf,
   type PageReply,
   type PageRequest,
-} from '../board.messages'
-import type { Score } from '../score.rules'
-import type { Board } from './board.model'
-import type { GroupSize } from './group-sizes.cache'
-import { compareText } from './ranking.rules'
+} from '../../board.messages'
+import type { Score } from '../../score.rules'
+import type { Board } from '../board.model'
+import type { GroupSize } from '../group-sizes.cache'
+import { compareText } from '../ranking.rules'
 
 type Page = z.output<typeof PageReply>
 
