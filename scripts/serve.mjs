@@ -144,9 +144,9 @@ async function listening(/** @type {import('node:child_process').ChildProcess} *
 
 /** Applies the migrations that the database lacks. */
 async function migrate() {
-  const { text } = await callWorker('/migrate')
-  const { success, error } = JSON.parse(text)
-  if (!success) throw new Complaint(`${error}\nLaurel does not start.`)
+  const { status, text } = await callWorker('/migrate')
+  const error = status === 200 ? text : `The migrations could not be applied: ${status} ${text}`
+  if (error !== '') throw new Complaint(`${error}\nLaurel does not start.`)
 }
 
 /** After a restore, tells the database that it was brought back to an earlier moment (M1). */

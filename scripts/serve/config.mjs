@@ -34,11 +34,15 @@ export function configuration(settings, { variables, isPrivateAllowed }) {
   const { compatibilityDate: date, compatibilityFlags: flags } = settings
   const bindings = [
     ...[...variables, 'TRUST_PROXY'].map((name) => `(name = ${text(name)}, fromEnvironment = ${text(name)})`),
-    `(name = ${text(settings.database)}, wrapped = (moduleName = "cloudflare-internal:d1-api", innerBindings = [(name = "fetcher", service = (name = "platform", entrypoint = "DatabaseEntry"))]))`,
-    '(name = "DATABASE", service = (name = "platform", entrypoint = "DatabaseEntry"))',
+    `(name = ${text(settings.database)}, wrapped = (moduleName = "laurel:database", innerBindings = [(name = "objects", durableObjectNamespace = "Database")]))`,
+    '(name = "DATABASES", durableObjectNamespace = "Database")',
+    '(name = "KEY_VALUES", durableObjectNamespace = "KeyValues")',
+    '(name = "QUEUES", durableObjectNamespace = "MessageQueue")',
+    '(name = "CONSUMER", service = (name = "laurel", entrypoint = "Consumer"))',
+    `(name = "CONSUMERS", ${json(settings.consumers)})`,
     ...settings.namespaces.map(
       (name) =>
-        `(name = ${text(name)}, kvNamespace = (name = "platform", entrypoint = "KeyValuesEntry", props = (${json({ namespace: name })})))`,
+        `(name = ${text(name)}, kvNamespace = (name = "laurel", entrypoint = "KeyValuesEntry", props = (${json({ namespace: name })})))`,
     ),
     `(name = ${text(settings.assets)}, service = "assets")`,
     ...settings.objects.map(
@@ -46,18 +50,18 @@ export function configuration(settings, { variables, isPrivateAllowed }) {
     ),
     ...settings.producers.map(
       ({ binding, queue }) =>
-        `(name = ${text(binding)}, queue = (name = "platform", entrypoint = "QueueEntry", props = (${json({ queue })})))`,
+        `(name = ${text(binding)}, queue = (name = "laurel", entrypoint = "QueueEntry", props = (${json({ queue })})))`,
     ),
     ...settings.rateLimits.map(
       ({ name, limit, period }) =>
         `(name = ${text(name)}, wrapped = (moduleName = "laurel:rate-limit", innerBindings = [(name = "limit", ${json(limit)}), (name = "period", ${json(period)})]))`,
     ),
   ]
-  const objects = settings.objects.map(
-    ({ className }) =>
-      `(className = ${text(className)}, uniqueKey = ${text(`laurel-${className}`)}, enableSql = true)`,
-  )
-  const own = ['Database', 'KeyValues', 'MessageQueue'].map(
+  const classes = [
+    ...settings.objects.map(({ className }) => className),
+    ...['Database', 'KeyValues', 'MessageQueue'],
+  ]
+  const objects = classes.map(
     (className) =>
       `(className = ${text(className)}, uniqueKey = ${text(`laurel-${className}`)}, enableSql = true)`,
   )
@@ -67,7 +71,6 @@ using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   services = [
     (name = "laurel", worker = .laurel),
-    (name = "platform", worker = .platform),
     (name = "assets", disk = (writable = false)),
     (name = "data", disk = (writable = true)),
     (name = "internet", network = (
@@ -80,7 +83,10 @@ const config :Workerd.Config = (
     (name = "control", http = (), service = (name = "laurel", entrypoint = "Control"))
   ],
   extensions = [
-    (modules = [(name = "laurel:rate-limit", internal = true, esModule = embed "rate-limit.mjs")])
+    (modules = [
+      (name = "laurel:database", internal = true, esModule = embed "database.mjs"),
+      (name = "laurel:rate-limit", internal = true, esModule = embed "rate-limit.mjs")
+    ])
   ]
 );
 
@@ -88,29 +94,14 @@ const laurel :Workerd.Worker = (
   modules = [
     (name = "entry.mjs", esModule = embed "entry.mjs"),
     (name = "restored.mjs", esModule = embed "restored.mjs"),
-    (name = "laurel.js", esModule = embed "laurel.js")
+    (name = "laurel.js", esModule = embed "laurel.js"),
+    (name = "platform.mjs", esModule = embed "platform.mjs"),
+    (name = "migrations.json", json = embed "migrations.json")
   ],
   compatibilityDate = ${text(date)},
   compatibilityFlags = [${flags.map(text).join(', ')}],
   bindings = ${list(bindings)},
   durableObjectNamespaces = ${list(objects)},
-  durableObjectStorage = (localDisk = "data")
-);
-
-const platform :Workerd.Worker = (
-  modules = [
-    (name = "platform.mjs", esModule = embed "platform.mjs"),
-    (name = "migrations.json", json = embed "migrations.json")
-  ],
-  compatibilityDate = ${text(date)},
-  bindings = ${list([
-    '(name = "DATABASES", durableObjectNamespace = "Database")',
-    '(name = "KEY_VALUES", durableObjectNamespace = "KeyValues")',
-    '(name = "QUEUES", durableObjectNamespace = "MessageQueue")',
-    '(name = "CONSUMER", service = (name = "laurel", entrypoint = "Consumer"))',
-    `(name = "CONSUMERS", ${json(settings.consumers)})`,
-  ])},
-  durableObjectNamespaces = ${list(own)},
   durableObjectStorage = (localDisk = "data")
 );
 `

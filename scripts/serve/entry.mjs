@@ -8,6 +8,7 @@ import laurel from './laurel.js'
 import { restoredStatements } from './restored.mjs'
 
 export * from './laurel.js'
+export * from './platform.mjs'
 
 /** The header in which the Worker reads the client's address. Cloudflare sets it; here this module does. */
 const ADDRESS = 'cf-connecting-ip'
@@ -88,14 +89,10 @@ export class Control extends WorkerEntrypoint {
     const { pathname, searchParams } = new URL(request.url)
     switch (pathname) {
       case '/migrate':
-        return this.env.DATABASE.fetch('http://database/migrate')
-      case '/restored': {
-        const statements = restoredStatements({ undelete: false }).map((sql) => ({ sql, params: [] }))
-        return this.env.DATABASE.fetch('http://database/query', {
-          method: 'POST',
-          body: JSON.stringify(statements),
-        })
-      }
+        return new Response(await this.env.DATABASES.getByName('laurel').migrate())
+      case '/restored':
+        await this.env.DB.batch(restoredStatements({ undelete: false }).map((sql) => this.env.DB.prepare(sql)))
+        return new Response('done')
       case '/health':
         return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
       case '/scheduled': {

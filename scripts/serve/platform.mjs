@@ -1,14 +1,14 @@
 /**
  * The bindings of Cloudflare for `npm run serve`: D1, KV and queues, each over SQLite in an object of
- * workerd.
- * They use the protocols of workerd's own bindings, and support only the parts that Laurel uses.
+ * workerd. KV and queues use the protocols of workerd's own bindings. All support only the parts that Laurel
+ * uses. They run in the isolate of the Worker, since calls within an isolate are quicker.
  */
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers'
 import migrations from './migrations.json'
 
 /* D1 */
 
-/** The database. Every request is one transaction, as in D1. */
+/** The database. Every batch is one transaction, as in D1. The binding is `database.mjs`. */
 export class Database extends DurableObject {
   #sql
   constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
@@ -16,28 +16,37 @@ export class Database extends DurableObject {
     this.#sql = state.storage.sql
   }
 
-  /** @param {Request} request */
-  async fetch(request) {
-    const { pathname, searchParams } = new URL(request.url)
+  /**
+   * Runs the statements of a batch.
+   *
+   * @param {string} asked JSON: of each statement its SQL and its parameters
+   * @returns {string} JSON: `results` in the same order, or the `error` of the statement that failed; then
+   *   nothing is changed
+   */
+  run(asked) {
     try {
-      if (pathname === '/migrate') return Response.json(this.#migrate())
-      const asked = await request.json()
-      const statements = Array.isArray(asked) ? asked : [asked]
-      const inRows = searchParams.get('resultsFormat') === 'ROWS_AND_COLUMNS'
-      return Response.json(
-        this.ctx.storage.transactionSync(() => statements.map((one) => this.#run(one, inRows))),
-      )
+      const statements = /** @type {[string, unknown[]][]} */ (JSON.parse(asked))
+      const results = this.ctx.storage.transactionSync(() => {
+        let changed = this.#countChanges()
+        return statements.map((one) => {
+          const found = this.#runOne(one)
+          const before = changed
+          if (found.written > 0) changed = this.#countChanges()
+          return { ...found, changes: changed - before }
+        })
+      })
+      return JSON.stringify({ results })
     } catch (error) {
-      // D1's binding makes an error of it.
-      return Response.json({ success: false, error: error instanceof Error ? error.message : String(error) })
+      return JSON.stringify({ error: error instanceof Error ? error.message : String(error) })
     }
   }
 
   /**
-   * Applies the migrations that are missing, each in a transaction of its own, and answers their names. The
-   * table is wrangler's.
+   * Applies the migrations that are missing, each in a transaction of its own. The table is wrangler's.
+   *
+   * @returns {string} the error, with the name of the migration that failed; empty if there was none
    */
-  #migrate() {
+  migrate() {
     this.#sql.exec(`CREATE TABLE IF NOT EXISTS d1_migrations (
       id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE,
       applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)`)
@@ -50,57 +59,31 @@ export class Database extends DurableObject {
           this.#sql.exec('INSERT INTO d1_migrations (name) VALUES (?)', name)
         })
       } catch (error) {
-        throw new Error(`The migration ${name} failed: ${error instanceof Error ? error.message : error}`)
+        return `The migration ${name} failed: ${error instanceof Error ? error.message : error}`
       }
     }
-    return { success: true, applied: missing.map(({ name }) => name) }
+    return ''
   }
 
-  #run(
-    /** @type {{ sql: string; params?: unknown[] | null }} */ { sql, params },
-    /** @type {boolean} */ inRows,
-  ) {
-    const before = this.#changes()
-    const began = performance.now()
-    const values = (params ?? []).map((value) => (Array.isArray(value) ? new Uint8Array(value) : value))
+  #runOne(/** @type {[string, unknown[]]} */ [sql, parameters]) {
+    const values = parameters.map((value) => (Array.isArray(value) ? new Uint8Array(value) : value))
     const cursor = this.#sql.exec(sql, ...values)
-    const columns = cursor.columnNames
     const rows = [...cursor.raw()].map((row) =>
-      row.map((value) => (value instanceof ArrayBuffer ? [...new Uint8Array(value)] : value)),
+      row.some((value) => value instanceof ArrayBuffer) ? row.map(asNumbers) : row,
     )
-    const duration = performance.now() - began
-    const after = this.#changes()
-    const size = this.#sql.databaseSize
-    return {
-      success: true,
-      results: inRows
-        ? { columns, rows }
-        : rows.map((row) => Object.fromEntries(columns.map((name, index) => [name, row[index]]))),
-      meta: {
-        served_by: 'laurel',
-        duration,
-        changes: after.total - before.total,
-        last_row_id: after.row,
-        changed_db: after.total !== before.total,
-        size_after: size,
-        rows_read: cursor.rowsRead,
-        rows_written: cursor.rowsWritten,
-      },
-    }
+    const { columnNames: columns, rowsRead: read, rowsWritten: written } = cursor
+    return { columns, rows, read, written }
   }
 
-  #changes() {
-    return this.#sql.exec('SELECT total_changes() AS total, last_insert_rowid() AS row').one()
+  /** How many rows were inserted, updated and deleted since the database was opened. */
+  #countChanges() {
+    return Number(this.#sql.exec('SELECT total_changes() AS total').one().total)
   }
 }
 
-/** Where D1's binding sends its requests. */
-export class DatabaseEntry extends WorkerEntrypoint {
-  /** @param {Request} request */
-  fetch(request) {
-    return this.env.DATABASES.getByName('laurel').fetch(request)
-  }
-}
+/** Bytes as D1 answers them: a list of numbers. */
+const asNumbers = (/** @type {SqlStorageValue} */ value) =>
+  value instanceof ArrayBuffer ? [...new Uint8Array(value)] : value
 
 /* KV */
 
@@ -277,5 +260,3 @@ export class QueueEntry extends WorkerEntrypoint {
     return Response.json({ metadata: { metrics: { backlogCount: 0, backlogBytes: 0 } } })
   }
 }
-
-export default { fetch: () => new Response(null, { status: 404 }) }
