@@ -11,6 +11,11 @@ const MOST_COMMANDS = 60
  * committed together.
  */
 const MOST_GROUPS = 2
+/**
+ * How long a commit waits for more users, in ms, while many arrive. Without it, users who are answered
+ * together and send again together would be committed in a group of one and a group of the rest.
+ */
+const GATHERING = 2
 /** The most users of a tenant that wait here. A further user is committed alone. */
 const MOST_WAITING = 1_000
 
@@ -32,6 +37,7 @@ export class Groups {
   readonly #scheduler = new LeaderScheduler<UserBatch, CommandResult[]>({
     mostWaiting: MOST_WAITING,
     mostGroups: MOST_GROUPS,
+    gathering: GATHERING,
     sizeOf,
     // A group decides on the data that it has read. With two batches of one user, both would be stored, and
     // one would be lost.

@@ -12,6 +12,8 @@ const LEASE = 5_000
  * leaders.
  */
 const LONGEST_LEASE = 80_000
+/** For how long after a group of several items began, in ms, the leaders of later ones wait for more. */
+const BUSY = 100
 
 /** How one item ended. A result of null means that its request must process it alone. */
 export type End<Result> = { result: Result | null } | { error: unknown }
@@ -22,6 +24,11 @@ export type LeaderRules<Item, Result> = {
   mostWaiting: number
   /** The most groups of one queue that are in progress at the same time. */
   mostGroups: number
+  /**
+   * How long a leader waits for more items before its group begins, in ms, if a group of several items began
+   * shortly before. 0: it never waits.
+   */
+  gathering: number
   /** How many of the waiting items, in their order, make the next group: at least 1. */
   sizeOf: (items: readonly Item[]) => number
   /**
@@ -77,7 +84,7 @@ type Entry<Item, Result> = {
  * begun or was replaced.
  */
 type Group<Item, Result> = {
-  entries: readonly Entry<Item, Result>[]
+  entries: Entry<Item, Result>[]
   since: number
   isBegun: boolean
   isReplaced: boolean
@@ -108,6 +115,8 @@ type KeyedQueue<Item, Result> = {
 export class LeaderScheduler<Item, Result> {
   readonly #rules: LeaderRules<Item, Result>
   readonly #lines = new Map<string, KeyedQueue<Item, Result>>()
+  /** When the last group of several items began, in ms. */
+  #lastShared = 0
 
   constructor(rules: LeaderRules<Item, Result>) {
     this.#rules = rules
@@ -188,6 +197,12 @@ export class LeaderScheduler<Item, Result> {
     lead: Lead<Item, Result>,
   ): Promise<void> {
     group.isBegun = true
+    const { gathering } = this.#rules
+    if (gathering > 0 && systemNow() - this.#lastShared < BUSY) {
+      await wait(gathering)
+      this.#fill(line, group)
+    }
+    if (group.entries.length > 1) this.#lastShared = systemNow()
     const ends = await lead({
       items: group.entries.map(({ item }) => item),
       leads: () => {
@@ -212,6 +227,20 @@ export class LeaderScheduler<Item, Result> {
         entry.wake()
       }),
     )
+  }
+
+  /** Adds waiting items to a group that has not begun: those that came while its leader waited for more. */
+  #fill(line: KeyedQueue<Item, Result>, group: Group<Item, Result>): void {
+    const { sizeOf, excludes } = this.#rules
+    const items = group.entries.map(({ item }) => item)
+    const fitting = line.waiting.filter(
+      ({ item, end }) => end === null && !items.some((one) => excludes?.(one, item)),
+    )
+    const size = sizeOf([...items, ...fitting.map(({ item }) => item)])
+    const more = new Set(fitting.slice(0, Math.max(0, size - items.length)))
+    for (const entry of more) entry.group = group
+    group.entries.push(...more)
+    line.waiting = line.waiting.filter((entry) => !more.has(entry))
   }
 
   /** Checks for a dead leader, on behalf of a waiting entry. */

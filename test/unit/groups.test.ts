@@ -11,6 +11,9 @@ import { instant } from '../../src/lib/clock'
  */
 const LEASE = 5_000
 const WATCH = 1_000
+/** How long a group waits for more users, and for how long after a group of several users (the same). */
+const GATHERING = 2
+const BUSY = 100
 
 const job: Job = {
   command: { kind: 'upsert', user: {}, by: 'admin' },
@@ -60,6 +63,8 @@ function heldCommits() {
 const numbered = (count: number, from = 0) => Array.from({ length: count }, (_, n) => `${from + n}`)
 /** Runs all work that is ready. */
 const settle = () => vi.advanceTimersByTimeAsync(0)
+/** The same, and lets a group gather more users. */
+const gather = () => vi.advanceTimersByTimeAsync(GATHERING)
 
 /** One tenant's users. The test holds their commits. */
 function scene() {
@@ -109,7 +114,7 @@ describe('users who are committed together', () => {
     await settle()
     expect(at(2).names).toEqual(numbered(30, 2))
     at(0).done()
-    await settle()
+    await gather()
     expect(at(3).names).toEqual(numbered(8, 32))
     at(2).done()
     at(3).done()
@@ -122,11 +127,65 @@ describe('users who are committed together', () => {
     const sizes = [1, 1, 30, 30, 1, 80, 1]
     const ends = Promise.all(sizes.map((commands, n) => submit(named(`${n}`, commands))))
     for (let index = 0; index < 6; index += 1) {
-      await settle()
+      await gather()
       at(index).done()
     }
     await ends
     expect(held.map(({ names }) => names)).toEqual([['0'], ['1'], ['2', '3'], ['4'], ['5'], ['6']])
+  })
+
+  /** Commits a group of several users. */
+  async function shared() {
+    const { submit, held, at } = scene()
+    const ends = numbered(5).map((name) => submit(named(name)))
+    at(0).done()
+    await settle()
+    expect(at(2).names).toEqual(['2', '3', '4'])
+    at(1).done()
+    at(2).done()
+    await Promise.all(ends)
+    return { submit, held, at }
+  }
+
+  test('shortly after a group of several users, a group waits for users who come together', async () => {
+    const { submit, held, at } = await shared()
+    const ends = ['5', '6', '7'].map((name) => submit(named(name)))
+    await vi.advanceTimersByTimeAsync(GATHERING - 1)
+    expect(held).toHaveLength(3)
+    ends.push(submit(named('8')))
+    await settle()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(held.slice(3).map(({ names }) => names)).toEqual([['5', '7', '8'], ['6']])
+    at(3).done()
+    at(4).done()
+    expect(await Promise.all(ends)).toEqual(['5', '6', '7', '8'].map(settled))
+  })
+
+  test('some time after that, a user is committed at once again', async () => {
+    const { submit, at } = await shared()
+    await vi.advanceTimersByTimeAsync(BUSY)
+    void submit(named('5'))
+    expect(at(3).names).toEqual(['5'])
+  })
+
+  test('[E3] a group that gathers takes no second batch of a user', async () => {
+    const { submit, held, at } = await shared()
+    const ends = ['5', '6', '5', '7'].map((name) => submit(named(name)))
+    await gather()
+    expect(held.slice(3).map(({ names }) => names)).toEqual([['5', '7'], ['6', '5']])
+    at(3).done()
+    at(4).done()
+    expect(await Promise.all(ends)).toEqual(['5', '6', '5', '7'].map(settled))
+  })
+
+  test('a group that gathers keeps to the most users', async () => {
+    const { submit, held, at } = await shared()
+    const ends = numbered(40, 5).map((name) => submit(named(name)))
+    await gather()
+    expect(held.slice(3).map(({ names }) => names.length)).toEqual([30, 10])
+    at(3).done()
+    at(4).done()
+    expect(await Promise.all(ends)).toEqual(numbered(40, 5).map(settled))
   })
 
   test('tenants do not wait for each other', async () => {
@@ -197,7 +256,7 @@ describe('users who are committed alone', () => {
     // If both are in progress, the guards of D1 decide which was first.
     const later = submit(named('ada'))
     at(1).done()
-    await settle()
+    await gather()
     expect(at(3).names).toEqual(['ada'])
     for (const one of held.slice(2)) one.done()
     const others = [ends[0], ends[1], ends[2], ends[4], later]
