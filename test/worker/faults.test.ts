@@ -403,6 +403,11 @@ describe('[E3] one bad event in a group', () => {
       422,
       'D1_ERROR: string or blob too big: SQLITE_TOOBIG',
     ],
+    [
+      'for which the disk has no room: only this event is a 503',
+      503,
+      'D1_ERROR: database or disk is full: SQLITE_FULL',
+    ],
   ])('%s, and the others count once each', async (_what, status, message) => {
     const setup = await withPoints()
     const { DB } = onWrites((batch) =>
