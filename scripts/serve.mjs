@@ -15,7 +15,7 @@ import { OVERRIDABLE } from './lib/dev-vars.mjs'
 import { onceNpmEnded } from './lib/npm.mjs'
 import { demandFree, parsePort } from './lib/port.mjs'
 import { Complaint, report, toolScript } from './lib/project.mjs'
-import { backup, restore, snapshot } from './serve/backup.mjs'
+import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
 import { BUILT, build } from './serve/build.mjs'
 import {
   CONTROL,
@@ -122,9 +122,10 @@ function startWorkerd(/** @type {string} */ address, /** @type {Record<string, s
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, ...variables, TZ: 'UTC' },
   })
-  // It waits for the end of its input, which is that of this process.
+  // It waits for the end of its input, which is that of this process. It needs none of the secrets.
   const watch = spawn('/bin/sh', ['-c', `read _; kill -9 ${child.pid}`], {
     stdio: ['pipe', 'ignore', 'ignore'],
+    env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in variables))),
   })
   child.once('exit', () => watch.kill('SIGKILL'))
   return child
@@ -195,7 +196,7 @@ async function healthy() {
   }
 }
 
-/** Answers `backup`: copies are made one after another. */
+/** Copies the data, one copy after another. */
 const takeSnapshot = (() => {
   let last = /** @type {Promise<unknown>} */ (Promise.resolve())
   return () => {
@@ -209,10 +210,18 @@ const takeSnapshot = (() => {
   }
 })()
 
-/** @type {import('node:http').RequestListener} */
+/**
+ * Answers `backup`. The copy is there until the caller closes the connection, even if the caller is killed.
+ *
+ * @type {import('node:http').RequestListener}
+ */
 async function answerBackup(_request, response) {
+  const closed = new Promise((resolve) => response.once('close', resolve))
   try {
-    response.end(JSON.stringify(await takeSnapshot()))
+    const copy = await takeSnapshot()
+    response.write(`${JSON.stringify(copy)}\n`)
+    await closed
+    removeSnapshot(copy.folder)
   } catch (error) {
     response.writeHead(503).end(Object(error).message)
   }

@@ -23,7 +23,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Complaint, inProject } from '../lib/project.mjs'
 import { pack, unpack } from './archive.mjs'
 import {
-  callServer,
+  askServer,
   isEmpty,
   isServed,
   isServedIn,
@@ -59,13 +59,17 @@ export async function snapshot(id) {
       filter: (name) => !name.endsWith('.sqlite-shm'),
     })
   } catch (error) {
-    rmSync(folder, { recursive: true, force: true })
+    removeSnapshot(folder)
     throw error
   } finally {
     if (id !== undefined) process.kill(id, 'SIGCONT')
   }
   return folder
 }
+
+/** Removes a copy. */
+export const removeSnapshot = (/** @type {string} */ folder) =>
+  rmSync(folder, { recursive: true, force: true })
 
 /** Stops a process, and waits until each of its threads has stopped. */
 async function stopProcess(/** @type {number} */ id) {
@@ -101,19 +105,26 @@ export async function backup(folder, target) {
     const description = { format: FORMAT, version, at: copy.at }
     await pack(copy.folder, { name: DESCRIPTION, content: `${JSON.stringify(description)}\n` }, target)
   } finally {
-    rmSync(copy.folder, { recursive: true, force: true })
+    copy.remove()
   }
 }
 
-/** @returns {Promise<{ folder: string; at: string }>} */
+/** @returns {Promise<{ folder: string; at: string; remove: () => void }>} */
 async function currentSnapshot(/** @type {string} */ folder) {
   if (await isServed()) {
-    const { status, text } = await callServer('/snapshot')
+    const { status, text, close } = await askServer('/snapshot')
     if (status !== 200) throw new Complaint(`The server could not copy its data: ${text}`)
-    return JSON.parse(text)
+    const copy = /** @type {{ folder: string; at: string }} */ (JSON.parse(text))
+    const remove = () => {
+      removeSnapshot(copy.folder)
+      // If this process is killed before, the server removes the copy.
+      close()
+    }
+    return { ...copy, remove }
   }
   await lockData(folder, (_request, response) => response.writeHead(503).end('A backup is being made.'))
-  return { folder: await snapshot(undefined), at: new Date().toISOString() }
+  const copy = await snapshot(undefined)
+  return { folder: copy, at: new Date().toISOString(), remove: () => removeSnapshot(copy) }
 }
 
 /**

@@ -38,6 +38,8 @@ const PATIENCE = 2000
  */
 export function enterData(name) {
   const folder = resolve(name || 'data')
+  // For workerd too: what it writes is for its user only, whatever the mode of the folder.
+  process.umask(0o077)
   try {
     const isNew = !existsSync(folder)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -147,8 +149,17 @@ export async function isServedIn(/** @type {string} */ other) {
 /** Whether a server uses the folder. */
 export const isServed = () => isAnswered(SERVER)
 
-/** Calls the server that uses the folder. Answers the status and the text. */
-export const callServer = (/** @type {string} */ path) => call(SERVER, path)
+/**
+ * Asks the server that uses the folder. Answers the status and the first part of the text. The connection is
+ * open until `close`.
+ */
+export async function askServer(/** @type {string} */ path) {
+  const answer = await send(SERVER, path)
+  // If the server ends meanwhile, the connection does too.
+  answer.on('error', () => undefined)
+  const [text = ''] = await once(answer.setEncoding('utf8'), 'data')
+  return { status: answer.statusCode ?? 0, text: String(text), close: () => answer.destroy() }
+}
 
 /** Calls the Worker. Answers the status and the text. */
 export const callWorker = (
@@ -162,6 +173,18 @@ async function call(
   /** @type {string} */ path,
   /** @type {AbortSignal | undefined} */ signal = undefined,
 ) {
+  const answer = await send(socketPath, path, signal)
+  let text = ''
+  for await (const part of answer.setEncoding('utf8')) text += part
+  return { status: answer.statusCode ?? 0, text }
+}
+
+/** @returns {Promise<import('node:http').IncomingMessage>} */
+async function send(
+  /** @type {string} */ socketPath,
+  /** @type {string} */ path,
+  /** @type {AbortSignal | undefined} */ signal = undefined,
+) {
   const call = request({
     socketPath,
     path,
@@ -171,7 +194,5 @@ async function call(
   })
   call.end()
   const [answer] = await once(call, 'response')
-  let text = ''
-  for await (const part of answer.setEncoding('utf8')) text += part
-  return { status: answer.statusCode ?? 0, text }
+  return answer
 }

@@ -1,11 +1,14 @@
 /** Backups of `npm run serve` while events come, and what is there after they are restored. */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PATIENCE } from '../patience'
 import { ADMIN_KEY, newProject, type Server, startServer } from './harness'
 
 const USERS = Array.from({ length: 20 }, (_, n) => `user-${n}`)
@@ -74,14 +77,17 @@ test('a backup under load has all that was answered before it, and its parts agr
     for (let turn = n; !isOver; turn += 1) answered.push(await sendEvent(USERS[turn % USERS.length] ?? ''))
   }
   const clients = Promise.all(Array.from({ length: 8 }, client))
-  await sleep(2000)
+  const answeredAtLeast = async (count: number) => {
+    for (const deadline = performance.now() + PATIENCE; answered.length < count; await sleep(10))
+      expect(performance.now()).toBeLessThan(deadline)
+  }
+  // By then each user has events.
+  await answeredAtLeast(10 * USERS.length)
   const before = [...answered]
   expect(await run('data', 'backup', 'first.backup')).toMatchObject({ code: 0 })
-  await sleep(1000)
+  await answeredAtLeast(before.length + 20)
   isOver = true
   await clients
-  expect(before.length).toBeGreaterThan(50)
-  expect(answered.length).toBeGreaterThan(before.length)
 
   // The server goes on with all of it, and the copy is gone.
   expect((await Promise.all(USERS.map(logOf))).flat().sort()).toEqual(answered.toSorted())
@@ -104,6 +110,19 @@ test('a backup under load has all that was answered before it, and its parts agr
   }
 })
 
+test('the copy of a backup that is killed is removed', async () => {
+  const call = request({ socketPath: join(folder, 'restored', 'serve.sock'), path: '/', method: 'POST' })
+  call.end()
+  const [answer] = await once(call, 'response')
+  const [text] = await once(answer, 'data')
+  const copies = async () =>
+    (await readdir(join(folder, 'restored'))).filter((name) => name.startsWith('snapshot'))
+  expect(await copies()).toEqual([JSON.parse(String(text)).folder])
+  answer.destroy()
+  for (const deadline = performance.now() + PATIENCE; (await copies()).length > 0; await sleep(10))
+    expect(performance.now()).toBeLessThan(deadline)
+})
+
 test('a backup is written once, and restored into an empty folder only', async () => {
   expect(await run('restored', 'backup', 'first.backup')).toMatchObject({
     code: 1,
@@ -121,7 +140,11 @@ test('a backup that is damaged is refused, and leaves the folder empty', async (
   writeFileSync(join(folder, 'short.backup'), whole.subarray(0, whole.length / 2))
   writeFileSync(join(folder, 'other.backup'), 'something else')
   await mkdir(join(folder, 'empty'))
-  for (const name of ['short.backup', 'other.backup']) {
+  const changed = Buffer.from(whole)
+  const middle = Math.floor(whole.length / 2)
+  changed[middle] = (changed[middle] ?? 0) ^ 1
+  writeFileSync(join(folder, 'changed.backup'), changed)
+  for (const name of ['short.backup', 'other.backup', 'changed.backup']) {
     expect(await run('empty', 'restore', name)).toMatchObject({
       code: 1,
       said: expect.stringContaining('is no backup of Laurel, or not a whole one'),

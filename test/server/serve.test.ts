@@ -78,9 +78,17 @@ test('the data is for its owner only, and the admin key is in no file and no com
   const files = [...filesIn(data), ...filesIn(join(folder, 'dist'))]
   expect(files.length).toBeGreaterThan(10)
   expect(files.filter((file) => readFileSync(file, 'latin1').includes(ADMIN_KEY))).toEqual([])
+  const open = filesIn(data).filter((file) => (statSync(file).mode & 0o077) !== 0)
+  expect(open).toEqual([])
   const processes = descendants(server.pid)
   expect(processes.map(({ command }) => command)).toContain('workerd')
   expect(processes.map(commandLine).filter((line) => line.includes(ADMIN_KEY))).toEqual([])
+  // Only the server and workerd have it in their environment, which other users can't read.
+  if (process.platform !== 'linux') return
+  const informed = processes.filter(({ id }) =>
+    readFileSync(`/proc/${id}/environ`, 'latin1').includes(ADMIN_KEY),
+  )
+  expect(informed.filter(({ command }) => command !== 'workerd').map(({ id }) => id)).toEqual([server.pid])
 })
 
 test('it listens on loopback only, unless HOST says otherwise', async () => {
