@@ -14,25 +14,39 @@ import { demandWorking } from './peers/check.mjs'
 import { checkDays } from './peers/days.mjs'
 import { checkCopies, checkFractions, checkNegative, checkParallel } from './peers/exact.mjs'
 import { killAndCount } from './peers/kills.mjs'
-import { Redis, redisVersion, stopPeers } from './peers/redis.mjs'
+import { Redis, redisVersion } from './peers/redis.mjs'
+import { stopRuns } from './peers/runs.mjs'
+import { Serve } from './peers/serve.mjs'
 import { Side } from './peers/side.mjs'
 import { measureSpeed } from './peers/speed.mjs'
 import { rowsOf, tableOf } from './peers/table.mjs'
 
 /** The time limit of the whole run, in minutes. */
-const MINUTES = 5
+const MINUTES = 8
 
 const USERS = 2000
 
+const adminKey = newAdminKey()
+const VARIABLES = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
+
 /** Starts Laurel as the other benches do, with their setup. */
 async function startLaurel() {
-  const adminKey = newAdminKey()
-  const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
-  const server = await copyOurs(join(folder, 'ours'), variables)
-  await server.start()
-  const scene = await configure(server, adminKey)
-  await addBoards(server, scene)
-  return new Side({ name: 'Laurel', runs: server, key: scene.key, setClock: 'by-call' })
+  return configured('Laurel', await copyOurs(join(folder, 'ours'), VARIABLES))
+}
+
+/** Starts Laurel as on one's own machine, with the same setup. */
+async function startServe() {
+  return configured('Laurel, serve', await Serve.create(join(folder, 'serve'), VARIABLES))
+}
+
+async function configured(
+  /** @type {string} */ name,
+  /** @type {import('./lib/server.mjs').Server | Serve} */ runs,
+) {
+  await runs.start()
+  const scene = await configure(runs, adminKey)
+  await addBoards(runs, scene)
+  return new Side({ name, runs, key: scene.key, setClock: 'by-call' })
 }
 
 /** Starts a peer with the same key as Laurel, so that both get the same requests. */
@@ -46,18 +60,21 @@ async function startPeer(/** @type {string} */ key, /** @type {import('./peers/r
 async function measure() {
   tell('Copying and starting…')
   const laurel = await startLaurel()
+  const serve = await startServe()
   const peer = await startPeer(laurel.key, 'everysec')
-  /** Does the same work with one side and then with the other. */
-  const both = async (/** @type {(side: Side) => Promise<any>} */ work) => [
-    await work(laurel),
-    await work(peer),
-  ]
+  const sides = [laurel, serve, peer]
+  /** Does the same work with one side after another. */
+  const each = async (/** @type {(side: Side) => Promise<any>} */ work) => {
+    const found = []
+    for (const side of sides) found.push(await work(side))
+    return found
+  }
 
-  tell('Checking both sides…')
-  await both(demandWorking)
+  tell('Checking all sides…')
+  await each(demandWorking)
 
   tell('Parallel events, negative values, fractions…')
-  const exact = await both(async (side) => ({
+  const exact = await each(async (side) => ({
     parallel: await checkParallel(side),
     copies: await checkCopies(side),
     negative: await checkNegative(side),
@@ -65,27 +82,27 @@ async function measure() {
   }))
 
   tell('kill -9 in the middle…')
-  const kills = await both((side) => killAndCount(side, tellMore))
+  const kills = await each((side) => killAndCount(side, tellMore))
 
   tell('Events a second…')
   const always = await startPeer(laurel.key, 'always')
   await demandWorking(always)
-  const paces = await measureSpeed([laurel, peer, always], { users: USERS, tellMore })
+  const paces = await measureSpeed([...sides, always], { users: USERS, tellMore })
   await always.runs.stop()
-  const memory = [laurel.memory(), peer.memory()]
+  const memory = sides.map((side) => side.memory())
 
   tell('Streaks over a change of clocks…')
-  const days = await both(checkDays)
-  for (const side of [laurel, peer, always]) side.close()
+  const days = await each(checkDays)
+  for (const side of [...sides, always]) side.close()
 
-  const [ours, theirs] = [0, 1].map((index) => ({
+  const [ours, served, theirs] = sides.map((_, index) => ({
     ...exact[index],
     kills: kills[index],
     pace: paces[index],
     memory: memory[index],
     days: days[index],
   }))
-  return rowsOf(ours, theirs, paces[2] ?? theirs.pace)
+  return rowsOf([ours, served], theirs, paces[3] ?? theirs.pace)
 }
 
 async function run() {
@@ -105,5 +122,5 @@ async function run() {
 runBench(run, {
   script: 'bench:peers',
   minutes: MINUTES,
-  stop: () => Promise.all([stopAll(), stopPeers()]),
+  stop: () => Promise.all([stopAll(), stopRuns()]),
 })

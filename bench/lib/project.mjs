@@ -10,7 +10,7 @@ import { inProject } from '../../scripts/lib/project.mjs'
 import { Server } from './server.mjs'
 
 /** The files of Laurel and of the baseline. The scripts start both. */
-const OURS = ['package.json', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations']
+export const OURS = ['package.json', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations']
 const BASELINE = ['wrangler.toml', 'index.ts', 'migrations']
 
 /**

@@ -37,6 +37,7 @@ const CLOSING = 10_000
 const FIRST = Date.UTC(2026, 0, 1)
 
 /** @typedef {import('./server.mjs').Server} Server */
+/** A server that takes requests. @typedef {Pick<Server, 'ask'>} Asks */
 /**
  * @typedef {{ key: string; metricId: string; systemId: string; triggerId: string;
  *   metricIds: string[] }} Scene
@@ -45,7 +46,7 @@ const FIRST = Date.UTC(2026, 0, 1)
 /**
  * Creates one item through the admin interface.
  *
- * @param {Server} server
+ * @param {Asks} server
  * @param {string} key
  * @param {string} path
  * @param {unknown} item
@@ -62,7 +63,7 @@ export async function create(server, key, path, item, patience) {
 /**
  * Configures Laurel through the admin interface, without leaderboards at first.
  *
- * @param {Server} server
+ * @param {Asks} server
  * @param {string} adminKey
  * @returns {Promise<Scene>} `key` is an admin key that was created through the API, as in a deployment.
  *   `metricId` and `triggerId` belong to the metric with events of filled users
@@ -94,7 +95,7 @@ export async function configure(server, adminKey) {
 }
 
 /** Creates all leaderboards. They count the users' events so far. */
-export async function addBoards(/** @type {Server} */ server, /** @type {Scene} */ { key, metricIds }) {
+export async function addBoards(/** @type {Asks} */ server, /** @type {Scene} */ { key, metricIds }) {
   for (const [index, boards] of BOARDS.entries()) {
     const items = Array.from({ length: boards }, (_, nth) => ({
       key: `${metricOf(boards)}-board-${nth + 1}`,

@@ -54,6 +54,41 @@ export function stopAll() {
 
 /** A response to a request. @typedef {{ status: number; body: any; requestId: string }} Answer */
 
+/**
+ * The parts of a request. `patience` is in milliseconds.
+ *
+ * @typedef {{ key?: string; body?: unknown; headers?: Record<string, string>; patience?: number }} Asked
+ */
+
+/**
+ * Sends a request as JSON. Throws unless the response is a success.
+ *
+ * @param {string} url of the server
+ * @param {string} method
+ * @param {string} path
+ * @param {Asked} [options]
+ * @returns {Promise<Answer>}
+ */
+export async function ask(url, method, path, { key, body, headers = {}, patience = PATIENCE } = {}) {
+  const answer = await fetch(`${url}${path}`, {
+    method,
+    headers: {
+      ...(key !== undefined && { 'x-api-key': key }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(patience),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text.slice(0, 500)}`)
+  return {
+    status: answer.status,
+    body: text === '' ? null : JSON.parse(text),
+    requestId: answer.headers.get('x-request-id') ?? '',
+  }
+}
+
 /** A Worker in its folder. It can be stopped and started again on the same state. */
 export class Server {
   #child = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
@@ -151,33 +186,13 @@ export class Server {
     return this.scripts.processes.markedProcesses()
   }
 
-  /**
-   * Sends a request as JSON. Throws unless the response is a success.
-   *
-   * @param {string} method
-   * @param {string} path
-   * @param {{ key?: string; body?: unknown; headers?: Record<string, string>; patience?: number }} [options]
-   *   `patience` in milliseconds
-   * @returns {Promise<Answer>}
-   */
-  async ask(method, path, { key, body, headers = {}, patience = PATIENCE } = {}) {
-    const answer = await fetch(`${this.url}${path}`, {
-      method,
-      headers: {
-        ...(key !== undefined && { 'x-api-key': key }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(patience),
-    })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text.slice(0, 500)}`)
-    return {
-      status: answer.status,
-      body: text === '' ? null : JSON.parse(text),
-      requestId: answer.headers.get('x-request-id') ?? '',
-    }
+  /** Sends a request as JSON; see `ask`. */
+  ask(
+    /** @type {string} */ method,
+    /** @type {string} */ path,
+    /** @type {Asked | undefined} */ options = undefined,
+  ) {
+    return ask(this.url, method, path, options)
   }
 
   /**

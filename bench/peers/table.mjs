@@ -1,7 +1,13 @@
 /** The results of the comparison as a table in Markdown. docs/performance.md shows it as it is printed. */
 
-/** The better side, if there is one. @typedef {'Laurel' | 'peer' | 'even'} Ahead */
-/** @typedef {{ what: string; laurel: string; peer: string; ahead: Ahead; values: unknown }} Row */
+/** The better side, if there is one. @typedef {'Laurel' | 'peer' | '–'} Ahead */
+/**
+ * A row: Laurel under `npm start` and under `npm run serve`, and the peer. `ahead` has one entry for each
+ * column of Laurel, which is compared with the peer.
+ *
+ * @typedef {{ what: string; laurel: string; serve: string; peer: string; ahead: Ahead[]; values: unknown }}
+ *   Row
+ */
 
 /**
  * The results of one side. `memory` is in MiB.
@@ -22,17 +28,27 @@
 const whole = (/** @type {number} */ figure) => Math.round(figure).toLocaleString('en')
 
 /**
- * A row of two figures of the same kind.
+ * A row of three figures of the same kind.
  *
  * @template T
- * @param {{ what: string; of: [T, T]; figure: (found: T) => string; rank: (found: T) => number }} row `rank`
- *   is smaller for the better one
+ * @param {{ what: string; of: [T, T, T]; figure: (found: T) => string; rank: (found: T) => number }} row
+ *   `rank` is smaller for the better one
  * @returns {Row}
  */
-function compared({ what, of: [laurel, peer], figure, rank }) {
-  const difference = rank(laurel) - rank(peer)
-  const ahead = difference === 0 ? 'even' : difference < 0 ? 'Laurel' : 'peer'
-  return { what, laurel: figure(laurel), peer: figure(peer), ahead, values: { laurel, peer } }
+function compared({ what, of: [laurel, serve, peer], figure, rank }) {
+  /** @returns {Ahead} */
+  const better = (/** @type {T} */ ours) => {
+    const difference = rank(ours) - rank(peer)
+    return difference === 0 ? '–' : difference < 0 ? 'Laurel' : 'peer'
+  }
+  return {
+    what,
+    laurel: figure(laurel),
+    serve: figure(serve),
+    peer: figure(peer),
+    ahead: [better(laurel), better(serve)],
+    values: { laurel, serve, peer },
+  }
 }
 
 /** A verdict as text. */
@@ -40,40 +56,46 @@ const exact = (/** @type {import('./exact.mjs').Verdict} */ { checks, faults }) 
   faults.length === 0 ? 'exact' : `${faults.length} of ${checks} checks failed`
 
 /**
- * @param {Found} laurel
+ * @param {[Found, Found]} ours Laurel under `npm start`, and under `npm run serve`
  * @param {Found} peer
  * @param {import('./speed.mjs').Pace} always the peer's pace if Redis syncs every write to disk
  * @returns {Row[]}
  */
-export function rowsOf(laurel, peer, always) {
+export function rowsOf([laurel, serve], peer, always) {
   /** @returns {Row} */
   const verdict = (
     /** @type {string} */ what,
     /** @type {'parallel' | 'copies' | 'negative' | 'fractions'} */ name,
-  ) => compared({ what, of: [laurel[name], peer[name]], figure: exact, rank: ({ faults }) => faults.length })
+  ) =>
+    compared({
+      what,
+      of: [laurel[name], serve[name], peer[name]],
+      figure: exact,
+      rank: ({ faults }) => faults.length,
+    })
   const pace = ({ median, least, most } = laurel.pace) => `${whole(median)} (${whole(least)}–${whole(most)})`
   return [
     compared({
       what: 'events/s, 32 clients',
-      of: [laurel.pace, peer.pace],
+      of: [laurel.pace, serve.pace, peer.pace],
       figure: pace,
       rank: ({ median }) => -median,
     }),
     compared({
       what: 'the same, against a Redis with `appendfsync always`',
-      of: [laurel.pace, always],
+      of: [laurel.pace, serve.pace, always],
       figure: pace,
       rank: ({ median }) => -median,
     }),
     compared({
       what: 'an event takes, median and 99 in 100',
-      of: [laurel.pace, peer.pace],
+      of: [laurel.pace, serve.pace, peer.pace],
       figure: ({ p50, p99 }) => `${p50.toFixed(1)} and ${p99.toFixed(1)} ms`,
       rank: ({ p50 }) => p50,
     }),
     compared({
       what: 'memory of all processes after that',
-      of: [laurel, peer],
+      of: [laurel, serve, peer],
       figure: ({ memory }) => (memory === null ? '–' : `${whole(memory)} MiB`),
       rank: ({ memory }) => memory ?? 0,
     }),
@@ -81,20 +103,20 @@ export function rowsOf(laurel, peer, always) {
     verdict(`${laurel.copies.copies} parallel events with 3 idempotency keys`, 'copies'),
     verdict('events with negative values', 'negative'),
     verdict('0.1 ten times, 999.95 a hundred times', 'fractions'),
-    ...killRows(laurel.kills, peer.kills),
-    ...laurel.days.map((streak, index) => dayRow(streak, peer.days[index] ?? streak)),
+    ...killRows([laurel.kills, serve.kills, peer.kills]),
+    ...laurel.days.map((streak, index) =>
+      dayRow([streak, serve.days[index] ?? streak, peer.days[index] ?? streak]),
+    ),
   ]
 }
 
+/** @typedef {import('./kills.mjs').Outcome} Outcome */
+
 /** @returns {Row[]} */
-function killRows(
-  /** @type {import('./kills.mjs').Outcome} */ laurel,
-  /** @type {import('./kills.mjs').Outcome} */ peer,
-) {
-  const of = /** @type {[typeof laurel, typeof peer]} */ ([laurel, peer])
+function killRows(/** @type {[Outcome, Outcome, Outcome]} */ of) {
   return [
     compared({
-      what: `${laurel.kills} times kill −9: answered events that are lost`,
+      what: `${of[0].kills} times kill −9: answered events that are lost`,
       of,
       figure: ({ lost, answered }) => `${lost} of ${whole(answered)}`,
       rank: ({ lost }) => lost,
@@ -120,14 +142,13 @@ function killRows(
   ]
 }
 
+/** @typedef {import('./days.mjs').Streak} Streak */
+
 /** @returns {Row} */
-const dayRow = (
-  /** @type {import('./days.mjs').Streak} */ laurel,
-  /** @type {import('./days.mjs').Streak} */ peer,
-) =>
+const dayRow = (/** @type {[Streak, Streak, Streak]} */ of) =>
   compared({
-    what: `${laurel.who}, over ${laurel.change}: a streak of ${laurel.right} days`,
-    of: [laurel, peer],
+    what: `${of[0].who}, over ${of[0].change}: a streak of ${of[0].right} days`,
+    of,
     figure: ({ answered, rightAnswers, days }) => `${answered} (${rightAnswers} of ${days} answers right)`,
     rank: ({ rightAnswers }) => -rightAnswers,
   })
@@ -135,13 +156,16 @@ const dayRow = (
 /** @returns {string} the table */
 export function tableOf(/** @type {Row[]} */ rows, /** @type {string} */ peer) {
   const cells = [
-    ['', 'Laurel', peer, 'ahead'],
-    ...rows.map((row) => [row.what, row.laurel, row.peer, row.ahead === 'even' ? '–' : row.ahead]),
+    ['', 'Laurel, `npm start`', 'Laurel, `npm run serve`', peer, 'ahead'],
+    ...rows.map((row) => [row.what, row.laurel, row.serve, row.peer, aheadOf(row)]),
   ]
-  const widths = [0, 1, 2, 3].map((column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)))
   const lines = cells.map(
     (line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`,
   )
   const rule = `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`
   return [lines[0], rule, ...lines.slice(1)].join('\n')
 }
+
+/** The better side as text: two if it is not the same for both columns of Laurel. */
+const aheadOf = (/** @type {Row} */ { ahead }) => [...new Set(ahead)].join(', ')
