@@ -105,9 +105,12 @@ export class Clients {
   }
 
   /** Sends one random change of one of these users. Returns its kind. */
-  async act(users: readonly string[]): Promise<'event' | 'batch' | 'profile change'> {
+  async act(
+    users: readonly string[],
+    { batches }: { batches: boolean },
+  ): Promise<'event' | 'batch' | 'profile change'> {
     const kind = this.#dice.roll()
-    if (kind < 0.08) {
+    if (batches && kind < 0.08) {
       this.batches += 1
       const batch = this.batches
       await this.sendBatch(
