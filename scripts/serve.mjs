@@ -69,6 +69,8 @@ async function end(/** @type {number} */ code, /** @type {string} */ reason) {
   if (code === 0) process.stderr.write(`Laurel stops: ${reason}.\n`)
   if (workerd !== undefined && runs()) {
     const ended = once(workerd, 'exit')
+    // A backup may have stopped it, and fails now.
+    workerd.kill('SIGCONT')
     // After the signal, workerd takes no more connections, and ends when each request that it has is
     // answered: this call is one.
     callWorker(`/end?patience=${ANSWER_PATIENCE}`).catch(() => undefined)
@@ -203,6 +205,10 @@ const takeSnapshot = (() => {
     const next = last.then(async () => {
       if (workerd === undefined || !runs() || isEnding) throw new Error('The server is not ready.')
       const folder = await snapshot(workerd.pid)
+      if (isEnding) {
+        removeSnapshot(folder)
+        throw new Error('The server ends.')
+      }
       return { folder, at: new Date().toISOString() }
     })
     last = next.catch(() => undefined)

@@ -42,11 +42,12 @@ const unavailable = () =>
  * @returns {string} empty if it is not known
  */
 function addressOf(request, trusted) {
-  if (trusted) return (request.headers.get(trusted) ?? '').split(',').at(-1)?.trim() ?? ''
-  const peer = String(request.cf?.clientIp ?? '')
-  // An address with a port: 192.0.2.1:5000, [2001:db8::1]:5000.
-  const [, v6, v4] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(peer) ?? []
-  return (v6 ?? v4 ?? peer).replace(/^::ffff:(?=\d+\.)/, '')
+  const given = trusted
+    ? (request.headers.get(trusted) ?? '').split(',').at(-1)?.trim()
+    : String(request.cf?.clientIp ?? '')
+  // Perhaps with a port, which a client can choose: 192.0.2.1:5000, [2001:db8::1]:5000.
+  const [, v6, v4] = /^(?:\[(.*)\]|([^:]*))(?::\d+)?$/.exec(given ?? '') ?? []
+  return (v6 ?? v4 ?? given ?? '').replace(/^::ffff:(?=\d+\.)/, '')
 }
 
 /**

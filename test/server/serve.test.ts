@@ -161,6 +161,7 @@ test('[G2] the header of a proxy is read if TRUST_PROXY names it: the last addre
       'cf-connecting-ip': address(n),
     })),
   ).toBeLessThanOrEqual(120)
+  expect(await strangers((n) => ({ 'x-forwarded-for': `192.0.2.2:${5000 + n}` }))).toBeLessThanOrEqual(120)
 })
 
 test('[W2] a webhook arrives: by the queue, the alarm of an object, and a private address that is allowed', async () => {
@@ -230,6 +231,20 @@ test('SIGTERM ends it within five seconds; requests under way are answered, thos
   const ending = server.stop()
   const [quick, slow] = await Promise.all(calls)
   expect([quick?.status, slow?.status]).toEqual([201, 503])
+  expect(await ending).toEqual({ code: 0, leftovers: [] })
+  expect(performance.now() - began).toBeLessThan(5000)
+  server = await start()
+})
+
+test('SIGTERM while a backup has stopped workerd: requests that wait are answered', async () => {
+  const workerds = descendants(server.pid).filter(({ command }) => command === 'workerd')
+  expect(workerds).not.toEqual([])
+  for (const { id } of workerds) process.kill(id, 'SIGSTOP')
+  const call = slowEvent(0)
+  await sleep(300)
+  const began = performance.now()
+  const ending = server.stop()
+  expect([201, 503]).toContain((await call).status)
   expect(await ending).toEqual({ code: 0, leftovers: [] })
   expect(performance.now() - began).toBeLessThan(5000)
   server = await start()
