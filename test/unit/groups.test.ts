@@ -172,7 +172,10 @@ describe('users who are committed together', () => {
     const { submit, held, at } = await shared()
     const ends = ['5', '6', '5', '7'].map((name) => submit(named(name)))
     await gather()
-    expect(held.slice(3).map(({ names }) => names)).toEqual([['5', '7'], ['6', '5']])
+    expect(held.slice(3).map(({ names }) => names)).toEqual([
+      ['5', '7'],
+      ['6', '5'],
+    ])
     at(3).done()
     at(4).done()
     expect(await Promise.all(ends)).toEqual(['5', '6', '5', '7'].map(settled))
