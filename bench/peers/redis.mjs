@@ -44,8 +44,10 @@ export class Redis extends Runs {
   }
 
   /**
-   * @param {import('./runs.mjs').NewRuns & { folder: string; key: string; sync: Sync; redisPort: number }} how
-   *   use {@link Redis.create}
+   * Use {@link Redis.create}.
+   *
+   * @param {import('./runs.mjs').NewRuns & { folder: string; key: string; sync: Sync;
+   *   redisPort: number }} how
    */
   constructor({ key, sync, redisPort, ...more }) {
     super(more)

@@ -4,7 +4,11 @@
  * batch through two HTTP requests.
  */
 
-/** @typedef {{ columns: string[]; rows: unknown[][]; changes: number; read: number; written: number }} Found */
+/**
+ * The result of a statement; `read` and `written` are numbers of rows.
+ *
+ * @typedef {{ columns: string[]; rows: unknown[][]; changes: number; read: number; written: number }} Found
+ */
 
 /** A value as JSON can hold it: bytes become a list of numbers. */
 function parameter(/** @type {unknown} */ value) {

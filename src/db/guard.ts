@@ -131,7 +131,8 @@ export function clockUnchanged(db: TenantDatabase, clock: Instant | null): D1Pre
 
 /**
  * Whether a statement failed because D1 could not be reached, was overloaded or restarted, or because the
- * disk is full. The same request may succeed later. An error of SQLite has its SQLite code in the message; the other errors are D1's own.
+ * disk is full. The same request may succeed later. An error of SQLite has its SQLite code in the message;
+ * the other errors are D1's own.
  */
 export function isDatabaseAway(error: unknown): boolean {
   return error instanceof Error && /D1_ERROR: (?!.*\bSQLITE_(?!BUSY|IOERR|FULL))/.test(error.message)
