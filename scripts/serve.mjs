@@ -155,9 +155,9 @@ async function migrate() {
 /** After a restore, tells the database that it was brought back to an earlier moment (M1). */
 async function noteRestore() {
   if (!existsSync(RESTORED)) return
-  const { text } = await callWorker('/restored')
-  const [{ success, error }] = [JSON.parse(text)].flat()
-  if (!success) throw new Complaint(`${error}\nThe restore is not complete, so Laurel does not start.`)
+  const { status, text } = await callWorker('/restored')
+  if (status !== 200)
+    throw new Complaint(`${status} ${text}\nThe restore is not complete, so Laurel does not start.`)
   rmSync(RESTORED)
 }
 

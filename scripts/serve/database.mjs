@@ -48,7 +48,7 @@ class D1 {
    */
   async batch(statements) {
     const asked = JSON.stringify(statements.map(({ sql, parameters }) => [sql, parameters]))
-    const { results, error } = await this.#run(asked)
+    const { results, size, error } = await this.#run(asked)
     if (error !== undefined) throw failure(error)
     return results.map(({ columns, rows, changes, read, written }) => ({
       success: true,
@@ -57,11 +57,11 @@ class D1 {
         for (const [index, name] of columns.entries()) record[name] = row[index]
         return record
       }),
-      meta: { changes, rows_read: read, rows_written: written },
+      meta: { changes, rows_read: read, rows_written: written, size_after: size },
     }))
   }
 
-  /** @returns {Promise<{ results: Found[]; error?: string }>} */
+  /** @returns {Promise<{ results: Found[]; size: number; error?: string }>} */
   async #run(/** @type {string} */ asked) {
     try {
       const database = /** @type {any} */ (this.#objects.getByName('laurel'))

@@ -92,7 +92,9 @@ export class Control extends WorkerEntrypoint {
       case '/migrate':
         return new Response(await this.env.DATABASES.getByName('laurel').migrate())
       case '/restored':
-        await this.env.DB.batch(restoredStatements({ undelete: false }).map((sql) => this.env.DB.prepare(sql)))
+        await this.env.DB.batch(
+          restoredStatements({ undelete: false }).map((sql) => this.env.DB.prepare(sql)),
+        )
         return new Response('done')
       case '/health':
         return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)

@@ -23,8 +23,8 @@ export class Database extends DurableObject {
    * Runs the statements of a batch.
    *
    * @param {string} asked JSON: of each statement its SQL and its parameters
-   * @returns {string} JSON: `results` in the same order, or the `error` of the statement that failed; then
-   *   nothing is changed
+   * @returns {string} JSON: `results` in the same order and the `size` of the database in bytes, or the
+   *   `error` of the statement that failed; then nothing is changed
    */
   run(asked) {
     try {
@@ -34,7 +34,7 @@ export class Database extends DurableObject {
       const results = statements.every(([sql]) => READ.test(sql))
         ? statements.map((one) => this.#runOne(one))
         : this.ctx.storage.transactionSync(() => this.#runCounted(statements))
-      return JSON.stringify({ results })
+      return JSON.stringify({ results, size: this.#sql.databaseSize })
     } catch (error) {
       return JSON.stringify({ error: error instanceof Error ? error.message : String(error) })
     }

@@ -72,6 +72,12 @@ test('events are stored, and are there after a restart', async () => {
   expect(await sendLesson('ada')).toBe(3)
 })
 
+test('[G12] the status has the size of the database', async () => {
+  const response = await fetch(`${server.url}/admin/v1/status`, { headers: { 'x-api-key': ADMIN_KEY } })
+  const { databases } = Object(await response.json())
+  expect([response.status, databases]).toEqual([200, [{ name: 'DB', bytes: expect.any(Number) }]])
+})
+
 test('the data is for its owner only, and the admin key is in no file and no command line', async () => {
   const data = join(folder, 'data')
   expect(statSync(data).mode & 0o777).toBe(0o700)
