@@ -136,7 +136,7 @@ describe('[G2] while the database cannot be reached', () => {
       env.TIMEKEEPER,
       (state) => new Timekeeper(state, { ...env, DB: awayAfter(0) }),
     )
-    const away = tenant.through(newApp({ LEADERBOARD, TIMEKEEPER }))
+    const away = tenant.through(newApp({ DB: env.DB, LEADERBOARD, TIMEKEEPER }))
     await away.create('/leaderboards', item)
     const { status, headers } = await away.app('GET', '/leaderboards/b')
     expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
@@ -159,7 +159,7 @@ describe('[G2] while the database cannot be reached', () => {
       env.TIMEKEEPER,
       (state) => new Timekeeper(state, { ...env, DB: awayAfter(0) }),
     )
-    const away = tenant.through(newApp({ TIMEKEEPER }))
+    const away = tenant.through(newApp({ DB: env.DB, TIMEKEEPER }))
     const { status, headers } = await away.admin('PUT', '/test-clock', { advance: 'PT3H' })
     expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
     await tenant.admin('DELETE', '/test-clock')

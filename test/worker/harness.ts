@@ -22,8 +22,10 @@ export type Send = (request: Request) => Promise<Response>
 
 /**
  * Sends to a new app with its own memory, as if in another isolate. `overrides` replace bindings and
- * variables. The requests run in the test's own context: in this runner, one request's context cannot settle
- * a promise of another one. test/server tests the effects between requests over HTTP.
+ * variables. A 503 is allowed only if `DB` is one of them. A test that changes the tables of the real
+ * database, or replaces the database of objects, passes the real `DB`. The requests run in the test's own
+ * context: in this runner, one request's context cannot settle a promise of another one. test/server tests
+ * the effects between requests over HTTP.
  */
 export function newApp(overrides: Partial<Bindings> = {}, instance = new Instance()): Send {
   const app = createApp(instance)

@@ -70,7 +70,7 @@ describe('[G2] with tables of another version', () => {
     ['0099_later', "UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98"],
     [needed, "UPDATE schema_version SET migration = migration - 1, name = 'earlier'"],
   ])('requests are answered with 503, Retry-After and the migration %s', async (name, sql) => {
-    const tenant = await newTenant()
+    const tenant = await newTenant(newApp({ DB: env.DB }))
     await tenant.metric('steps')
     await env.DB.batch([env.DB.prepare('ALTER TABLE users RENAME TO later_users'), env.DB.prepare(sql)])
     for (const { status, headers, body } of [
