@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import type { Instant } from '../lib/clock'
+import { SECOND } from '../lib/units'
 import type { AccountDatabase } from './database'
 
 /** The newest migration that this version of the code needs: its number and its name. */
@@ -20,6 +22,20 @@ export async function schemaProblem(db: AccountDatabase): Promise<string | null>
   if (found.oldest > number)
     return `A later version of Laurel has applied the migration ${found.name}. Deploy that version again.`
   return null
+}
+
+/** The table is wrangler's own, as `npm run serve` makes it too. Its times are UTC, in whole seconds. */
+const APPLIED = 'SELECT name FROM d1_migrations WHERE unixepoch(applied_at) >= ?1 ORDER BY id DESC LIMIT 1'
+
+const Applied = z.object({ name: z.string() })
+
+/**
+ * The name of the newest migration if it was applied in the second of this moment or later; null if not. One
+ * round trip. Throws if the database can't be reached.
+ */
+export async function migrationSince(db: AccountDatabase, since: Instant): Promise<string | null> {
+  const { results } = await db.run(db.statement(APPLIED, Math.floor(since / SECOND)))
+  return results[0] === undefined ? null : Applied.parse(results[0]).name.replace(/\.sql$/, '')
 }
 
 /** The version that the database notes; null if it has no table for it yet. */

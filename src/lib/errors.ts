@@ -134,6 +134,13 @@ export const errors = {
       `${problem} Then send the request again, with the same idempotency key if it is an event.`,
       seconds,
     ),
+  /** `migration` is the name of the migration that was applied during the request. */
+  upgraded: (migration: string, seconds: number) =>
+    new ApiError(
+      503,
+      `The migration ${migration} was applied during the request. Send the request again, with the same idempotency key if it is an event.`,
+      seconds,
+    ),
   internal: (requestId: string) =>
     new ApiError(
       500,

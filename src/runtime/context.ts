@@ -1,5 +1,6 @@
 import { AccountDatabase, type Cost, noCost, type TenantDatabase } from '../db/database'
 import type { Instant } from '../lib/clock'
+import { systemNow } from '../lib/system-clock'
 import { type Bindings, type Variables, variables } from './env'
 import type { Instance } from './instance'
 
@@ -30,6 +31,8 @@ export type Notes = {
 /** The data that every request has from its beginning. */
 export type Context = {
   requestId: string
+  /** When it began, by the machine's clock. */
+  began: Instant
   /** The origin of the request's address, such as `https://example.com`; null if there is no request. */
   origin: string | null
   /**
@@ -62,6 +65,7 @@ export function newContext(instance: Instance, env: Bindings, waitUntil: Context
   const settings = variables(env)
   return {
     requestId: crypto.randomUUID(),
+    began: systemNow(),
     origin: null,
     path: '',
     env,

@@ -1,5 +1,5 @@
 import { isDatabaseAway } from '../db/guard'
-import { schemaProblem } from '../db/schema-version'
+import { migrationSince, schemaProblem } from '../db/schema-version'
 import { achievementAdminRoutes } from '../features/achievements/achievements.admin.routes'
 import { achievementRoutes } from '../features/achievements/achievements.routes'
 import { attributeRoutes } from '../features/attributes/attributes.routes'
@@ -78,13 +78,12 @@ export function createApp(instance: Instance): App {
 
   app.use(async (c, next) => {
     if (!isHostValid(c.req.raw)) throw errors.hostInvalid()
-    const began = systemNow()
     const { origin, pathname: path } = new URL(c.req.url)
     const ctx = { ...newContext(instance, c.env, (work) => c.executionCtx.waitUntil(work)), origin, path }
     c.set('ctx', ctx)
     await next()
     c.res.headers.set('X-Request-Id', ctx.requestId)
-    console.log(logLine(c, systemNow() - began))
+    console.log(logLine(c, systemNow() - ctx.began))
   })
 
   app.use('/v1/*', openCors)
@@ -113,11 +112,15 @@ export function createApp(instance: Instance): App {
 /** The API error for a failure that the request did not cause. */
 async function failure(error: unknown, requestId: string, ctx: Context | undefined): Promise<ApiError> {
   if (isDatabaseAway(error)) return errors.unavailable(RETRY_AFTER.databaseAway)
+  if (ctx === undefined) return errors.internal(requestId)
   // During an upgrade, a statement or a row may not fit. That is not an error in Laurel.
-  const problem = ctx === undefined ? null : await schemaProblem(ctx.db).catch(() => null)
-  return problem === null
+  const problem = await schemaProblem(ctx.db).catch(() => null)
+  if (problem !== null) return errors.otherVersion(problem, RETRY_AFTER.databaseAway)
+  // The tables may have changed after the failure, and fit by now.
+  const migration = await migrationSince(ctx.db, ctx.began).catch(() => null)
+  return migration === null
     ? errors.internal(requestId)
-    : errors.otherVersion(problem, RETRY_AFTER.databaseAway)
+    : errors.upgraded(migration, RETRY_AFTER.databaseAway)
 }
 
 const describe = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error))

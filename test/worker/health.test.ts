@@ -83,6 +83,48 @@ describe('[G2] with tables of another version', () => {
   })
 })
 
+describe('[G2] a request that fails on tables that fit', () => {
+  /** D1 whose first batch fails after this statement, as if the tables had not fitted yet. */
+  const failingOnce = (sql: string) => {
+    let isFirst = true
+    const batch = async (statements: D1PreparedStatement[]) => {
+      if (!isFirst) return env.DB.batch(statements)
+      isFirst = false
+      await env.DB.prepare(sql).run()
+      throw new Error('D1_ERROR: no such column: history: SQLITE_ERROR')
+    }
+    return new Proxy(env.DB, {
+      get: (target, name) => (name === 'batch' ? batch : Reflect.get(target, name, target)),
+    })
+  }
+  const answerTo = async (sql: string) => {
+    const request = new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': ADMIN_KEY } })
+    const response = await newApp({ DB: failingOnce(sql) })(request)
+    return {
+      status: response.status,
+      text: await response.text(),
+      after: response.headers.get('Retry-After'),
+    }
+  }
+  const applied = (time: string) =>
+    `UPDATE d1_migrations SET applied_at = ${time} WHERE name LIKE '${needed}%'`
+
+  afterEach(async () => {
+    await env.DB.prepare(applied("'2026-01-01'")).run()
+  })
+
+  it('gets 503 and the name of the migration if one was applied during it', async () => {
+    const { status, text, after } = await answerTo(applied('CURRENT_TIMESTAMP'))
+    expect([status, after]).toEqual([503, '5'])
+    expect(text).toContain(needed)
+  })
+
+  it('gets 500 if the migrations were applied before it', async () => {
+    const { status, after } = await answerTo(applied("datetime('now', '-2 seconds')"))
+    expect([status, after]).toEqual([500, null])
+  })
+})
+
 describe('[G2] while the database cannot be reached', () => {
   it.each([
     'D1_ERROR: Network connection lost.',
