@@ -36,8 +36,8 @@ function noDevVars(): Record<string, string> {
 }
 
 /**
- * Random worlds, faults at each step of a write, one by one, and many users of the maximum size:
- * `npm run test:long`. The simulation is in `npm test`.
+ * Random worlds, faults at each step of a write, one by one, many users of the maximum size, and upgrades
+ * under load: `npm run test:long`. The simulation is in `npm test`.
  */
 const LONG_WORKERS = [
   'faults',
@@ -50,6 +50,7 @@ const LONG_WORKERS = [
   'schedule.property',
   'sizes-many',
   'timekeeper-faults',
+  'upgrade-load',
 ].map((name) => `test/worker/${name}.test.ts`)
 
 /** Servers that are killed and started again, for half a minute and more each: `npm run test:long`. */

@@ -1,6 +1,7 @@
 import { applyD1Migrations } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
+import { databaseWith, earlier } from './earlier-versions'
 import { at, newApp, TestTenant } from './harness'
 
 /* A database of an earlier version is migrated, and then serves. */
@@ -8,23 +9,12 @@ import { at, newApp, TestTenant } from './harness'
 const DAY = 86_400_000
 const today = Math.floor(Date.now() / DAY)
 
-/** Empties the database, and applies the first migrations, this number of them. */
-async function databaseWith(migrations: number): Promise<void> {
-  const tables = await env.DB.prepare(
-    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
-  ).all<{ name: string }>()
-  for (const { name } of tables.results) await env.DB.prepare(`DROP TABLE ${name}`).run()
-  await applyD1Migrations(env.DB, env.MIGRATIONS.slice(0, migrations))
-}
-
 const migrate = () => applyD1Migrations(env.DB, env.MIGRATIONS)
 const run = (sql: string, ...values: (string | number)[]) =>
   env.DB.prepare(sql)
     .bind(...values)
     .run()
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results
-
-const earlier = env.MIGRATIONS.map((_, index) => index + 1)
 
 test.each(earlier)('a database with the first %i migrations is migrated, and serves', async (number) => {
   await databaseWith(number)
