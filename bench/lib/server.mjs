@@ -147,7 +147,7 @@ export class Server {
     }
   }
 
-  /** Whether it responds, with the whole response, within five seconds. */
+  /** Is true if the Worker sends a whole response within five seconds. */
   async #isReady() {
     try {
       const answer = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(5000) })

@@ -2,19 +2,13 @@
  * The served OpenAPI documents, on a new demo. Each example works when it is sent, as "Try it out" in the
  * viewer does.
  */
-import { applyD1Migrations, createExecutionContext, reset, waitOnExecutionContext } from 'cloudflare:test'
-import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { version } from '../../package.json'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.repository'
-import { wakeAll } from '../../src/jobs/timekeeper.service'
-import { newContext } from '../../src/runtime/context'
-import { Instance } from '../../src/runtime/instance'
-import { enterDemo, loadDemo } from '../../src/worker/demo/demo.service'
-import { JOBS } from '../../src/worker/jobs'
 import { PATIENCE } from '../patience'
-import { ADMIN_KEY, at, call, newApp, type Send, toApp } from './harness'
+import { ADMIN_KEY, at, call, type Send, toApp } from './harness'
+import { newDemo } from './new-demo'
 
 const PATHS = { '/v1': '/v1/openapi.json', '/admin/v1': '/admin/v1/openapi.json' } as const
 
@@ -107,23 +101,9 @@ const Failed = z.object({
 const nameless = async (send: Send) =>
   (await examplesAt(send)).filter((one) => JSON.stringify(one).includes(SAMPLE_ID)).map(({ id }) => id)
 
-/**
- * A service with the demo and no other data. The first delivery of the demo arrives a moment later. Versions
- * of the configuration begin again after `reset`, so the demo is loaded with a memory of its own, and then
- * gets a version that the memory of the Worker does not know.
- */
+/** A service with the demo and no other data. The first delivery of the demo arrives a moment later. */
 async function freshDemo(): Promise<Send> {
-  await reset()
-  await applyD1Migrations(env.DB, env.MIGRATIONS)
-  const bindings = { DEMO: 'on', MULTI_TENANCY: 'off' }
-  const instance = new Instance()
-  const ctx = createExecutionContext()
-  const context = newContext(instance, { ...env, ...bindings }, (work) => ctx.waitUntil(work))
-  await wakeAll(context, JOBS)
-  await loadDemo(await enterDemo(context))
-  await waitOnExecutionContext(ctx)
-  await env.DB.prepare('UPDATE tenants SET config_version = ?1').bind(Date.now()).run()
-  const send = newApp(bindings, instance)
+  const send = await newDemo()
   await expect.poll(() => nameless(send), { timeout: PATIENCE }).toEqual([])
   return send
 }

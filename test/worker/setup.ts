@@ -1,6 +1,6 @@
 import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { beforeEach, vi } from 'vitest'
+import { afterAll, beforeEach, vi } from 'vitest'
 import { forgetLines, tellLines } from './lines'
 
 // Files share a Worker, so that its modules are read once. Each file has its own data and mocks.
@@ -15,3 +15,6 @@ beforeEach(({ onTestFailed, task }) => {
   forgetLines()
   onTestFailed(() => tellLines(task.name))
 })
+
+// Without this, alarms go on after the last file. They load modules, which fails when the tests are over.
+afterAll(() => reset())

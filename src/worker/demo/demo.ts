@@ -170,8 +170,8 @@ export const templates = () =>
   ])
 
 /**
- * This week's XP, which begins again each Monday. All lessons ever. The minutes of each month, among users of
- * the same plan. An unused one.
+ * This week's XP, which begins again each Monday. All lessons ever, from yesterday: at any hour, every time
+ * zone has reached that date. The minutes of each month, among users of the same plan. An unused one.
  */
 export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
   CreateLeaderboardsRequest.parse([
@@ -190,6 +190,7 @@ export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
       name: 'Lessons of all time',
       rankBy: 'metric',
       metricId: idOf('demo-lessons'),
+      start: addDays(today, -1),
       status: 'active',
     },
     {

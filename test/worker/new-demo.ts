@@ -1,0 +1,37 @@
+import { applyD1Migrations, createExecutionContext, reset, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { expect } from 'vitest'
+import { wakeAll } from '../../src/jobs/timekeeper.service'
+import { newContext } from '../../src/runtime/context'
+import { Instance } from '../../src/runtime/instance'
+import { enterDemo, loadDemo } from '../../src/worker/demo/demo.service'
+import { JOBS } from '../../src/worker/jobs'
+import { ADMIN_KEY, call, newApp, type Send } from './harness'
+
+/**
+ * A service with the demo and no other data, whose test clock shows `now` if it is given (ISO 8601).
+ *
+ * Versions of the configuration begin again after `reset`, so the demo is loaded with a memory of its own,
+ * and then gets a version that the memory of the Worker does not know.
+ */
+export async function newDemo(now?: string): Promise<Send> {
+  await reset()
+  await applyD1Migrations(env.DB, env.MIGRATIONS)
+  const bindings = { DEMO: 'on', MULTI_TENANCY: 'off' }
+  const instance = new Instance()
+  const send = newApp(bindings, instance)
+  if (now !== undefined) {
+    const answer = await call(newApp({ ...bindings, DEMO: 'off' }, instance), 'PUT', '/admin/v1/test-clock', {
+      headers: { 'x-api-key': ADMIN_KEY },
+      body: { now },
+    })
+    expect(answer.status).toBe(200)
+  }
+  const ctx = createExecutionContext()
+  const context = newContext(instance, { ...env, ...bindings }, (work) => ctx.waitUntil(work))
+  await wakeAll(context, JOBS)
+  await loadDemo(await enterDemo(context))
+  await waitOnExecutionContext(ctx)
+  await env.DB.prepare('UPDATE tenants SET config_version = ?1').bind(Date.now()).run()
+  return send
+}
