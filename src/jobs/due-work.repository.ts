@@ -6,12 +6,13 @@ import { type Instant, instant } from '../lib/clock'
 import type { DueKind, TenantStatus, WorkKind } from './due-kinds.types'
 
 /*
- * All SQL of the table of due work is here; no other file names the table. Kinds are parameters, so that this
- * file knows no kind. If a statement needs other tables, the caller passes SQL for them that is a constant
- * (`FixedSql`). In that SQL, as in this file, the tenant is ?1.
+ * All SQL of the table of due work is here and in sweeps.repository.ts; no other file names the table. Kinds
+ * are parameters, so that these files know no kind. If a statement needs other tables, the caller passes SQL
+ * for them that is a constant (`FixedSql`). In that SQL, as in this file, the tenant is ?1.
  */
 
-const DueRow = z.object({
+/** A row of the table, as the statements read it. */
+export const DueRow = z.object({
   kind: z.string(),
   subject: z.string(),
   dueAt: z.number().transform(instant),
@@ -397,87 +398,6 @@ export function progressUnchanged(
   dueAt: Instant | null = null,
 ): D1PreparedStatement {
   return db.statement(PROGRESS_UNCHANGED, db.tenantId, kind, subject, progress, dueAt)
-}
-
-// -- Work in sweeps --
-
-/*
- * Some work is done in sweeps over all users. Each sweep does the work that is due in a span of time. The
- * progress has `through`, the moment up to which all is done, and `sweep`. Between two sweeps, `sweep` is
- * null. Otherwise it has `to`, the end of the span, and `skipped`, the ids of users that must be visited
- * again.
- */
-
-/** The moment that the present sweep, or the last one, has reached. */
-const REACHED = "max(progress ->> '$.through', coalesce(progress ->> '$.sweep.to', 0))"
-
-const BETWEEN_SWEEPS = guardSql(`
-  NOT EXISTS (SELECT 1 FROM due_work
-    WHERE tenant_id = ?1 AND kind = ?2 AND subject = '' AND progress ->> '$.sweep.to' IS NOT NULL)`)
-
-/** A guard: holds while no sweep is under way. */
-export function betweenSweeps(db: TenantDatabase, kind: DueKind): D1PreparedStatement {
-  return db.statement(BETWEEN_SWEEPS, db.tenantId, kind)
-}
-
-const STILL_AHEAD = guardSql(`
-  NOT EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ''
-    AND ${REACHED} >= ?3)`)
-
-/** A guard: holds while no sweep has reached a moment. */
-export function stillAhead(db: TenantDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
-  return db.statement(STILL_AHEAD, db.tenantId, kind, at)
-}
-
-const ADVANCE_SWEEP = `
-  UPDATE due_work SET
-    progress = CASE skipped WHEN '[]' THEN ?4 ELSE json_set(?6, '$.sweep.skipped', json(skipped)) END,
-    due_at = CASE skipped WHEN '[]' THEN ?5 ELSE ?7 END
-  FROM (
-    SELECT json_group_array(asked.value ->> 0) AS skipped FROM json_each(?3) asked WHERE NOT EXISTS (
-      SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = asked.value ->> 0
-        AND u.iid = asked.value ->> 1 AND u.seq = asked.value ->> 2))
-  WHERE tenant_id = ?1 AND kind = ?2 AND subject = ''
-  RETURNING due_at AS dueAt, progress`
-
-/**
- * Advances a sweep in the batch that changes these users, before they are changed. If all of them are as they
- * were read, it stores the state `done`. Otherwise it stores `open`, and skips the users who have changed.
- * The result is the stored state, for `parseState`.
- */
-export function advanceSweep(
-  db: TenantDatabase,
-  kind: DueKind,
-  users: readonly { id: string; iid: string; seq: number }[],
-  { done, open }: { done: WorkState; open: WorkState },
-): D1PreparedStatement {
-  const seen = JSON.stringify(users.map(({ id, iid, seq }) => [id, iid, seq]))
-  const states = [done.progress, done.dueAt, open.progress, open.dueAt]
-  return db.statement(ADVANCE_SWEEP, db.tenantId, kind, seen, ...states)
-}
-
-const States = z.array(DueRow.pick({ dueAt: true, progress: true }))
-
-/** The state that `advanceSweep` has stored. */
-export const parseState = (result: D1Result | undefined): WorkState =>
-  States.parse(result?.results)[0] ?? { dueAt: null, progress: null }
-
-const IS_AHEAD = `kind = ?2 AND ${REACHED} > ?1`
-
-/** A query of the ids of tenants with a sweep of the kind ?2 that has passed the moment ?1. */
-export const TENANTS_AHEAD = `SELECT tenant_id FROM due_work WHERE ${IS_AHEAD}`
-
-const RESTART = [
-  `UPDATE due_work SET progress = NULL WHERE ${IS_AHEAD}`,
-  'UPDATE due_work SET due_at = min(due_at, ?1) WHERE kind = ?2',
-] as const
-
-/**
- * Restarts the sweeps of all tenants that have passed `now`, and makes all sweeps due by then. For a clock
- * that went back (C1).
- */
-export function restartSweeps(db: AccountDatabase, kind: DueKind, now: Instant): D1PreparedStatement[] {
-  return RESTART.map((sql) => db.statement(sql, now, kind))
 }
 
 // -- Erase a tenant --

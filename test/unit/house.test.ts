@@ -54,7 +54,7 @@ test('two folders import each other only if one is a part of the other', () => {
   expect(tangled).toEqual([])
 })
 
-test('only the repository of due work names its table, and the jobs room names no kind', () => {
+test('only the repositories of due work name its table, and the jobs room names no kind', () => {
   const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
   const naming = files.filter((file) => textOf(file).includes('due_work'))
   // The register lists all tables, and one of its users leaves this table to the jobs room.
@@ -62,6 +62,7 @@ test('only the repository of due work names its table, and the jobs room names n
     'features/tenants/purge.repository',
     'jobs/due-work.repository',
     'jobs/due-work.table',
+    'jobs/sweeps.repository',
     'store/user-data/user-data.register',
   ]
   expect(naming.toSorted()).toEqual(expected.map((name) => `src/${name}.ts`).toSorted())

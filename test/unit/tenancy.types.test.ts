@@ -57,6 +57,7 @@ type Modules = {
   'features/tenants/purge.repository': typeof import('../../src/features/tenants/purge.repository')
   'access/tenants.repository': typeof import('../../src/access/tenants.repository')
   'jobs/due-work.repository': typeof import('../../src/jobs/due-work.repository')
+  'jobs/sweeps.repository': typeof import('../../src/jobs/sweeps.repository')
   'config/board-deletions.repository': typeof import('../../src/config/board-deletions.repository')
   'features/notifications/unsubscribe/links.repository': typeof import('../../src/features/notifications/unsubscribe/links.repository')
   'store/user-data/objects.repository': typeof import('../../src/store/user-data/objects.repository')
@@ -149,8 +150,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
     dueWorkOfPart: STATUS,
     capDueTimes: 'a clock that goes back affects all tenants (C1)',
-    restartSweeps: 'a clock that goes back affects all tenants (C1)',
   },
+  'jobs/sweeps.repository': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
   'config/board-deletions.repository': null,
   'features/notifications/unsubscribe/links.repository': {
     linkSecretOf: 'a link names its tenant',

@@ -12,13 +12,8 @@ import {
 } from '../../src/db/guard'
 import { boostsUnchanged } from '../../src/features/points/boosts/boost-notifications.repository'
 import { removeTenant } from '../../src/features/tenants/purge.repository'
-import {
-  betweenSweeps,
-  nothingElseDue,
-  progressUnchanged,
-  stillAhead,
-  workUnchanged,
-} from '../../src/jobs/due-work.repository'
+import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/jobs/due-work.repository'
+import { betweenSweeps, stillAhead } from '../../src/jobs/sweeps.repository'
 import { instant } from '../../src/lib/clock'
 import { pendingNotificationsPresent } from '../../src/outbox/pending-notifications.repository'
 import { notSentYet } from '../../src/outbox/points-notifications.repository'

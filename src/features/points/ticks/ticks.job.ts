@@ -14,13 +14,13 @@ import {
 } from '../../../engine/points/ticks.rules'
 import {
   type DueWork,
-  parseState,
   progressUnchanged,
   storeState,
   type WorkState,
   workState,
 } from '../../../jobs/due-work.repository'
 import type { Job } from '../../../jobs/job.types'
+import { parseState } from '../../../jobs/sweeps.repository'
 import { type Instant, instant } from '../../../lib/clock'
 import { newId } from '../../../lib/new-id'
 import type { TenantContext } from '../../../runtime/context'

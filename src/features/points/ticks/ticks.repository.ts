@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase } from '../../../db/database'
-import { restartSweeps, TENANTS_AHEAD } from '../../../jobs/due-work.repository'
+import { restartSweeps, TENANTS_AHEAD } from '../../../jobs/sweeps.repository'
 import { type Instant, instant } from '../../../lib/clock'
 
 const Moment = z.number().transform(instant)
