@@ -569,4 +569,23 @@ describe('users and the clock', () => {
     expect(env.TEST_CLOCK).toBe('on')
     expect((await call(toApp, 'GET', '/health')).status).toBe(200)
   })
+
+  it('[C1, L12] a leaderboard whose upkeep is an hour ahead after the clock is removed does it once', async () => {
+    const { tenant, words } = await setup()
+    const board = { name: 'Board', key: 'board', rankBy: 'metric', metricId: words, status: 'active' }
+    await tenant.create('/leaderboards', board)
+    const wake = () => env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 20)
+    // The next upkeep is that of the next full hour. The move does it.
+    await wake()
+    await move(tenant, `${Y}-03-10T12:00:00Z`)
+    await clock(tenant, 'DELETE')
+    const present = Date.now()
+    await wake()
+    const due = await env.DB.prepare(
+      "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'",
+    )
+      .bind(tenant.id)
+      .first('due_at')
+    expect(due).toBeGreaterThan(present)
+  })
 })

@@ -1,6 +1,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { Board } from '../../src/boards/object/board.model'
 import { LeaderboardObject } from '../../src/worker/index'
 import {
   agrees,
@@ -9,6 +10,7 @@ import {
   events,
   forgetTime,
   gate,
+  HOUR,
   lost,
   type Message,
   moveTo,
@@ -87,6 +89,8 @@ async function withheld(asked: Parameters<typeof events>[1][], more: Record<stri
 }
 
 const RUN = Math.floor(NOON / DAY)
+/** The first full hour of the test. */
+const FULL_HOUR = Math.ceil(NOON / HOUR) * HOUR
 type Known = Message['definition']
 
 async function page(object: LeaderboardObject, definition: Known): Promise<string[]> {
@@ -297,5 +301,37 @@ describe('while the object waits for D1', () => {
       storage.sql.exec('SELECT user_id FROM scores').toArray(),
     )
     expect(left).toEqual([])
+  })
+})
+
+describe('upkeep that was due before a full hour and comes after the upkeep of that hour', () => {
+  it('[L12] ends, and is due again at the next full hour', async () => {
+    const { setup, call, definition } = await withheld([['ada', 1]])
+    await inObject(setup, async (object) => {
+      await object.deliver(call(0))
+      const moments = { now: FULL_HOUR - 1, until: FULL_HOUR + 1, grace: 0 }
+      expect(await runDue(object, definition, FULL_HOUR)).toMatchObject({ dueAt: FULL_HOUR + HOUR })
+      expect(await object.runDue({ definition, ...moments })).toMatchObject({ dueAt: FULL_HOUR + HOUR })
+    })
+    await agrees(setup)
+  })
+
+  it('[L12, M2] does not look like a restore if the answer to its note is lost', async () => {
+    const { setup, call, definition } = await withheld([['ada', 1]])
+    const reopen = vi.spyOn(Board.prototype, 'reopen')
+    await inObject(setup, async (object, d1) => {
+      await object.deliver(call(0))
+      await runDue(object, definition, FULL_HOUR)
+      d1.fault = async (batch) => {
+        const results = await batch()
+        if (results.some(({ meta }) => meta.changes > 0)) throw lost()
+        return results
+      }
+      await expect(runDue(object, definition, FULL_HOUR - 1)).rejects.toThrow('lost')
+      d1.fault = fine
+      expect(await runDue(object, definition, FULL_HOUR)).toMatchObject({ dueAt: FULL_HOUR + HOUR })
+    })
+    expect(reopen).not.toHaveBeenCalled()
+    await agrees(setup)
   })
 })

@@ -15,13 +15,16 @@ export const Progress = z.object({
   comparison: z.object({ since: z.number(), began: z.number(), after: z.string() }).nullable(),
   /** Whether all users must be compared before anything else. */
   mustCompareAll: z.boolean(),
-  /** When the last comparison began, in milliseconds. */
+  /** When the last comparison began, in milliseconds. It goes back with work that comes late. */
   compared: z.number(),
   /** For which epoch the scores were read from D1 (M1). Boards of early versions have none. */
   epoch: z.number().default(0),
   /** Whether all scores are being read again from D1, which was brought back to an earlier moment (M2). */
   isRefilling: z.boolean().default(false),
-  /** `compared` as D1 has noted it; 0 if that is unknown. An earlier note means a restore (M2). */
+  /**
+   * D1 has noted a comparison of this moment or a later one; 0 if that is unknown. An earlier note means a
+   * restore (M2).
+   */
   noted: z.number().default(0),
 })
 export type Progress = z.infer<typeof Progress>

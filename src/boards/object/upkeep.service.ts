@@ -237,8 +237,19 @@ function endComparison(
     }
   }
   const isRefilling = progress.isRefilling && since !== 0
-  const compared = Math.max(progress.compared, began)
-  board.progress = { ...progress, comparison: null, mustCompareAll, compared, openFrom, isRefilling }
+  // `compared` goes back if work comes late, or if a test clock went back. If it stayed, the hours would
+  // still differ, and the same comparison would be due again, without end. D1 then gets the note of an
+  // earlier comparison, which must not look like a restore (M2).
+  const noted = Math.min(progress.noted, began)
+  board.progress = {
+    ...progress,
+    comparison: null,
+    mustCompareAll,
+    compared: began,
+    noted,
+    openFrom,
+    isRefilling,
+  }
 }
 
 /**
