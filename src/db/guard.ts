@@ -129,13 +129,18 @@ export function clockUnchanged(db: TenantDatabase, clock: Instant | null): D1Pre
   return db.statement(CLOCK_UNCHANGED, db.testClock ? 1 : 0, clock ?? 0)
 }
 
+/** Errors of D1 without an SQLite code that are about the statement, so that it fails each time. */
+const WRONG_STATEMENT = /\b(statement|parameter|SQL variables|string or blob)/i
+
 /**
  * Whether a statement failed because D1 could not be reached, was overloaded or restarted, or because the
- * disk is full. The same request may succeed later. An error of SQLite has its SQLite code in the message;
- * the other errors are D1's own.
+ * disk or the database is full. The same request may succeed later. An error of SQLite has its SQLite code in
+ * the message; the other errors are D1's own.
  */
 export function isDatabaseAway(error: unknown): boolean {
-  return error instanceof Error && /D1_ERROR: (?!.*\bSQLITE_(?!BUSY|IOERR|FULL))/.test(error.message)
+  if (!(error instanceof Error) || !error.message.includes('D1_ERROR: ')) return false
+  const [, code] = /\bSQLITE_([A-Z]+)/.exec(error.message) ?? []
+  return code === undefined ? !WRONG_STATEMENT.test(error.message) : ['BUSY', 'IOERR', 'FULL'].includes(code)
 }
 
 /**

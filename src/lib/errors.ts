@@ -11,6 +11,8 @@ export const RETRY_AFTER = {
   contention: 1,
   /** The database can't be reached. */
   databaseAway: 5,
+  /** The service is starting. */
+  starting: 5,
 } as const
 
 /** An API error: the status of the response, and a message that says the problem and how to fix it (G2). */

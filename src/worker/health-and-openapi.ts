@@ -7,6 +7,7 @@ import { configurationAt } from '../config/configuration.repository'
 import { schemaProblem } from '../db/schema-version'
 import { readAsset } from '../http/assets'
 import { type App, answer } from '../http/hono'
+import { RETRY_AFTER } from '../lib/errors'
 import type { Context, Tenant } from '../runtime/context'
 import { missingBindings } from './bindings'
 import { filledExamples } from './demo/demo.examples'
@@ -16,7 +17,10 @@ import { hasDemo, isDemoDue } from './demo/demo.service'
 export function systemRoutes(app: App): void {
   app.get('/health', async (c) => {
     const problem = await problemOf(c.get('ctx'))
-    return problem === null ? answer(c, 200, { status: 'ok' }) : answer(c, 503, { error: problem })
+    if (problem === null) return answer(c, 200, { status: 'ok' })
+    // Waiting does not cure the other problems.
+    const headers = problem === STARTING ? { 'Retry-After': String(RETRY_AFTER.starting) } : {}
+    return answer(c, 503, { error: problem }, headers)
   })
   for (const name of ['application', 'admin'] as const) {
     const path = name === 'admin' ? '/admin/v1/openapi.json' : '/v1/openapi.json'

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.repository'
 import { NEEDED_MIGRATION } from '../../src/db/schema-version'
 import { awayAfter } from './faulty'
 import { ADMIN_KEY, at, newApp, newTenant, TestTenant } from './harness'
@@ -40,6 +41,18 @@ describe('[G1] health', () => {
     },
   )
 
+  it('is 503 with Retry-After while it is starting', async () => {
+    const setStatus = (status: string) =>
+      env.DB.prepare('UPDATE tenants SET status = ?1 WHERE id = ?2').bind(status, IMPLICIT_TENANT_ID).run()
+    await setStatus('archived')
+    try {
+      const response = await newApp()(new Request('http://laurel.test/health'))
+      expect([response.status, response.headers.get('Retry-After')]).toEqual([503, '5'])
+    } finally {
+      await setStatus('active')
+    }
+  })
+
   it('is 503 while a migration is missing, and names it', async () => {
     await env.DB.prepare("UPDATE schema_version SET migration = migration - 1, name = 'earlier'").run()
     const [status, body] = await health()
@@ -49,9 +62,9 @@ describe('[G1] health', () => {
 
   it('is 503 if a later version has migrated beyond what this one can serve, and names the migration', async () => {
     await env.DB.prepare("UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98").run()
-    const [status, body] = await health()
-    expect(status).toBe(503)
-    expect(JSON.stringify(body)).toContain('0099_later')
+    const response = await newApp()(new Request('http://laurel.test/health'))
+    expect([response.status, response.headers.get('Retry-After')]).toEqual([503, null])
+    expect(JSON.stringify(await response.json())).toContain('0099_later')
   })
 
   it('is 200 with a later migration that this version can serve with', async () => {
@@ -132,6 +145,8 @@ describe('[G2] while the database cannot be reached', () => {
     'D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.',
     'D1_ERROR: database is locked: SQLITE_BUSY',
     'D1_ERROR: disk I/O error: SQLITE_IOERR',
+    'D1_ERROR: database or disk is full: SQLITE_FULL',
+    'D1_ERROR: Exceeded maximum DB size.',
   ])('an event is answered with 503 and Retry-After: %s', async (message) => {
     const tenant = new TestTenant(newApp({ DB: awayAfter(0, message) }))
     const { status, headers, body } = await tenant.event('steps', 'ada', 1)
@@ -143,6 +158,10 @@ describe('[G2] while the database cannot be reached', () => {
   it.each([
     'D1_ERROR: no such table: users: SQLITE_ERROR',
     'D1_ERROR: CHECK constraint failed: x: SQLITE_CONSTRAINT',
+    'D1_ERROR: Wrong number of parameter bindings for SQL query.',
+    'D1_ERROR: A prepared SQL statement must contain only one statement.',
+    'D1_ERROR: Statement too long.',
+    'D1_ERROR: string or blob too big',
     "D1_TYPE_ERROR: Type 'undefined' not supported for value 'undefined'",
     'Network connection lost.',
   ])('an error that waiting does not cure, or of something else, is a 500: %s', async (message) => {
