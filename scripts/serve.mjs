@@ -60,6 +60,23 @@ let isEnding = false
 const runs = () => workerd !== undefined && workerd.exitCode === null && workerd.signalCode === null
 
 /**
+ * The work of a command that does not serve. If it is interrupted, it has failed.
+ *
+ * @type {'build' | 'backup' | 'restore' | undefined}
+ */
+let job
+/** Interrupts a backup or a restore, which then removes its half files. */
+const interruption = new AbortController()
+
+/** Ends by a signal, or with npm. */
+function stop(/** @type {string} */ reason) {
+  if (job === undefined) return end(0, reason)
+  const interrupted = new Complaint(`The ${job} was interrupted (${reason}), and is not complete.`)
+  if (job === 'build') return fail(interrupted)
+  interruption.abort(interrupted)
+}
+
+/**
  * Ends workerd, then this process. Requests under way are answered first, or with 503. A second call changes
  * nothing.
  */
@@ -112,7 +129,10 @@ async function workerVariables() {
   return { ...variables, TRUST_PROXY: proxy }
 }
 
-/** Starts workerd, which ends with this process however that ends. */
+/**
+ * Starts workerd, which ends with this process however that ends. It has a process group of its own: a
+ * terminal sends its signals to a whole group, and workerd would end before requests under way are answered.
+ */
 function startWorkerd(/** @type {string} */ address, /** @type {Record<string, string>} */ variables) {
   const isPrivateAllowed = variables.TEST_CLOCK === 'on' || TARGETS.some((name) => variables[name] !== '')
   const { default: binary } = createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js'))
@@ -121,11 +141,14 @@ function startWorkerd(/** @type {string} */ address, /** @type {Record<string, s
   args.push('--directory-path', `data=${OBJECTS}`, '--directory-path', `assets=${join(BUILT, 'assets')}`)
   args.push('--control-fd', '3')
   const child = spawn(binary, args, {
+    detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
     env: { ...process.env, ...variables, TZ: 'UTC' },
   })
-  // It waits for the end of its input, which is that of this process. It needs none of the secrets.
+  // It waits for the end of its input, which is that of this process. It needs none of the secrets, and has a
+  // group of its own too, so that it is there until workerd has ended.
   const watch = spawn('/bin/sh', ['-c', `read _; kill -9 ${child.pid}`], {
+    detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !(name in variables))),
   })
@@ -188,10 +211,22 @@ async function callScheduled(/** @type {string} */ cron) {
   return false
 }
 
+/**
+ * Asks `/health`.
+ *
+ * @throws {Complaint} with the reason if the Worker can't serve. An answer while it starts has `Retry-After`.
+ */
+async function health() {
+  const { status, text, retryAfter } = await callWorker('/health')
+  if (status === 503 && retryAfter === undefined)
+    throw new Complaint(`${JSON.parse(text).error}\nLaurel does not start.`)
+  return { status, text }
+}
+
 /** Waits until `/health` answers 200. */
 async function healthy() {
   for (const deadline = performance.now() + READY_PATIENCE; ; await sleep(100)) {
-    const { status, text } = await callWorker('/health')
+    const { status, text } = await health()
     if (status === 200) return
     if (performance.now() > deadline)
       throw new Complaint(`The Worker is not ready after ${READY_PATIENCE / 1000} seconds: ${status} ${text}`)
@@ -254,9 +289,12 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   const ready = async () => {
     await listening(/** @type {import('node:child_process').ChildProcess} */ (workerd))
     await migrate()
+    // Before anything is written: the tables may be of a later version.
+    await health()
     await noteRestore()
     keepSchedule(crons).catch(fail)
     await healthy()
+    await callWorker('/open')
     process.stdout.write(`Laurel serves http://${address} with the data in ${folder}.\n`)
   }
   await Promise.race([ended, ready()])
@@ -270,11 +308,20 @@ async function main(/** @type {string[]} */ [command = 'serve', file, later, ...
   if (command === 'serve' || command === '--built') {
     if (file === undefined) return serve({ isBuilt: command === '--built' })
   } else if (command === 'build') {
+    job = 'build'
     if (file === undefined) return build()
   } else if (isComplete && (command === 'restore' || (command === 'backup' && later === undefined))) {
+    job = command
     const folder = enterData(process.env.LAUREL_DATA)
-    if (command === 'backup') await backup(folder, path)
-    else await restore(folder, path, later === undefined ? undefined : pathOf(later))
+    const { signal } = interruption
+    try {
+      if (command === 'backup') await backup(folder, path, signal)
+      else await restore(folder, path, later === undefined ? undefined : pathOf(later), signal)
+    } catch (error) {
+      // The error may be a consequence.
+      signal.throwIfAborted()
+      throw error
+    }
     process.stdout.write(command === 'backup' ? `The backup is in ${path}.\n` : `The data is in ${folder}.\n`)
     unlockData()
     process.exit(0)
@@ -283,7 +330,7 @@ async function main(/** @type {string[]} */ [command = 'serve', file, later, ...
 }
 
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-  process.on(signal, () => end(0, signal))
+  process.on(signal, () => stop(signal))
 process.on('uncaughtException', fail)
-onceNpmEnded('serve', () => end(0, 'npm has ended'))
+onceNpmEnded('serve', () => stop('npm has ended'))
 main(process.argv.slice(2)).catch(fail)

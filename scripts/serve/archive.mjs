@@ -18,12 +18,13 @@ const BLOCK = 512
  * @param {string} folder
  * @param {{ name: string; content: string }} description the first file of the archive
  * @param {string} target
+ * @param {AbortSignal} signal ends it early; then no file is left
  */
-export async function pack(folder, description, target) {
+export async function pack(folder, description, target, signal) {
   const draft = `${target}.${process.pid}.part`
   try {
     const output = createWriteStream(draft, { flags: 'wx', mode: 0o600 })
-    await pipeline(Readable.from(blocksOf(folder, description)), createGzip({ level: 1 }), output)
+    await pipeline(Readable.from(blocksOf(folder, description)), createGzip({ level: 1 }), output, { signal })
     const file = await open(draft, 'r')
     await file.sync()
     await file.close()
@@ -71,8 +72,12 @@ async function filesIn(/** @type {string} */ folder, below = '') {
 function header(/** @type {string} */ path, /** @type {number} */ size) {
   const cut = path.length <= 100 ? -1 : path.indexOf('/', path.length - 101)
   const block = Buffer.alloc(BLOCK)
-  if (block.write(path.slice(cut + 1), 0, 100) < Buffer.byteLength(path.slice(cut + 1)))
-    throw new Error(`The name is too long for an archive: ${path}`)
+  const write = (/** @type {string} */ text, /** @type {number} */ from, /** @type {number} */ most) => {
+    if (block.write(text, from, most) < Buffer.byteLength(text))
+      throw new Error(`The name is too long for an archive: ${path}`)
+  }
+  write(path.slice(cut + 1), 0, 100)
+  if (cut > 0) write(path.slice(0, cut), 345, 155)
   block.write('0000600\0', 100)
   block.write('0000000\0', 108)
   block.write('0000000\0', 116)
@@ -86,7 +91,6 @@ function header(/** @type {string} */ path, /** @type {number} */ size) {
   block.write('        ', 148)
   block.write('0', 156)
   block.write('ustar\x0000', 257)
-  if (cut > 0) block.write(path.slice(0, cut), 345, 155)
   block.write(`${checksum(block).toString(8).padStart(6, '0')}\0 `, 148)
   return block
 }
@@ -104,26 +108,43 @@ function checksum(/** @type {Buffer} */ block) {
  * @param {string} source
  * @param {(name: string, content: string) => void} describe is given the first file; may throw
  * @param {string} folder where the others are written
+ * @param {AbortSignal} signal ends it early
  * @throws {Complaint} if it is no such archive, or not whole
  */
-export async function unpack(source, describe, folder) {
+export async function unpack(source, describe, folder, signal) {
   try {
-    await pipeline(createReadStream(source), createGunzip(), async (chunks) => {
-      const input = new Blocks(chunks)
-      for (let isFirst = true; ; isFirst = false) {
-        const block = await input.take(BLOCK)
-        // The end of the archive.
-        if (block.every((byte) => byte === 0)) break
-        const { path, size } = parse(block)
-        if (isFirst) describe(path, String(await input.take(size)))
-        else await writeTo(join(folder, path), input, size)
-        await input.take(padding(size).length)
-      }
-      for await (const _ of chunks);
-    })
+    await pipeline(
+      createReadStream(source),
+      createGunzip(),
+      async (/** @type {AsyncIterable<Buffer>} */ all) => {
+        const chunks = unlessAborted(all, signal)
+        const input = new Blocks(chunks)
+        for (let isFirst = true; ; isFirst = false) {
+          const block = await input.take(BLOCK)
+          // The end of the archive.
+          if (block.every((byte) => byte === 0)) break
+          const { path, size } = parse(block)
+          if (isFirst) describe(path, String(await input.take(size)))
+          else await writeTo(join(folder, path), input, size)
+          await input.take(padding(size).length)
+        }
+        for await (const _ of chunks);
+      },
+    )
   } catch (error) {
     if (error instanceof Complaint) throw error
     throw new Complaint(`${source} is no backup of Laurel, or not a whole one: ${Object(error).message}`)
+  }
+}
+
+/** The chunks, until the signal. With the signal of `pipeline`, a file could be written after its error. */
+async function* unlessAborted(
+  /** @type {AsyncIterable<Buffer>} */ chunks,
+  /** @type {AbortSignal} */ signal,
+) {
+  for await (const chunk of chunks) {
+    signal.throwIfAborted()
+    yield chunk
   }
 }
 

@@ -45,9 +45,10 @@ const PATIENCE = 5000
  * Copies the data at one moment. On file systems that can, the copy shares its blocks with the original.
  *
  * @param {number | undefined} id the process that writes the data; none: nothing writes
+ * @param {AbortSignal} [signal] ends it early, after the file that is being copied; then no copy is left
  * @returns {Promise<string>} the folder of the copy, below the current one
  */
-export async function snapshot(id) {
+export async function snapshot(id, signal) {
   const folder = `${SNAPSHOT}${process.pid}-${Date.now()}`
   mkdirSync(folder, { mode: 0o700 })
   try {
@@ -55,9 +56,12 @@ export async function snapshot(id) {
     await cp(OBJECTS, join(folder, OBJECTS), {
       recursive: true,
       mode: constants.COPYFILE_FICLONE,
-      // An index of the file beside it, which SQLite makes again.
-      filter: (name) => !name.endsWith('.sqlite-shm'),
+      filter: (name) => {
+        signal?.throwIfAborted()
+        return isCopied(name)
+      },
     })
+    signal?.throwIfAborted()
   } catch (error) {
     removeSnapshot(folder)
     throw error
@@ -66,6 +70,9 @@ export async function snapshot(id) {
   }
   return folder
 }
+
+/** Whether a file is copied: not an index of the file beside it, which SQLite makes again. */
+const isCopied = (/** @type {string} */ name) => !name.endsWith('.sqlite-shm')
 
 /** Removes a copy. */
 export const removeSnapshot = (/** @type {string} */ folder) =>
@@ -95,24 +102,30 @@ function isStopped(/** @type {number} */ id) {
  *
  * @param {string} folder of the data, which is the current one
  * @param {string} target
+ * @param {AbortSignal} signal ends it early; then nothing is left
  */
-export async function backup(folder, target) {
+export async function backup(folder, target, signal) {
   if (existsSync(target)) throw new Complaint(`${target} exists already.`)
   if (!existsSync(OBJECTS)) throw new Complaint(`There is no data in ${folder}.`)
-  const copy = await currentSnapshot(folder)
+  const copy = await currentSnapshot(folder, signal)
   try {
     const { version } = JSON.parse(readFileSync(inProject('package.json'), 'utf8'))
     const description = { format: FORMAT, version, at: copy.at }
-    await pack(copy.folder, { name: DESCRIPTION, content: `${JSON.stringify(description)}\n` }, target)
+    await pack(
+      copy.folder,
+      { name: DESCRIPTION, content: `${JSON.stringify(description)}\n` },
+      target,
+      signal,
+    )
   } finally {
     copy.remove()
   }
 }
 
 /** @returns {Promise<{ folder: string; at: string; remove: () => void }>} */
-async function currentSnapshot(/** @type {string} */ folder) {
+async function currentSnapshot(/** @type {string} */ folder, /** @type {AbortSignal} */ signal) {
   if (await isServed()) {
-    const { status, text, close } = await askServer('/snapshot')
+    const { status, text, close } = await askServer('/snapshot', signal)
     if (status !== 200) throw new Complaint(`The server could not copy its data: ${text}`)
     const copy = /** @type {{ folder: string; at: string }} */ (JSON.parse(text))
     const remove = () => {
@@ -123,7 +136,7 @@ async function currentSnapshot(/** @type {string} */ folder) {
     return { ...copy, remove }
   }
   await lockData(folder, (_request, response) => response.writeHead(503).end('A backup is being made.'))
-  const copy = await snapshot(undefined)
+  const copy = await snapshot(undefined, signal)
   return { folder: copy, at: new Date().toISOString(), remove: () => removeSnapshot(copy) }
 }
 
@@ -134,19 +147,20 @@ async function currentSnapshot(/** @type {string} */ folder) {
  * @param {string} source
  * @param {string | undefined} later the folder with the data from before the restore, or a later backup: the
  *   deletions that it lists are done again (M3)
+ * @param {AbortSignal} signal ends it early; then nothing is left
  */
-export async function restore(folder, source, later) {
+export async function restore(folder, source, later, signal) {
   if (!existsSync(source)) throw new Complaint(`There is no file ${source}.`)
   if (later !== undefined) await demandLater(later)
-  if (!isEmpty())
-    throw new Complaint(
-      `${folder} is not empty. Restore into an empty folder: set LAUREL_DATA to another one, or move this one away.`,
-    )
+  demandEmpty(folder)
   await lockData(folder, (_request, response) => response.writeHead(503).end('A backup is being restored.'))
+  // A process that had the lock until now may have written to it.
+  demandEmpty(folder)
   try {
     mkdirSync(RESTORING, { mode: 0o700 })
-    await unpack(source, demandKnown, RESTORING)
-    if (later !== undefined) await takeDeletions(later)
+    await unpack(source, demandKnown, RESTORING, signal)
+    if (later !== undefined) await takeDeletions(later, signal)
+    signal.throwIfAborted()
     writeFileSync(RESTORED, '')
     renameSync(join(RESTORING, OBJECTS), OBJECTS)
   } catch (error) {
@@ -155,6 +169,13 @@ export async function restore(folder, source, later) {
   } finally {
     rmSync(RESTORING, { recursive: true, force: true })
   }
+}
+
+function demandEmpty(/** @type {string} */ folder) {
+  if (!isEmpty())
+    throw new Complaint(
+      `${folder} is not empty. Restore into an empty folder: set LAUREL_DATA to another one, or move this one away.`,
+    )
 }
 
 /** The list of deletions, in the folder of the objects. */
@@ -170,18 +191,18 @@ async function demandLater(/** @type {string} */ later) {
 }
 
 /** Replaces the list of deletions of the backup by a later one. */
-async function takeDeletions(/** @type {string} */ later) {
+async function takeDeletions(/** @type {string} */ later, /** @type {AbortSignal} */ signal) {
   const unpacked = join(RESTORING, 'later')
   if (!isFolder(later)) {
     mkdirSync(unpacked)
-    await unpack(later, demandKnown, unpacked)
+    await unpack(later, demandKnown, unpacked, signal)
   }
   const list = join(isFolder(later) ? later : unpacked, OBJECTS, DELETIONS)
   // Nothing was deleted in the last 31 days, or an earlier version of Laurel has written the data.
   if (!existsSync(list)) return
   const own = join(RESTORING, OBJECTS, DELETIONS)
   rmSync(own, { recursive: true, force: true })
-  await cp(list, own, { recursive: true, filter: (name) => !name.endsWith('.sqlite-shm') })
+  await cp(list, own, { recursive: true, filter: isCopied })
 }
 
 function demandKnown(/** @type {string} */ name, /** @type {string} */ content) {

@@ -153,21 +153,24 @@ export const isServed = () => isAnswered(SERVER)
  * Asks the server that uses the folder. Answers the status and the first part of the text. The connection is
  * open until `close`.
  */
-export async function askServer(/** @type {string} */ path) {
-  const answer = await send(SERVER, path)
+export async function askServer(/** @type {string} */ path, /** @type {AbortSignal} */ signal) {
+  const answer = await send(SERVER, path, signal)
   // If the server ends meanwhile, the connection does too.
   answer.on('error', () => undefined)
   const [text = ''] = await once(answer.setEncoding('utf8'), 'data')
   return { status: answer.statusCode ?? 0, text: String(text), close: () => answer.destroy() }
 }
 
-/** Calls the Worker. Answers the status and the text. */
+/** Calls the Worker. */
 export const callWorker = (
   /** @type {string} */ path,
   /** @type {AbortSignal | undefined} */ signal = undefined,
 ) => call(CONTROL, path, signal)
 
-/** @returns {Promise<{ status: number; text: string }>} */
+/**
+ * @returns {Promise<{ status: number; text: string; retryAfter: string | undefined }>} `retryAfter` is the
+ *   header of that name
+ */
 async function call(
   /** @type {string} */ socketPath,
   /** @type {string} */ path,
@@ -176,7 +179,7 @@ async function call(
   const answer = await send(socketPath, path, signal)
   let text = ''
   for await (const part of answer.setEncoding('utf8')) text += part
-  return { status: answer.statusCode ?? 0, text }
+  return { status: answer.statusCode ?? 0, text, retryAfter: answer.headers['retry-after'] }
 }
 
 /** @returns {Promise<import('node:http').IncomingMessage>} */

@@ -1,7 +1,7 @@
 /**
  * The main module of the Worker under `npm run serve`. It runs in workerd, in front of the Worker that is
- * deployed (`laurel.js`): it says from which address a request comes, answers 503 while the server ends, and
- * takes the calls of the server itself.
+ * deployed (`laurel.js`): it says from which address a request comes, answers 503 while the server starts and
+ * ends, and takes the calls of the server itself.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import laurel from './laurel.js'
@@ -15,6 +15,8 @@ const ADDRESS = 'cf-connecting-ip'
 
 /** Answers each open request with 503, without the Worker. One server runs one isolate. */
 const underWay = /** @type {Set<() => void>} */ (new Set())
+/** Set once the migrations are applied and the Worker can serve. */
+let isReady = false
 let isEnding = false
 
 /**
@@ -26,7 +28,7 @@ const HOLD = 300
 
 const unavailable = () =>
   Response.json(
-    { error: 'The server ends. Send the request again in a moment.' },
+    { error: `The server ${isEnding ? 'ends' : 'starts'}. Send the request again in a moment.` },
     {
       status: 503,
       headers: { 'Retry-After': '5', Connection: 'close', 'X-Request-Id': crypto.randomUUID() },
@@ -69,6 +71,7 @@ export default {
       await scheduler.wait(HOLD)
       return unavailable()
     }
+    if (!isReady) return unavailable()
     let giveUp = () => {}
     const tooLate = new Promise((resolve) => {
       giveUp = () => resolve(undefined)
@@ -98,6 +101,9 @@ export class Control extends WorkerEntrypoint {
         return new Response('done')
       case '/health':
         return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
+      case '/open':
+        isReady = true
+        return new Response('done')
       case '/scheduled': {
         const cron = searchParams.get('cron') ?? ''
         const controller = { cron, scheduledTime: Date.now(), noRetry: () => {} }

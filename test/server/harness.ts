@@ -54,7 +54,7 @@ export type StartOptions = {
    * the Worker the first time.
    */
   by?: 'npm' | 'node' | 'serve'
-  /** Whether it leads a process group of its own, so that `kill` is one signal to the whole group. */
+  /** Whether it leads a process group of its own, so that `kill` is one signal to each of its groups. */
   ownGroup?: boolean
 }
 
@@ -65,6 +65,8 @@ export type Starting = {
   folder: string
   port: number
   pid: number
+  /** The process groups that it has, if it has its own: those of its processes when it printed something. */
+  groups: ReadonlySet<number>
   child: ChildProcess
   /** All its output so far, on both streams. */
   output(): string
@@ -142,8 +144,11 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
   child.stderr.on('data', (part) => (output += part))
   const closed = once(child, 'close')
   const pid = child.pid ?? 0
-  // Ctrl-C in a terminal does not reach another process group.
-  const killGroup = () => killed(-pid)
+  // Ctrl-C in a terminal does not reach another process group. workerd has a further one (`npm run serve`).
+  const groups = new Set([pid])
+  const killGroup = () => {
+    for (const group of groups) killed(-group)
+  }
   if (options.ownGroup) {
     process.once('exit', killGroup)
     child.once('exit', () => process.off('exit', killGroup))
@@ -162,6 +167,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
     folder,
     port,
     pid,
+    groups,
     child,
     output: () => output,
     ended,
@@ -184,7 +190,10 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
       const deadline = performance.now() + PATIENCE
       for (;;) {
         const match = pattern.exec(output)
-        if (match !== null) return match
+        if (match !== null) {
+          for (const { group } of options.ownGroup ? descendants(pid) : []) groups.add(group)
+          return match
+        }
         const isOver = child.exitCode !== null || child.signalCode !== null
         if (isOver || performance.now() > deadline) {
           throw new Error(`${isOver ? 'It ended' : 'Timeout'} before it printed ${pattern}:\n${output}`)

@@ -1,9 +1,11 @@
 /** Backups of `npm run serve` while events come, and what is there after they are restored. */
 import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { createWriteStream, writeFileSync } from 'node:fs'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -151,6 +153,104 @@ test('a backup that is damaged is refused, and leaves the folder empty', async (
     })
   }
   expect(await run('empty', 'restore', 'first.backup')).toMatchObject({ code: 0 })
+})
+
+/** Starts `npm run serve -- …`, ends it at a moment, and answers its exit code and what it has printed. */
+async function interrupted(data: string, args: string[], isTime: () => Promise<boolean>) {
+  const child = execFile(process.execPath, ['scripts/serve.mjs', ...args], {
+    cwd: folder,
+    env: { ...process.env, INIT_CWD: folder, LAUREL_DATA: join(folder, data) },
+  })
+  let said = ''
+  child.stdout?.on('data', (part) => (said += part))
+  child.stderr?.on('data', (part) => (said += part))
+  const closed = once(child, 'close')
+  for (const deadline = performance.now() + PATIENCE; !(await isTime()); await sleep(1)) {
+    expect([child.exitCode, said]).toEqual([null, ''])
+    expect(performance.now()).toBeLessThan(deadline)
+  }
+  child.kill('SIGTERM')
+  await closed
+  return { code: child.exitCode, said }
+}
+
+/** A folder of data with one more file, so large that it takes a while to copy it. */
+async function largeData(data: string) {
+  await mkdir(join(folder, data, 'objects'), { recursive: true })
+  const part = randomBytes(16 * 1024 * 1024)
+  const file = createWriteStream(join(folder, data, 'objects', 'large'))
+  for (let n = 0; n < 6; n += 1) if (!file.write(part)) await once(file, 'drain')
+  file.end()
+  await once(file, 'close')
+}
+
+test('a backup or a restore that is interrupted fails, and leaves no half files', async () => {
+  const namesIn = async (data: string) => (await readdir(join(folder, data))).sort()
+  const isBackup = (name: string) => name.startsWith('large.backup')
+  await largeData('large')
+  expect(
+    await interrupted('large', ['backup', 'large.backup'], async () => (await namesIn('.')).some(isBackup)),
+  ).toEqual({ code: 1, said: 'The backup was interrupted (SIGTERM), and is not complete.\n' })
+  expect((await namesIn('.')).filter(isBackup)).toEqual([])
+  expect(await namesIn('large')).toEqual(['objects'])
+
+  expect(await run('large', 'backup', 'large.backup')).toMatchObject({ code: 0 })
+  await mkdir(join(folder, 'target'))
+  expect(
+    await interrupted('target', ['restore', 'large.backup'], async () =>
+      (await namesIn('target')).includes('objects.part'),
+    ),
+  ).toEqual({ code: 1, said: 'The restore was interrupted (SIGTERM), and is not complete.\n' })
+  expect(await namesIn('target')).toEqual([])
+})
+
+test('a backup that is interrupted beside the server leaves no copy', async () => {
+  await largeData('restored')
+  const copies = async () =>
+    (await readdir(join(folder, 'restored'))).filter((name) => name.startsWith('snapshot'))
+  const parts = async () => (await readdir(folder)).filter((name) => name.startsWith('beside.backup'))
+  expect(
+    await interrupted('restored', ['backup', 'beside.backup'], async () => (await parts()).length > 0),
+  ).toEqual({ code: 1, said: 'The backup was interrupted (SIGTERM), and is not complete.\n' })
+  expect([await parts(), await copies()]).toEqual([[], []])
+  expect((await send('GET', '/health')).status).toBe(200)
+  await rm(join(folder, 'restored', 'objects', 'large'))
+})
+
+test('a restore that had to wait for its folder looks again if it is empty', async () => {
+  const data = join(folder, 'contested')
+  await mkdir(data)
+  const holder = createServer().listen(join(data, 'serve.sock'))
+  await once(holder, 'listening')
+  const restoring = run('contested', 'restore', 'first.backup')
+  // It has found the folder empty, and finds that another process uses it.
+  await once(holder, 'connection')
+  await mkdir(join(data, 'objects'))
+  await writeFile(join(data, 'objects', 'metadata.sqlite'), 'the data of another process')
+  await writeFile(join(data, 'restored'), '')
+  holder.close()
+  expect(await restoring).toMatchObject({ code: 1, said: expect.stringContaining('is not empty') })
+  expect((await readdir(data)).sort()).toEqual(['objects', 'restored'])
+})
+
+test('a path that an archive can not hold is an error, and is not cut', async () => {
+  const objects = join(folder, 'deep', 'objects')
+  const fileIn = async (above: string) => {
+    await rm(objects, { recursive: true, force: true })
+    await mkdir(join(objects, above), { recursive: true })
+    await writeFile(join(objects, above, 'b'.repeat(90)), 'content')
+  }
+  await fileIn('a'.repeat(148))
+  expect(await run('deep', 'backup', 'deep.backup')).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('The name is too long for an archive: objects/a'),
+  })
+  // With the folder before it, 155 characters.
+  await fileIn('a'.repeat(147))
+  expect(await run('deep', 'backup', 'deep.backup')).toMatchObject({ code: 0 })
+  expect(await run('shallow', 'restore', 'deep.backup')).toMatchObject({ code: 0 })
+  const path = join(folder, 'shallow', 'objects', 'a'.repeat(147), 'b'.repeat(90))
+  expect(await readFile(path, 'utf8')).toBe('content')
 })
 
 test('a server that does not run is backed up too', async () => {

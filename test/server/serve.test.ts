@@ -181,6 +181,28 @@ test('[W2] a webhook arrives: by the queue, the alarm of an object, and a privat
   expect(seen?.body).toContain('"points.changed"')
 })
 
+/** Gives a user 4,000 events with a long attribute, unless it has them. */
+async function sendManyEvents(id: string): Promise<void> {
+  const countOf = async () => {
+    const { status, body } = await send('GET', `/admin/v1/users/${id}/export`)
+    return status === 200 ? body.events.length : 0
+  }
+  if ((await countOf()) > 0) return
+  await send('POST', '/admin/v1/attributes', [{ key: 'long-note', name: 'Long note', type: 'event' }])
+  for (let part = 0; part < 4; part += 1) {
+    const event = {
+      key: 'demo-lessons',
+      user: { id },
+      value: 1,
+      attributes: { 'long-note': 'x'.repeat(1000) },
+    }
+    const { status } = await send('POST', '/admin/v1/metrics/events', Array(1000).fill(event))
+    expect(status).toBe(202)
+  }
+  for (const deadline = performance.now() + PATIENCE; (await countOf()) < 4000; await sleep(250))
+    expect(performance.now()).toBeLessThan(deadline)
+}
+
 /** An event whose body is sent some milliseconds after its head. Answers the status and how long it took. */
 function slowEvent(delay: number): Promise<{ status: number; milliseconds: number }> {
   const body = JSON.stringify({ user: { id: 'cyd' }, value: 1 })
@@ -200,23 +222,23 @@ function slowEvent(delay: number): Promise<{ status: number; milliseconds: numbe
   })
 }
 
-/** The file of the queue that starts drains. */
-function outboxFile(): string {
-  const named = filesIn(join(folder, 'data', 'objects')).filter((file) => file.endsWith('.sqlite'))
+/** The file of the object that has a table with such a row. */
+function fileWith(data: string, table: string, where: string): string {
+  const named = filesIn(join(folder, data, 'objects')).filter((file) => file.endsWith('.sqlite'))
   const found = named.find((file) => {
     const database = new DatabaseSync(file)
-    const isQueue = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'queue'").get() !== undefined
-    const name = isQueue ? database.prepare('SELECT name FROM queue').get()?.name : null
+    const hasTable = database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined
+    const row = hasTable ? database.prepare(`SELECT 1 FROM ${table} WHERE ${where}`).get() : undefined
     database.close()
-    return name === 'laurel-outbox'
+    return row !== undefined
   })
-  if (found === undefined) throw new Error('the queue has no file')
+  if (found === undefined) throw new Error(`no file has the table ${table}`)
   return found
 }
 
 test('[W2] a message whose last retry failed is logged, and does not hold up others', async () => {
   await server.stop()
-  const database = new DatabaseSync(outboxFile())
+  const database = new DatabaseSync(fileWith('data', 'queue', "name = 'laurel-outbox'"))
   // No version of Laurel has sent such a message, so each attempt fails. It has two attempts left.
   database.exec("INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', 0, 0, 9)")
   database.close()
@@ -228,6 +250,51 @@ test('[W2] a message whose last retry failed is logged, and does not hold up oth
   await server.printed(/"deadLetter":"unknown"/)
   const bodies = await receiver.seen('all', 2)
   expect(bodies.at(-1)?.body).toContain('"eve"')
+})
+
+/** The answers that a client gets from a server that starts, until the first one that is not a 503. */
+async function answersUntilReady(port: number, isOver: () => boolean): Promise<[number, string | null][]> {
+  const answers: [number, string | null][] = []
+  while (!isOver()) {
+    const call = request({
+      port,
+      path: '/v1/users/nobody',
+      headers: { 'x-api-key': ADMIN_KEY },
+      agent: false,
+    })
+    call.end()
+    try {
+      const [answer] = await once(call, 'response')
+      answer.on('error', () => undefined).resume()
+      answers.push([answer.statusCode, answer.headers['retry-after'] ?? null])
+      if (answer.statusCode !== 503) break
+    } catch {
+      // It does not listen yet, or no longer.
+    }
+  }
+  return answers
+}
+
+test('[G2] while it starts with an empty folder, requests are answered 503 with Retry-After', async () => {
+  const starting = await launch({ folder, by: 'serve', env: { LAUREL_DATA: join(folder, 'fresh') } })
+  const answers = await answersUntilReady(starting.port, () => starting.child.exitCode !== null)
+  expect(await starting.stop()).toEqual({ code: 0, leftovers: [] })
+  expect(answers.pop()).toEqual([404, null])
+  expect(answers).not.toEqual([])
+  expect(answers.filter(([status, retryAfter]) => status !== 503 || retryAfter !== '5')).toEqual([])
+})
+
+test('[G1] with tables of a later version it ends with the reason at once, and serves nothing', async () => {
+  const database = new DatabaseSync(fileWith('fresh', 'schema_version', 'true'))
+  database.exec("UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98")
+  database.close()
+  const starting = await launch({ folder, by: 'serve', env: { LAUREL_DATA: join(folder, 'fresh') } })
+  const answers = answersUntilReady(starting.port, () => starting.child.exitCode !== null)
+  expect(await starting.ended()).toEqual({ code: 1, leftovers: [] })
+  expect(starting.output()).toContain(
+    'A later version of Laurel has applied the migration 0099_later. Deploy that version again.\nLaurel does not start.\n',
+  )
+  expect((await answers).filter(([status]) => status !== 503)).toEqual([])
 })
 
 test('SIGTERM ends it within five seconds; requests under way are answered, those that take too long with 503', async () => {
@@ -253,6 +320,57 @@ test('SIGTERM while a backup has stopped workerd: requests that wait are answere
   expect([201, 503]).toContain((await call).status)
   expect(await ending).toEqual({ code: 0, leftovers: [] })
   expect(performance.now() - began).toBeLessThan(5000)
+  server = await start()
+})
+
+/** An export of a user with many events, of which the client reads the rest after `signal`. */
+async function longExport(signal: () => void): Promise<{ isComplete: boolean; bytes: number }> {
+  const call = request(`${server.url}/admin/v1/users/fay/export`, { headers: { 'x-api-key': ADMIN_KEY } })
+  call.end()
+  const [answer] = await once(call, 'response')
+  signal()
+  await sleep(1000)
+  let text = ''
+  try {
+    for await (const part of answer.setEncoding('utf8')) text += part
+  } catch {
+    return { isComplete: false, bytes: text.length }
+  }
+  return { isComplete: JSON.parse(text).events.length === 4000, bytes: text.length }
+}
+
+test.each(['SIGINT', 'SIGHUP', 'SIGTERM'] as const)(
+  '%s to all processes of a terminal: requests under way are answered, and long answers end',
+  async (signal) => {
+    await server.stop()
+    server = await startServer({
+      folder,
+      by: 'serve',
+      ownGroup: true,
+      env: { DEMO: 'on', WEBHOOK_ALLOW: allowed, RATE_LIMITS: 'off' },
+    })
+    await sendManyEvents('fay')
+    const call = slowEvent(1000)
+    await sleep(500)
+    const ending = server.ended()
+    const exported = await longExport(() => process.kill(-server.pid, signal))
+    expect((await call).status).toBe(201)
+    expect(exported).toEqual({ isComplete: true, bytes: expect.any(Number) })
+    // More than the buffers of a connection hold, so it was not sent at once.
+    expect(exported.bytes).toBeGreaterThan(6_000_000)
+    expect(await ending).toEqual({ code: 0, leftovers: [] })
+    server = await start()
+  },
+)
+
+test('workerd ends with a server that is killed after a signal to its group', async () => {
+  await server.stop()
+  server = await startServer({ folder, by: 'serve', ownGroup: true, env: { DEMO: 'on' } })
+  const ending = server.ended()
+  process.kill(-server.pid, 'SIGSTOP')
+  process.kill(-server.pid, 'SIGINT')
+  process.kill(server.pid, 'SIGKILL')
+  expect((await ending).leftovers).toEqual([])
   server = await start()
 })
 
