@@ -53,10 +53,18 @@ const MINUTE = 60_000
 /** Variables whose addresses may be on a private network. */
 const TARGETS = ['WEBHOOK_ALLOW', 'RESEND_URL', 'EXPO_URL', 'APNS_URL', 'FCM_URL']
 
+/**
+ * An environment variable of workerd that is 120,000 bytes long. It prevents a crash. The memory allocator of
+ * workerd samples allocations, and then follows the frame pointers on the stack. Some code of workerd does
+ * not keep frame pointers, so the allocator may read an address that is up to 100,000 bytes above the stack.
+ * On Linux, the environment is there, so the address can be read.
+ */
+const ABOVE_STACK = { ABOVE_STACK: '-'.repeat(120_000) }
+
 let workerd = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
 let isEnding = false
 
-/** Whether workerd runs. */
+/** Is true if workerd runs. */
 const runs = () => workerd !== undefined && workerd.exitCode === null && workerd.signalCode === null
 
 /**
@@ -143,7 +151,7 @@ function startWorkerd(/** @type {string} */ address, /** @type {Record<string, s
   const child = spawn(binary, args, {
     detached: true,
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-    env: { ...process.env, ...variables, TZ: 'UTC' },
+    env: { ...process.env, ...variables, ...(process.platform === 'linux' && ABOVE_STACK), TZ: 'UTC' },
   })
   // It waits for the end of its input, which is that of this process. It needs none of the secrets, and has a
   // group of its own too, so that it is there until workerd has ended.
@@ -258,13 +266,17 @@ const takeSnapshot = (() => {
  */
 async function answerBackup(_request, response) {
   const closed = new Promise((resolve) => response.once('close', resolve))
+  const copy = await takeSnapshot().catch((error) => {
+    response.writeHead(503).end(Object(error).message)
+  })
+  if (copy === undefined) return
+  response.write(`${JSON.stringify(copy)}\n`)
+  await closed
   try {
-    const copy = await takeSnapshot()
-    response.write(`${JSON.stringify(copy)}\n`)
-    await closed
     removeSnapshot(copy.folder)
   } catch (error) {
-    response.writeHead(503).end(Object(error).message)
+    // An interrupted backup may remove the copy at the same time. The next start removes the rest.
+    process.stderr.write(`The copy ${copy.folder} could not be removed: ${Object(error).message}\n`)
   }
 }
 

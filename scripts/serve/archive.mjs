@@ -182,7 +182,7 @@ class Blocks {
     this.#chunks = chunks[Symbol.asyncIterator]()
   }
 
-  /** So many bytes at most, and one at least. */
+  /** Returns the next bytes: at least one, and at most `most`. */
   async some(/** @type {number} */ most) {
     while (this.#rest.length === 0) {
       const { done, value } = await this.#chunks.next()

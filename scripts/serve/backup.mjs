@@ -71,7 +71,7 @@ export async function snapshot(id, signal) {
   return folder
 }
 
-/** Whether a file is copied: not an index of the file beside it, which SQLite makes again. */
+/** Is true if a file is copied. The index of a database (`-shm`) is not, because SQLite makes it again. */
 const isCopied = (/** @type {string} */ name) => !name.endsWith('.sqlite-shm')
 
 /** Removes a copy. */

@@ -10,7 +10,7 @@ import { bundleSource } from '../lib/sources.mjs'
 import { buildWorker, readSettings } from '../lib/wrangler.mjs'
 import { configuration } from './config.mjs'
 
-/** Where the build is. */
+/** The path of the folder with the build. */
 export const BUILT = inProject('dist', 'serve')
 
 /**

@@ -16,14 +16,14 @@ export const OBJECTS = 'objects'
 export const RESTORING = 'objects.part'
 /** A file that is there after a restore, until the database knows of it. */
 export const RESTORED = 'restored'
-/** How a copy begins that a backup makes. */
+/** The name of a backup's copy of the data begins with this. */
 export const SNAPSHOT = 'snapshot-'
 /**
- * Where the server takes the calls of `backup`. It is there as long as the server runs, and so locks the
- * folder.
+ * The Unix socket on which the server takes the calls of `backup`. It locks the folder, because it exists as
+ * long as the server runs.
  */
 const SERVER = 'serve.sock'
-/** Where the Worker takes the calls of the server. */
+/** The Unix socket on which the Worker takes the calls of the server. */
 export const CONTROL = 'control.sock'
 
 /** How long a server that is ending may still use the folder, in milliseconds. */
@@ -58,7 +58,7 @@ export function demandWhole(/** @type {string} */ folder) {
     throw new Complaint(`A restore into ${folder} was interrupted. Empty the folder, and restore again.`)
 }
 
-/** Whether the folder holds nothing but what a server that was killed, or a new file system, leaves there. */
+/** Is true if the folder is empty, apart from the sockets of a server that was killed, and `lost+found`. */
 export const isEmpty = () => readdirSync('.').every((name) => [SERVER, CONTROL, 'lost+found'].includes(name))
 
 /** @returns {Promise<boolean>} whether a process listens on a Unix socket of the folder */
@@ -135,7 +135,7 @@ async function removeStale() {
   else rmSync(aside, { force: true })
 }
 
-/** Whether a server uses another folder. */
+/** Is true if a server uses another folder. */
 export async function isServedIn(/** @type {string} */ other) {
   const own = process.cwd()
   process.chdir(other)
@@ -146,7 +146,7 @@ export async function isServedIn(/** @type {string} */ other) {
   }
 }
 
-/** Whether a server uses the folder. */
+/** Is true if a server uses the folder. */
 export const isServed = () => isAnswered(SERVER)
 
 /**

@@ -9,7 +9,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, onTestFailed, test } from 'vitest'
 import { PATIENCE } from '../patience'
 import { ADMIN_KEY, newProject, type Server, startServer } from './harness'
 
@@ -26,6 +26,9 @@ afterAll(async () => {
   await server.stop()
   await rm(folder, { recursive: true, force: true })
 })
+
+// A server that has ended has said why.
+beforeEach(() => onTestFailed(() => console.error(`The output of the server:\n${server.output()}`)))
 
 const start = (data: string) =>
   startServer({

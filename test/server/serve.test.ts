@@ -391,6 +391,21 @@ test('it ends with an error if workerd is killed, and workerd ends if it is kill
   expect(await sendLesson('dan')).toBe(total + 2)
 })
 
+test.runIf(process.platform === 'linux')(
+  'all addresses up to 100,000 bytes above the stack of workerd can be read',
+  () => {
+    const workerd = descendants(server.pid).find(({ command }) => command === 'workerd')
+    const readProc = (name: string) => readFileSync(`/proc/${workerd?.id}/${name}`, 'utf8')
+    const [, end = ''] = /-([0-9a-f]+) .*\[stack\]/.exec(readProc('maps')) ?? []
+    // The 28th field is where the stack begins. The second field is in parentheses.
+    const begin =
+      readProc('stat')
+        .replace(/^.*\) /s, '')
+        .split(' ')[25] ?? ''
+    expect(BigInt(`0x${end}`) - BigInt(begin)).toBeGreaterThan(100_000n)
+  },
+)
+
 test('npm run serve ends with npm', async () => {
   await server.stop()
   const port = await freePort()
