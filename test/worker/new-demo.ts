@@ -17,6 +17,7 @@ import { ADMIN_KEY, call, newApp, type Send } from './harness'
 export async function newDemo(now?: string): Promise<Send> {
   await reset()
   await applyD1Migrations(env.DB, env.MIGRATIONS)
+  expect((await env.DB.prepare('SELECT key FROM metrics').all()).results).toEqual([])
   const bindings = { DEMO: 'on', MULTI_TENANCY: 'off' }
   const instance = new Instance()
   const send = newApp(bindings, instance)
