@@ -1,4 +1,4 @@
-import { applyD1Migrations, createExecutionContext, reset, waitOnExecutionContext } from 'cloudflare:test'
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import { wakeAll } from '../../src/jobs/timekeeper.service'
@@ -6,18 +6,17 @@ import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
 import { enterDemo, loadDemo } from '../../src/worker/demo/demo.service'
 import { JOBS } from '../../src/worker/jobs'
+import { deleteData } from './delete-data'
 import { ADMIN_KEY, call, newApp, type Send } from './harness'
 
 /**
  * A service with the demo and no other data, whose test clock shows `now` if it is given (ISO 8601).
  *
- * Versions of the configuration begin again after `reset`, so the demo is loaded with a memory of its own,
+ * The versions of the configuration begin again, so the demo is loaded with a memory of its own,
  * and then gets a version that the memory of the Worker does not know.
  */
 export async function newDemo(now?: string): Promise<Send> {
-  await reset()
-  await applyD1Migrations(env.DB, env.MIGRATIONS)
-  expect((await env.DB.prepare('SELECT key FROM metrics').all()).results).toEqual([])
+  await deleteData()
   const bindings = { DEMO: 'on', MULTI_TENANCY: 'off' }
   const instance = new Instance()
   const send = newApp(bindings, instance)

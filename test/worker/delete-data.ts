@@ -1,0 +1,25 @@
+import { applyD1Migrations, reset } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { vi } from 'vitest'
+import { PATIENCE } from '../patience'
+
+const TABLES = "SELECT name FROM sqlite_master WHERE name = 'tenants'"
+
+/**
+ * Deletes the data of D1 and of all objects, and applies the migrations.
+ *
+ * An object that still works may open D1 again while `reset` deletes the files. D1 would then keep its data,
+ * so the data is deleted until D1 has no tables.
+ */
+export async function deleteData(): Promise<void> {
+  await vi.waitUntil(
+    async () => {
+      await reset()
+      return (await env.DB.prepare(TABLES).all()).results.length === 0
+    },
+    { timeout: PATIENCE, interval: 20 },
+  )
+  await applyD1Migrations(env.DB, env.MIGRATIONS)
+  // A failure during an upgrade is a 503. The tests begin long after it.
+  await env.DB.prepare("UPDATE d1_migrations SET applied_at = '2026-01-01'").run()
+}
