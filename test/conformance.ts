@@ -40,6 +40,9 @@ const SECRET = /"(?:app|adm)_[\w-]+\.[\w-]{43}"|"whsec_[\w+/]{43}="|\/unsubscrib
 
 const PATH_MISSING = errors.noSuchPath()
 
+/** The error of a path that lacks its version prefix (O5). */
+const PREFIX_MISSING = /^This path lacks its version prefix\. Use \S+( or \S+)?\.$/
+
 const OpenApi = z.looseObject({ openapi: z.string() })
 
 /** The JSON responses that belong to no operation (G1). */
@@ -107,6 +110,14 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
     return found
   }
   // Without its database, every path may be unavailable, also one that belongs to no operation.
+  if (status === 405) {
+    // No operation has this method, and the header names the methods that the path has (O5).
+    const allowed = headers.get('allow')?.split(', ') ?? []
+    if (spec !== undefined || allowed.length === 0 || allowed.includes(method))
+      found.push(`${at}: Allow is ${headers.get('allow') ?? 'missing'}`)
+    isError()
+    return found
+  }
   if (status === 503 && path !== '/health') {
     if (!circumstances.isDatabaseReplaced) found.push(`${at}: the database was away`)
     if (!headers.has('retry-after')) found.push(`${at}: Retry-After is missing`)
@@ -124,8 +135,11 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   else if (documented) found.push(`${at}: the status is not documented`)
   else {
     const isLimit = isLink && status === 429
-    if (status !== PATH_MISSING.status && !isLimit) found.push(`${at}: there is no such path`)
-    isError(isLimit ? undefined : PATH_MISSING.message)
+    // A known path with a wrong method reads the key first (O5).
+    const isKey = [401, 403, 429].includes(status) && hasOtherMethod(circumstances.operations ?? OURS, path)
+    if (status !== PATH_MISSING.status && !isLimit && !isKey) found.push(`${at}: there is no such path`)
+    const lacksPrefix = ErrorBody.safeParse(json).data?.error.match(PREFIX_MISSING) != null
+    isError(isLimit || isKey || lacksPrefix ? undefined : PATH_MISSING.message)
   }
   if (status === 429 && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? ''))
     found.push(`${at}: Retry-After is ${headers.get('retry-after') ?? 'missing'}`)
@@ -160,6 +174,10 @@ function operationAt(
   }
   return best?.spec
 }
+
+/** Whether the path is the path of some operation. */
+const hasOtherMethod = (operations: readonly OperationSpec[], path: string): boolean =>
+  operations.some(({ method }) => operationAt(operations, method.toUpperCase(), path) !== undefined)
 
 /** The number of parameters of the pattern that the path fills. Null if the path does not match. */
 function filled(pattern: readonly string[], parts: readonly string[]): number | null {

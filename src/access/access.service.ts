@@ -172,6 +172,15 @@ export async function enterAccount(ctx: Context, surface: Surface, claim: Claim)
   return { ...ctx, access: claim.access, now: snapshot.clock ?? systemNow() }
 }
 
+/**
+ * Confirms the key alone, whatever the request is about: it may name any tenant. Throws 429, 401 and the 403
+ * of an application key on the admin interface (K2, O5).
+ */
+export async function confirmKeyOnly(ctx: Context, surface: Surface, headers: Headers): Promise<void> {
+  const claim = await readClaim(ctx, headers, { account: true })
+  confirmKey(surface, claim, await snapshotOf(ctx, claim))
+}
+
 async function snapshotOf(ctx: Context, claim: Claim): Promise<RequestSnapshot> {
   const tenantId = typeof claim.tenantId === 'string' ? claim.tenantId : IMPLICIT_TENANT_ID
   const prefixes = claim.prefix === null ? [] : [claim.prefix]

@@ -1,5 +1,5 @@
 import type { Context as HonoContext } from 'hono'
-import { routePath } from 'hono/route'
+import { matchedRoutes, routePath } from 'hono/route'
 import type { AppEnv } from './hono'
 
 /**
@@ -11,13 +11,19 @@ export function logLine(c: HonoContext<AppEnv>, milliseconds: number): string {
   return JSON.stringify({
     level: 'info',
     requestId,
-    route: `${c.req.method} ${routePath(c, -1)}`,
+    route: `${c.req.method} ${patternOf(c)}`,
     status: c.res.status,
     tenant: tenantOf(c),
     milliseconds,
     d1: cost,
     ...notes,
   })
+}
+
+/** The pattern of the operation's path; `/*` if no operation has the path, or it has other methods (O5). */
+function patternOf(c: HonoContext<AppEnv>): string {
+  // Middleware, and the route for all other requests, have the method ALL.
+  return matchedRoutes(c).findLast(({ method }) => method !== 'ALL')?.path ?? routePath(c, -1)
 }
 
 function tenantOf(c: HonoContext<AppEnv>): string | null {

@@ -1,5 +1,5 @@
 /** The statuses of API errors (G2). */
-export const ERROR_STATUSES = [400, 401, 403, 404, 408, 413, 422, 429, 500, 503] as const
+export const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 413, 422, 429, 500, 503] as const
 
 /** The header `Retry-After`, in seconds, by the reason. */
 export const RETRY_AFTER = {
@@ -97,8 +97,16 @@ export const errors = {
       404,
       `This leaderboard has no run that contains ${date}. Use a date between its start and its end.`,
     ),
-  noSuchPath: () =>
-    new ApiError(404, 'This path does not exist, or not for this method. All paths are listed at /docs.'),
+  /** `meant` are the paths with a version prefix that the caller may have meant (O5). */
+  noSuchPath: (meant: readonly string[] = []) =>
+    new ApiError(
+      404,
+      meant.length === 0
+        ? 'This path does not exist. All paths are listed at /docs.'
+        : `This path lacks its version prefix. Use ${meant.join(' or ')}.`,
+    ),
+  wrongMethod: (method: string, methods: readonly string[]) =>
+    new ApiError(405, `This path does not have the method ${method}. It has ${methods.join(', ')}.`),
   invalid: (fieldErrors: readonly FieldError[]) => {
     const shown = fieldErrors.slice(0, MOST_FIELD_ERRORS)
     const more = fieldErrors.length - shown.length

@@ -28,6 +28,7 @@ import { webhookRoutes } from '../features/webhooks/webhooks.routes'
 import { wrappedRoutes } from '../features/wrapped/wrapped.routes'
 import { type App, newApp } from '../http/hono'
 import { isHostValid, routedPath } from '../http/host'
+import { unserved } from '../http/known-paths'
 import { logLine } from '../http/request-log'
 import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
@@ -90,10 +91,8 @@ export function createApp(instance: Instance): App {
 
   for (const mountModule of MODULES) mountModule(app)
 
-  app.notFound((c) => {
-    const { message, status } = errors.noSuchPath()
-    return c.json({ error: message }, status)
-  })
+  // A route, not `notFound`: an error that is thrown in a route also gets its log line.
+  app.all('*', (c) => unserved(c, app.routes))
   app.onError(async (error, c) => {
     // There is no context if the variables of the Worker are wrong.
     const ctx: Context | undefined = c.get('ctx')

@@ -50,7 +50,7 @@ const REQUEST_ID = '0b8f8d6e-3a52-4f4e-9d0c-0d6f3c0a4b1e'
 const HEADERS = { 'content-type': 'application/json', 'x-request-id': REQUEST_ID }
 const THING = { id: 'a', size: null, parts: [{ name: 'wheel' }], byKey: { xp: { total: 1 } } }
 const OPAQUE = `Something went wrong on our side. Try again. If it happens again, report request ${REQUEST_ID}.`
-const NO_SUCH_PATH = 'This path does not exist, or not for this method. All paths are listed at /docs.'
+const NO_SUCH_PATH = 'This path does not exist. All paths are listed at /docs.'
 
 type Change = Partial<Omit<Answered, 'headers'>> & { headers?: Record<string, string>; body?: unknown }
 

@@ -57,7 +57,7 @@ describe('the reference page', () => {
     ]) {
       expect([path, (await get(path)).status]).toEqual([path, 404])
     }
-    for (const method of ['POST', 'PUT', 'DELETE']) expect((await get('/docs', method)).status).toBe(404)
+    for (const method of ['POST', 'PUT', 'DELETE']) expect((await get('/docs', method)).status).toBe(405)
   })
 
   it('[G1] shows only the admin document on the admin host, because /v1 is the admin interface there', async () => {

@@ -263,7 +263,7 @@ describe('[G2] the order of API errors', () => {
 })
 
 describe('headers of every response', () => {
-  const EXPOSED = ['X-Request-Id', 'Retry-After', 'Link', 'X-Laurel-Warning']
+  const EXPOSED = ['X-Request-Id', 'Retry-After', 'Link', 'Allow', 'X-Laurel-Warning']
 
   it('[G8] preflights on application routes allow the requested headers, without a key, for any origin', async () => {
     const asked = [
@@ -381,7 +381,7 @@ describe('headers of every response', () => {
     }
     expect(seen.size).toBe(paths.length * 2)
     const method = await call(toApp, 'DELETE', '/v1/users', { headers: { 'x-api-key': ADMIN_KEY } })
-    expect([method.status, typeof at(method.body, 'error')]).toEqual([404, 'string'])
+    expect([method.status, typeof at(method.body, 'error')]).toEqual([405, 'string'])
     expect(method.headers.get('x-request-id')).toMatch(UUID)
   })
 
@@ -406,10 +406,12 @@ describe('headers of every response', () => {
     expect((await call(own, 'GET', '/admin/v1/metrics', { headers })).status).toBe(200)
     expect((await call(own, 'GET', '/health')).status).toBe(200)
     expect(at((await call(own, 'GET', '/v1/openapi.json')).body, 'servers', 0, 'url')).toBe('/admin/v1')
-    // The operation of the application interface does not exist there: its users are 404, also with their own
-    // key.
+    // The operation of the application interface does not exist there. On the admin interface the path has
+    // another method, so a user's key is 403 there, and an admin key 405 (O5).
     const users = await own(new Request('http://laurel.test/v1/users/ada', { headers: { 'x-api-key': key } }))
-    expect(users.status).toBe(404)
+    expect(users.status).toBe(403)
+    expect((await call(own, 'GET', '/v1/users/ada', { headers })).status).toBe(405)
+    expect((await call(own, 'GET', '/v1/users/ada/streak', { headers })).status).toBe(404)
     // At /api it exists, with CORS: only /v1 has another meaning on this host.
     const asEve = { 'x-api-key': eve, origin: 'https://example.com' }
     const older = await call(own, 'GET', '/api/users/eve', { headers: asEve })

@@ -1,0 +1,63 @@
+import type { Context as HonoContext } from 'hono'
+import { confirmKeyOnly } from '../access/access.service'
+import { type ApiError, errors } from '../lib/errors'
+import type { App, AppEnv } from './hono'
+import { isByAdminHost, routedPath } from './host'
+import { rawPath } from './path'
+
+/** A known path, in Hono's syntax, and a method that it has. */
+type Route = Pick<App['routes'][number], 'method' | 'path'>
+
+/** Whether a path fits a route's pattern. A parameter fits any part that is not empty. */
+function fits(pattern: string, path: string): boolean {
+  const [wanted, given] = [pattern.split('/'), path.split('/')]
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, index) => (part.startsWith(':') ? given[index] !== '' : part === given[index]))
+  )
+}
+
+/** The methods of a known path, sorted; empty if no route has the path. GET includes HEAD. */
+function methodsOf(routes: readonly Route[], path: string): string[] {
+  const methods = new Set<string>()
+  for (const route of routes) {
+    // Middleware has the method ALL and belongs to no path of its own.
+    if (route.method === 'ALL' || !fits(route.path, path)) continue
+    methods.add(route.method)
+    if (route.method === 'GET') methods.add('HEAD')
+  }
+  return [...methods].sort()
+}
+
+/** The addresses of a path that lacks its version prefix, those for the request's method first (O5). */
+function prefixed(routes: readonly Route[], path: string, method: string, isAdminHost: boolean): string[] {
+  const rest = path.startsWith('/admin/') ? [] : [{ base: '/v1', shown: isAdminHost ? '/api' : '/v1' }]
+  const bases = [...rest, { base: '/admin/v1', shown: '/admin/v1' }]
+  const below = path.replace(/^\/admin\//, '/')
+  const known = bases.flatMap(({ base, shown }) => {
+    const methods = methodsOf(routes, base + below)
+    return methods.length === 0 ? [] : [{ address: shown + below, methods }]
+  })
+  const exact = known.filter(({ methods }) => methods.includes(method))
+  return (exact.length > 0 ? exact : known).map(({ address }) => address)
+}
+
+/**
+ * The response for a request that no route serves: 405 with `Allow` if its path has other methods, after 401
+ * and 403; otherwise 404, which names the right path if the version prefix is missing (O5, G2).
+ */
+export async function unserved(c: HonoContext<AppEnv>, routes: readonly Route[]): Promise<Response> {
+  const fail = ({ status, message }: ApiError) => c.json({ error: message }, status)
+  const path = routedPath(c.req.raw, c.env)
+  const methods = methodsOf(routes, path)
+  if (methods.length === 0) {
+    const plain = rawPath(c.req.url)
+    return fail(errors.noSuchPath(prefixed(routes, plain, c.req.method, isByAdminHost(c.req.raw, c.env))))
+  }
+  const surface = /^\/admin\/v1\//.test(path) ? 'admin' : /^\/v1\//.test(path) ? 'application' : null
+  // The documents and pages outside the interfaces need no key (G1).
+  const isOpen = surface === null || path.endsWith('/openapi.json')
+  if (!isOpen) await confirmKeyOnly(c.get('ctx'), surface, c.req.raw.headers)
+  c.header('Allow', methods.join(', '))
+  return fail(errors.wrongMethod(c.req.method, methods))
+}
