@@ -273,6 +273,11 @@ export const Issue = z
   })
   .meta({ id: 'AdminIssue' })
 
+/** The response of a write that answers one object: it has `issues` if there are warnings (O4). */
+export function withIssues<S extends z.ZodRawShape>(name: string, schema: z.ZodObject<S>) {
+  return schema.extend({ issues: z.array(Issue).optional() }).meta({ id: name })
+}
+
 /** A resource that an admin write deleted (G7). */
 export const DeletedResource = z.object({ id: UuidResponse }).meta({ id: 'DeletedResource' })
 

@@ -7,6 +7,7 @@ import type { AccountScope, Scope } from '../runtime/context'
 import { readBody } from './body'
 import { type App, type AppEnv, answer, type Parsed } from './hono'
 import type { Input, OperationSpec, Reply } from './operation'
+import { fieldWarnings, withWarnings } from './unknown-fields'
 
 type Handler = MiddlewareHandler<AppEnv>
 type Target = 'param' | 'query' | 'header' | 'json'
@@ -203,7 +204,8 @@ function serve<O extends OperationSpec, F, S>(
     const scope = scopeOf(c)
     const input = await validated(spec, c, (given) => stage.check?.(scope, given, found) ?? [])
     const { status, body, headers } = await handle(scope, input, found)
-    return answer(c, status, body, { ...headers, ...(spec.secret && { 'cache-control': 'no-store' }) })
+    const content = withWarnings(body, fieldWarnings(spec, c.get('json')))
+    return answer(c, status, content, { ...headers, ...(spec.secret && { 'cache-control': 'no-store' }) })
   }
   const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const
   app.on([spec.method.toUpperCase()], [routeOf(spec)], ...handlers)

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Entrance, Surface } from '../access/surface.types'
 import type { Streamed, StreamedList } from './stream'
+import type { FieldWarning, UnknownField } from './unknown-fields'
 
 /** Headers by name, each with its description. */
 type HeaderSpecs = Readonly<Record<string, string>>
@@ -31,6 +32,8 @@ export type OperationSpec = Entrance & {
   /** Names in lower case. */
   headers?: z.ZodObject
   body?: z.ZodType
+  /** Makes the warning about an unknown field, if the issues of this operation have further fields (O4). */
+  warning?: (field: UnknownField, json: unknown) => FieldWarning
   /**
    * Whether its responses contain a secret, such as a key or a signed link. If so, no cache may store them.
    */

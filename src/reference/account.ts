@@ -72,7 +72,7 @@ export const account: Chapter = {
     },
     { of: ['UpdateTenantRequestItem'], fields: CHANGED_ID },
     {
-      of: ['UpdateSettingsRequest', 'Settings'],
+      of: ['UpdateSettingsRequest', 'Settings', 'UpdatedSettings'],
       fields: {
         controlRatio:
           'The share of new users, in percent, that goes into the control group. These users get no notifications.',
@@ -109,6 +109,6 @@ export const account: Chapter = {
           'Leaderboards that may lack changes: their upkeep has been due for more than a minute.',
       },
     },
-    { of: ['ClockResponse'], fields: { now: 'The time of the service.' } },
+    { of: ['ClockResponse', 'MovedClock'], fields: { now: 'The time of the service.' } },
   ],
 }

@@ -53,12 +53,24 @@ export const common: Chapter = {
       },
     },
     {
+      of: [
+        'BatchEventsResponse',
+        'MovedClock',
+        'PreviewTemplateResponse',
+        'TestDelivery',
+        'UpdatedSettings',
+        'UpdatedStreakSettings',
+      ],
+      fields: { issues: 'Warnings about unknown fields. Missing if there are none.' },
+    },
+    {
       of: ['AdminIssue', 'AdminUserIssue'],
       fields: {
         id: 'The id of the item that the issue is about, on updates and deletes.',
         userId: 'The id of the user that the issue is about.',
         boostId: 'The id of the boost that the issue is about. The same as `id`.',
-        index: 'The place of the item in the request, from 0.',
+        index:
+          'The place of the item in the request, from 0: on creates, and in warnings about unknown fields.',
         severity: '`error`: the item failed. `warning`: it was done, or there was nothing to do.',
         message: 'The problem, and how to fix it.',
         level: 'The same as `severity`. An older spelling.',

@@ -139,7 +139,7 @@ export const streaks: Chapter = {
         extended: 'When the streak was last extended. `null` if never.',
       },
     },
-    { of: ['UpdateStreakSettingsRequest', 'StreakSettings'], fields: SETTINGS },
+    { of: ['UpdateStreakSettingsRequest', 'StreakSettings', 'UpdatedStreakSettings'], fields: SETTINGS },
     {
       of: ['UpdateStreakSettingsRequest'],
       fields: { freezes: 'Freezes keep a streak over a missed period. `null` switches freezes off.' },

@@ -147,7 +147,7 @@ export const webhooks: Chapter = {
     { of: ['UpdateWebhookRequestItem'], fields: { ...WEBHOOK, ...CHANGED_ID } },
     { of: ['TestWebhookRequest'], fields: { type: 'The type of the sample.' } },
     {
-      of: ['WebhookDelivery'],
+      of: ['WebhookDelivery', 'TestDelivery'],
       fields: {
         id: 'The id, which the receiver sees as `webhook-id`. It stays the same on every retry.',
         event: 'The type of the event.',

@@ -2,7 +2,7 @@ import type { App } from '../../http/hono'
 import { mountForAccount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import type { Jobs } from '../../jobs/job.types'
-import { ClockResponse, MoveClockRequest } from './clock.schemas'
+import { ClockResponse, MoveClockRequest, MovedClock } from './clock.schemas'
 import { moveClock, readClock, requireTestClock, resetClock } from './clock.service'
 
 export const adminTestClockGet = operation({
@@ -25,7 +25,7 @@ export const adminTestClockSet = operation({
   summary:
     'Move the clock forward, to a moment or by a duration, and run all work that becomes due (development only)',
   body: MoveClockRequest,
-  responses: { 200: { description: 'The new time. All due work is done.', body: ClockResponse } },
+  responses: { 200: { description: 'The new time. All due work is done.', body: MovedClock } },
   errorStatuses: [400, 403, 404, 413, 422],
 })
 

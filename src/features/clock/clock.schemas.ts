@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { optional, rule, Timestamp } from '../../http/fields'
+import { optional, rule, Timestamp, withIssues } from '../../http/fields'
 import { isCivilDate } from '../../lib/civil'
 import { type Instant, parseIso } from '../../lib/clock'
 import { type Duration, parseDuration, signOfOversized } from '../../lib/durations'
@@ -57,3 +57,6 @@ export const MoveClockRequest = z
 
 /** The service's time (C1). */
 export const ClockResponse = z.object({ now: Timestamp }).meta({ id: 'ClockResponse' })
+
+/** The time after a move. */
+export const MovedClock = withIssues('MovedClock', ClockResponse)

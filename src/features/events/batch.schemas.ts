@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { optional, UuidResponse } from '../../http/fields'
+import { optional, UuidResponse, withIssues } from '../../http/fields'
 import { MOST_BATCH_EVENTS } from '../../lib/limits'
 import { EventRequest, IdempotencyKey, ReadableEvent } from '../../wire/event.schemas'
 
@@ -25,7 +25,7 @@ export const BatchEventsRequest = z
 export const ReadableBatch = z.array(ReadableEvent).max(MOST_BATCH_EVENTS).catch([])
 
 /** The number of accepted events, which are all events of the request (E9). */
-export const BatchEventsResponse = z.object({ accepted: z.int32() }).meta({ id: 'BatchEventsResponse' })
+export const BatchEventsResponse = withIssues('BatchEventsResponse', z.object({ accepted: z.int32() }))
 
 /**
  * The progress of a batch (E9). `processed` events were recorded. `dropped` events repeated an idempotency

@@ -13,6 +13,7 @@ import {
   Uuid,
   UuidResponse,
   updateResponse,
+  withIssues,
 } from '../../http/fields'
 import { integerQuery } from '../../http/queries'
 import { MOST_TEMPLATE_CHARACTERS, MOST_TITLE_CHARACTERS, PAGES } from '../../lib/limits'
@@ -103,16 +104,17 @@ export const PreviewTemplateRequest = z.object({ userId: UserId }).meta({ id: 'P
  * The notification that a user would get: subject, HTML, text and headers of an email, or title and text of a
  * push message.
  */
-export const PreviewTemplateResponse = z
-  .object({
+export const PreviewTemplateResponse = withIssues(
+  'PreviewTemplateResponse',
+  z.object({
     channel: Channel,
     subject: z.string().optional(),
     title: z.string().optional(),
     body: z.string(),
     text: z.string().optional(),
     headers: z.record(z.string(), z.string()).optional(),
-  })
-  .meta({ id: 'PreviewTemplateResponse' })
+  }),
+)
 
 /** The page of the log. */
 export const LogQuery = z.object({

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { EVALUATION_MODES } from '../../config/enumerations.types'
-import { optional, readable, wholeNumber } from '../../http/fields'
+import { optional, readable, wholeNumber, withIssues } from '../../http/fields'
 import { MOST_FREEZE_INTERVAL_DAYS, MOST_FREEZES } from '../../lib/limits'
 import { ReadableMetrics, StreakMetrics } from '../../wire/preferences.schemas'
 import { StreakFrequency } from '../../wire/streak.schemas'
@@ -55,3 +55,6 @@ export const StreakSettingsResponse = z
       .nullable(),
   })
   .meta({ id: 'StreakSettings' })
+
+/** The settings after a change. */
+export const UpdatedStreakSettings = withIssues('UpdatedStreakSettings', StreakSettingsResponse)

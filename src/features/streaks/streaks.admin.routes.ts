@@ -4,10 +4,21 @@ import { mount, type RawRequest } from '../../http/mount'
 import { created, createdSome, type OperationSpec, ok, operation } from '../../http/operation'
 import { IdsQuery } from '../../http/queries'
 import type { Scope } from '../../runtime/context'
-import { StreakSettingsResponse, UpdateStreakSettingsRequest } from './settings.schemas'
+import {
+  StreakSettingsResponse,
+  UpdatedStreakSettings,
+  UpdateStreakSettingsRequest,
+} from './settings.schemas'
 import { furtherSettingsErrors, readStreakSettings, updateStreakSettings } from './settings.service'
 import * as schemas from './streaks.admin.schemas'
-import { createPauses, grantFreezes, listPauses, removePauses, restoreStreaks } from './streaks.admin.service'
+import {
+  createPauses,
+  grantFreezes,
+  listPauses,
+  removePauses,
+  restoreStreaks,
+  userWarning,
+} from './streaks.admin.service'
 
 const NONE = 'Nothing was changed. The issues say why.'
 
@@ -28,7 +39,7 @@ const adminStreaksSettingsUpdate = operation({
   path: '/streaks/settings',
   summary: 'Change the passed streak settings',
   body: UpdateStreakSettingsRequest,
-  responses: { 200: { description: 'The settings after the change.', body: StreakSettingsResponse } },
+  responses: { 200: { description: 'The settings after the change.', body: UpdatedStreakSettings } },
   errorStatuses: [400, 403, 413, 422],
 })
 
@@ -39,6 +50,7 @@ const adminStreaksFreezesCreate = operation({
   path: '/streaks/freezes',
   summary: 'Grant users one streak freeze each',
   body: schemas.CreateStreakFreezesRequest,
+  warning: userWarning('userId'),
   responses: {
     200: { description: NONE, body: schemas.CreateStreakFreezesResponse },
     201: { description: 'At least one was granted.', body: schemas.CreateStreakFreezesResponse },
@@ -70,6 +82,7 @@ const adminStreaksPausesCreate = operation({
   path: '/streaks/pauses',
   summary: "Pause users' streaks",
   body: schemas.CreateStreakPausesRequest,
+  warning: userWarning('userId'),
   responses: {
     200: { description: NONE, body: schemas.CreateStreakPausesResponse },
     201: { description: 'At least one was created.', body: schemas.CreateStreakPausesResponse },
@@ -97,6 +110,7 @@ const adminStreaksRestore = operation({
   path: '/streaks/restore',
   summary: 'Restore the longest recent streak of users',
   body: schemas.RestoreStreaksRequest,
+  warning: userWarning('id'),
   responses: {
     200: { description: NONE, body: schemas.RestoreStreaksResponse },
     201: { description: 'At least one was restored.', body: schemas.RestoreStreaksResponse },

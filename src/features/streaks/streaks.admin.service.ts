@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import type { Issue } from '../../config/drafts.rules'
 import { unknownIssue } from '../../config/drafts.rules'
 import {
@@ -10,6 +10,7 @@ import {
   withPause,
 } from '../../engine/streaks/freezes-pauses-restores.rules'
 import type { Pause } from '../../engine/streaks/streak-state.types'
+import { type UnknownField, unknownMessage } from '../../http/unknown-fields'
 import { dayOf } from '../../lib/civil'
 import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
@@ -43,6 +44,25 @@ const issue = (
   message: string,
   severity: UserIssue['severity'] = 'error',
 ): UserIssue => ({ index, userId, severity, level: severity, message, reason: message })
+
+/**
+ * Makes the warning about an unknown field of a body with one list of items for users. `idField` is the field
+ * of an item that names the user. A field beside the list is of no user (O4).
+ */
+export const userWarning = (idField: 'userId' | 'id') => (field: UnknownField, json: unknown) => {
+  const [list = '', index, ...path] = field.path
+  if (typeof index !== 'number') {
+    const message = unknownMessage(field, field.path)
+    return { userId: '', severity: 'warning', level: 'warning', message, reason: message } as const
+  }
+  const items = z.object({ [list]: z.array(z.object({ [idField]: z.string() })) }).safeParse(json).data
+  const userId = items?.[list]?.[index]?.[idField] ?? ''
+  return {
+    ...issue(index, userId, unknownMessage(field, path), 'warning'),
+    index,
+    severity: 'warning' as const,
+  }
+}
 
 const UNKNOWN = 'There is no user with this id. Create the user first.'
 

@@ -1,7 +1,7 @@
 import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
-import { Settings, UpdateSettingsRequest } from './settings.schemas'
+import { Settings, UpdatedSettings, UpdateSettingsRequest } from './settings.schemas'
 import { readSettings, updateSettings } from './settings.service'
 
 export const adminSettingsGet = operation({
@@ -21,7 +21,7 @@ export const adminSettingsUpdate = operation({
   path: '/settings',
   summary: 'Update the passed settings',
   body: UpdateSettingsRequest,
-  responses: { 200: { description: 'The settings after the change.', body: Settings } },
+  responses: { 200: { description: 'The settings after the change.', body: UpdatedSettings } },
   errorStatuses: [400, 403, 413, 422],
 })
 

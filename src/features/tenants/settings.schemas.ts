@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { RECAP_FREQUENCIES } from '../../access/tenants.types'
-import { optional } from '../../http/fields'
+import { optional, withIssues } from '../../http/fields'
 
 const ControlRatio = z.number().min(0).max(100)
 const RecapFrequency = z.enum(RECAP_FREQUENCIES)
@@ -11,6 +11,9 @@ const RecapFrequency = z.enum(RECAP_FREQUENCIES)
 export const Settings = z
   .object({ controlRatio: ControlRatio, recapFrequency: RecapFrequency })
   .meta({ id: 'Settings' })
+
+/** The settings after a change. */
+export const UpdatedSettings = withIssues('UpdatedSettings', Settings)
 
 /** A change to a tenant's settings. Absent fields stay (T4). */
 export const UpdateSettingsRequest = z

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../config/webhook-events.types'
-import { Timestamp, UuidResponse } from '../../http/fields'
+import { Timestamp, UuidResponse, withIssues } from '../../http/fields'
 
 /** A delivery to a webhook, pending or done (W4). */
 export const WebhookDelivery = z
@@ -15,6 +15,9 @@ export const WebhookDelivery = z
     nextAttempt: Timestamp.nullable(),
   })
   .meta({ id: 'WebhookDelivery' })
+
+/** The delivery of a sample. */
+export const TestDelivery = withIssues('TestDelivery', WebhookDelivery)
 
 export const ListWebhookDeliveriesResponse = z
   .array(WebhookDelivery)

@@ -82,7 +82,7 @@ const test = operation({
   params: z.object({ id: Uuid }),
   body: deliveries.TestWebhookRequest,
   responses: {
-    202: { description: 'The delivery of the sample.', body: deliveries.WebhookDelivery },
+    202: { description: 'The delivery of the sample.', body: deliveries.TestDelivery },
   },
   errorStatuses: [400, 403, 404, 413, 422],
 })

@@ -1,0 +1,110 @@
+import { closest, distance } from 'fastest-levenshtein'
+import * as z from 'zod'
+import type { Surface } from '../access/surface.types'
+
+/** A field of a body that the schema does not know, and the known field with almost the same name, if any. */
+export type UnknownField = { path: readonly (string | number)[]; meant: string | null }
+
+/** A warning about an unknown field (O4). */
+export type FieldWarning = { index?: number; severity: 'warning'; message: string }
+
+/** The maximum number of warnings in one response. A batch may have unknown fields in each of its events. */
+const MOST_WARNINGS = 1_000
+/** The most characters of an unknown name that a message repeats, and that are compared. */
+const MOST_NAME_CHARACTERS = 100
+/** The most letters by which a misspelled name differs from the name that is meant. */
+const MOST_DIFFERENT = 2
+
+/** The schema of the value itself, without the wrappers for absent, null and transformed values. */
+function unwrapped(schema: z.core.$ZodType): z.core.$ZodType {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return unwrapped(schema.unwrap())
+  if (schema instanceof z.ZodPipe)
+    return unwrapped(schema.in instanceof z.ZodTransform ? schema.out : schema.in)
+  return schema
+}
+
+/** The letters of a name, so that `metric_id` is the same as `metricId`. */
+const letters = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, '')
+
+/** The known name that a misspelled name means, or null. */
+function meantBy(name: string, known: readonly string[]): string | null {
+  if (known.length === 0 || name.length > MOST_NAME_CHARACTERS) return null
+  const given = letters(name)
+  const byLetters = new Map(known.map((one) => [letters(one), one]))
+  const nearest = closest(given, [...byLetters.keys()])
+  const most = Math.min(MOST_DIFFERENT, Math.floor(given.length / 2))
+  return distance(given, nearest) <= most ? (byLetters.get(nearest) ?? null) : null
+}
+
+/**
+ * The fields of a body that its schema does not know. Records with free keys, such as the values of
+ * attributes, have no unknown fields.
+ */
+export function unknownFields(
+  schema: z.core.$ZodType,
+  json: unknown,
+  path: readonly (string | number)[] = [],
+): UnknownField[] {
+  const inner = unwrapped(schema)
+  if (inner instanceof z.ZodArray && Array.isArray(json))
+    return json.flatMap((item, index) => unknownFields(inner.element, item, [...path, index]))
+  if (!(inner instanceof z.ZodObject) || typeof json !== 'object' || json === null) return []
+  const { shape } = inner
+  return Object.entries(json).flatMap(([name, value]) => {
+    const at = [...path, name]
+    const field = Object.hasOwn(shape, name) ? shape[name] : undefined
+    return field === undefined
+      ? [{ path: at, meant: meantBy(name, Object.keys(shape)) }]
+      : unknownFields(field, value, at)
+  })
+}
+
+/** The message of a warning about the field at a path. */
+export function unknownMessage({ meant }: UnknownField, path: UnknownField['path']): string {
+  const spelled = (names: UnknownField['path']) =>
+    JSON.stringify(names.map((name) => String(name).slice(0, MOST_NAME_CHARACTERS)).join('.'))
+  const problem = `Unknown field ${spelled(path)}.`
+  return meant === null
+    ? `${problem} It is ignored.`
+    : `${problem} Did you mean ${spelled([...path.slice(0, -1), meant])}?`
+}
+
+/** The warning about an unknown field. In a list of items, `index` says which item has the field (O4). */
+function warningOf(field: UnknownField): FieldWarning {
+  const [first, ...rest] = field.path
+  return typeof first === 'number'
+    ? { index: first, severity: 'warning', message: unknownMessage(field, rest) }
+    : { severity: 'warning', message: unknownMessage(field, field.path) }
+}
+
+/** The parts of an operation that decide about its warnings. */
+type Warned = {
+  surface: Surface
+  body?: z.ZodType
+  warning?: (field: UnknownField, json: unknown) => FieldWarning
+}
+
+/**
+ * The warnings about the unknown fields of an admin write (O4). Empty for all other operations. If there are
+ * very many, the last one only counts the rest.
+ */
+export function fieldWarnings(
+  { surface, body, warning = warningOf }: Warned,
+  json: unknown,
+): readonly FieldWarning[] {
+  if (surface !== 'admin' || body === undefined) return []
+  const fields = unknownFields(body, json)
+  const warnings = fields.slice(0, MOST_WARNINGS).map((field) => warning(field, json))
+  const more = fields.at(MOST_WARNINGS)
+  if (more === undefined) return warnings
+  const message = `And ${fields.length - MOST_WARNINGS} more unknown fields.`
+  return [...warnings, { ...warning(more, json), message }]
+}
+
+/** The body of a response with warnings among its issues; the same body if there are none. */
+export function withWarnings(body: unknown, warnings: readonly FieldWarning[]): unknown {
+  if (warnings.length === 0 || typeof body !== 'object' || body === null) return body
+  const issues = 'issues' in body && Array.isArray(body.issues) ? body.issues : []
+  return { ...body, issues: [...issues, ...warnings] }
+}

@@ -1,0 +1,116 @@
+import * as fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import * as z from 'zod'
+import { AttributeMap, defaulted, optional } from '../../src/http/fields'
+import { fieldWarnings, unknownFields, withWarnings } from '../../src/http/unknown-fields'
+import { adminOperations } from '../../src/worker/operations'
+
+const Item = z
+  .object({
+    name: z.string(),
+    metricId: optional(z.string()),
+    units: defaulted(z.string(), ''),
+    attributes: optional(AttributeMap),
+    parts: optional(z.array(z.object({ points: z.number() })).max(3)),
+    badge: z.object({ url: z.string() }).nullish(),
+  })
+  .refine(() => true)
+const Items = z.array(Item).min(1)
+
+const named = (json: unknown) => unknownFields(Items, json).map(({ path, meant }) => [path.join('.'), meant])
+
+describe('unknown fields', () => {
+  it('[O4] are found at any depth, with the name that is meant', () => {
+    expect(
+      named([
+        { name: 'a', unit: 'x' },
+        { nam: 1, parts: [{ points: 1 }, { point: 1 }] },
+      ]),
+    ).toEqual([
+      ['0.unit', 'units'],
+      ['1.nam', 'name'],
+      ['1.parts.1.point', 'points'],
+    ])
+    expect(named([{ badge: { uri: '' } }, { badge: null }])).toEqual([['0.badge.uri', 'url']])
+  })
+
+  it.each([
+    ['metric_id', 'metricId'],
+    ['metricid', 'metricId'],
+    ['METRICID', 'metricId'],
+    ['metrcId', 'metricId'],
+    ['description', null],
+    ['x', null],
+    ['__proto__', null],
+    ['constructor', null],
+    ['toString', null],
+    ['hasOwnProperty', null],
+    ['n'.repeat(100_000), null],
+  ])('[O4] %s may mean %s', (name, meant) => {
+    const item: unknown = JSON.parse(`{${JSON.stringify(name)}: {"name": "b"}}`)
+    expect(unknownFields(Items, [item])).toEqual([{ path: [0, name], meant }])
+  })
+
+  it('[O4] are not in records with free keys', () => {
+    expect(named(JSON.parse('[{"attributes": {"units": "a", "__proto__": "b", "nme": "c"}}]'))).toEqual([])
+  })
+
+  it('[O4] are exactly the names outside the schema, and no value makes it fail', () => {
+    const known = Object.keys(Item.shape)
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (item) => {
+        const found = unknownFields(Items, [item]).filter(({ path }) => path.length === 2)
+        expect(found.map(({ path }) => path[1])).toEqual(
+          Object.keys(item).filter((name) => !known.includes(name)),
+        )
+      }),
+    )
+    fc.assert(fc.property(fc.jsonValue(), (value) => Array.isArray(unknownFields(Items, value))))
+  })
+})
+
+describe('warnings', () => {
+  const spec = { surface: 'admin', body: Items } as const
+
+  it('[O4] name the item by its index, and the field by its path', () => {
+    expect(fieldWarnings(spec, [{ name: 'a' }, { unit: 1, parts: [{ pionts: 1 }], extra: 1 }])).toEqual([
+      { index: 1, severity: 'warning', message: 'Unknown field "unit". Did you mean "units"?' },
+      {
+        index: 1,
+        severity: 'warning',
+        message: 'Unknown field "parts.0.pionts". Did you mean "parts.0.points"?',
+      },
+      { index: 1, severity: 'warning', message: 'Unknown field "extra". It is ignored.' },
+    ])
+  })
+
+  it('[O4] are for the admin interface only', () => {
+    expect(fieldWarnings({ ...spec, surface: 'application' }, [{ unit: 1 }])).toEqual([])
+  })
+
+  it('[O4] are counted if there are very many', () => {
+    const many = Object.fromEntries(Array.from({ length: 1_500 }, (_, n) => [`field${n}`, n]))
+    const warnings = fieldWarnings(spec, [many])
+    expect(warnings).toHaveLength(1_001)
+    expect(warnings.at(-1)?.message).toBe('And 500 more unknown fields.')
+  })
+
+  it('[O4] come after the other issues, and change nothing if there are none', () => {
+    const body = { created: [], issues: [{ index: 0 }] }
+    expect(withWarnings(body, [])).toBe(body)
+    const warning = { severity: 'warning', message: 'm' } as const
+    expect(withWarnings(body, [warning])).toEqual({ created: [], issues: [{ index: 0 }, warning] })
+    expect(withWarnings({ now: 1 }, [warning])).toEqual({ now: 1, issues: [warning] })
+  })
+})
+
+test('[O4] the answers of all admin writes with a body can have issues', () => {
+  const without = adminOperations.flatMap(({ id, body, responses }) =>
+    body === undefined
+      ? []
+      : Object.values(responses).flatMap((answer) =>
+          answer.body instanceof z.ZodObject && 'issues' in answer.body.shape ? [] : [id],
+        ),
+  )
+  expect(without).toEqual([])
+})
