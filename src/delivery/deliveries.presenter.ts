@@ -17,8 +17,13 @@ export function deliveryOf({
   return { id, event, status, attempts, lastStatus, lastError, created: instant(created), nextAttempt }
 }
 
+/** A log entry with the place of the message. */
+export function placedOf(row: Row) {
+  const { at, seq, id } = row
+  return { ...deliveryOf(row), place: { at, seq, id } }
+}
+
 /** A log entry with the body of the message and its place. */
 export function heldOf(row: Row & { body: string }) {
-  const { at, seq, id, body } = row
-  return { ...deliveryOf(row), place: { at, seq, id }, body }
+  return { ...placedOf(row), body: row.body }
 }

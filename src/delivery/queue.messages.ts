@@ -112,10 +112,15 @@ export const Place = z.object({ at: z.number(), seq: z.number(), id: z.string() 
 export type Place = z.infer<typeof Place>
 
 /** A page of the log, newest first. */
-export const ListRequest = z.object({ limit: z.number(), skip: z.number() })
+export const ListRequest = z.object({
+  limit: z.number(),
+  skip: z.number(),
+  /** Only messages before this place; null for all. */
+  before: Place.nullable().default(null),
+})
 
-/** A page of the log with the bodies. `before` limits it to messages before that place. */
-export const LogRequest = ListRequest.extend({ before: Place.nullable() })
+/** A page of the log with the bodies. */
+export const LogRequest = ListRequest.required()
 
 /** Asks for the moment of the message after the `skip` newest ones; null if there is none. */
 export const MomentRequest = z.object({ skip: z.number() })
@@ -139,7 +144,8 @@ export const Delivery = z.object({
 export type Delivery = z.infer<typeof Delivery>
 /** The same as the object returns it; null if there is none. */
 export const DeliveryReply = Delivery.nullable()
-export const ListReply = z.array(Delivery)
+/** Messages with their places. */
+export const ListReply = z.array(Delivery.extend({ place: Place }))
 
 /**
  * Messages with their bodies and places: as many as one call has room for. `hasMore` says whether more match

@@ -14,7 +14,7 @@ import { newContext } from '../runtime/context'
 import { type Bindings, variables } from '../runtime/env'
 import { Instance } from '../runtime/instance'
 import { logProblem } from '../runtime/log'
-import { deliveryOf, heldOf } from './deliveries.presenter'
+import { deliveryOf, heldOf, placedOf } from './deliveries.presenter'
 import { DeliveryRunner, type RunLimits } from './delivery-runner.model'
 import { Pruning } from './log-retention.service'
 import {
@@ -298,9 +298,8 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
 
   /** A page of the log, newest first. */
   list(request: z.input<typeof ListRequest>): z.input<typeof ListReply> {
-    const { limit, skip } = ListRequest.parse(request)
-    if (!this.#isUsed) return []
-    return this.#store.list(limit, skip).map(deliveryOf)
+    const page = ListRequest.parse(request)
+    return this.#isUsed ? this.#store.list(page).map(placedOf) : []
   }
 
   /** A page of the log with the bodies. */

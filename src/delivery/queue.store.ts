@@ -112,7 +112,8 @@ const SQL = {
     ${WAITS.forAnother}
     WHERE ${KEY}`,
   capDueTimes: "UPDATE messages SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
-  list: `SELECT ${ROW} FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT ?1 OFFSET ?2`,
+  list: `SELECT ${ROW} FROM messages WHERE (at, seq, id) < (?1, ?2, ?3)
+    ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`,
   log: `SELECT ${ROW}, body FROM messages WHERE (at, seq, id) < (?1, ?2, ?3)
     ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`,
   moment: 'SELECT at FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT 1 OFFSET ?1',
@@ -145,6 +146,10 @@ type Value = string | number | null
 type NoteName = 'destination' | 'health' | 'deleted' | 'counted'
 
 const keyOf = ({ at, seq, id }: Place) => [at, seq, id] as const
+
+/** The key before which a page of the log begins. Null: before all messages, so at the newest. */
+const keyBefore = (place: Place | null) =>
+  place === null ? ([Number.MAX_SAFE_INTEGER, 0, ''] as const) : keyOf(place)
 
 /**
  * The tables of one delivery queue. All methods are synchronous. Calls without an await between them are one
@@ -276,14 +281,13 @@ export class DeliveryQueueStore {
   }
 
   /** A page of the log, newest first. */
-  list(limit: number, skip: number): Row[] {
-    return this.#rows<Row>(SQL.list, limit, skip)
+  list({ limit, skip, before }: { limit: number; skip: number; before: Place | null }): Row[] {
+    return this.#rows<Row>(SQL.list, ...keyBefore(before), limit, skip)
   }
 
   /** A page of the log with the bodies, of messages before a place: as many as one call has room for. */
   log({ limit, skip, before }: { limit: number; skip: number; before: Place | null }) {
-    const from = before === null ? ([Number.MAX_SAFE_INTEGER, 0, ''] as const) : keyOf(before)
-    return this.#firstRows(SQL.log, ...from, limit, skip)
+    return this.#firstRows(SQL.log, ...keyBefore(before), limit, skip)
   }
 
   /** The moment of the message after the `skip` newest ones; null if there is none. */

@@ -1,5 +1,7 @@
 import { base64url } from 'jose'
 import * as z from 'zod'
+import { rule } from './fields'
+import { ListQuery } from './queries'
 
 /** The description of the header `Link` in the OpenAPI documents. */
 export const NEXT_LINK = 'The address of the next page, with rel="next"; absent on the last page.'
@@ -25,6 +27,43 @@ export function cursorQuery<S extends z.ZodType>(schema: S) {
       return z.NEVER
     }
   })
+}
+
+/**
+ * The query of a list that can be long: it pages by `limit` and the cursor `after`, and also by `skip`
+ * (O3, G7). `schema` is of the cursor's content, and `further` has the list's other parameters.
+ */
+export function longListQuery<S extends z.ZodType, F extends z.ZodRawShape>(
+  schema: S,
+  further: F,
+  paging: typeof ListQuery = ListQuery,
+) {
+  return z
+    .object({ ...paging.shape, after: cursorQuery(schema).optional(), ...further })
+    .refine(
+      ({ skip, after }: { skip?: unknown; after?: unknown }) => !skip || after === undefined,
+      rule('skip', 'must be left out if after is given. Pass only one of the two'),
+    )
+}
+
+/** A page of a long list: its items, and the cursor of the page after it; null on the last one. */
+export type LongPage<Items, Cursor> = { items: Items; next: Cursor | null }
+
+/**
+ * The reply with a page of a long list: the items, and the header `Link` while there is more (O3). The link
+ * repeats the query, except `skip`.
+ */
+export function longPage<Items, Cursor>(
+  at: { origin: string | null; path: string },
+  query: Readonly<Record<string, unknown>>,
+  { items, next }: LongPage<Items, Cursor>,
+) {
+  const { skip: _skip, after: _after, ...rest } = query
+  const same = Object.entries(rest).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as const],
+  )
+  const headers = next === null ? {} : { Link: nextLink(at, Object.fromEntries(same), next) }
+  return { status: 200 as const, body: items, headers }
 }
 
 /**

@@ -7,13 +7,13 @@ import { startOfPage } from '../runtime/pages'
 import { portionOf, shortAmong, userColumns } from './portions.repository'
 import { userOf } from './users.repository'
 
-/** A page of a list: `limit` users after the first `skip`. */
-type Page = { limit: number; skip: number }
-
 /** A user's position among all users of the tenant, oldest first: creation and id. It never changes. */
-const Place = z.tuple([z.number(), z.string()])
-type Place = z.infer<typeof Place>
-const BEGINNING: Place = [-1, '']
+export const UserPlace = z.tuple([z.number(), z.string()])
+export type UserPlace = z.infer<typeof UserPlace>
+const BEGINNING: UserPlace = [-1, '']
+
+/** A page of a list: after a position, or from the beginning, `limit` users after the first `skip`. */
+type Page = { limit: number; skip: number; after?: UserPlace | undefined }
 
 /** The next ?4 users after the position ?2, ?3, by the index alone. */
 const NEXT = `
@@ -24,7 +24,7 @@ const NTH = `
   SELECT created, id FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id
     LIMIT 1 OFFSET ?4 - 1`
 
-const IDS = `SELECT id FROM (${NEXT}) ORDER BY created, id LIMIT ?5 OFFSET ?6`
+const PAGE = `SELECT created, id FROM (${NEXT}) ORDER BY created, id LIMIT ?5 OFFSET ?6`
 
 // The number of users read, the number of matches, and the matching users on the page.
 const SEARCH = `
@@ -34,8 +34,8 @@ const SEARCH = `
     FROM (${NEXT}) page CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = page.id)
   SELECT count(*) AS users, coalesce(sum(matches), 0) AS found,
     (SELECT json_array(created, id) FROM part ORDER BY created DESC, id DESC LIMIT 1) AS last,
-    (SELECT json_group_array(id) FROM (
-      SELECT id FROM part WHERE matches ORDER BY created, id LIMIT ?5 OFFSET ?6)) AS ids
+    (SELECT json_group_array(json_array(created, id)) FROM (
+      SELECT created, id FROM part WHERE matches ORDER BY created, id LIMIT ?5 OFFSET ?6)) AS places
   FROM part`
 
 const parsed = <S extends z.ZodType>(schema: S) =>
@@ -47,20 +47,21 @@ const parsed = <S extends z.ZodType>(schema: S) =>
 const SearchRow = z.object({
   users: z.number(),
   found: z.number(),
-  last: parsed(Place).nullable(),
-  ids: parsed(z.array(z.string())),
+  last: parsed(UserPlace).nullable(),
+  places: parsed(z.array(UserPlace)),
 })
 
 const PlaceRow = z.object({ created: z.number(), id: z.string() })
 
-/** The ids of a page of users, oldest first (G7). Throws 429 like any scan (P11). */
-export async function pageOfIds(scope: Scope, page: Page): Promise<string[]> {
+/** The places of a page of users, oldest first (G7, O3). Throws 429 like any scan (P11). */
+export async function pageOfUsers(scope: Scope, page: Page): Promise<UserPlace[]> {
   const { db } = scope
+  const beginning = page.after ?? BEGINNING
   const start = await startOfPage(
     scope,
     {
-      name: 'users',
-      beginning: BEGINNING,
+      name: JSON.stringify(['users', beginning]),
+      beginning,
       skip: async (after, rows) => {
         const [row] = await db.rows(db.statement(NTH, db.tenantId, ...after, rows))
         if (row === undefined) return null
@@ -72,37 +73,38 @@ export async function pageOfIds(scope: Scope, page: Page): Promise<string[]> {
   )
   if (start === null) return []
   const { after, skip } = start
-  const rows = await db.rows(db.statement(IDS, db.tenantId, ...after, skip + page.limit, page.limit, skip))
+  const rows = await db.rows(db.statement(PAGE, db.tenantId, ...after, skip + page.limit, page.limit, skip))
   return z
-    .array(z.object({ id: z.string() }))
+    .array(PlaceRow)
     .parse(rows)
-    .map(({ id }) => id)
+    .map(({ created, id }) => [created, id])
 }
 
 /**
- * The ids of a page of the users with a text in their id, name or email, oldest first (G7). The letters A to
- * Z equal a to z. Reads the users in parts until the page is full, and calls `pause` before each part.
+ * The places of a page of the users with a text in their id, name or email, oldest first (G7, O3). The
+ * letters A to Z equal a to z. Reads the users in parts until the page is full, and calls `pause` before each
+ * part.
  */
-export async function searchForIds(
+export async function searchForUsers(
   db: TenantDatabase,
-  { limit, skip }: Page,
+  { limit, skip, after: beginning = BEGINNING }: Page,
   search: string,
   pause: Pause,
-): Promise<string[]> {
-  const ids: string[] = []
+): Promise<UserPlace[]> {
+  const places: UserPlace[] = []
   let left = skip
-  const parts = inParts(BEGINNING, pause, async (after, most) => {
-    const wanted = limit - ids.length
+  const parts = inParts(beginning, pause, async (after, most) => {
+    const wanted = limit - places.length
     const [row] = await db.rows(db.statement(SEARCH, db.tenantId, ...after, most, wanted, left, search))
     const { last, ...part } = SearchRow.parse(row)
     return { ...part, last: last ?? after }
   })
   for await (const part of parts) {
-    ids.push(...part.ids)
+    places.push(...part.places)
     left = Math.max(0, left - part.found)
-    if (ids.length >= limit) break
+    if (places.length >= limit) break
   }
-  return ids
+  return places
 }
 
 const USERS = `

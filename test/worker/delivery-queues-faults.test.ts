@@ -100,7 +100,7 @@ function rounds(
       ...more,
     }
     await new DeliveryRunner(() => store).run(limits)
-    return store.list(100, 0)
+    return store.list({ limit: 100, skip: 0, before: null })
   })
 }
 

@@ -344,13 +344,16 @@ describe('the object', () => {
         store.settle(one, { status: 'dead', nextAt: null, lastStatus: null, lastError: 'x' }, 1)
       const pruning = new Pruning(30, 4)
       pruning.run(store, now, 0)
-      expect(store.list(100, 0).map(({ status }) => status)).toEqual([...Array(4).fill('dead'), 'pending'])
+      expect(store.list({ limit: 100, skip: 0, before: null }).map(({ status }) => status)).toEqual([
+        ...Array(4).fill('dead'),
+        'pending',
+      ])
       const more = [message(now), message(now)]
       store.add(more, now)
       for (const one of more)
         store.settle(one, { status: 'delivered', nextAt: null, lastStatus: 200, lastError: null }, 1)
       pruning.run(store, now, 2)
-      expect(store.list(100, 0).map(({ status }) => status)).toEqual([
+      expect(store.list({ limit: 100, skip: 0, before: null }).map(({ status }) => status)).toEqual([
         'delivered',
         'delivered',
         'dead',

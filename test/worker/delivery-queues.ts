@@ -50,12 +50,14 @@ export function message(
 export const hand = (destination: Destination, now: number, ...messages: QueuedMessage[]) =>
   enqueueMessages({ env }, destination, messages, { now: instant(now), epoch: 0 })
 
-/** The log, newest first. */
+/** The log, newest first, without the places of its entries. */
 export async function log(
   { deliveryQueue }: Pick<WithHook, 'deliveryQueue'>,
   limit = 100,
 ): Promise<Delivery[]> {
-  return z.custom<Delivery[]>().parse(await deliveryQueue.list({ limit, skip: 0 }))
+  const placed = z.custom<(Delivery & { place: unknown })[]>()
+  const entries = placed.parse(await deliveryQueue.list({ limit, skip: 0 }))
+  return entries.map(({ place: _place, ...entry }) => entry)
 }
 
 /** The log entry of one message. */

@@ -231,3 +231,14 @@ export function at(json: unknown, ...path: (string | number)[]): unknown {
   }
   return value
 }
+
+/**
+ * The path of the next page in a `Link` header, after the base of the admin interface. Null if there is none.
+ */
+export function nextPath(headers: Headers): string | null {
+  const link = headers.get('link')
+  if (link === null) return null
+  const [, path] = /^<http:\/\/laurel\.test\/admin\/v1(\/[^>]*)>; rel="next"$/.exec(link) ?? []
+  if (path === undefined) throw new Error(`not a link to a next page: ${link}`)
+  return path
+}

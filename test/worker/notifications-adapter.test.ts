@@ -18,7 +18,7 @@ import { Instance } from '../../src/runtime/instance'
 import { removeDeviceTokens } from '../../src/store/devices.repository'
 import { parseUser, userStatement } from '../../src/store/users.repository'
 import { contextOf } from './contexts'
-import { at, newApp, newTenant, type TestTenant, untilHeld } from './harness'
+import { at, newApp, newTenant, nextPath, type TestTenant, untilHeld } from './harness'
 
 const EXPO = 'https://expo.example'
 const FCM = JSON.stringify({ client_email: 'a@b.example', private_key: 'none', project_id: 'p' })
@@ -384,18 +384,24 @@ describe('[N4] the log', () => {
     const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
       get: (target, name) =>
         name === 'getByName'
-          ? (of: string) => ({ log: () => ({ messages: rows(of), hasMore: false }) })
+          ? (of: string) => ({
+              list: () => rows(of),
+              log: () => ({ messages: rows(of), hasMore: false }),
+            })
           : Reflect.get(target, name),
     })
     const rows = (of: string) =>
       of === `push:${tenant.id}`
         ? [row('dead', push(['x'], 1)), row('dead', push(['x'])), row('pending', push(['x'], 1))]
         : [row('delivered', email()), row('pending', email())]
+    let made = 0
     const row = (status: string, notification: Notification) => {
-      const place = { at: 0, seq: 0, id: letterId }
+      const id = `${letterId}${made}`
+      made += 1
+      const place = { at: 0, seq: 0, id }
       const times = { created: 0, nextAttempt: null, place }
       const last = { attempts: 1, lastStatus: null, lastError: null }
-      return { id: letterId, event: 'recap', status, ...times, ...last, body: JSON.stringify(notification) }
+      return { id, event: 'recap', status, ...times, ...last, body: JSON.stringify(notification) }
     }
     const { body } = await tenant.through(newApp({ DELIVERY_QUEUE })).admin('GET', '/notifications/log')
     const statuses = Array.isArray(body) ? body.map(({ status }) => status) : body
@@ -464,6 +470,45 @@ describe('[N4] the log', () => {
     expect(await read()).toHaveLength(1)
     await tenant.admin('DELETE', '/users/ada')
     await untilHeld(async () => expect(await read()).toEqual([]))
+  })
+
+  it('[O3] pages by a cursor, which stays exact while notifications come and go', async () => {
+    const began = systemNow() - 60_000
+    const sent = (channel: 'email' | 'push', moments: number[]) =>
+      told(
+        channel,
+        moments.map((moment) => ({
+          at: began + moment,
+          notification: channel === 'email' ? email() : push(['x']),
+        })),
+      )
+    const emails = await sent('email', [0, 2, 4, 4, 6, 20, 21])
+    const pushes = await sent('push', [1, 4, 5, 7, 8])
+    const all = (await read('?limit=100')).map((one) => z.object({ id: z.string() }).parse(one).id)
+    expect(new Set(all)).toEqual(new Set([...emails, ...pushes]))
+    for (const limit of [1, 2, 5, 11]) {
+      const seen: string[] = []
+      for (let path: string | null = `/notifications/log?limit=${limit}`; path !== null; ) {
+        const { status, body, headers } = await tenant.admin('GET', path)
+        expect(status).toBe(200)
+        const page = z.array(z.object({ id: z.string() })).parse(body)
+        expect(page.length).toBe(Math.min(limit, all.length - seen.length))
+        seen.push(...page.map(({ id }) => id))
+        path = nextPath(headers)
+      }
+      expect(seen).toEqual(all)
+    }
+    // A newer notification does not move the next page.
+    const { headers } = await tenant.admin('GET', '/notifications/log?limit=3')
+    await sent('email', [30])
+    const { body } = await tenant.admin('GET', nextPath(headers) ?? '')
+    expect(body).toMatchObject(all.slice(3, 6).map((id) => ({ id })))
+    // The old paging also links to its next page.
+    const old = await tenant.admin('GET', '/notifications/log?limit=2&skip=4')
+    expect(old.body).toMatchObject(all.slice(3, 5).map((id) => ({ id })))
+    const after = await tenant.admin('GET', nextPath(old.headers) ?? '')
+    expect(after.body).toMatchObject(all.slice(5, 7).map((id) => ({ id })))
+    expect((await tenant.admin('GET', '/notifications/log?skip=11')).headers.get('link')).toBeNull()
   })
 
   it('[N4] is empty without notifications, and a page has limits', async () => {

@@ -6,7 +6,7 @@ import { Instance } from '../../src/runtime/instance'
 import { createApp } from '../../src/worker/app'
 import { anotherUuid, bytes, number, numbered } from '../readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from './boards'
-import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
+import { ADMIN_KEY, at, newApp, newTenant, nextPath, type TestTenant } from './harness'
 
 afterEach(forgetTime)
 
@@ -39,6 +39,43 @@ describe('GET /admin/v1/users', () => {
     const [first] = z.array(z.unknown()).parse((await tenant.admin('GET', '/users?skip=2&limit=1')).body)
     expect(first).toEqual((await tenant.app('GET', '/users/a0')).body)
     expect(await listed(await newTenant())).toEqual([])
+  })
+
+  it('[O3] serves users by a cursor, also of a search, while users come and go', async () => {
+    const tenant = await newTenant()
+    await moveTo(NOON)
+    for (let n = 0; n < 12; n += 1) await tenant.app('PUT', `/users/${n % 2 ? 'odd' : 'even'}-${n}`, {})
+    const pages = async (query: string, between = async () => {}) => {
+      const seen: string[][] = []
+      for (let path: string | null = `/users?${query}`; path !== null; ) {
+        const { status, body, headers } = await tenant.admin('GET', path)
+        expect(status).toBe(200)
+        seen.push(Listed.parse(body).map(({ id }) => id))
+        await between()
+        path = nextPath(headers)
+      }
+      return seen
+    }
+    const all = await listed(tenant, { limit: '100' })
+    for (const limit of [1, 5, 6, 12, 100]) {
+      const seen = await pages(`limit=${limit}`)
+      expect([limit, seen.flat(), seen.length]).toEqual([limit, all, Math.ceil(12 / limit)])
+    }
+    const odd = all.filter((id) => id.startsWith('odd'))
+    for (const limit of [2, 4]) {
+      expect((await pages(`search=ODD&limit=${limit}`)).flat()).toEqual(odd)
+    }
+    expect((await pages('limit=3&skip=4')).flat()).toEqual(all.slice(4))
+    expect(await pages('search=nobody')).toEqual([[]])
+    // The cursor is a place, so it stays exact if users before it are erased, also the last one of the page.
+    const gone = [...all]
+    const erase = async () => {
+      const id = gone.splice(2, 1)[0]
+      if (id !== undefined) await tenant.admin('DELETE', `/users/${id}`)
+    }
+    expect((await pages('limit=3', erase)).flat()).toEqual(all)
+    const { headers } = await tenant.admin('GET', '/users?limit=1&search=even')
+    expect(nextPath(headers)).toMatch(/^\/users\?limit=1&search=even&after=/)
   })
 
   it('searches id, name and email, and takes every character literally', async () => {

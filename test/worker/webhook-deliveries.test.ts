@@ -10,7 +10,7 @@ import { sampleOf, WEBHOOKS } from '../../src/outbox/events.register'
 import { type Bindings, variables } from '../../src/runtime/env'
 import { forgetTime, moveTo, NOON } from './boards'
 import { hand, log, logged, MINUTE, message, withHook } from './delivery-queues'
-import { at, newApp, newTenant } from './harness'
+import { at, newApp, newTenant, nextPath } from './harness'
 import { Hook } from './receiver'
 
 beforeEach(() => moveTo(NOON))
@@ -214,6 +214,41 @@ describe('[W4] the log', () => {
     const refused = await tenant.admin('GET', `/webhooks/${webhookId}/deliveries?limit=0&skip=-1`)
     expect(refused.status).toBe(422)
     expect(at(refused.body, 'error')).toMatch(/limit.*skip/)
+  })
+
+  it('[O3] lists by a cursor, which stays exact while deliveries come', async () => {
+    const { tenant, webhookId, destination } = await withHook({ status: 'inactive' })
+    const messages = Array.from({ length: 12 }, (_, n) => message(NOON - 100 + Math.floor(n / 2), 'ada'))
+    await hand(destination, NOON, ...messages)
+    const page = async (path: string) => {
+      const { status, body, headers } = await tenant.admin('GET', path)
+      expect(status).toBe(200)
+      return { ids: [body].flat().map((one) => at(one, 'id')), next: nextPath(headers) }
+    }
+    const base = `/webhooks/${webhookId}/deliveries`
+    const all = (await page(`${base}?limit=100`)).ids
+    expect(all).toHaveLength(12)
+    const first = await page(`${base}?limit=5`)
+    await hand(destination, NOON, message(NOON, 'bob'))
+    const second = await page(first.next ?? '')
+    const third = await page(second.next ?? '')
+    expect([...first.ids, ...second.ids, ...third.ids]).toEqual(all)
+    expect(third.next).toBeNull()
+    expect((await page(`${base}?limit=13`)).next).toBeNull()
+    expect((await page(`${base}?skip=11&limit=1`)).next).not.toBeNull()
+    const both = await tenant.admin('GET', `${first.next}&skip=1`)
+    expect([both.status, at(both.body, 'error')]).toEqual([
+      422,
+      expect.stringContaining('skip: must be left'),
+    ])
+    for (const after of ['x', '', 'W10', 'WzEsMl0']) {
+      const wrong = await tenant.admin('GET', `${base}?after=${after}`)
+      expect([after, wrong.status, at(wrong.body, 'error')]).toEqual([
+        after,
+        422,
+        expect.stringContaining('after: must be the cursor'),
+      ])
+    }
   })
 
   it('a delivered, a failed or a pending delivery can be sent again, with all attempts, under the same id', async () => {

@@ -1,11 +1,11 @@
 import type * as z from 'zod'
-import { NOTIFICATION_CHANNELS } from '../../config/enumerations.types'
-import { LogReply, MomentReply, type Place } from '../../delivery/queue.messages'
+import { ListReply, LogReply, MomentReply, type Place } from '../../delivery/queue.messages'
 import { deliveryQueueOf } from '../../delivery/queue.service'
+import type { LongPage } from '../../http/cursors'
 import { instant, iso } from '../../lib/clock'
 import type { Scope, TenantContext } from '../../runtime/context'
 import { notificationIn } from './notification.messages'
-import type { NotificationLogEntry } from './notifications.schemas'
+import type { LogCursor, LogQuery, NotificationLogEntry } from './notifications.schemas'
 import type { Channel } from './notifications.types'
 
 type Entry = z.infer<typeof NotificationLogEntry>
@@ -17,43 +17,108 @@ const deliveryQueue = (context: TenantContext, kind: Channel) =>
   deliveryQueueOf(context, { kind, tenantId: context.db.tenantId })
 
 /**
- * The messages of a channel, newest first: at most `limit`, after the newest `skip`. One call returns as many
- * as fit.
+ * The messages of a channel with their bodies, from the first to the last of these places, newest first. One
+ * call returns as many as fit.
  */
-async function* carried(context: TenantContext, channel: Channel, page: Page): AsyncGenerator<LoggedMessage> {
-  let { skip, limit } = page
-  let before: Place | null = null
+async function* messagesAt(
+  context: TenantContext,
+  channel: Channel,
+  places: readonly Place[],
+): AsyncGenerator<LoggedMessage> {
+  const [first, last] = [places[0], places.at(-1)]
+  if (first === undefined || last === undefined) return
+  // The place right after the first message, so that the page begins with it. Ids are of equal length.
+  let before: Place = { ...first, id: `${first.id}~` }
   for (;;) {
-    const request: { limit: number; skip: number; before: Place | null } = { limit, skip, before }
-    const { messages, hasMore } = LogReply.parse(await deliveryQueue(context, channel).log(request))
-    yield* messages
-    if (!hasMore) return
-    limit -= messages.length
-    skip = 0
-    before = messages.at(-1)?.place ?? null
+    const request = { limit: places.length, skip: 0, before }
+    const { messages } = LogReply.parse(await deliveryQueue(context, channel).log(request))
+    for (const message of messages) {
+      // The last message may have been erased since its place was read.
+      if (isOlder(message.place, last)) return
+      yield message
+      if (message.id === last.id) return
+      before = message.place
+    }
+    if (messages.length === 0) return
   }
 }
 
-type Page = { limit: number; skip: number }
+/** Whether a place comes after another one in the log, which is newest first. */
+const isOlder = (place: Place, than: Place): boolean => {
+  if (place.at !== than.at) return place.at < than.at
+  return place.seq === than.seq ? place.id < than.id : place.seq < than.seq
+}
+
+/** The places of the next messages of a channel, newest first, without their bodies. */
+async function placesOf(
+  scope: Scope,
+  channel: Channel,
+  page: { limit: number; skip: number; before: Place | null },
+): Promise<Place[]> {
+  return ListReply.parse(await deliveryQueue(scope, channel).list(page)).map(({ place }) => place)
+}
+
+const placeOf = (cursor: z.input<typeof LogCursor>[Channel] | undefined): Place | null =>
+  cursor == null ? null : { at: cursor[0], seq: cursor[1], id: cursor[2] }
+
+const cursorOf = (place: Place | undefined, before: z.input<typeof LogCursor>[Channel] | undefined) =>
+  place === undefined
+    ? (before ?? null)
+    : ([place.at, place.seq, place.id] satisfies [number, number, string])
 
 /**
- * A page of the users' notifications by both channels, newest first (N4). Reads messages only when they are
- * needed, because a page may be long.
+ * A page of the users' notifications by both channels, newest first (N4, O3). The places of the messages are
+ * read first: they say which messages are on the page, and where the next page begins. The bodies are read
+ * only when they are needed, because a page may be long.
  */
-export async function* readLog(scope: Scope, { limit, skip }: Page): AsyncGenerator<Entry[]> {
-  const places = await placesAfter(scope, skip)
-  if (places === null) return
-  const [email, push] = NOTIFICATION_CHANNELS.map((channel) =>
-    carried(scope, channel, { limit, skip: places[channel] }),
-  )
-  if (email === undefined || push === undefined) return
+export async function readLog(
+  scope: Scope,
+  { limit, skip, after }: z.output<typeof LogQuery>,
+): Promise<LongPage<AsyncGenerator<Entry[]>, z.input<typeof LogCursor>>> {
+  const skips = await placesAfter(scope, skip)
+  if (skips === null) return { items: merged(scope, { email: [], push: [] }), next: null }
+  // One more, to see if there is a next page.
+  const pageOf = (channel: Channel) => ({
+    limit: limit + 1,
+    skip: skips[channel],
+    before: placeOf(after?.[channel]),
+  })
+  const [email, push] = await Promise.all([
+    placesOf(scope, 'email', pageOf('email')),
+    placesOf(scope, 'push', pageOf('push')),
+  ])
+  let emails = 0
+  let pushes = 0
+  while (emails + pushes < limit && (emails < email.length || pushes < push.length)) {
+    if (isAhead(email[emails]?.at, push[pushes]?.at)) emails += 1
+    else pushes += 1
+  }
+  const places = { email: email.slice(0, emails), push: push.slice(0, pushes) }
+  const hasMore = email.length + push.length > limit
+  return {
+    items: merged(scope, places),
+    next: hasMore
+      ? {
+          email: cursorOf(places.email.at(-1), after?.email),
+          push: cursorOf(places.push.at(-1), after?.push),
+        }
+      : null,
+  }
+}
+
+/** The messages at these places with their bodies, both channels merged. */
+async function* merged(
+  scope: Scope,
+  places: Readonly<Record<Channel, readonly Place[]>>,
+): AsyncGenerator<Entry[]> {
+  const email = messagesAt(scope, 'email', places.email)
+  const push = messagesAt(scope, 'push', places.push)
   let [first, second] = [await next(email), await next(push)]
-  for (let left = limit; ; left -= 1) {
+  for (;;) {
     const isEmail = isAhead(first?.place.at, second?.place.at)
     const queuedMessage = isEmail ? first : second
     if (queuedMessage === null) return
     yield [entryOf(queuedMessage)]
-    if (left === 1) return
     if (isEmail) first = await next(email)
     else second = await next(push)
   }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { longPage, NEXT_LINK } from '../../http/cursors'
 import { Uuid } from '../../http/fields'
 import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
@@ -55,7 +56,13 @@ const log = operation({
   summary: 'List emails and push messages to users, newest first',
   query: schemas.LogQuery,
   secret: true,
-  responses: { 200: { description: 'The page, newest first.', body: schemas.NotificationLogResponse } },
+  responses: {
+    200: {
+      description: 'The page, newest first.',
+      body: schemas.NotificationLogResponse,
+      optionalHeaders: { Link: NEXT_LINK },
+    },
+  },
   errorStatuses: [403, 422],
 })
 
@@ -82,5 +89,8 @@ export function notificationRoutes(app: App): void {
     { find: (scope, param) => findTemplate(scope, param('id')) },
     async (scope, { body }, found) => ok(await previewTemplate(scope, found, body)),
   )
-  mount(app, log, {}, async (scope, { query }) => ok(await listed(readLog(scope, query))))
+  mount(app, log, {}, async (scope, { query }) => {
+    const { items, next } = await readLog(scope, query)
+    return longPage(scope, query, { items: await listed(items), next })
+  })
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../../config/enumerations.types'
+import { longListQuery } from '../../http/cursors'
 import {
   createResponse,
   defaulted,
@@ -15,8 +16,8 @@ import {
   updateResponse,
   withIssues,
 } from '../../http/fields'
-import { integerQuery } from '../../http/queries'
-import { MOST_TEMPLATE_CHARACTERS, MOST_TITLE_CHARACTERS, PAGES } from '../../lib/limits'
+import { integerQuery, ListQuery } from '../../http/queries'
+import { MOST_TEMPLATE_CHARACTERS, MOST_TITLE_CHARACTERS } from '../../lib/limits'
 import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 import { type Form, parseLiquid } from './templates/liquid.service'
 
@@ -116,11 +117,18 @@ export const PreviewTemplateResponse = withIssues(
   }),
 )
 
+/** The place of a message in the log of its channel: moment, number and id. */
+const MessagePlace = z.tuple([z.number(), z.number(), z.string()])
+
+/** The last message of each channel on a page and on the pages before it; null if there was none. */
+export const LogCursor = z.object({ email: MessagePlace.nullable(), push: MessagePlace.nullable() })
+
 /** The page of the log. */
-export const LogQuery = z.object({
-  limit: integerQuery({ min: 1, ...PAGES.admin }),
-  skip: integerQuery({ min: 0, max: MOST_SKIPPED, fallback: 0 }),
-})
+export const LogQuery = longListQuery(
+  LogCursor,
+  {},
+  ListQuery.extend({ skip: integerQuery({ min: 0, max: MOST_SKIPPED, fallback: 0 }) }),
+)
 
 /** The state of a notification. Without a provider it is stored and not sent (N4). */
 const LogStatus = z.enum(['pending', 'sent', 'failed', 'unsent: no provider'])

@@ -1,3 +1,4 @@
+import { longPage, NEXT_LINK } from '../../http/cursors'
 import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
@@ -15,7 +16,13 @@ const adminUsersList = operation({
   path: '/users',
   summary: 'List users, oldest first, or search them by id, name and email',
   query: UserListQuery,
-  responses: { 200: { description: 'The page, oldest first.', body: ListUsersResponse } },
+  responses: {
+    200: {
+      description: 'The page, oldest first.',
+      body: ListUsersResponse,
+      optionalHeaders: { Link: NEXT_LINK },
+    },
+  },
   errorStatuses: [403, 422],
 })
 
@@ -55,7 +62,10 @@ export const userAdminOperations = [adminUsersList, adminUsersExport, adminUsers
 
 /** Serves the management of users: list, export, erase (U8). */
 export function userAdminRoutes(app: App): void {
-  mount(app, adminUsersList, {}, async (scope, { query }) => ok(await listed(listUsers(scope, query))))
+  mount(app, adminUsersList, {}, async (scope, { query }) => {
+    const { items, next } = await listUsers(scope, query)
+    return longPage(scope, query, { items: await listed(items), next })
+  })
   mount(
     app,
     adminUsersExport,

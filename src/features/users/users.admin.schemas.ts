@@ -1,14 +1,15 @@
 import * as z from 'zod'
+import { longListQuery } from '../../http/cursors'
 import { text, UserId } from '../../http/fields'
-import { ListQuery } from '../../http/queries'
 import { MOST_SEARCH_CHARACTERS } from '../../lib/limits'
+import { UserPlace } from '../../store/pages.repository'
 import { User } from '../../wire/user.schemas'
 
 /**
  * A page of users. `search` is a part of their id, name or email, without regard to upper and lower case
- * (G7).
+ * (G7). The cursor is the place of the last user of the page before (O3).
  */
-export const UserListQuery = ListQuery.extend({
+export const UserListQuery = longListQuery(UserPlace, {
   search: z
     .string('must be given once')
     .min(1, 'must not be empty')

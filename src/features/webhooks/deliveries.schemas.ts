@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../config/webhook-events.types'
+import { longListQuery } from '../../http/cursors'
 import { Timestamp, UuidResponse, withIssues } from '../../http/fields'
 
 /** A delivery to a webhook, pending or done (W4). */
@@ -22,6 +23,12 @@ export const TestDelivery = withIssues('TestDelivery', WebhookDelivery)
 export const ListWebhookDeliveriesResponse = z
   .array(WebhookDelivery)
   .meta({ id: 'ListWebhookDeliveriesResponse' })
+
+/** The place of a delivery in the log: moment, number and id. */
+export const DeliveryPlace = z.tuple([z.number(), z.number(), z.string()])
+
+/** The page of deliveries. The cursor is the place of the last delivery of the page before (O3). */
+export const DeliveryListQuery = longListQuery(DeliveryPlace, {})
 
 /** The event type of the sample. */
 export const TestWebhookRequest = z.object({ type: z.enum(EVENT_TYPES) }).meta({ id: 'TestWebhookRequest' })

@@ -4,12 +4,13 @@ import { byId } from '../../config/drafts.rules'
 import type { EventType } from '../../config/webhook-events.types'
 import { type Delivery, DeliveryReply, ListReply } from '../../delivery/queue.messages'
 import { deliveryQueueOf, enqueueMessages } from '../../delivery/queue.service'
+import type { LongPage } from '../../http/cursors'
 import { type Instant, iso } from '../../lib/clock'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { sampleOf } from '../../outbox/events.register'
 import type { Scope } from '../../runtime/context'
-import { WebhookDelivery } from './deliveries.schemas'
+import { type DeliveryListQuery, type DeliveryPlace, WebhookDelivery } from './deliveries.schemas'
 import { findWebhook } from './webhooks.service'
 
 type Answer = z.infer<typeof WebhookDelivery>
@@ -31,13 +32,22 @@ const isoOrNull = (at: Instant | null) => (at === null ? null : iso(at))
 const deliveryQueue = (scope: Scope, webhookId: string) =>
   deliveryQueueOf(scope, { kind: 'webhook', tenantId: scope.tenant.id, webhookId })
 
-/** A page of a webhook's deliveries, newest first (W4). */
+/** A page of a webhook's deliveries, newest first (W4, O3). */
 export async function listDeliveries(
   scope: Scope,
   webhookId: string,
-  query: { limit: number; skip: number },
-): Promise<Answer[]> {
-  return ListReply.parse(await deliveryQueue(scope, webhookId).list(query)).map(deliveryResponse)
+  { limit, skip, after }: z.output<typeof DeliveryListQuery>,
+): Promise<LongPage<Answer[], z.input<typeof DeliveryPlace>>> {
+  const before = after === undefined ? null : { at: after[0], seq: after[1], id: after[2] }
+  // One more, to see if there is a next page.
+  const request = { limit: limit + 1, skip, before }
+  const found = ListReply.parse(await deliveryQueue(scope, webhookId).list(request))
+  const deliveries = found.slice(0, limit)
+  const last = found.length > limit ? deliveries.at(-1)?.place : undefined
+  return {
+    items: deliveries.map(({ place: _place, ...delivery }) => deliveryResponse(delivery)),
+    next: last === undefined ? null : [last.at, last.seq, last.id],
+  }
 }
 
 /** A delivery of a webhook, by the ids of both. Throws 404 if there is none. */

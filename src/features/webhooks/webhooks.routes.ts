@@ -1,9 +1,9 @@
 import * as z from 'zod'
+import { longPage, NEXT_LINK } from '../../http/cursors'
 import { Uuid } from '../../http/fields'
 import type { App } from '../../http/hono'
 import { mount, type RawRequest } from '../../http/mount'
 import { accepted, createdSome, ok, operation } from '../../http/operation'
-import { ListQuery } from '../../http/queries'
 import { operationsOf, resourceOperations } from '../../http/resource'
 import type { Scope } from '../../runtime/context'
 import * as deliveries from './deliveries.schemas'
@@ -55,9 +55,13 @@ const deliveriesList = operation({
   path: '/webhooks/{id}/deliveries',
   summary: 'List the deliveries of a webhook, newest first. Finished ones are stored for 30 days',
   params: z.object({ id: Uuid }),
-  query: ListQuery,
+  query: deliveries.DeliveryListQuery,
   responses: {
-    200: { description: 'The page, newest first.', body: deliveries.ListWebhookDeliveriesResponse },
+    200: {
+      description: 'The page, newest first.',
+      body: deliveries.ListWebhookDeliveriesResponse,
+      optionalHeaders: { Link: NEXT_LINK },
+    },
   },
   errorStatuses: [403, 404, 422],
 })
@@ -121,7 +125,7 @@ export function webhookRoutes(app: App): void {
     app,
     deliveriesList,
     { find: (scope, param) => findWebhook(scope, param('id')) },
-    async (scope, { query }, { id }) => ok(await listDeliveries(scope, id, query)),
+    async (scope, { query }, { id }) => longPage(scope, query, await listDeliveries(scope, id, query)),
   )
   mount(
     app,

@@ -48,7 +48,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
     findUser(scope, 'demo-grace').catch(nobody),
     listApplicationKeys(scope, page),
     listAdminKeys(scope, page),
-    webhook === undefined ? [] : listDeliveries(scope, webhook.id, page),
+    webhook && listDeliveries(scope, webhook.id, page),
   ])
   return {
     ...configured(config),
@@ -56,7 +56,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
     pause: () => paused?.streak.pauses[0]?.id,
     applicationKey: (name) => applicationKeys.find(({ userId }) => userId === name)?.id,
     adminKey: (name) => adminKeys.find((key) => key.name === name)?.id,
-    delivery: () => deliveries.at(-1)?.id,
+    delivery: () => deliveries?.items.at(-1)?.id,
   }
 }
 
