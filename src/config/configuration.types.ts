@@ -66,6 +66,7 @@ type PresentFields = { [F in TriggerField]?: NonNullable<TriggerFields[F]> }
 
 export type Trigger = Resource &
   TriggerFields & {
+    key: string
     systemId: string
     type: TriggerType
     points: number
@@ -86,6 +87,7 @@ export type Trigger = Resource &
 
 /** A boost. `start` and `end` are local dates. `end` is `9999-12-31` if the boost has no end. */
 export type Boost = Resource & {
+  key: string
   systemId: string
   userId: string | null
   userIid: string | null
@@ -161,6 +163,7 @@ export type Achievement = Resource & {
 
 /** A webhook (W1). */
 export type Webhook = Resource & {
+  key: string
   url: string
   /** The types of events that it receives, each once, or `*` alone. */
   events: readonly Subscription[]
@@ -171,6 +174,7 @@ export type Webhook = Resource & {
 
 /** A template of notifications (N3). */
 export type Template = Resource & {
+  key: string
   type: NotificationType
   channel: NotificationChannel
   /** The subject of an email, the title of a push message. Liquid. */

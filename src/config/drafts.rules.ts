@@ -100,6 +100,10 @@ export function createEach<I, R extends Resource>(
   return { created: draft.added, issues }
 }
 
+/** The keys of resources. */
+export const keysIn = (list: readonly { key: string }[]): ReadonlySet<string> =>
+  new Set(list.map(({ key }) => key))
+
 /** Further fields of an issue about a resource, in addition to `id`. */
 type Also = (id: string) => { boostId?: string }
 

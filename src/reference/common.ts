@@ -8,6 +8,11 @@ export const UPDATED = { updated: 'When it was last changed.' }
 /** The id of an item that changes something. */
 export const CHANGED_ID = { id: 'The id of the item to change.' }
 
+/** The key of a trigger, boost, webhook or template (O2). */
+export const OWN_KEY = {
+  key: 'The key: letters, digits, `_` and `-`. Without one, Laurel makes one from the other fields, such as `metric-words-50`. It never changes by itself.',
+}
+
 /** The badge of a configured item on the admin interface. */
 export const BADGE = {
   badge: 'The badge. `null` if there is none. In a change, `null` removes it.',

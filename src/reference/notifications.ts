@@ -1,7 +1,8 @@
 import { type Chapter, demo, resource } from './chapter'
-import { CHANGED_ID, CREATED, ID, UPDATED, USER_FILTERS } from './common'
+import { CHANGED_ID, CREATED, ID, OWN_KEY, UPDATED, USER_FILTERS } from './common'
 
 const TEMPLATE = {
+  ...OWN_KEY,
   type: 'The kind of notification.',
   channel: 'Whether it is an email or a push message.',
   subject: 'The subject of an email: Liquid, at most 1,000 characters.',

@@ -1,5 +1,5 @@
 import { type Chapter, day, demo, resource } from './chapter'
-import { BADGE, CHANGED_ID, EVENT_FILTERS, ID, PAIRS, SHOWN_FILTERS, USER_FILTERS } from './common'
+import { BADGE, CHANGED_ID, EVENT_FILTERS, ID, OWN_KEY, PAIRS, SHOWN_FILTERS, USER_FILTERS } from './common'
 
 const SHOWN = {
   ...ID,
@@ -175,6 +175,7 @@ const LEVEL = {
 }
 
 const BOOST = {
+  ...OWN_KEY,
   name: 'The display name.',
   start: 'The first date on which it applies, by the local date of each user.',
   end: 'The last date on which it applies. `null`: no end.',
@@ -186,6 +187,7 @@ const BOOST = {
 }
 
 const TRIGGER = {
+  ...OWN_KEY,
   type: 'The kind of change that makes it fire: a `metric` grows, an `achievement` is completed, a `streak` grows, `time` passes, or a user is created (`user_creation`).',
   points:
     'The points that it gives each time it fires: a whole number from -1,000,000 to 1,000,000, and not 0. Negative: points are taken.',

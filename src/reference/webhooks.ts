@@ -1,7 +1,8 @@
 import { type Chapter, demo, resource } from './chapter'
-import { CHANGED_ID, CREATED, ID, UPDATED } from './common'
+import { CHANGED_ID, CREATED, ID, OWN_KEY, UPDATED } from './common'
 
 const WEBHOOK = {
+  ...OWN_KEY,
   url: 'The `https` address that events are sent to, at most 2,048 characters. With the test clock on, loopback addresses and `http` to them are allowed too.',
   events: 'The types of events that it gets. `*`: all types, also types of later versions.',
   status: 'An inactive webhook gets no events. Pending deliveries wait until it is active again.',

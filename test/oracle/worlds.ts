@@ -231,6 +231,7 @@ export function configuredBoost(systemId: string, boost: OracleBoost, userIid: s
   return {
     ...resource,
     id: boost.id,
+    key: boost.id,
     systemId,
     userId: userIid === null ? null : 'ada',
     userIid,
@@ -248,6 +249,7 @@ function configuredTrigger(systemId: string, one: OracleTrigger): Trigger {
   return {
     ...resource,
     id: one.id,
+    key: one.id,
     systemId,
     type: metric ? 'metric' : 'user_creation',
     points: one.points,

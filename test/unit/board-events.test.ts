@@ -181,6 +181,7 @@ describe('the webhook events that webhooks listen to', () => {
   ) => ({
     id: '',
     created: 0,
+    key: 'hook',
     url: '',
     secret: '',
     status: 'active' as const,

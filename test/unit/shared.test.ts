@@ -81,6 +81,7 @@ describe('a bounded map', () => {
 
 const boost = (start: string, end: string): Boost => ({
   id: 'b',
+  key: 'b',
   created: 0,
   updated: 0,
   systemId: 's',

@@ -68,7 +68,8 @@ function rewarded(streaks: StreakSettings): Configuration {
   const resource = { created: 0, updated: 0 }
   const nothing = { userAttributes: [], eventAttributes: [], metricId: null, counterId: '' }
   const triggers = Object.entries(TRIGGERS).map(([length, points]) => ({
-    ...{ ...resource, ...nothing, id: `streak ${length}`, systemId: SYSTEM, type: 'streak' as const, points },
+    ...{ ...resource, ...nothing, id: `streak ${length}`, key: `streak-${length}`, systemId: SYSTEM },
+    ...{ type: 'streak' as const, points },
     ...{
       status: 'active' as const,
       metricThreshold: null,

@@ -59,6 +59,7 @@ type Modules = {
   'jobs/due-work.repository': typeof import('../../src/jobs/due-work.repository')
   'jobs/sweeps.repository': typeof import('../../src/jobs/sweeps.repository')
   'config/board-deletions.repository': typeof import('../../src/config/board-deletions.repository')
+  'config/free-keys.repository': typeof import('../../src/config/free-keys.repository')
   'features/notifications/unsubscribe/links.repository': typeof import('../../src/features/notifications/unsubscribe/links.repository')
   'store/user-data/objects.repository': typeof import('../../src/store/user-data/objects.repository')
   'store/user-data/user-rows.repository': typeof import('../../src/store/user-data/user-rows.repository')
@@ -153,6 +154,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   },
   'jobs/sweeps.repository': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
   'config/board-deletions.repository': null,
+  'config/free-keys.repository': null,
   'features/notifications/unsubscribe/links.repository': {
     linkSecretOf: 'a link names its tenant',
     linkedBy: 'a link names its tenant',

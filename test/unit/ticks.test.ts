@@ -38,6 +38,7 @@ const filter = (plan: string | null): Filter[] =>
 
 const BLANK: Trigger = {
   id: 'tick',
+  key: 'tick',
   created: 0,
   updated: 0,
   systemId: 'xp',
@@ -72,6 +73,7 @@ const triggerOf = (systemId: string, one: TickTrigger): Trigger => ({
 
 const boostOf = (systemId: string, one: TickBoost, own: boolean): Boost => ({
   id: one.id,
+  key: one.id,
   created: 0,
   updated: 0,
   systemId,
@@ -311,6 +313,7 @@ describe("[P4] a time trigger's anchor", () => {
       instant(1_000),
       'xp',
       CreateItem.parse({ type: 'time', points: 1, status, timeUnit: 'hours', timeInterval: 3 }),
+      { config: configOf([]), taken: new Set() },
     )
   const patched = (trigger: Trigger, item: object, now = 5_000) =>
     triggerPatched(trigger, PatchItem.parse({ id: newId(instant(0)), ...item }), instant(now), 'counter')

@@ -84,7 +84,16 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
     raises: (db) =>
       boostsUnchanged(db, [
         {
-          ...{ id: 'gone', created: AT, updated: AT, systemId: 's', userId: null, userIid: null, name: 'b' },
+          ...{
+            id: 'gone',
+            key: 'gone',
+            created: AT,
+            updated: AT,
+            systemId: 's',
+            userId: null,
+            userIid: null,
+            name: 'b',
+          },
           ...{ start: '2026-01-01', end: '2026-01-02', multiplier: 2, rounding: 'down', userAttributes: [] },
         },
       ]),

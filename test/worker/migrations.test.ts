@@ -176,3 +176,86 @@ test('0007: in an earlier database, the log, the ledger and the keys stay the sa
   const again = await call(toApp, 'POST', '/v1/metrics/lessons/event', { headers, body })
   expect(again).toMatchObject({ status: 202, body: { eventId: event, idempotentReplayed: true } })
 })
+
+test('[O2] 0014: triggers, boosts, webhooks and templates get unique keys, as new ones do', async () => {
+  const fresh = await schema()
+  await migratedBefore(14)
+  const trigger = (n: number, system: string, of: object, deleted: number | null = null) => {
+    const row = {
+      type: 'metric',
+      metric: METRIC,
+      threshold: null,
+      length: null,
+      unit: null,
+      interval: null,
+      ...of,
+    }
+    return env.DB.prepare(`INSERT INTO points_triggers (id, tenant_id, created, updated, deleted, system_id,
+      type, points, status, user_attributes, event_attributes, metric_id, metric_threshold, achievement_id,
+      streak_length, time_unit, time_interval, block_if_out_of_points, counter_id, version)
+      VALUES (?1, 't', 1, 1, ?2, ?3, ?4, 1, 'active', '[]', '[]', ?5, ?6, 'a', ?7, ?8, ?9, 0, 'x', 1)`).bind(
+      ...[id(n), deleted, system, row.type, row.metric, row.threshold, row.length, row.unit, row.interval],
+    )
+  }
+  const boost = (n: number, user: string | null, start: string) =>
+    env.DB.prepare(`INSERT INTO points_boosts (id, tenant_id, created, updated, system_id, user_id, user_iid,
+      name, start, "end", multiplier, rounding, user_attributes)
+      VALUES (?1, 't', 1, 1, 's', ?2, ?2, '', ?3, ?3, 2, 'down', '[]')`).bind(id(n), user, start)
+  const hook = (n: number, tenant: string, url: string) =>
+    env.DB.prepare(`INSERT INTO webhooks (id, tenant_id, created, updated, url, events, status, secret)
+      VALUES (?1, ?2, 1, 1, ?3, '["*"]', 'active', 's')`).bind(id(n), tenant, url)
+  const template = (n: number, channel: string) =>
+    env.DB.prepare(`INSERT INTO notification_templates (id, tenant_id, created, updated, type, channel, title,
+      body, user_attributes, status, origin)
+      VALUES (?1, 't', 1, 1, 'recap', ?2, '', '', '[]', 'active', '')`).bind(id(n), channel)
+  await env.DB.batch([
+    env.DB.prepare(METRICS),
+    env.DB.prepare(`INSERT INTO metrics (id, tenant_id, created, updated, key, name, unit_type, units)
+      VALUES ('odd', 't', 1, 1, 'lessons-5', '', 'number', ''), ('long', 't', 1, 1, '${'m'.repeat(255)}', '',
+        'number', '')`),
+    env.DB.prepare(`INSERT INTO achievements (id, tenant_id, created, updated, key, name, description, status,
+      trigger, achievement_ids, user_attributes, event_attributes, counter_id, counted)
+      VALUES ('a', 't', 1, 1, 'first', '', '', 'active', 'api', '[]', '[]', '[]', 'a', 1)`),
+    trigger(101, 's', { threshold: 5 }),
+    trigger(102, 's', { threshold: 5 }, 7),
+    trigger(103, 's', { threshold: 5 }),
+    // The same key as the one before.
+    trigger(104, 's', { threshold: 2, metric: 'odd' }),
+    trigger(105, 'other', { threshold: 5 }),
+    trigger(106, 's', { type: 'achievement' }),
+    trigger(107, 's', { type: 'streak', length: 7 }),
+    trigger(108, 's', { type: 'time', interval: 2, unit: 'days' }),
+    trigger(109, 's', { type: 'user_creation' }),
+    trigger(110, 's', { threshold: 1, metric: 'long' }),
+    trigger(111, 's', { threshold: 2, metric: 'long' }),
+    boost(121, null, '2026-01-31'),
+    boost(122, null, '2026-01-31'),
+    boost(123, 'i', '2026-01-31'),
+    hook(131, 't', 'https://example.com:8443/a?b=c'),
+    hook(132, 't', 'https://example.com:8443/'),
+    hook(133, 'u', 'https://example.com:8443/x'),
+    hook(134, 't', 'http://[::1]:8080/'),
+    hook(135, 't', 'https://a!b.example/'),
+    template(141, 'email'),
+    template(142, 'push'),
+    template(143, 'email'),
+  ])
+  await applyD1Migrations(env.DB, env.MIGRATIONS)
+  expect(await schema()).toEqual(fresh)
+  const keys = async (table: string) =>
+    (await env.DB.prepare(`SELECT key FROM ${table} ORDER BY no`).all()).results.map(({ key }) => key)
+  const long = `metric-${'m'.repeat(193)}`
+  expect(await keys('points_triggers')).toEqual([
+    ...['metric-lessons-5', '', 'metric-lessons-5-2', `metric-lessons-5-2-${id(104)}`, 'metric-lessons-5'],
+    ...['achievement-first', 'streak-7', 'time-2-days', 'user_creation', long, `${long}-2`],
+  ])
+  expect(await keys('points_boosts')).toEqual([
+    'boost-2026-01-31',
+    'boost-2026-01-31-2',
+    'user-boost-000000000123',
+  ])
+  expect(await keys('webhooks')).toEqual([
+    ...['example-com-8443', 'example-com-8443-2', 'example-com-8443', '--1-8080', 'webhook'],
+  ])
+  expect(await keys('notification_templates')).toEqual(['recap-email', 'recap-push', 'recap-email-2'])
+})

@@ -176,6 +176,7 @@ async function scene(prepare: (tenant: TestTenant) => Promise<unknown>) {
         now: systemNow(),
         template: {
           id: 'x',
+          key: 'x',
           created: 0,
           updated: 0,
           type: reason.type,

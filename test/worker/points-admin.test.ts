@@ -96,7 +96,10 @@ describe('points systems', () => {
       ],
     ] as const) {
       const answer = await tenant.admin('PATCH', '/points', [{ id: b, ...change }])
-      expect(answer.body).toEqual({ updated: [{ ...plain, ...after }], issues: [] })
+      expect(at(answer.body, 'updated')).toEqual([{ ...plain, ...after }])
+      const warned =
+        'key' in change ? [expect.stringContaining('"key'), expect.stringContaining('"status"')] : []
+      expect(pick(issues(answer.body), 'message')).toEqual(warned)
       expect((await tenant.admin('GET', `/points/${b}`)).body).toEqual({ ...plain, ...after })
     }
     const shown = await tenant.app('GET', '/points/b')
@@ -323,7 +326,8 @@ describe('levels', () => {
       { id: NOBODY, name: 'x' },
       { id: b, badge: null, name: null, points: null },
     ])
-    expect(pick(issues(patched.body), 'id')).toEqual([a, NOBODY])
+    const errors = issues(patched.body).filter((one) => at(one, 'severity') === 'error')
+    expect(pick(errors, 'id')).toEqual([a, NOBODY])
     expect(at(patched.body, 'updated')).toEqual([
       { id: b, key: 'b', name: 'B', points: 200, description: 'Bee', badge: { url: 'u' } },
       { id: a, key: 'a', name: 'A', points: 100, description: '', badge: null },
@@ -390,6 +394,7 @@ describe('triggers', () => {
     expect(created(body)).toEqual([
       {
         ...common,
+        key: 'metric-words-2147483647',
         type: 'metric',
         points: 1_000_000,
         metricId: metric,
@@ -398,10 +403,10 @@ describe('triggers', () => {
         eventAttributes: event,
         blockIfOutOfPoints: true,
       },
-      { ...common, type: 'streak', points: -1_000_000, streakLength: 7, status: 'active' },
-      { ...common, type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1 },
-      { ...common, type: 'time', points: 1, timeUnit: 'days', timeInterval: 30 },
-      { ...common, type: 'user_creation', points: 10, status: 'active' },
+      { ...common, key: 'streak-7', type: 'streak', points: -1_000_000, streakLength: 7, status: 'active' },
+      { ...common, key: 'time-1-hours', type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1 },
+      { ...common, key: 'time-30-days', type: 'time', points: 1, timeUnit: 'days', timeInterval: 30 },
+      { ...common, key: 'user_creation', type: 'user_creation', points: 10, status: 'active' },
     ])
     expect((await tenant.admin('GET', `${path}/triggers`)).body).toEqual(at(body, 'created'))
     // P13: the application interface lists the active ones, in order of creation.
@@ -518,6 +523,7 @@ describe('triggers', () => {
     }
     const plain = {
       id,
+      key: 'metric-words-1',
       type: 'metric',
       points: 1,
       status: 'inactive',
@@ -638,6 +644,7 @@ describe('boosts', () => {
     expect(pick(created(body), 'userId')).toEqual([null, 'ada', null])
     expect(at(body, 'created', 0)).toEqual({
       id: UUID,
+      key: 'boost-2026-01-01',
       name: 'B',
       status: 'finished',
       start: '2026-01-01',

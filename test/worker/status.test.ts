@@ -130,8 +130,8 @@ describe('[G12] the state of the service', () => {
     const tenant = await newTenant()
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 130)
-       INSERT INTO webhooks (id, tenant_id, url, events, status, secret, created, updated)
-       SELECT 'w' || i, ?1, 'https://example.com', '["*"]', 'active', '', 0, 0 FROM n`,
+       INSERT INTO webhooks (id, key, tenant_id, url, events, status, secret, created, updated)
+       SELECT 'w' || i, 'w' || i, ?1, 'https://example.com', '["*"]', 'active', '', 0, 0 FROM n`,
     )
       .bind(tenant.id)
       .run()

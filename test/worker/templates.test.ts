@@ -54,9 +54,10 @@ describe('[N3, G7] templates', () => {
       created: expect.stringMatching(STAMP),
       updated: expect.stringMatching(STAMP),
     }
-    const email = { ...common, ...EMAIL, status: 'inactive' }
-    const push = { ...common, ...PUSH, status: 'active' }
-    expect([status, body]).toEqual([201, { created: [email, push], issues: [] }])
+    const email = { ...common, ...EMAIL, key: 'streak_reminder-email', status: 'inactive' }
+    const push = { ...common, ...PUSH, key: 'recap-push', status: 'active' }
+    const warning = { index: 0, severity: 'warning', message: 'Unknown field "color". It is ignored.' }
+    expect([status, body]).toEqual([201, { created: [email, push], issues: [warning] }])
     expect((await tenant.admin('GET', PATH)).body).toEqual([email, push])
     expect((await tenant.admin('GET', `${PATH}?limit=1&skip=1`)).body).toEqual([push])
     const id = String(at(body, 'created', 0, 'id'))

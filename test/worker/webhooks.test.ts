@@ -62,14 +62,15 @@ describe('[W1] the resource', () => {
       created: [
         {
           ...common,
+          key: 'example-com',
           url: 'https://example.com/',
           events: ['streak.lost', 'points.changed'],
           status: 'active',
         },
-        { ...common, url: 'https://example.com/a', events: ['*'], status: 'inactive' },
-        { ...common, ...HOOK, status: 'active' },
+        { ...common, key: 'example-com-2', url: 'https://example.com/a', events: ['*'], status: 'inactive' },
+        { ...common, ...HOOK, key: 'example-com-3', status: 'active' },
       ],
-      issues: [],
+      issues: [{ index: 0, severity: 'warning', message: 'Unknown field "color". It is ignored.' }],
     })
     const shown = created(body).map((webhook) => without(webhook, 'secret'))
     const ids = shown.map(({ id }) => String(id))
@@ -84,7 +85,13 @@ describe('[W1] the resource', () => {
       { id: ids[0], url: null, events: null, status: null },
       { id: ids[2], url: 'https://example.org/x' },
     ])
-    expect(update).toMatchObject({ status: 200, body: { issues: [{ id: NOBODY, severity: 'error' }] } })
+    const ignored = ['secret', 'created'].map((name) => ({
+      ...{ index: 0, severity: 'warning', message: `Unknown field "${name}". It is ignored.` },
+    }))
+    expect(update).toMatchObject({
+      status: 200,
+      body: { issues: [{ id: NOBODY, severity: 'error' }, ...ignored] },
+    })
     const [second, first, third] = list(at(update.body, 'updated'))
     expect(second).toEqual({ ...shown[1], events: EVENT_TYPES, status: 'active', updated: stamp })
     expect(first).toEqual(shown[0])

@@ -51,6 +51,8 @@ export const pointsTriggers = sqliteTable(
   {
     ...resource(),
     systemId: text('system_id').notNull(),
+    /** Unique in its points system (O2). The default is for rows that existed before this column. */
+    key: text('key').notNull().default(''),
     type: text('type', { enum: TRIGGER_TYPES }).notNull(),
     points: integer('points').notNull(),
     status: text('status', { enum: SWITCH_STATUSES }).notNull(),
@@ -77,7 +79,10 @@ export const pointsTriggers = sqliteTable(
      */
     anchor: integer('anchor'),
   },
-  (table) => [index('points_triggers_by_tenant').on(table.tenantId).where(living)],
+  (table) => [
+    index('points_triggers_by_tenant').on(table.tenantId).where(living),
+    uniqueIndex('points_triggers_key').on(table.systemId, table.key).where(living),
+  ],
 )
 
 /** Every form in which a trigger was shown, so that an award can show the form that made it (P10). */
@@ -104,6 +109,8 @@ export const pointsBoosts = sqliteTable(
      */
     userId: text('user_id'),
     userIid: text('user_iid'),
+    /** Unique in its points system (O2). The default is for rows that existed before this column. */
+    key: text('key').notNull().default(''),
     name: text('name').notNull(),
     /** First local date on which it applies. */
     start: text('start').notNull(),
@@ -125,6 +132,7 @@ export const pointsBoosts = sqliteTable(
     // Includes deleted boosts, so that all boosts of an erased user are found (U8).
     index('points_boosts_by_user').on(table.userIid, table.end).where(sql`user_iid IS NOT NULL`),
     index('points_boosts_for_all').on(table.tenantId).where(sql`user_iid IS NULL AND deleted IS NULL`),
+    uniqueIndex('points_boosts_key').on(table.systemId, table.key).where(living),
     index('points_boosts_by_system').on(table.tenantId, table.systemId).where(living),
     // For users' own boosts that begin or end around a day (W6).
     index('points_boosts_by_start')

@@ -1,4 +1,4 @@
-import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
 import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../enumerations.types'
 
@@ -7,6 +7,8 @@ export const notificationTemplates = sqliteTable(
   'notification_templates',
   {
     ...resource(),
+    /** Unique in its tenant (O2). The default is for rows that existed before this column. */
+    key: text('key').notNull().default(''),
     type: text('type', { enum: NOTIFICATION_TYPES }).notNull(),
     channel: text('channel', { enum: NOTIFICATION_CHANNELS }).notNull(),
     /** The subject of an email, the title of a push message. Liquid. */
@@ -19,7 +21,10 @@ export const notificationTemplates = sqliteTable(
     /** The address through which the template was last written. Links use it while PUBLIC_URL is not set. */
     origin: text('origin').notNull(),
   },
-  (table) => [index('notification_templates_by_tenant').on(table.tenantId).where(living)],
+  (table) => [
+    index('notification_templates_by_tenant').on(table.tenantId).where(living),
+    uniqueIndex('notification_templates_key').on(table.tenantId, table.key).where(living),
+  ],
 )
 
 /**

@@ -1,4 +1,4 @@
-import { index, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
 import { SWITCH_STATUSES } from '../enumerations.types'
 
@@ -7,6 +7,8 @@ export const webhooks = sqliteTable(
   'webhooks',
   {
     ...resource(),
+    /** Unique in its tenant (O2). The default is for rows that existed before this column. */
+    key: text('key').notNull().default(''),
     url: text('url').notNull(),
     /** JSON: the types of events that it receives, or `["*"]`. */
     events: text('events').notNull(),
@@ -17,5 +19,8 @@ export const webhooks = sqliteTable(
      */
     secret: text('secret').notNull(),
   },
-  (table) => [index('webhooks_by_tenant').on(table.tenantId).where(living)],
+  (table) => [
+    index('webhooks_by_tenant').on(table.tenantId).where(living),
+    uniqueIndex('webhooks_key').on(table.tenantId, table.key).where(living),
+  ],
 )

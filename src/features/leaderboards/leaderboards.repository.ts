@@ -1,10 +1,10 @@
-import { and, eq, sql } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { NO_UPKEEP } from '../../boards/object/upkeep-note.repository'
 import { deleteBoards } from '../../config/board-deletions.repository'
 import type { Leaderboard } from '../../config/configuration.types'
 import type { Draft } from '../../config/drafts.rules'
+import { freeKeys } from '../../config/free-keys.repository'
 import { leaderboards } from '../../config/tables/leaderboards.table'
-import { among } from '../../db/queries'
 import type { Scope } from '../../runtime/context'
 
 /**
@@ -30,7 +30,7 @@ export function storeLeaderboards(
       .where(and(eq(leaderboards.tenantId, tenant.id), eq(leaderboards.id, board.id))),
   )
   return [
-    ...freeKeys(scope, before, draft.changed),
+    ...freeKeys(scope, leaderboards, before, draft.changed),
     ...db.inserts(leaderboards, rows),
     ...updates.map((query) => db.built(query)),
     ...deleteBoards(scope, 'id', draft.removed),
@@ -41,22 +41,3 @@ const columnsOf = ({ id: _id, ...board }: Leaderboard) => ({
   ...board,
   breakdown: JSON.stringify(board.breakdown),
 })
-
-/**
- * Gives temporary keys to leaderboards that get another key. They are stored one after another, and one may
- * get the key that another had. Temporary keys are keys that no caller can choose.
- */
-function freeKeys(
-  { db, tenant }: Scope,
-  before: readonly Leaderboard[],
-  changed: readonly Leaderboard[],
-): D1PreparedStatement[] {
-  const keys = new Map(before.map(({ id, key }) => [id, key]))
-  const rekeyed = changed.filter(({ id, key }) => keys.get(id) !== key).map(({ id }) => id)
-  if (rekeyed.length === 0) return []
-  const query = db.orm
-    .update(leaderboards)
-    .set({ key: sql`'~' || ${leaderboards.id}` })
-    .where(and(eq(leaderboards.tenantId, tenant.id), among(leaderboards.id, rekeyed)))
-  return [db.built(query)]
-}

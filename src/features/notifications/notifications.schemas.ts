@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../../config/enumerations.types'
 import { longListQuery } from '../../http/cursors'
 import {
+  ConfigKey,
   createResponse,
   defaulted,
   deleteResponse,
@@ -49,6 +50,7 @@ const NEEDED = 'must be a string, and is missing'
 /** A template to configure; inactive by default (N3). An email has a subject, a push message a title. */
 export const CreateTemplateRequestItem = z
   .object({
+    key: optional(ConfigKey),
     type: NotificationType,
     channel: Channel,
     subject: optional(Title),
@@ -65,6 +67,7 @@ export const CreateTemplateRequestItem = z
 export const UpdateTemplateRequestItem = z
   .object({
     id: Uuid,
+    key: optional(ConfigKey),
     type: optional(NotificationType),
     channel: optional(Channel),
     subject: optional(Title),
@@ -79,6 +82,7 @@ export const UpdateTemplateRequestItem = z
 export const AdminTemplate = z
   .object({
     id: UuidResponse,
+    key: z.string(),
     type: NotificationType,
     channel: Channel,
     subject: z.string().optional(),

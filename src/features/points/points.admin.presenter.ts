@@ -31,9 +31,10 @@ export function adminLevel(level: Level): z.infer<typeof AdminPointsLevel> {
 
 /** A trigger as the admin interface returns it, with the fields of its type. */
 export function adminTrigger(trigger: Trigger): z.infer<typeof AdminPointsTrigger> {
-  const { id, type, points, status, blockIfOutOfPoints } = trigger
+  const { id, key, type, points, status, blockIfOutOfPoints } = trigger
   return {
     id,
+    key,
     type,
     points,
     status,
@@ -50,9 +51,10 @@ export function adminBoost(
   now: Instant,
   zone: string | null,
 ): z.infer<typeof AdminPointsBoost> {
-  const { id, name, start, end, multiplier, rounding, userId, userAttributes } = boost
+  const { id, key, name, start, end, multiplier, rounding, userId, userAttributes } = boost
   return {
     id,
+    key,
     name,
     status: boostStatus(boost, now, zone),
     start,

@@ -97,6 +97,7 @@ const endNotBeforeStart = rule('end', 'must not be before start')
 export const CreatePointsBoostRequestItem = z
   .object({
     userId: UserId.nullish(),
+    key: optional(ConfigKey),
     name: Name,
     start: DateField,
     end: DateField.nullish(),
@@ -115,6 +116,7 @@ export const CreatePointsBoostRequestItem = z
 export const PatchPointsBoostRequestItem = z
   .object({
     id: Uuid,
+    key: optional(ConfigKey),
     name: optional(Name),
     start: optional(DateField),
     end: DateField.nullish(),
@@ -128,6 +130,7 @@ export const PatchPointsBoostRequestItem = z
 export const AdminPointsBoost = z
   .object({
     id: UuidResponse,
+    key: z.string(),
     name: z.string(),
     status: z.enum(BOOST_STATUSES),
     start: DateResponse,
@@ -189,6 +192,7 @@ const neededBy = (type: z.output<typeof TriggerType>, field: TriggerField) =>
 /** A trigger to create. It is inactive unless `status` says otherwise (P3). */
 export const CreatePointsTriggerRequestItem = z
   .object({
+    key: optional(ConfigKey),
     type: TriggerType,
     points: TriggerPoints,
     status: defaulted(TriggerStatus, 'inactive'),
@@ -202,6 +206,7 @@ export const CreatePointsTriggerRequestItem = z
 /** A change to a trigger. Null removes its filters. */
 export const PatchPointsTriggerRequestItem = z.object({
   id: Uuid,
+  key: optional(ConfigKey),
   type: optional(TriggerType),
   points: optional(TriggerPoints),
   status: optional(TriggerStatus),
@@ -214,6 +219,7 @@ export const PatchPointsTriggerRequestItem = z.object({
 export const AdminPointsTrigger = z
   .object({
     id: UuidResponse,
+    key: z.string(),
     type: TriggerType,
     points: z.int32(),
     status: TriggerStatus,

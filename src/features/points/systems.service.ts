@@ -8,8 +8,9 @@ import {
   type Level,
   roomFor,
   type System,
+  type Trigger,
 } from '../../config/configuration.types'
-import { createEach, Draft, deleteEach, revised, updateEach } from '../../config/drafts.rules'
+import { createEach, Draft, deleteEach, keysIn, revised, updateEach } from '../../config/drafts.rules'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
 import { isTicking } from '../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
@@ -46,12 +47,15 @@ function systemFrom(
   made: readonly Boost[],
 ): System | string {
   const id = newId(scope.now)
-  const triggers = (item.triggers ?? []).map((one) => triggerFrom(newId(scope.now), scope.now, id, one))
+  const triggers: Trigger[] = []
   const levels: Level[] = []
   const boosts: Boost[] = []
-  for (const [index, trigger] of triggers.entries()) {
-    const problem = triggerProblem(config, trigger)
+  for (const [index, one] of (item.triggers ?? []).entries()) {
+    const among = { config, taken: keysIn(triggers) }
+    const trigger = triggerFrom(newId(scope.now), scope.now, id, one, among)
+    const problem = triggerProblem(config, trigger, triggers)
     if (problem !== null) return `triggers.${index}: ${problem}`
+    triggers.push(trigger)
   }
   for (const [index, one] of (item.levels ?? []).entries()) {
     const level = levelFrom(scope, id, one)
@@ -60,7 +64,7 @@ function systemFrom(
     levels.push(level)
   }
   for (const [index, one] of (item.boosts ?? []).entries()) {
-    const boost = boostFrom(scope, config, people, id, one, [...made, ...boosts])
+    const boost = boostFrom(scope, config, people, id, one, [...made, ...boosts], new Set())
     if (typeof boost === 'string') return `boosts.${index}: ${boost}`
     boosts.push(boost)
   }

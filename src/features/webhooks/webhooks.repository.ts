@@ -1,6 +1,7 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Webhook } from '../../config/configuration.types'
 import type { Draft } from '../../config/drafts.rules'
+import { freeKeys } from '../../config/free-keys.repository'
 import { webhooks } from '../../config/tables/webhooks.table'
 import type { TenantDatabase } from '../../db/database'
 import { among } from '../../db/queries'
@@ -9,6 +10,7 @@ import type { Instant } from '../../lib/clock'
 /** Stores a draft of the tenant's webhooks (G7). The row of a deleted webhook stays, without its secret. */
 export function storeWebhooks(
   { db, now }: { db: TenantDatabase; now: Instant },
+  before: readonly Webhook[],
   draft: Draft<Webhook>,
 ): D1PreparedStatement[] {
   const { tenantId } = db
@@ -18,10 +20,10 @@ export function storeWebhooks(
     events: JSON.stringify(webhook.events),
     tenantId,
   }))
-  const updates = draft.changed.map(({ id, url, events, status, secret, updated }) =>
+  const updates = draft.changed.map(({ id, key, url, events, status, secret, updated }) =>
     db.orm
       .update(webhooks)
-      .set({ url, events: JSON.stringify(events), status, secret, updated })
+      .set({ key, url, events: JSON.stringify(events), status, secret, updated })
       .where(and(own, eq(webhooks.id, id))),
   )
   const deletes =
@@ -33,5 +35,9 @@ export function storeWebhooks(
             .set({ deleted: now, secret: '' })
             .where(and(own, among(webhooks.id, draft.removed))),
         ]
-  return [...db.inserts(webhooks, rows), ...[...updates, ...deletes].map((query) => db.built(query))]
+  return [
+    ...freeKeys({ db }, webhooks, before, draft.changed),
+    ...db.inserts(webhooks, rows),
+    ...[...updates, ...deletes].map((query) => db.built(query)),
+  ]
 }

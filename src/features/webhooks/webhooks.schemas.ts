@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { SWITCH_STATUSES } from '../../config/enumerations.types'
 import { SUBSCRIPTIONS, subscriptions } from '../../config/webhook-events.types'
 import {
+  ConfigKey,
   createResponse,
   defaulted,
   deleteResponse,
@@ -34,16 +35,23 @@ const Status = z.enum(SWITCH_STATUSES)
 
 /** A webhook to configure (W1). */
 export const CreateWebhookRequestItem = z
-  .object({ url: Url, events: Events, status: defaulted(Status, 'active') })
+  .object({ key: optional(ConfigKey), url: Url, events: Events, status: defaulted(Status, 'active') })
   .meta({ id: 'CreateWebhookRequestItem' })
 
 /** A change to a webhook. Absent fields stay. */
 export const UpdateWebhookRequestItem = z
-  .object({ id: Uuid, url: optional(Url), events: optional(Events), status: optional(Status) })
+  .object({
+    id: Uuid,
+    key: optional(ConfigKey),
+    url: optional(Url),
+    events: optional(Events),
+    status: optional(Status),
+  })
   .meta({ id: 'UpdateWebhookRequestItem' })
 
 const shown = {
   id: UuidResponse,
+  key: z.string(),
   url: z.string().meta({ format: 'uri' }),
   events: z.array(z.enum(SUBSCRIPTIONS)),
   status: Status,

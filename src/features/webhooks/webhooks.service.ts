@@ -1,7 +1,17 @@
 import * as z from 'zod'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Configuration, Webhook } from '../../config/configuration.types'
-import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../../config/drafts.rules'
+import { freeKey, keyTaken, webhookKey } from '../../config/derived-keys.rules'
+import {
+  byId,
+  createEach,
+  Draft,
+  deleteEach,
+  keysIn,
+  page,
+  revised,
+  updateEach,
+} from '../../config/drafts.rules'
 import { nameOf } from '../../delivery/queue.messages'
 import { clearDeliveryQueues, refreshDeliveryQueues } from '../../delivery/queue.service'
 import { makeDue } from '../../jobs/due-work.repository'
@@ -28,6 +38,7 @@ const THIS = 'This webhook'
 /** A webhook in a response, without its secret (W1). */
 function webhookResponse({
   id,
+  key,
   url,
   events,
   status,
@@ -36,6 +47,7 @@ function webhookResponse({
 }: Webhook): z.infer<typeof AdminWebhook> {
   return {
     id,
+    key,
     url,
     events: [...events],
     status,
@@ -84,7 +96,7 @@ function stores(
   called: readonly D1PreparedStatement[] = [],
 ) {
   const eventWrites = listenerStatements(scope.db, config, { ...config, webhooks: draft.list }, scope.now)
-  return { statements: storeWebhooks(scope, draft), beside: [...eventWrites, ...called] }
+  return { statements: storeWebhooks(scope, config.webhooks, draft), beside: [...eventWrites, ...called] }
 }
 
 /** A page of the tenant's webhooks, oldest first (G7). */
@@ -108,15 +120,19 @@ export async function createWebhooks(
   const { now } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
-    const { created, issues } = createEach(draft, items, ({ url, events, status }) => {
+    const { created, issues } = createEach(draft, items, ({ key, url, events, status }) => {
       if (draft.list.length >= MOST_WEBHOOKS) {
         return `The limit of ${MOST_WEBHOOKS} webhooks is reached. Delete one first.`
       }
+      const target = stored(scope, url)
+      const taken = keysIn(draft.list)
+      if (key !== undefined && taken.has(key)) return keyTaken(key, 'webhook')
       return {
         id: newId(now),
         created: now,
         updated: now,
-        url: stored(scope, url),
+        key: key ?? freeKey(webhookKey({ url: target }), taken),
+        url: target,
         events,
         status,
         secret: newSecret(),
@@ -148,17 +164,26 @@ export async function updateWebhooks(
   throwIfInvalid(targetErrors(scope, items))
   const { changed, ...result } = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
-    const { updated, issues } = updateEach(draft, items, WHAT, (before, { url, events, status }) =>
-      revised(
-        before,
-        {
-          ...before,
-          url: url === undefined ? before.url : stored(scope, url),
-          events: events ?? before.events,
-          status: status ?? before.status,
-        },
-        scope.now,
-      ),
+    const { updated, issues } = updateEach(
+      draft,
+      items,
+      WHAT,
+      (before, { key = before.key, url, events, status }) => {
+        if (draft.list.some((other) => other.id !== before.id && other.key === key)) {
+          return keyTaken(key, 'webhook')
+        }
+        return revised(
+          before,
+          {
+            ...before,
+            key,
+            url: url === undefined ? before.url : stored(scope, url),
+            events: events ?? before.events,
+            status: status ?? before.status,
+          },
+          scope.now,
+        )
+      },
     )
     const changed = draft.changed.map(({ id }) => id)
     const active = draft.changed.filter(({ status }) => status === 'active').map(({ id }) => id)
@@ -177,7 +202,7 @@ export async function deleteWebhooks(scope: Scope, ids: readonly string[]) {
     const draft = new Draft(config.webhooks)
     const outcome = deleteEach(draft, ids, WHAT)
     return {
-      statements: storeWebhooks(scope, draft),
+      statements: storeWebhooks(scope, config.webhooks, draft),
       beside: calls(scope, draft.removed),
       result: { ...outcome, removed: draft.removed },
     }
@@ -194,7 +219,7 @@ export async function rotateSecret(scope: Scope, id: string): Promise<z.infer<ty
     const draft = new Draft(config.webhooks)
     const webhook = { ...byId(config.webhooks, id, THIS), secret: newSecret(), updated: scope.now }
     draft.put(webhook)
-    return { statements: storeWebhooks(scope, draft), result: withSecret(webhook) }
+    return { statements: storeWebhooks(scope, config.webhooks, draft), result: withSecret(webhook) }
   })
   await refreshDeliveryQueues(scope, destinationsOf(scope, [id]))
   return result

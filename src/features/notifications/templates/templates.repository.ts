@@ -1,6 +1,7 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import type { Template } from '../../../config/configuration.types'
 import type { Draft } from '../../../config/drafts.rules'
+import { freeKeys } from '../../../config/free-keys.repository'
 import { notificationTemplates } from '../../../config/tables/templates.table'
 import type { TenantDatabase } from '../../../db/database'
 import { among } from '../../../db/queries'
@@ -12,6 +13,7 @@ import { giveLinkSecret } from '../unsubscribe/links.repository'
  */
 export function storeTemplates(
   { db, now }: { db: TenantDatabase; now: Instant },
+  before: readonly Template[],
   draft: Draft<Template>,
 ): D1PreparedStatement[] {
   const { tenantId } = db
@@ -29,6 +31,7 @@ export function storeTemplates(
     .where(and(own, among(notificationTemplates.id, draft.removed)))
   const queries = [...updates, ...(draft.removed.length === 0 ? [] : [removal])]
   return [
+    ...freeKeys({ db }, notificationTemplates, before, draft.changed),
     ...db.inserts(notificationTemplates, rows),
     ...queries.map((query) => db.built(query)),
     ...(draft.added.length === 0 ? [] : [giveLinkSecret(db)]),

@@ -1,4 +1,5 @@
 import { type Configuration, meets, type Template } from '../../../config/configuration.types'
+import { freeKey, keyTaken, templateKey } from '../../../config/derived-keys.rules'
 import { type Clearable, type Optional, revised } from '../../../config/drafts.rules'
 import { NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
 import { filterProblem } from '../../../config/filters.rules'
@@ -9,19 +10,27 @@ import type { Channel, NotificationType } from '../notifications.types'
 
 type Always = Pick<Template, 'type' | 'channel' | 'body' | 'status'>
 type Sometimes = Clearable<Pick<Template, 'userAttributes'>> & {
+  key?: string | undefined
   subject?: string | undefined
   title?: string | undefined
 }
 type CreateItem = Always & Sometimes
 type UpdateItem = Optional<Always> & Sometimes
 
-/** The template for a create request's item. */
-export function templateFrom(id: string, now: Instant, origin: string, item: CreateItem): Template {
+/** The template for a create request's item. Without a key it gets a derived one that is not `taken` (O2). */
+export function templateFrom(
+  id: string,
+  now: Instant,
+  origin: string,
+  item: CreateItem,
+  taken: ReadonlySet<string>,
+): Template {
   const { type, channel, body, status } = item
   return {
     id,
     created: now,
     updated: now,
+    key: item.key ?? freeKey(templateKey(item), taken),
     type,
     channel,
     title: titleIn(item, channel) ?? '',
@@ -37,10 +46,11 @@ export function templateFrom(id: string, now: Instant, origin: string, item: Cre
  */
 export function templatePatched(before: Template, now: Instant, origin: string, item: UpdateItem): Template {
   const { type = before.type, channel = before.channel, status = before.status, body = before.body } = item
+  const { key = before.key } = item
   const title = titleIn(item, channel) ?? before.title
   const userAttributes =
     item.userAttributes === undefined ? before.userAttributes : (item.userAttributes ?? [])
-  const after = revised(before, { ...before, type, channel, title, body, userAttributes, status }, now)
+  const after = revised(before, { ...before, key, type, channel, title, body, userAttributes, status }, now)
   return after === before ? before : { ...after, origin }
 }
 
@@ -49,13 +59,16 @@ const titleIn = (item: { subject?: string | undefined; title?: string | undefine
   channel === 'email' ? item.subject : item.title
 
 /**
- * Why the configuration can't have this template, new or changed: too many templates, or a filter names no
- * attribute (G9, G7). Null if it can.
+ * Why the configuration can't have this template, new or changed: its key is taken, there are too many, or
+ * a filter names no attribute (G7, G9, O2). Null if it can.
  */
 export function templateProblem(config: Configuration, template: Template): string | null {
   const before = config.templates.find(({ id }) => id === template.id)
   if (before === undefined && config.templates.length >= MOST_TEMPLATES) {
     return `The limit of ${MOST_TEMPLATES} templates is reached. Delete one first.`
+  }
+  if (config.templates.some(({ id, key }) => id !== template.id && key === template.key)) {
+    return keyTaken(template.key, 'template')
   }
   // A template may filter by an attribute that was deleted later. Other changes to it are accepted, but not
   // its activation (G9).

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { configurationOf, configure } from '../../../config/configuration.service'
 import type { Configuration, Template } from '../../../config/configuration.types'
-import { byId, createEach, Draft, deleteEach, page, updateEach } from '../../../config/drafts.rules'
+import { byId, createEach, Draft, deleteEach, keysIn, page, updateEach } from '../../../config/drafts.rules'
 import { instant, iso } from '../../../lib/clock'
 import { errors } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
@@ -26,9 +26,10 @@ import { templateFrom, templatePatched, templateProblem } from './templates.rule
 const WHAT = 'a template'
 
 function templateResponse(template: Template): z.infer<typeof AdminTemplate> {
-  const { id, type, channel, title, body, status, created, updated } = template
+  const { id, key, type, channel, title, body, status, created, updated } = template
   return {
     id,
+    key,
     type,
     channel,
     ...titled(template.channel, title),
@@ -67,7 +68,7 @@ function configureTemplates<T>(
     const draft = new Draft(config.templates)
     const result = change(config, draft)
     const eventWrites = listenerStatements(scope.db, config, { ...config, templates: draft.list }, scope.now)
-    return { statements: storeTemplates(scope, draft), beside: eventWrites, result }
+    return { statements: storeTemplates(scope, config.templates, draft), beside: eventWrites, result }
   })
 }
 
@@ -76,7 +77,7 @@ export function createTemplates(scope: Scope, items: readonly z.output<typeof Cr
   const { now, origin } = scope
   return configureTemplates(scope, (config, draft) => {
     const { created, issues } = createEach(draft, items, (item) => {
-      const made = templateFrom(newId(now), now, origin ?? '', item)
+      const made = templateFrom(newId(now), now, origin ?? '', item, keysIn(draft.list))
       return templateProblem({ ...config, templates: draft.list }, made) ?? made
     })
     return { created: created.map(templateResponse), issues }

@@ -2,8 +2,9 @@ import { and, eq } from 'drizzle-orm'
 import * as z from 'zod'
 import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repository'
 import type { Boost } from '../../../config/configuration.types'
+import { freeKeys } from '../../../config/free-keys.repository'
 import { pointsBoosts } from '../../../config/tables/points.table'
-import { bothUnchanged } from '../../../db/guard'
+import { bothUnchanged, guardSql } from '../../../db/guard'
 import { SECOND } from '../../../lib/units'
 import type { Scope } from '../../../runtime/context'
 import { startOfPage } from '../../../runtime/pages'
@@ -125,13 +126,54 @@ export function insertBoosts(scope: Scope, boosts: readonly Boost[]): D1Prepared
   return [...db.inserts(pointsBoosts, rows), ...boosts.flatMap((boost) => userChanged(scope, boost))]
 }
 
-/** Statements that store changes to boosts. */
-export function updateBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
-  return boosts.flatMap((boost) => {
-    const { name, start, end, multiplier, rounding, updated } = boost
+const TAKEN = `
+  SELECT id, key FROM points_boosts WHERE system_id = ?1 AND deleted IS NULL
+    AND key IN (SELECT value FROM json_each(?2))`
+
+/** The ids of the boosts of a system that have these keys, by key, including users' own boosts (O2). */
+export async function boostsWithKeys(
+  { db }: Scope,
+  systemId: string,
+  keys: readonly string[],
+): Promise<Map<string, string>> {
+  if (keys.length === 0) return new Map()
+  const rows = await db.rows(db.statement(TAKEN, systemId, JSON.stringify(keys)))
+  return new Map(
+    z
+      .array(z.object({ id: z.string(), key: z.string() }))
+      .parse(rows)
+      .map(({ id, key }) => [key, id]),
+  )
+}
+
+const KEYS_FREE = guardSql(`NOT EXISTS (
+  SELECT 1 FROM json_each(?1) asked CROSS JOIN points_boosts b ON b.system_id = asked.value ->> 0
+    AND b.key = asked.value ->> 1 AND b.deleted IS NULL AND b.id NOT IN (SELECT value ->> 2 FROM json_each(?1)))`)
+
+/**
+ * A guard: holds while no other boost of the same system has the key of one of these boosts. The version of
+ * the configuration does not guard that, because a user's own boost does not raise it.
+ */
+export const boostKeysFree = ({ db }: Scope, boosts: readonly Boost[]): D1PreparedStatement[] =>
+  boosts.length === 0
+    ? []
+    : [db.statement(KEYS_FREE, JSON.stringify(boosts.map(({ systemId, key, id }) => [systemId, key, id])))]
+
+/**
+ * Statements that store changes to boosts. First, boosts that get another key have temporary ones, since one
+ * may get the key that another had.
+ */
+export function updateBoosts(
+  scope: Scope,
+  boosts: readonly Boost[],
+  before: readonly Boost[],
+): D1PreparedStatement[] {
+  const updates = boosts.flatMap((boost) => {
+    const { key, name, start, end, multiplier, rounding, updated } = boost
     const userAttributes = JSON.stringify(boost.userAttributes)
-    return change(scope, boost, { name, start, end, multiplier, rounding, updated, userAttributes })
+    return change(scope, boost, { key, name, start, end, multiplier, rounding, updated, userAttributes })
   })
+  return [...freeKeys(scope, pointsBoosts, before, boosts), ...updates]
 }
 
 /** Statements that delete boosts. */

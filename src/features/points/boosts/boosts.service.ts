@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { configure } from '../../../config/configuration.service'
 import { type Boost, type Configuration, roomFor } from '../../../config/configuration.types'
+import { freeBoostKey, keyTaken } from '../../../config/derived-keys.rules'
 import { createEach, Draft, deleteEach, revised, updateEach } from '../../../config/drafts.rules'
 import { filterProblem } from '../../../config/filters.rules'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
@@ -15,8 +16,10 @@ import { type BoostWrite, boostEventStatements } from './boost-notifications.job
 import * as repository from './boosts.repository'
 import {
   type BoostUser,
+  boostKeysFree,
   boostPage,
   boostsWithIds,
+  boostsWithKeys,
   boostUsersWithIds,
   ownersUnchanged,
 } from './boosts.repository'
@@ -27,6 +30,7 @@ type BoostUsers = ReadonlyMap<string, BoostUser>
 
 /** The name of a boost in the texts of issues. */
 const WHAT = 'a boost of this points system'
+const BOOST = 'boost of this points system'
 
 /** The users who will own some of the new boosts. */
 export function usersOfBoosts(scope: Scope, items: readonly CreateItem[]): Promise<Map<string, BoostUser>> {
@@ -38,7 +42,7 @@ export function usersOfBoosts(scope: Scope, items: readonly CreateItem[]): Promi
 
 /**
  * The boost that an item asks for, or the reason why it can't be created. `made` are the boosts that the same
- * request has created before it.
+ * request has created before it. Without a key, it gets a derived one that is not `taken` (O2).
  */
 export function boostFrom(
   scope: Scope,
@@ -47,6 +51,7 @@ export function boostFrom(
   systemId: string,
   item: CreateItem,
   made: readonly Boost[],
+  taken: ReadonlySet<string>,
 ): Boost | string {
   const person = item.userId == null ? null : users.get(item.userId)
   if (person === undefined) return 'This user does not exist. Create the user first.'
@@ -56,7 +61,7 @@ export function boostFrom(
     return `This user has ${MOST_OWN_BOOSTS} own boosts that are not over, which is the limit. Delete some first.`
   }
   const userAttributes = item.userAttributes ?? []
-  const boost: Boost = {
+  const boost = {
     id: newId(scope.now),
     created: scope.now,
     updated: scope.now,
@@ -70,7 +75,10 @@ export function boostFrom(
     rounding: item.rounding,
     userAttributes,
   }
-  return filterProblem(config, 'user', userAttributes) ?? boost
+  const keys = new Set([...taken, ...made.filter((one) => one.systemId === systemId).map(({ key }) => key)])
+  if (item.key !== undefined && keys.has(item.key)) return keyTaken(item.key, BOOST)
+  const key = item.key ?? freeBoostKey(boost, keys)
+  return filterProblem(config, 'user', userAttributes) ?? { ...boost, key }
 }
 
 /**
@@ -105,18 +113,24 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
   return configure(scope, async (config) => {
     const users = await usersOfBoosts(scope, items)
     const draft = new Draft(presentSystem(config, systemId).boosts)
+    const wanted = items.map(({ key, start }) => key ?? `boost-${start}`)
+    const taken = new Set((await boostsWithKeys(scope, systemId, wanted)).keys())
     const room = roomFor('boosts', config)
     const { created, issues } = createEach(
       draft,
       items,
-      (item) => room(draft.added.length + 1) ?? boostFrom(scope, config, users, systemId, item, draft.added),
+      (item) =>
+        room(draft.added.length + 1) ?? boostFrom(scope, config, users, systemId, item, draft.added, taken),
     )
     return {
       ...stored(scope, draft.added, repository.insertBoosts, () =>
         boostEventStatements(scope, config, config.systems, newBoosts(users, draft.added)),
       ),
       // A user who was erased meanwhile gets no boost (U8).
-      guards: ownersUnchanged(scope, config.version, draft.added, users),
+      guards: [
+        ...ownersUnchanged(scope, config.version, draft.added, users),
+        ...boostKeysFree(scope, draft.added),
+      ],
       result: {
         created: created.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost))),
         issues,
@@ -135,21 +149,34 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
     const ids = items.map(({ id }) => id)
     const { boosts, users } = await boostsWithIds(scope, systemId, ids)
     const draft = new Draft(boosts)
+    const wanted = items.flatMap(({ key }) => key ?? [])
+    const taken = await boostsWithKeys(scope, systemId, wanted)
     const change = (boost: Boost, item: PatchItem) => {
       const next = patched(boost, item, scope)
+      const owner = draft.list.find(({ id, key }) => id !== boost.id && key === next.key)?.id
+      const other = draft.find(taken.get(next.key) ?? '') === undefined ? taken.get(next.key) : undefined
+      if (owner !== undefined || (other !== undefined && other !== boost.id)) return keyTaken(next.key, BOOST)
       return patchProblem(config, next) ?? next
     }
     const { updated, issues } = updateEach(draft, items, WHAT, change, alsoBoost)
     return {
-      ...stored(scope, draft.changed, repository.updateBoosts, () => {
-        const writes = draft.changed.map((after) => ({
-          before: boosts.find(({ id }) => id === after.id) ?? null,
-          after,
-          zone: zoneOf(users, after),
-        }))
-        return boostEventStatements(scope, config, config.systems, writes)
-      }),
-      guards: ownersUnchanged(scope, config.version, draft.changed, users),
+      ...stored(
+        scope,
+        draft.changed,
+        (at, changed) => repository.updateBoosts(at, changed, boosts),
+        () => {
+          const writes = draft.changed.map((after) => ({
+            before: boosts.find(({ id }) => id === after.id) ?? null,
+            after,
+            zone: zoneOf(users, after),
+          }))
+          return boostEventStatements(scope, config, config.systems, writes)
+        },
+      ),
+      guards: [
+        ...ownersUnchanged(scope, config.version, draft.changed, users),
+        ...boostKeysFree(scope, draft.changed),
+      ],
       result: {
         updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost))),
         issues,
@@ -159,12 +186,12 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
 }
 
 function patched(boost: Boost, item: PatchItem, { now }: Scope): Boost {
-  const { name = boost.name, start = boost.start } = item
+  const { key = boost.key, name = boost.name, start = boost.start } = item
   const { multiplier = boost.multiplier, rounding = boost.rounding } = item
   const end = item.end === undefined ? boost.end : (item.end ?? OPEN_END)
   const userAttributes =
     item.userAttributes === undefined ? boost.userAttributes : (item.userAttributes ?? [])
-  return revised(boost, { ...boost, name, start, end, multiplier, rounding, userAttributes }, now)
+  return revised(boost, { ...boost, key, name, start, end, multiplier, rounding, userAttributes }, now)
 }
 
 function patchProblem(config: Configuration, boost: Boost): string | null {

@@ -1,4 +1,5 @@
 import type { Configuration, Trigger, TriggerFields } from '../../../config/configuration.types'
+import { freeKey, keyTaken, triggerKey } from '../../../config/derived-keys.rules'
 import type { Clearable } from '../../../config/drafts.rules'
 import { TRIGGER_FIELDS, type TriggerField, type TriggerType } from '../../../config/enumerations.types'
 import { filterProblem } from '../../../config/filters.rules'
@@ -8,13 +9,23 @@ import { unreachable } from '../../../lib/unreachable'
 
 /** The fields of a trigger that an admin write may set. */
 type Named = Pick<Trigger, 'userAttributes' | 'eventAttributes'> & TriggerFields
+type Timed = Pick<Trigger, 'timeUnit' | 'timeInterval'>
 type Always = Pick<Trigger, 'type' | 'points' | 'status' | 'blockIfOutOfPoints'>
-type CreateItem = Always & Clearable<Named>
-type PatchItem = Clearable<Always & Named>
+type CreateItem = Always & Clearable<Named> & { key?: string | undefined }
+type PatchItem = Clearable<Always & Named> & { key?: string | undefined }
 
-/** The trigger that an item asks for, at version 1. */
-export function triggerFrom(id: string, now: Instant, systemId: string, item: CreateItem): Trigger {
-  const trigger: Trigger = {
+/**
+ * The trigger that an item asks for, at version 1. If the item has no key, it gets a derived one that is not
+ * `taken` (O2).
+ */
+export function triggerFrom(
+  id: string,
+  now: Instant,
+  systemId: string,
+  item: CreateItem,
+  { config, taken }: { config: Configuration; taken: ReadonlySet<string> },
+): Trigger {
+  const trigger = {
     id,
     created: now,
     updated: now,
@@ -30,16 +41,21 @@ export function triggerFrom(id: string, now: Instant, systemId: string, item: Cr
     version: 1,
     anchor: null,
   }
-  return { ...trigger, anchor: anchorOf(null, trigger, now) }
+  const key = item.key ?? freeKey(triggerKey(config, trigger), taken)
+  return { ...trigger, key, anchor: anchorOf(null, trigger, now) }
 }
 
 /**
  * The moment from which a trigger's ticks count, in milliseconds. Each activation and each change of the
  * interval sets a new one (P4). Null if the trigger does not tick.
  */
-function anchorOf(before: Trigger | null, after: Trigger, now: Instant): number | null {
+function anchorOf(
+  before: Trigger | null,
+  after: Timed & Pick<Trigger, 'type' | 'status'>,
+  now: Instant,
+): number | null {
   if (!isTicking(after)) return null
-  const interval = ({ timeUnit, timeInterval }: Trigger) => `${timeInterval} ${timeUnit}`
+  const interval = ({ timeUnit, timeInterval }: Timed) => `${timeInterval} ${timeUnit}`
   const goesOn = before !== null && isTicking(before) && interval(before) === interval(after)
   return goesOn ? before.anchor : now
 }
@@ -59,6 +75,7 @@ export function triggerPatched(
   const next: Trigger = {
     ...trigger,
     ...fieldsOf(type, item, trigger),
+    key: item.key ?? trigger.key,
     type,
     points: item.points ?? trigger.points,
     status: item.status ?? trigger.status,
@@ -111,10 +128,17 @@ function fieldsOf(type: TriggerType, asked: Clearable<TriggerFields>, before: Tr
 }
 
 /**
- * Why a trigger can't be configured like this, or null: a field that its type needs is missing, or something
- * that it refers to does not exist.
+ * Why a trigger can't be configured like this among the others of its system, or null: its key is taken, a
+ * field that its type needs is missing, or something that it refers to does not exist.
  */
-export function triggerProblem(config: Configuration, trigger: Trigger): string | null {
+export function triggerProblem(
+  config: Configuration,
+  trigger: Trigger,
+  others: readonly Trigger[],
+): string | null {
+  if (others.some(({ id, key }) => id !== trigger.id && key === trigger.key)) {
+    return keyTaken(trigger.key, 'trigger of this points system')
+  }
   const missing = TRIGGER_FIELDS[trigger.type].find((field) => trigger[field] === null)
   if (missing !== undefined) return `A trigger of type ${trigger.type} needs ${missing}. Pass it too.`
   return (

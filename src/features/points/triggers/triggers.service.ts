@@ -8,7 +8,8 @@ import {
   roomFor,
   type Trigger,
 } from '../../../config/configuration.types'
-import { createEach, Draft, deleteEach, updateEach } from '../../../config/drafts.rules'
+import { createEach, Draft, deleteEach, keysIn, updateEach } from '../../../config/drafts.rules'
+import { freeKeys } from '../../../config/free-keys.repository'
 import { pointsTriggers, triggerVersions } from '../../../config/tables/points.table'
 import { isTicking, nextTick } from '../../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../../jobs/timekeeper.service'
@@ -137,8 +138,9 @@ export async function createTriggers(scope: Scope, systemId: string, items: read
     const draft = new Draft(presentSystem(config, systemId).triggers)
     const room = roomFor('triggers', config)
     const { created, issues } = createEach(draft, items, (item) => {
-      const trigger = triggerFrom(newId(scope.now), scope.now, systemId, item)
-      return room(draft.added.length + 1) ?? triggerProblem(config, trigger) ?? trigger
+      const taken = keysIn(draft.list)
+      const trigger = triggerFrom(newId(scope.now), scope.now, systemId, item, { config, taken })
+      return room(draft.added.length + 1) ?? triggerProblem(config, trigger, draft.list) ?? trigger
     })
     return {
       statements: insertTriggers(scope, config, draft.added),
@@ -156,13 +158,14 @@ export async function updateTriggers(scope: Scope, systemId: string, items: read
     const draft = new Draft(before)
     const { updated, issues } = updateEach(draft, items, WHAT, (trigger, item) => {
       const next = triggerPatched(trigger, item, scope.now, newId(scope.now))
-      return triggerProblem(config, next) ?? next
+      return triggerProblem(config, next, draft.list) ?? next
     })
     const { changed } = draft
     // To compare anchors is not enough. If the interval changes at the moment of the activation, the anchor
     // stays the same.
     const firstTicks = new Map(before.map((trigger) => [trigger.id, nextTick(trigger, 0)]))
     const statements = [
+      ...freeKeys(scope, pointsTriggers, before, changed),
       ...changed.map((trigger) => updateTrigger(scope, trigger)),
       ...rememberVersions(scope, config, changed),
       ...scheduleTicks(
