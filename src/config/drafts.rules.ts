@@ -5,6 +5,7 @@ import type { Resource } from './configuration.types'
 /** The reason why an item of an admin write was not done, or a warning about it (G7). */
 export type Issue = {
   id?: string | undefined
+  key?: string | undefined
   userId?: string | undefined
   boostId?: string | undefined
   index?: number | undefined
@@ -17,8 +18,11 @@ export type Optional<T> = { [K in keyof T]?: T[K] | undefined }
 /** Fields that it may leave out, or clear with null. */
 export type Clearable<T> = { [K in keyof T]?: T[K] | null | undefined }
 
-/** The item of an issue: `index` on create, `id` otherwise, with `boostId` for boosts (G7). */
-type About = { index: number } | { id: string; boostId?: string }
+/**
+ * The item of an issue: `index` on create, `id` otherwise, or `key` if the item names that. Boosts also have
+ * `boostId` (G7, O1).
+ */
+type About = { index: number } | { id: string; boostId?: string } | { key: string }
 
 /**
  * The issue of an item that was not done. The message has one sentence about the problem, and one about how
@@ -27,16 +31,50 @@ type About = { index: number } | { id: string; boostId?: string }
 export const issueOf = (about: About, message: string): Issue => ({ ...about, severity: 'error', message })
 
 /** The issue of an id that no resource has. `what` is the kind with its article, such as `a metric`. */
-export const unknownIssue = (id: string, what: string): Issue => issueOf({ id }, unknown(id, what))
+export const unknownIssue = (id: string, what: string): Issue => issueOf({ id }, unknown({ id }, what))
 
-const unknown = (id: string, what: string) =>
-  `The id ${id} is not the id of ${what}. Check it against the list.`
+const unknown = ({ id, key }: ItemName, what: string) =>
+  id === undefined
+    ? `The key ${JSON.stringify(key)} is not the key of ${what}. Check it against the list.`
+    : `The id ${id} is not the id of ${what}. Check it against the list.`
+
+/** How an item of a PATCH names its resource: by id, or by key. With both, `key` is the new key (O1). */
+export type ItemName = { id?: string | undefined; key?: string | undefined }
+
+/** The resources that a DELETE names, by id and by key (O1). */
+export type Names = { ids?: readonly string[] | undefined; keys?: readonly string[] | undefined }
+
+/** A resource with a key. */
+export type Keyed = Resource & { key: string }
+
+/**
+ * The resource that a text names: the one with this id, in any letter case; otherwise the one with this key.
+ * So an id wins over a key that looks like one. All paths and all lists of ids use this (O1).
+ */
+export function findByIdOrKey<R extends { id: string; key: string }>(
+  list: readonly R[],
+  idOrKey: string,
+): R | undefined {
+  const id = idOrKey.toLowerCase()
+  return list.find((one) => one.id === id) ?? list.find((one) => one.key === idOrKey)
+}
+
+/** The same for a path. Throws a 404 that begins with `what`, such as `This metric`. */
+export function byIdOrKey<R extends { id: string; key: string }>(
+  list: readonly R[],
+  idOrKey: string,
+  what: string,
+): R {
+  const found = findByIdOrKey(list, idOrKey)
+  if (found === undefined) throw errors.notFound(what)
+  return found
+}
 
 /**
  * Resources of one kind while an admin write changes them, item by item. Each item sees the changes of the
  * items before it. At the end, the draft lists the changes to store.
  */
-export class Draft<R extends Resource> {
+export class Draft<R extends Keyed> {
   readonly #before: ReadonlyMap<string, R>
   readonly #now: Map<string, R>
 
@@ -86,7 +124,7 @@ export class Draft<R extends Resource> {
  * Creates a resource for each item. `make` returns the resource, or the reason why it can't be created, which
  * becomes an issue (G7).
  */
-export function createEach<I, R extends Resource>(
+export function createEach<I, R extends Keyed>(
   draft: Draft<R>,
   items: readonly I[],
   make: (item: I) => R | string,
@@ -104,49 +142,87 @@ export function createEach<I, R extends Resource>(
 export const keysIn = (list: readonly { key: string }[]): ReadonlySet<string> =>
   new Set(list.map(({ key }) => key))
 
-/** Further fields of an issue about a resource, in addition to `id`. */
-type Also = (id: string) => { boostId?: string }
+/** How the items of a PATCH or DELETE are matched with resources of a kind, and how their issues look. */
+type Matching<R, I> = {
+  /** Further fields of an issue about a resource, in addition to `id`. */
+  also?: (id: string) => { boostId?: string }
+  /** Fields that never change. If an item names another value beside an id, it is ignored with a warning. */
+  fixed?: readonly (keyof R & keyof I & string)[]
+  /** Whether a resource with the key of an item is meant, if several may have the key. */
+  isMeant?: (resource: R, item: I) => boolean
+}
+
+/** The resource that an item names, or the problem as a text. */
+function named<R extends Keyed, I extends ItemName>(
+  draft: Draft<R>,
+  item: I,
+  what: string,
+  isMeant: (resource: R, item: I) => boolean = () => true,
+): R | string {
+  if (item.id !== undefined) return draft.find(item.id) ?? unknown(item, what)
+  const [found, another] = draft.list.filter((one) => one.key === item.key && isMeant(one, item))
+  if (another !== undefined)
+    return `The key "${item.key}" is of a user attribute and of an event attribute. Pass type too.`
+  return found ?? unknown(item, what)
+}
 
 /**
  * Changes the resource of each item. `change` returns the new resource, or the reason why it can't be
  * changed. `what` is the kind with its article, such as `a metric`.
  */
-export function updateEach<I extends { id: string }, R extends Resource>(
+export function updateEach<I extends ItemName, R extends Keyed>(
   draft: Draft<R>,
   items: readonly I[],
   what: string,
   change: (before: R, item: I) => R | string,
-  also: Also = () => ({}),
+  { also = () => ({}), fixed = [], isMeant }: Matching<R, I> = {},
 ): { updated: R[]; issues: Issue[] } {
   const issues: Issue[] = []
   const updated: R[] = []
   for (const item of items) {
-    const about = { id: item.id, ...also(item.id) }
-    const before = draft.find(item.id)
-    const after = before === undefined ? unknown(item.id, what) : change(before, item)
-    if (typeof after === 'string') issues.push(issueOf(about, after))
-    else {
-      draft.put(after)
-      updated.push(after)
+    const before = named(draft, item, what, isMeant)
+    const id = typeof before === 'string' ? item.id : before.id
+    const about = id === undefined ? { key: item.key ?? '' } : { id, ...also(id) }
+    const after = typeof before === 'string' ? before : change(before, item)
+    if (typeof before === 'string' || typeof after === 'string') {
+      issues.push(issueOf(about, String(after)))
+      continue
+    }
+    draft.put(after)
+    updated.push(after)
+    for (const field of item.id === undefined ? [] : fixed) {
+      const given = item[field]
+      if (given === undefined || String(given) === String(before[field])) continue
+      const message = `The ${field} of ${what} never changes, so ${JSON.stringify(given)} is ignored.`
+      issues.push({ ...about, severity: 'warning', message })
     }
   }
   return { updated, issues }
 }
 
-/** Deletes the resources with these ids. `problem` returns the reason why one can't be deleted, or null. */
-export function deleteEach<R extends Resource>(
+/**
+ * Deletes the named resources, each once. `problem` returns the reason why one can't be deleted, or null.
+ */
+export function deleteEach<R extends Keyed>(
   draft: Draft<R>,
-  ids: readonly string[],
+  { ids = [], keys = [] }: Names,
   what: string,
   problem: (id: string) => string | null = () => null,
-  also: Also = () => ({}),
+  { also = () => ({}), isMeant }: Omit<Matching<R, ItemName>, 'fixed'> = {},
 ): { deleted: { id: string }[]; issues: Issue[] } {
   const issues: Issue[] = []
   const deleted: { id: string }[] = []
-  for (const id of ids) {
-    const why = draft.find(id) === undefined ? unknown(id, what) : problem(id)
-    if (why !== null) issues.push(issueOf({ id, ...also(id) }, why))
-    else {
+  const done = new Set<string>()
+  const items: ItemName[] = [...ids.map((id) => ({ id })), ...keys.map((key) => ({ key }))]
+  const found = items.map((item) => ({ item, resource: named(draft, item, what, isMeant) }))
+  for (const { item, resource } of found) {
+    const id = typeof resource === 'string' ? item.id : resource.id
+    if (id !== undefined && done.has(id)) continue
+    if (id !== undefined) done.add(id)
+    const why = typeof resource === 'string' ? resource : problem(resource.id)
+    if (why !== null || id === undefined) {
+      issues.push(issueOf(id === undefined ? { key: item.key ?? '' } : { id, ...also(id) }, why ?? ''))
+    } else {
       draft.remove(id)
       deleted.push({ id })
     }
@@ -159,16 +235,11 @@ export function revised<R extends Resource>(before: R, after: R, now: Instant): 
   return JSON.stringify(before) === JSON.stringify(after) ? before : { ...after, updated: now }
 }
 
-/** The page of a list that the query asks for (G7). */
-export function page<T>(list: readonly T[], { limit, skip }: { limit: number; skip: number }): T[] {
-  return list.slice(skip, skip + limit)
-}
+/** The query of an admin list (G7, O1). */
+export type ListedPage = { limit: number; skip: number; key?: readonly string[] | undefined }
 
-/**
- * The resource with this id, in any letter case. Throws a 404 that begins with `what`, such as `This metric`.
- */
-export function byId<R extends { id: string }>(list: readonly R[], id: string, what: string): R {
-  const found = list.find((one) => one.id === id.toLowerCase())
-  if (found === undefined) throw errors.notFound(what)
-  return found
+/** The page of a list that the query asks for; with `key`, of the resources with these keys (G7, O1). */
+export function page<T extends { key: string }>(list: readonly T[], { limit, skip, key }: ListedPage): T[] {
+  const asked = key === undefined ? list : list.filter((one) => key.includes(one.key))
+  return asked.slice(skip, skip + limit)
 }

@@ -138,6 +138,18 @@ export const Uuid = z
   .guid({ error: ({ input }) => (input === undefined ? 'must be a UUID, and is missing' : 'must be a UUID') })
   .toLowerCase()
 
+/** An id or a key in a path. Whether there is such a resource is found out before the path is validated (O1). */
+export const IdOrKey = z.string()
+
+/** The fields of an item of a PATCH that name its resource: `id`, `key`, or the id and a new key (O1). */
+export const itemName = { id: optional(Uuid), key: optional(ConfigKey) }
+
+/** The rule that an item names its resource, for `check`. */
+export const isNamed = z.refine<Readonly<Record<string, unknown>>>(
+  ({ id, key }) => (id ?? key ?? null) !== null,
+  rule('id', 'must be a UUID, and is missing. Pass it, or the key'),
+)
+
 /** The display name of a configured resource (G7). */
 export const Name = z
   .string()
@@ -265,6 +277,7 @@ export function items<S extends z.ZodType>(schema: S) {
 export const Issue = z
   .object({
     id: z.string().optional(),
+    key: z.string().optional(),
     userId: z.string().optional(),
     boostId: z.string().optional(),
     index: z.int32().optional(),

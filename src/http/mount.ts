@@ -27,9 +27,14 @@ export type Stage<F, S = Scope> = {
   subject?: (json: unknown, param: (name: string) => string) => unknown
   /**
    * Finds the resource that the path names, or throws 404. It runs before the validators, in the order of G2.
-   * `json` is the body, unchecked.
+   * `json` is the body, and `query` the query, both unchecked.
    */
-  find?: (scope: S, param: (name: string) => string, json: unknown) => Promise<F> | F
+  find?: (
+    scope: S,
+    param: (name: string) => string,
+    json: unknown,
+    query: (name: string) => string | undefined,
+  ) => Promise<F> | F
   /**
    * Finds the errors that the schemas can't find: errors that depend on the configuration, on stored data, or
    * on the deployment. It is called only if the schemas have found errors, so that one response names all of
@@ -151,7 +156,7 @@ export function stages<F, S>(
   list.push(ownUser(subject))
   if (find) {
     list.push(async (c, next) => {
-      c.set('found', await find(scopeOf(c), paramOf(c), c.get('json')))
+      c.set('found', await find(scopeOf(c), paramOf(c), c.get('json'), (name) => c.req.query(name)))
       await next()
     })
   }

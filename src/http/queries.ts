@@ -3,7 +3,7 @@ import { AGGREGATIONS, dayOf, isCivilDate } from '../lib/civil'
 import { INT32_MAX } from '../lib/decimal'
 import { isId } from '../lib/ids'
 import { MOST_IDS, MOST_SUMMARY_DAYS, PAGES } from '../lib/limits'
-import { DateField, rule } from './fields'
+import { ConfigKey, DateField, rule } from './fields'
 
 /**
  * The parameters of a `z.custom`. After its error, zod still tests the rules between a query's fields (G3).
@@ -50,11 +50,41 @@ export const IdsQuery = z
     return [...ids]
   })
 
+/** Keys in a query: repeated, comma-separated or both; 1–100 different ones, in the order given (O1). */
+export const KeysQuery = z
+  .custom<string | string[]>((given) => given !== undefined, fieldError('must be keys, and is missing'))
+  .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_IDS })
+  .transform((given, context) => {
+    const keys = new Set([given].flat().flatMap((part) => part.split(',')))
+    const bad = [...keys].filter((key) => !ConfigKey.safeParse(key).success)
+    if (bad.length > 0) {
+      const shown = bad.map((key) => key.slice(0, MOST_IDS)).join(', ')
+      context.addIssue(`must be keys of letters, digits, _ and -, and these are not: ${shown || '(empty)'}`)
+    }
+    if (keys.size > MOST_IDS) context.addIssue(`must be at most ${MOST_IDS} keys at once`)
+    return [...keys]
+  })
+
+const isGiven = (value: unknown) => value !== undefined
+const NO_NAMES = 'must be UUIDs, and is missing. Pass it, or keys'
+
+/** The resources of a DELETE: `ids`, `keys` or both, and other parameters (G7, O1). */
+export const namesQuery = <F extends z.ZodRawShape>(further: F) =>
+  z
+    .object({ ids: IdsQuery.optional(), keys: KeysQuery.optional(), ...further })
+    .refine(
+      ({ ids, keys }: { ids?: unknown; keys?: unknown }) => isGiven(ids) || isGiven(keys),
+      rule('ids', NO_NAMES),
+    )
+
 /** The page of an admin list (G7). */
 export const ListQuery = z.object({
   limit: integerQuery({ min: 1, ...PAGES.admin }),
   skip: integerQuery({ min: 0, max: INT32_MAX, fallback: 0 }),
 })
+
+/** The same for resources with keys: `key` limits the list to these keys (O1). */
+export const KeyedListQuery = ListQuery.extend({ key: KeysQuery.optional() })
 
 /**
  * The comma after a `key:value` pair in a list. The next pair must follow, with its key (G5) and its colon

@@ -1,7 +1,26 @@
 import * as z from 'zod'
-import { Uuid } from './fields'
+import { IdOrKey, Uuid } from './fields'
 import { type OperationSpec, operation } from './operation'
-import { IdsQuery, ListQuery } from './queries'
+import { IdsQuery, KeyedListQuery, ListQuery, namesQuery } from './queries'
+
+/** How the operations of a resource name it: in the path of `get`, and in the queries. */
+type Naming = { get: z.ZodObject; of: z.ZodObject; list: z.ZodType; delete: z.ZodType }
+
+/** Resources that have only ids. */
+export const BY_ID = {
+  get: z.object({ id: Uuid }),
+  of: z.object({}),
+  list: ListQuery,
+  delete: z.object({ ids: IdsQuery }),
+}
+
+/** Resources that also have keys (O1). */
+export const BY_KEY = {
+  get: z.object({ id: IdOrKey }),
+  of: z.object({}),
+  list: KeyedListQuery,
+  delete: namesQuery({}),
+}
 
 /** The parts of the five operations of an admin resource. */
 type Resource = {
@@ -11,6 +30,7 @@ type Resource = {
   /** The names of one and of several resources in summaries. */
   one: string
   many: string
+  names: Naming
   /** The parameters in the path before the resource's own. */
   parents: z.ZodObject
   item: z.ZodType
@@ -35,6 +55,12 @@ export function resourceOperations<const R extends Resource>(resource: R) {
   const [create, created]: [R['create'], R['created']] = [resource.create, resource.created]
   const [update, updated]: [R['update'], R['updated']] = [resource.update, resource.updated]
   const deleted: R['deleted'] = resource.deleted
+  const names: R['names'] = resource.names
+  const [listQuery, deleteQuery, getQuery]: [R['names']['list'], R['names']['delete'], R['names']['of']] = [
+    names.list,
+    names.delete,
+    names.of,
+  ]
   const hasParents = Object.keys(parents.shape).length > 0
   const missing = hasParents ? ([404] as const) : ([] as const)
   return {
@@ -45,7 +71,7 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       path,
       summary: `List ${many}, oldest first`,
       params: parents,
-      query: ListQuery,
+      query: listQuery,
       responses: { 200: { description: PAGE, body: list } },
       errorStatuses: [403, 422, ...missing],
     }),
@@ -82,7 +108,7 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       path,
       summary: `Delete ${many}`,
       params: parents,
-      query: z.object({ ids: IdsQuery }),
+      query: deleteQuery,
       responses: { 200: { description: EACH, body: deleted } },
       errorStatuses: [403, 422, ...missing],
     }),
@@ -92,7 +118,8 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       method: 'get',
       path: `${path}/{id}`,
       summary: `Get ${one}`,
-      params: parents.extend({ id: Uuid }),
+      params: parents.extend(names.get.shape),
+      query: getQuery,
       responses: { 200: { description: 'The resource.', body: item } },
       errorStatuses: [403, 404, 422],
     }),

@@ -1,5 +1,5 @@
 import { type Chapter, demo, resource } from './chapter'
-import { BADGE, CHANGED_ID, EVENT_FILTERS, ID, PAIRS, SHOWN_FILTERS, USER_FILTERS } from './common'
+import { BADGE, CHANGED_ID, EVENT_FILTERS, FIXED_KEY, ID, PAIRS, SHOWN_FILTERS, USER_FILTERS } from './common'
 
 const CONFIGURED = {
   name: 'The display name.',
@@ -11,9 +11,11 @@ const CONFIGURED = {
   trigger:
     'How users complete it: by the total of a `metric`, by the length of the `streak`, by a call (`api`), or by other achievements (`achievement`).',
   metricId: 'With the trigger `metric`: the id of the metric.',
+  metricKey: 'The key of the metric, instead of its id.',
   metricValue: 'With the trigger `metric`: the total that completes it.',
   streakLength: 'With the trigger `streak`: the length that completes it.',
   achievementIds: 'With the trigger `achievement`: the achievements that a user needs, all of them.',
+  achievementKeys: 'The keys of these achievements, instead of their ids.',
   ...USER_FILTERS,
   ...EVENT_FILTERS,
 }
@@ -80,7 +82,7 @@ export const achievements: Chapter = {
       of: ['CreateAchievementRequestItem', 'AdminAchievement', 'UpdateAchievementRequestItem'],
       fields: { ...ID, ...CONFIGURED },
     },
-    { of: ['UpdateAchievementRequestItem'], fields: CHANGED_ID },
+    { of: ['UpdateAchievementRequestItem'], fields: { ...CHANGED_ID, ...FIXED_KEY } },
     {
       of: ['UserAchievementResponse', 'AchievementWithStatsResponse', 'UserAchievementWithStatsResponse'],
       fields: {

@@ -8,6 +8,16 @@ export const UPDATED = { updated: 'When it was last changed.' }
 /** The id of an item that changes something. */
 export const CHANGED_ID = { id: 'The id of the item to change.' }
 
+/** The key of an item that changes something, if the key itself never changes (O1). */
+export const FIXED_KEY = {
+  key: 'The key of the item to change, instead of `id`. The key itself never changes.',
+}
+
+/** The same, if the key can change (O1). */
+export const CHANGED_KEY = {
+  key: 'Without `id`: the key of the item to change. With `id`: the new key of the item.',
+}
+
 /** The key of a trigger, boost, webhook or template (O2). */
 export const OWN_KEY = {
   key: 'The key: letters, digits, `_` and `-`. Without one, Laurel makes one from the other fields, such as `metric-words-50`. It never changes by itself.',
@@ -23,12 +33,14 @@ export const BADGE = {
 export const USER_FILTERS = {
   userAttributes: 'Only for users who have all these attribute values. Empty or `null`: for all users.',
   'userAttributes.attributeId': 'The id of a user attribute.',
+  'userAttributes.attributeKey': 'The key of the user attribute, instead of its id.',
   'userAttributes.attributeValue': 'The value that the user must have.',
 }
 export const EVENT_FILTERS = {
   eventAttributes:
     'Counts only events that have all these attribute values. Empty or `null`: counts all events.',
   'eventAttributes.attributeId': 'The id of an event attribute.',
+  'eventAttributes.attributeKey': 'The key of the event attribute, instead of its id.',
   'eventAttributes.attributeValue': 'The value that the event must have.',
 }
 
@@ -72,6 +84,7 @@ export const common: Chapter = {
       of: ['AdminIssue', 'AdminUserIssue'],
       fields: {
         id: 'The id of the item that the issue is about, on updates and deletes.',
+        key: 'The key of the item that the issue is about, if the request names it by a key that does not exist.',
         userId: 'The id of the user that the issue is about.',
         boostId: 'The id of the boost that the issue is about. The same as `id`.',
         index:

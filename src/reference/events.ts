@@ -1,5 +1,5 @@
 import { type Chapter, day, demo, resource } from './chapter'
-import { CHANGED_ID, ID } from './common'
+import { CHANGED_ID, FIXED_KEY, ID } from './common'
 
 const RANGE = {
   aggregation: 'daily',
@@ -151,6 +151,7 @@ export const events: Chapter = {
       of: ['UpdateMetricRequestItem'],
       fields: {
         ...CHANGED_ID,
+        ...FIXED_KEY,
         name: 'The display name.',
         unitType: 'Whether values are plain numbers or amounts of money.',
         units: 'The unit of the values, such as `lessons`.',
@@ -168,7 +169,13 @@ export const events: Chapter = {
     },
     {
       of: ['UpdateAttributeRequestItem'],
-      fields: { ...CHANGED_ID, name: 'The display name.', writableBy: WRITABLE_BY },
+      fields: {
+        ...CHANGED_ID,
+        ...FIXED_KEY,
+        type: 'Which attribute is meant, if a user attribute and an event attribute have the key.',
+        name: 'The display name.',
+        writableBy: WRITABLE_BY,
+      },
     },
     {
       of: ['MetricResponse'],

@@ -1,5 +1,5 @@
 import { type Chapter, demo, resource } from './chapter'
-import { CHANGED_ID, ID, PAIRS } from './common'
+import { CHANGED_ID, CHANGED_KEY, ID, PAIRS } from './common'
 
 const RANK =
   'The rank, from 1. Each rank has one user: of equal scores, the score that was reached first ranks higher, then the smaller user id.'
@@ -40,13 +40,16 @@ const CONFIGURED = {
     '`inactive`: hidden. `scheduled`: becomes active by itself on its start date. `active`: ranks users. `finished`: over for good, and its rankings are final.',
   rankBy: 'The basis of the ranking: a `metric`, `points`, or the length of the `streak`.',
   metricId: 'With `rankBy: metric`: the id of the metric.',
+  metricKey: 'The key of the metric, instead of its id.',
   pointsSystemId: 'With `rankBy: points`: the id of the points system.',
+  pointsSystemKey: 'The key of the points system, instead of its id.',
   maxParticipants: 'The most users that are ranked in each group: 1 to 1,000. `null`: 1,000.',
   start: 'The first date on which events count, by the local date of each user. By default today in UTC.',
   end: 'The last date on which events count. Without an end date, it continues until you finish it.',
   startTime: 'The local time of day from which events count, `HH:MM`.',
   endTime:
     'The local time of day until which events count, `HH:MM`. If it is before `startTime`, the window crosses midnight.',
+  breakdownAttributeKeys: 'The keys of these attributes, instead of their ids.',
   breakdownAttributes:
     'The ids of up to 10 user attributes that divide users into groups. Each group has a ranking of its own.',
   runUnit: 'The unit of the length of a run. Without it, the leaderboard never resets.',
@@ -222,6 +225,7 @@ export const leaderboards: Chapter = {
       fields: {
         ...CONFIGURED,
         ...CHANGED_ID,
+        ...CHANGED_KEY,
         end: 'The last date on which events count. `null` removes it.',
         startTime: 'The local time of day from which events count, `HH:MM`. `null` removes it.',
         endTime: 'The local time of day until which events count, `HH:MM`. `null` removes it.',

@@ -1,5 +1,5 @@
 import { type Chapter, demo, resource } from './chapter'
-import { CHANGED_ID, CREATED, ID, OWN_KEY, UPDATED, USER_FILTERS } from './common'
+import { CHANGED_ID, CHANGED_KEY, CREATED, ID, OWN_KEY, UPDATED, USER_FILTERS } from './common'
 
 const TEMPLATE = {
   ...OWN_KEY,
@@ -53,7 +53,7 @@ export const notifications: Chapter = {
       of: ['CreateTemplateRequestItem', 'AdminNotificationTemplate'],
       fields: { ...ID, ...TEMPLATE, ...CREATED, ...UPDATED },
     },
-    { of: ['UpdateTemplateRequestItem'], fields: { ...TEMPLATE, ...CHANGED_ID } },
+    { of: ['UpdateTemplateRequestItem'], fields: { ...TEMPLATE, ...CHANGED_ID, ...CHANGED_KEY } },
     { of: ['PreviewTemplateRequest'], fields: { userId: 'The user that the template is rendered for.' } },
     {
       of: ['PreviewTemplateResponse', 'NotificationLogEntry'],

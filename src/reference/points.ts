@@ -1,5 +1,16 @@
 import { type Chapter, day, demo, resource } from './chapter'
-import { BADGE, CHANGED_ID, EVENT_FILTERS, ID, OWN_KEY, PAIRS, SHOWN_FILTERS, USER_FILTERS } from './common'
+import {
+  BADGE,
+  CHANGED_ID,
+  CHANGED_KEY,
+  EVENT_FILTERS,
+  FIXED_KEY,
+  ID,
+  OWN_KEY,
+  PAIRS,
+  SHOWN_FILTERS,
+  USER_FILTERS,
+} from './common'
 
 const SHOWN = {
   ...ID,
@@ -194,10 +205,12 @@ const TRIGGER = {
   status: 'Only active triggers fire. A new trigger is `inactive` unless you say otherwise.',
   ...USER_FILTERS,
   metricId: 'With the type `metric`: the id of the metric.',
+  metricKey: 'The key of the metric, instead of its id.',
   metricThreshold:
     'With the type `metric`: it fires each time the highest total of a user passes a multiple of this value.',
   ...EVENT_FILTERS,
   achievementId: 'With the type `achievement`: the id of the achievement that the user must complete.',
+  achievementKey: 'The key of the achievement, instead of its id.',
   streakLength: 'With the type `streak`: it fires each time the streak reaches a multiple of this length.',
   timeUnit:
     'With the type `time`: the unit of the interval. (The application interface writes `hour` and `day`.)',
@@ -333,5 +346,7 @@ export const pointsAdmin: Chapter = {
       ],
       fields: CHANGED_ID,
     },
+    { of: ['PatchPointsLevelsRequest', 'UpdatePointsSystemRequestItem'], fields: FIXED_KEY },
+    { of: ['PatchPointsBoostsRequest', 'PatchPointsTriggersRequest'], fields: CHANGED_KEY },
   ],
 }

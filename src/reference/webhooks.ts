@@ -1,5 +1,5 @@
 import { type Chapter, demo, resource } from './chapter'
-import { CHANGED_ID, CREATED, ID, OWN_KEY, UPDATED } from './common'
+import { CHANGED_ID, CHANGED_KEY, CREATED, ID, OWN_KEY, UPDATED } from './common'
 
 const WEBHOOK = {
   ...OWN_KEY,
@@ -145,7 +145,7 @@ export const webhooks: Chapter = {
         secret: 'The key for signatures: `whsec_` and base64. Only this response shows it.',
       },
     },
-    { of: ['UpdateWebhookRequestItem'], fields: { ...WEBHOOK, ...CHANGED_ID } },
+    { of: ['UpdateWebhookRequestItem'], fields: { ...WEBHOOK, ...CHANGED_ID, ...CHANGED_KEY } },
     { of: ['TestWebhookRequest'], fields: { type: 'The type of the sample.' } },
     {
       of: ['WebhookDelivery', 'TestDelivery'],

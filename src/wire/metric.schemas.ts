@@ -6,11 +6,12 @@ import {
   DateResponse,
   defaulted,
   deleteResponse,
+  isNamed,
+  itemName,
   items,
   Name,
   optional,
   text,
-  Uuid,
   UuidResponse,
   updateResponse,
 } from '../http/fields'
@@ -32,7 +33,8 @@ export const CreateMetricRequestItem = z
 
 /** A change to a metric. Its key is fixed. */
 export const UpdateMetricRequestItem = z
-  .object({ id: Uuid, name: optional(Name), unitType: optional(UnitType), units: optional(Units) })
+  .object({ ...itemName, name: optional(Name), unitType: optional(UnitType), units: optional(Units) })
+  .check(isNamed)
   .meta({ id: 'UpdateMetricRequestItem' })
 
 /** A metric as the admin interface serves it. Without units, `units` is empty (G10). */

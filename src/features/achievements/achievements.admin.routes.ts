@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { createdSome, ok } from '../../http/operation'
-import { operationsOf, resourceOperations } from '../../http/resource'
+import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
 import * as schemas from './achievements.admin.schemas'
 import {
   createAchievements,
@@ -17,6 +17,7 @@ const operations = resourceOperations({
   path: '/achievements',
   one: 'an achievement',
   many: 'achievements',
+  names: BY_KEY,
   parents: z.object({}),
   item: schemas.AdminAchievement,
   list: schemas.ListAchievementsResponse,
@@ -37,9 +38,7 @@ export function achievementAdminRoutes(app: App): void {
     createdSome(await createAchievements(scope, body)),
   )
   mount(app, operations.update, {}, async (scope, { body }) => ok(await updateAchievements(scope, body)))
-  mount(app, operations.delete, {}, async (scope, { query }) =>
-    ok(await deleteAchievements(scope, query.ids)),
-  )
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteAchievements(scope, query)))
   mount(
     app,
     operations.get,

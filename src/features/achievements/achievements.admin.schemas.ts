@@ -6,6 +6,8 @@ import {
   createResponse,
   Description,
   deleteResponse,
+  isNamed,
+  itemName,
   items,
   Name,
   optional,
@@ -27,9 +29,11 @@ const Trigger = z.enum(ACHIEVEMENT_TRIGGERS)
 /** The fields that only some triggers have, and the filters (A2). */
 const conditions = {
   metricId: optional(Uuid),
+  metricKey: optional(ConfigKey),
   metricValue: optional(z.number().min(LEAST_TOTAL).max(MOST_METRIC_TOTAL)),
   streakLength: optional(wholeNumber(1, INT32_MAX)),
   achievementIds: optional(z.array(Uuid).min(1).max(MOST_PREREQUISITES)),
+  achievementKeys: optional(z.array(ConfigKey).min(1).max(MOST_PREREQUISITES)),
   userAttributes: Filters,
   eventAttributes: Filters,
 }
@@ -50,7 +54,7 @@ export const CreateAchievementRequestItem = z
 /** A change to an achievement. Its key is fixed. Null removes its badge or its filters. */
 export const UpdateAchievementRequestItem = z
   .object({
-    id: Uuid,
+    ...itemName,
     name: optional(Name),
     description: optional(Description),
     badge: Badge.nullish(),
@@ -58,6 +62,7 @@ export const UpdateAchievementRequestItem = z
     trigger: optional(Trigger),
     ...conditions,
   })
+  .check(isNamed)
   .meta({ id: 'UpdateAchievementRequestItem' })
 
 /** An achievement as the admin interface returns it, with the fields of its trigger. */

@@ -1,7 +1,17 @@
 import type * as z from 'zod'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Achievement, Configuration } from '../../config/configuration.types'
-import { byId, createEach, Draft, deleteEach, page, updateEach } from '../../config/drafts.rules'
+import {
+  byIdOrKey,
+  createEach,
+  Draft,
+  deleteEach,
+  type ListedPage,
+  type Names,
+  page,
+  updateEach,
+} from '../../config/drafts.rules'
+import { withIds } from '../../config/references.rules'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
@@ -41,15 +51,15 @@ function adminAchievement(achievement: Achievement): z.infer<typeof AdminAchieve
 }
 
 /** A page of the tenant's achievements, oldest first (G7). */
-export async function listAchievements(scope: Scope, query: { limit: number; skip: number }) {
+export async function listAchievements(scope: Scope, query: ListedPage) {
   const { achievements } = await configurationOf(scope)
   return page(achievements, query).map(adminAchievement)
 }
 
-/** An achievement. Throws 404 if none has this id. */
-export async function findAchievement(scope: Scope, id: string) {
+/** An achievement, by its id or key (O1). Throws 404 if there is none. */
+export async function findAchievement(scope: Scope, idOrKey: string) {
   const { achievements } = await configurationOf(scope)
-  return adminAchievement(byId(achievements, id, 'This achievement'))
+  return adminAchievement(byIdOrKey(achievements, idOrKey, 'This achievement'))
 }
 
 /** The data of one admin write. */
@@ -84,6 +94,12 @@ async function configureAchievements<T>(scope: Scope, change: (work: Work) => T)
   return result
 }
 
+/** The configuration with the changes of the items before. */
+const present = ({ config, draft }: Pick<Work, 'config' | 'draft'>): Configuration => ({
+  ...config,
+  achievements: draft.list,
+})
+
 /**
  * Returns the changed achievement, or the problem with it. Notes whether users may already qualify for it
  * (A4).
@@ -94,7 +110,7 @@ function accepted(
   made: Achievement | string,
 ): Achievement | string {
   if (typeof made === 'string') return made
-  const problem = achievementProblem({ ...config, achievements: draft.list }, made)
+  const problem = achievementProblem(present({ config, draft }), made)
   // Only the customer's product completes an `api` achievement, so no user can have earned it before.
   if (problem === null && made.trigger !== 'api' && startsOver(before, made)) begun.add(made.id)
   return problem ?? made
@@ -110,9 +126,12 @@ export function createAchievements(
 ) {
   const { now } = scope
   return configureAchievements(scope, (work) => {
-    const { created, issues } = createEach(work.draft, items, (item) =>
-      accepted(work, undefined, achievementFrom(newId(now), now, item)),
-    )
+    const { created, issues } = createEach(work.draft, items, (asked) => {
+      const item = withIds(present(work), asked)
+      return typeof item === 'string'
+        ? item
+        : accepted(work, undefined, achievementFrom(newId(now), now, item))
+    })
     return { created: created.map(adminAchievement), issues }
   })
 }
@@ -124,8 +143,17 @@ export function updateAchievements(
 ) {
   const { now } = scope
   return configureAchievements(scope, (work) => {
-    const { updated, issues } = updateEach(work.draft, items, WHAT, (before, item) =>
-      accepted(work, before, achievementPatched(before, item, now, newId(now))),
+    const { updated, issues } = updateEach(
+      work.draft,
+      items,
+      WHAT,
+      (before, asked) => {
+        const item = withIds(present(work), asked)
+        return typeof item === 'string'
+          ? item
+          : accepted(work, before, achievementPatched(before, item, now, newId(now)))
+      },
+      { fixed: ['key'] },
     )
     return { updated: updated.map(adminAchievement), issues }
   })
@@ -135,9 +163,9 @@ export function updateAchievements(
  * Deletes achievements. If something active uses an achievement, it stays, and the response has an issue
  * (G9).
  */
-export function deleteAchievements(scope: Scope, ids: readonly string[]) {
+export function deleteAchievements(scope: Scope, names: Names) {
   return configureAchievements(scope, ({ config, draft }) =>
-    deleteEach(draft, ids, WHAT, (id) =>
+    deleteEach(draft, names, WHAT, (id) =>
       removalProblem({ systems: config.systems, achievements: draft.list }, id),
     ),
   )

@@ -17,6 +17,7 @@ const operations = resourceOperations({
   path: '/attributes',
   one: 'an attribute',
   many: 'attributes',
+  names: schemas.ATTRIBUTE_NAMES,
   parents: z.object({}),
   item: schemas.AdminAttribute,
   list: schemas.ListAttributesResponse,
@@ -37,11 +38,11 @@ export function attributeRoutes(app: App): void {
     createdSome(await createAttributes(scope, body)),
   )
   mount(app, operations.update, {}, async (scope, { body }) => ok(await updateAttributes(scope, body)))
-  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteAttributes(scope, query.ids)))
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteAttributes(scope, query)))
   mount(
     app,
     operations.get,
-    { find: (scope, param) => findAttribute(scope, param('id')) },
+    { find: (scope, param, _json, query) => findAttribute(scope, param('id'), query('type')) },
     async (_scope, _input, found) => ok(found),
   )
 }

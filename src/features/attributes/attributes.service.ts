@@ -1,10 +1,22 @@
 import type * as z from 'zod'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Attribute, Configuration, Filter } from '../../config/configuration.types'
-import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../../config/drafts.rules'
+import {
+  byIdOrKey,
+  createEach,
+  Draft,
+  deleteEach,
+  type ListedPage,
+  type Names,
+  page,
+  revised,
+  updateEach,
+} from '../../config/drafts.rules'
+import type { AttributeType } from '../../config/enumerations.types'
 import { boostStatus } from '../../engine/points/boosts.rules'
 import { statusOf } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
+import { errors } from '../../lib/errors'
 import { MOST_ATTRIBUTES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
@@ -14,6 +26,8 @@ import type {
   UpdateAttributeRequestItem,
 } from '../../wire/attribute.schemas'
 import { storeAttributes } from './attributes.repository'
+
+type UpdateItem = z.output<typeof UpdateAttributeRequestItem>
 
 /** The name of an attribute in the texts of issues. */
 const WHAT = 'an attribute'
@@ -28,15 +42,27 @@ const NOT_OF_EVENTS =
   'writableBy: only user attributes have it. The sender of an event sets its attributes. Leave it out.'
 
 /** A page of the tenant's attributes, oldest first (G7). */
-export async function listAttributes(scope: Scope, query: { limit: number; skip: number }) {
+export async function listAttributes(scope: Scope, query: ListedPage) {
   const { attributes } = await configurationOf(scope)
   return page(attributes, query).map(attributeResponse)
 }
 
-/** An attribute. Throws 404 if none has this id. */
-export async function findAttribute(scope: Scope, id: string) {
+/**
+ * An attribute, by its id or key. Throws 404 if there is none, and 422 if a user attribute and an event
+ * attribute have the key and `type` does not say which one is meant (O1).
+ */
+export async function findAttribute(scope: Scope, idOrKey: string, type: string | undefined) {
   const { attributes } = await configurationOf(scope)
-  return attributeResponse(byId(attributes, id, 'This attribute'))
+  const found = byIdOrKey(attributes, idOrKey, 'This attribute')
+  const ofType = attributes.filter(({ key }) => key === found.key)
+  if (found.id === idOrKey.toLowerCase() || ofType.length === 1) return attributeResponse(found)
+  const meant = ofType.find((one) => one.type === type)
+  if (meant === undefined) {
+    throw errors.unprocessable(
+      `A user attribute and an event attribute have the key "${found.key}". Add ?type=user or ?type=event.`,
+    )
+  }
+  return attributeResponse(meant)
 }
 
 /**
@@ -71,16 +97,17 @@ export function createAttributes(
 }
 
 /** Renames attributes, and changes who may set them on users (K7). Values that users have stay. */
-export function updateAttributes(
-  scope: Scope,
-  items: readonly z.output<typeof UpdateAttributeRequestItem>[],
-) {
+export function updateAttributes(scope: Scope, items: readonly UpdateItem[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
-    const { updated, issues } = updateEach(draft, items, WHAT, (before, item) => {
+    const change = (before: Attribute, item: UpdateItem) => {
       if (before.type === 'event' && item.writableBy !== undefined) return NOT_OF_EVENTS
       const { name = before.name, writableBy = before.writableBy } = item
       return revised(before, { ...before, name, writableBy }, scope.now)
+    }
+    const { updated, issues } = updateEach(draft, items, WHAT, change, {
+      fixed: ['key', 'type'],
+      isMeant: ({ type }, item) => item.type === undefined || item.type === type,
     })
     return {
       statements: storeAttributes(scope, draft),
@@ -93,14 +120,19 @@ export function updateAttributes(
  * Deletes attributes. If something active, a locked achievement, or a boost or leaderboard that isn't
  * finished uses an attribute, it stays, and the response has an issue (G9).
  */
-export function deleteAttributes(scope: Scope, ids: readonly string[]) {
+export function deleteAttributes(
+  scope: Scope,
+  { type, ...names }: Names & { type?: AttributeType | undefined },
+) {
   return configure(scope, (config) => {
     const draft = new Draft(config.attributes)
     const used = attributesInUse(config, scope.now)
-    const result = deleteEach(draft, ids, WHAT, (id) => {
+    const problem = (id: string) => {
       const user = used.get(id)
       return user === undefined ? null : `The attribute is used by ${user}. Change or delete that first.`
-    })
+    }
+    const isMeant = (one: Attribute) => type === undefined || one.type === type
+    const result = deleteEach(draft, names, WHAT, problem, { isMeant })
     return { statements: storeAttributes(scope, draft), result }
   })
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { createdSome, ok } from '../../http/operation'
-import { operationsOf, resourceOperations } from '../../http/resource'
+import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
 import * as schemas from './leaderboards.admin.schemas'
 import {
   createLeaderboards,
@@ -17,6 +17,7 @@ const operations = resourceOperations({
   path: '/leaderboards',
   one: 'a leaderboard',
   many: 'leaderboards',
+  names: BY_KEY,
   parents: z.object({}),
   item: schemas.AdminLeaderboard,
   list: schemas.ListLeaderboardsResponse,
@@ -37,9 +38,7 @@ export function leaderboardAdminRoutes(app: App): void {
     createdSome(await createLeaderboards(scope, body)),
   )
   mount(app, operations.update, {}, async (scope, { body }) => ok(await updateLeaderboards(scope, body)))
-  mount(app, operations.delete, {}, async (scope, { query }) =>
-    ok(await deleteLeaderboards(scope, query.ids)),
-  )
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteLeaderboards(scope, query)))
   mount(
     app,
     operations.get,

@@ -7,6 +7,8 @@ import {
   DateResponse,
   Description,
   deleteResponse,
+  isNamed,
+  itemName,
   items,
   Name,
   optional,
@@ -36,13 +38,16 @@ export const CreateLeaderboardRequestItem = z
     status: optional(Status),
     rankBy: RankBy,
     metricId: optional(Uuid),
+    metricKey: optional(ConfigKey),
     pointsSystemId: optional(Uuid),
+    pointsSystemKey: optional(ConfigKey),
     maxParticipants: MaxParticipants.nullish(),
     start: optional(DateField),
     end: optional(DateField),
     startTime: optional(TimeOfDay),
     endTime: optional(TimeOfDay),
     breakdownAttributes: optional(Breakdown),
+    breakdownAttributeKeys: optional(z.array(ConfigKey).max(MOST_BREAKDOWN_ATTRIBUTES)),
     runUnit: optional(RunUnit),
     runInterval: optional(RunInterval),
   })
@@ -51,23 +56,26 @@ export const CreateLeaderboardRequestItem = z
 /** A change to a leaderboard. Null removes its end, its window or its runs, and sets its maximum to 1,000. */
 export const UpdateLeaderboardRequestItem = z
   .object({
-    id: Uuid,
+    ...itemName,
     name: optional(Name),
-    key: optional(ConfigKey),
     description: optional(Description),
     status: optional(Status),
     rankBy: optional(RankBy),
     metricId: optional(Uuid),
+    metricKey: optional(ConfigKey),
     pointsSystemId: optional(Uuid),
+    pointsSystemKey: optional(ConfigKey),
     maxParticipants: MaxParticipants.nullish(),
     start: optional(DateField),
     end: DateField.nullish(),
     startTime: TimeOfDay.nullish(),
     endTime: TimeOfDay.nullish(),
     breakdownAttributes: optional(Breakdown),
+    breakdownAttributeKeys: optional(z.array(ConfigKey).max(MOST_BREAKDOWN_ATTRIBUTES)),
     runUnit: RunUnit.nullish(),
     runInterval: optional(RunInterval),
   })
+  .check(isNamed)
   .meta({ id: 'UpdateLeaderboardRequestItem' })
 
 /** A leaderboard as the admin interface returns it. Fields without a value are left out (G10). */

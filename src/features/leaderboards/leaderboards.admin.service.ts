@@ -1,7 +1,17 @@
 import type * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
 import type { Leaderboard } from '../../config/configuration.types'
-import { byId, createEach, Draft, deleteEach, page, updateEach } from '../../config/drafts.rules'
+import {
+  byIdOrKey,
+  createEach,
+  Draft,
+  deleteEach,
+  type ListedPage,
+  type Names,
+  page,
+  updateEach,
+} from '../../config/drafts.rules'
+import { withIds } from '../../config/references.rules'
 import { statusOf } from '../../engine/runs.rules'
 import type { Instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
@@ -43,15 +53,15 @@ function adminLeaderboard(board: Leaderboard, now: Instant): z.input<typeof Admi
 }
 
 /** A page of the tenant's leaderboards, oldest first (G7). */
-export async function listLeaderboards(scope: Scope, query: { limit: number; skip: number }) {
+export async function listLeaderboards(scope: Scope, query: ListedPage) {
   const { leaderboards } = await configurationOf(scope)
   return page(leaderboards, query).map((board) => adminLeaderboard(board, scope.now))
 }
 
-/** A leaderboard. Throws 404 if none has this id. */
-export async function findLeaderboard(scope: Scope, id: string) {
+/** A leaderboard, by its id or key (O1). Throws 404 if there is none. */
+export async function findLeaderboard(scope: Scope, idOrKey: string) {
   const { leaderboards } = await configurationOf(scope)
-  return adminLeaderboard(byId(leaderboards, id, 'This leaderboard'), scope.now)
+  return adminLeaderboard(byIdOrKey(leaderboards, idOrKey, 'This leaderboard'), scope.now)
 }
 
 /**
@@ -65,7 +75,9 @@ export function createLeaderboards(
   const { now } = scope
   return configureWithUpkeep(scope, (config) => {
     const draft = new Draft(config.leaderboards)
-    const { created, issues } = createEach(draft, items, (item) => {
+    const { created, issues } = createEach(draft, items, (asked) => {
+      const item = withIds(config, asked)
+      if (typeof item === 'string') return item
       const board = leaderboardFrom(newId(now), now, item)
       if (typeof board === 'string') return board
       return leaderboardProblem({ ...config, leaderboards: draft.list }, board, now) ?? board
@@ -86,7 +98,9 @@ export function updateLeaderboards(
   const { now } = scope
   return configureWithUpkeep(scope, (config) => {
     const draft = new Draft(config.leaderboards)
-    const { updated, issues } = updateEach(draft, items, WHAT, (before, item) => {
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, asked) => {
+      const item = withIds(config, asked)
+      if (typeof item === 'string') return item
       const board = leaderboardPatched(before, item, now)
       if (typeof board === 'string') return board
       return leaderboardProblem({ ...config, leaderboards: draft.list }, board, now) ?? board
@@ -100,10 +114,10 @@ export function updateLeaderboards(
 }
 
 /** Deletes leaderboards (G9). */
-export function deleteLeaderboards(scope: Scope, ids: readonly string[]) {
+export function deleteLeaderboards(scope: Scope, names: Names) {
   return configureWithUpkeep(scope, (config) => {
     const draft = new Draft(config.leaderboards)
-    const result = deleteEach(draft, ids, WHAT)
+    const result = deleteEach(draft, names, WHAT)
     return {
       statements: storeLeaderboards(scope, config.leaderboards, draft),
       boards: concerned(config.leaderboards, draft),

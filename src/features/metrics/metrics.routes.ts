@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { createdSome, ok } from '../../http/operation'
-import { operationsOf, resourceOperations } from '../../http/resource'
+import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
 import * as schemas from '../../wire/metric.schemas'
 import { createMetrics, deleteMetrics, findMetric, listMetrics, updateMetrics } from './metrics.service'
 
@@ -11,6 +11,7 @@ const operations = resourceOperations({
   path: '/metrics',
   one: 'a metric',
   many: 'metrics',
+  names: BY_KEY,
   parents: z.object({}),
   item: schemas.CreatedMetric,
   list: schemas.ListMetricsResponse,
@@ -29,7 +30,7 @@ export function metricRoutes(app: App): void {
   mount(app, operations.list, {}, async (scope, { query }) => ok(await listMetrics(scope, query)))
   mount(app, operations.create, {}, async (scope, { body }) => createdSome(await createMetrics(scope, body)))
   mount(app, operations.update, {}, async (scope, { body }) => ok(await updateMetrics(scope, body)))
-  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteMetrics(scope, query.ids)))
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteMetrics(scope, query)))
   mount(
     app,
     operations.get,

@@ -1,7 +1,17 @@
 import type * as z from 'zod'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Metric } from '../../config/configuration.types'
-import { byId, createEach, Draft, deleteEach, page, revised, updateEach } from '../../config/drafts.rules'
+import {
+  byIdOrKey,
+  createEach,
+  Draft,
+  deleteEach,
+  type ListedPage,
+  type Names,
+  page,
+  revised,
+  updateEach,
+} from '../../config/drafts.rules'
 import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
@@ -23,15 +33,15 @@ function metricResponse({ id, name, key, unitType, units }: Metric): z.infer<typ
 }
 
 /** A page of the tenant's metrics, oldest first (G7). */
-export async function listMetrics(scope: Scope, query: { limit: number; skip: number }) {
+export async function listMetrics(scope: Scope, query: ListedPage) {
   const { metrics } = await configurationOf(scope)
   return page(metrics, query).map(metricResponse)
 }
 
-/** A metric. Throws 404 if none has this id. */
-export async function findMetric(scope: Scope, id: string) {
+/** A metric, by its id or key (O1). Throws 404 if there is none. */
+export async function findMetric(scope: Scope, idOrKey: string) {
   const { metrics } = await configurationOf(scope)
-  return metricResponse(byId(metrics, id, 'This metric'))
+  return metricResponse(byIdOrKey(metrics, idOrKey, 'This metric'))
 }
 
 /** Creates metrics. The response has an issue if another metric has the key (G5, G7). */
@@ -59,8 +69,12 @@ export function createMetrics(scope: Scope, items: readonly z.output<typeof Crea
 export function updateMetrics(scope: Scope, items: readonly z.output<typeof UpdateMetricRequestItem>[]) {
   return configure(scope, (config) => {
     const draft = new Draft(config.metrics)
-    const { updated, issues } = updateEach(draft, items, WHAT, (before, change) =>
-      revised(before, changed(before, change), scope.now),
+    const { updated, issues } = updateEach(
+      draft,
+      items,
+      WHAT,
+      (before, change) => revised(before, changed(before, change), scope.now),
+      { fixed: ['key'] },
     )
     const renamed = draft.changed.filter(
       ({ id, name }) => !config.metrics.some((metric) => metric.id === id && metric.name === name),
@@ -75,7 +89,7 @@ export function updateMetrics(scope: Scope, items: readonly z.output<typeof Upda
 
 function changed(
   metric: Metric,
-  { name, unitType, units }: Omit<z.output<typeof UpdateMetricRequestItem>, 'id'>,
+  { name, unitType, units }: Omit<z.output<typeof UpdateMetricRequestItem>, 'id' | 'key'>,
 ): Metric {
   return {
     ...metric,
@@ -86,10 +100,10 @@ function changed(
 }
 
 /** Deletes metrics, with their triggers and leaderboards (G9). */
-export function deleteMetrics(scope: Scope, ids: readonly string[]) {
+export function deleteMetrics(scope: Scope, names: Names) {
   return configureWithUpkeep(scope, (config) => {
     const draft = new Draft(config.metrics)
-    const result = deleteEach(draft, ids, WHAT)
+    const result = deleteEach(draft, names, WHAT)
     const boards = config.leaderboards.filter(
       ({ metricId }) => metricId !== null && draft.removed.includes(metricId),
     )

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { longPage, NEXT_LINK } from '../../http/cursors'
-import { Uuid } from '../../http/fields'
+import { IdOrKey } from '../../http/fields'
 import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { createdSome, ok, operation } from '../../http/operation'
-import { operationsOf, resourceOperations } from '../../http/resource'
+import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
 import { listed } from '../../http/stream'
 import { readLog } from './log.service'
 import * as schemas from './notifications.schemas'
@@ -23,6 +23,7 @@ const operations = resourceOperations({
   path: '/notifications/templates',
   one: 'a notification template',
   many: 'notification templates',
+  names: BY_KEY,
   parents: z.object({}),
   item: schemas.AdminTemplate,
   list: schemas.ListTemplatesResponse,
@@ -39,7 +40,7 @@ const preview = operation({
   method: 'post',
   path: '/notifications/templates/{id}/preview',
   summary: 'Render a notification template for a user, without sending anything',
-  params: z.object({ id: Uuid }),
+  params: z.object({ id: IdOrKey }),
   body: schemas.PreviewTemplateRequest,
   secret: true,
   responses: {
@@ -76,7 +77,7 @@ export function notificationRoutes(app: App): void {
     createdSome(await createTemplates(scope, body)),
   )
   mount(app, operations.update, {}, async (scope, { body }) => ok(await updateTemplates(scope, body)))
-  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteTemplates(scope, query.ids)))
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteTemplates(scope, query)))
   mount(
     app,
     operations.get,

@@ -6,13 +6,14 @@ import {
   createResponse,
   defaulted,
   deleteResponse,
+  isNamed,
+  itemName,
   items,
   optional,
   rule,
   Timestamp,
   text,
   UserId,
-  Uuid,
   UuidResponse,
   updateResponse,
   withIssues,
@@ -66,8 +67,7 @@ export const CreateTemplateRequestItem = z
 /** A change to a template. Absent fields stay, and null removes its filters. */
 export const UpdateTemplateRequestItem = z
   .object({
-    id: Uuid,
-    key: optional(ConfigKey),
+    ...itemName,
     type: optional(NotificationType),
     channel: optional(Channel),
     subject: optional(Title),
@@ -76,6 +76,7 @@ export const UpdateTemplateRequestItem = z
     userAttributes: Filters,
     status: optional(Status),
   })
+  .check(isNamed)
   .meta({ id: 'UpdateTemplateRequestItem' })
 
 /** A template in a response. */

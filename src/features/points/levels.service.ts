@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import type * as z from 'zod'
 import { configure } from '../../config/configuration.service'
 import { type Level, roomFor } from '../../config/configuration.types'
-import { createEach, Draft, deleteEach, revised, updateEach } from '../../config/drafts.rules'
+import { createEach, Draft, deleteEach, type Names, revised, updateEach } from '../../config/drafts.rules'
 import { pointsLevels } from '../../config/tables/points.table'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
@@ -71,10 +71,16 @@ export function createLevels(scope: Scope, systemId: string, items: readonly Cre
 export function updateLevels(scope: Scope, systemId: string, items: readonly PatchItem[]) {
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).levels)
-    const { updated, issues } = updateEach(draft, items, WHAT, (level, item) => {
-      const next = patched(level, item, scope)
-      return levelProblem(next, draft.list) ?? next
-    })
+    const { updated, issues } = updateEach(
+      draft,
+      items,
+      WHAT,
+      (level, item) => {
+        const next = patched(level, item, scope)
+        return levelProblem(next, draft.list) ?? next
+      },
+      { fixed: ['key'] },
+    )
     const statements = draft.changed.map((level) => updateLevel(scope, level))
     return { statements, result: { updated: updated.map(adminLevel), issues } }
   })
@@ -97,10 +103,10 @@ function updateLevel({ db, tenant }: Scope, level: Level): D1PreparedStatement {
 }
 
 /** Deletes levels (G7). */
-export function deleteLevels(scope: Scope, systemId: string, ids: readonly string[]) {
+export function deleteLevels(scope: Scope, systemId: string, names: Names) {
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).levels)
-    const result = deleteEach(draft, ids, WHAT)
+    const result = deleteEach(draft, names, WHAT)
     return { statements: deleteNested(scope, pointsLevels, draft.removed), result }
   })
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
-import { byId, page } from '../../config/drafts.rules'
-import { Uuid } from '../../http/fields'
+import { byIdOrKey, page } from '../../config/drafts.rules'
+import { IdOrKey } from '../../http/fields'
 import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { createdSome, ok } from '../../http/operation'
-import { operationsOf, resourceOperations } from '../../http/resource'
+import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
 import type { Scope } from '../../runtime/context'
 import { createBoosts, deleteBoosts, getBoost, listBoosts, updateBoosts } from './boosts/boosts.service'
 import { createLevels, deleteLevels, updateLevels } from './levels.service'
@@ -15,13 +15,14 @@ import { presentSystem } from './systems.rules'
 import { createSystems, deleteSystems, updateSystems } from './systems.service'
 import { createTriggers, deleteTriggers, updateTriggers } from './triggers/triggers.service'
 
-const inSystem = z.object({ systemId: Uuid })
+const inSystem = z.object({ systemId: IdOrKey })
 
 export const systems = resourceOperations({
   id: 'admin_points_systems',
   path: '/points',
   one: 'a points system',
   many: 'points systems',
+  names: BY_KEY,
   parents: z.object({}),
   item: schemas.AdminPointsSystem,
   list: schemas.ListPointsSystemsResponse,
@@ -37,6 +38,7 @@ export const levels = resourceOperations({
   path: '/points/{systemId}/levels',
   one: 'a level',
   many: 'levels',
+  names: BY_KEY,
   parents: inSystem,
   item: schemas.AdminPointsLevel,
   list: schemas.ListPointsLevelsResponse,
@@ -52,6 +54,7 @@ export const triggers = resourceOperations({
   path: '/points/{systemId}/triggers',
   one: 'a trigger',
   many: 'triggers',
+  names: BY_KEY,
   parents: inSystem,
   item: schemas.AdminPointsTrigger,
   list: schemas.ListPointsTriggersResponse,
@@ -67,6 +70,7 @@ export const boosts = resourceOperations({
   path: '/points/{systemId}/boosts',
   one: 'a boost',
   many: 'boosts',
+  names: BY_KEY,
   parents: inSystem,
   item: schemas.AdminPointsBoost,
   list: schemas.ListPointsBoostsResponse,
@@ -105,7 +109,7 @@ function mountSystems(app: App): void {
   })
   mount(app, systems.create, {}, async (scope, { body }) => createdSome(await createSystems(scope, body)))
   mount(app, systems.update, {}, async (scope, { body }) => ok(await updateSystems(scope, body)))
-  mount(app, systems.delete, {}, async (scope, { query }) => ok(await deleteSystems(scope, query.ids)))
+  mount(app, systems.delete, {}, async (scope, { query }) => ok(await deleteSystems(scope, query)))
   mount(
     app,
     systems.get,
@@ -125,12 +129,12 @@ function mountLevels(app: App): void {
     ok(await updateLevels(scope, id, body)),
   )
   mount(app, levels.delete, { find }, async (scope, { query }, { id }) =>
-    ok(await deleteLevels(scope, id, query.ids)),
+    ok(await deleteLevels(scope, id, query)),
   )
   mount(
     app,
     levels.get,
-    { find: async (scope, param) => byId((await find(scope, param)).levels, param('id'), 'This level') },
+    { find: async (scope, param) => byIdOrKey((await find(scope, param)).levels, param('id'), 'This level') },
     async (_scope, _input, level) => ok(adminLevel(level)),
   )
 }
@@ -146,12 +150,15 @@ function mountTriggers(app: App): void {
     ok(await updateTriggers(scope, id, body)),
   )
   mount(app, triggers.delete, { find }, async (scope, { query }, { id }) =>
-    ok(await deleteTriggers(scope, id, query.ids)),
+    ok(await deleteTriggers(scope, id, query)),
   )
   mount(
     app,
     triggers.get,
-    { find: async (scope, param) => byId((await find(scope, param)).triggers, param('id'), 'This trigger') },
+    {
+      find: async (scope, param) =>
+        byIdOrKey((await find(scope, param)).triggers, param('id'), 'This trigger'),
+    },
     async (_scope, _input, trigger) => ok(adminTrigger(trigger)),
   )
 }
@@ -167,7 +174,7 @@ function mountBoosts(app: App): void {
     ok(await updateBoosts(scope, id, body)),
   )
   mount(app, boosts.delete, { find }, async (scope, { query }, { id }) =>
-    ok(await deleteBoosts(scope, id, query.ids)),
+    ok(await deleteBoosts(scope, id, query)),
   )
   mount(
     app,

@@ -16,6 +16,8 @@ import {
   Description,
   defaulted,
   deleteResponse,
+  isNamed,
+  itemName,
   items,
   Name,
   optional,
@@ -52,13 +54,15 @@ export const CreatePointsLevelRequestItem = z
   .meta({ id: 'CreatePointsLevelRequestItem' })
 
 /** A change to a level. Its key is fixed. A badge of null removes the badge. */
-export const PatchPointsLevelRequestItem = z.object({
-  id: Uuid,
-  name: optional(Name),
-  points: optional(LevelPoints),
-  description: optional(Description),
-  badge: Badge.nullish(),
-})
+export const PatchPointsLevelRequestItem = z
+  .object({
+    ...itemName,
+    name: optional(Name),
+    points: optional(LevelPoints),
+    description: optional(Description),
+    badge: Badge.nullish(),
+  })
+  .check(isNamed)
 
 /** A level as the admin interface returns it. */
 export const AdminPointsLevel = z
@@ -115,8 +119,7 @@ export const CreatePointsBoostRequestItem = z
 /** A change to a boost. Null removes its end or its filters. */
 export const PatchPointsBoostRequestItem = z
   .object({
-    id: Uuid,
-    key: optional(ConfigKey),
+    ...itemName,
     name: optional(Name),
     start: optional(DateField),
     end: DateField.nullish(),
@@ -125,6 +128,7 @@ export const PatchPointsBoostRequestItem = z
     userAttributes: Filters,
   })
   .refine(endsInOrder, endNotBeforeStart)
+  .check(isNamed)
 
 /** A boost as the admin interface returns it. */
 export const AdminPointsBoost = z
@@ -182,10 +186,17 @@ const typedFieldsResponse = {
   timeInterval: z.int32().optional(),
 } satisfies Record<TriggerField | 'eventAttributes', z.ZodType>
 
-/** Checks that a trigger of the type has the field. */
+/** The keys of the resources that a trigger refers to, in a request (O1). */
+const referencedKeys = { metricKey: optional(ConfigKey), achievementKey: optional(ConfigKey) }
+
+/** The field that names the same resource by its key: `metricKey` for `metricId` (O1). */
+const keyField = (field: TriggerField) => field.replace(/Id$/, 'Key')
+
+/** Checks that a trigger of the type has the field, or names the same resource by its key. */
 const neededBy = (type: z.output<typeof TriggerType>, field: TriggerField) =>
   z.refine<Readonly<Record<string, unknown>>>(
-    (trigger) => trigger.type !== type || trigger[field] !== undefined,
+    (trigger) =>
+      trigger.type !== type || trigger[field] !== undefined || trigger[keyField(field)] !== undefined,
     rule(field, `is needed by a trigger of type ${type}, and is missing`),
   )
 
@@ -198,22 +209,25 @@ export const CreatePointsTriggerRequestItem = z
     status: defaulted(TriggerStatus, 'inactive'),
     userAttributes: Filters,
     ...typedFields,
+    ...referencedKeys,
     blockIfOutOfPoints: defaulted(z.boolean(), false),
   })
   .check(...TRIGGER_TYPES.flatMap((type) => TRIGGER_FIELDS[type].map((field) => neededBy(type, field))))
   .meta({ id: 'CreatePointsTriggerRequestItem' })
 
 /** A change to a trigger. Null removes its filters. */
-export const PatchPointsTriggerRequestItem = z.object({
-  id: Uuid,
-  key: optional(ConfigKey),
-  type: optional(TriggerType),
-  points: optional(TriggerPoints),
-  status: optional(TriggerStatus),
-  userAttributes: Filters,
-  ...typedFields,
-  blockIfOutOfPoints: optional(z.boolean()),
-})
+export const PatchPointsTriggerRequestItem = z
+  .object({
+    ...itemName,
+    type: optional(TriggerType),
+    points: optional(TriggerPoints),
+    status: optional(TriggerStatus),
+    userAttributes: Filters,
+    ...typedFields,
+    ...referencedKeys,
+    blockIfOutOfPoints: optional(z.boolean()),
+  })
+  .check(isNamed)
 
 /** A trigger as the admin interface returns it. */
 export const AdminPointsTrigger = z
@@ -261,12 +275,13 @@ export const CreatePointsSystemRequestItem = z
 /** A change to a points system. Null removes its badge or its cap. */
 export const UpdatePointsSystemRequestItem = z
   .object({
-    id: Uuid,
+    ...itemName,
     name: optional(Name),
     description: optional(Description),
     badge: Badge.nullish(),
     maxPoints: Positive.nullish(),
   })
+  .check(isNamed)
   .meta({ id: 'UpdatePointsSystemRequestItem' })
 
 /** A points system as the admin interface returns it. */

@@ -1,10 +1,10 @@
 import { type Configuration, type System, systemByKey } from '../../config/configuration.types'
-import { byId } from '../../config/drafts.rules'
+import { byIdOrKey } from '../../config/drafts.rules'
 import { errors } from '../../lib/errors'
 
-/** The system with this id. Throws 404 if there is none. */
-export function presentSystem(config: Configuration, id: string): System {
-  return byId(config.systems, id, 'This points system')
+/** The system with this id or key (O1). Throws 404 if there is none. */
+export function presentSystem(config: Configuration, idOrKey: string): System {
+  return byIdOrKey(config.systems, idOrKey, 'This points system')
 }
 
 /** The system with this key. Throws 404 if there is none. */

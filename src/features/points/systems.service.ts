@@ -10,7 +10,16 @@ import {
   type System,
   type Trigger,
 } from '../../config/configuration.types'
-import { createEach, Draft, deleteEach, keysIn, revised, updateEach } from '../../config/drafts.rules'
+import {
+  createEach,
+  Draft,
+  deleteEach,
+  keysIn,
+  type Names,
+  revised,
+  updateEach,
+} from '../../config/drafts.rules'
+import { withIds } from '../../config/references.rules'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
 import { isTicking } from '../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
@@ -50,7 +59,9 @@ function systemFrom(
   const triggers: Trigger[] = []
   const levels: Level[] = []
   const boosts: Boost[] = []
-  for (const [index, one] of (item.triggers ?? []).entries()) {
+  for (const [index, asked] of (item.triggers ?? []).entries()) {
+    const one = withIds(config, asked)
+    if (typeof one === 'string') return `triggers.${index}: ${one}`
     const among = { config, taken: keysIn(triggers) }
     const trigger = triggerFrom(newId(scope.now), scope.now, id, one, among)
     const problem = triggerProblem(config, trigger, triggers)
@@ -178,7 +189,13 @@ export function updateSystems(scope: Scope, items: readonly UpdateItem[]) {
   const { db, tenant } = scope
   return configure(scope, (config) => {
     const draft = new Draft(config.systems)
-    const { updated, issues } = updateEach(draft, items, WHAT, (system, item) => patched(system, item, scope))
+    const { updated, issues } = updateEach(
+      draft,
+      items,
+      WHAT,
+      (system, item) => patched(system, item, scope),
+      { fixed: ['key'] },
+    )
     const statements = draft.changed.map(({ id, name, description, badgeUrl, maxPoints, updated }) =>
       db.built(
         db.orm
@@ -202,10 +219,10 @@ function patched(system: System, item: UpdateItem, { now }: Scope): System {
  * Deletes points systems with their levels, boosts, triggers and leaderboards (G9). Awards stay in the
  * history of users.
  */
-export function deleteSystems(scope: Scope, ids: readonly string[]) {
+export function deleteSystems(scope: Scope, names: Names) {
   return configureWithUpkeep(scope, async (config) => {
     const draft = new Draft(config.systems)
-    const result = deleteEach(draft, ids, WHAT)
+    const result = deleteEach(draft, names, WHAT)
     const removed = config.systems.filter(({ id }) => draft.find(id) === undefined)
     const guards = await settleTicks(
       scope,

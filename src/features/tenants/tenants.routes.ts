@@ -3,7 +3,7 @@ import { Uuid } from '../../http/fields'
 import type { App } from '../../http/hono'
 import { mountForAccount } from '../../http/mount'
 import { accepted, createdSome, ok, operation } from '../../http/operation'
-import { operationsOf, resourceOperations } from '../../http/resource'
+import { BY_ID, operationsOf, resourceOperations } from '../../http/resource'
 import { purgeTenant } from './purge.service'
 import * as schemas from './tenants.schemas'
 import {
@@ -20,6 +20,7 @@ const resource = resourceOperations({
   path: '/tenants',
   one: 'a tenant',
   many: 'tenants',
+  names: BY_ID,
   parents: z.object({}),
   item: schemas.AdminTenant,
   list: schemas.ListTenantsResponse,

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
-import { byId } from '../../config/drafts.rules'
+import { byIdOrKey } from '../../config/drafts.rules'
 import type { EventType } from '../../config/webhook-events.types'
 import { type Delivery, DeliveryReply, ListReply } from '../../delivery/queue.messages'
 import { deliveryQueueOf, enqueueMessages } from '../../delivery/queue.service'
@@ -93,7 +93,7 @@ export const sampleErrors = ({ status }: { status: string }): FieldError[] =>
 export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
   const { db, now } = scope
   const { webhooks, epoch } = await configurationOf(scope)
-  throwIfInvalid(sampleErrors(byId(webhooks, webhookId, 'This webhook')))
+  throwIfInvalid(sampleErrors(byIdOrKey(webhooks, webhookId, 'This webhook')))
   const id = newId(now)
   const body = JSON.stringify(sampleOf(type, now))
   const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId } as const

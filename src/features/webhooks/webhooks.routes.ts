@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { longPage, NEXT_LINK } from '../../http/cursors'
-import { Uuid } from '../../http/fields'
+import { IdOrKey, Uuid } from '../../http/fields'
 import type { App } from '../../http/hono'
 import { mount, type RawRequest } from '../../http/mount'
 import { accepted, createdSome, ok, operation } from '../../http/operation'
-import { operationsOf, resourceOperations } from '../../http/resource'
+import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
 import type { Scope } from '../../runtime/context'
 import * as deliveries from './deliveries.schemas'
 import { findDelivery, listDeliveries, redeliver, sampleErrors, sendSample } from './deliveries.service'
@@ -24,6 +24,7 @@ const operations = resourceOperations({
   path: '/webhooks',
   one: 'a webhook',
   many: 'webhooks',
+  names: BY_KEY,
   parents: z.object({}),
   item: schemas.AdminWebhook,
   list: schemas.ListWebhooksResponse,
@@ -42,7 +43,7 @@ const rotate = operation({
   path: '/webhooks/{id}/rotate-secret',
   summary:
     'Replace the secret of a webhook. Only this response shows the new one. The old one is invalid at once',
-  params: z.object({ id: Uuid }),
+  params: z.object({ id: IdOrKey }),
   secret: true,
   responses: { 200: { description: 'The webhook after the change.', body: schemas.CreatedWebhook } },
   errorStatuses: [403, 404, 422],
@@ -54,7 +55,7 @@ const deliveriesList = operation({
   method: 'get',
   path: '/webhooks/{id}/deliveries',
   summary: 'List the deliveries of a webhook, newest first. Finished ones are stored for 30 days',
-  params: z.object({ id: Uuid }),
+  params: z.object({ id: IdOrKey }),
   query: deliveries.DeliveryListQuery,
   responses: {
     200: {
@@ -72,7 +73,7 @@ const deliveriesRedeliver = operation({
   method: 'post',
   path: '/webhooks/{id}/deliveries/{deliveryId}/redeliver',
   summary: 'Make a delivery pending again, under the same id and with all its retries',
-  params: z.object({ id: Uuid, deliveryId: Uuid }),
+  params: z.object({ id: IdOrKey, deliveryId: Uuid }),
   responses: { 200: { description: 'The delivery after the change.', body: deliveries.WebhookDelivery } },
   errorStatuses: [403, 404, 422],
 })
@@ -83,7 +84,7 @@ const test = operation({
   method: 'post',
   path: '/webhooks/{id}/test',
   summary: 'Send a webhook a sample event of any type, even of a type that it does not listen to',
-  params: z.object({ id: Uuid }),
+  params: z.object({ id: IdOrKey }),
   body: deliveries.TestWebhookRequest,
   responses: {
     202: { description: 'The delivery of the sample.', body: deliveries.TestDelivery },
@@ -108,7 +109,7 @@ export function webhookRoutes(app: App): void {
     createdSome(await createWebhooks(scope, body)),
   )
   mount(app, operations.update, { check }, async (scope, { body }) => ok(await updateWebhooks(scope, body)))
-  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteWebhooks(scope, query.ids)))
+  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteWebhooks(scope, query)))
   mount(
     app,
     operations.get,

@@ -6,10 +6,11 @@ import {
   createResponse,
   defaulted,
   deleteResponse,
+  isNamed,
+  itemName,
   items,
   optional,
   Timestamp,
-  Uuid,
   UuidResponse,
   updateResponse,
 } from '../../http/fields'
@@ -41,12 +42,12 @@ export const CreateWebhookRequestItem = z
 /** A change to a webhook. Absent fields stay. */
 export const UpdateWebhookRequestItem = z
   .object({
-    id: Uuid,
-    key: optional(ConfigKey),
+    ...itemName,
     url: optional(Url),
     events: optional(Events),
     status: optional(Status),
   })
+  .check(isNamed)
   .meta({ id: 'UpdateWebhookRequestItem' })
 
 const shown = {

@@ -3,11 +3,13 @@ import { configurationOf, configure } from '../../config/configuration.service'
 import type { Configuration, Webhook } from '../../config/configuration.types'
 import { freeKey, keyTaken, webhookKey } from '../../config/derived-keys.rules'
 import {
-  byId,
+  byIdOrKey,
   createEach,
   Draft,
   deleteEach,
   keysIn,
+  type ListedPage,
+  type Names,
   page,
   revised,
   updateEach,
@@ -100,15 +102,15 @@ function stores(
 }
 
 /** A page of the tenant's webhooks, oldest first (G7). */
-export async function listWebhooks(scope: Scope, query: { limit: number; skip: number }) {
+export async function listWebhooks(scope: Scope, query: ListedPage) {
   const { webhooks } = await configurationOf(scope)
   return page(webhooks, query).map(webhookResponse)
 }
 
-/** A webhook. Throws 404 if there is none with this id. */
-export async function findWebhook(scope: Scope, id: string) {
+/** A webhook, by its id or key (O1). Throws 404 if there is none. */
+export async function findWebhook(scope: Scope, idOrKey: string) {
   const { webhooks } = await configurationOf(scope)
-  return webhookResponse(byId(webhooks, id, THIS))
+  return webhookResponse(byIdOrKey(webhooks, idOrKey, THIS))
 }
 
 /** Creates webhooks, and shows the secret of each. A webhook above the limit is an issue (G7, W1). */
@@ -197,10 +199,10 @@ export async function updateWebhooks(
 }
 
 /** Deletes webhooks, with their deliveries. */
-export async function deleteWebhooks(scope: Scope, ids: readonly string[]) {
+export async function deleteWebhooks(scope: Scope, names: Names) {
   const { removed, ...result } = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
-    const outcome = deleteEach(draft, ids, WHAT)
+    const outcome = deleteEach(draft, names, WHAT)
     return {
       statements: storeWebhooks(scope, config.webhooks, draft),
       beside: calls(scope, draft.removed),
@@ -217,7 +219,7 @@ export async function deleteWebhooks(scope: Scope, ids: readonly string[]) {
 export async function rotateSecret(scope: Scope, id: string): Promise<z.infer<typeof CreatedWebhook>> {
   const result = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
-    const webhook = { ...byId(config.webhooks, id, THIS), secret: newSecret(), updated: scope.now }
+    const webhook = { ...byIdOrKey(config.webhooks, id, THIS), secret: newSecret(), updated: scope.now }
     draft.put(webhook)
     return { statements: storeWebhooks(scope, config.webhooks, draft), result: withSecret(webhook) }
   })

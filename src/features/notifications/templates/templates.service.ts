@@ -1,7 +1,18 @@
 import type * as z from 'zod'
 import { configurationOf, configure } from '../../../config/configuration.service'
 import type { Configuration, Template } from '../../../config/configuration.types'
-import { byId, createEach, Draft, deleteEach, keysIn, page, updateEach } from '../../../config/drafts.rules'
+import {
+  byIdOrKey,
+  createEach,
+  Draft,
+  deleteEach,
+  keysIn,
+  type ListedPage,
+  type Names,
+  page,
+  updateEach,
+} from '../../../config/drafts.rules'
+import { withIds } from '../../../config/references.rules'
 import { instant, iso } from '../../../lib/clock'
 import { errors } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
@@ -46,15 +57,15 @@ const titled = (channel: Template['channel'], title: string) =>
   channel === 'email' ? { subject: title } : { title }
 
 /** A page of the tenant's templates, oldest first (G7). */
-export async function listTemplates(scope: Scope, query: { limit: number; skip: number }) {
+export async function listTemplates(scope: Scope, query: ListedPage) {
   const { templates } = await configurationOf(scope)
   return page(templates, query).map(templateResponse)
 }
 
-/** A template. Throws 404 if there is none with this id. */
-export async function findTemplate(scope: Scope, id: string): Promise<Template> {
+/** A template, by its id or key (O1). Throws 404 if there is none. */
+export async function findTemplate(scope: Scope, idOrKey: string): Promise<Template> {
   const { templates } = await configurationOf(scope)
-  return byId(templates, id, 'This template')
+  return byIdOrKey(templates, idOrKey, 'This template')
 }
 
 /** A template for the response. Throws 404. */
@@ -76,7 +87,9 @@ function configureTemplates<T>(
 export function createTemplates(scope: Scope, items: readonly z.output<typeof CreateTemplateRequestItem>[]) {
   const { now, origin } = scope
   return configureTemplates(scope, (config, draft) => {
-    const { created, issues } = createEach(draft, items, (item) => {
+    const { created, issues } = createEach(draft, items, (asked) => {
+      const item = withIds(config, asked)
+      if (typeof item === 'string') return item
       const made = templateFrom(newId(now), now, origin ?? '', item, keysIn(draft.list))
       return templateProblem({ ...config, templates: draft.list }, made) ?? made
     })
@@ -88,7 +101,9 @@ export function createTemplates(scope: Scope, items: readonly z.output<typeof Cr
 export function updateTemplates(scope: Scope, items: readonly z.output<typeof UpdateTemplateRequestItem>[]) {
   const { now, origin } = scope
   return configureTemplates(scope, (config, draft) => {
-    const { updated, issues } = updateEach(draft, items, WHAT, (before, item) => {
+    const { updated, issues } = updateEach(draft, items, WHAT, (before, asked) => {
+      const item = withIds(config, asked)
+      if (typeof item === 'string') return item
       const made = templatePatched(before, now, origin ?? before.origin, item)
       return templateProblem({ ...config, templates: draft.list }, made) ?? made
     })
@@ -97,8 +112,8 @@ export function updateTemplates(scope: Scope, items: readonly z.output<typeof Up
 }
 
 /** Deletes templates. */
-export function deleteTemplates(scope: Scope, ids: readonly string[]) {
-  return configureTemplates(scope, (_config, draft) => deleteEach(draft, ids, WHAT))
+export function deleteTemplates(scope: Scope, names: Names) {
+  return configureTemplates(scope, (_config, draft) => deleteEach(draft, names, WHAT))
 }
 
 /**

@@ -2,6 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import * as z from 'zod'
 import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repository'
 import type { Boost } from '../../../config/configuration.types'
+import { keysIn, type ListedPage, type Names } from '../../../config/drafts.rules'
 import { freeKeys } from '../../../config/free-keys.repository'
 import { pointsBoosts } from '../../../config/tables/points.table'
 import { bothUnchanged, guardSql } from '../../../db/guard'
@@ -15,20 +16,32 @@ const AFTER =
 const PAGE = `SELECT ${BOOST_COLUMNS} ${AFTER} LIMIT ?4 OFFSET ?5`
 const NTH = `SELECT no ${AFTER} LIMIT 1 OFFSET ?4 - 1`
 
+// The boosts of a system that have one of the ids or one of the keys.
+const NAMED = `
+  SELECT no FROM points_boosts WHERE id IN (SELECT value FROM json_each(?3))
+  UNION SELECT no FROM points_boosts WHERE system_id = ?2 AND deleted IS NULL
+    AND key IN (SELECT value FROM json_each(?4))`
+
 const SOME = `
   SELECT ${BOOST_COLUMNS} FROM points_boosts
-  WHERE +tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND id IN (SELECT value FROM json_each(?3))`
+  WHERE no IN (${NAMED}) AND +tenant_id = ?1 AND +system_id = ?2 AND deleted IS NULL ORDER BY no`
 
-const PERSON_COLUMNS = `id, iid, seq, tz, (SELECT count(*) FROM points_boosts b
-  WHERE b.user_iid = users.iid AND b."end" >= date(?3 / ${SECOND}, 'unixepoch')
+const BY_KEY = `
+  SELECT ${BOOST_COLUMNS} FROM points_boosts WHERE +tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL
+    AND key IN (SELECT value FROM json_each(?3)) ORDER BY no LIMIT ?4 OFFSET ?5`
+
+/** The columns of a `BoostUser`. `now` is the parameter with the moment. */
+const personColumns = (now: string) => `id, iid, seq, tz, (SELECT count(*) FROM points_boosts b
+  WHERE b.user_iid = users.iid AND b."end" >= date(${now} / ${SECOND}, 'unixepoch')
     AND b.deleted IS NULL) AS boosts`
 
 const PEOPLE = `
-  SELECT ${PERSON_COLUMNS} FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`
+  SELECT ${personColumns('?3')} FROM users
+  WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`
 
 const PEOPLE_OF_SOME = `
-  SELECT ${PERSON_COLUMNS} FROM users WHERE tenant_id = ?1 AND id IN (
-    SELECT user_id FROM points_boosts WHERE +tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2)))`
+  SELECT ${personColumns('?5')} FROM users WHERE tenant_id = ?1 AND id IN (
+    SELECT user_id FROM points_boosts WHERE no IN (${NAMED}) AND +tenant_id = ?1)`
 
 const BoostUser = z.object({
   id: z.string(),
@@ -53,12 +66,12 @@ const byId = (rows: readonly unknown[]) =>
   )
 
 /** A page of a system's boosts, including users' own, oldest first (G7). Throws 429 like any scan (P11). */
-export async function boostPage(
-  scope: Scope,
-  systemId: string,
-  page: { limit: number; skip: number },
-): Promise<Boost[]> {
+export async function boostPage(scope: Scope, systemId: string, page: ListedPage): Promise<Boost[]> {
   const { db, tenant } = scope
+  if (page.key !== undefined) {
+    const asked = [tenant.id, systemId, JSON.stringify(page.key), page.limit, page.skip]
+    return z.array(BoostRow).parse(await db.rows(db.statement(BY_KEY, ...asked)))
+  }
   const start = await startOfPage(
     scope,
     {
@@ -77,18 +90,18 @@ export async function boostPage(
 }
 
 /**
- * The boosts of a system with these ids that are not deleted, and the users who own some of them, as of one
- * moment.
+ * The boosts of a system with these ids or keys that are not deleted, and the users who own some of them, as
+ * of one moment.
  */
-export async function boostsWithIds(
+export async function namedBoosts(
   { db, tenant, now }: Scope,
   systemId: string,
-  ids: readonly string[],
+  { ids = [], keys = [] }: Names,
 ): Promise<{ boosts: Boost[]; users: Map<string, BoostUser> }> {
-  const asked = JSON.stringify(ids)
+  const asked = [tenant.id, systemId, JSON.stringify(ids), JSON.stringify(keys)]
   const { boosts, users } = await db.batchOf({
-    boosts: db.statement(SOME, tenant.id, systemId, asked),
-    users: db.statement(PEOPLE_OF_SOME, tenant.id, asked, now),
+    boosts: db.statement(SOME, ...asked),
+    users: db.statement(PEOPLE_OF_SOME, ...asked, now),
   })
   return { boosts: z.array(BoostRow).parse(boosts.results), users: byId(users.results) }
 }
@@ -127,23 +140,17 @@ export function insertBoosts(scope: Scope, boosts: readonly Boost[]): D1Prepared
 }
 
 const TAKEN = `
-  SELECT id, key FROM points_boosts WHERE system_id = ?1 AND deleted IS NULL
-    AND key IN (SELECT value FROM json_each(?2))`
+  SELECT key FROM points_boosts WHERE +tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL
+    AND key IN (SELECT value FROM json_each(?3))`
 
-/** The ids of the boosts of a system that have these keys, by key, including users' own boosts (O2). */
-export async function boostsWithKeys(
-  { db }: Scope,
+/** Those of the keys that boosts of a system have, including users' own boosts (O2). */
+export async function keysTaken(
+  { db, tenant }: Scope,
   systemId: string,
   keys: readonly string[],
-): Promise<Map<string, string>> {
-  if (keys.length === 0) return new Map()
-  const rows = await db.rows(db.statement(TAKEN, systemId, JSON.stringify(keys)))
-  return new Map(
-    z
-      .array(z.object({ id: z.string(), key: z.string() }))
-      .parse(rows)
-      .map(({ id, key }) => [key, id]),
-  )
+): Promise<ReadonlySet<string>> {
+  const rows = await db.rows(db.statement(TAKEN, tenant.id, systemId, JSON.stringify(keys)))
+  return keysIn(z.array(z.object({ key: z.string() })).parse(rows))
 }
 
 const KEYS_FREE = guardSql(`NOT EXISTS (

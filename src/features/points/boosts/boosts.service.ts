@@ -2,10 +2,19 @@ import type * as z from 'zod'
 import { configure } from '../../../config/configuration.service'
 import { type Boost, type Configuration, roomFor } from '../../../config/configuration.types'
 import { freeBoostKey, keyTaken } from '../../../config/derived-keys.rules'
-import { createEach, Draft, deleteEach, revised, updateEach } from '../../../config/drafts.rules'
+import {
+  byIdOrKey,
+  createEach,
+  Draft,
+  deleteEach,
+  type ListedPage,
+  type Names,
+  revised,
+  updateEach,
+} from '../../../config/drafts.rules'
 import { filterProblem } from '../../../config/filters.rules'
+import { withIds } from '../../../config/references.rules'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
-import { errors } from '../../../lib/errors'
 import { MOST_OWN_BOOSTS } from '../../../lib/limits'
 import { newId } from '../../../lib/new-id'
 import type { Scope } from '../../../runtime/context'
@@ -18,9 +27,9 @@ import {
   type BoostUser,
   boostKeysFree,
   boostPage,
-  boostsWithIds,
-  boostsWithKeys,
   boostUsersWithIds,
+  keysTaken,
+  namedBoosts,
   ownersUnchanged,
 } from './boosts.repository'
 
@@ -49,10 +58,12 @@ export function boostFrom(
   config: Configuration,
   users: BoostUsers,
   systemId: string,
-  item: CreateItem,
+  asked: CreateItem,
   made: readonly Boost[],
   taken: ReadonlySet<string>,
 ): Boost | string {
+  const item = withIds(config, asked)
+  if (typeof item === 'string') return item
   const person = item.userId == null ? null : users.get(item.userId)
   if (person === undefined) return 'This user does not exist. Create the user first.'
   const others =
@@ -94,17 +105,17 @@ const peopleIn = (scope: Scope, boosts: readonly Boost[]) =>
   )
 
 /** A page of a system's boosts (G7). */
-export async function listBoosts(scope: Scope, systemId: string, query: { limit: number; skip: number }) {
+export async function listBoosts(scope: Scope, systemId: string, query: ListedPage) {
   const boosts = await boostPage(scope, systemId, query)
   const users = await peopleIn(scope, boosts)
   return boosts.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost)))
 }
 
-/** A boost. Throws 404 if there is none with this id. */
-export async function getBoost(scope: Scope, systemId: string, id: string) {
-  const { boosts, users } = await boostsWithIds(scope, systemId, [id])
-  const [boost] = boosts
-  if (boost === undefined) throw errors.notFound('This boost')
+/** A boost, by its id or key (O1). Throws 404 if there is none. */
+export async function getBoost(scope: Scope, systemId: string, idOrKey: string) {
+  const names = { ids: [idOrKey.toLowerCase()], keys: [idOrKey] }
+  const { boosts, users } = await namedBoosts(scope, systemId, names)
+  const boost = byIdOrKey(boosts, idOrKey, 'This boost')
   return adminBoost(boost, scope.now, zoneOf(users, boost))
 }
 
@@ -114,7 +125,7 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
     const users = await usersOfBoosts(scope, items)
     const draft = new Draft(presentSystem(config, systemId).boosts)
     const wanted = items.map(({ key, start }) => key ?? `boost-${start}`)
-    const taken = new Set((await boostsWithKeys(scope, systemId, wanted)).keys())
+    const taken = await keysTaken(scope, systemId, wanted)
     const room = roomFor('boosts', config)
     const { created, issues } = createEach(
       draft,
@@ -146,19 +157,20 @@ const alsoBoost = (boostId: string) => ({ boostId })
 export async function updateBoosts(scope: Scope, systemId: string, items: readonly PatchItem[]) {
   return configure(scope, async (config) => {
     presentSystem(config, systemId)
-    const ids = items.map(({ id }) => id)
-    const { boosts, users } = await boostsWithIds(scope, systemId, ids)
+    // The keys may also be new ones. Then these are the boosts that have them now.
+    const names = { ids: items.flatMap(({ id }) => id ?? []), keys: items.flatMap(({ key }) => key ?? []) }
+    const { boosts, users } = await namedBoosts(scope, systemId, names)
     const draft = new Draft(boosts)
-    const wanted = items.flatMap(({ key }) => key ?? [])
-    const taken = await boostsWithKeys(scope, systemId, wanted)
-    const change = (boost: Boost, item: PatchItem) => {
+    const change = (boost: Boost, asked: PatchItem) => {
+      const item = withIds(config, asked)
+      if (typeof item === 'string') return item
       const next = patched(boost, item, scope)
-      const owner = draft.list.find(({ id, key }) => id !== boost.id && key === next.key)?.id
-      const other = draft.find(taken.get(next.key) ?? '') === undefined ? taken.get(next.key) : undefined
-      if (owner !== undefined || (other !== undefined && other !== boost.id)) return keyTaken(next.key, BOOST)
+      if (draft.list.some(({ id, key }) => id !== boost.id && key === next.key)) {
+        return keyTaken(next.key, BOOST)
+      }
       return patchProblem(config, next) ?? next
     }
-    const { updated, issues } = updateEach(draft, items, WHAT, change, alsoBoost)
+    const { updated, issues } = updateEach(draft, items, WHAT, change, { also: alsoBoost })
     return {
       ...stored(
         scope,
@@ -203,11 +215,11 @@ function patchProblem(config: Configuration, boost: Boost): string | null {
 }
 
 /** Deletes boosts (G7). */
-export async function deleteBoosts(scope: Scope, systemId: string, ids: readonly string[]) {
+export async function deleteBoosts(scope: Scope, systemId: string, names: Names) {
   return configure(scope, async (config) => {
     presentSystem(config, systemId)
-    const { boosts, users } = await boostsWithIds(scope, systemId, ids)
-    const result = deleteEach(new Draft(boosts), ids, WHAT, () => null, alsoBoost)
+    const { boosts, users } = await namedBoosts(scope, systemId, names)
+    const result = deleteEach(new Draft(boosts), names, WHAT, () => null, { also: alsoBoost })
     const guards = ownersUnchanged(scope, config.version, boosts, users)
     return { ...stored(scope, boosts, repository.deleteBoosts), guards, result }
   })

@@ -8,8 +8,9 @@ import {
   roomFor,
   type Trigger,
 } from '../../../config/configuration.types'
-import { createEach, Draft, deleteEach, keysIn, updateEach } from '../../../config/drafts.rules'
+import { createEach, Draft, deleteEach, keysIn, type Names, updateEach } from '../../../config/drafts.rules'
 import { freeKeys } from '../../../config/free-keys.repository'
+import { withIds } from '../../../config/references.rules'
 import { pointsTriggers, triggerVersions } from '../../../config/tables/points.table'
 import { isTicking, nextTick } from '../../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../../jobs/timekeeper.service'
@@ -137,7 +138,9 @@ export async function createTriggers(scope: Scope, systemId: string, items: read
   const result = await configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).triggers)
     const room = roomFor('triggers', config)
-    const { created, issues } = createEach(draft, items, (item) => {
+    const { created, issues } = createEach(draft, items, (asked) => {
+      const item = withIds(config, asked)
+      if (typeof item === 'string') return item
       const taken = keysIn(draft.list)
       const trigger = triggerFrom(newId(scope.now), scope.now, systemId, item, { config, taken })
       return room(draft.added.length + 1) ?? triggerProblem(config, trigger, draft.list) ?? trigger
@@ -156,7 +159,9 @@ export async function updateTriggers(scope: Scope, systemId: string, items: read
   const result = await configure(scope, async (config) => {
     const before = presentSystem(config, systemId).triggers
     const draft = new Draft(before)
-    const { updated, issues } = updateEach(draft, items, WHAT, (trigger, item) => {
+    const { updated, issues } = updateEach(draft, items, WHAT, (trigger, asked) => {
+      const item = withIds(config, asked)
+      if (typeof item === 'string') return item
       const next = triggerPatched(trigger, item, scope.now, newId(scope.now))
       return triggerProblem(config, next, draft.list) ?? next
     })
@@ -182,11 +187,11 @@ export async function updateTriggers(scope: Scope, systemId: string, items: read
 }
 
 /** Deletes triggers (G7, G9). */
-export function deleteTriggers(scope: Scope, systemId: string, ids: readonly string[]) {
+export function deleteTriggers(scope: Scope, systemId: string, names: Names) {
   return configure(scope, async (config) => {
     const before = presentSystem(config, systemId).triggers
     const draft = new Draft(before)
-    const result = deleteEach(draft, ids, WHAT)
+    const result = deleteEach(draft, names, WHAT)
     const guards = await settleTicks(scope, among(before, draft.removed))
     return { statements: deleteNested(scope, pointsTriggers, draft.removed), guards, result }
   })

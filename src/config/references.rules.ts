@@ -1,0 +1,117 @@
+import type { Configuration, Filter } from './configuration.types'
+import type { AttributeType } from './enumerations.types'
+
+/** A filter of a request: it names its attribute by id, by key, or by both. Without an id, the id is empty. */
+type AskedFilter = Filter & { attributeKey?: string | undefined }
+
+/** The fields of an item that refer to other resources, by id or by key (O1). */
+export type References = {
+  metricId?: string | null | undefined
+  metricKey?: string | undefined
+  pointsSystemId?: string | null | undefined
+  pointsSystemKey?: string | undefined
+  achievementId?: string | null | undefined
+  achievementKey?: string | undefined
+  achievementIds?: readonly string[] | null | undefined
+  achievementKeys?: readonly string[] | undefined
+  breakdownAttributes?: readonly string[] | undefined
+  breakdownAttributeKeys?: readonly string[] | undefined
+  userAttributes?: readonly AskedFilter[] | null | undefined
+  eventAttributes?: readonly AskedFilter[] | null | undefined
+}
+
+type Named = { id: string; key: string }
+
+/** The problem of an item's reference. It becomes an issue of the item (G7). */
+class ReferenceProblem extends Error {}
+
+/** The ids of the resources with these keys. `kind` and `list` say in errors what is looked for, and where. */
+function idsOf(
+  resources: readonly Named[],
+  keys: readonly string[],
+  field: string,
+  kind: string,
+  list: string,
+) {
+  return keys.map((key) => {
+    const found = resources.find((one) => one.key === key)
+    if (found === undefined) {
+      throw new ReferenceProblem(`${field}: no ${kind} has the key "${key}". Take the keys from GET ${list}.`)
+    }
+    return found.id
+  })
+}
+
+/** Throws if an item gives ids and keys, and they name different resources. */
+function compare(
+  ids: readonly string[] | null | undefined,
+  found: readonly string[],
+  idField: string,
+  keyField: string,
+) {
+  if (ids != null && JSON.stringify(ids) !== JSON.stringify(found)) {
+    throw new ReferenceProblem(
+      `${idField} and ${keyField} name different resources. Pass only one of the two.`,
+    )
+  }
+}
+
+/** The filters of an item by the ids of their attributes, as they are stored. */
+function filtersOf(
+  { attributes }: Pick<Configuration, 'attributes'>,
+  type: AttributeType,
+  asked: readonly AskedFilter[],
+): Filter[] {
+  const ofType = attributes.filter((attribute) => attribute.type === type)
+  return asked.map(({ attributeId, attributeKey, attributeValue }) => {
+    if (attributeKey === undefined) return { attributeId, attributeValue }
+    const [id = ''] = idsOf(ofType, [attributeKey], 'attributeKey', `${type} attribute`, '/attributes')
+    compare(attributeId === '' ? null : [attributeId], [id], 'attributeId', 'attributeKey')
+    return { attributeId: id, attributeValue }
+  })
+}
+
+/** The item with the ids of all resources that it names by key, or the problem as a text (O1). */
+export function withIds<I extends References>(config: Configuration, item: I): I | string {
+  const { metrics, systems, achievements, attributes } = config
+  const ids: References = {}
+  const one = (
+    idField: 'metricId' | 'pointsSystemId' | 'achievementId',
+    keyField: 'metricKey' | 'pointsSystemKey' | 'achievementKey',
+    ...[resources, kind, list]: [readonly Named[], string, string]
+  ) => {
+    const key = item[keyField]
+    if (key === undefined) return
+    const [id = ''] = idsOf(resources, [key], keyField, kind, list)
+    const asked = item[idField]
+    compare(asked == null ? null : [asked], [id], idField, keyField)
+    ids[idField] = id
+  }
+  const several = (
+    idField: 'achievementIds' | 'breakdownAttributes',
+    keyField: 'achievementKeys' | 'breakdownAttributeKeys',
+    ...[resources, kind, list]: [readonly Named[], string, string]
+  ) => {
+    const keys = item[keyField]
+    if (keys === undefined) return
+    const found = idsOf(resources, keys, keyField, kind, list)
+    compare(item[idField], found, idField, keyField)
+    ids[idField] = found
+  }
+  try {
+    one('metricId', 'metricKey', metrics, 'metric', '/metrics')
+    one('pointsSystemId', 'pointsSystemKey', systems, 'points system', '/points')
+    one('achievementId', 'achievementKey', achievements, 'achievement', '/achievements')
+    several('achievementIds', 'achievementKeys', achievements, 'achievement', '/achievements')
+    const ofUsers = attributes.filter(({ type }) => type === 'user')
+    several('breakdownAttributes', 'breakdownAttributeKeys', ofUsers, 'user attribute', '/attributes')
+    for (const type of ['user', 'event'] as const) {
+      const filters = item[`${type}Attributes`]
+      if (filters) ids[`${type}Attributes`] = filtersOf(config, type, filters)
+    }
+  } catch (error) {
+    if (error instanceof ReferenceProblem) return error.message
+    throw error
+  }
+  return { ...item, ...ids }
+}
