@@ -230,7 +230,7 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
   await create(
     ['ownBoost'],
     'admin_points_boosts_create',
-    [{ name: `${mark} own`, start: day(0), multiplier: 3, userId: 'ada' }],
+    [{ key: 'own', name: `${mark} own`, start: day(0), multiplier: 3, userId: 'ada' }],
     { systemId: of('system') },
   )
   for (const [id, words] of users) {

@@ -178,6 +178,7 @@ export function updateEach<I extends ItemName, R extends Keyed>(
   { also = () => ({}), fixed = [], isMeant }: Matching<R, I> = {},
 ): { updated: R[]; issues: Issue[] } {
   const issues: Issue[] = []
+  const warnings: Issue[] = []
   const updated: R[] = []
   for (const item of items) {
     const before = named(draft, item, what, isMeant)
@@ -194,10 +195,10 @@ export function updateEach<I extends ItemName, R extends Keyed>(
       const given = item[field]
       if (given === undefined || String(given) === String(before[field])) continue
       const message = `The ${field} of ${what} never changes, so ${JSON.stringify(given)} is ignored.`
-      issues.push({ ...about, severity: 'warning', message })
+      warnings.push({ ...about, severity: 'warning', message })
     }
   }
-  return { updated, issues }
+  return { updated, issues: [...issues, ...warnings] }
 }
 
 /**

@@ -244,7 +244,9 @@ describe('changes', () => {
         { ...full, badge: null, description: '' },
       ],
     ] as const) {
-      expect(await patch({ id, ...change })).toEqual({ updated: [{ ...base, ...after }], issues: [] })
+      const message = expect.stringContaining('The key of an achievement never changes')
+      const warned = 'key' in change ? [{ id, severity: 'warning', message }] : []
+      expect(await patch({ id, ...change })).toEqual({ updated: [{ ...base, ...after }], issues: warned })
       expect(await get(id)).toEqual({ ...base, ...after })
     }
     expect(await patch({ id: NOBODY, name: 'X' })).toEqual(refused(NOBODY))

@@ -29,7 +29,7 @@ describe('attributes', () => {
         { id: expect.stringMatching(UUID), name: 'Plan', key: 'plan', type: 'user', writableBy: 'admin' },
         { id: expect.stringMatching(UUID), name: 'Plan of the event', key: 'plan', type: 'event' },
       ],
-      issues: [],
+      issues: [{ index: 1, severity: 'warning', message: expect.stringContaining('"color"') }],
     })
     const [user, event] = created(body)
     const id = String(at(user, 'id'))
@@ -45,7 +45,11 @@ describe('attributes', () => {
       status: 200,
       body: { updated: [{ ...Object(user), name: 'Tier' }, event] },
     })
-    expect(issues(update.body)).toEqual([{ id: NOBODY, severity: 'error', message: expect.any(String) }])
+    expect(issues(update.body)).toEqual([
+      { id: NOBODY, severity: 'error', message: expect.any(String) },
+      { id, severity: 'warning', message: expect.stringContaining('The key of') },
+      { id, severity: 'warning', message: expect.stringContaining('The type of') },
+    ])
     const deleted = await tenant.admin('DELETE', `/attributes?ids=${id}&ids=${NOBODY}`)
     expect(deleted.body).toMatchObject({ deleted: [{ id }], issues: [{ id: NOBODY, severity: 'error' }] })
     expect((await tenant.admin('GET', `/attributes/${id}`)).status).toBe(404)
@@ -152,7 +156,10 @@ describe('metrics', () => {
         { ...Object(spent), name: 'Money', units: '' },
         { ...Object(words), unitType: 'currency' },
       ],
-      issues: [{ id: NOBODY, severity: 'error', message: expect.any(String) }],
+      issues: [
+        { id: NOBODY, severity: 'error', message: expect.any(String) },
+        { id: at(spent, 'id'), severity: 'warning', message: expect.stringContaining('The key of') },
+      ],
     })
     expect((await tenant.admin('GET', `/metrics/${at(spent, 'id')}`)).body).toEqual(
       at(update.body, 'updated', 0),

@@ -132,7 +132,8 @@ describe('fields', () => {
       unknown: 1,
     })
     expect(status).toBe(201)
-    expect(body).toEqual({ created: [shown('a'), shown('b')], issues: [] })
+    const warning = { index: 1, severity: 'warning', message: expect.stringContaining('"unknown"') }
+    expect(body).toEqual({ created: [shown('a'), shown('b')], issues: [warning] })
   })
 
   it('[G10] all given fields are shown, by GET and by the list, oldest first', async () => {

@@ -98,7 +98,12 @@ describe('points systems', () => {
       const answer = await tenant.admin('PATCH', '/points', [{ id: b, ...change }])
       expect(at(answer.body, 'updated')).toEqual([{ ...plain, ...after }])
       const warned =
-        'key' in change ? [expect.stringContaining('"key'), expect.stringContaining('"status"')] : []
+        'key' in change
+          ? [
+              expect.stringContaining('The key of a points system never changes'),
+              expect.stringContaining('"status"'),
+            ]
+          : []
       expect(pick(issues(answer.body), 'message')).toEqual(warned)
       expect((await tenant.admin('GET', `/points/${b}`)).body).toEqual({ ...plain, ...after })
     }
