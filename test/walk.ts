@@ -386,7 +386,7 @@ const resources: [string, Calls][] = [
   ...resource(
     'admin_points_boosts',
     'boost',
-    ({ mark, day }) => ({ name: `${mark} new`, start: day(200), multiplier: 2, userId: 'bob' }),
+    ({ mark, day }) => ({ key: 'new', name: `${mark} new`, start: day(200), multiplier: 2, userId: 'bob' }),
     inSystem,
   ),
   ...resource('admin_achievements', 'achievement', ({ mark, ids }) => ({

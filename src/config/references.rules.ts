@@ -1,7 +1,7 @@
 import type { Configuration, Filter } from './configuration.types'
 import type { AttributeType } from './enumerations.types'
 
-/** A filter of a request: it names its attribute by id, by key, or by both. Without an id, the id is empty. */
+/** A filter of a request: it names its attribute by id, by key, or by both. Without an id, it is empty. */
 type AskedFilter = Filter & { attributeKey?: string | undefined }
 
 /** The fields of an item that refer to other resources, by id or by key (O1). */
@@ -25,7 +25,7 @@ type Named = { id: string; key: string }
 /** The problem of an item's reference. It becomes an issue of the item (G7). */
 class ReferenceProblem extends Error {}
 
-/** The ids of the resources with these keys. `kind` and `list` say in errors what is looked for, and where. */
+/** The ids of the resources with these keys. The error names the `kind`, and the `list` of all. */
 function idsOf(
   resources: readonly Named[],
   keys: readonly string[],

@@ -138,7 +138,7 @@ export const Uuid = z
   .guid({ error: ({ input }) => (input === undefined ? 'must be a UUID, and is missing' : 'must be a UUID') })
   .toLowerCase()
 
-/** An id or a key in a path. Whether there is such a resource is found out before the path is validated (O1). */
+/** An id or a key in a path (O1). The operation's `find` looks for the resource, before the validation. */
 export const IdOrKey = z.string()
 
 /** The fields of an item of a PATCH that name its resource: `id`, `key`, or the id and a new key (O1). */

@@ -58,7 +58,7 @@ export const AdminAttribute = z
 
 const typed = { type: AttributeType.optional() }
 
-/** How the operations name an attribute: a user attribute and an event attribute may have the same key (O1). */
+/** How the operations name an attribute: one of users and one of events may have the same key (O1). */
 export const ATTRIBUTE_NAMES = {
   ...BY_KEY,
   of: z.object(typed),

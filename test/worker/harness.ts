@@ -232,9 +232,7 @@ export function at(json: unknown, ...path: (string | number)[]): unknown {
   return value
 }
 
-/**
- * The path of the next page in a `Link` header, after the base of the admin interface. Null if there is none.
- */
+/** The path of the next page in a `Link` header, without the base of the admin interface; null if none. */
 export function nextPath(headers: Headers): string | null {
   const link = headers.get('link')
   if (link === null) return null

@@ -199,7 +199,7 @@ describe('[O1] references by key', () => {
     const nameless = { ...trigger, userAttributes: [{ attributeValue: 'x' }] }
     const { status, body } = await ask('POST', '/points/xp/triggers', [nameless])
     expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining('attributeId: must be a UUID')])
-    // The filters work: the trigger fires for the user and the event with these values, and so does the boost.
+    // The filters work: the trigger and the boost apply to the user and the event with these values.
     await ask('PATCH', '/points/xp/triggers', [{ key: 'metric-words-1', status: 'active' }])
     const pro = { id: 'bob', attributes: { plan: 'pro' } }
     const answer = await tenant.event('words', pro, 1, { attributes: { plan: 'pro' } })

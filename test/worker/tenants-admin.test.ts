@@ -32,11 +32,12 @@ const metrics = (reference: string, send: Send = toApp) =>
 describe('[T2] the management of tenants', () => {
   it('creates, shows, lists and updates', async () => {
     const customerId = unused()
+    const unknown = { severity: 'warning', message: 'Unknown field "unknown". It is ignored.' }
     const answer = await tenants('POST', '', [
       { customerId, name: 'Acme' },
       { customerId: unused(), name: 'Beta', unknown: true },
     ])
-    expect(answer).toMatchObject({ status: 201, body: { issues: [] } })
+    expect(answer).toMatchObject({ status: 201, body: { issues: [{ index: 1, ...unknown }] } })
     const first = at(answer.body, 'created', 0)
     expect(first).toEqual({
       id: expect.stringMatching(UUID_V7),

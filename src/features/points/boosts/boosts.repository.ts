@@ -155,7 +155,8 @@ export async function keysTaken(
 
 const KEYS_FREE = guardSql(`NOT EXISTS (
   SELECT 1 FROM json_each(?1) asked CROSS JOIN points_boosts b ON b.system_id = asked.value ->> 0
-    AND b.key = asked.value ->> 1 AND b.deleted IS NULL AND b.id NOT IN (SELECT value ->> 2 FROM json_each(?1)))`)
+    AND b.key = asked.value ->> 1 AND b.deleted IS NULL
+    AND b.id NOT IN (SELECT value ->> 2 FROM json_each(?1)))`)
 
 /**
  * A guard: holds while no other boost of the same system has the key of one of these boosts. The version of
