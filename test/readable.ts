@@ -13,6 +13,10 @@ const uuid = (
 const EVENTS = `(SELECT ${uuid('user_iid')} AS user_iid,
   (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id,
   at, seq, ${uuid('id')} AS id, value, utc_offset, attributes FROM events LIMIT -1)`
+const VOIDED = `(SELECT ${uuid('user_iid')} AS user_iid,
+  (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id,
+  at, seq, ${uuid('id')} AS id, value, utc_offset, attributes, voided_at, voided_seq, reason, response
+  FROM voided_events LIMIT -1)`
 const AWARDS = `(SELECT ${uuid('user_iid')} AS user_iid,
   (SELECT s.id FROM points_systems s WHERE s.no = system_no) AS system_id,
   at, seq, position, ${uuid('id')} AS id, awarded, total, utc_offset,
@@ -22,12 +26,23 @@ const KEYS = `(SELECT ${uuid('user_iid')} AS user_iid,
   (SELECT m.id FROM metrics m WHERE m.no = metric_no) AS metric_id, key,
   ${uuid('event_id')} AS event_id FROM idempotency_keys LIMIT -1)`
 
+const ADJUSTMENTS = `(SELECT ${uuid('user_iid')} AS user_iid,
+  (SELECT s.id FROM points_systems s WHERE s.no = system_no) AS system_id, key,
+  ${uuid('award_id')} AS award_id, awarded, total FROM adjustment_keys LIMIT -1)`
+
 const SUMS = `(SELECT ${uuid('user_iid')} AS user_iid, log,
   CASE log WHEN 'events' THEN (SELECT m.id FROM metrics m WHERE m.no = d.no)
   ELSE (SELECT s.id FROM points_systems s WHERE s.no = d.no) END AS subject_id, through, days
   FROM day_sums d LIMIT -1)`
 
-export const readable = { events: EVENTS, awards: AWARDS, idempotency_keys: KEYS, day_sums: SUMS } as const
+export const readable = {
+  events: EVENTS,
+  voided_events: VOIDED,
+  adjustment_keys: ADJUSTMENTS,
+  awards: AWARDS,
+  idempotency_keys: KEYS,
+  day_sums: SUMS,
+} as const
 
 /** A readable subquery for one of these tables. Any other name is returned unchanged. */
 export const readableTable = (name: string): string =>

@@ -1,9 +1,9 @@
 /**
  * Counts the steps of code. The number is the same on every machine, however busy it is.
  *
- * A step is one run of a block of JavaScript, as V8's precise coverage counts them, or one character that a
- * built-in function of strings or regular expressions reads. Characters that a regular expression reads again
- * when it backtracks are not counted: `redos.test.ts` checks the expressions for that.
+ * A step is one run of a block of JavaScript, as the engine's precise coverage counts them, or one character
+ * that a built-in function of strings or regular expressions reads. Characters that a regular expression
+ * reads again when it backtracks are not counted: `redos.test.ts` checks the expressions for that.
  */
 import { type Profiler, Session } from 'node:inspector'
 
@@ -100,7 +100,7 @@ function countCharacters(): { read(): number; stop(): void } {
         },
     )
   }
-  // Once it is replaced, V8 calls it for every other function that takes a regular expression.
+  // Once it is replaced, the engine calls it for every other function that takes a regular expression.
   replace(
     RegExp.prototype,
     'exec',

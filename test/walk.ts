@@ -234,11 +234,12 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
     { systemId: of('system') },
   )
   for (const [id, words] of users) {
-    await done(ask, 'metrics_event', {
+    const { body } = await done(ask, 'metrics_event', {
       params: { key: 'words' },
       headers: { 'idempotency-key': 'first' },
       body: { user: { id }, value: words * factor, attributes: { device: mark } },
     })
+    ids.set(`event of ${id}`, z.object({ eventId: z.string() }).parse(body).eventId)
   }
   await done(ask, 'users_update_preferences', {
     params: { id: 'ada' },
@@ -500,6 +501,21 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ],
   ['admin_streaks_pauses_delete', ({ ids }) => ({ query: { ids: ids('sparePause') } })],
   ['admin_streaks_restore', () => ({ body: { users: [{ id: 'cleo' }] } })],
+  [
+    'admin_points_adjustments_create',
+    ({ mark, factor }) => ({
+      params: { systemId: 'xp' },
+      body: [{ userId: 'ada', amount: factor, reason: mark, idempotencyKey: 'first' }],
+    }),
+  ],
+  [
+    'admin_users_void_event',
+    ({ ids, mark }) => ({ params: { id: 'cleo', eventId: ids('event of cleo') }, body: { reason: mark } }),
+  ],
+  [
+    'admin_users_revoke_achievement',
+    () => ({ params: { id: 'bob', key: 'writer' }, query: { points: 'revoke' } }),
+  ],
   ['admin_users_list', () => [{ query: { limit: '100' } }, { query: { search: 'AD' } }]],
   ['admin_users_export', ofAda],
   ['admin_users_delete', () => ({ params: { id: 'dora' } })],

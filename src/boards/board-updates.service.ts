@@ -39,6 +39,8 @@ export type InputChange = {
   before: (Pick<UserState, 'lastSeqByInput'> & Attributes) | null
   after: Pick<UserState, 'id' | 'iid' | 'seq' | 'changed'> & Attributes
   event: EventRecord | null
+  /** The event that the change voids. Boards by its metric count the user again (V2). */
+  voided?: Pick<EventRecord, 'metricId' | 'at' | 'utcOffset' | 'value'>
   awards: readonly AwardRecord[]
   /** By how much the length of the streak has changed. */
   growth: number
@@ -205,7 +207,9 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
     before !== null &&
     board.breakdown.some((id) => before.profile.attributes.get(id) !== after.profile.attributes.get(id))
   if (amounts === null && !hasMoved) return null
-  const isRecounted = board.rankBy === 'streak' && change.replacesRuns === true
+  const isRecounted =
+    (board.rankBy === 'streak' && change.replacesRuns === true) ||
+    (board.rankBy === 'metric' && change.voided !== undefined)
   const previous = isRecounted ? NO_CHANGE : (before?.lastSeqByInput.get(inputOf(board) ?? '') ?? null)
   return {
     userId: after.id,
@@ -219,17 +223,19 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
 /** The amounts of a change that a leaderboard counts; null if the change has none. */
 function amountsOf(
   board: Leaderboard,
-  { event, awards, growth, isExtended = false, after }: InputChange,
+  { event, voided, awards, growth, isExtended = false, after }: InputChange,
 ): Amount[] | null {
   switch (board.rankBy) {
     case 'streak':
       return growth === 0 && !isExtended
         ? null
         : [[after.changed, offsetMinutes(after.profile.tz ?? 'UTC', after.changed), scoreOf(growth)]]
-    case 'metric':
-      return event?.metricId === board.metricId && event !== null
-        ? [[event.at, event.utcOffset, scoreOfMetric(event.value)]]
+    case 'metric': {
+      const counted = event ?? voided ?? null
+      return counted !== null && counted.metricId === board.metricId
+        ? [[counted.at, counted.utcOffset, scoreOfMetric(counted.value)]]
         : null
+    }
     case 'points': {
       const counted = awards.filter(({ systemId }) => systemId === board.systemId)
       return counted.length === 0

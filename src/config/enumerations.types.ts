@@ -92,3 +92,7 @@ export type NotificationType = (typeof NOTIFICATION_TYPES)[number]
 /** The channels of notifications (N1). */
 export const NOTIFICATION_CHANNELS = ['email', 'push'] as const
 export type NotificationChannel = (typeof NOTIFICATION_CHANNELS)[number]
+
+/** The types of entries in the ledger that no trigger made (V5). */
+export const CORRECTION_TYPES = ['adjustment', 'reversal'] as const
+export type CorrectionType = (typeof CORRECTION_TYPES)[number]

@@ -90,6 +90,7 @@ export function complete(
   const isOpen = (achievement: Achievement) =>
     achievement.status === 'active' &&
     !had.has(achievement.id) &&
+    !user.revoked.has(achievement.id) &&
     meets(achievement.userAttributes, user.profile.attributes)
   for (const kind of FIRST) {
     for (const achievement of achievements) {

@@ -4,7 +4,14 @@ import { childId } from '../lib/ids'
 import { localDay, offsetMinutes } from '../lib/zone'
 import { complete, countForAchievements, countsItself } from './achievements.rules'
 import { awardPoints, type TriggerInput } from './points/points.rules'
-import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state.types'
+import {
+  type AwardRecord,
+  type EventRecord,
+  type LocalTime,
+  NOTHING_REVOKED,
+  STREAK,
+  type UserState,
+} from './state.types'
 import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
 
 /** The effect of a command or of due work on one user. All of it is stored, or nothing (E2). */
@@ -47,7 +54,9 @@ export function applyChange(
   const local: LocalTime = { at, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', at) }
   const isNew = before === null
   const activeDay = event === null ? user.activeDay : localDay(local.at, local.utcOffset)
-  const next = { ...user, seq: (before?.seq ?? 0) + 1, changed: at, activeDay }
+  // An event may complete again what was taken back (V4).
+  const revoked = event === null ? user.revoked : NOTHING_REVOKED
+  const next = { ...user, seq: (before?.seq ?? 0) + 1, changed: at, activeDay, revoked }
   const { user: streaked, change: streak } = changeStreak(config, before, next, local, event)
   const counted = countForAchievements(config, streaked, isNew, event)
   const achieved = complete(config, counted, {
@@ -55,7 +64,7 @@ export function applyChange(
     newId: (n) => (n === 0 && event === null ? id : childId(id, FIRST_COMPLETION + n)),
     isTried,
   })
-  const { after, awards } = awardPoints(config, achieved.user, {
+  const { after, awards, counterIds } = awardPoints(config, achieved.user, {
     local,
     id,
     created: isNew,
@@ -73,6 +82,7 @@ export function applyChange(
           seq: next.seq,
           value: event.value,
           attributes: event.attributes,
+          counterIds,
         }
   const change = { ...streak, before, event: record, awards, completed: achieved.completed }
   return { ...change, after: touch(config, trimmed(config, after), change) }

@@ -38,3 +38,16 @@ export function addToMetric(
   }
   return { before, after: count(before, value) }
 }
+
+/**
+ * The counter of a metric after these values, in order. Null if its total would leave E1's bounds, now or at
+ * an earlier moment.
+ */
+export function totalOfLog(values: readonly Micros[]): Counter | null {
+  let counter = NEW_COUNTER
+  for (const value of values) {
+    if (Math.abs(counter.total + value) > MOST_TOTAL) return null
+    counter = count(counter, value)
+  }
+  return counter
+}

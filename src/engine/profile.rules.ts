@@ -2,7 +2,7 @@ import { type Attribute, attributeByKey, type Configuration, living } from '../c
 import { NO_PREFERENCES } from '../config/preferences.types'
 import type { Instant } from '../lib/clock'
 import type { FieldError } from '../lib/errors'
-import type { Profile, UserState } from './state.types'
+import { NOTHING_REVOKED, type Profile, type UserState } from './state.types'
 import { NO_STREAK } from './streaks/streak-state.types'
 
 /** The fields of a user that a call passes. Undefined fields stay, null clears (U2). */
@@ -151,6 +151,7 @@ export function applyProfile(
     lastSeqByInput: new Map(),
     streak: NO_STREAK,
     achievements: new Map(),
+    revoked: NOTHING_REVOKED,
     preferences: NO_PREFERENCES,
     activeDay: null,
     boosts: [],

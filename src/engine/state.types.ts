@@ -1,5 +1,5 @@
 import type { Boost } from '../config/configuration.types'
-import type { BoostStatus } from '../config/enumerations.types'
+import type { BoostStatus, CorrectionType } from '../config/enumerations.types'
 import type { Preferences } from '../config/preferences.types'
 import type { Instant } from '../lib/clock'
 import type { Micros, Rounding } from '../lib/decimal'
@@ -51,12 +51,17 @@ export type UserState = {
   streak: StreakState
   /** Completions by achievement id. */
   achievements: ReadonlyMap<string, Completion>
+  /** Ids of achievements that were taken back. They are completed again only from the next event on (V4). */
+  revoked: ReadonlySet<string>
   preferences: Preferences
   /** The local date of the last event, in days since 1970-01-01, or null if there was no event (N2). */
   activeDay: number | null
   /** The user's own boosts that are not over. */
   boosts: readonly Boost[]
 }
+
+/** No achievement was taken back from the user. */
+export const NOTHING_REVOKED: ReadonlySet<string> = new Set()
 
 /** The completion of an achievement: its own id, and when it happened (A3, E8). */
 export type Completion = LocalTime & { id: string }
@@ -72,6 +77,8 @@ export type EventRecord = LocalTime & {
   value: Micros
   /** Values by attribute id. */
   attributes: ReadonlyMap<string, string>
+  /** The ids of the triggers' own counters that counted the event (P1). */
+  counterIds: readonly string[]
 }
 
 /** An award for the ledger. `awarded` is the difference that was really applied (P6). */
@@ -83,11 +90,17 @@ export type AwardRecord = LocalTime & {
   awarded: number
   /** The user's total in the system after the award. */
   total: number
-  triggerId: string
+  /** The trigger that fired. A reversal has the trigger of its award. Null for an adjustment. */
+  triggerId: string | null
   triggerVersion: number
   /** The boosts that applied, as they were then. */
   boosts: readonly AppliedBoost[]
+  /** Null for an award of a trigger. */
+  correction: Correction | null
 }
+
+/** A ledger entry that no trigger made (V5). `reverses` is the id of an award, or null. */
+export type Correction = { type: CorrectionType; reason: string | null; reverses: string | null }
 
 /** A boost as an award stores it. `end` is null if it has none. */
 export type AppliedBoost = {

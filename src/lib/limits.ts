@@ -62,6 +62,8 @@ export const MOST_URL_CHARACTERS = 2_048
 export const MOST_EMAIL_CHARACTERS = 320
 /** The value of an attribute (U1). */
 export const MOST_ATTRIBUTE_CHARACTERS = 1_000
+/** The reason of a correction (V). */
+export const MOST_REASON_CHARACTERS = 1_000
 /** The text that users are searched for. */
 export const MOST_SEARCH_CHARACTERS = 255
 /** The subject of an email template, and the title of a push template. */
@@ -81,6 +83,8 @@ export const MOST_METRIC_TOTAL = 9_007_199_254
 export const MOST_THRESHOLD = 1_000_000_000
 /** The limit of a trigger's points, above and below zero. */
 export const MOST_TRIGGER_POINTS = 1_000_000
+/** The limit of the points of an adjustment, above and below zero (V1). */
+export const MOST_ADJUSTMENT_POINTS = 1_000_000
 
 /* Requests */
 

@@ -156,18 +156,24 @@ const MOST_BYTES = 300_000
  */
 const LATE = 31 * DAY
 
+const ASKED = `a.user_iid = ${bytesOf('asked.value ->> 0')} AND a.seq > asked.value ->> 3
+      AND a.system_no = ${numberOf('points_systems', 'asked.value ->> 1')}`
+const AWARDS_AFTER = `SELECT asked.key AS nth, a.* FROM json_each(?1) asked CROSS JOIN awards a ON ${ASKED}
+      AND a.at >= asked.value ->> 2`
+// A reversal has the moment of its award, which may be long ago (V2).
+const OLD_CORRECTIONS = `SELECT asked.key AS nth, a.* FROM json_each(?1) asked
+      CROSS JOIN awards a INDEXED BY awards_corrections ON ${ASKED} AND a.type IS NOT NULL
+      AND a.at < asked.value ->> 2`
 const AWARDS = `
   SELECT nth, hex(id) AS id, at, seq, position, awarded, total, ${idOf('points_triggers', 't.trigger_no')} AS
     triggerId,
-    trigger_version AS triggerVersion, boosts
+    trigger_version AS triggerVersion, boosts, type
   FROM (
-    SELECT asked.key AS nth, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.trigger_no,
-      a.trigger_version, a.boosts,
+    SELECT a.nth, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.trigger_no,
+      a.trigger_version, a.boosts, a.type,
       row_number() OVER newest AS place, sum(coalesce(octet_length(a.boosts), 0)) OVER newest AS bytes
-    FROM json_each(?1) asked CROSS JOIN awards a ON a.user_iid = ${bytesOf('asked.value ->> 0')}
-      AND a.system_no = ${numberOf('points_systems', 'asked.value ->> 1')} AND a.at >= asked.value ->> 2
-        AND a.seq > asked.value ->> 3
-    WINDOW newest AS (PARTITION BY asked.key ORDER BY a.at DESC, a.seq DESC, a.position DESC)) t
+    FROM (${AWARDS_AFTER} UNION ALL ${OLD_CORRECTIONS}) a
+    WINDOW newest AS (PARTITION BY a.nth ORDER BY a.at DESC, a.seq DESC, a.position DESC)) t
   WHERE place <= ${MOST_AWARDS} AND (bytes <= ${MOST_BYTES} OR place = 1) ORDER BY nth, at, seq, position`
 
 /**

@@ -2,6 +2,7 @@ import { account } from './account'
 import { achievements } from './achievements'
 import type { Chapter } from './chapter'
 import { common } from './common'
+import { corrections } from './corrections'
 import { events } from './events'
 import { leaderboards } from './leaderboards'
 import { notifications } from './notifications'
@@ -20,6 +21,7 @@ export const CHAPTERS: readonly Chapter[] = [
   keys,
   points,
   pointsAdmin,
+  corrections,
   achievements,
   leaderboards,
   streaks,

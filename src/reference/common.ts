@@ -77,6 +77,7 @@ export const common: Chapter = {
         'TestDelivery',
         'UpdatedSettings',
         'UpdatedStreakSettings',
+        'VoidEventResponse',
       ],
       fields: { issues: 'Warnings about unknown fields. Missing if there are none.' },
     },

@@ -24,6 +24,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
     description: 'The id of the batch, from the header `X-Batch-Id`.',
     example: demo('batch', 'any'),
   },
+  'events/{eventId}': { description: 'The id of the event.', example: demo('event', 'newest') },
   'points/{id}': {
     description: 'The id or the key of the points system.',
     example: demo('system', 'demo-xp'),

@@ -204,6 +204,10 @@ export const userExport: Chapter = {
         'applicationKeys.id': 'The id of the key.',
         'applicationKeys.prefix': 'The public first part of the key.',
         'applicationKeys.created': 'When the key was created.',
+        revokedAchievements:
+          'Achievements that were taken back from the user, until the next event of the user.',
+        'revokedAchievements.achievementId': 'The id of the achievement.',
+        'revokedAchievements.achievementKey': 'The key of the achievement. `null` if it was deleted.',
         waitingEvents: 'Events of batches that are not processed yet.',
         parkedEvents: 'Events of batches that could not be processed because of an internal error.',
         'parkedEvents.batchId': 'The id of the batch.',
@@ -211,7 +215,12 @@ export const userExport: Chapter = {
         'parkedEvents.event': 'The event as it was sent.',
         'parkedEvents.reason': 'The error.',
         events: 'All events, oldest first.',
-        awards: 'All awards of points, oldest first.',
+        voidedEvents: 'All voided events.',
+        awards: 'All awards of points and all corrections of them, oldest first.',
+        adjustmentKeys: "The idempotency keys of adjustments of the user's points.",
+        ...under('adjustmentKeys', SYSTEM),
+        'adjustmentKeys.key': 'The idempotency key.',
+        'adjustmentKeys.awardId': 'The id of the adjustment that it belongs to.',
         idempotencyKeys: "The idempotency keys of the user's events.",
         ...under('idempotencyKeys', METRIC),
         'idempotencyKeys.key': 'The idempotency key.',
@@ -288,7 +297,7 @@ export const userExport: Chapter = {
       },
     },
     {
-      of: ['ExportedEvent'],
+      of: ['ExportedEvent', 'ExportedVoidedEvent'],
       fields: {
         ...ID,
         ...METRIC,
@@ -303,12 +312,20 @@ export const userExport: Chapter = {
       fields: {
         ...ID,
         ...SYSTEM,
-        triggerId: 'The id of the trigger that fired.',
+        triggerId:
+          'The id of the trigger that fired. For a reversal: the trigger of the reversed award. `null` for an adjustment.',
         awarded: 'The points. Negative: points were taken.',
         total: 'The total after this award.',
         ...WHEN,
         boosts: 'The boosts that applied.',
+        type: 'Only for a correction: `adjustment` or `reversal`.',
+        reason: 'Only for a correction: the reason, or `null`.',
+        reverses: 'Only for a correction: the id of the award that it reverses, or `null`.',
       },
+    },
+    {
+      of: ['ExportedVoidedEvent'],
+      fields: { voided: 'When the event was voided.', reason: 'The reason of the void, or `null`.' },
     },
     {
       of: ['ExportedDelivery', 'ExportedNotification'],

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { CORRECTION_TYPES } from '../config/enumerations.types'
 import { awards } from '../config/tables/points.table'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
@@ -20,9 +21,15 @@ export const AWARD_VALUES: ColumnValues<typeof awards, AwardRecord, 'userIid'> =
   awarded: (award) => award.awarded,
   total: (award) => award.total,
   utcOffset: (award) => award.utcOffset,
-  triggerNo: { of: (award) => award.triggerId, as: (id) => numberOf('points_triggers', id) },
+  triggerNo: {
+    of: (award) => award.triggerId,
+    as: (id) => `coalesce(${numberOf('points_triggers', id)}, 0)`,
+  },
   triggerVersion: (award) => award.triggerVersion,
   boosts: (award) => (award.boosts.length === 0 ? null : award.boosts),
+  type: ({ correction }) => correction?.type ?? null,
+  reason: ({ correction }) => correction?.reason ?? null,
+  reverses: { of: ({ correction }) => correction?.reverses ?? null, as: bytesOf },
 }
 // In a JSON row, the user comes first.
 const AWARD_LIST = columnList(awards, AWARD_VALUES, 1)
@@ -49,7 +56,7 @@ export function bookAwards(
 
 const NEWEST = `
   SELECT hex(id) AS id, at, awarded, total, ${idOf('points_triggers', 'trigger_no')} AS triggerId,
-    trigger_version AS triggerVersion, boosts FROM awards
+    trigger_version AS triggerVersion, boosts, type FROM awards
   WHERE user_iid = ${bytesOf('?1')} AND system_no = ${numberOf('points_systems', '?2')} AND seq <= ?3
   ORDER BY at DESC, seq DESC, position DESC LIMIT ?4`
 
@@ -59,7 +66,8 @@ export const StoredAwardRow = z.object({
   at: z.number().transform(instant),
   awarded: z.number(),
   total: z.number(),
-  triggerId: z.string(),
+  type: z.enum(CORRECTION_TYPES).nullable(),
+  triggerId: z.string().nullable(),
   triggerVersion: z.number(),
   boosts: z
     .string()
@@ -96,13 +104,14 @@ const FormRows = z.array(
   }),
 )
 
-/** The triggers as they were at these versions. The keys are `id version` (P10). */
+/** The triggers that fired for these awards, as they were then. The keys are `id version` (P10). */
 export async function triggerForms(
   db: TenantDatabase,
-  asked: readonly { triggerId: string; triggerVersion: number }[],
+  asked: readonly Pick<StoredAward, 'type' | 'triggerId' | 'triggerVersion'>[],
 ): Promise<Map<string, z.infer<typeof PointsTrigger>>> {
-  if (asked.length === 0) return new Map()
-  const pairs = [...new Set(asked.map((one) => JSON.stringify([one.triggerId, one.triggerVersion])))]
+  const fired = asked.filter(({ type }) => type === null)
+  if (fired.length === 0) return new Map()
+  const pairs = [...new Set(fired.map((one) => JSON.stringify([one.triggerId, one.triggerVersion])))]
   return formsOf(await db.rows(db.statement(FORMS, `[${pairs.join(',')}]`)))
 }
 
@@ -119,7 +128,7 @@ const NEWEST_OF_EACH = `
   systems AS MATERIALIZED (
     SELECT asked.value AS id, ${numberOf('points_systems', 'asked.value')} AS no FROM json_each(?3) asked),
   newest AS MATERIALIZED (
-    SELECT s.id AS systemId, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.boosts,
+    SELECT s.id AS systemId, a.id, a.at, a.seq, a.position, a.awarded, a.total, a.boosts, a.type,
       ${idOf('points_triggers', 'a.trigger_no')} AS triggerId, a.trigger_version AS triggerVersion
     FROM reader CROSS JOIN systems s CROSS JOIN awards a ON a.user_iid = reader.iid AND a.system_no = s.no
       AND (a.at, a.seq, a.position) >= (
@@ -128,7 +137,7 @@ const NEWEST_OF_EACH = `
           ORDER BY b.at DESC, b.seq DESC, b.position DESC LIMIT 1 OFFSET ?4 - 1)
         UNION ALL SELECT 0, 0, 0 ORDER BY 1 DESC LIMIT 1))`
 const AWARDS_OF_EACH = `${NEWEST_OF_EACH}
-  SELECT systemId, hex(id) AS id, at, awarded, total, triggerId, triggerVersion, boosts FROM newest
+  SELECT systemId, hex(id) AS id, at, awarded, total, triggerId, triggerVersion, boosts, type FROM newest
   ORDER BY at DESC, seq DESC, position DESC`
 const FORMS_OF_EACH = `${NEWEST_OF_EACH}
   SELECT v.trigger_id AS triggerId, v.version, v.document FROM (SELECT DISTINCT triggerId, triggerVersion

@@ -22,6 +22,13 @@ export function changeTenantCounters(
   return overUsers(db, COUNT, names, among)
 }
 
+const LOWER = 'UPDATE tenant_counters SET count = count - 1 WHERE tenant_id = ?1 AND name = ?2'
+
+/** Takes one from a counter (V4). Part of a batch with a guard of the user. */
+export function lowerTenantCounter(db: TenantDatabase, name: string): D1PreparedStatement {
+  return db.statement(LOWER, db.tenantId, name)
+}
+
 const ALL = 'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1'
 
 /** The number of users of a tenant, and the number of users who have completed each achievement, by name. */

@@ -39,12 +39,16 @@ export function parseUsedKeys(result: D1Result): (UsedKey & { userId: string })[
   return UsedKeyRows.parse(result.results)
 }
 
+// A recorded event may have been voided since (V2).
 const RECORDED = `
   SELECT asked.value ->> 3 AS id, e.at, e.seq FROM json_each(?2) asked
     CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
     CROSS JOIN events e ON e.user_iid = ${bytesOf('u.iid')}
     AND e.metric_no = ${numberOf('metrics', 'asked.value ->> 1')} AND e.at >= asked.value ->> 2
-    AND e.id = ${bytesOf('asked.value ->> 3')}`
+    AND e.id = ${bytesOf('asked.value ->> 3')}
+  UNION ALL SELECT asked.value ->> 3 AS id, v.at, v.seq FROM json_each(?2) asked
+    CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ->> 0
+    CROSS JOIN voided_events v ON v.user_iid = ${bytesOf('u.iid')} AND v.id = ${bytesOf('asked.value ->> 3')}`
 
 /** An event that may have been recorded: in the log it is not before `since`. */
 export type EventLookup = { userId: string; metricId: string; since: Instant; id: string }
@@ -73,6 +77,7 @@ const EVENT_VALUES: ColumnValues<typeof events, { iid: string; event: NonNullabl
   value: ({ event }) => event.value,
   utcOffset: ({ event }) => event.utcOffset,
   attributes: ({ event }) => (event.attributes.size === 0 ? null : Object.fromEntries(event.attributes)),
+  counterIds: ({ event }) => event.counterIds,
 }
 const EVENT_LIST = columnList(events, EVENT_VALUES)
 

@@ -86,7 +86,18 @@ export async function readTickUsers(
 
 // Values that awards of one tick share are passed once (?3). Both lists are materialised. Otherwise SQLite
 // parses JSON again at each use, which takes half of the time of a tick.
-const { seq: _, systemNo, at, triggerNo, triggerVersion, ...OF_EACH } = AWARD_VALUES
+const {
+  seq: _seq,
+  systemNo,
+  at,
+  triggerNo,
+  triggerVersion,
+  // No tick is a correction.
+  type: _type,
+  reason: _reason,
+  reverses: _reverses,
+  ...OF_EACH
+} = AWARD_VALUES
 const TICK_LIST = columnList(awards, { systemNo, at, triggerNo, triggerVersion })
 // In an award, the index of its tick comes first.
 const AWARD_LIST = columnList(awards, OF_EACH, 1)

@@ -23,6 +23,7 @@ const LONG = [
   'last_seq_by_input',
   'streak',
   'achievements',
+  'revoked',
   'preferences',
 ] as const satisfies readonly ColumnNames<typeof users>[]
 type Long = (typeof LONG)[number]

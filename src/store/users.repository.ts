@@ -4,7 +4,7 @@ import { NO_PREFERENCES, Preferences } from '../config/preferences.types'
 import { type ColumnNames, type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
-import type { Completion, Counter, UserState } from '../engine/state.types'
+import { type Completion, type Counter, NOTHING_REVOKED, type UserState } from '../engine/state.types'
 import type { StreakState } from '../engine/streaks/streak-state.types'
 import { type Instant, instant } from '../lib/clock'
 import { micros } from '../lib/decimal'
@@ -53,6 +53,7 @@ const UserRow = z.object({
   streak: z.string().nullable(),
   streak_due: z.number().nullable(),
   achievements: completions,
+  revoked: json(z.array(z.string())).nullable(),
   preferences: json(Preferences).nullable(),
   active_day: z.number().nullable(),
   boosts: json(z.array(BoostRow)),
@@ -100,6 +101,7 @@ export function userOf(row: unknown): UserState {
     lastSeqByInput: new Map(Object.entries(rest.last_seq_by_input)),
     streak: parseStreak(rest.streak, rest.streak_due),
     achievements: rest.achievements,
+    revoked: rest.revoked === null ? NOTHING_REVOKED : new Set(rest.revoked),
     preferences: rest.preferences ?? NO_PREFERENCES,
     activeDay: rest.active_day,
     profile: {
@@ -144,6 +146,7 @@ const USER_VALUES: ColumnValues<typeof users, UserState, 'tenantId'> = {
     return streak && new Json(streak)
   },
   achievements: (user) => new Json(completionsJson(user.achievements)),
+  revoked: ({ revoked }) => (revoked.size === 0 ? null : new Json(JSON.stringify([...revoked]))),
   preferences: ({ preferences }) =>
     preferences === NO_PREFERENCES ? null : new Json(JSON.stringify(preferences)),
   activeDay: (user) => user.activeDay,

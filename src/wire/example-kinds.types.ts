@@ -12,6 +12,7 @@ export const DEMO_KINDS = [
   'delivery',
   'template',
   'batch',
+  'event',
   'pause',
   'applicationKey',
   'adminKey',

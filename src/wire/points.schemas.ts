@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import {
   BOOST_STATUSES,
+  CORRECTION_TYPES,
   SWITCH_STATUSES,
   type TimeUnit,
   TRIGGER_TYPES,
@@ -70,14 +71,18 @@ export const PointsBoost = z
   })
   .meta({ id: 'PointsBoost' })
 
-/** An award, with its trigger and boosts as they were when it was made (P10). */
+/**
+ * An award, with its trigger and boosts as they were when it was made (P10). A correction has a type and no
+ * trigger (V5).
+ */
 export const PointsAward = z
   .object({
     id: z.string(),
     awarded: z.int32(),
     date: z.string(),
     total: z.int32(),
-    trigger: PointsTrigger,
+    trigger: PointsTrigger.optional(),
+    type: z.enum(CORRECTION_TYPES).optional(),
     boosts: z.array(PointsBoost),
   })
   .meta({ id: 'PointsAward' })

@@ -4,6 +4,7 @@ import { achievementAdminRoutes } from '../features/achievements/achievements.ad
 import { achievementRoutes } from '../features/achievements/achievements.routes'
 import { attributeRoutes } from '../features/attributes/attributes.routes'
 import { clockRoutes } from '../features/clock/clock.routes'
+import { correctionRoutes } from '../features/corrections/corrections.routes'
 import { inboxRoutes } from '../features/events/batch.routes'
 import { eventRoutes } from '../features/events/events.routes'
 import { keyRoutes } from '../features/keys/keys.routes'
@@ -61,6 +62,7 @@ const MODULES = [
   leaderboardAdminRoutes,
   streakAdminRoutes,
   userAdminRoutes,
+  correctionRoutes,
   tenantRoutes,
   settingsRoutes,
   webhookRoutes,

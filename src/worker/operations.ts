@@ -2,6 +2,7 @@ import { achievementAdminOperations } from '../features/achievements/achievement
 import * as achievements from '../features/achievements/achievements.routes'
 import { attributeOperations } from '../features/attributes/attributes.routes'
 import * as clock from '../features/clock/clock.routes'
+import { correctionOperations } from '../features/corrections/corrections.routes'
 import * as inbox from '../features/events/batch.routes'
 import * as events from '../features/events/events.routes'
 import * as keys from '../features/keys/keys.routes'
@@ -64,6 +65,7 @@ export const adminOperations: readonly OperationSpec[] = [
   ...leaderboardAdminOperations,
   ...streakAdminOperations,
   ...userAdminOperations,
+  ...correctionOperations,
   ...tenantOperations,
   settings.adminSettingsGet,
   settings.adminSettingsUpdate,

@@ -35,7 +35,7 @@ export type LoggedEvent = {
   triggers: readonly OracleTrigger[]
   systems: readonly OracleSystem[]
 }
-/** What was stored for one user, in order. */
+/** An entry of the history of one user. */
 export type Entry =
   | LoggedEvent
   | { is: 'void'; event: string; systems: readonly OracleSystem[] }

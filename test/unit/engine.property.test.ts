@@ -170,7 +170,7 @@ function responses(
     const mine = expected.awards.filter(({ system }) => system === key)
     expect(total).toBe(expected.points[key])
     expect(added).toBe(mine.reduce((sum, { awarded }) => sum + awarded, 0))
-    expect(awards.map(({ trigger }) => trigger.id)).toEqual(mine.map(({ trigger }) => trigger))
+    expect(awards.map(({ trigger }) => trigger?.id)).toEqual(mine.map(({ trigger }) => trigger))
     const atZero = config.systems.flatMap(({ id, levels }) =>
       id === key ? levels.filter(({ points }) => points === 0) : [],
     )

@@ -67,6 +67,14 @@ describe('migrations', () => {
   )
 
   it.each([
+    ['0014_keys', 'forbids resources without keys, which versions before it create'],
+    ['0015_corrections', 'makes room for entries of the ledger that versions before it cannot read'],
+  ])('%s raises the oldest version, because it %s', (name) => {
+    const { migration, oldest } = noted(`${name}.sql`)
+    expect(oldest).toBe(migration)
+  })
+
+  it.each([
     ['0007_compact', ['DROP TABLE `events`', 'DROP TABLE `idempotency_keys`', 'DROP TABLE `awards`']],
     ['0010_zones', []],
     ['0012_schema_version', []],

@@ -31,6 +31,9 @@ type Modules = {
   'store/events.repository': typeof import('../../src/store/events.repository')
   'commands/batch/inbox.repository': typeof import('../../src/commands/batch/inbox.repository')
   'access/keys.repository': typeof import('../../src/access/keys.repository')
+  'features/corrections/adjustments.repository': typeof import('../../src/features/corrections/adjustments.repository')
+  'features/corrections/ledger.repository': typeof import('../../src/features/corrections/ledger.repository')
+  'features/corrections/voids.repository': typeof import('../../src/features/corrections/voids.repository')
   'features/leaderboards/leaderboards.repository': typeof import('../../src/features/leaderboards/leaderboards.repository')
   'access/restores.repository': typeof import('../../src/access/restores.repository')
   'boards/object/upkeep-note.repository': typeof import('../../src/boards/object/upkeep-note.repository')
@@ -107,6 +110,9 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     prefixesOf: 'an owner is a tenant by its database, or the account (K4)',
     removeKeysByPrefix: RESTORE,
   },
+  'features/corrections/adjustments.repository': null,
+  'features/corrections/ledger.repository': null,
+  'features/corrections/voids.repository': null,
   'features/leaderboards/leaderboards.repository': null,
   'boards/object/recount.repository': null,
   'features/metrics/metrics.repository': null,

@@ -123,7 +123,7 @@ const grant = (systems: readonly TickSystem[], person: TickPerson, after: number
 const told = (change: TickChange | null): ExpectedTick[] =>
   (change?.awards ?? []).map((award) => ({
     system: award.systemId,
-    trigger: award.triggerId,
+    trigger: award.triggerId ?? '',
     at: award.at,
     offset: award.utcOffset,
     awarded: award.awarded,

@@ -230,6 +230,7 @@ describe('tables', () => {
       "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%WITHOUT ROWID%' ORDER BY name",
     ).all()
     expect(tables.results.map(({ name }) => name)).toEqual([
+      'adjustment_keys',
       'awards',
       'change_distributions',
       'day_sums',
@@ -246,6 +247,7 @@ describe('tables', () => {
       'tenant_counters',
       'trigger_versions',
       'users',
+      'voided_events',
     ])
   })
 })

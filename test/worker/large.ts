@@ -254,7 +254,7 @@ export async function withGroups(users: number) {
   const ids = ['ada', ...(await copies(tenant, 'ada', users - 1))]
   await env.DB.prepare(
     `INSERT INTO events SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset,
-      e.attributes
+      e.attributes, e.counter_ids
      FROM events e, users u WHERE e.user_iid = unhex(?2, '-') AND u.tenant_id = ?1 AND u.id <> 'ada'`,
   )
     .bind(tenant.id, await iidOf(tenant, 'ada'))

@@ -115,8 +115,16 @@ export async function furnished(): Promise<Furnished> {
       message,
     ),
     env.DB.prepare(
-      `INSERT INTO day_sums VALUES (unhex(?1, '-'), 'events', (SELECT no FROM metrics WHERE id = ?2), 1, '[]')`,
+      `INSERT INTO day_sums VALUES (unhex(?1, '-'), 'events', (SELECT no FROM metrics WHERE id = ?2), 1, '[]', 1)`,
     ).bind(iid, metric),
+    env.DB.prepare(
+      `INSERT INTO voided_events SELECT user_iid, randomblob(16), metric_no, at, seq, value, utc_offset,
+         attributes, counter_ids, 0, 0, NULL, '{}' FROM events WHERE user_iid = unhex(?1, '-') LIMIT 1`,
+    ).bind(iid),
+    env.DB.prepare(
+      `INSERT INTO adjustment_keys VALUES (unhex(?1, '-'), (SELECT no FROM points_systems WHERE id = ?2), 'k',
+         randomblob(16), 1, 1)`,
+    ).bind(iid, system),
     env.DB.prepare("INSERT INTO change_distributions VALUES (?1, '2020', '', '{}')").bind(tenant.id),
     env.DB.prepare('INSERT INTO pending_notifications VALUES (?1, 1, ?2, ?3, ?4, ?2)').bind(
       tenant.id,

@@ -348,7 +348,7 @@ describe('GET /users/{id}/overview', () => {
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 15000)
        INSERT INTO events SELECT user_iid, metric_no, at - i, seq, randomblob(16), value, utc_offset,
-         attributes FROM n
+         attributes, counter_ids FROM n
        CROSS JOIN events WHERE user_iid = (SELECT unhex(iid, '-') FROM users WHERE tenant_id = ?1
          AND id = 'busy')`,
     )

@@ -200,6 +200,7 @@ describe('leaderboards with the longest groups', () => {
         value: micros(1),
         utcOffset: 0,
         attributes: new Map(),
+        counterIds: [],
       },
       awards: [],
       growth: 0,

@@ -11,7 +11,13 @@ import {
 } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
 import { ROUNDINGS } from '../../lib/decimal'
-import { BOOST_MOMENTS, SWITCH_STATUSES, TIME_UNITS, TRIGGER_TYPES } from '../enumerations.types'
+import {
+  BOOST_MOMENTS,
+  CORRECTION_TYPES,
+  SWITCH_STATUSES,
+  TIME_UNITS,
+  TRIGGER_TYPES,
+} from '../enumerations.types'
 
 /** Points systems, such as XP or energy. */
 export const pointsSystems = sqliteTable(
@@ -145,15 +151,18 @@ export const pointsBoosts = sqliteTable(
 )
 
 /**
- * The ledger: one row for each award, never changed. A user's total in a system is the sum of these rows
- * (P8). For the ids, see src/db/short-ids.ts. WITHOUT ROWID.
+ * The ledger: one row for each award, adjustment and reversal, never changed. A user's total in a system is
+ * the sum of these rows (P8, V5). For the ids, see src/db/short-ids.ts. WITHOUT ROWID.
  */
 export const awards = sqliteTable(
   'awards',
   {
     userIid: blob('user_iid').notNull(),
     systemNo: integer('system_no').notNull(),
-    /** When it was made; for a time trigger, when it was due. Milliseconds. */
+    /**
+     * When it was made; for a time trigger, when it was due; for a reversal, the moment of the award that it
+     * reverses. Milliseconds.
+     */
     at: integer('at').notNull(),
     /** The `seq` of the user's change that the award is part of. */
     seq: integer('seq').notNull(),
@@ -166,12 +175,23 @@ export const awards = sqliteTable(
     total: integer('total').notNull(),
     /** Minutes ahead of UTC in the user's zone at that moment. It never changes (E8). */
     utcOffset: integer('utc_offset').notNull(),
+    /** The trigger that fired. A reversal has that of its award, and an adjustment has 0. */
     triggerNo: integer('trigger_no').notNull(),
     triggerVersion: integer('trigger_version').notNull(),
     /** JSON: the boosts that applied, as they were then; null if none applied. */
     boosts: text('boosts'),
+    /** Null for an award of a trigger (V5). */
+    type: text('type', { enum: CORRECTION_TYPES }),
+    /** The reason that an admin gave for a correction, or null. */
+    reason: text('reason'),
+    /** The id of the award that a reversal reverses, or null. */
+    reverses: blob('reverses'),
   },
-  (table) => [primaryKey({ columns: [table.userIid, table.systemNo, table.at, table.seq, table.position] })],
+  (table) => [
+    primaryKey({ columns: [table.userIid, table.systemNo, table.at, table.seq, table.position] }),
+    // Reversals have moments of the past, so they are found by their `seq`. Awards of triggers are not in it.
+    index('awards_corrections').on(table.userIid, table.seq).where(sql`type IS NOT NULL`),
+  ],
 )
 
 /** Points summaries that were expensive to make, kept for a minute (P11). WITHOUT ROWID. */

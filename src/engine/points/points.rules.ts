@@ -41,18 +41,26 @@ type Ledger = {
   points: Map<string, number>
   counters: Map<string, Counter>
   awards: AwardRecord[]
+  /** The ids of the triggers' own counters that have counted the event. */
+  counterIds: string[]
 }
 
 /**
  * Fires the active triggers of a change whose user filters match (P2, P3), in the order in which they were
- * created (E5), and books their awards. Throws 422 if a trigger blocks the event (P7).
+ * created (E5), and books their awards. Returns the ids of the triggers' own counters that have counted the
+ * event too. Throws 422 if a trigger blocks the event (P7).
  */
 export function awardPoints(
   config: Configuration,
   user: UserState,
   input: TriggerInput,
-): { after: UserState; awards: readonly AwardRecord[] } {
-  const ledger: Ledger = { points: new Map(user.points), counters: new Map(user.counters), awards: [] }
+): { after: UserState; awards: readonly AwardRecord[]; counterIds: readonly string[] } {
+  const ledger: Ledger = {
+    points: new Map(user.points),
+    counters: new Map(user.counters),
+    awards: [],
+    counterIds: [],
+  }
   for (const system of config.systems) {
     for (const trigger of system.triggers) {
       if (trigger.status !== 'active') continue
@@ -66,8 +74,8 @@ export function awardPoints(
     }
   }
   const points = living(ledger.points, config.systems)
-  const { counters, awards } = ledger
-  return { after: { ...user, points, counters }, awards }
+  const { counters, awards, counterIds } = ledger
+  return { after: { ...user, points, counters }, awards, counterIds }
 }
 
 /** How often a change fires a trigger (P1, P2, U6). */
@@ -102,6 +110,7 @@ function countCrossings(trigger: Trigger, event: NonNullable<TriggerInput['event
   const before = ledger.counters.get(trigger.counterId) ?? NEW_COUNTER
   const after = count(before, event.value)
   ledger.counters.set(trigger.counterId, after)
+  ledger.counterIds.push(trigger.counterId)
   return crossings(before, after, threshold)
 }
 
@@ -159,6 +168,7 @@ export function award(
     triggerId: trigger.id,
     triggerVersion: trigger.version,
     boosts: boosted.boosts,
+    correction: null,
   })
 }
 
@@ -168,7 +178,7 @@ export function isExhausted(system: System, total: number, points: number): bool
 }
 
 /** The new total within the cap and the floor. A lowered cap takes no points away (P6, G11). */
-function bound(system: System, total: number, next: number): number {
+export function bound(system: System, total: number, next: number): number {
   const cap = Math.min(system.maxPoints ?? INT32_MAX, INT32_MAX)
   return next > total ? Math.max(total, Math.min(next, cap)) : Math.max(0, next)
 }

@@ -169,31 +169,55 @@ export async function readPage(
   return parsePage(await db.rows(db.statement(PAGE[log], iid, id, ...after, seq, limit)))
 }
 
-// Stores nothing of an erased user or tenant, and nothing from a clock that has gone back since (C1).
+// Stores nothing of an erased user or tenant, nothing from a clock that has gone back since (C1), and nothing
+// that was read before a correction (V2).
 const KEEP = eachLog(
   ({ log, table }) => `
-  INSERT INTO day_sums (user_iid, log, no, through, days)
-  SELECT ${bytesOf('?1')}, '${log}', ${numberOf(table, '?2')}, ?3, ?4
+  INSERT INTO day_sums (user_iid, log, no, through, days, seq)
+  SELECT ${bytesOf('?1')}, '${log}', ${numberOf(table, '?2')}, ?3, ?4, ?10
   WHERE EXISTS (SELECT 1 FROM users WHERE tenant_id = ?5 AND id = ?6 AND iid = ?1)
     AND EXISTS (SELECT 1 FROM tenants WHERE id = ?5 AND status = 'active')
     AND coalesce((SELECT now FROM test_clock WHERE ?7), ?8) >= ?9
-  ON CONFLICT DO UPDATE SET through = excluded.through, days = excluded.days`,
+  ON CONFLICT DO UPDATE SET through = excluded.through, days = excluded.days, seq = excluded.seq
+    WHERE excluded.seq >= day_sums.seq`,
 )
+
+/** No row of a log is of this local day or an earlier one, in days since 1970-01-01. */
+const BEFORE_ALL_DAYS = -2
 
 /** By how much the clocks of two isolates may differ, in milliseconds. */
 const SKEW = MINUTE
 
-/** Keeps the sums of days that were closed at the moment `closedAt`. Writes one row. */
+/** Keeps the sums of days that were closed at the moment `closedAt`, as of `seq`. Writes one row. */
 export async function keepDays(
   db: TenantDatabase,
-  { id, iid }: UserKey,
+  { id, iid, seq }: UserKey & { seq: number },
   subject: Subject,
   { through, days }: KeptDays,
   { closedAt, systemNow }: { closedAt: Instant; systemNow: Instant },
 ): Promise<void> {
   const list = JSON.stringify(days.map(({ day, change }) => [day, change]))
-  const guards = [db.tenantId, id, db.testClock ? 1 : 0, systemNow + SKEW, closedAt]
+  const guards = [db.tenantId, id, db.testClock ? 1 : 0, systemNow + SKEW, closedAt, seq]
   await db.batch([db.statement(KEEP[subject.log], iid, subject.id, through, list, ...guards)])
+}
+
+const RESTART = eachLog(
+  ({ log, table }) => `
+  INSERT INTO day_sums (user_iid, log, no, through, days, seq)
+  VALUES (${bytesOf('?1')}, '${log}', ${numberOf(table, '?2')}, ${BEFORE_ALL_DAYS}, '[]', ?3)
+  ON CONFLICT DO UPDATE SET through = excluded.through, days = excluded.days, seq = excluded.seq`,
+)
+
+/**
+ * Empties the sums of a user's log, because the change `seq` alters days that may be closed (V2). Sums that
+ * were read before that change are not kept any more. Writes one row. Needs a guard of the user.
+ */
+export function restartDaySums(
+  db: TenantDatabase,
+  { iid, seq }: { iid: string; seq: number },
+  { log, id }: Subject,
+): D1PreparedStatement {
+  return db.statement(RESTART[log], iid, id, seq)
 }
 
 /** Deletes all sums, for when the clock goes back: closed days are open again then (C1). */

@@ -1,4 +1,4 @@
-import type { AccountDatabase } from '../../db/database'
+import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { type Pause, sizeOfPart } from '../../db/scans'
 import { type Instant, instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
@@ -14,6 +14,7 @@ import {
   placeBefore,
   readLogState,
   readPage,
+  restartDaySums,
   type Subject,
   type UserKey,
 } from './day-sums.repository'
@@ -100,7 +101,8 @@ async function sumUp(
   if (hasMore && sumOf(days) === logState.total) {
     await pause()
     const closed = { through, days: days.filter(({ day }) => day <= through) }
-    await keepDays(db, user, subject, closed, { closedAt: now, systemNow: systemNow() })
+    const kept = { ...user, seq: logState.seq }
+    await keepDays(db, kept, subject, closed, { closedAt: now, systemNow: systemNow() })
   }
   return { days, total: logState.total }
 }
@@ -127,6 +129,16 @@ async function sumsFrom(
   }
   return [...sums].map(([day, change]) => ({ day, change })).sort((a, b) => a.day - b.day)
 }
+
+/**
+ * A statement that empties the kept sums of a user's log, in the batch of a change that alters past days
+ * (V2).
+ */
+export const restartSums = (
+  db: TenantDatabase,
+  user: { iid: string; seq: number },
+  subject: Subject,
+): D1PreparedStatement => restartDaySums(db, user, subject)
 
 /** A statement that deletes all kept sums, for when the clock goes back (C1). */
 export const forgetSums = (db: AccountDatabase): D1PreparedStatement => forgetDaySums(db)

@@ -19,6 +19,11 @@ export const daySums = sqliteTable(
      * JSON: `[[day, change]]`, ascending, for days that have rows. In millionths of a metric, or in points.
      */
     days: text('days').notNull(),
+    /**
+     * The user's `seq` as of which the sums are right. A correction raises it and empties the sums, so that
+     * sums that were read before it are not kept (V2).
+     */
+    seq: integer('seq').notNull().default(0),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.log, table.no] })],
 )

@@ -148,6 +148,7 @@ const EMPTY = {
   points: "'{}'",
   counters: "'[]'",
   achievements: "'[]'",
+  revoked: 'NULL',
 } satisfies Instead
 
 const dueOf = (columns: string) => `

@@ -1,8 +1,8 @@
 import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
- * The log: one row for each event, never changed. A user's total in a metric is the sum of the values. For
- * ids, see db/short-ids.ts. WITHOUT ROWID.
+ * The log: one row for each event that counts, never changed. A user's total in a metric is the sum of the
+ * values. A void moves the row to `voided_events` (V2). For ids, see db/short-ids.ts. WITHOUT ROWID.
  */
 export const events = sqliteTable(
   'events',
@@ -20,8 +20,40 @@ export const events = sqliteTable(
     utcOffset: integer('utc_offset').notNull(),
     /** JSON: attribute id → value. Null if there are none. */
     attributes: text('attributes'),
+    /**
+     * JSON: the ids of the triggers' own counters that counted the event (P1, V2). Null for events of
+     * versions that did not note them.
+     */
+    counterIds: text('counter_ids'),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.metricNo, table.at, table.seq] })],
+)
+
+/**
+ * Events that were voided: their rows of the log, and the void (V2). No code that counts the log reads them.
+ * For ids, see db/short-ids.ts. WITHOUT ROWID.
+ */
+export const voidedEvents = sqliteTable(
+  'voided_events',
+  {
+    userIid: blob('user_iid').notNull(),
+    id: blob('id').notNull(),
+    metricNo: integer('metric_no').notNull(),
+    at: integer('at').notNull(),
+    seq: integer('seq').notNull(),
+    value: integer('value').notNull(),
+    utcOffset: integer('utc_offset').notNull(),
+    attributes: text('attributes'),
+    counterIds: text('counter_ids'),
+    /** When it was voided, in milliseconds. */
+    voidedAt: integer('voided_at').notNull(),
+    /** The user's `seq` after the void. The reversals in the ledger have the same. */
+    voidedSeq: integer('voided_seq').notNull(),
+    reason: text('reason'),
+    /** JSON: the response, which a repeated void gets again. */
+    response: text('response').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.userIid, table.id] })],
 )
 
 /** Idempotency keys, kept for ever (E4). For ids, see db/short-ids.ts. WITHOUT ROWID. */
@@ -34,4 +66,22 @@ export const idempotencyKeys = sqliteTable(
     eventId: blob('event_id').notNull(),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.metricNo, table.key] })],
+)
+
+/**
+ * Idempotency keys of adjustments, kept for ever, each with its entry of the ledger (V1). For ids, see
+ * db/short-ids.ts. WITHOUT ROWID.
+ */
+export const adjustmentKeys = sqliteTable(
+  'adjustment_keys',
+  {
+    userIid: blob('user_iid').notNull(),
+    systemNo: integer('system_no').notNull(),
+    key: text('key').notNull(),
+    awardId: blob('award_id').notNull(),
+    /** The points that were applied, and the total after them. */
+    awarded: integer('awarded').notNull(),
+    total: integer('total').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.userIid, table.systemNo, table.key] })],
 )

@@ -57,6 +57,11 @@ export const users = sqliteTable(
     streakDue: integer('streak_due'),
     /** JSON: `[[achievement id, completion id, moment, minutes ahead of UTC]]`. */
     achievements: text('achievements').notNull().default('[]'),
+    /**
+     * JSON: ids of achievements that were taken back from the user. They are completed again only from the
+     * next event on (V4). Null if there are none.
+     */
+    revoked: text('revoked'),
     /** JSON: which notifications the user wants, and how the streak is counted (U7). Null if never set. */
     preferences: text('preferences'),
     /** The local date of the last event, in days since 1970-01-01. Null if there was none (N2). */

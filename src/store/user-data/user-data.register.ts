@@ -77,6 +77,7 @@ export const TABLES = {
         'points',
         'streak',
         'achievements',
+        'revokedAchievements',
       ],
     },
     purged: ['users'],
@@ -95,6 +96,16 @@ export const TABLES = {
   idempotency_keys: {
     key: ['user_iid', 'metric_no', 'key'],
     users: { by: 'bytes', erased: ['rows'], exported: ['idempotencyKeys'] },
+    purged: ['erasures', 'users'],
+  },
+  voided_events: {
+    key: ['user_iid', 'id'],
+    users: { by: 'bytes', erased: ['rows'], exported: ['voidedEvents'] },
+    purged: ['erasures', 'users'],
+  },
+  adjustment_keys: {
+    key: ['user_iid', 'system_no', 'key'],
+    users: { by: 'bytes', erased: ['rows'], exported: ['adjustmentKeys'] },
     purged: ['erasures', 'users'],
   },
   day_sums: {

@@ -83,15 +83,20 @@ export function pointsChanges(
   )
 }
 
-/** An award of the ledger, with its trigger as it was then (P10). `forms` is the result of `triggerForms`. */
+/**
+ * An entry of the ledger: an award with its trigger as it was then (P10), or a correction with its type (V5).
+ * `forms` is the result of `triggerForms`.
+ */
 export function storedAwardResponse(
-  { id, at, awarded, total, triggerId, triggerVersion, boosts }: StoredAward,
+  { id, at, awarded, total, type, triggerId, triggerVersion, boosts }: StoredAward,
   forms: ReadonlyMap<string, z.infer<typeof PointsTrigger>>,
 ): z.infer<typeof PointsAward> {
+  const fields = { id, awarded, date: iso(at), total, boosts: [...(boosts ?? [])] }
+  if (type !== null) return { ...fields, type }
   const trigger = forms.get(`${triggerId} ${triggerVersion}`)
   if (trigger === undefined)
     throw new Error('The ledger has an award with a trigger version that is not stored')
-  return { id, awarded, date: iso(at), total, trigger, boosts: [...(boosts ?? [])] }
+  return { ...fields, trigger }
 }
 
 function awardResponse(

@@ -1,6 +1,7 @@
 import { firstBatch } from '../../commands/batch/inbox.repository'
 import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
+import { newestEvent } from '../../features/corrections/voids.repository'
 import { listAdminKeys, listApplicationKeys } from '../../features/keys/keys.service'
 import { listDeliveries } from '../../features/webhooks/deliveries.service'
 import { addDays } from '../../lib/civil'
@@ -43,8 +44,9 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
   const config = await configurationOf(scope)
   const webhook = config.webhooks.find(({ status }) => status === 'active')
   const page = { limit: 100, skip: 0 }
-  const [batch, paused, applicationKeys, adminKeys, deliveries] = await Promise.all([
+  const [batch, event, paused, applicationKeys, adminKeys, deliveries] = await Promise.all([
     firstBatch(scope.db),
+    newestEvent(scope.db, 'demo-ada'),
     findUser(scope, 'demo-grace').catch(nobody),
     listApplicationKeys(scope, page),
     listAdminKeys(scope, page),
@@ -53,6 +55,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
   return {
     ...configured(config),
     batch: () => batch ?? undefined,
+    event: () => event ?? undefined,
     pause: () => paused?.streak.pauses[0]?.id,
     applicationKey: (name) => applicationKeys.find(({ userId }) => userId === name)?.id,
     adminKey: (name) => adminKeys.find((key) => key.name === name)?.id,

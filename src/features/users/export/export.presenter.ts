@@ -46,8 +46,8 @@ const isoOrNull = (at: Instant | null) => (at === null ? null : iso(at))
 /** A user's running totals and completed achievements. */
 export function totalsOf(
   keys: Keys,
-  { metrics, counters, points, achievements }: UserState,
-): Pick<Export, 'metrics' | 'counters' | 'points' | 'achievements'> {
+  { metrics, counters, points, achievements, revoked }: UserState,
+): Pick<Export, 'metrics' | 'counters' | 'points' | 'achievements' | 'revokedAchievements'> {
   return {
     metrics: [...metrics].map(([metricId, { total, highest }]) => ({
       metricId,
@@ -66,6 +66,10 @@ export function totalsOf(
       achievementId,
       achievementKey: keys.achievement(achievementId),
       ...momentOf(at),
+    })),
+    revokedAchievements: [...revoked].map((achievementId) => ({
+      achievementId,
+      achievementKey: keys.achievement(achievementId),
     })),
   }
 }

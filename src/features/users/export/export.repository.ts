@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repository'
+import { CORRECTION_TYPES } from '../../../config/enumerations.types'
 import type { TenantDatabase } from '../../../db/database'
 import { bytesOf, HexId, idOf } from '../../../db/short-ids'
 import type { UserState } from '../../../engine/state.types'
@@ -208,6 +209,14 @@ const EVENTS = `
     utc_offset AS utcOffset, ${textOf('attributes', '{}')}
   FROM events WHERE user_iid = ${bytesOf('?1')} AND (metric_no, at, seq) > (?3, ?4, ?5) AND seq <= ?2
   ORDER BY metric_no, at, seq LIMIT ${PAGE}`
+const VOIDED = `
+  SELECT hex(id) AS id, metric_no AS metricNo, ${idOf('metrics', 'metric_no')} AS metricId, at, seq, value,
+    utc_offset AS utcOffset, voided_at AS voidedAt, reason, ${textOf('attributes', '{}')}
+  FROM voided_events WHERE user_iid = ${bytesOf('?1')} AND id > unhex(?3, '-') AND voided_seq <= ?2
+  ORDER BY id LIMIT ${PAGE}`
+const LONG_VOIDED = `
+  SELECT asked.key AS n, e.attributes AS text FROM json_each(?2) asked CROSS JOIN voided_events e
+    ON e.user_iid = ${bytesOf('?1')} AND e.id = ${bytesOf('asked.value')}`
 const LONG_EVENTS = `
   SELECT asked.key AS n, e.attributes AS text FROM json_each(?2) asked CROSS JOIN events e
     ON e.user_iid = ${bytesOf('?1')}
@@ -243,11 +252,23 @@ export async function* eventPages(db: TenantDatabase, { iid, seq }: ReadUser) {
     yield page.map(({ text, ...row }) => ({ ...row, attributes: Attributes.parse(text) }))
 }
 
+const VoidedRows = z.array(EventRows.element.extend({ voidedAt: moment, reason: z.string().nullable() }))
+
+/** A user's voided events, in order of their ids. */
+export async function* voidedPages(db: TenantDatabase, { iid, seq }: ReadUser) {
+  const found = pages<z.output<typeof VoidedRows>[number]>(
+    async (after) => VoidedRows.parse(await db.rows(db.statement(VOIDED, iid, seq, after?.id ?? ''))),
+    (rows) => db.rows(db.statement(LONG_VOIDED, iid, JSON.stringify(rows.map(({ id }) => id)))),
+  )
+  for await (const page of found)
+    yield page.map(({ text, ...row }) => ({ ...row, attributes: Attributes.parse(text) }))
+}
+
 const AWARDS = `
   SELECT hex(id) AS id, system_no AS systemNo, ${idOf('points_systems', 'system_no')} AS systemId, at, seq,
     position, awarded,
     total, utc_offset AS utcOffset, ${idOf('points_triggers', 'trigger_no')} AS triggerId,
-      ${textOf('boosts', '[]')}
+      type, reason, hex(reverses) AS reverses, ${textOf('boosts', '[]')}
   FROM awards WHERE user_iid = ${bytesOf('?1')} AND (system_no, at, seq, position) > (?3, ?4, ?5, ?6)
     AND seq <= ?2
   ORDER BY system_no, at, seq, position LIMIT ${PAGE}`
@@ -268,7 +289,10 @@ const AwardRows = z.array(
     awarded: z.number(),
     total: z.number(),
     utcOffset: z.number(),
-    triggerId: z.string(),
+    triggerId: z.string().nullable(),
+    type: z.enum(CORRECTION_TYPES).nullable(),
+    reason: z.string().nullable(),
+    reverses: HexId.or(z.literal('').transform(() => null)),
     ...text,
   }),
 )
@@ -310,6 +334,27 @@ export async function* usedKeyPages(db: TenantDatabase, { iid }: ReadUser) {
     const last = rows.at(-1)
     if (last === undefined || rows.length < PAGE) return
     from = [last.metricNo, last.key]
+  }
+}
+
+const ADJUSTMENT_KEYS = `
+  SELECT system_no AS systemNo, ${idOf('points_systems', 'system_no')} AS systemId, key,
+    hex(award_id) AS awardId
+  FROM adjustment_keys WHERE user_iid = ${bytesOf('?1')} AND (system_no, key) > (?2, ?3)
+    ORDER BY system_no, key LIMIT ${PAGE}`
+
+const AdjustmentKeyRows = z.array(
+  z.object({ systemNo: z.number(), systemId: z.string(), key: z.string(), awardId: HexId }),
+)
+
+/** The idempotency keys of a user's adjustments, by points system and key (V1). */
+export async function* adjustmentKeyPages(db: TenantDatabase, { iid }: ReadUser) {
+  for (let from: [number, string] = [0, '']; ; ) {
+    const rows = AdjustmentKeyRows.parse(await db.rows(db.statement(ADJUSTMENT_KEYS, iid, ...from)))
+    yield rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE) return
+    from = [last.systemNo, last.key]
   }
 }
 

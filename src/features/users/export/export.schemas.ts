@@ -1,5 +1,9 @@
 import * as z from 'zod'
-import { EVALUATION_MODE_SPELLINGS, NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
+import {
+  CORRECTION_TYPES,
+  EVALUATION_MODE_SPELLINGS,
+  NOTIFICATION_CHANNELS,
+} from '../../../config/enumerations.types'
 import { DateResponse, Timestamp, UuidResponse } from '../../../http/fields'
 import type { ExportedField } from '../../../store/user-data/user-data.register'
 import { PointsBoost } from '../../../wire/points.schemas'
@@ -32,13 +36,24 @@ const ExportedAward = z
     id: UuidResponse,
     systemId: UuidResponse,
     systemKey: Key,
-    triggerId: UuidResponse,
+    /** Null for an adjustment. A reversal has the trigger of the award that it reverses. */
+    triggerId: UuidResponse.nullable(),
     awarded: z.int32(),
     total: z.int32(),
     ...moment,
     boosts: z.array(PointsBoost),
+    /** Only corrections have these three (V5). */
+    type: z.enum(CORRECTION_TYPES).optional(),
+    reason: z.string().nullable().optional(),
+    reverses: UuidResponse.nullable().optional(),
   })
   .meta({ id: 'ExportedAward' })
+
+/** An event that was voided, with the void (V2). */
+const ExportedVoidedEvent = ExportedEvent.extend({
+  voided: Timestamp,
+  reason: z.string().nullable(),
+}).meta({ id: 'ExportedVoidedEvent' })
 
 /**
  * A streak from its first period to its last. `periods` has a letter and a count for each kind of period,
@@ -176,14 +191,19 @@ export const UserExport = z
     achievements: z.array(
       z.object({ id: UuidResponse, achievementId: UuidResponse, achievementKey: Key, ...moment }),
     ),
+    revokedAchievements: z.array(z.object({ achievementId: UuidResponse, achievementKey: Key })),
     boosts: z.array(ExportedBoost),
     applicationKeys: z.array(z.object({ id: UuidResponse, prefix: z.string(), created: Timestamp })),
     waitingEvents: z.array(ExportedWaitingEvent),
     parkedEvents: z.array(z.object({ ...place, event: z.unknown(), reason: z.string() })),
     events: z.array(ExportedEvent),
+    voidedEvents: z.array(ExportedVoidedEvent),
     awards: z.array(ExportedAward),
     idempotencyKeys: z.array(
       z.object({ metricId: UuidResponse, metricKey: Key, key: z.string(), eventId: UuidResponse }),
+    ),
+    adjustmentKeys: z.array(
+      z.object({ systemId: UuidResponse, systemKey: Key, key: z.string(), awardId: UuidResponse }),
     ),
     deliveries: z.array(ExportedDelivery),
     notifications: z.array(ExportedNotification),

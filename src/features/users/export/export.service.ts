@@ -24,6 +24,7 @@ import {
   totalsOf,
 } from './export.presenter'
 import {
+  adjustmentKeyPages,
   awardPages,
   eventPages,
   type Held,
@@ -31,6 +32,7 @@ import {
   parkedPages,
   readHeld,
   usedKeyPages,
+  voidedPages,
   waitingPages,
 } from './export.repository'
 import type { UserExport } from './export.schemas'
@@ -80,12 +82,23 @@ export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Exp
     ),
     parkedEvents: parkedPages(db, held),
     events: mapped(eventPages(db, user), (event) => exportedEvent(keys, event)),
+    voidedEvents: mapped(voidedPages(db, user), (event) => ({
+      ...exportedEvent(keys, event),
+      voided: iso(event.voidedAt),
+      reason: event.reason,
+    })),
     awards: mapped(awardPages(db, user), (award) => exportedAward(keys, award)),
     idempotencyKeys: mapped(usedKeyPages(db, user), ({ metricId, key, eventId }) => ({
       metricId,
       metricKey: keys.metric(metricId),
       key,
       eventId,
+    })),
+    adjustmentKeys: mapped(adjustmentKeyPages(db, user), ({ systemId, key, awardId }) => ({
+      systemId,
+      systemKey: keys.system(systemId),
+      key,
+      awardId,
     })),
     deliveries: deliveries(scope, config, user),
     notifications: notifications(scope, user),
@@ -121,6 +134,7 @@ const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awar
   total: award.total,
   ...momentOf(award),
   boosts: award.boosts,
+  ...(award.type !== null && { type: award.type, reason: award.reason, reverses: award.reverses }),
 })
 
 /**

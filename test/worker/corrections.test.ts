@@ -1,0 +1,479 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { readable } from '../readable'
+import { at, newApp, newTenant, type TestTenant, until } from './harness'
+import { Hook } from './receiver'
+
+/* Corrections: adjustments, voided events, completions that are taken back. */
+
+type Json = Record<string, unknown>
+
+/** A tenant with a metric, an event attribute, and a points system. */
+async function scene(system: Json = {}) {
+  const tenant = await newTenant()
+  const metric = await tenant.metric('words')
+  const attribute = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+  const xp = await tenant.create('/points', { key: 'xp', name: 'XP', ...system })
+  const trigger = (more: Json) =>
+    tenant.create(`/points/${xp}/triggers`, {
+      ...{ type: 'metric', metricId: metric, metricThreshold: 10, points: 5, status: 'active' },
+      ...more,
+    })
+  return { tenant, metric, xp, trigger, filter: { attributeId: attribute, attributeValue: 'book' } }
+}
+
+const event = async (tenant: TestTenant, value: number, attributes?: Record<string, string>) => {
+  const { status, body } = await tenant.event('words', 'ada', value, attributes && { attributes })
+  expect(status).toBe(201)
+  return { id: String(at(body, 'eventId')), added: at(body, 'points', 'xp', 'added') ?? 0 }
+}
+const voidIt = (tenant: TestTenant, id: string, body: Json = {}, user = 'ada') =>
+  tenant.admin('POST', `/users/${user}/events/${id}/void`, body)
+const adjust = (tenant: TestTenant, items: Json[], system = 'xp') =>
+  tenant.admin('POST', `/points/${system}/adjustments`, items)
+const points = async (tenant: TestTenant, user = 'ada') =>
+  (await tenant.app('GET', `/users/${user}/points/xp`)).body
+const total = async (tenant: TestTenant) =>
+  at((await tenant.app('GET', '/users/ada/metrics/words')).body, 'current')
+
+/** The sum of the ledger, which must equal the user's total (P8). */
+async function ledger(tenant: TestTenant): Promise<unknown> {
+  return env.DB.prepare(
+    `SELECT coalesce(sum(a.awarded), 0) AS sum FROM users u
+       CROSS JOIN ${readable.awards} a ON a.user_iid = u.iid WHERE u.tenant_id = ?1 AND u.id = 'ada'`,
+  )
+    .bind(tenant.id)
+    .first('sum')
+}
+
+describe('[V1, V5] adjustments', () => {
+  it('[V1, P8, O1] change the total, the level and the ledger, by key or id of the system', async () => {
+    const { tenant, xp } = await scene()
+    await tenant.create(`/points/${xp}/levels`, { key: 'one', name: 'One', points: 10 })
+    await tenant.app('PUT', '/users/ada', {})
+    const first = await adjust(tenant, [{ userId: 'ada', amount: 12, reason: 'A prize' }])
+    expect(first).toMatchObject({
+      status: 201,
+      body: { created: [{ userId: 'ada', awarded: 12, total: 12 }], issues: [] },
+    })
+    const second = await adjust(tenant, [{ userId: 'ada', amount: -5 }], xp)
+    expect(second).toMatchObject({ status: 201, body: { created: [{ awarded: -5, total: 7 }] } })
+    const body = await points(tenant)
+    expect(body).toMatchObject({ total: 7, level: null })
+    expect(at(body, 'awards')).toEqual(
+      [
+        ...[{ id: at(second.body, 'created', 0, 'id'), awarded: -5, total: 7, type: 'adjustment' }],
+        ...[{ id: at(first.body, 'created', 0, 'id'), awarded: 12, total: 12, type: 'adjustment' }],
+      ].map((entry) => ({ ...entry, date: expect.any(String), boosts: [] })),
+    )
+    expect(await ledger(tenant)).toBe(7)
+  })
+
+  it('[V1, P5, P6] stay within cap and floor, and no boost applies', async () => {
+    const { tenant, xp } = await scene({ maxPoints: 20 })
+    await tenant.create(`/points/${xp}/boosts`, { name: 'Double', start: '2020-01-01', multiplier: 2 })
+    await tenant.app('PUT', '/users/ada', {})
+    const answer = await adjust(tenant, [
+      { userId: 'ada', amount: 15 },
+      { userId: 'ada', amount: 15 },
+      { userId: 'ada', amount: 1 },
+      { userId: 'nobody', amount: 1 },
+      { userId: 'ada', amount: -50 },
+      { userId: 'ada', amount: -1 },
+    ])
+    expect(answer.status).toBe(201)
+    expect(at(answer.body, 'created')).toMatchObject([
+      { awarded: 15, total: 15 },
+      { awarded: 5, total: 20 },
+      { awarded: -20, total: 0 },
+    ])
+    expect(at(answer.body, 'issues')).toMatchObject([
+      { index: 2, userId: 'ada', severity: 'warning' },
+      { index: 3, userId: 'nobody', severity: 'error' },
+      { index: 5, userId: 'ada', severity: 'warning' },
+    ])
+    expect(await ledger(tenant)).toBe(0)
+  })
+
+  it('[V1] a repeated idempotency key returns the first entry, also in one request, and for each user', async () => {
+    const { tenant } = await scene()
+    for (const id of ['ada', 'bob']) await tenant.app('PUT', `/users/${id}`, {})
+    const item = { userId: 'ada', amount: 3, idempotencyKey: 'k' }
+    const first = await adjust(tenant, [item, { ...item, amount: 4 }])
+    const [made] = [at(first.body, 'created', 0)]
+    expect([first.status, at(first.body, 'created')]).toEqual([201, [made, made]])
+    expect(await adjust(tenant, [item])).toMatchObject({ status: 200, body: { created: [made], issues: [] } })
+    const other = await adjust(tenant, [item, { ...item, userId: 'bob' }])
+    expect(other).toMatchObject({ status: 201, body: { created: [made, { userId: 'bob', total: 3 }] } })
+    expect(await ledger(tenant)).toBe(3)
+  })
+
+  it('[V1, G3] refuse what is not an adjustment, and change nothing', async () => {
+    const { tenant } = await scene()
+    await tenant.app('PUT', '/users/ada', {})
+    const bad = [{ amount: 0 }, { amount: 1.5 }, { amount: 1_000_001 }, { amount: 1, idempotencyKey: '' }, {}]
+    for (const item of bad) {
+      const answer = await adjust(tenant, [
+        { userId: 'ada', amount: 1 },
+        { userId: 'ada', ...item },
+      ])
+      expect([item, answer.status]).toEqual([item, 422])
+    }
+    expect((await adjust(tenant, [])).status).toBe(422)
+    expect((await adjust(tenant, [{ userId: 'ada', amount: 1 }], 'nothing')).status).toBe(404)
+    expect(await ledger(tenant)).toBe(0)
+  })
+
+  it('[V1, V2, O4] warn about unknown fields, and do the rest', async () => {
+    const { tenant } = await scene()
+    const { id } = await event(tenant, 5)
+    const item = { userId: 'ada', amount: 2 }
+    const unknown = (message: string) => ({ severity: 'warning', message })
+    const answer = await adjust(tenant, [item, { ...item, reasn: 'A prize' }])
+    expect(answer).toMatchObject({ status: 201, body: { created: [{ total: 2 }, { total: 4 }] } })
+    expect(at(answer.body, 'issues')).toEqual([
+      { index: 1, ...unknown('Unknown field "reasn". Did you mean "reason"?') },
+    ])
+    const one = await voidIt(tenant, id, { because: 'A test' })
+    expect(at(one.body, 'issues')).toEqual([unknown('Unknown field "because". It is ignored.')])
+    // The warning is not part of the answer that is kept.
+    const again = await voidIt(tenant, id)
+    expect([again.status, at(again.body, 'issues')]).toEqual([200, undefined])
+  })
+
+  it('[V1, E3] ten at once through two isolates count once each', async () => {
+    const { tenant } = await scene()
+    await tenant.app('PUT', '/users/ada', {})
+    const apps = [tenant, tenant.through(newApp())] as const
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => adjust(apps[n % 2 === 0 ? 0 : 1], [{ userId: 'ada', amount: 2 }])),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201))
+    expect([at(await points(tenant), 'total'), await ledger(tenant)]).toEqual([20, 20])
+  })
+})
+
+describe('[V2] a voided event', () => {
+  it('[V2, P1, V5] counts no more, and the same threshold can be earned again', async () => {
+    const { tenant, trigger } = await scene()
+    await trigger({})
+    const first = await event(tenant, 12)
+    expect(first.added).toBe(5)
+    const answer = await voidIt(tenant, first.id, { reason: 'A test' })
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        event: { id: first.id, metricKey: 'words', value: 12, reason: 'A test' },
+        metric: { before: 12, after: 0 },
+        points: { xp: { before: 5, after: 0 } },
+      },
+    })
+    expect([await total(tenant), at(await points(tenant), 'total'), await ledger(tenant)]).toEqual([0, 0, 0])
+    const awards = at(await points(tenant), 'awards')
+    expect(awards).toMatchObject([
+      { awarded: -5, total: 0, type: 'reversal' },
+      { awarded: 5, total: 5 },
+    ])
+    expect(at(awards, 0, 'date')).toBe(at(awards, 1, 'date'))
+    expect(at(awards, 0, 'trigger')).toBeUndefined()
+    expect((await event(tenant, 10)).added).toBe(5)
+  })
+
+  it('[V2, P8] voided again: the same answer, and nothing changes', async () => {
+    const { tenant, trigger } = await scene()
+    await trigger({})
+    const first = await event(tenant, 12)
+    const answer = await voidIt(tenant, first.id, { reason: 'one' })
+    await event(tenant, 30)
+    expect(await voidIt(tenant, first.id.toUpperCase(), { reason: 'two' })).toMatchObject({
+      status: 200,
+      body: answer.body,
+    })
+    expect([await total(tenant), await ledger(tenant)]).toEqual([30, 15])
+  })
+
+  it('[V2, E4] the idempotency key stays used', async () => {
+    const { tenant } = await scene()
+    const send = () => tenant.event('words', 'ada', 5, { idempotencyKey: 'once' })
+    const { body } = await send()
+    await voidIt(tenant, String(at(body, 'eventId')))
+    const again = await send()
+    expect(again).toMatchObject({
+      status: 202,
+      body: { idempotentReplayed: true, eventId: at(body, 'eventId'), total: 0 },
+    })
+  })
+
+  it('[V2, G2] an unknown event, user or event of another user is 404', async () => {
+    const { tenant } = await scene()
+    const { id } = await event(tenant, 5)
+    await tenant.event('words', 'bob', 5)
+    const other = crypto.randomUUID()
+    for (const [user, one] of [
+      ['ada', other],
+      ['ada', 'x'],
+      ['bob', id],
+      ['nobody', id],
+    ] as const) {
+      expect([user, one, (await voidIt(tenant, one, {}, user)).status]).toEqual([user, one, 404])
+    }
+    expect(await total(tenant)).toBe(5)
+  })
+
+  it('[V2, P1] the highest total is that of the remaining events', async () => {
+    const { tenant, trigger } = await scene()
+    await trigger({})
+    await event(tenant, 4)
+    const high = await event(tenant, 30)
+    await event(tenant, -20)
+    await voidIt(tenant, high.id)
+    // Without it: 4, then -16. The highest total was 4.
+    expect(await total(tenant)).toBe(-16)
+    expect((await event(tenant, 25)).added).toBe(0)
+    expect((await event(tenant, 1)).added).toBe(5)
+  })
+
+  it('[V2, P1] counts no more for the own counter of a trigger that was inactive for some events', async () => {
+    const { tenant, trigger, xp, filter } = await scene()
+    const id = await trigger({ eventAttributes: [filter] })
+    const book = { kind: 'book' }
+    const first = await event(tenant, 6, book)
+    await tenant.admin('PATCH', `/points/${xp}/triggers`, [{ id, status: 'inactive' }])
+    const uncounted = await event(tenant, 6, book)
+    await event(tenant, 6, book)
+    await tenant.admin('PATCH', `/points/${xp}/triggers`, [{ id, status: 'active' }])
+    // The counter is 6. Without an uncounted event it stays 6, without the first one it is 0.
+    await voidIt(tenant, uncounted.id)
+    const third = await event(tenant, 4, book)
+    expect(third.added).toBe(5)
+    await voidIt(tenant, first.id)
+    expect((await event(tenant, 5, book)).added).toBe(0)
+    expect((await event(tenant, 1, book)).added).toBe(5)
+    expect(await ledger(tenant)).toBe(10)
+  })
+
+  it('[V2, A2, A3] completed achievements stay, and others count without the event', async () => {
+    const { tenant, metric, filter } = await scene()
+    const item = { trigger: 'metric', metricId: metric, status: 'active' }
+    await tenant.create('/achievements', { ...item, key: 'ten', name: 'Ten', metricValue: 10 })
+    const books = { key: 'books', name: 'Books', metricValue: 20, eventAttributes: [filter] }
+    await tenant.create('/achievements', { ...item, ...books })
+    await tenant.app('PUT', '/users/ada', {})
+    const { id } = await event(tenant, 15, { kind: 'book' })
+    await voidIt(tenant, id)
+    await event(tenant, 8, { kind: 'book' })
+    const completed = async () => (await tenant.app('GET', '/users/ada/achievements')).body
+    expect(await completed()).toMatchObject([{ key: 'ten' }])
+    await event(tenant, 12, { kind: 'book' })
+    expect(await completed()).toMatchObject([{ key: 'ten' }, { key: 'books' }])
+  })
+
+  it('[V2, P6] takes points only as far as the floor, and gives taken points back', async () => {
+    const { tenant, trigger, xp } = await scene({ maxPoints: 30 })
+    await trigger({ points: 20 })
+    const gave = await event(tenant, 10)
+    await adjust(tenant, [{ userId: 'ada', amount: -15 }])
+    expect(await voidIt(tenant, gave.id)).toMatchObject({ body: { points: { xp: { before: 5, after: 0 } } } })
+    await trigger({ points: -7, metricThreshold: 1 })
+    await tenant.create(`/points/${xp}/levels`, { key: 'l', name: 'L', points: 20 })
+    await adjust(tenant, [{ userId: 'ada', amount: 25 }])
+    const took = await event(tenant, 1)
+    expect(took.added).toBe(-7)
+    expect(await voidIt(tenant, took.id)).toMatchObject({
+      body: { points: { xp: { before: 18, after: 25 } } },
+    })
+    expect(await ledger(tenant)).toBe(25)
+  })
+
+  it('[V2, E1] is refused if a total would leave its limits, and changes nothing', async () => {
+    const { tenant } = await scene()
+    const values = [...Array(9).fill(1_000_000_000), -1_000_000_000, ...Array(1).fill(1_000_000_000)]
+    const ids: string[] = []
+    for (const value of values) ids.push((await event(tenant, value)).id)
+    await event(tenant, -500_000_000)
+    const answer = await voidIt(tenant, ids[9] ?? '')
+    expect(answer.status).toBe(422)
+    expect(await total(tenant)).toBe(8_500_000_000)
+  })
+
+  it('[V2, S2] the streak stays', async () => {
+    const { tenant } = await scene()
+    const { id } = await event(tenant, 5)
+    await voidIt(tenant, id)
+    expect(at((await tenant.app('GET', '/users/ada/streak')).body, 'length')).toBe(1)
+  })
+
+  it('[V2, S2] counts no more for a period that is not satisfied yet', async () => {
+    const { tenant } = await scene()
+    await tenant.admin('PATCH', '/streaks/settings', { metrics: [{ key: 'words', threshold: 10 }] })
+    const { id } = await event(tenant, 6)
+    await voidIt(tenant, id)
+    await event(tenant, 6)
+    const length = async () => at((await tenant.app('GET', '/users/ada/streak')).body, 'length')
+    expect(await length()).toBe(0)
+    await event(tenant, 4)
+    expect(await length()).toBe(1)
+  })
+
+  it('[V2, L12] counts no more on boards by metric and by points', async () => {
+    const { tenant, metric, xp, trigger } = await scene()
+    await trigger({})
+    const board = { start: '2020-01-01', status: 'active', maxParticipants: 10 }
+    await tenant.create('/leaderboards', {
+      ...board,
+      key: 'm',
+      name: 'M',
+      rankBy: 'metric',
+      metricId: metric,
+    })
+    await tenant.create('/leaderboards', {
+      ...board,
+      key: 'p',
+      name: 'P',
+      rankBy: 'points',
+      pointsSystemId: xp,
+    })
+    const first = await event(tenant, 12)
+    await tenant.event('words', 'bob', 10)
+    await voidIt(tenant, first.id)
+    const ranks = async (key: string) =>
+      at((await tenant.app('GET', `/leaderboards/${key}`)).body, 'rankings')
+    expect(await ranks('m')).toMatchObject([{ userId: 'bob', value: 10 }])
+    expect(await ranks('p')).toMatchObject([{ userId: 'bob', value: 5 }])
+    await event(tenant, 11)
+    expect(await ranks('m')).toMatchObject([{ userId: 'ada', value: 11 }, { userId: 'bob' }])
+    expect(await ranks('p')).toHaveLength(2)
+  })
+})
+
+describe('[V4] a completion that is taken back', () => {
+  async function completed() {
+    const s = await scene()
+    const { tenant, metric, xp } = s
+    const item = { trigger: 'metric', metricId: metric, metricValue: 10, status: 'active' }
+    const achievementId = await tenant.create('/achievements', { ...item, key: 'ten', name: 'Ten' })
+    const trigger = { type: 'achievement', achievementId, points: 7, status: 'active' }
+    await tenant.create(`/points/${xp}/triggers`, trigger)
+    await event(tenant, 12)
+    const rarity = async () => at((await tenant.app('GET', '/achievements')).body, 0, 'completions')
+    const has = async () => (await tenant.app('GET', '/users/ada/achievements')).body
+    const revoke = (query = '', key = 'ten') =>
+      tenant.admin('DELETE', `/users/ada/achievements/${key}${query}`)
+    return { ...s, achievementId, rarity, has, revoke }
+  }
+
+  it('[V4, A5] rarity follows, points stay, and the next event completes it again', async () => {
+    const { tenant, rarity, has, revoke } = await completed()
+    expect([await rarity(), at(await points(tenant), 'total')]).toEqual([1, 7])
+    expect(await revoke()).toMatchObject({ status: 200, body: { key: 'ten', points: {} } })
+    expect([await rarity(), await has(), at(await points(tenant), 'total')]).toEqual([0, [], 7])
+    expect((await revoke()).status).toBe(404)
+    await tenant.app('PUT', '/users/ada', { name: 'Ada' })
+    expect(await has()).toEqual([])
+    expect((await event(tenant, 0)).added).toBe(7)
+    expect([await rarity(), at(await points(tenant), 'total')]).toEqual([1, 14])
+  })
+
+  it('[V4, O1] names the achievement by its key or its id', async () => {
+    const { achievementId, revoke } = await completed()
+    expect((await revoke('', 'unknown')).status).toBe(404)
+    expect(await revoke('', achievementId.toUpperCase())).toMatchObject({ status: 200, body: { key: 'ten' } })
+  })
+
+  it('[V4, P8] takes the points of the present completion too, on request', async () => {
+    const { tenant, achievementId, revoke } = await completed()
+    await revoke()
+    await event(tenant, 1)
+    const answer = await revoke('?points=revoke', achievementId)
+    expect(answer.body).toMatchObject({ key: 'ten', points: { xp: { before: 14, after: 7 } } })
+    expect([at(await points(tenant), 'total'), await ledger(tenant)]).toEqual([7, 7])
+    expect(at(await points(tenant), 'awards', 0)).toMatchObject({ awarded: -7, type: 'reversal' })
+    expect((await revoke('?points=all')).status).toBe(422)
+    expect((await revoke('', 'nothing')).status).toBe(404)
+  })
+
+  it('[V4, A4] backdating does not complete it again', async () => {
+    const { tenant, achievementId, has, revoke, rarity } = await completed()
+    await tenant.event('words', 'bob', 5)
+    await revoke()
+    await tenant.admin('PATCH', '/achievements', [{ id: achievementId, metricValue: 5 }])
+    await until(async () => (await rarity()) === 1)
+    expect(await has()).toEqual([])
+    await event(tenant, 1)
+    expect(await has()).toHaveLength(1)
+  })
+})
+
+describe('[U8] the export', () => {
+  it('[U8, V1, V2, V4] holds voided events, corrections, their keys, and revoked achievements', async () => {
+    const { tenant, trigger } = await scene()
+    await trigger({})
+    const { id } = await event(tenant, 12, { kind: 'book' })
+    await voidIt(tenant, id, { reason: 'why' })
+    await adjust(tenant, [{ userId: 'ada', amount: 3, reason: 'because', idempotencyKey: 'k' }])
+    const { body } = await tenant.admin('GET', '/users/ada/export')
+    expect(at(body, 'events')).toEqual([])
+    expect(at(body, 'voidedEvents')).toMatchObject([
+      { id, value: 12, reason: 'why', attributes: [{ key: 'kind' }] },
+    ])
+    const [award] = [at(body, 'awards', 0)]
+    expect(at(body, 'awards')).toMatchObject([
+      { awarded: 5 },
+      { awarded: -5, type: 'reversal', reverses: at(award, 'id'), reason: 'why' },
+      { awarded: 3, type: 'adjustment', triggerId: null, reverses: null, reason: 'because' },
+    ])
+    expect(at(body, 'adjustmentKeys')).toMatchObject([
+      { key: 'k', systemKey: 'xp', awardId: at(body, 'awards', 2, 'id') },
+    ])
+  })
+
+  it('[U8] an erasure deletes all of it', async () => {
+    const { tenant, trigger } = await scene()
+    await trigger({})
+    const { id } = await event(tenant, 12)
+    await voidIt(tenant, id)
+    await adjust(tenant, [{ userId: 'ada', amount: 3, idempotencyKey: 'k' }])
+    const rows = async () => {
+      const { results } = await env.DB.batch<{ n: number }>(
+        ['voided_events', 'adjustment_keys', 'awards'].map((table) =>
+          env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE user_iid = unhex(?1, '-')`).bind(iid),
+        ),
+      ).then((all) => ({ results: all.map((one) => one.results[0]?.n) }))
+      return results
+    }
+    const found = env.DB.prepare("SELECT iid FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(tenant.id)
+    const iid = await found.first('iid')
+    expect(await rows()).toEqual([1, 1, 3])
+    await tenant.admin('DELETE', '/users/ada')
+    await until(async () => (await rows()).every((n) => n === 0))
+  })
+})
+
+describe('[V1, V2, W5, W6] webhooks', () => {
+  it('[V2, W5] points.changed holds the reversal of an award of long ago, and the level', async () => {
+    const { tenant, trigger, xp } = await scene()
+    await trigger({})
+    await tenant.create(`/points/${xp}/levels`, { key: 'one', name: 'One', points: 5 })
+    const { id } = await event(tenant, 12)
+    // As if the event and its award had come 60 days before.
+    const old = 60 * 86_400_000
+    const own = "WHERE user_iid = (SELECT unhex(iid, '-') FROM users WHERE tenant_id = ?1 AND id = 'ada')"
+    const time = Number.parseInt(id.replace('-', '').slice(0, 12), 16) - old
+    const hex = time.toString(16).padStart(12, '0')
+    const oldId = `${hex.slice(0, 8)}-${hex.slice(8)}${id.slice(13)}`
+    await env.DB.batch([
+      env.DB.prepare(`UPDATE events SET at = at - ${old}, id = unhex(?2, '-') ${own}`).bind(tenant.id, oldId),
+      env.DB.prepare(`UPDATE awards SET at = at - ${old} ${own}`).bind(tenant.id),
+    ])
+    const hook = new Hook()
+    const events = ['points.changed', 'points.level_changed']
+    await tenant.create('/webhooks', { url: hook.url, events })
+    expect((await voidIt(tenant, oldId)).status).toBe(200)
+    const bodies = (await hook.seen(2)).map(({ body }): unknown => JSON.parse(body))
+    const sent = new Map(bodies.map((body) => [at(body, 'type'), body]))
+    expect(sent.get('points.changed')).toMatchObject({
+      points: { total: 0, added: -5, awards: [{ awarded: -5, total: 0, type: 'reversal' }] },
+    })
+    expect(at(sent.get('points.level_changed'), 'newLevel')).toBe(null)
+  })
+})
