@@ -40,6 +40,8 @@ function noDevVars(): Record<string, string> {
  * under load: `npm run test:long`. The simulation is in `npm test`.
  */
 const LONG_WORKERS = [
+  'corrections-faults',
+  'corrections.property',
   'faults',
   'fuzz',
   'inbox-faults',
