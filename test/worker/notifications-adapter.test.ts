@@ -381,28 +381,25 @@ describe('[N4] the log', () => {
   })
 
   it('[N4] shows each outcome', async () => {
-    const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
-      get: (target, name) =>
-        name === 'getByName'
-          ? (of: string) => ({
-              list: () => rows(of),
-              log: () => ({ messages: rows(of), hasMore: false }),
-            })
-          : Reflect.get(target, name),
-    })
-    const rows = (of: string) =>
-      of === `push:${tenant.id}`
-        ? [row('dead', push(['x'], 1)), row('dead', push(['x'])), row('pending', push(['x'], 1))]
-        : [row('delivered', email()), row('pending', email())]
-    let made = 0
+    let place = 9
     const row = (status: string, notification: Notification) => {
-      const id = `${letterId}${made}`
-      made += 1
-      const place = { at: 0, seq: 0, id }
-      const times = { created: 0, nextAttempt: null, place }
+      place -= 1
+      const id = `${letterId}${place}`
+      const times = { created: 0, nextAttempt: null, place: { at: 0, seq: place, id } }
       const last = { attempts: 1, lastStatus: null, lastError: null }
       return { id, event: 'recap', status, ...times, ...last, body: JSON.stringify(notification) }
     }
+    const emails = [row('delivered', email()), row('pending', email())]
+    const pushes = [row('dead', push(['x'], 1)), row('dead', push(['x'])), row('pending', push(['x'], 1))]
+    const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
+      get: (target, name) =>
+        name === 'getByName'
+          ? (of: string) => {
+              const messages = of === `push:${tenant.id}` ? pushes : emails
+              return { list: () => messages, log: () => ({ messages, hasMore: false }) }
+            }
+          : Reflect.get(target, name),
+    })
     const { body } = await tenant.through(newApp({ DELIVERY_QUEUE })).admin('GET', '/notifications/log')
     const statuses = Array.isArray(body) ? body.map(({ status }) => status) : body
     expect(statuses).toEqual(['sent', 'pending', 'sent', 'failed', 'pending'])
