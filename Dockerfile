@@ -5,11 +5,11 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
 RUN node scripts/serve.mjs build
-# Only what the server needs: its scripts, the build, and workerd.
+# Only what the server needs: its scripts, the build, workerd, and modern-tar for backups.
 RUN mkdir -p /out/node_modules/@cloudflare \
   && cp -a package.json scripts /out/ \
   && mkdir /out/dist && cp -a dist/serve /out/dist/ \
-  && cp -a node_modules/workerd /out/node_modules/ \
+  && cp -a node_modules/workerd node_modules/modern-tar /out/node_modules/ \
   && cp -a node_modules/@cloudflare/workerd-linux-* /out/node_modules/@cloudflare/
 
 FROM node:22-bookworm-slim

@@ -55,6 +55,7 @@ export async function snapshot(id, signal) {
     if (id !== undefined) await stopProcess(id)
     await cp(OBJECTS, join(folder, OBJECTS), {
       recursive: true,
+      dereference: true,
       mode: constants.COPYFILE_FICLONE,
       filter: (name) => {
         signal?.throwIfAborted()

@@ -236,26 +236,6 @@ test('a restore that had to wait for its folder looks again if it is empty', asy
   expect((await readdir(data)).sort()).toEqual(['objects', 'restored'])
 })
 
-test('a path that an archive can not hold is an error, and is not cut', async () => {
-  const objects = join(folder, 'deep', 'objects')
-  const fileIn = async (above: string) => {
-    await rm(objects, { recursive: true, force: true })
-    await mkdir(join(objects, above), { recursive: true })
-    await writeFile(join(objects, above, 'b'.repeat(90)), 'content')
-  }
-  await fileIn('a'.repeat(148))
-  expect(await run('deep', 'backup', 'deep.backup')).toMatchObject({
-    code: 1,
-    said: expect.stringContaining('The name is too long for an archive: objects/a'),
-  })
-  // With the folder before it, 155 characters.
-  await fileIn('a'.repeat(147))
-  expect(await run('deep', 'backup', 'deep.backup')).toMatchObject({ code: 0 })
-  expect(await run('shallow', 'restore', 'deep.backup')).toMatchObject({ code: 0 })
-  const path = join(folder, 'shallow', 'objects', 'a'.repeat(147), 'b'.repeat(90))
-  expect(await readFile(path, 'utf8')).toBe('content')
-})
-
 test('a server that does not run is backed up too', async () => {
   await server.stop()
   expect(await run('restored', 'backup', 'second.backup')).toMatchObject({ code: 0 })
