@@ -27,6 +27,7 @@ import {
   RESTORED,
   unlockData,
 } from './serve/data.mjs'
+import { isSystemError } from './serve/files.mjs'
 
 const USAGE = `npm run serve                    builds and serves
 npm run serve -- build           builds only
@@ -332,7 +333,9 @@ async function main(/** @type {string[]} */ [command = 'serve', file, later, ...
     } catch (error) {
       // The error may be a consequence.
       signal.throwIfAborted()
-      throw error
+      if (!isSystemError(error)) throw error
+      const place = command === 'backup' ? `to ${path}` : `into ${folder}`
+      throw new Complaint(`The ${command} ${place} has failed: ${Object(error).message}.`)
     }
     process.stdout.write(command === 'backup' ? `The backup is in ${path}.\n` : `The data is in ${folder}.\n`)
     unlockData()

@@ -2,7 +2,7 @@
  * One file of many: a tar archive, compressed with gzip. `tar -xzf` reads it too.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join, posix } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
@@ -11,6 +11,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import { createTarDecoder } from 'modern-tar'
 import { packTar } from 'modern-tar/fs'
 import { Complaint } from '../lib/project.mjs'
+import { isSystemError, renameAndSync, sync } from './files.mjs'
 
 /**
  * Writes the files of a folder, and one that describes them, to a new file. The file has its name only once
@@ -36,10 +37,8 @@ export async function pack(folder, { name, content }, target, signal) {
     ])
     const output = createWriteStream(draft, { flags: 'wx', mode: 0o600 })
     await pipeline(archive, createGzip({ level: 1 }), output, { signal })
-    const file = await open(draft, 'r')
-    await file.sync()
-    await file.close()
-    await rename(draft, target)
+    await sync(draft)
+    await renameAndSync(draft, target)
   } catch (error) {
     await rm(draft, { force: true })
     throw error
@@ -85,7 +84,7 @@ export async function unpack(source, describe, folder, signal) {
       },
     )
   } catch (error) {
-    if (error instanceof Complaint) throw error
+    if (error instanceof Complaint || isSystemError(error)) throw error
     throw new Complaint(`${source} is no backup of Laurel, or not a whole one: ${Object(error).message}`)
   }
 }
@@ -114,7 +113,6 @@ async function writeTo(
   const file = await open(path, 'wx', 0o600)
   try {
     await file.writeFile(content, { signal })
-    await file.sync()
   } finally {
     await file.close()
   }

@@ -12,7 +12,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -33,6 +32,7 @@ import {
   RESTORING,
   SNAPSHOT,
 } from './data.mjs'
+import { renameAndSync, sync, syncAll } from './files.mjs'
 
 /** The form of backups. A later one that this version can't read has another number. */
 const FORMAT = 1
@@ -161,9 +161,11 @@ export async function restore(folder, source, later, signal) {
     mkdirSync(RESTORING, { mode: 0o700 })
     await unpack(source, demandKnown, RESTORING, signal)
     if (later !== undefined) await takeDeletions(later, signal)
+    await syncAll(RESTORING)
     signal.throwIfAborted()
     writeFileSync(RESTORED, '')
-    renameSync(join(RESTORING, OBJECTS), OBJECTS)
+    await sync('.')
+    await renameAndSync(join(RESTORING, OBJECTS), OBJECTS)
   } catch (error) {
     rmSync(RESTORED, { force: true })
     throw error

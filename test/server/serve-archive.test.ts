@@ -1,6 +1,7 @@
-/** The files of `npm run serve -- backup` and `restore`. No server runs. */
-import { execFile } from 'node:child_process'
-import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+/** The files of `npm run serve -- backup` and `restore`, and disks that refuse them. No server runs. */
+import { execFile, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
@@ -114,5 +115,128 @@ test('a backup of a later form is refused with that reason', async () => {
   expect(await run('later', 'restore', 'later.backup')).toEqual({
     code: 1,
     said: 'A later version of Laurel has made this backup. Restore it with that version.\n',
+  })
+})
+
+/** Runs a command with a new file system of two megabytes at `disk`. Then prints the names there. */
+const withSmallDisk = (disk: string, before: string, ...args: string[]) => [
+  ...['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c'],
+  `disk=$0; mount -t tmpfs -o size=2m,mode=0700 none "$disk"; ${before}
+"$@"; code=$?; ls -AR "$disk"; exit $code`,
+  ...[join(folder, disk), ...SERVE, ...args],
+]
+
+const canMount = spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true']).status === 0
+
+test.runIf(canMount)('a full disk ends a backup and a restore, without half files', async () => {
+  const disk = join(folder, 'disk')
+  await mkdir(disk)
+  await writeData('large', 'file', randomBytes(4_000_000))
+  expect(await command('large', withSmallDisk('disk', '', 'backup', 'disk/full.backup'))).toEqual({
+    code: 1,
+    said:
+      `${disk}:\n` +
+      `The backup to ${disk}/full.backup has failed: ENOSPC: no space left on device, write.\n`,
+  })
+  expect(await namesIn('large')).toEqual(['objects'])
+
+  expect(await run('large', 'backup', 'large.backup')).toMatchObject({ code: 0 })
+  expect(await command('disk', withSmallDisk('disk', '', 'restore', 'large.backup'))).toEqual({
+    code: 1,
+    said: `${disk}:\nThe restore into ${disk} has failed: ENOSPC: no space left on device, write.\n`,
+  })
+
+  // The copy of the data has no room beside it.
+  const data = 'mkdir "$disk/objects"; head -c 1500000 /dev/urandom > "$disk/objects/file"'
+  const { code, said } = await command('disk', withSmallDisk('disk', data, 'backup', 'copy.backup'))
+  expect([code, await namesIn('copy.backup')]).toEqual([1, []])
+  expect(said).toMatch(
+    /^\S+\/disk:\nobjects\n\n\S+\/disk\/objects:\nfile\nThe backup to .* has failed: ENOSPC/,
+  )
+  expect(said.trimEnd().split('\n')).toHaveLength(6)
+  expect((await namesIn('.')).filter((name) => name.startsWith('copy.backup'))).toEqual([])
+})
+
+/** Root may do everything, so its commands run without that capability. */
+const asUser = (...args: string[]) =>
+  process.getuid?.() === 0
+    ? ['setpriv', '--bounding-set', '-dac_override,-dac_read_search', ...SERVE, ...args]
+    : [...SERVE, ...args]
+
+test('a folder or a file without permission ends a backup and a restore', async () => {
+  await writeData('small', 'file', 'content')
+  await mkdir(join(folder, 'closed', 'lost+found'), { recursive: true })
+  await chmod(join(folder, 'closed'), 0o500)
+  expect(await command('small', asUser('backup', 'closed/no.backup'))).toEqual({
+    code: 1,
+    said: expect.stringMatching(
+      /^The backup to \S+\/closed\/no.backup has failed: EACCES: permission denied, open '\S+'\.\n$/,
+    ),
+  })
+  expect(await namesIn('small')).toEqual(['objects'])
+
+  expect(await run('small', 'backup', 'small.backup')).toMatchObject({ code: 0 })
+  expect(await command('closed', asUser('restore', 'small.backup'))).toEqual({
+    code: 1,
+    said: expect.stringMatching(/^LAUREL_DATA can't be used: listen EACCES: permission denied \S+\n$/),
+  })
+  expect(await namesIn('closed')).toEqual(['lost+found'])
+
+  await chmod(join(folder, 'small.backup'), 0)
+  expect(await command('open', asUser('restore', 'small.backup'))).toEqual({
+    code: 1,
+    said: expect.stringMatching(
+      /^The restore into \S+\/open has failed: EACCES: permission denied, open '\S+\/small.backup'\.\n$/,
+    ),
+  })
+  expect(await namesIn('open')).toEqual([])
+})
+
+/**
+ * A command in which one call of fsync fails, counted from 1. It prints for each call if a path exists by
+ * then.
+ */
+const withSync = (path: string, failing: number, ...args: string[]) => {
+  const module = `
+    import { existsSync } from 'node:fs'
+    import { open } from 'node:fs/promises'
+    const file = await open('package.json')
+    const handle = Object.getPrototypeOf(file)
+    await file.close()
+    const { sync } = handle
+    let calls = 0
+    handle.sync = async function () {
+      console.log(existsSync(${JSON.stringify(join(folder, path))}))
+      calls += 1
+      if (calls !== ${failing}) return sync.call(this)
+      throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' })
+    }`
+  return [process.execPath, '--import', `data:text/javascript,${encodeURIComponent(module)}`, SCRIPT, ...args]
+}
+
+test('files and folders are on the disk before and after they are renamed, or the command fails', async () => {
+  await writeData('synced', 'file', 'content')
+  const backup = (failing: number) =>
+    command('synced', withSync('synced.backup', failing, 'backup', 'synced.backup'))
+  for (const failing of [1, 2]) {
+    const { code, said } = await backup(failing)
+    expect(code).toBe(1)
+    expect(said).toMatch(/The backup to \S+\/synced.backup has failed: EIO: i\/o error, fsync\.\n$/)
+    expect((await namesIn('.')).filter((name) => name.startsWith('synced.backup'))).toEqual([])
+  }
+  expect(await backup(0)).toEqual({ code: 0, said: expect.stringMatching(/^false\ntrue\nThe backup is in/) })
+
+  const restore = (failing: number) =>
+    command('target', withSync('target/objects', failing, 'restore', 'synced.backup'))
+  // The file, its folder, the folder of the restore, and that of the data before and after the renaming.
+  for (const failing of [1, 2, 3, 4, 5]) {
+    const { code, said } = await restore(failing)
+    expect(code).toBe(1)
+    expect(said).toMatch(/The restore into \S+\/target has failed: EIO: i\/o error, fsync\.\n$/)
+    expect(await namesIn('target')).toEqual([])
+  }
+  expect(await restore(0)).toEqual({
+    code: 0,
+    said: expect.stringMatching(/^false\nfalse\nfalse\nfalse\ntrue\nThe data is in/),
   })
 })

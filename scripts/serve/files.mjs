@@ -1,0 +1,56 @@
+/** Files that are on the disk, and errors of the file system: for `backup` and `restore`. */
+import { open, readdir, rename } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+/**
+ * Waits until a file is on the disk. For a folder: until the names in it are.
+ *
+ * @param {string} path
+ * @returns {Promise<void>}
+ */
+export async function sync(path) {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } catch (error) {
+    // Some network file systems can't do this for a folder.
+    if (Object(error).code !== 'EINVAL') throw error
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Waits until a folder, and all files and folders in it, are on the disk.
+ *
+ * @param {string} folder
+ * @returns {Promise<void>}
+ */
+export async function syncAll(folder) {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    await (entry.isDirectory() ? syncAll(path) : sync(path))
+  }
+  await sync(folder)
+}
+
+/**
+ * Renames a file or a folder, and waits until the new name is on the disk.
+ *
+ * @param {string} from
+ * @param {string} to
+ * @returns {Promise<void>}
+ * @throws {Error} if that is not certain; then it has its old name again
+ */
+export async function renameAndSync(from, to) {
+  await rename(from, to)
+  try {
+    await sync(dirname(to))
+  } catch (error) {
+    await rename(to, from)
+    throw error
+  }
+}
+
+/** Is true for an error of the operating system, such as a full disk or a folder that can't be written. */
+export const isSystemError = (/** @type {unknown} */ error) => Object(error).syscall !== undefined
