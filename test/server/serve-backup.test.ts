@@ -159,7 +159,12 @@ test('a backup that is damaged is refused, and leaves the folder empty', async (
 })
 
 /** Starts `npm run serve -- …`, ends it at a moment, and answers its exit code and what it has printed. */
-async function interrupted(data: string, args: string[], isTime: () => Promise<boolean>) {
+async function interrupted(
+  data: string,
+  args: string[],
+  isTime: () => Promise<boolean>,
+  signal: NodeJS.Signals = 'SIGTERM',
+) {
   const child = execFile(process.execPath, ['scripts/serve.mjs', ...args], {
     cwd: folder,
     env: { ...process.env, INIT_CWD: folder, LAUREL_DATA: join(folder, data) },
@@ -172,7 +177,7 @@ async function interrupted(data: string, args: string[], isTime: () => Promise<b
     expect([child.exitCode, said]).toEqual([null, ''])
     expect(performance.now()).toBeLessThan(deadline)
   }
-  child.kill('SIGTERM')
+  child.kill(signal)
   await closed
   return { code: child.exitCode, said }
 }
@@ -205,6 +210,28 @@ test('a backup or a restore that is interrupted fails, and leaves no half files'
     ),
   ).toEqual({ code: 1, said: 'The restore was interrupted (SIGTERM), and is not complete.\n' })
   expect(await namesIn('target')).toEqual([])
+})
+
+test('a backup or a restore that is killed leaves half files, and no server takes them for whole ones', async () => {
+  const namesIn = async (data: string) => (await readdir(join(folder, data))).sort()
+  const isPart = (name: string) => name.startsWith('killed.backup')
+  await largeData('killed')
+  const hasPart = async () => (await namesIn('.')).some(isPart)
+  await interrupted('killed', ['backup', 'killed.backup'], hasPart, 'SIGKILL')
+  expect((await namesIn('.')).filter(isPart)).toEqual([expect.stringMatching(/^killed.backup.\d+.part$/)])
+
+  // It removes the copy that the first one has left.
+  expect(await run('killed', 'backup', 'killed.backup')).toMatchObject({ code: 0 })
+  expect(await namesIn('killed')).toEqual(['objects'])
+  await mkdir(join(folder, 'half'))
+  const hasObjects = async () => (await namesIn('half')).includes('objects.part')
+  await interrupted('half', ['restore', 'killed.backup'], hasObjects, 'SIGKILL')
+  expect(await run('half', '--built')).toMatchObject({
+    code: 1,
+    said: expect.stringContaining('was interrupted. Empty the folder, and restore again.'),
+  })
+  await rm(join(folder, 'half'), { recursive: true })
+  expect(await run('half', 'restore', 'killed.backup')).toMatchObject({ code: 0 })
 })
 
 test('a backup that is interrupted beside the server leaves no copy', async () => {
