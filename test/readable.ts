@@ -35,6 +35,9 @@ const SUMS = `(SELECT ${uuid('user_iid')} AS user_iid, log,
   ELSE (SELECT s.id FROM points_systems s WHERE s.no = d.no) END AS subject_id, through, days
   FROM day_sums d LIMIT -1)`
 
+const CHANGES = `(SELECT ${uuid('user_iid')} AS user_iid, at, seq, position, entries
+  FROM user_changes LIMIT -1)`
+
 export const readable = {
   events: EVENTS,
   voided_events: VOIDED,
@@ -42,6 +45,7 @@ export const readable = {
   awards: AWARDS,
   idempotency_keys: KEYS,
   day_sums: SUMS,
+  user_changes: CHANGES,
 } as const
 
 /** A readable subquery for one of these tables. Any other name is returned unchanged. */

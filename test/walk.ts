@@ -108,6 +108,8 @@ const CreatedSystems = z.object({
   ),
 })
 
+const Awards = z.object({ awards: z.tuple([z.object({ id: z.string() })], z.unknown()) })
+
 /** A destination for webhooks on this machine. Nothing listens there, so a walk calls no other machine. */
 const NOWHERE = 'http://127.0.0.1:9'
 
@@ -241,6 +243,8 @@ export async function settle(world: Omit<World, 'ids'>): Promise<World> {
     })
     ids.set(`event of ${id}`, z.object({ eventId: z.string() }).parse(body).eventId)
   }
+  const points = await done(ask, 'users_points', { params: { id: 'ada', key: 'xp' } })
+  ids.set('award', Awards.parse(points.body).awards[0].id)
   await done(ask, 'users_update_preferences', {
     params: { id: 'ada' },
     body: { notifications: { recap: ['push'] } },
@@ -518,6 +522,14 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ],
   ['admin_users_list', () => [{ query: { limit: '100' } }, { query: { search: 'AD' } }]],
   ['admin_users_export', ofAda],
+  ['admin_users_explain_award', ({ ids }) => ({ params: { id: 'ada', key: 'xp', awardId: ids('award') } })],
+  [
+    'admin_users_timeline',
+    () => [
+      { params: ada, query: { limit: '100' } },
+      { params: ada, query: { types: 'award,change' } },
+    ],
+  ],
   ['admin_users_delete', () => ({ params: { id: 'dora' } })],
   ['admin_settings_get', nothing],
   ['admin_settings_update', () => ({ body: { controlRatio: 100, recapFrequency: 'none' } })],

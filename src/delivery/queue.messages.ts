@@ -172,3 +172,5 @@ export type EraseRequest = z.infer<typeof EraseRequest>
 /** Asks for the next stored messages about a user, oldest first. */
 export const HeldRequest = z.object({ iid: z.string(), after: Place.nullable() })
 export const HeldReply = Held
+/** Asks for the newest notifications to a user before a place (X2). */
+export const NewestRequest = z.object({ iid: z.string(), before: Place, limit: z.number() })

@@ -33,6 +33,7 @@ import {
   LogRequest,
   type MomentReply,
   MomentRequest,
+  NewestRequest,
   nameOf,
   RedeliverRequest,
   type RunDueReply,
@@ -344,6 +345,14 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     const { iid, after } = HeldRequest.parse(request)
     if (!this.#isUsed) return { messages: [], hasMore: false }
     const { rows, hasMore } = this.#store.held(iid, after)
+    return { messages: rows.map(heldOf), hasMore }
+  }
+
+  /** The newest notifications to a user before a place, newest first (X2). */
+  newest(request: z.input<typeof NewestRequest>): z.input<typeof HeldReply> {
+    const { iid, before, limit } = NewestRequest.parse(request)
+    if (!this.#isUsed) return { messages: [], hasMore: false }
+    const { rows, hasMore } = this.#store.newest(iid, before, limit)
     return { messages: rows.map(heldOf), hasMore }
   }
 

@@ -25,6 +25,11 @@ const STEPS: Steps = [
     'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
   ],
   ['ALTER TABLE letters RENAME TO messages'],
+  // Notifications by user, for timelines (X2). Types of webhook events contain a point; these do not.
+  [
+    `CREATE INDEX messages_of_user ON messages (subject, at, seq, id)
+     WHERE subject IS NOT NULL AND event NOT GLOB '*.*'`,
+  ],
 ]
 
 /** The reason why a pending message waits: its first turn, an earlier message, or the time of its retry. */
@@ -120,6 +125,9 @@ const SQL = {
   one: `SELECT ${ROW} FROM messages WHERE at = ?1 AND id = ?2`,
   held: `SELECT ${ROW}, body FROM messages WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
     ORDER BY at, seq, id`,
+  newest: `SELECT ${ROW}, body FROM messages WHERE subject = ?1 AND subject IS NOT NULL
+      AND event NOT GLOB '*.*' AND (at, seq, id) < (?2, ?3, ?4)
+    ORDER BY at DESC, seq DESC, id DESC LIMIT ?5`,
   erase: 'DELETE FROM messages WHERE subject = ?1',
   // ?2 is ?1 as JSON. Most messages do not contain it, and need not be parsed.
   unrank: `UPDATE messages SET body = json_set(body, '$.leaderboard.rankings', json((
@@ -305,6 +313,11 @@ export class DeliveryQueueStore {
   held(iid: string, after: Place | null) {
     const from = after === null ? ([-1, -1, ''] as const) : keyOf(after)
     return this.#firstRows(SQL.held, iid, ...from)
+  }
+
+  /** The newest notifications of a user before a place: at most `limit`, as many as one call has room for. */
+  newest(iid: string, before: Place, limit: number) {
+    return this.#firstRows(SQL.newest, iid, ...keyOf(before), limit)
   }
 
   /** Deletes all messages about a user, and the user's entries in messages about leaderboards (U8). */

@@ -12,7 +12,7 @@ import { periodStart } from '../lib/periods'
 import { localDay, offsetMinutes } from '../lib/zone'
 import { countsItself } from './achievements.rules'
 import { type Change, touch } from './change.rules'
-import { bound } from './points/points.rules'
+import { bound, levelsOf } from './points/points.rules'
 import type { AwardRecord, Correction, Counter, EventRecord, LocalTime, UserState } from './state.types'
 import { NO_STREAK_EVENTS } from './streaks/streak-events.types'
 import type { StreakState } from './streaks/streak-state.types'
@@ -80,7 +80,9 @@ export function adjusted(
     triggerId: null,
     triggerVersion: 0,
     boosts: [],
-    correction: { type: 'adjustment', reason, reverses: null },
+    counter: null,
+    levels: levelsOf(system, was, total),
+    correction: { type: 'adjustment', amount, reason, reverses: null },
   }
   return changed(config, before, after, [award])
 }
@@ -103,11 +105,12 @@ function reversed(
     if (own.length === 0) continue
     let total = points.get(system.id) ?? 0
     for (const { award, amount } of amountsOf(system, total, own)) {
+      const levels = levelsOf(system, total, total + amount)
       total += amount
-      const correction: Correction = { type: 'reversal', reason, reverses: award.id }
+      const correction: Correction = { type: 'reversal', amount: -award.awarded, reason, reverses: award.id }
       const position = entries.length
       const entry = { ...award, id: childId(id, position), seq: user.seq, position, boosts: [], correction }
-      entries.push({ ...entry, awarded: amount, total })
+      entries.push({ ...entry, awarded: amount, total, counter: null, levels })
     }
     points.set(system.id, total)
   }

@@ -95,12 +95,27 @@ export type AwardRecord = LocalTime & {
   triggerVersion: number
   /** The boosts that applied, as they were then. */
   boosts: readonly AppliedBoost[]
+  /** The highest total of the trigger's counter before and after (P1). Null if the trigger has no counter. */
+  counter: { before: Micros; after: Micros } | null
+  /** The user's level before and after, null for no level. Null if the level stayed (X2). */
+  levels: readonly [before: ReachedLevel | null, after: ReachedLevel | null] | null
   /** Null for an award of a trigger. */
   correction: Correction | null
 }
 
-/** A ledger entry that no trigger made (V5). `reverses` is the id of an award, or null. */
-export type Correction = { type: CorrectionType; reason: string | null; reverses: string | null }
+/** A level as it was when a user reached or left it. `points` is where it begins. */
+export type ReachedLevel = { id: string; key: string; name: string; points: number }
+
+/**
+ * A ledger entry that no trigger made (V5). `amount` is in points, before cap and floor. `reverses` is the id
+ * of an award, or null.
+ */
+export type Correction = {
+  type: CorrectionType
+  amount: number
+  reason: string | null
+  reverses: string | null
+}
 
 /** A boost as an award stores it. `end` is null if it has none. */
 export type AppliedBoost = {

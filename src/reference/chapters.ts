@@ -2,12 +2,13 @@ import { account } from './account'
 import { achievements } from './achievements'
 import type { Chapter } from './chapter'
 import { common } from './common'
-import { corrections } from './corrections'
 import { events } from './events'
 import { leaderboards } from './leaderboards'
 import { notifications } from './notifications'
 import { points, pointsAdmin } from './points'
 import { streaks } from './streaks'
+import { corrections } from './support/corrections'
+import { explanations } from './support/explanations'
 import { keys, userExport, users } from './users'
 import { webhooks } from './webhooks'
 import { wrapped } from './wrapped'
@@ -18,6 +19,7 @@ export const CHAPTERS: readonly Chapter[] = [
   events,
   users,
   userExport,
+  explanations,
   keys,
   points,
   pointsAdmin,

@@ -36,6 +36,10 @@ export const PATH_PARAMETERS: Readonly<Record<string, { description: string; exa
   'levels/{id}': { description: 'The id or the key of the level.', example: demo('level', 'demo-novice') },
   'triggers/{id}': { description: 'The id or the key of the trigger.', example: demo('trigger', 'active') },
   'boosts/{id}': { description: 'The id or the key of the boost.', example: demo('boost', 'Pro members') },
+  'awards/{awardId}': {
+    description: 'The id of the award.',
+    example: demo('award', 'newest'),
+  },
   'achievements/{id}': {
     description: 'The id or the key of the achievement.',
     example: demo('achievement', 'demo-first-lesson'),

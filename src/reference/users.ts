@@ -156,6 +156,22 @@ const ATTRIBUTE = {
   key: 'The key of the attribute. `null` if it was deleted.',
   value: 'The value.',
 }
+const LEVEL = {
+  id: 'The id of the level.',
+  key: 'The key of the level at that time.',
+  name: 'The name of the level at that time.',
+  points: 'The points at which the level began at that time.',
+}
+/** Optional fields of an entry about the streak. */
+export const STREAK_ENTRY = {
+  length: 'The length after it; of a lost streak, the length that was lost.',
+  earned: 'How many freezes were earned or granted.',
+  freezes: 'How many freezes the user had after it.',
+  pause: 'The pause.',
+  'pause.id': 'The id of the pause.',
+  'pause.start': 'The first day.',
+  'pause.end': 'The last day.',
+}
 const STREAK_RUN = {
   started: 'The first day of the streak.',
   firstPeriod: 'The first day of its first period.',
@@ -221,6 +237,8 @@ export const userExport: Chapter = {
         ...under('adjustmentKeys', SYSTEM),
         'adjustmentKeys.key': 'The idempotency key.',
         'adjustmentKeys.awardId': 'The id of the adjustment that it belongs to.',
+        changes:
+          'Changes of the profile and the preferences, and changes of the streak without an event, oldest first.',
         idempotencyKeys: "The idempotency keys of the user's events.",
         ...under('idempotencyKeys', METRIC),
         'idempotencyKeys.key': 'The idempotency key.',
@@ -230,7 +248,6 @@ export const userExport: Chapter = {
         leaderboards: 'The places of the user on leaderboards.',
       },
     },
-    { of: ['ExportedStreakRun'], fields: STREAK_RUN },
     {
       of: ['ExportedStreak'],
       fields: {
@@ -262,6 +279,8 @@ export const userExport: Chapter = {
         'stored.altered':
           'The last time at which something other than an event or a midnight changed the length, or `null`.',
         past: 'Earlier streaks.',
+        'past.lost': 'When it was lost. `null` if that is not known.',
+        ...under('past', STREAK_RUN),
         pauses: 'All pauses, including deleted ones.',
         'pauses.id': 'The id of the pause.',
         'pauses.start': 'The first day.',
@@ -297,6 +316,25 @@ export const userExport: Chapter = {
       },
     },
     {
+      of: ['ExportedStreakEntry'],
+      fields: {
+        kind: 'The kind of the change.',
+        ...STREAK_ENTRY,
+      },
+    },
+    {
+      of: ['ExportedChange'],
+      fields: {
+        date: 'When it happened.',
+        fields:
+          'The changed fields of the profile and the preferences, and achievements that were taken back.',
+        'fields.field': 'The name of the field. An attribute or an achievement is named by its id.',
+        'fields.before': 'The value before. `null`: none.',
+        'fields.after': 'The value after. `null`: none.',
+        streak: 'The effects of the change on the streak.',
+      },
+    },
+    {
       of: ['ExportedEvent', 'ExportedVoidedEvent'],
       fields: {
         ...ID,
@@ -305,6 +343,7 @@ export const userExport: Chapter = {
         ...WHEN,
         attributes: 'The attributes of the event.',
         ...under('attributes', ATTRIBUTE),
+        streak: 'The effects of the event on the streak. A loss is in `streak.past`.',
       },
     },
     {
@@ -318,7 +357,18 @@ export const userExport: Chapter = {
         total: 'The total after this award.',
         ...WHEN,
         boosts: 'The boosts that applied.',
+        level:
+          'The level before and after, if the award changed it. `null` if the level stayed, or if it is not known.',
+        ...under('level.before', LEVEL),
+        ...under('level.after', LEVEL),
+        'level.before': 'The level before. `null`: no level.',
+        'level.after': 'The level after. `null`: no level.',
+        counter:
+          'The highest total that the trigger counts. `null` if it does not count, or if it is not known.',
+        'counter.before': 'The highest total before the event.',
+        'counter.after': 'The highest total after the event.',
         type: 'Only for a correction: `adjustment` or `reversal`.',
+        amount: 'Only for a correction: its points before cap and floor. `null` if they are not known.',
         reason: 'Only for a correction: the reason, or `null`.',
         reverses: 'Only for a correction: the id of the award that it reverses, or `null`.',
       },

@@ -27,7 +27,11 @@ export const AWARD_VALUES: ColumnValues<typeof awards, AwardRecord, 'userIid'> =
   },
   triggerVersion: (award) => award.triggerVersion,
   boosts: (award) => (award.boosts.length === 0 ? null : award.boosts),
+  counterBefore: ({ counter }) => counter?.before ?? null,
+  counterAfter: ({ counter }) => counter?.after ?? null,
+  levels: ({ levels }) => levels,
   type: ({ correction }) => correction?.type ?? null,
+  amount: ({ correction }) => correction?.amount ?? null,
   reason: ({ correction }) => correction?.reason ?? null,
   reverses: { of: ({ correction }) => correction?.reverses ?? null, as: bytesOf },
 }
@@ -59,6 +63,10 @@ const NEWEST = `
     trigger_version AS triggerVersion, boosts, type FROM awards
   WHERE user_iid = ${bytesOf('?1')} AND system_no = ${numberOf('points_systems', '?2')} AND seq <= ?3
   ORDER BY at DESC, seq DESC, position DESC LIMIT ?4`
+
+const Level = z.object({ id: z.string(), key: z.string(), name: z.string(), points: z.number() }).nullable()
+/** The column `levels`, parsed as JSON: the levels before and after (X2). */
+export const ReachedLevels = z.tuple([Level, Level])
 
 /** Parses a row of the ledger as a `StoredAward`. */
 export const StoredAwardRow = z.object({

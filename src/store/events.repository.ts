@@ -4,6 +4,8 @@ import type { TenantDatabase } from '../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { bytesOf, HexId, numberOf } from '../db/short-ids'
 import type { Change } from '../engine/change.rules'
+import type { StreakEntry } from '../engine/streaks/streak-events.types'
+import { streakEntriesOf } from '../engine/user-changes.rules'
 import type { Instant } from '../lib/clock'
 import { events, idempotencyKeys } from './tables/events.table'
 
@@ -68,7 +70,10 @@ export function parseRecorded(result: D1Result): Map<string, Recorded> {
   return new Map(RecordedRows.parse(result.results).map(({ id, ...place }) => [id, place]))
 }
 
-const EVENT_VALUES: ColumnValues<typeof events, { iid: string; event: NonNullable<Change['event']> }> = {
+/** An event with its user's internal id, and its effects on the streak. */
+type LoggedChange = { iid: string; event: NonNullable<Change['event']>; streak: readonly StreakEntry[] }
+
+const EVENT_VALUES: ColumnValues<typeof events, LoggedChange> = {
   userIid: { of: ({ iid }) => iid, as: bytesOf },
   metricNo: { of: ({ event }) => event.metricId, as: numberOfMetric },
   at: ({ event }) => event.at,
@@ -78,6 +83,7 @@ const EVENT_VALUES: ColumnValues<typeof events, { iid: string; event: NonNullabl
   utcOffset: ({ event }) => event.utcOffset,
   attributes: ({ event }) => (event.attributes.size === 0 ? null : Object.fromEntries(event.attributes)),
   counterIds: ({ event }) => event.counterIds,
+  streak: ({ streak }) => (streak.length === 0 ? null : streak),
 }
 const EVENT_LIST = columnList(events, EVENT_VALUES)
 
@@ -91,9 +97,12 @@ export function logEvents(
   changes: readonly Change[],
   among: UnchangedUsers,
 ): D1PreparedStatement[] {
-  const rows = changes.flatMap(({ event, after }) =>
-    event === null ? [] : [EVENT_LIST.values({ iid: after.iid, event })],
-  )
+  const rows = changes.flatMap((change) => {
+    const { event, after } = change
+    return event === null
+      ? []
+      : [EVENT_LIST.values({ iid: after.iid, event, streak: streakEntriesOf(change) })]
+  })
   return overUsers(db, LOG, rows, among)
 }
 

@@ -92,8 +92,12 @@ const {
   at,
   triggerNo,
   triggerVersion,
+  // Time triggers have no counter.
+  counterBefore: _before,
+  counterAfter: _after,
   // No tick is a correction.
   type: _type,
+  amount: _amount,
   reason: _reason,
   reverses: _reverses,
   ...OF_EACH

@@ -12,6 +12,7 @@ import { bookAwards } from './awards.repository'
 import { changeTenantCounters, USERS } from './counters.repository'
 import { logEvents, type UsedKey, useKeys } from './events.repository'
 import { forgetRuns, keepRuns, scheduleEarliestDeadline } from './streaks/streaks.repository'
+import { keepHistory } from './user-changes.repository'
 import { parseStored, storeStreaks, storeUser, storeUsers } from './users.repository'
 
 /*
@@ -107,7 +108,10 @@ export function writeUsers(
   }
 }
 
-/** The statements that store the rows of the log, the ledger, past streaks, counters and idempotency keys. */
+/**
+ * The statements that store the rows of the log, the ledger, past streaks, history, counters and idempotency
+ * keys.
+ */
 function recordsOf(
   db: TenantDatabase,
   users: readonly UserWrite[],
@@ -125,6 +129,7 @@ function recordsOf(
     ...logEvents(db, changes, among),
     ...bookAwards(db, changes, among),
     ...keepRuns(db, changes, among),
+    ...keepHistory(db, changes, among),
     ...changeTenantCounters(db, names, among),
     ...useKeys(db, newlyUsed, among),
   ]

@@ -14,6 +14,7 @@ export const DEMO_KINDS = [
   'batch',
   'event',
   'pause',
+  'award',
   'applicationKey',
   'adminKey',
 ] as const

@@ -7,6 +7,7 @@ import { clockRoutes } from '../features/clock/clock.routes'
 import { correctionRoutes } from '../features/corrections/corrections.routes'
 import { inboxRoutes } from '../features/events/batch.routes'
 import { eventRoutes } from '../features/events/events.routes'
+import { explanationRoutes } from '../features/explanations/explanations.routes'
 import { keyRoutes } from '../features/keys/keys.routes'
 import { leaderboardAdminRoutes } from '../features/leaderboards/leaderboards.admin.routes'
 import { leaderboardRoutes } from '../features/leaderboards/leaderboards.routes'
@@ -63,6 +64,7 @@ const MODULES = [
   streakAdminRoutes,
   userAdminRoutes,
   correctionRoutes,
+  explanationRoutes,
   tenantRoutes,
   settingsRoutes,
   webhookRoutes,

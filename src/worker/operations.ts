@@ -5,6 +5,7 @@ import * as clock from '../features/clock/clock.routes'
 import { correctionOperations } from '../features/corrections/corrections.routes'
 import * as inbox from '../features/events/batch.routes'
 import * as events from '../features/events/events.routes'
+import { explanationOperations } from '../features/explanations/explanations.routes'
 import * as keys from '../features/keys/keys.routes'
 import { leaderboardAdminOperations } from '../features/leaderboards/leaderboards.admin.routes'
 import * as leaderboards from '../features/leaderboards/leaderboards.routes'
@@ -66,6 +67,7 @@ export const adminOperations: readonly OperationSpec[] = [
   ...streakAdminOperations,
   ...userAdminOperations,
   ...correctionOperations,
+  ...explanationOperations,
   ...tenantOperations,
   settings.adminSettingsGet,
   settings.adminSettingsUpdate,

@@ -25,7 +25,7 @@ const ON_THE_DEMO = ['README.md', TOUR]
 
 /** The pages whose examples begin with an empty service: the reference, and all other guides. */
 const FROM_NOTHING = [
-  ...['api', 'migrating', 'notifications', 'webhooks'].map((name) => `docs/${name}.md`),
+  ...['api', 'migrating', 'notifications', 'support', 'webhooks'].map((name) => `docs/${name}.md`),
   ...PAGES.filter((name) => name.startsWith('docs/guides/') && name !== TOUR),
 ]
 

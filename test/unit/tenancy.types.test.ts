@@ -68,6 +68,9 @@ type Modules = {
   'store/user-data/user-rows.repository': typeof import('../../src/store/user-data/user-rows.repository')
   'store/devices.repository': typeof import('../../src/store/devices.repository')
   'features/users/erasure/erasure.repository': typeof import('../../src/features/users/erasure/erasure.repository')
+  'features/explanations/award-explanation.repository': typeof import('../../src/features/explanations/award-explanation.repository')
+  'features/explanations/timeline.repository': typeof import('../../src/features/explanations/timeline.repository')
+  'store/user-changes.repository': typeof import('../../src/store/user-changes.repository')
   'features/users/export/export.repository': typeof import('../../src/features/users/export/export.repository')
   'store/pages.repository': typeof import('../../src/store/pages.repository')
   'store/portions.repository': typeof import('../../src/store/portions.repository')
@@ -169,6 +172,9 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/user-data/user-rows.repository': null,
   'store/devices.repository': null,
   'features/users/erasure/erasure.repository': { usersByIid: RESTORE },
+  'features/explanations/award-explanation.repository': null,
+  'features/explanations/timeline.repository': null,
+  'store/user-changes.repository': null,
   'features/users/export/export.repository': null,
   'store/pages.repository': null,
   'store/portions.repository': null,

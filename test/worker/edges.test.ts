@@ -246,6 +246,7 @@ describe('tables', () => {
       'streak_runs',
       'tenant_counters',
       'trigger_versions',
+      'user_changes',
       'users',
       'voided_events',
     ])

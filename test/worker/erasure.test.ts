@@ -222,6 +222,7 @@ describe('[U8] erasing a user', () => {
         'points_boosts',
         'streak_pauses',
         'streak_runs',
+        'user_changes',
         'users',
       ].toSorted(),
     )

@@ -253,7 +253,8 @@ export async function withGroups(users: number) {
   await tenant.event('m', { id: 'ada', attributes: values }, 1)
   const ids = ['ada', ...(await copies(tenant, 'ada', users - 1))]
   await env.DB.prepare(
-    `INSERT INTO events SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset,
+    `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes, counter_ids)
+     SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset,
       e.attributes, e.counter_ids
      FROM events e, users u WHERE e.user_iid = unhex(?2, '-') AND u.tenant_id = ?1 AND u.id <> 'ada'`,
   )

@@ -119,7 +119,7 @@ export async function furnished(): Promise<Furnished> {
     ).bind(iid, metric),
     env.DB.prepare(
       `INSERT INTO voided_events SELECT user_iid, randomblob(16), metric_no, at, seq, value, utc_offset,
-         attributes, counter_ids, 0, 0, NULL, '{}' FROM events WHERE user_iid = unhex(?1, '-') LIMIT 1`,
+         attributes, counter_ids, 0, 0, NULL, '{}', NULL FROM events WHERE user_iid = unhex(?1, '-') LIMIT 1`,
     ).bind(iid),
     env.DB.prepare(
       `INSERT INTO adjustment_keys VALUES (unhex(?1, '-'), (SELECT no FROM points_systems WHERE id = ?2), 'k',
@@ -132,7 +132,7 @@ export async function furnished(): Promise<Furnished> {
       users[0],
       iid,
     ),
-    env.DB.prepare('INSERT INTO streak_runs VALUES (?1, 1, 1, 1, ?2, 1) ON CONFLICT DO NOTHING').bind(
+    env.DB.prepare('INSERT INTO streak_runs VALUES (?1, 1, 1, 1, ?2, 1, NULL) ON CONFLICT DO NOTHING').bind(
       iid,
       '1e',
     ),

@@ -347,7 +347,8 @@ describe('GET /users/{id}/overview', () => {
     // A log that is longer than one read.
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 15000)
-       INSERT INTO events SELECT user_iid, metric_no, at - i, seq, randomblob(16), value, utc_offset,
+       INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes, counter_ids)
+       SELECT user_iid, metric_no, at - i, seq, randomblob(16), value, utc_offset,
          attributes, counter_ids FROM n
        CROSS JOIN events WHERE user_iid = (SELECT unhex(iid, '-') FROM users WHERE tenant_id = ?1
          AND id = 'busy')`,

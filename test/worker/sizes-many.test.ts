@@ -249,8 +249,9 @@ describe('lists', () => {
     const strict = tenant.through(newApp({ DB: strictD1() }))
     expect((await strict.event('m', 'ada', 1, { attributes })).status).toBe(201)
     await env.DB.prepare(
-      `INSERT INTO events SELECT user_iid, metric_no, at + n, seq, id, value, utc_offset, attributes,
-         counter_ids FROM events,
+      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes, counter_ids)
+       SELECT user_iid, metric_no, at + n, seq, id, value, utc_offset, attributes, counter_ids
+        FROM events,
          (WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20) SELECT n FROM n)
        WHERE user_iid = unhex(?1, '-')`,
     )

@@ -348,8 +348,9 @@ describe('GET /admin/v1/users/{id}/export', () => {
           { id: kind, key: 'kind', value: 'run' },
           { id: gone, key: null, value: 'yes' },
         ],
+        streak: [{ kind: 'started', length: 1 }],
       },
-      { id: ids[1], metricId: other, metricKey: null, value: 7, ...moment, attributes: [] },
+      { id: ids[1], metricId: other, metricKey: null, value: 7, ...moment, attributes: [], streak: [] },
     ])
     expect(at(body, 'idempotencyKeys')).toEqual([
       { metricId: metric, metricKey: 'steps', key: 'one', eventId: ids[0] },

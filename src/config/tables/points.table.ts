@@ -182,10 +182,23 @@ export const awards = sqliteTable(
     boosts: text('boosts'),
     /** Null for an award of a trigger (V5). */
     type: text('type', { enum: CORRECTION_TYPES }),
+    /** The points of a correction before cap and floor (X1). Null for an award of a trigger. */
+    amount: integer('amount'),
     /** The reason that an admin gave for a correction, or null. */
     reason: text('reason'),
     /** The id of the award that a reversal reverses, or null. */
     reverses: blob('reverses'),
+    /**
+     * The highest total of the trigger's counter before and after, in millionths (X1). Null if the trigger
+     * has no counter, and for awards of versions that did not store it.
+     */
+    counterBefore: integer('counter_before'),
+    counterAfter: integer('counter_after'),
+    /**
+     * JSON: the user's level before and after, as they were then (`ReachedLevel`). Null if the level stayed,
+     * and for awards of versions that did not store it (X2).
+     */
+    levels: text('levels'),
   },
   (table) => [
     primaryKey({ columns: [table.userIid, table.systemNo, table.at, table.seq, table.position] }),

@@ -51,7 +51,7 @@ export function boost(
 }
 
 /** The rounding of all boosts that apply if they agree, else down (P5). */
-function agreedRounding(boosts: readonly Boost[]): Rounding {
+export function agreedRounding(boosts: readonly Pick<Boost, 'rounding'>[]): Rounding {
   const [first, ...others] = boosts.map(({ rounding }) => rounding)
   return first !== undefined && others.every((rounding) => rounding === first) ? first : 'down'
 }

@@ -11,7 +11,7 @@ import { errors } from '../../lib/errors'
 import { childId } from '../../lib/ids'
 import { unreachable } from '../../lib/unreachable'
 import { count, NEW_COUNTER } from '../metrics.rules'
-import type { AwardRecord, Counter, LocalTime, UserState } from '../state.types'
+import type { AwardRecord, Counter, LocalTime, ReachedLevel, UserState } from '../state.types'
 import { type Boosted, boost } from './boosts.rules'
 
 /** The input on which triggers may fire. */
@@ -64,12 +64,12 @@ export function awardPoints(
   for (const system of config.systems) {
     for (const trigger of system.triggers) {
       if (trigger.status !== 'active') continue
-      const firings = countFirings(trigger, input, ledger)
+      const { firings, counter } = firingsOf(trigger, input, ledger)
       if (firings > 0 && meets(trigger.userAttributes, user.profile.attributes)) {
         const points = trigger.points * firings
         const boosted = () => boost(system, user, input.local, points)
         const id = (position: number) => childId(input.id, position)
-        award(system, trigger, points, { local: input.local, seq: user.seq, id, boosted }, ledger)
+        award(system, trigger, points, { local: input.local, seq: user.seq, id, boosted, counter }, ledger)
       }
     }
   }
@@ -78,21 +78,26 @@ export function awardPoints(
   return { after: { ...user, points, counters }, awards, counterIds }
 }
 
+/** How often a change fires a trigger, and the trigger's counter if it has one. */
+type Firings = { firings: number; counter: AwardRecord['counter'] }
+
+const once = (isSo: boolean): Firings => ({ firings: isSo ? 1 : 0, counter: null })
+
 /** How often a change fires a trigger (P1, P2, U6). */
-function countFirings(trigger: Trigger, input: TriggerInput, ledger: Ledger): number {
+function firingsOf(trigger: Trigger, input: TriggerInput, ledger: Ledger): Firings {
   const { event, created } = input
   switch (trigger.type) {
     case 'user_creation':
-      return created ? 1 : 0
+      return once(created)
     case 'streak':
-      return input.extendedTo !== null && input.extendedTo % (trigger.streakLength ?? 1) === 0 ? 1 : 0
+      return once(input.extendedTo !== null && input.extendedTo % (trigger.streakLength ?? 1) === 0)
     case 'achievement':
-      return input.completed.includes(trigger.achievementId ?? '') ? 1 : 0
+      return once(input.completed.includes(trigger.achievementId ?? ''))
     case 'metric':
-      return event === null ? 0 : countCrossings(trigger, event, ledger)
+      return event === null ? once(false) : crossingsOf(trigger, event, ledger)
     case 'time':
       // Ticks make their own awards (P4).
-      return 0
+      return once(false)
     default:
       return unreachable(trigger.type)
   }
@@ -102,11 +107,11 @@ function countFirings(trigger: Trigger, input: TriggerInput, ledger: Ledger): nu
  * How often an event fires a metric trigger (P1). A trigger with filters on event attributes uses its own
  * counter.
  */
-function countCrossings(trigger: Trigger, event: NonNullable<TriggerInput['event']>, ledger: Ledger): number {
-  if (trigger.metricId !== event.metricId) return 0
+function crossingsOf(trigger: Trigger, event: NonNullable<TriggerInput['event']>, ledger: Ledger): Firings {
+  if (trigger.metricId !== event.metricId) return once(false)
   const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
   if (trigger.eventAttributes.length === 0) return crossings(event.before, event.after, threshold)
-  if (!meets(trigger.eventAttributes, event.attributes)) return 0
+  if (!meets(trigger.eventAttributes, event.attributes)) return once(false)
   const before = ledger.counters.get(trigger.counterId) ?? NEW_COUNTER
   const after = count(before, event.value)
   ledger.counters.set(trigger.counterId, after)
@@ -114,9 +119,10 @@ function countCrossings(trigger: Trigger, event: NonNullable<TriggerInput['event
   return crossings(before, after, threshold)
 }
 
-/** How many multiples of the threshold the highest total passed (P1). */
-function crossings(before: Counter, after: Counter, threshold: number): number {
-  return Math.floor(after.highest / threshold) - Math.floor(before.highest / threshold)
+/** How many multiples of the threshold, in millionths, the highest total passed (P1). */
+function crossings({ highest: before }: Counter, { highest: after }: Counter, threshold: number): Firings {
+  const firings = Math.floor(after / threshold) - Math.floor(before / threshold)
+  return { firings, counter: { before, after } }
 }
 
 /**
@@ -132,6 +138,7 @@ export type AwardInput = {
   id: (position: number) => string
   /** Returns the points after the boosts that apply. Only for positive points (P5). */
   boosted: () => Boosted
+  counter: AwardRecord['counter']
 }
 
 /**
@@ -169,8 +176,19 @@ export function award(
     triggerVersion: trigger.version,
     boosts: boosted.boosts,
     correction: null,
+    counter: making.counter,
+    levels: levelsOf(system, total, next),
   })
 }
+
+/** The levels at two totals; null if they are the same (P9). */
+export function levelsOf(system: System, before: number, after: number): AwardRecord['levels'] {
+  if (system.levels.length === 0) return null
+  const [from, to] = [levelOf(system, before), levelOf(system, after)]
+  return from?.id === to?.id ? null : [from && reached(from), to && reached(to)]
+}
+
+const reached = ({ id, key, name, points }: Level): ReachedLevel => ({ id, key, name, points })
 
 /** Whether points can't change a total: up at the cap, or down at 0 (P6). */
 export function isExhausted(system: System, total: number, points: number): boolean {

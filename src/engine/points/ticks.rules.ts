@@ -136,7 +136,7 @@ export function granting(
       const local = localTimeOf(user.profile.tz ?? 'UTC', due)
       const id = (position: number) => idOf(due, position)
       const boosted = () => boostedAt(system, trigger, local)
-      award(system, trigger, trigger.points, { local, seq, id, boosted }, ledger)
+      award(system, trigger, trigger.points, { local, seq, id, boosted, counter: null }, ledger)
     }
     if (awards.length === 0) return null
     const points = living(ledger.points, config.systems)

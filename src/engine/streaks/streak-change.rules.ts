@@ -3,7 +3,7 @@ import type { Micros } from '../../lib/decimal'
 import { dayIn, localDay } from '../../lib/zone'
 import type { LocalTime, UserState } from '../state.types'
 import { travelled } from './journeys.rules'
-import { NO_STREAK_EVENTS, type StreakEvent } from './streak-events.types'
+import { NO_STREAK_EVENTS, type StreakEntry, type StreakEvent } from './streak-events.types'
 import { NO_STREAK, type StreakRun } from './streak-state.types'
 import { anchored, extended, isStale, lengthOf, scheduled, streakAsOf } from './streaks.rules'
 import { termsOf } from './terms.rules'
@@ -18,6 +18,8 @@ export type StreakChange = {
   ended: readonly StreakRun[]
   /** The webhook events that result, in order (W6). */
   streakEvents: readonly StreakEvent[]
+  /** Entries of the user's history that are no webhook events, in order (X2). */
+  streakEntries?: readonly StreakEntry[]
 }
 
 /** A change that leaves the streak alone. */

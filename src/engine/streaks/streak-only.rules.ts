@@ -3,7 +3,7 @@ import { type Instant, instant } from '../../lib/clock'
 import type { BulkChange } from '../change.rules'
 import { touch } from '../change.rules'
 import type { UserState } from '../state.types'
-import type { StreakEvent } from './streak-events.types'
+import type { StreakEntry, StreakEvent } from './streak-events.types'
 import type { StreakRun, StreakState } from './streak-state.types'
 import { lengthOf } from './streaks.rules'
 
@@ -15,12 +15,19 @@ export function streakOnly(
   {
     ended,
     streakEvents,
+    streakEntries = [],
     isExtended = false,
-  }: { ended: readonly StreakRun[]; streakEvents: readonly StreakEvent[]; isExtended?: boolean },
+  }: {
+    ended: readonly StreakRun[]
+    streakEvents: readonly StreakEvent[]
+    streakEntries?: readonly StreakEntry[]
+    isExtended?: boolean
+  },
   at: Instant,
 ): BulkChange {
   const growth = lengthOf({ ...before, streak }) - lengthOf(before)
-  const change = { before, event: null, awards: [], completed: [], isExtended, growth, ended, streakEvents }
+  const streakChange = { isExtended, growth, ended, streakEvents, streakEntries }
+  const change = { before, event: null, awards: [], completed: [], ...streakChange }
   const changed = instant(Math.max(before.changed, at))
   const isAltered = growth !== 0 && !isExtended && streak.run !== null
   const known = isAltered ? { ...streak, altered: changed } : streak

@@ -195,12 +195,13 @@ export async function voidedSince(
 const PLACE = `user_iid = ${bytesOf('?1')} AND metric_no = ${numberOf('metrics', '?2')} AND at = ?3 AND seq = ?4`
 const MOVE = `
   INSERT INTO voided_events (user_iid, id, metric_no, at, seq, value, utc_offset, attributes, counter_ids,
-    voided_at, voided_seq, reason, response)
-  SELECT user_iid, id, metric_no, at, seq, value, utc_offset, attributes, counter_ids, ?5, ?6, ?7, ?8
+    streak, voided_at, voided_seq, reason, response)
+  SELECT user_iid, id, metric_no, at, seq, value, utc_offset, attributes, counter_ids, streak, ?5, ?6, ?7, ?8
   FROM events WHERE ${PLACE}`
 const REMOVE = `DELETE FROM events WHERE ${PLACE}`
 
-/** Moves an event from the log to the voided events (V2). Needs a guard of the user. Writes two rows. */
+/** Moves an event from the log to the voided events (V2). Needs a guard of the user. Writes two rows, and
+ * two of indexes. */
 export function moveEvent(
   db: TenantDatabase,
   iid: string,

@@ -163,7 +163,8 @@ async function placesAfter(scope: Scope, count: number): Promise<{ email: number
 const isAhead = (email: number | null | undefined, push: number | null | undefined): boolean =>
   typeof email === 'number' && (typeof push !== 'number' || email >= push)
 
-function entryOf(queuedMessage: LoggedMessage): Entry {
+/** A message as an entry of the log (N4). */
+export function entryOf(queuedMessage: LoggedMessage): Entry {
   const notification = notificationIn(queuedMessage)
   const { userId, type, channel, title, body, headers, fault } = notification
   const status = statusOf(queuedMessage.status)

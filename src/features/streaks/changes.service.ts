@@ -6,7 +6,7 @@ import { configurationUnchanged, isConflict, usersUnchanged } from '../../db/gua
 import { requestDrain } from '../../delivery/drain-debouncer.cache'
 import type { BulkChange } from '../../engine/change.rules'
 import type { UserState } from '../../engine/state.types'
-import type { StreakEvent } from '../../engine/streaks/streak-events.types'
+import type { StreakEntry, StreakEvent } from '../../engine/streaks/streak-events.types'
 import { streakOnly } from '../../engine/streaks/streak-only.rules'
 import type { StreakRun, StreakState } from '../../engine/streaks/streak-state.types'
 import { isStale, scheduled, streakAsOf } from '../../engine/streaks/streaks.rules'
@@ -41,6 +41,8 @@ export type OpenStreak = {
   ended: readonly StreakRun[]
   /** The streak events, in order (W6). */
   streakEvents: readonly StreakEvent[]
+  /** The admin's changes, for the user's history (X2). */
+  streakEntries: readonly StreakEntry[]
 }
 
 /** The outcome of an admin's change: the response, and statements to store in addition to the streaks. */
@@ -125,15 +127,16 @@ async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<
 function opened(config: Configuration, user: UserState, now: Instant): OpenStreak {
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, now)
-  return { user, terms, today, ...streakAsOf(user, terms, today) }
+  return { user, terms, today, ...streakAsOf(user, terms, today), streakEntries: [] }
 }
 
 /** The change of an open streak; null if the streak is as stored. */
 function closed(
   config: Configuration,
-  { user, terms, today, streak, ended, streakEvents }: OpenStreak,
+  { user, terms, today, streak, ended, streakEvents, streakEntries }: OpenStreak,
   now: Instant,
 ): BulkChange | null {
   if (streak === user.streak) return null
-  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, streakEvents }, now)
+  const entries = { ended, streakEvents, streakEntries }
+  return streakOnly(config, user, scheduled(user, streak, terms, today), entries, now)
 }

@@ -95,10 +95,10 @@ function grant(open: OpenStreak, index: number): UserIssue | null {
     return issue(index, open.user.id, most, 'warning')
   }
   open.streak = streak
+  const earned = { kind: 'freeze_earned', earned: 1, freezes: streak.freezes } as const
   // A user who has switched streaks off gets no streak events (U7).
-  if (open.terms.isOn) {
-    open.streakEvents = [...open.streakEvents, { kind: 'freeze_earned', earned: 1, freezes: streak.freezes }]
-  }
+  if (open.terms.isOn) open.streakEvents = [...open.streakEvents, earned]
+  else open.streakEntries = [...open.streakEntries, earned]
   return null
 }
 
@@ -139,6 +139,7 @@ export function createPauses(
       }
       const pause = { id: newId(now), start, end }
       open.streak = withPause(open.streak, pause)
+      open.streakEntries = [...open.streakEntries, { kind: 'paused', pause }]
       made.push({ ...pause, userId, userIid: open.user.iid })
     }
     const created = made.map((pause) => pauseResponse(pause.userId, pause))
@@ -173,14 +174,16 @@ export async function removePauses(
     const issues: Issue[] = []
     const gone: { id: string; last: number }[] = []
     for (const id of ids) {
-      const pause = present.get(id)
-      const open = pause && found.get(pause.userId)
-      if (open === undefined) {
+      const given = present.get(id)
+      const open = given && found.get(given.userId)
+      if (given === undefined || open === undefined) {
         issues.push(unknownIssue(id, 'a streak pause'))
         continue
       }
       const last = lastDayOver(open.today, open.terms)
       open.streak = withoutPause(open.streak, id, last)
+      const pause = { id, start: given.start, end: given.end }
+      open.streakEntries = [...open.streakEntries, { kind: 'pause_deleted', pause }]
       gone.push({ id, last })
     }
     const statements = gone.length === 0 ? [] : [deletePauses(db, gone, now)]
@@ -219,6 +222,7 @@ export function restoreStreaks(
         continue
       }
       open.streak = streak
+      open.streakEntries = [...open.streakEntries, { kind: 'restored', length: streak.run?.length ?? 0 }]
       restoredUsers.push(id)
     }
     return { result: { restoredUsers, issues } }

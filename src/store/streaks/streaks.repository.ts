@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type ColumnNames, type ColumnValues, columnList } from '../../db/column-list'
 import type { TenantDatabase } from '../../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../../db/guard'
-import type { Change } from '../../engine/change.rules'
+import type { BulkChange, Change } from '../../engine/change.rules'
 import type { UserState } from '../../engine/state.types'
 import type { Pause, StreakRun } from '../../engine/streaks/streak-state.types'
 import { followEarliest, makeDueEarlier } from '../../jobs/due-work.repository'
@@ -12,13 +12,14 @@ import { streakRuns } from '../tables/streaks.table'
 import { userOf } from '../users.repository'
 import { ALL_PAUSES, IID, PauseRows } from './pauses.repository'
 
-const RUN_VALUES: ColumnValues<typeof streakRuns, StreakRun & { userIid: string }> = {
+const RUN_VALUES: ColumnValues<typeof streakRuns, StreakRun & { userIid: string; lost: Instant | null }> = {
   userIid: ({ userIid }) => userIid,
   first: ({ first }) => first,
   last: ({ last }) => last,
   started: ({ started }) => started,
   history: ({ history }) => history,
   length: ({ length }) => length,
+  lost: ({ lost }) => lost,
 }
 const RUN_LIST = columnList(streakRuns, RUN_VALUES)
 
@@ -27,15 +28,19 @@ const END = `
   SELECT ${RUN_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(RUN_LIST.value('userIid'))}
   ON CONFLICT DO UPDATE SET ${RUN_LIST.update(['userIid', 'first'])}`
 
-/** Stores the streaks that changes have ended, one row each. */
+/**
+ * Stores the streaks that changes have ended, one row each, with the moment. A recount does not know the
+ * moments (S9).
+ */
 export function keepRuns(
   db: TenantDatabase,
-  changes: readonly Pick<Change, 'after' | 'ended'>[],
+  changes: readonly (Pick<Change, 'after' | 'ended'> & Pick<BulkChange, 'replacesRuns'>)[],
   among: UnchangedUsers,
 ): D1PreparedStatement[] {
-  const rows = changes.flatMap(({ after, ended }) =>
-    ended.map((run) => RUN_LIST.values({ userIid: after.iid, ...run })),
-  )
+  const rows = changes.flatMap(({ after, ended, replacesRuns }) => {
+    const lost = replacesRuns === true ? null : after.changed
+    return ended.map((run) => RUN_LIST.values({ userIid: after.iid, lost, ...run }))
+  })
   return overUsers(db, END, rows, among)
 }
 
@@ -57,14 +62,14 @@ export function forgetRuns(
   )
 }
 
-/** A past streak, as in its row. */
+/** A past streak, as in its row. Only histories need when it was `lost` (X2). */
 export const StreakRunRow = z.object({
   first: z.number(),
   last: z.number(),
   started: z.number(),
   history: z.string(),
   length: z.number(),
-} satisfies Record<Exclude<ColumnNames<typeof streakRuns>, 'user_iid'>, z.ZodType>)
+} satisfies Record<Exclude<ColumnNames<typeof streakRuns>, 'user_iid' | 'lost'>, z.ZodType>)
 
 const RUN_NAMES = Object.keys(StreakRunRow.shape)
 

@@ -1,4 +1,4 @@
-import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { blob, index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
  * The log: one row for each event that counts, never changed. A user's total in a metric is the sum of the
@@ -25,6 +25,11 @@ export const events = sqliteTable(
      * versions that did not note them.
      */
     counterIds: text('counter_ids'),
+    /**
+     * JSON: the effects of the event on the streak (`StreakEntry[]`), without a loss. Null if there are none
+     * (X2).
+     */
+    streak: text('streak'),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.metricNo, table.at, table.seq] })],
 )
@@ -45,6 +50,7 @@ export const voidedEvents = sqliteTable(
     utcOffset: integer('utc_offset').notNull(),
     attributes: text('attributes'),
     counterIds: text('counter_ids'),
+    streak: text('streak'),
     /** When it was voided, in milliseconds. */
     voidedAt: integer('voided_at').notNull(),
     /** The user's `seq` after the void. The reversals in the ledger have the same. */
@@ -53,7 +59,12 @@ export const voidedEvents = sqliteTable(
     /** JSON: the response, which a repeated void gets again. */
     response: text('response').notNull(),
   },
-  (table) => [primaryKey({ columns: [table.userIid, table.id] })],
+  (table) => [
+    primaryKey({ columns: [table.userIid, table.id] }),
+    // A timeline has the event at its moment, and the void at its own (X2).
+    index('voided_events_moments').on(table.userIid, table.at, table.seq),
+    index('voided_events_voids').on(table.userIid, table.voidedAt, table.voidedSeq),
+  ],
 )
 
 /** Idempotency keys, kept for ever (E4). For ids, see db/short-ids.ts. WITHOUT ROWID. */

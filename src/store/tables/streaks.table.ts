@@ -18,6 +18,11 @@ export const streakRuns = sqliteTable(
     history: text('history').notNull(),
     /** The length when it was lost. This is the greatest length that it ever had. */
     length: integer('length').notNull(),
+    /**
+     * When it was lost, in milliseconds (X2). Null if that is not known: it was counted again from the log,
+     * or it was lost before this was stored.
+     */
+    lost: integer('lost'),
   },
   (table) => [primaryKey({ columns: [table.userIid, table.first] })],
 )

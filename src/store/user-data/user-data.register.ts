@@ -117,6 +117,11 @@ export const TABLES = {
     },
     purged: ['erasures', 'users'],
   },
+  user_changes: {
+    key: ['user_iid', 'at', 'seq', 'position'],
+    users: { by: 'bytes', erased: ['rows'], exported: ['changes'] },
+    purged: ['erasures', 'users'],
+  },
   streak_runs: {
     key: ['user_iid', 'first'],
     users: { by: 'iid', erased: ['rows'], exported: ['streak'] },

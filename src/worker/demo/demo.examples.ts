@@ -1,6 +1,7 @@
 import { firstBatch } from '../../commands/batch/inbox.repository'
 import { configurationOf } from '../../config/configuration.service'
-import type { Configuration } from '../../config/configuration.types'
+import type { Configuration, System } from '../../config/configuration.types'
+import type { StoredAward } from '../../engine/points/award.types'
 import { newestEvent } from '../../features/corrections/voids.repository'
 import { listAdminKeys, listApplicationKeys } from '../../features/keys/keys.service'
 import { listDeliveries } from '../../features/webhooks/deliveries.service'
@@ -10,6 +11,7 @@ import { ApiError } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import { civilDateAt } from '../../lib/zone'
 import type { Context, Scope } from '../../runtime/context'
+import { newestAwards } from '../../store/awards.repository'
 import { findUser } from '../../store/find-user.service'
 import { DEMO_KINDS, type DemoKind } from '../../wire/example-kinds.types'
 import { enterDemo, hasDemo } from './demo.service'
@@ -44,10 +46,12 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
   const config = await configurationOf(scope)
   const webhook = config.webhooks.find(({ status }) => status === 'active')
   const page = { limit: 100, skip: 0 }
-  const [batch, event, paused, applicationKeys, adminKeys, deliveries] = await Promise.all([
+  const xp = config.systems.find(({ key }) => key === 'demo-xp')
+  const [batch, event, paused, awards, applicationKeys, adminKeys, deliveries] = await Promise.all([
     firstBatch(scope.db),
     newestEvent(scope.db, 'demo-ada'),
     findUser(scope, 'demo-grace').catch(nobody),
+    xp === undefined ? [] : awardsOf(scope, 'demo-ada', xp),
     listApplicationKeys(scope, page),
     listAdminKeys(scope, page),
     webhook && listDeliveries(scope, webhook.id, page),
@@ -57,10 +61,17 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
     batch: () => batch ?? undefined,
     event: () => event ?? undefined,
     pause: () => paused?.streak.pauses[0]?.id,
+    award: () => awards[0]?.id,
     applicationKey: (name) => applicationKeys.find(({ userId }) => userId === name)?.id,
     adminKey: (name) => adminKeys.find((key) => key.name === name)?.id,
     delivery: () => deliveries?.items.at(-1)?.id,
   }
+}
+
+/** The newest award of a user of the demo in a system. */
+async function awardsOf(scope: Scope, userId: string, system: System): Promise<StoredAward[]> {
+  const user = await findUser(scope, userId).catch(nobody)
+  return user === null ? [] : newestAwards(scope.db, user, system.id, 1)
 }
 
 /** Returns null for the 404 of an erased user. Throws all other errors. */

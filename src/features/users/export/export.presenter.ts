@@ -6,6 +6,7 @@ import type { StreakRun } from '../../../engine/streaks/streak-state.types'
 import { type Instant, instant, iso } from '../../../lib/clock'
 import { fromMicros, micros } from '../../../lib/decimal'
 import { dateOfDay, uncheckedDateAt } from '../../../lib/zone'
+import type { StoredStreakEntry } from '../../../store/user-changes.repository'
 import type { Held } from './export.repository'
 import type { UserExport } from './export.schemas'
 
@@ -105,6 +106,15 @@ const runOf = ({ started, first, last, history, length }: StreakRun) => ({
   length,
 })
 
+/** The effect of a change on the streak. */
+export const exportedStreakEntry = ({
+  pause,
+  ...entry
+}: z.output<typeof StoredStreakEntry>): Export['changes'][number]['streak'][number] => ({
+  ...entry,
+  ...(pause && { pause: { id: pause.id, start: dateOfDay(pause.start), end: dateOfDay(pause.end) } }),
+})
+
 /** A user's streak: current, as stored, and past runs. */
 export function streakOf(
   keys: Keys,
@@ -145,7 +155,9 @@ export function streakOf(
       altered: isoOrNull(altered),
     },
     // A past run with the same start as the current one is not over: a journey only seemed to end it (S11).
-    past: runs.filter(({ first }) => first !== run?.first).map(runOf),
+    past: runs
+      .filter(({ first }) => first !== run?.first)
+      .map((past) => ({ ...runOf(past), lost: isoOrNull(past.lost) })),
     pauses: pauses.map(({ id, start, end, deleted }) => ({
       id,
       start: dateOfDay(start),

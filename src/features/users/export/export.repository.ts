@@ -7,7 +7,9 @@ import type { UserState } from '../../../engine/state.types'
 import { type Instant, instant } from '../../../lib/clock'
 import { micros } from '../../../lib/decimal'
 import { MOST_AT_ONCE, packsOf } from '../../../lib/packed'
+import { ReachedLevels } from '../../../store/awards.repository'
 import { RUN_COLUMNS, StreakRunRow } from '../../../store/streaks/streaks.repository'
+import { StoredHistoryRow, StoredStreakEntry } from '../../../store/user-changes.repository'
 import { json, parseUser, userStatement } from '../../../store/users.repository'
 import { PointsBoost } from '../../../wire/points.schemas'
 
@@ -15,7 +17,7 @@ const moment = z.number().transform(instant)
 
 const OF_USER = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
 const BOOSTS = `SELECT ${BOOST_COLUMNS}, deleted FROM points_boosts WHERE ${OF_USER} ORDER BY no`
-const RUNS = `SELECT ${RUN_COLUMNS} FROM streak_runs r WHERE ${OF_USER} ORDER BY first`
+const RUNS = `SELECT ${RUN_COLUMNS}, r.lost FROM streak_runs r WHERE ${OF_USER} ORDER BY first`
 const PAUSES = `SELECT id, start, "end", deleted FROM streak_pauses WHERE ${OF_USER} ORDER BY start, id`
 const KEYS = 'SELECT id, prefix, created FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 ORDER BY no'
 
@@ -50,6 +52,7 @@ const LONG_PARKED = `
     ON p.tenant_id = ?1
     AND p.batch_id = asked.value ->> 0 AND p.position = asked.value ->> 1`
 
+const RunRows = z.array(StreakRunRow.extend({ lost: moment.nullable() }))
 const BoostRows = z.array(BoostRow.extend({ deleted: moment.nullable() }))
 const PauseRows = z.array(
   z.object({ id: z.string(), start: z.number(), end: z.number(), deleted: moment.nullable() }),
@@ -81,7 +84,7 @@ type Parked = z.output<typeof ParkedRows>[number]
 export type Held = {
   user: UserState
   boosts: z.output<typeof BoostRows>
-  runs: z.output<typeof StreakRunRow>[]
+  runs: z.output<typeof RunRows>
   pauses: z.output<typeof PauseRows>
   keys: z.output<typeof KeyRows>
   waiting: Waiting[]
@@ -120,7 +123,7 @@ export async function readHeld(db: TenantDatabase, userId: string, systemNow: In
   return {
     user: state,
     boosts: BoostRows.parse(boosts.results),
-    runs: z.array(StreakRunRow).parse(runs.results),
+    runs: RunRows.parse(runs.results),
     pauses: PauseRows.parse(pauses.results),
     keys: KeyRows.parse(keys.results),
     waiting: WaitingRows.parse(waiting.results),
@@ -206,12 +209,12 @@ export async function* parkedPages(db: TenantDatabase, { user, parked }: Pick<He
 
 const EVENTS = `
   SELECT hex(id) AS id, metric_no AS metricNo, ${idOf('metrics', 'metric_no')} AS metricId, at, seq, value,
-    utc_offset AS utcOffset, ${textOf('attributes', '{}')}
+    utc_offset AS utcOffset, streak, ${textOf('attributes', '{}')}
   FROM events WHERE user_iid = ${bytesOf('?1')} AND (metric_no, at, seq) > (?3, ?4, ?5) AND seq <= ?2
   ORDER BY metric_no, at, seq LIMIT ${PAGE}`
 const VOIDED = `
   SELECT hex(id) AS id, metric_no AS metricNo, ${idOf('metrics', 'metric_no')} AS metricId, at, seq, value,
-    utc_offset AS utcOffset, voided_at AS voidedAt, reason, ${textOf('attributes', '{}')}
+    utc_offset AS utcOffset, streak, voided_at AS voidedAt, reason, ${textOf('attributes', '{}')}
   FROM voided_events WHERE user_iid = ${bytesOf('?1')} AND id > unhex(?3, '-') AND voided_seq <= ?2
   ORDER BY id LIMIT ${PAGE}`
 const LONG_VOIDED = `
@@ -231,6 +234,7 @@ const EventRows = z.array(
     seq: z.number(),
     value: z.number().transform(micros),
     utcOffset: z.number(),
+    streak: json(z.array(StoredStreakEntry)).nullable(),
     ...text,
   }),
 )
@@ -268,7 +272,8 @@ const AWARDS = `
   SELECT hex(id) AS id, system_no AS systemNo, ${idOf('points_systems', 'system_no')} AS systemId, at, seq,
     position, awarded,
     total, utc_offset AS utcOffset, ${idOf('points_triggers', 'trigger_no')} AS triggerId,
-      type, reason, hex(reverses) AS reverses, ${textOf('boosts', '[]')}
+      type, amount, reason, hex(reverses) AS reverses,
+      counter_before AS counterBefore, counter_after AS counterAfter, levels, ${textOf('boosts', '[]')}
   FROM awards WHERE user_iid = ${bytesOf('?1')} AND (system_no, at, seq, position) > (?3, ?4, ?5, ?6)
     AND seq <= ?2
   ORDER BY system_no, at, seq, position LIMIT ${PAGE}`
@@ -291,8 +296,12 @@ const AwardRows = z.array(
     utcOffset: z.number(),
     triggerId: z.string().nullable(),
     type: z.enum(CORRECTION_TYPES).nullable(),
+    amount: z.number().nullable(),
     reason: z.string().nullable(),
     reverses: HexId.or(z.literal('').transform(() => null)),
+    counterBefore: z.number().transform(micros).nullable(),
+    counterAfter: z.number().transform(micros).nullable(),
+    levels: json(ReachedLevels).nullable(),
     ...text,
   }),
 )
@@ -312,6 +321,33 @@ export async function* awardPages(db: TenantDatabase, { iid, seq }: ReadUser) {
   )
   for await (const page of found)
     yield page.map(({ text, ...row }) => ({ ...row, boosts: Boosts.parse(text) }))
+}
+
+const CHANGES = `
+  SELECT at, seq, position, ${textOf('entries', '')} FROM user_changes
+  WHERE user_iid = ${bytesOf('?1')} AND (at, seq, position) > (?3, ?4, ?5) AND seq <= ?2
+  ORDER BY at, seq, position LIMIT ${PAGE}`
+const LONG_CHANGES = `
+  SELECT asked.key AS n, c.entries AS text FROM json_each(?2) asked CROSS JOIN user_changes c
+    ON c.user_iid = ${bytesOf('?1')} AND c.at = asked.value ->> 0 AND c.seq = asked.value ->> 1
+    AND c.position = asked.value ->> 2`
+
+const ChangeRows = z.array(z.object({ at: moment, seq: z.number(), position: z.number(), ...text }))
+const Entries = json(StoredHistoryRow)
+
+/** A user's history without the log, the ledger and past streaks, by time (X2). */
+export async function* changePages(db: TenantDatabase, { iid, seq }: ReadUser) {
+  const found = pages<z.output<typeof ChangeRows>[number]>(
+    async (after) => {
+      const from = [after?.at ?? 0, after?.seq ?? 0, after?.position ?? -1]
+      return ChangeRows.parse(await db.rows(db.statement(CHANGES, iid, seq, ...from)))
+    },
+    (rows) => {
+      const keys = rows.map((row) => [row.at, row.seq, row.position])
+      return db.rows(db.statement(LONG_CHANGES, iid, JSON.stringify(keys)))
+    },
+  )
+  for await (const page of found) yield page.map(({ text, at }) => ({ at, ...Entries.parse(text) }))
 }
 
 const USED_KEYS = `

@@ -4,6 +4,7 @@ import {
   EVALUATION_MODE_SPELLINGS,
   NOTIFICATION_CHANNELS,
 } from '../../../config/enumerations.types'
+import { STREAK_ENTRY_KINDS } from '../../../engine/streaks/streak-events.types'
 import { DateResponse, Timestamp, UuidResponse } from '../../../http/fields'
 import type { ExportedField } from '../../../store/user-data/user-data.register'
 import { PointsBoost } from '../../../wire/points.schemas'
@@ -20,6 +21,28 @@ const moment = { date: Timestamp, localDate: DateResponse, utcOffsetMinutes: z.i
 const ExportedAttribute = z.object({ id: UuidResponse, key: Key, value: z.string() })
 const Threshold = z.object({ metricId: UuidResponse, metricKey: Key, threshold: z.number() })
 
+/** An effect of an event or another change on the streak. `kind` decides which other fields it has (X2). */
+const ExportedStreakEntry = z
+  .object({
+    kind: z.enum(STREAK_ENTRY_KINDS),
+    length: z.int().optional(),
+    earned: z.int().optional(),
+    freezes: z.int().optional(),
+    pause: z.object({ id: UuidResponse, start: DateResponse, end: DateResponse }).optional(),
+  })
+  .meta({ id: 'ExportedStreakEntry' })
+
+const Level = z.object({ id: UuidResponse, key: z.string(), name: z.string(), points: z.int32() }).nullable()
+
+/** A change without an event, or of the profile. `field` names an attribute by its id (X2). */
+const ExportedChange = z
+  .object({
+    date: Timestamp,
+    fields: z.array(z.object({ field: z.string(), before: z.unknown(), after: z.unknown() })),
+    streak: z.array(ExportedStreakEntry),
+  })
+  .meta({ id: 'ExportedChange' })
+
 const ExportedEvent = z
   .object({
     id: UuidResponse,
@@ -28,6 +51,7 @@ const ExportedEvent = z
     value: z.number(),
     ...moment,
     attributes: z.array(ExportedAttribute),
+    streak: z.array(ExportedStreakEntry),
   })
   .meta({ id: 'ExportedEvent' })
 
@@ -42,8 +66,11 @@ const ExportedAward = z
     total: z.int32(),
     ...moment,
     boosts: z.array(PointsBoost),
-    /** Only corrections have these three (V5). */
+    counter: z.object({ before: z.number(), after: z.number() }).nullable(),
+    level: z.object({ before: Level, after: Level }).nullable(),
+    /** Only corrections have these four (V5). */
     type: z.enum(CORRECTION_TYPES).optional(),
+    amount: z.int32().nullable().optional(),
     reason: z.string().nullable().optional(),
     reverses: UuidResponse.nullable().optional(),
   })
@@ -59,15 +86,13 @@ const ExportedVoidedEvent = ExportedEvent.extend({
  * A streak from its first period to its last. `periods` has a letter and a count for each kind of period,
  * such as `5e1f2e` (e extended, f frozen, p paused, s skipped, o open, r restored).
  */
-const ExportedStreakRun = z
-  .object({
-    started: DateResponse,
-    firstPeriod: DateResponse,
-    lastPeriod: DateResponse,
-    periods: z.string(),
-    length: z.int(),
-  })
-  .meta({ id: 'ExportedStreakRun' })
+const ExportedStreakRun = z.object({
+  started: DateResponse,
+  firstPeriod: DateResponse,
+  lastPeriod: DateResponse,
+  periods: z.string(),
+  length: z.int(),
+})
 
 const ExportedStreak = z
   .object({
@@ -98,7 +123,7 @@ const ExportedStreak = z
       /** When the length last changed for another reason than an event or a midnight. */
       altered: Timestamp.nullable(),
     }),
-    past: z.array(ExportedStreakRun),
+    past: z.array(ExportedStreakRun.extend({ lost: Timestamp.nullable() })),
     pauses: z.array(
       z.object({ id: UuidResponse, start: DateResponse, end: DateResponse, deleted: Timestamp.nullable() }),
     ),
@@ -199,6 +224,7 @@ export const UserExport = z
     events: z.array(ExportedEvent),
     voidedEvents: z.array(ExportedVoidedEvent),
     awards: z.array(ExportedAward),
+    changes: z.array(ExportedChange),
     idempotencyKeys: z.array(
       z.object({ metricId: UuidResponse, metricKey: Key, key: z.string(), eventId: UuidResponse }),
     ),

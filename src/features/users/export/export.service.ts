@@ -16,6 +16,7 @@ import { userStreak } from '../../streaks/streaks.service'
 import {
   attributesOf,
   belongingsOf,
+  exportedStreakEntry,
   type Keys,
   keysOf,
   momentOf,
@@ -26,6 +27,7 @@ import {
 import {
   adjustmentKeyPages,
   awardPages,
+  changePages,
   eventPages,
   type Held,
   isPresent,
@@ -88,6 +90,11 @@ export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Exp
       reason: event.reason,
     })),
     awards: mapped(awardPages(db, user), (award) => exportedAward(keys, award)),
+    changes: mapped(changePages(db, user), ({ at, fields, streak }) => ({
+      date: iso(at),
+      fields: fields.map(([field, before, after]) => ({ field, before, after })),
+      streak: streak.map(exportedStreakEntry),
+    })),
     idempotencyKeys: mapped(usedKeyPages(db, user), ({ metricId, key, eventId }) => ({
       metricId,
       metricKey: keys.metric(metricId),
@@ -123,6 +130,7 @@ const exportedEvent = (keys: Keys, event: Rows<typeof eventPages>): Export['even
   value: fromMicros(event.value),
   ...momentOf(event),
   attributes: attributesOf(keys, Object.entries(event.attributes)),
+  streak: (event.streak ?? []).map(exportedStreakEntry),
 })
 
 const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awards'][number] => ({
@@ -134,7 +142,17 @@ const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awar
   total: award.total,
   ...momentOf(award),
   boosts: award.boosts,
-  ...(award.type !== null && { type: award.type, reason: award.reason, reverses: award.reverses }),
+  counter:
+    award.counterBefore === null || award.counterAfter === null
+      ? null
+      : { before: fromMicros(award.counterBefore), after: fromMicros(award.counterAfter) },
+  level: award.levels && { before: award.levels[0], after: award.levels[1] },
+  ...(award.type !== null && {
+    type: award.type,
+    amount: award.amount,
+    reason: award.reason,
+    reverses: award.reverses,
+  }),
 })
 
 /**

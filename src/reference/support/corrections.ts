@@ -1,4 +1,4 @@
-import type { Chapter } from './chapter'
+import type { Chapter } from '../chapter'
 
 const TOTALS = { before: 'The total before.', after: 'The total after.' }
 const POINTS = {

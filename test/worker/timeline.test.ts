@@ -1,0 +1,422 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { bytes, number, numbered } from '../readable'
+import { DAY, dateAt, forgetTime, moveTo, NOON } from './boards'
+import { faulty } from './faulty'
+import { at, newApp, newTenant, type TestTenant } from './harness'
+
+afterEach(forgetTime)
+
+const Entry = z.looseObject({ id: z.string(), at: z.string().nullable(), type: z.string() })
+type Entry = z.output<typeof Entry>
+
+let tenant: TestTenant
+beforeEach(async () => {
+  await moveTo(NOON)
+  tenant = await newTenant()
+})
+
+/** One page of a timeline, and the path of the next one. */
+async function page(path: string, of = tenant): Promise<{ entries: Entry[]; next: string | null }> {
+  const { status, body, headers } = await of.admin('GET', path)
+  expect(status).toBe(200)
+  const [, next] =
+    /^<(?:http:\/\/[^/]+)?\/admin\/v1([^>]+)>; rel="next"$/.exec(headers.get('link') ?? '') ?? []
+  return { entries: z.array(Entry).parse(body), next: next ?? null }
+}
+
+/** The whole timeline, page by page. */
+async function whole(query: Record<string, string> = { limit: '100' }, user = 'ada'): Promise<Entry[]> {
+  const all: Entry[] = []
+  let path: string | null = `/users/${user}/timeline?${new URLSearchParams(query)}`
+  while (path !== null) {
+    const { entries, next } = await page(path)
+    expect(entries.length).toBeLessThanOrEqual(Number(query.limit ?? 10))
+    all.push(...entries)
+    path = next
+  }
+  return all
+}
+
+const said = (entries: readonly Entry[]) =>
+  entries.map((entry) => (entry.type === 'streak' ? `streak ${String(entry.change)}` : entry.type))
+
+const words = (value: number, user: string | Record<string, unknown> = 'ada') =>
+  tenant.event('words', user, value)
+
+/** A story in which everything happens. It ends at `NOON` and 12 days. */
+async function story(): Promise<void> {
+  const metricId = await tenant.metric('words')
+  await tenant.metric('pages')
+  await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+  await tenant.create('/achievements', {
+    ...{ key: 'writer', name: 'Writer', trigger: 'metric', status: 'active', metricId, metricValue: 5 },
+  })
+  const achievementId = await tenant.create('/achievements', {
+    ...{ key: 'reader', name: 'Reader', trigger: 'metric', status: 'active', metricId, metricValue: 6 },
+  })
+  const metric = { type: 'metric', metricId, metricThreshold: 1, status: 'active' }
+  const levels = [
+    { key: 'low', name: 'Low', points: 5 },
+    { key: 'high', name: 'High', points: 30 },
+  ]
+  await tenant.create('/points', {
+    ...{ key: 'xp', name: 'XP', maxPoints: 40, levels },
+    boosts: [{ name: 'Twice', start: dateAt(NOON), multiplier: 2 }],
+    triggers: [
+      { ...metric, points: 2 },
+      { type: 'streak', streakLength: 2, points: 3, status: 'active' },
+      { type: 'achievement', achievementId, points: 5, status: 'active' },
+      { type: 'time', timeUnit: 'days', timeInterval: 1, points: 1, status: 'active' },
+    ],
+  })
+  await tenant.create('/points', { key: 'gems', name: 'Gems', triggers: [{ ...metric, points: 1 }] })
+  await tenant.create('/notifications/templates', {
+    ...{ type: 'achievement_completed', channel: 'email', subject: 'Well done', body: 'Yes' },
+    status: 'active',
+  })
+  await tenant.admin('PATCH', '/streaks/settings', {
+    freezes: { initial: 0, max: 3, autoEarnInterval: 4, autoEarnAmount: 1 },
+  })
+  await tenant.app('PUT', '/users/ada', { name: 'Ada', email: 'ada@example.com' })
+  // Several changes at one moment.
+  await words(1)
+  await words(2, { id: 'ada', attributes: { plan: 'pro' } })
+  await tenant.event('pages', 'ada', 1)
+  await moveTo(NOON + DAY)
+  await words(3)
+  await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
+  await tenant.app('PATCH', '/users/ada/preferences', { notifications: { recap: ['push'] } })
+  // The granted freeze and the next earned one save a day each, and the day after them loses the streak.
+  await moveTo(NOON + 6 * DAY)
+  await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
+  const pause = { userId: 'ada', start: dateAt(NOON + 8 * DAY), end: dateAt(NOON + 9 * DAY) }
+  const { body } = await tenant.admin('POST', '/streaks/pauses', { pauses: [pause] })
+  await tenant.admin('DELETE', `/streaks/pauses?ids=${String(at(body, 'created', 0, 'id'))}`)
+  await tenant.admin('POST', '/metrics/events', [
+    { key: 'words', user: { id: 'ada' }, value: 1 },
+    { key: 'pages', user: { id: 'ada', name: 'Ada L.' }, value: 1 },
+    { key: 'words', user: { id: 'ada' }, value: -1 },
+  ])
+  // Corrections, of now and of long ago: some of them change the level.
+  const [first, , last] = Exported.parse((await tenant.admin('GET', '/users/ada/export')).body).events
+  await tenant.admin('POST', `/users/ada/events/${first?.id}/void`, { reason: 'Sent twice' })
+  await tenant.admin('POST', '/points/xp/adjustments', [
+    { userId: 'ada', amount: -100, reason: 'Cheated' },
+    { userId: 'ada', amount: 8 },
+  ])
+  await tenant.admin('DELETE', '/users/ada/achievements/reader?points=revoke')
+  await moveTo(NOON + 7 * DAY)
+  await tenant.admin('POST', `/users/ada/events/${last?.id}/void`, {})
+  await moveTo(NOON + 12 * DAY)
+}
+
+const ExportedEvent = z.looseObject({ id: z.string(), date: z.string(), streak: z.array(z.unknown()) })
+const Exported = z.object({
+  events: z.array(ExportedEvent),
+  voidedEvents: z.array(ExportedEvent.extend({ voided: z.string(), reason: z.string().nullable() })),
+  awards: z.array(
+    z.looseObject({
+      ...{ id: z.string(), date: z.string(), level: z.unknown(), type: z.string().optional() },
+      ...{ awarded: z.number(), reverses: z.string().nullish() },
+    }),
+  ),
+  achievements: z.array(z.looseObject({ id: z.string(), date: z.string() })),
+  notifications: z.array(z.looseObject({ id: z.string() })),
+  changes: z.array(
+    z.looseObject({ date: z.string(), fields: z.array(z.unknown()), streak: z.array(z.unknown()) }),
+  ),
+  streak: z.looseObject({
+    past: z.array(z.looseObject({ length: z.number(), lost: z.string().nullable() })),
+  }),
+})
+
+describe('GET /admin/v1/users/{id}/timeline', () => {
+  it('[X2] holds everything that the export holds, whatever the size of the page', async () => {
+    await story()
+    const all = await whole()
+    const data = Exported.parse((await tenant.admin('GET', '/users/ada/export')).body)
+    const of = (type: string) => all.filter((one) => one.type === type)
+    const places = (list: readonly Entry[]) => list.map(({ id, at }) => `${id} ${at}`).sort()
+    const dated = (list: readonly { id: string; date: string }[]) =>
+      list.map(({ id, date }) => `${id} ${date}`)
+    expect(places(of('event'))).toEqual(dated([...data.events, ...data.voidedEvents]).sort())
+    const typed = (type?: string) => data.awards.filter((one) => one.type === type)
+    expect(places(of('award'))).toEqual(dated(typed()).sort())
+    // A reversal is in its void, or beside the completion that was taken back.
+    const reversals = of('void').flatMap((one) => z.array(z.unknown()).parse(one.reversals))
+    const adjustments = of('adjustment')
+    expect(places(adjustments.filter(({ reverses }) => reverses === null))).toEqual(
+      dated(typed('adjustment')).sort(),
+    )
+    expect(reversals).not.toEqual([])
+    expect(adjustments.map(({ reverses }) => reverses === null)).toContain(false)
+    const back = [...reversals, ...adjustments.filter(({ reverses }) => reverses !== null)]
+    const applied = (one: unknown) => `${at(one, 'id')} ${at(one, 'awarded')} ${at(one, 'reverses')}`
+    expect(back.map(applied).sort()).toEqual(typed('reversal').map(applied).sort())
+    expect(of('void').map((one) => `${one.at} ${one.eventId} ${one.reason}`)).toEqual(
+      data.voidedEvents
+        .map(({ id, voided, reason }) => `${voided} ${id} ${reason}`)
+        .toSorted()
+        .toReversed(),
+    )
+    expect(of('event').filter(({ voided }) => voided !== null)).toHaveLength(data.voidedEvents.length)
+    expect(places(of('achievement'))).toEqual(dated(data.achievements).sort())
+    expect(
+      of('notification')
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual(data.notifications.map(({ id }) => id).sort())
+    expect(of('level_changed')).toHaveLength(data.awards.filter(({ level }) => level !== null).length)
+    expect(of('change').map(({ at }) => at)).toEqual(
+      data.changes.flatMap(({ fields, date }) => (fields.length === 0 ? [] : [date])).toReversed(),
+    )
+    const streaks = [...data.events, ...data.voidedEvents, ...data.changes].flatMap(({ streak }) => streak)
+    expect(of('streak')).toHaveLength(streaks.length + data.streak.past.length)
+    expect(of('streak').filter(({ change }) => change === 'lost')).toMatchObject(
+      data.streak.past.toReversed().map(({ length, lost }) => ({ length, at: lost })),
+    )
+    // The story has every type of entry.
+    const kinds = ['started', 'extended', 'lost', 'freeze_earned', 'freeze_consumed', 'paused']
+    const types = ['event', 'award', 'level_changed', 'achievement', 'notification', 'change', 'void']
+    types.push('adjustment')
+    const wanted = [...types, ...[...kinds, 'pause_deleted', 'restored'].map((kind) => `streak ${kind}`)]
+    expect(wanted.filter((one) => !said(all).includes(one))).toEqual([])
+
+    // Newest first, each entry once.
+    const moments = all.map(({ at }) => at ?? '')
+    expect(moments).toEqual(moments.toSorted().toReversed())
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
+    for (const limit of ['1', '2', '7']) expect(await whole({ limit })).toEqual(all)
+    expect((await page('/users/ada/timeline')).entries).toEqual(all.slice(0, 10))
+  })
+
+  it('[X2] selects types, one page after another', async () => {
+    await story()
+    const all = await whole()
+    const sets = ['event', 'award', 'level_changed', 'streak', 'change,notification', 'achievement, streak']
+    sets.push('adjustment', 'void', 'void,level_changed', 'adjustment,change')
+    for (const types of sets) {
+      const names = types.split(',').map((one) => one.trim())
+      const expected = all.filter(({ type }) => names.includes(type))
+      for (const limit of ['1', '3', '100']) {
+        expect([types, limit, await whole({ types, limit })]).toEqual([types, limit, expected])
+      }
+    }
+  })
+
+  it('[X2] says what happened, with the moment of each midnight', async () => {
+    await story()
+    const all = await whole()
+    const first = (type: string, more: object = {}) =>
+      all.findLast(
+        (one) => one.type === type && Object.entries(more).every(([key, value]) => one[key] === value),
+      )
+    const midnight = (days: number) => new Date(Math.floor(NOON / DAY) * DAY + days * DAY).toISOString()
+    expect(first('event')).toMatchObject({
+      ...{ metricKey: 'words', value: 1, attributes: {}, localDate: dateAt(NOON), utcOffsetMinutes: 0 },
+    })
+    expect(first('award', { systemKey: 'xp' })).toMatchObject({
+      ...{ awarded: 4, total: 4, trigger: { type: 'metric', points: 2 }, boosts: [{ multiplier: 2 }] },
+    })
+    expect(first('level_changed')).toMatchObject({
+      ...{ systemKey: 'xp', before: null, after: { key: 'low', points: 5 } },
+    })
+    expect(first('achievement')).toMatchObject({ achievementKey: 'writer', achievementName: 'Writer' })
+    expect(first('notification')).toMatchObject({
+      ...{ channel: 'email', notification: 'achievement_completed', title: 'Well done' },
+      status: 'unsent: no provider',
+    })
+    expect(first('change')).toMatchObject({
+      fields: {
+        name: { before: null, after: 'Ada' },
+        email: { before: null, after: 'ada@example.com' },
+      },
+    })
+    expect(all.filter(({ type }) => type === 'change').slice(0, -1)).toMatchObject([
+      {
+        fields: {
+          'achievements.reader': {
+            before: { completionId: expect.any(String), achievedAt: expect.any(String) },
+            after: null,
+          },
+        },
+      },
+      { fields: { name: { before: 'Ada', after: 'Ada L.' } } },
+      { fields: { 'preferences.notifications.recap': { before: null, after: ['push'] } } },
+      { fields: { 'attributes.plan': { before: null, after: 'pro' } } },
+    ])
+    const xp = { systemKey: 'xp', reverses: null }
+    expect(first('adjustment', { reason: null, reverses: null })).toMatchObject({
+      ...xp,
+      awarded: 8,
+      total: 8,
+    })
+    expect(first('adjustment', { reason: 'Cheated' })).toMatchObject({ ...xp, total: 0 })
+    const voided = { at: new Date(NOON + 6 * DAY).toISOString(), metricKey: 'words', value: 1 }
+    expect(first('void')).toMatchObject({
+      ...voided,
+      ...{ reason: 'Sent twice', eventId: first('event')?.id },
+      reversals: [
+        { systemKey: 'xp', awarded: -4 },
+        { systemKey: 'gems', awarded: -1 },
+      ],
+    })
+    expect(first('event')).toMatchObject({ voided: voided.at })
+    expect(first('streak', { change: 'started' })).toMatchObject({
+      length: 1,
+      at: new Date(NOON).toISOString(),
+    })
+    expect(first('streak', { change: 'extended' })).toMatchObject({ length: 2 })
+    expect(first('streak', { change: 'freeze_earned' })).toMatchObject({ earned: 1, freezes: 1 })
+    expect(first('streak', { change: 'freeze_consumed' })).toMatchObject({ freezes: 0, at: midnight(3) })
+    expect(first('streak', { change: 'lost' })).toMatchObject({
+      ...{ length: 2, at: midnight(5), started: dateAt(NOON), lastPeriod: dateAt(NOON + 3 * DAY) },
+    })
+    expect(first('streak', { change: 'restored' })).toMatchObject({ length: 2 })
+    const pause = { start: dateAt(NOON + 8 * DAY), end: dateAt(NOON + 9 * DAY) }
+    expect(first('streak', { change: 'paused' })).toMatchObject({ pause })
+    expect(first('streak', { change: 'pause_deleted' })).toMatchObject({ pause })
+  })
+
+  it('[X2] writes a row for a change of the profile, and none for other events', async () => {
+    await tenant.metric('words')
+    const rows = async () => {
+      const { results } = await env.DB.prepare(
+        `SELECT c.at FROM users u JOIN user_changes c ON c.user_iid = ${bytes('u.iid')} WHERE u.tenant_id = ?1`,
+      )
+        .bind(tenant.id)
+        .all()
+      return results.length
+    }
+    const written = async (user: string | Record<string, unknown>) => {
+      const { DB, seen } = faulty((run) => run())
+      const through = tenant.through(newApp({ DB }))
+      expect((await through.event('words', user, 1)).status).toBe(201)
+      return seen.rowsWritten
+    }
+    await words(1)
+    expect(await rows()).toBe(0)
+    const plain = await written('ada')
+    expect(await written({ id: 'ada', name: 'Ada' })).toBe(plain + 1)
+    expect(await rows()).toBe(1)
+    // The same name again changes nothing.
+    expect(await written({ id: 'ada', name: 'Ada' })).toBe(plain)
+  })
+
+  it('[X2] puts losses whose moment is not known at the end', async () => {
+    await tenant.metric('words')
+    for (const days of [0, 1, 4, 8]) {
+      await moveTo(NOON + days * DAY)
+      await words(1)
+    }
+    const lost = { types: 'streak' }
+    expect(said(await whole(lost)).filter((one) => one === 'streak lost')).toHaveLength(2)
+    await env.DB.prepare(
+      'UPDATE streak_runs SET lost = NULL WHERE user_iid IN (SELECT iid FROM users WHERE tenant_id = ?1)',
+    )
+      .bind(tenant.id)
+      .run()
+    const all = await whole()
+    expect(all.slice(-2)).toMatchObject([
+      { change: 'lost', at: null, length: 1, started: dateAt(NOON + 4 * DAY) },
+      { change: 'lost', at: null, length: 2, started: dateAt(NOON) },
+    ])
+    expect(await whole({ limit: '1' })).toEqual(all)
+  })
+
+  it('[X2, N6] notes device tokens that are gone', async () => {
+    await tenant.app('PUT', '/users/ada', { deviceTokens: ['one', 'two'] })
+    const { removeDeviceTokens } = await import('../../src/store/devices.repository')
+    const { contextOf } = await import('./contexts')
+    const { results } = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1')
+      .bind(tenant.id)
+      .all<{ iid: string }>()
+    const iid = String(results[0]?.iid)
+    await removeDeviceTokens(contextOf(tenant.id).db, { userId: 'ada', iid }, ['two', 'three'])
+    await removeDeviceTokens(contextOf(tenant.id).db, { userId: 'ada', iid }, ['three'])
+    expect(await whole({ types: 'change' })).toMatchObject([
+      { fields: { deviceTokens: { before: ['one', 'two'], after: ['one'] } } },
+      { fields: { deviceTokens: { before: null, after: ['one', 'two'] } } },
+    ])
+  })
+
+  it('[X2] lists each entry once and in order, also if rows without the wanted types are in between', async () => {
+    const metric = await tenant.metric('words')
+    await words(1, { id: 'ada', name: 'Ada' })
+    await env.DB.prepare(
+      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+       WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1200)
+       SELECT ${bytes('iid')}, ${number('metrics', '?2')}, ?3 + n, 0, ${numbered('n')}, 1000000, 0
+       FROM users, numbers WHERE tenant_id = ?1`,
+    )
+      .bind(tenant.id, metric, NOON)
+      .run()
+    await moveTo(NOON + DAY)
+    await words(1, { id: 'ada', name: 'Ada L.' })
+    const types = 'change,streak'
+    const expected = ['streak extended', 'change', 'streak started', 'change']
+    for (const limit of ['1', '100']) expect(said(await whole({ types, limit }))).toEqual(expected)
+  })
+
+  it('[X2] reads in proportion to the page, also of a user with 100,000 events', async () => {
+    const metric = await tenant.metric('words')
+    const trigger = { type: 'metric', metricId: metric, metricThreshold: 1, points: 1, status: 'active' }
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
+    await words(1)
+    const numbers = (count: number) =>
+      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
+    const fill = (sql: string, ...values: unknown[]) =>
+      env.DB.prepare(sql)
+        .bind(tenant.id, ...values)
+        .run()
+    await fill(
+      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset) ${numbers(100_000)}
+       SELECT ${bytes('iid')}, ${number('metrics', '?2')}, n, 0, ${numbered('n')}, 1000000, 0
+       FROM users, numbers WHERE tenant_id = ?1`,
+      metric,
+    )
+    await fill(
+      `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no,
+         trigger_version) ${numbers(100_000)}
+       SELECT ${bytes('iid')}, ${number('points_systems', '?2')}, n, 0, 0, ${numbered('n')}, 1, n, 0, 1, 1
+       FROM users, numbers WHERE tenant_id = ?1`,
+      system,
+    )
+    const read = async (path: string) => {
+      const { DB, seen } = faulty((run) => run())
+      const found = await page(path, tenant.through(newApp({ DB })))
+      return { ...found, rowsRead: seen.rowsRead }
+    }
+    const first = await read('/users/ada/timeline?limit=20')
+    expect(first.entries).toHaveLength(20)
+    const second = await read(first.next ?? '')
+    expect(second.entries).toHaveLength(20)
+    const sparse = await read('/users/ada/timeline?limit=20&types=level_changed')
+    // Each row is found once to see where the page ends, and read once. Ids of resources are rows, too.
+    expect(Math.max(first.rowsRead, second.rowsRead)).toBeLessThan(600)
+    expect(sparse.rowsRead).toBeLessThan(2_500)
+    expect(sparse.entries).toEqual([])
+    expect(sparse.next).not.toBeNull()
+  })
+
+  it('[X2, G3] refuses unknown types, bad limits and cursors, and unknown users', async () => {
+    await tenant.metric('words')
+    await words(1)
+    const status = async (path: string) => (await tenant.admin('GET', path)).status
+    expect(await status('/users/bob/timeline')).toBe(404)
+    for (const query of [
+      'types=none',
+      'types=event,',
+      'types=event&types=award',
+      'limit=0',
+      'limit=101',
+      'after=x',
+    ]) {
+      expect([query, await status(`/users/ada/timeline?${query}`)]).toEqual([query, 422])
+    }
+    const { body } = await tenant.admin('GET', '/users/ada/timeline?types=none')
+    expect(at(body, 'error')).toContain('level_changed')
+  })
+})
