@@ -7,6 +7,7 @@ const ROOMS = [
   'db',
   'runtime',
   'access',
+  'audit',
   'jobs',
   'config',
   'http',

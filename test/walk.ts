@@ -538,6 +538,7 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
     ({ ids }) => ({ params: { id: ids('template') }, body: { userId: 'ada' } }),
   ],
   ['admin_notifications_log', page],
+  ['admin_audit_log', page],
   ['admin_webhooks_rotate_secret', ({ ids }) => ({ params: { id: ids('webhook') } })],
   ['admin_webhooks_deliveries_list', ({ ids }) => ({ ...page(), params: { id: ids('quietWebhook') } })],
   [

@@ -16,6 +16,9 @@ import {
   requestSnapshotStatement,
 } from './tenants.repository'
 
+/** The name of the audit log of the account. Without multi-tenancy there is only one log (Z1). */
+const LOG_OF_ACCOUNT = ''
+
 /** The access that a request's headers claim. D1 has not confirmed it yet (K2). */
 export type Claim = {
   access: Access
@@ -29,6 +32,8 @@ export type Claim = {
   keyTenantId: string | null
   /** Whether the tenant may be archived (U8). */
   archived: boolean
+  /** Whether the request is about the whole account, and so about no tenant (T2). */
+  isOfAccount: boolean
 }
 
 /** The holder of a request's key. */
@@ -42,26 +47,33 @@ type Bearer = Pick<Claim, 'access' | 'prefix' | 'keyTenantId'>
 export async function readClaim(
   ctx: Context,
   headers: Headers,
-  { account = false, archived = false }: Entrance = {},
+  { account = false, tenantOrAccount = false, archived = false }: Entrance = {},
 ): Promise<Claim> {
   const key = headers.get('x-api-key')
   const bearer = key ? await bearerOf(ctx, key) : null
   await limit(ctx, bearer, headers)
   if (bearer === null) throw key ? errors.keyInvalid() : errors.keyMissing()
   const { access, prefix, keyTenantId } = bearer
-  const isAnyTenant = account && ctx.variables.MULTI_TENANCY === 'on'
-  const tenantName = isAnyTenant ? null : headers.get('tenant-id') || null
+  const hasTenants = ctx.variables.MULTI_TENANCY === 'on'
+  const named = headers.get('tenant-id') || null
+  const isOfAccount = account || (tenantOrAccount && hasTenants && named === null)
+  const isAnyTenant = isOfAccount && hasTenants
+  const tenantName = isAnyTenant ? null : named
   const tenantId = isAnyTenant
     ? IMPLICIT_TENANT_ID
     : await tenantOf(ctx, { keyTenantId, tenantName, archived })
-  return { access, prefix, tenantId, tenantName, keyTenantId, archived }
+  return { access, prefix, tenantId, tenantName, keyTenantId, archived, isOfAccount }
 }
 
 /** The holder of a key; null if the key does not exist. */
 async function bearerOf(ctx: Context, key: string): Promise<Bearer | null> {
   const first = ctx.variables.ADMIN_API_KEY
   if (first !== undefined && sameInConstantTime(key, first)) {
-    return { access: { kind: 'admin' }, prefix: null, keyTenantId: null }
+    return {
+      access: { kind: 'admin', keyId: null, keyName: 'ADMIN_API_KEY' },
+      prefix: null,
+      keyTenantId: null,
+    }
   }
   const parts = splitKey(key)
   const record = parts && (await findKeyRecord(ctx, parts.prefix))
@@ -74,8 +86,9 @@ async function bearerOf(ctx: Context, key: string): Promise<Bearer | null> {
  * The access that a key gives. Null if its record is neither an admin key nor the key of a tenant's user
  * (K3, K4).
  */
-function accessBy({ kind, tenantId, userId }: KeyRecord): Access | null {
-  if (kind === 'admin') return tenantId === null && userId === null ? { kind } : null
+function accessBy({ id, kind, tenantId, userId }: KeyRecord): Access | null {
+  if (kind === 'admin')
+    return tenantId === null && userId === null ? { kind, keyId: id, keyName: null } : null
   return tenantId === null || userId === null ? null : { kind, userId }
 }
 
@@ -120,6 +133,7 @@ export function confirm(ctx: Context, surface: Surface, claim: Claim, snapshot: 
     access: claim.access,
     tenant,
     now: snapshot.clock ?? systemNow(),
+    auditLog: tenant.id,
   }
 }
 
@@ -169,7 +183,9 @@ export async function enterAccount(ctx: Context, surface: Surface, claim: Claim)
   const snapshot = await snapshotOf(ctx, claim)
   confirmKey(surface, claim, snapshot)
   if (typeof claim.tenantId !== 'string') throw claim.tenantId
-  return { ...ctx, access: claim.access, now: snapshot.clock ?? systemNow() }
+  const now = snapshot.clock ?? systemNow()
+  const auditLog = ctx.variables.MULTI_TENANCY === 'on' ? LOG_OF_ACCOUNT : IMPLICIT_TENANT_ID
+  return { ...ctx, access: claim.access, now, auditLog }
 }
 
 /**

@@ -17,20 +17,31 @@ const MOVE_FROM = `
 
 const Row = z.object({ now: z.number().transform(instant) })
 
-/** Moves the test clock, unless it is already later. Returns its time (C1). */
-export async function moveTestClock(db: AccountDatabase, to: Instant): Promise<Instant> {
-  const [row] = await db.rows(db.statement(MOVE, to))
-  return Row.parse(row).now
+/**
+ * Moves the test clock, unless it is already later. Returns its time (C1). `before` are statements that
+ * belong to the change.
+ */
+export async function moveTestClock(
+  db: AccountDatabase,
+  to: Instant,
+  before: readonly D1PreparedStatement[],
+): Promise<Instant> {
+  const { moved } = await db.batchOf({ before, moved: db.statement(MOVE, to) })
+  return Row.parse(moved.results[0]).now
 }
 
-/** Moves the test clock if it still shows `from` (null: it is not set). Returns whether it has moved (C1). */
+/**
+ * Moves the test clock if it still shows `from` (null: it is not set). Returns whether it has moved (C1).
+ * `before` are statements that belong to the change.
+ */
 export async function moveTestClockFrom(
   db: AccountDatabase,
   from: Instant | null,
   to: Instant,
+  before: readonly D1PreparedStatement[],
 ): Promise<boolean> {
-  const rows = await db.rows(db.statement(MOVE_FROM, from, to))
-  return rows.length > 0
+  const { moved } = await db.batchOf({ before, moved: db.statement(MOVE_FROM, from, to) })
+  return moved.results.length > 0
 }
 
 /** The time of the test clock; null if it is not set or not permitted (C1). */

@@ -109,10 +109,18 @@ const ownedById = (owner: KeyOwner) =>
       : ofTenant(apiKeys.tenantId, owner.db.tenantId),
   )
 
-/** Stores new keys, all or none. Throws a conflict if their tenant is not active any more. */
-export async function insertKeys(owner: KeyOwner, rows: readonly KeyRow[]): Promise<void> {
+/**
+ * Stores new keys, all or none, and further statements with them. Throws a conflict if their tenant is not
+ * active any more.
+ */
+export async function insertKeys(
+  owner: KeyOwner,
+  rows: readonly KeyRow[],
+  also: readonly D1PreparedStatement[],
+): Promise<void> {
   const { db } = owner
-  await db.batch([...(owner.kind === 'admin' ? [] : [tenantActive(owner.db)]), ...db.inserts(apiKeys, rows)])
+  const guards = owner.kind === 'admin' ? [] : [tenantActive(owner.db)]
+  await db.batch([...guards, ...db.inserts(apiKeys, rows), ...also])
 }
 
 const Created = z.number().transform(instant)
@@ -167,29 +175,39 @@ export async function nthKey(owner: KeyOwner, which: Wanted, nth: number): Promi
 
 const DeletedRows = z.array(z.object({ id: z.string(), prefix: z.string() }))
 
-/** Deletes keys. Returns the keys that existed. */
+/** SQL: the key whose id or prefix is the subject of an entry of the audit log still exists. */
+export const KEY_EXISTS = 'EXISTS (SELECT 1 FROM api_keys WHERE id = value ->> 0)'
+export const PREFIX_EXISTS = 'EXISTS (SELECT 1 FROM api_keys WHERE prefix = value ->> 0)'
+
+/** Deletes keys. Returns the keys that existed. `before` are statements that belong to the change. */
 export async function deleteKeys(
   owner: KeyOwner,
   ids: readonly string[],
+  before: readonly D1PreparedStatement[],
 ): Promise<z.infer<typeof DeletedRows>> {
   const { db } = owner
   const query = db.orm
     .delete(apiKeys)
     .where(and(among(apiKeys.id, ids), ownedById(owner)))
     .returning({ id: apiKeys.id, prefix: apiKeys.prefix })
-  return DeletedRows.parse(await db.rows(db.built(query)))
+  const { deleted } = await db.batchOf({ before, deleted: db.built(query) })
+  return DeletedRows.parse(deleted.results)
 }
 
 const Prefixes = z.array(z.object({ prefix: z.string() }))
 
-/** The prefixes of an owner's keys, by their ids. */
-export async function prefixesOf(owner: KeyOwner, ids: readonly string[]): Promise<string[]> {
+/** An owner's keys with these ids. */
+export async function keysWithIds(
+  owner: KeyOwner,
+  ids: readonly string[],
+): Promise<z.infer<typeof ListedRows>> {
   const { db } = owner
+  const { id, prefix, name, created } = apiKeys
   const query = db.orm
-    .select({ prefix: apiKeys.prefix })
+    .select({ id, userId: apiKeys.userId, name, prefix, created })
     .from(apiKeys)
     .where(and(among(apiKeys.id, ids), ownedById(owner)))
-  return Prefixes.parse(await db.rows(db.built(query))).map(({ prefix }) => prefix)
+  return ListedRows.parse(await db.rows(db.built(query)))
 }
 
 const REMOVE_BY_PREFIX =
@@ -205,22 +223,20 @@ export async function removeKeysByPrefix(
   return rows.map(({ prefix }) => prefix)
 }
 
-const RotatedRow = z.object({ prefix: z.string(), name: z.string(), created: Created })
-
 /**
- * Gives an admin key a new prefix and secret. Returns the key as it was before, or null if there is none
- * (K4).
+ * Gives an admin key with this id and prefix a new prefix and secret. Returns whether there was such a key
+ * (K4). `before` are statements that belong to the change.
  */
 export async function replaceKey(
   db: AccountDatabase,
-  id: string,
+  { id, prefix: present }: { id: string; prefix: string },
   { prefix, hash }: Pick<KeyRow, 'prefix' | 'hash'>,
-): Promise<z.infer<typeof RotatedRow> | null> {
-  const its = and(ownedBy({ kind: 'admin', db }), eq(apiKeys.id, id))
-  const { name, created } = apiKeys
-  const { before } = await db.batchOf({
-    before: db.built(db.orm.select({ prefix: apiKeys.prefix, name, created }).from(apiKeys).where(its)),
-    replaced: db.built(db.orm.update(apiKeys).set({ prefix, hash }).where(its)),
+  before: readonly D1PreparedStatement[],
+): Promise<boolean> {
+  const its = and(ownedBy({ kind: 'admin', db }), eq(apiKeys.id, id), eq(apiKeys.prefix, present))
+  const { replaced } = await db.batchOf({
+    before,
+    replaced: db.built(db.orm.update(apiKeys).set({ prefix, hash }).where(its).returning({ id: apiKeys.id })),
   })
-  return RotatedRow.nullable().parse(before.results[0] ?? null)
+  return replaced.results.length > 0
 }

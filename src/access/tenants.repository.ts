@@ -172,14 +172,24 @@ const INSERT = `
   WHERE NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = lower(value ->> 1))
   ON CONFLICT DO NOTHING RETURNING ${COLUMNS}`
 
-/** Stores the new tenants that have a free `customerId`, and returns these. */
+/** SQL: the tenant whose id is the subject of an entry of the audit log exists, or has this status. */
+export const TENANT_EXISTS = 'EXISTS (SELECT 1 FROM tenants WHERE id = value ->> 0)'
+export const TENANT_ACTIVE = "EXISTS (SELECT 1 FROM tenants WHERE id = value ->> 0 AND status = 'active')"
+export const TENANT_ARCHIVED = "EXISTS (SELECT 1 FROM tenants WHERE id = value ->> 0 AND status = 'archived')"
+
+/**
+ * Stores the new tenants that have a free `customerId`, and returns these. `after` are statements that belong
+ * to the change.
+ */
 export async function insertTenants(
   db: AccountDatabase,
   tenants: readonly Pick<TenantRow, 'id' | 'customerId' | 'name'>[],
   now: Instant,
+  after: readonly D1PreparedStatement[],
 ): Promise<TenantRow[]> {
   const rows = tenants.map(({ id, customerId, name }) => [id, customerId, name])
-  return TenantRows.parse(await db.rows(db.statement(INSERT, JSON.stringify(rows), now)))
+  const { stored } = await db.batchOf({ stored: db.statement(INSERT, JSON.stringify(rows), now), after })
+  return TenantRows.parse(stored.results)
 }
 
 const UPDATE = `
@@ -190,34 +200,74 @@ const UPDATE = `
     AND t.id <> ?1)
   RETURNING ${COLUMNS}`
 
+/** The new values of a tenant's fields. Absent ones stay. */
+export type TenantChange = { id: string; customerId?: string | undefined; name?: string | undefined }
+
+/** The subject of an entry of the audit log about a change, for `TENANT_CHANGES`: the new values. */
+export const changeSubject = ({ id, customerId, name }: TenantChange): string =>
+  JSON.stringify([id, customerId ?? null, name ?? null])
+
+const NEW_CUSTOMER = '(value ->> 0 ->> 1)'
+const NEW_NAME = '(value ->> 0 ->> 2)'
+const ITSELF = 'FROM tenants t WHERE t.id = value ->> 0 ->> 0'
+
+/** SQL: the change in the subject of an entry, made next, changes its tenant. */
+export const TENANT_CHANGES = `EXISTS (SELECT 1 ${ITSELF} AND t.status = 'active'
+  AND (coalesce(${NEW_CUSTOMER}, t.customer_id) <> t.customer_id OR coalesce(${NEW_NAME}, t.name) <> t.name)
+  AND NOT EXISTS (SELECT 1 FROM tenants o WHERE o.id <> t.id AND (o.id = lower(${NEW_CUSTOMER})
+    OR (o.customer_id = ${NEW_CUSTOMER} AND o.status = 'active'))))` as const
+
+/** SQL: the fields that this change changes, before and after, as JSON. */
+export const TENANT_FIELDS = `(SELECT json_patch(
+  CASE WHEN ${NEW_CUSTOMER} <> t.customer_id THEN json_object('customerId',
+    json_object('before', t.customer_id, 'after', ${NEW_CUSTOMER})) ELSE '{}' END,
+  CASE WHEN ${NEW_NAME} <> t.name THEN json_object('name',
+    json_object('before', t.name, 'after', ${NEW_NAME})) ELSE '{}' END) ${ITSELF})` as const
+
 /**
  * Changes active tenants one after another. The result is null for a tenant that is not active, or if its new
- * `customerId` is in use.
+ * `customerId` is in use. Before each change come the statements that belong to it.
  */
 export async function updateTenants(
   db: AccountDatabase,
-  changes: readonly { id: string; customerId?: string | undefined; name?: string | undefined }[],
+  changes: readonly (TenantChange & { before: readonly D1PreparedStatement[] })[],
   now: Instant,
 ): Promise<(TenantRow | null)[]> {
-  const results = await db.batch(
-    changes.map(({ id, customerId = null, name = null }) => db.statement(UPDATE, id, customerId, name, now)),
+  const results = await db.batchOf(
+    Object.fromEntries(
+      changes.flatMap(({ id, customerId = null, name = null, before }, index) => [
+        [`before ${index}`, before],
+        [`stored ${index}`, db.statement(UPDATE, id, customerId, name, now)],
+      ]),
+    ),
   )
-  return results.map(({ results: [row] }) => (row === undefined ? null : TenantRow.parse(row)))
+  return changes.map((_, index) => {
+    const stored = results[`stored ${index}`]
+    const [row] = stored === undefined || Array.isArray(stored) ? [] : stored.results
+    return row === undefined ? null : TenantRow.parse(row)
+  })
 }
 
 const ARCHIVE = `
   UPDATE tenants SET status = 'archived', updated = ?2
   WHERE id IN (SELECT value FROM json_each(?1)) AND status = 'active' AND id <> ?3 RETURNING id`
 
-/** Archives tenants. Returns the ids of the tenants that it has archived. */
+/**
+ * Archives tenants. Returns the ids of the tenants that it has archived. `before` are statements that belong
+ * to the change.
+ */
 export async function archiveTenants(
   db: AccountDatabase,
   ids: readonly string[],
   now: Instant,
+  before: readonly D1PreparedStatement[],
 ): Promise<string[]> {
-  const rows = await db.rows(db.statement(ARCHIVE, JSON.stringify(ids), now, IMPLICIT_TENANT_ID))
+  const { archived } = await db.batchOf({
+    before,
+    archived: db.statement(ARCHIVE, JSON.stringify(ids), now, IMPLICIT_TENANT_ID),
+  })
   return z
     .array(z.object({ id: z.string() }))
-    .parse(rows)
+    .parse(archived.results)
     .map(({ id }) => id)
 }

@@ -1,4 +1,6 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.repository'
+import { auditEntries } from '../audit/audit.repository'
+import type { AuditEntry } from '../audit/audit.types'
 import type { TenantDatabase } from '../db/database'
 import { configurationUnchanged, isConflict } from '../db/guard'
 import { ensureAlarm } from '../jobs/timekeeper.service'
@@ -14,6 +16,8 @@ export type Decision<T> = {
   statements: readonly D1PreparedStatement[]
   /** Statements in the same batch that change no configuration, and so do not raise its version. */
   beside?: readonly D1PreparedStatement[]
+  /** The entries of the audit log: one for each changed resource (Z1). */
+  audit: readonly AuditEntry[]
   /** Further guards, for other data that must still be as the decision saw it. */
   guards?: readonly D1PreparedStatement[]
   /** The value that `configure` returns. */
@@ -75,7 +79,7 @@ export async function configure<T>(
   const { db } = scope
   let config = await configurationOf(scope)
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const { statements, beside = [], guards = [], result } = await decide(config)
+    const { statements, beside = [], audit, guards = [], result } = await decide(config)
     if (statements.length + beside.length === 0) return result
     const change = crypto.randomUUID()
     try {
@@ -84,6 +88,7 @@ export async function configure<T>(
         ...guards,
         ...statements,
         ...beside,
+        ...auditEntries(scope, audit),
         ...(statements.length === 0 ? [] : [raiseVersion(db, change)]),
       ])
       // These statements may have made work due at once, or added messages to the outbox.

@@ -1,3 +1,4 @@
+import type { Change } from '../audit/entries.rules'
 import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
 import type { Resource } from './configuration.types'
@@ -112,6 +113,14 @@ export class Draft<R extends Keyed> {
    */
   get changed(): R[] {
     return this.list.filter((one) => this.#before.has(one.id) && this.#before.get(one.id) !== one)
+  }
+
+  /** The changed resources before and after: created ones, then changed ones, then deleted ones. */
+  get changes(): Change<R>[] {
+    return [...this.added, ...this.changed, ...this.removed].map((one) => {
+      const id = typeof one === 'string' ? one : one.id
+      return { before: this.#before.get(id) ?? null, after: this.#now.get(id) ?? null }
+    })
   }
 
   /** The ids of the removed resources. */

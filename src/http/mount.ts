@@ -127,7 +127,7 @@ function entered(spec: OperationSpec): Handler {
     const ctx = c.get('ctx')
     const claim = await readClaim(ctx, c.req.raw.headers, spec)
     c.set('claim', claim)
-    if (spec.account) c.set('account', await enterAccount(ctx, spec.surface, claim))
+    if (claim.isOfAccount) c.set('account', await enterAccount(ctx, spec.surface, claim))
     else c.set('scope', await enter(ctx, spec.surface, claim))
     await next()
   }
@@ -179,7 +179,7 @@ type Handle<O extends OperationSpec, F, S> = (scope: S, input: Input<O>, found: 
  */
 export function mount<const O extends OperationSpec, F = undefined>(
   app: App,
-  spec: O & { account?: false },
+  spec: O & { account?: false; tenantOrAccount?: false },
   stage: Stage<F>,
   handle: Handle<O, F, Scope>,
 ): void {
@@ -194,6 +194,18 @@ export function mountForAccount<const O extends OperationSpec, F = undefined>(
   handle: Handle<O, F, AccountScope>,
 ): void {
   serve<O, F, AccountScope>(app, spec, stage, handle, (c) => c.get('account'))
+}
+
+/** Serves an operation of the tenant that the request names, and of the whole account if it names none. */
+export function mountForTenantOrAccount<const O extends OperationSpec, F = undefined>(
+  app: App,
+  spec: O & { tenantOrAccount: true },
+  stage: Stage<F, AccountScope>,
+  handle: Handle<O, F, AccountScope>,
+): void {
+  serve<O, F, AccountScope>(app, spec, stage, handle, (c) =>
+    c.get('claim').isOfAccount ? c.get('account') : c.get('scope'),
+  )
 }
 
 function serve<O extends OperationSpec, F, S>(

@@ -139,3 +139,8 @@ export const PAGES = {
 export const LOG_DAYS = 30
 /** The most entries of each webhook and channel. */
 export const MOST_LOGGED = 20_000
+
+/* The audit log (Z1) */
+
+/** How many days an entry is kept. */
+export const AUDIT_LOG_DAYS = 365

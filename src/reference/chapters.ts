@@ -1,5 +1,6 @@
 import { account } from './account'
 import { achievements } from './achievements'
+import { audit } from './audit'
 import type { Chapter } from './chapter'
 import { common } from './common'
 import { events } from './events'
@@ -30,5 +31,6 @@ export const CHAPTERS: readonly Chapter[] = [
   wrapped,
   webhooks,
   notifications,
+  audit,
   account,
 ]

@@ -7,8 +7,13 @@ import type { Instance } from './instance'
 /** A tenant as every request reads it. */
 export type Tenant = { id: string; customerId: string; configVersion: number }
 
-/** The access that a valid key gives (K3). */
-export type Access = { kind: 'admin' } | { kind: 'application'; userId: string }
+/**
+ * The access that a valid key gives (K3). `keyId` is null for the key from a variable (K4), and for the demo.
+ * `keyName` is then the name of the variable; the names of other keys are in D1.
+ */
+export type Access =
+  | { kind: 'admin'; keyId: string | null; keyName: string | null }
+  | { kind: 'application'; userId: string }
 
 /** Figures of the log line that only some requests have. */
 export type Notes = {
@@ -54,7 +59,12 @@ export type Context = {
 export type TenantContext = Context & { db: TenantDatabase }
 
 /** A request with a valid key, at one moment. Verbs of the whole account get this. */
-export type AccountScope = Context & { access: Access; now: Instant }
+export type AccountScope = Context & {
+  access: Access
+  now: Instant
+  /** The audit log of the request: the id of the tenant, or an empty text for the log of the account (Z1). */
+  auditLog: string
+}
 
 /** The same inside one tenant. All other verbs get this. */
 export type Scope = AccountScope & TenantContext & { tenant: Tenant }

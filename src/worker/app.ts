@@ -3,6 +3,7 @@ import { migrationSince, schemaProblem } from '../db/schema-version'
 import { achievementAdminRoutes } from '../features/achievements/achievements.admin.routes'
 import { achievementRoutes } from '../features/achievements/achievements.routes'
 import { attributeRoutes } from '../features/attributes/attributes.routes'
+import { auditRoutes } from '../features/audit/audit.routes'
 import { clockRoutes } from '../features/clock/clock.routes'
 import { correctionRoutes } from '../features/corrections/corrections.routes'
 import { inboxRoutes } from '../features/events/batch.routes'
@@ -72,6 +73,7 @@ const MODULES = [
   unsubscribeRoutes,
   keyRoutes,
   clockRoutes(JOBS),
+  auditRoutes,
   statusRoutes(JOBS),
 ]
 

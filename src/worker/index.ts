@@ -1,3 +1,4 @@
+import { deleteOutdatedEntries } from '../audit/retention.service'
 import { repair } from '../boards/repair.service'
 import { deleteOutdatedBatches } from '../commands/batch/retention.service'
 import { drainAll } from '../delivery/drain.service'
@@ -33,6 +34,7 @@ export default {
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
     await deleteOutdatedBatches(context)
+    await deleteOutdatedEntries(context)
   },
 
   async queue(batch, env, ctx) {

@@ -1,6 +1,7 @@
 import { achievementAdminOperations } from '../features/achievements/achievements.admin.routes'
 import * as achievements from '../features/achievements/achievements.routes'
 import { attributeOperations } from '../features/attributes/attributes.routes'
+import { adminAuditLog } from '../features/audit/audit.routes'
 import * as clock from '../features/clock/clock.routes'
 import { correctionOperations } from '../features/corrections/corrections.routes'
 import * as inbox from '../features/events/batch.routes'
@@ -83,5 +84,6 @@ export const adminOperations: readonly OperationSpec[] = [
   clock.adminTestClockGet,
   clock.adminTestClockSet,
   clock.adminTestClockReset,
+  adminAuditLog,
   adminStatus,
 ]

@@ -30,6 +30,7 @@ type Modules = {
   'db/queries': typeof import('../../src/db/queries')
   'store/events.repository': typeof import('../../src/store/events.repository')
   'commands/batch/inbox.repository': typeof import('../../src/commands/batch/inbox.repository')
+  'audit/audit.repository': typeof import('../../src/audit/audit.repository')
   'access/keys.repository': typeof import('../../src/access/keys.repository')
   'features/corrections/adjustments.repository': typeof import('../../src/features/corrections/adjustments.repository')
   'features/corrections/ledger.repository': typeof import('../../src/features/corrections/ledger.repository')
@@ -103,6 +104,12 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'commands/batch/inbox.repository': {
     deleteBatchesBefore: 'the cron trigger deletes the old batches of all tenants (E9)',
   },
+  'audit/audit.repository': {
+    auditEntries: 'the scope names its log, of a tenant or of the account (Z1)',
+    auditEntriesIf: 'the scope names its log, of a tenant or of the account (Z1)',
+    auditPage: 'the scope names its log, of a tenant or of the account (Z1)',
+    deleteEntriesBefore: 'the cron trigger deletes the old entries of all logs (Z1)',
+  },
   'access/keys.repository': {
     findKeyRecord: 'a key names its tenant, so it is looked up before the tenant is known (K2)',
     insertKeys: 'admin keys belong to no tenant; each row has its owner (K4)',
@@ -110,7 +117,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     nthKey: 'an owner is a tenant by its database, or the account (K4)',
     deleteKeys: 'an owner is a tenant by its database, or the account (K4)',
     replaceKey: 'admin keys belong to no tenant (K4)',
-    prefixesOf: 'an owner is a tenant by its database, or the account (K4)',
+    keysWithIds: 'an owner is a tenant by its database, or the account (K4)',
     removeKeysByPrefix: RESTORE,
   },
   'features/corrections/adjustments.repository': null,

@@ -231,6 +231,7 @@ describe('tables', () => {
     ).all()
     expect(tables.results.map(({ name }) => name)).toEqual([
       'adjustment_keys',
+      'audit_log',
       'awards',
       'change_distributions',
       'day_sums',

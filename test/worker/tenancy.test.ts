@@ -51,6 +51,11 @@ const OF_THE_ACCOUNT = [
 
 const ofTenants = operations.filter(({ account }) => !account)
 const reads = ofTenants.filter(({ method }) => method === 'get')
+/**
+ * The reads of a life, which is compared with a life without another tenant. The audit log is not among them:
+ * tests before the walk leave entries in it.
+ */
+const readsOfLife = reads.filter(({ id }) => id !== 'admin_audit_log')
 const writes = ofTenants.filter(({ method }) => method !== 'get')
 
 /** Noon of a day some days ahead. The year does not end during the walk. */
@@ -237,12 +242,12 @@ async function walk(
  * a write makes due is done before the next write, so that the order is the same each time.
  */
 async function live(side: Side, into: Transcript, check?: (request: string, body: unknown) => Promise<void>) {
-  await walk(side, reads, into, check)
+  await walk(side, readsOfLife, into, check)
   for (const spec of writes) {
     await walk(side, [spec], into, check)
     await move(3)
   }
-  return walk(side, reads, into, check)
+  return walk(side, readsOfLife, into, check)
 }
 
 /** The texts that are not among the others. */
@@ -361,7 +366,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
     if (only === undefined) throw new Error('nobody')
     alone = await live(only, new Transcript())
     await move(4)
-    await walk(only, reads, alone)
+    await walk(only, readsOfLife, alone)
     await admin('DELETE', `/tenants?ids=${only.id}`)
     await admin('DELETE', '/test-clock')
 
@@ -500,7 +505,7 @@ describe('[T3] two tenants with the same keys, users and idempotency keys', () =
 
   it('a life, with ticks, midnights and batches, is the same with another tenant as alone', async () => {
     await move(4)
-    expectSame(await walk(beta, reads, inCompany), alone)
+    expectSame(await walk(beta, readsOfLife, inCompany), alone)
   })
 
   it('no due work runs for an archived tenant, and its events stay in the inbox', async () => {

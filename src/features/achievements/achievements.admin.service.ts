@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { entriesOf } from '../../audit/entries.rules'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Achievement, Configuration } from '../../config/configuration.types'
 import {
@@ -88,7 +89,8 @@ async function configureAchievements<T>(scope: Scope, change: (work: Work) => T)
       ...renamed.flatMap((achievement) => retitledByAchievement(scope, config, achievement)),
       ...(begun.size === 0 ? [] : beginBackdating(scope, [...begun])),
     ]
-    return { statements, result: { result, isBegun: begun.size > 0 } }
+    const audit = entriesOf('achievement', draft.changes, adminAchievement)
+    return { statements, audit, result: { result, isBegun: begun.size > 0 } }
   })
   if (isBegun) await wakeTimekeeper(scope)
   return result

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { entriesOf } from '../../audit/entries.rules'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Attribute, Configuration, Filter } from '../../config/configuration.types'
 import {
@@ -36,6 +37,9 @@ const WHAT = 'an attribute'
 function attributeResponse({ id, name, key, type, writableBy }: Attribute): z.infer<typeof AdminAttribute> {
   return { id, name, key, type, ...(type === 'user' && { writableBy }) }
 }
+
+/** The entries of the audit log about the changes of a draft (Z1). */
+const audited = ({ changes }: Draft<Attribute>) => entriesOf('attribute', changes, attributeResponse)
 
 /** The issue for an event attribute with `writableBy` (K7). */
 const NOT_OF_EVENTS =
@@ -91,6 +95,7 @@ export function createAttributes(
     })
     return {
       statements: storeAttributes(scope, draft),
+      audit: audited(draft),
       result: { created: created.map(attributeResponse), issues },
     }
   })
@@ -111,6 +116,7 @@ export function updateAttributes(scope: Scope, items: readonly UpdateItem[]) {
     })
     return {
       statements: storeAttributes(scope, draft),
+      audit: audited(draft),
       result: { updated: updated.map(attributeResponse), issues },
     }
   })
@@ -133,7 +139,7 @@ export function deleteAttributes(
     }
     const isMeant = (one: Attribute) => type === undefined || one.type === type
     const result = deleteEach(draft, names, WHAT, problem, { isMeant })
-    return { statements: storeAttributes(scope, draft), result }
+    return { statements: storeAttributes(scope, draft), audit: audited(draft), result }
   })
 }
 

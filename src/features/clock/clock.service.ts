@@ -5,6 +5,8 @@ import {
   readTestClock,
   removeTestClock,
 } from '../../access/clock.repository'
+import { auditEntriesIf } from '../../audit/audit.repository'
+import type { AuditAction, AuditEntry } from '../../audit/audit.types'
 import { capDueTimes } from '../../jobs/due-work.repository'
 import type { Jobs } from '../../jobs/job.types'
 import { catchUpAll, wakeAll } from '../../jobs/timekeeper.service'
@@ -54,22 +56,28 @@ export async function moveClock(
 /** The times before and after a move. */
 type Move = { from: Instant; to: Instant }
 
-async function moveTo({ db, now }: AccountScope, to: Instant): Promise<Move> {
+async function moveTo(scope: AccountScope, to: Instant): Promise<Move> {
+  const { db, now } = scope
   if (isTooFar(now, to)) throw tooFar('now', now)
   if (to < now) throw backward(now)
-  const present = await moveTestClock(db, to)
+  const entry = { subject: String(to), entry: clockEntry('update', now, to) }
+  const present = await moveTestClock(db, to, auditEntriesIf(scope, [entry], IS_BEFORE))
   if (present > to) throw backward(present)
   return { from: now, to }
 }
 
 /** Each parallel move begins at the time that the move before it has set, so that no move is lost. */
-async function moveBy({ db }: AccountScope, duration: Duration): Promise<Move> {
+async function moveBy(scope: AccountScope, duration: Duration): Promise<Move> {
+  const { db } = scope
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     const present = await readTestClock(db)
     const from = present ?? systemNow()
     const to = later(from, duration)
     if (to === null || isTooFar(from, to)) throw tooFar('advance', from)
-    if (await moveTestClockFrom(db, present, to)) return { from, to }
+    const subject = present === null ? null : String(present)
+    const entry = { subject, entry: clockEntry('update', from, to) }
+    const audit = present === to ? [] : auditEntriesIf(scope, [entry], IS_AT)
+    if (await moveTestClockFrom(db, present, to, audit)) return { from, to }
   }
   throw new ApiError(429, 'Too many requests move the clock at the same time. Try again in a second.', 1)
 }
@@ -78,7 +86,9 @@ async function moveBy({ db }: AccountScope, duration: Duration): Promise<Move> {
 export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
   const { db } = scope
   const now = systemNow()
+  const entry = { subject: null, entry: clockEntry('reset', scope.now, now) }
   await db.batch([
+    ...auditEntriesIf(scope, [entry], IS_SET),
     ...restartTriggers(db, now),
     capDueTimes(db, jobs.list, now),
     shortenQuiet(db, now),
@@ -88,6 +98,18 @@ export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock
   await wakeAll(scope, jobs)
   return { now: iso(systemNow()) }
 }
+
+/** SQL: the test clock is before the time of the entry's subject, shows this time, or is set. */
+const SUBJECT = 'CAST(value ->> 0 AS INTEGER)'
+const IS_BEFORE = `coalesce((SELECT now FROM test_clock), 0) < ${SUBJECT}` as const
+const IS_AT = `(SELECT now FROM test_clock) IS ${SUBJECT}` as const
+const IS_SET = 'EXISTS (SELECT 1 FROM test_clock)'
+
+/** The entry of the audit log about a change of the service's time (Z1). */
+const clockEntry = (action: AuditAction, from: Instant, to: Instant): AuditEntry => ({
+  ...{ action, kind: 'test_clock', resourceId: null, key: null, user: null },
+  fields: { now: { before: iso(from), after: iso(to) } },
+})
 
 const isTooFar = (now: Instant, to: Instant) => to - now > MOST_CLOCK_DAYS * DAY
 

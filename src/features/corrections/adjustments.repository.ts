@@ -55,6 +55,16 @@ const STORED = `
     ON a.user_iid = ${bytesOf('asked.value ->> 0')} AND a.system_no = ${numberOf('points_systems', '?1')}
     AND a.at = asked.value ->> 1 AND a.seq = asked.value ->> 2 AND a.id = ${bytesOf('asked.value ->> 3')}`
 
+/**
+ * SQL: the ledger has the entry whose place and system are the subject of an entry of the audit log, as the
+ * JSON of `[iid, system id, at, seq, award id]`.
+ */
+export const ENTRY_IS_STORED = `EXISTS (SELECT 1 FROM awards a
+  WHERE a.user_iid = unhex((value ->> 0) ->> 0, '-')
+    AND a.system_no = (SELECT s.no FROM points_systems s WHERE s.id = (value ->> 0) ->> 1)
+    AND a.at = (value ->> 0) ->> 2 AND a.seq = (value ->> 0) ->> 3
+    AND a.id = unhex((value ->> 0) ->> 4, '-'))`
+
 /** The place of an entry in the ledger, with its id. */
 export type LedgerPlace = readonly [iid: string, at: number, seq: number, id: string]
 

@@ -1,5 +1,7 @@
 import type * as z from 'zod'
 import { requestSnapshotStatement } from '../../access/tenants.repository'
+import { auditEntriesIf } from '../../audit/audit.repository'
+import { madeFields, userEntry } from '../../audit/entries.rules'
 import { unchangedUsers } from '../../db/guard'
 import { adjusted, type CorrectionChange } from '../../engine/corrections.rules'
 import type { UserState } from '../../engine/state.types'
@@ -11,6 +13,7 @@ import { writeUsers } from '../../store/writer.service'
 import { presentSystem } from '../points/systems.rules'
 import {
   type Booked,
+  ENTRY_IS_STORED,
   type LedgerPlace,
   storedEntries,
   useAdjustmentKeys,
@@ -177,6 +180,20 @@ function decide(
   return decided
 }
 
+/** The entries of the audit log about the adjustments of a user, each with its place in the ledger (Z1). */
+const adjustmentEntries = ({ user: { iid }, changes }: Decided) =>
+  changes.flatMap(({ awards }) =>
+    awards.map(({ id, systemId, at, seq, awarded, correction }) => ({
+      subject: JSON.stringify([iid, systemId, at, seq, id]),
+      entry: userEntry(
+        'points_adjustment',
+        'create',
+        { iid },
+        madeFields({ id, pointsSystemId: systemId, awarded, reason: correction?.reason ?? null }),
+      ),
+    })),
+  )
+
 /** Stores decisions, and notes how the items of the stored users end. Users who have changed are left out. */
 async function write(
   scope: Scope,
@@ -205,7 +222,9 @@ async function write(
     changed.map(({ user }) => ({ iid: user.iid, id: user.id, was: user })),
   )
   const keys = changed.flatMap((one) => one.keys)
-  const stored = await store(scope, writing, useAdjustmentKeys(db, keys, among))
+  const further = useAdjustmentKeys(db, keys, among)
+  const audit = auditEntriesIf(scope, changed.flatMap(adjustmentEntries), ENTRY_IS_STORED)
+  const stored = await store(scope, writing, further, audit)
   const done = changed.filter(({ user }) => stored.has(user.iid))
   for (const one of done) settle(one)
   await updateBoards(

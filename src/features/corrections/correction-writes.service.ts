@@ -59,16 +59,17 @@ export async function untilStored<T>(attempt: () => Promise<T | null>): Promise<
 const isUnknown = (error: unknown): boolean => error instanceof Error && error.message.startsWith('D1_ERROR')
 
 /**
- * Stores a correction in one batch: the statements of `writeUsers`, and further ones after its guard. Wakes
- * the code that sends messages. Returns the internal ids of the stored users.
+ * Stores a correction in one batch: the statements of `writeUsers`, further ones after its guard, and the
+ * last ones. Wakes the code that sends messages. Returns the internal ids of the stored users.
  */
 export async function store(
   scope: Scope,
   { statements, outcome }: ReturnType<typeof writeUsers>,
   further: readonly D1PreparedStatement[],
+  last: readonly D1PreparedStatement[] = [],
 ): Promise<ReadonlySet<string>> {
   const { user, ...others } = statements
-  const results = await scope.db.batchOf({ user, further, ...others })
+  const results = await scope.db.batchOf({ user, further, ...others, last })
   const { stored, hasOutboxEntries, changesDueWork } = outcome(results)
   if (hasOutboxEntries) requestDrain(scope, scope.tenant.id)
   if (changesDueWork) scope.waitUntil(ensureAlarm(scope, scope.tenant.id))

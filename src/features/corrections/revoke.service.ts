@@ -1,9 +1,14 @@
 import type * as z from 'zod'
 import { requestSnapshotStatement } from '../../access/tenants.repository'
+import { auditEntries } from '../../audit/audit.repository'
+import type { AuditEntry } from '../../audit/audit.types'
+import { goneFields, userEntry } from '../../audit/entries.rules'
 import { configurationOf } from '../../config/configuration.service'
 import type { Achievement } from '../../config/configuration.types'
 import { byIdOrKey } from '../../config/drafts.rules'
 import { revoked } from '../../engine/corrections.rules'
+import type { Completion, UserState } from '../../engine/state.types'
+import { iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
@@ -24,6 +29,15 @@ const notCompleted = () => errors.notFound("This achievement among the user's co
 export async function findAchievementToRevoke(scope: Scope, idOrKey: string): Promise<Achievement> {
   return byIdOrKey((await configurationOf(scope)).achievements, idOrKey, 'This achievement')
 }
+
+/** The entry of the audit log about a completion that was taken back (Z1). */
+const revokeEntry = ({ iid }: UserState, achievementId: string, { id, at }: Completion): AuditEntry =>
+  userEntry(
+    'achievement_completion',
+    'delete',
+    { iid },
+    goneFields({ id, achievementId, achievedAt: iso(at) }),
+  )
 
 /**
  * Takes the completion of an achievement back from a user, and with `withPoints` the points that it gave
@@ -60,7 +74,11 @@ export async function revokeCompletion(
     tried = revokeResponse(config, achievement, completion, change, systemIds)
     const users = [{ was: user, changes: [change], newlyUsed: [] }]
     const writing = writeUsers(db, config, users, { kind: 'alone', clock: basis.clock })
-    await store(scope, writing, [lowerTenantCounter(db, achievementId), ...restarts(db, change, null)])
+    await store(scope, writing, [
+      lowerTenantCounter(db, achievementId),
+      ...restarts(db, change, null),
+      ...auditEntries(scope, [revokeEntry(user, achievementId, completion)]),
+    ])
     await updateBoards(scope, basis, [change])
     return tried
   })

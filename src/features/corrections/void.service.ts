@@ -1,5 +1,8 @@
 import type * as z from 'zod'
 import { requestSnapshotStatement } from '../../access/tenants.repository'
+import { auditEntries } from '../../audit/audit.repository'
+import type { AuditEntry } from '../../audit/audit.types'
+import { goneFields, madeFields, userEntry } from '../../audit/entries.rules'
 import type { InputChange } from '../../boards/board-updates.service'
 import type { Configuration, Filter } from '../../config/configuration.types'
 import {
@@ -11,7 +14,8 @@ import {
 } from '../../engine/corrections.rules'
 import { totalOfLog } from '../../engine/metrics.rules'
 import type { Counter, UserState } from '../../engine/state.types'
-import type { Instant } from '../../lib/clock'
+import { type Instant, iso } from '../../lib/clock'
+import { fromMicros } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
 import { timeOf } from '../../lib/ids'
 import { newId } from '../../lib/new-id'
@@ -111,11 +115,28 @@ export async function voidEvent(
         response,
       }),
       ...restarts(db, change, metric.id),
+      ...auditEntries(scope, [voidEntry(user, event, reason)]),
     ])
     await updateBoards(scope, basis, [tried])
     return response
   })
 }
+
+/** The entry of the audit log about a void (Z1). */
+const voidEntry = (
+  { iid }: UserState,
+  { id, metricId, value, at }: LoggedEvent,
+  reason: string | null,
+): AuditEntry =>
+  userEntry(
+    'event',
+    'void',
+    { iid },
+    {
+      ...goneFields({ id, metricId, value: fromMicros(value), at: iso(at) }),
+      ...madeFields({ reason }),
+    },
+  )
 
 /** The own counters that count an event, and how to ask the log for them, in the same order. */
 type AskedCounters = { ids: readonly string[]; asked: readonly OwnCounter[] }

@@ -1,4 +1,7 @@
 import type * as z from 'zod'
+import { auditEntries } from '../../audit/audit.repository'
+import type { AuditEntry } from '../../audit/audit.types'
+import { madeFields } from '../../audit/entries.rules'
 import { findBatch, receive } from '../../commands/batch/inbox.repository'
 import { eventCommand, messageOf } from '../../commands/command.messages'
 import { configurationOf } from '../../config/configuration.service'
@@ -58,7 +61,11 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
     const command = eventCommand(body, { eventId: newId(now), metricKey, idempotencyKey, by: 'admin' })
     return JSON.stringify(messageOf({ command, arrived, prefix: null, tenantName: null, attempt: null }))
   })
-  await stored(scope, id, receive(db, id, messages, now))
+  const audit: AuditEntry = {
+    ...{ action: 'create', kind: 'event_batch', resourceId: id, key: null, user: null },
+    fields: madeFields({ accepted: events.length }),
+  }
+  await stored(scope, id, [...receive(db, id, messages, now), ...auditEntries(scope, [audit])])
   scope.waitUntil(ensureAlarm(scope, db.tenantId))
   return { id, accepted: events.length }
 }

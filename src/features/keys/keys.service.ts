@@ -3,15 +3,20 @@ import {
   deleteKeys,
   forgetKeys,
   insertKeys,
+  KEY_EXISTS,
   type KeyOwner,
   type KeyRow,
+  keysWithIds,
   listKeys,
   nthKey,
-  prefixesOf,
+  PREFIX_EXISTS,
   rememberKey,
   replaceKey,
 } from '../../access/keys.repository'
 import { newKey, sha256 } from '../../access/keys.rules'
+import { auditEntries, auditEntriesIf } from '../../audit/audit.repository'
+import type { AuditEntry } from '../../audit/audit.types'
+import { entriesOf, goneFields, HIDDEN, madeFields, userEntry } from '../../audit/entries.rules'
 import { unknownIssue } from '../../config/drafts.rules'
 import { isConflict } from '../../db/guard'
 import { iso } from '../../lib/clock'
@@ -33,6 +38,12 @@ const adminKeys = ({ db }: AccountScope): KeyOwner => ({ kind: 'admin', db })
 
 const applicationKeys = ({ db }: Scope): KeyOwner => ({ kind: 'application', db })
 
+/** A key in a list. */
+type FoundKey = Awaited<ReturnType<typeof keysWithIds>>[number]
+
+/** Attempts to rotate a key. An attempt fails only if another request rotates the key meanwhile. */
+const TRIES = 10
+
 /** A stored key, and the key itself, which only its creator ever sees (K1). */
 type Made = { row: KeyRow; key: string }
 
@@ -45,10 +56,24 @@ async function make(
   return { row, key }
 }
 
+/** An entry of the audit log about a new key, without its secret (Z1). */
+function entryOfNew({ id, userId, name, prefix }: KeyRow): AuditEntry[] {
+  return userId === null
+    ? entriesOf('admin_key', [{ before: null, after: { id, name, prefix } }], (key) => key)
+    : [userEntry('application_key', 'create', { id: userId }, madeFields({ id, prefix }))]
+}
+
+/** An entry of the audit log about a deleted key (Z1). */
+function entryOfDeleted({ id, user_id: userId, name, prefix }: FoundKey): AuditEntry[] {
+  return userId === null
+    ? entriesOf('admin_key', [{ before: { id, name, prefix }, after: null }], (key) => key)
+    : [userEntry('application_key', 'delete', { id: userId }, goneFields({ id, prefix }))]
+}
+
 async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]): Promise<void> {
   const rows = made.map(({ row }) => row)
   try {
-    await insertKeys(owner, rows)
+    await insertKeys(owner, rows, auditEntries(scope, rows.flatMap(entryOfNew)))
   } catch (error) {
     throw isConflict(error) ? errors.tenantUnknown() : error
   }
@@ -157,26 +182,41 @@ export async function rotateAdminKey(
 ): Promise<z.infer<typeof CreatedAdminKey>> {
   const { prefix, body, key } = newKey('admin')
   const hash = await sha256(body)
-  await noteKeys(scope, adminKeys(scope), [id])
-  const before = await replaceKey(scope.db, id, { prefix, hash })
-  if (before === null) throw errors.notFound('This admin key')
-  forgetKeys(scope, [before.prefix])
-  rememberKey(scope, prefix, { id, kind: 'admin', tenantId: null, userId: null, hash })
-  return { id, name: before.name, prefix, key, created: iso(before.created) }
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const found = await keysWithIds(adminKeys(scope), [id])
+    const [before] = found
+    if (before === undefined) throw errors.notFound('This admin key')
+    await noteKeys(scope, found)
+    const entry = { subject: before.prefix, entry: entryOfRotation(before, prefix) }
+    const audit = auditEntriesIf(scope, [entry], PREFIX_EXISTS)
+    if (!(await replaceKey(scope.db, before, { prefix, hash }, audit))) continue
+    forgetKeys(scope, [before.prefix])
+    rememberKey(scope, prefix, { id, kind: 'admin', tenantId: null, userId: null, hash })
+    return { id, name: before.name ?? '', prefix, key, created: iso(before.created) }
+  }
+  throw errors.unprocessable('Other requests kept rotating this key at the same time. Send it again.')
 }
 
-/** Notes that these keys of an owner are deleted, so that a restore does not bring them back (M3). */
-async function noteKeys(scope: AccountScope, owner: KeyOwner, ids: readonly string[]): Promise<void> {
-  const prefixes = await prefixesOf(owner, ids)
+/** The entry of the audit log about a rotated key (Z1). */
+const entryOfRotation = ({ id, prefix: before }: FoundKey, after: string): AuditEntry => ({
+  ...{ action: 'rotate', kind: 'admin_key', resourceId: id, key: null, user: null },
+  fields: { prefix: { before, after }, secret: HIDDEN },
+})
+
+/** Notes that these keys are deleted, so that a restore does not bring them back (M3). */
+async function noteKeys(scope: AccountScope, found: readonly FoundKey[]): Promise<void> {
   await tryToNoteDeletions(
     scope,
-    prefixes.map((prefix) => ({ kind: 'key', prefix })),
+    found.map(({ prefix }) => ({ kind: 'key', prefix })),
   )
 }
 
 async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string[], what: string) {
-  await noteKeys(scope, owner, ids)
-  const gone = new Map((await deleteKeys(owner, ids)).map(({ id, prefix }) => [id, prefix]))
+  const found = await keysWithIds(owner, ids)
+  await noteKeys(scope, found)
+  const entries = found.flatMap((one) => entryOfDeleted(one).map((entry) => ({ subject: one.id, entry })))
+  const audit = auditEntriesIf(scope, entries, KEY_EXISTS)
+  const gone = new Map((await deleteKeys(owner, ids, audit)).map(({ id, prefix }) => [id, prefix]))
   forgetKeys(scope, [...gone.values()])
   const issues = ids.filter((id) => !gone.has(id)).map((id) => unknownIssue(id, what))
   const deleted = ids.filter((id) => gone.has(id)).map((id) => ({ id }))

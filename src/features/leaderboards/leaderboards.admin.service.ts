@@ -1,4 +1,6 @@
 import type * as z from 'zod'
+import type { AuditEntry } from '../../audit/audit.types'
+import { type Change, entriesOf } from '../../audit/entries.rules'
 import { configurationOf } from '../../config/configuration.service'
 import type { Leaderboard } from '../../config/configuration.types'
 import {
@@ -52,6 +54,10 @@ function adminLeaderboard(board: Leaderboard, now: Instant): z.input<typeof Admi
   }
 }
 
+/** The entries of the audit log about leaderboards (Z1). */
+export const boardEntries = (changes: readonly Change<Leaderboard>[], now: Instant): AuditEntry[] =>
+  entriesOf('leaderboard', changes, (board) => adminLeaderboard(board, now))
+
 /** A page of the tenant's leaderboards, oldest first (G7). */
 export async function listLeaderboards(scope: Scope, query: ListedPage) {
   const { leaderboards } = await configurationOf(scope)
@@ -85,6 +91,7 @@ export function createLeaderboards(
     return {
       statements: storeLeaderboards(scope, config.leaderboards, draft),
       boards: concerned(config.leaderboards, draft),
+      audit: boardEntries(draft.changes, scope.now),
       result: { created: created.map((board) => adminLeaderboard(board, now)), issues },
     }
   })
@@ -108,6 +115,7 @@ export function updateLeaderboards(
     return {
       statements: storeLeaderboards(scope, config.leaderboards, draft),
       boards: concerned(config.leaderboards, draft),
+      audit: boardEntries(draft.changes, scope.now),
       result: { updated: updated.map((board) => adminLeaderboard(board, now)), issues },
     }
   })
@@ -121,6 +129,7 @@ export function deleteLeaderboards(scope: Scope, names: Names) {
     return {
       statements: storeLeaderboards(scope, config.leaderboards, draft),
       boards: concerned(config.leaderboards, draft),
+      audit: boardEntries(draft.changes, scope.now),
       result,
     }
   })

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { entriesOf, removals } from '../../audit/entries.rules'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Metric } from '../../config/configuration.types'
 import {
@@ -21,6 +22,8 @@ import type {
   UpdateMetricRequestItem,
 } from '../../wire/metric.schemas'
 import { configureWithUpkeep } from '../leaderboards/board-upkeep.service'
+import { boardEntries } from '../leaderboards/leaderboards.admin.service'
+import { triggerEntries } from '../points/points.audit.presenter'
 import { retitledTriggers } from '../points/triggers/triggers.service'
 import { storeMetrics } from './metrics.repository'
 
@@ -31,6 +34,9 @@ const WHAT = 'a metric'
 function metricResponse({ id, name, key, unitType, units }: Metric): z.infer<typeof CreatedMetric> {
   return { id, name, key, unitType, units }
 }
+
+/** The entries of the audit log about the changes of a draft (Z1). */
+const audited = ({ changes }: Draft<Metric>) => entriesOf('metric', changes, metricResponse)
 
 /** A page of the tenant's metrics, oldest first (G7). */
 export async function listMetrics(scope: Scope, query: ListedPage) {
@@ -60,6 +66,7 @@ export function createMetrics(scope: Scope, items: readonly z.output<typeof Crea
     })
     return {
       statements: storeMetrics(scope, draft),
+      audit: audited(draft),
       result: { created: created.map(metricResponse), issues },
     }
   })
@@ -83,7 +90,7 @@ export function updateMetrics(scope: Scope, items: readonly z.output<typeof Upda
       ...storeMetrics(scope, draft),
       ...renamed.flatMap((metric) => retitledTriggers(scope, config, metric)),
     ]
-    return { statements, result: { updated: updated.map(metricResponse), issues } }
+    return { statements, audit: audited(draft), result: { updated: updated.map(metricResponse), issues } }
   })
 }
 
@@ -104,9 +111,15 @@ export function deleteMetrics(scope: Scope, names: Names) {
   return configureWithUpkeep(scope, (config) => {
     const draft = new Draft(config.metrics)
     const result = deleteEach(draft, names, WHAT)
-    const boards = config.leaderboards.filter(
-      ({ metricId }) => metricId !== null && draft.removed.includes(metricId),
-    )
-    return { statements: storeMetrics(scope, draft), boards: boards.map(({ id }) => id), result }
+    const isOfRemoved = ({ metricId }: { metricId: string | null }) =>
+      metricId !== null && draft.removed.includes(metricId)
+    const boards = config.leaderboards.filter(isOfRemoved)
+    const triggers = config.systems.flatMap((system) => system.triggers.filter(isOfRemoved))
+    const audit = [
+      ...audited(draft),
+      ...triggerEntries(removals(triggers)),
+      ...boardEntries(removals(boards), scope.now),
+    ]
+    return { statements: storeMetrics(scope, draft), boards: boards.map(({ id }) => id), audit, result }
   })
 }

@@ -9,6 +9,7 @@ import type { Scope } from '../../runtime/context'
 import { deleteNested } from './nested.repository'
 import { adminLevel } from './points.admin.presenter'
 import type { CreatePointsLevelRequestItem, PatchPointsLevelRequestItem } from './points.admin.schemas'
+import { levelEntries } from './points.audit.presenter'
 import { presentSystem } from './systems.rules'
 
 type CreateItem = z.output<typeof CreatePointsLevelRequestItem>
@@ -62,6 +63,7 @@ export function createLevels(scope: Scope, systemId: string, items: readonly Cre
     })
     return {
       statements: insertLevels(scope, draft.added),
+      audit: levelEntries(draft.changes),
       result: { created: created.map(adminLevel), issues },
     }
   })
@@ -82,7 +84,8 @@ export function updateLevels(scope: Scope, systemId: string, items: readonly Pat
       { fixed: ['key'] },
     )
     const statements = draft.changed.map((level) => updateLevel(scope, level))
-    return { statements, result: { updated: updated.map(adminLevel), issues } }
+    const audit = levelEntries(draft.changes)
+    return { statements, audit, result: { updated: updated.map(adminLevel), issues } }
   })
 }
 
@@ -107,6 +110,7 @@ export function deleteLevels(scope: Scope, systemId: string, names: Names) {
   return configure(scope, (config) => {
     const draft = new Draft(presentSystem(config, systemId).levels)
     const result = deleteEach(draft, names, WHAT)
-    return { statements: deleteNested(scope, pointsLevels, draft.removed), result }
+    const statements = deleteNested(scope, pointsLevels, draft.removed)
+    return { statements, audit: levelEntries(draft.changes), result }
   })
 }

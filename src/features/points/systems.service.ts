@@ -1,5 +1,6 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm'
 import type * as z from 'zod'
+import { additions, removals } from '../../audit/entries.rules'
 import { deleteBoards } from '../../config/board-deletions.repository'
 import { configure } from '../../config/configuration.service'
 import {
@@ -27,6 +28,7 @@ import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { configureWithUpkeep } from '../leaderboards/board-upkeep.service'
+import { boardEntries } from '../leaderboards/leaderboards.admin.service'
 import { boostEventStatements } from './boosts/boost-notifications.job'
 import { type BoostUser, insertBoosts, ownersUnchanged } from './boosts/boosts.repository'
 import { boostFrom, newBoosts, stored, usersOfBoosts, zoneOf } from './boosts/boosts.service'
@@ -37,6 +39,7 @@ import type {
   CreatePointsSystemRequestItem,
   UpdatePointsSystemRequestItem,
 } from './points.admin.schemas'
+import { nestedEntries, systemEntries } from './points.audit.presenter'
 import { settleTicks } from './ticks/schedule.service'
 import { triggerFrom, triggerProblem } from './triggers/triggers.rules'
 import { insertTriggers } from './triggers/triggers.service'
@@ -121,6 +124,10 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
     return {
       statements: [...insertSystems(scope, config, draft.added), ...boosts.statements],
       beside: boosts.beside,
+      audit: [
+        ...systemEntries(draft.changes),
+        ...nestedEntries(draft.added, additions, scope.now, (boost) => zoneOf(people, boost)),
+      ],
       // A user who was erased meanwhile gets no boost (U8).
       guards: ownersUnchanged(scope, config.version, added, people),
       result: { created: responses, issues },
@@ -204,7 +211,8 @@ export function updateSystems(scope: Scope, items: readonly UpdateItem[]) {
           .where(and(eq(pointsSystems.tenantId, tenant.id), eq(pointsSystems.id, id))),
       ),
     )
-    return { statements, result: { updated: updated.map(adminSystem), issues } }
+    const audit = systemEntries(draft.changes)
+    return { statements, audit, result: { updated: updated.map(adminSystem), issues } }
   })
 }
 
@@ -235,7 +243,12 @@ export function deleteSystems(scope: Scope, names: Names) {
       ...draft.removed.flatMap((id) => deleteSystem(scope, id)),
       ...deleteBoards(scope, 'systemId', draft.removed),
     ]
-    return { statements, boards: boards.map(({ id }) => id), guards, result }
+    const audit = [
+      ...systemEntries(draft.changes),
+      ...nestedEntries(removed, removals, scope.now, () => null),
+      ...boardEntries(removals(boards), scope.now),
+    ]
+    return { statements, boards: boards.map(({ id }) => id), audit, guards, result }
   })
 }
 

@@ -1,4 +1,6 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.repository'
+import { auditEntries } from '../../audit/audit.repository'
+import type { AuditEntry } from '../../audit/audit.types'
 import { deliver } from '../../boards/board-updates.service'
 import { configurationAt } from '../../config/configuration.repository'
 import type { Configuration } from '../../config/configuration.types'
@@ -45,8 +47,15 @@ export type OpenStreak = {
   streakEntries: readonly StreakEntry[]
 }
 
-/** The outcome of an admin's change: the response, and statements to store in addition to the streaks. */
-type Outcome<T> = { result: T; statements?: readonly D1PreparedStatement[] }
+/**
+ * The outcome of an admin's change: the response, statements to store in addition to the streaks, and the
+ * entries of the audit log (Z1).
+ */
+type Outcome<T> = {
+  result: T
+  statements?: readonly D1PreparedStatement[]
+  audit: readonly AuditEntry[]
+}
 
 /**
  * Changes users' streaks for an admin's request, in one guarded batch. `decide` puts the changed streaks into
@@ -74,7 +83,7 @@ export async function changeStreaks<T>(
       continue
     }
     const found = new Map(users.map((user) => [user.id, opened(config, user, now)]))
-    const { result, statements = [] } = await decide(found)
+    const { result, statements = [], audit } = await decide(found)
     const changes = [...found.values()].flatMap((open) => closed(config, open, now) ?? [])
     if (changes.length + statements.length === 0) return result
     try {
@@ -85,6 +94,7 @@ export async function changeStreaks<T>(
           users.map((user) => ({ id: user.id, was: user })),
         ),
         statements,
+        audit: auditEntries(scope, audit),
         ...writeBulk(db, config, changes),
         deadline: scheduleEarliestDeadline(db, changes),
       })

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type * as z from 'zod'
 import { tenants } from '../../access/tenants.table'
+import { entriesOf } from '../../audit/entries.rules'
 import { configurationOf, configure } from '../../config/configuration.service'
 import { type Configuration, metricByKey } from '../../config/configuration.types'
 import { DEFAULT_FREEZES, type FreezeSettings, type StreakSettings } from '../../config/streak-settings.types'
@@ -68,7 +69,7 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
     const after = changed(config, change, now)
     const result = answer(config, after)
     if (JSON.stringify(after) === JSON.stringify(before)) {
-      return { statements: [], result: { result, mustWalk: false } }
+      return { statements: [], audit: [], result: { result, mustWalk: false } }
     }
     const mustWalk = JSON.stringify(basisOf(before)) !== JSON.stringify(basisOf(after))
     const update = db.orm
@@ -78,7 +79,9 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
     const walk = mustWalk ? [beginWalk(db, 'recount', '', now)] : []
     const boards = before.enabled === after.enabled ? [] : streakBoardsDue(db, config, now)
     const beside = listenerStatements(db, config, { ...config, streaks: after }, now)
-    return { statements: [db.built(update), ...walk, ...boards], beside, result: { result, mustWalk } }
+    const statements = [db.built(update), ...walk, ...boards]
+    const audit = entriesOf('streak_settings', [{ before, after }], (one) => answer(config, one))
+    return { statements, beside, audit, result: { result, mustWalk } }
   })
   if (mustWalk) await wakeTimekeeper(scope)
   return result

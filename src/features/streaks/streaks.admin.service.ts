@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import type { AuditEntry } from '../../audit/audit.types'
+import { goneFields, madeFields, userEntry } from '../../audit/entries.rules'
 import type { Issue } from '../../config/drafts.rules'
 import { unknownIssue } from '../../config/drafts.rules'
 import {
@@ -9,7 +11,7 @@ import {
   withoutPause,
   withPause,
 } from '../../engine/streaks/freezes-pauses-restores.rules'
-import type { Pause } from '../../engine/streaks/streak-state.types'
+import type { Pause, StreakState } from '../../engine/streaks/streak-state.types'
 import { type UnknownField, unknownMessage } from '../../http/unknown-fields'
 import { dayOf } from '../../lib/civil'
 import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
@@ -73,6 +75,7 @@ export function grantFreezes(
 ): Promise<{ granted: number; issues: UserIssue[] }> {
   const ids = freezes.map(({ userId }) => userId)
   return changeStreaks(scope, ids, (found) => {
+    const had = new Map([...found].map(([id, { streak }]) => [id, streak.freezes]))
     const issues: UserIssue[] = []
     for (const [index, userId] of ids.entries()) {
       const open = found.get(userId)
@@ -84,9 +87,24 @@ export function grantFreezes(
             : grant(open, index)
       if (problem !== null) issues.push(problem)
     }
-    return { result: { granted: ids.length - issues.length, issues } }
+    return { result: { granted: ids.length - issues.length, issues }, audit: grantEntries(found, had) }
   })
 }
+
+/**
+ * The entries of the audit log about granted freezes: one for each user (Z1). `had` has the freezes
+ * before, by the caller's id of the user.
+ */
+const grantEntries = (
+  found: ReadonlyMap<string, OpenStreak>,
+  had: ReadonlyMap<string, number>,
+): AuditEntry[] =>
+  [...found.values()].flatMap(({ user: { id, iid }, streak: { freezes: after } }) => {
+    const before = had.get(id) ?? after
+    return after === before
+      ? []
+      : userEntry('streak_freezes', 'grant', { iid }, { freezes: { before, after } })
+  })
 
 function grant(open: OpenStreak, index: number): UserIssue | null {
   const streak = withFreeze(open.streak, open.terms)
@@ -144,9 +162,15 @@ export function createPauses(
     }
     const created = made.map((pause) => pauseResponse(pause.userId, pause))
     const statements = made.length === 0 ? [] : [keepPauses(db, made)]
-    return { result: { created, issues }, statements }
+    const audit = made.map(({ id, userIid: iid, start, end }) =>
+      userEntry('streak_pause', 'create', { iid }, madeFields(pauseFields({ id, start, end }))),
+    )
+    return { result: { created, issues }, statements, audit }
   })
 }
+
+/** The fields of a pause in the audit log. */
+const pauseFields = ({ id, start, end }: Pause) => ({ id, start: dateOfDay(start), end: dateOfDay(end) })
 
 /** Why a user's streak can't have this pause; null if it can. */
 function pauseProblem({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
@@ -173,9 +197,10 @@ export async function removePauses(
     const present = new Map((await findPauses(db, ids)).map((pause) => [pause.id, pause]))
     const issues: Issue[] = []
     const gone: { id: string; last: number }[] = []
+    const audit: AuditEntry[] = []
     for (const id of ids) {
       const given = present.get(id)
-      const open = given && found.get(given.userId)
+      const open = found.get(given?.userId ?? '')
       if (given === undefined || open === undefined) {
         issues.push(unknownIssue(id, 'a streak pause'))
         continue
@@ -185,10 +210,17 @@ export async function removePauses(
       const pause = { id, start: given.start, end: given.end }
       open.streakEntries = [...open.streakEntries, { kind: 'pause_deleted', pause }]
       gone.push({ id, last })
+      audit.push(userEntry('streak_pause', 'delete', { iid: open.user.iid }, goneFields(pauseFields(pause))))
     }
     const statements = gone.length === 0 ? [] : [deletePauses(db, gone, now)]
-    return { result: { deleted: gone.map(({ id }) => ({ id })), issues }, statements }
+    return { result: { deleted: gone.map(({ id }) => ({ id })), issues }, statements, audit }
   })
+}
+
+/** The entry of the audit log about a restored streak (Z1). */
+function restoreEntry({ user: { iid }, streak: was }: OpenStreak, is: StreakState): AuditEntry {
+  const length = { before: was.run?.length ?? 0, after: is.run?.length ?? 0 }
+  return userEntry('streak', 'restore', { iid }, { length })
 }
 
 /** Restores streaks to the longest recent length. Warns if there is no longer one (S8). */
@@ -205,6 +237,7 @@ export function restoreStreaks(
     const past = await runsOfSeveral(scope.db, asked)
     const issues: UserIssue[] = []
     const restoredUsers: string[] = []
+    const audit: AuditEntry[] = []
     for (const [index, id] of ids.entries()) {
       const open = found.get(id)
       if (open === undefined) {
@@ -221,10 +254,11 @@ export function restoreStreaks(
         issues.push(issue(index, id, why, 'warning'))
         continue
       }
+      audit.push(restoreEntry(open, streak))
       open.streak = streak
       open.streakEntries = [...open.streakEntries, { kind: 'restored', length: streak.run?.length ?? 0 }]
       restoredUsers.push(id)
     }
-    return { result: { restoredUsers, issues } }
+    return { result: { restoredUsers, issues }, audit }
   })
 }

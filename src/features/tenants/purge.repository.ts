@@ -9,6 +9,10 @@ import { type PurgedApart, tablesPurgedIn } from '../../store/user-data/user-dat
 const ACCEPT = `
   UPDATE tenants SET status = 'purging', config_version = config_version + 1, link_secret = NULL
   WHERE id = ?1 AND status = 'archived'`
+/** The log of the account keeps its entries about the tenant, by its id, but without what they say (Z1). */
+const EMPTY_AUDIT = `
+  UPDATE audit_log SET key = NULL, fields = '{}'
+  WHERE tenant_id = '' AND kind = 'tenant' AND resource_id = ?1`
 const STATUS = 'SELECT status FROM tenants WHERE id = ?1'
 
 const Status = z.object({ status: z.enum(TENANT_STATUSES) }).optional()
@@ -22,6 +26,7 @@ const ARCHIVE = "UPDATE tenants SET status = 'archived' WHERE id = ?1 AND status
 export async function acceptPurgeAgain(db: TenantDatabase, now: Instant): Promise<boolean> {
   const { status } = await db.batchOf({
     archived: db.statement(ARCHIVE, db.tenantId),
+    audit: db.statement(EMPTY_AUDIT, db.tenantId),
     accepted: db.statement(ACCEPT, db.tenantId),
     due: makeDueOnce(db, 'purge', now, 'purging'),
     status: db.statement(STATUS, db.tenantId),
@@ -32,10 +37,13 @@ export async function acceptPurgeAgain(db: TenantDatabase, now: Instant): Promis
 /**
  * Begins to erase an archived tenant, in one batch. From now on no request finds the tenant, and no decision
  * based on its old configuration can be stored. The rest of the erasure is due. Returns the tenant's status;
- * undefined if there is no such tenant. A second call changes nothing.
+ * undefined if there is no such tenant. A second call changes nothing. `before` are statements that belong to
+ * the change.
  */
-export async function acceptPurge(db: TenantDatabase, now: Instant) {
+export async function acceptPurge(db: TenantDatabase, now: Instant, before: readonly D1PreparedStatement[]) {
   const { status } = await db.batchOf({
+    before,
+    audit: db.statement(EMPTY_AUDIT, db.tenantId),
     accepted: db.statement(ACCEPT, db.tenantId),
     due: makeDueOnce(db, 'purge', now, 'purging'),
     status: db.statement(STATUS, db.tenantId),

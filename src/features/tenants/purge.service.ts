@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { dropKeyRecord } from '../../access/keys.repository'
-import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
+import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.repository'
+import { auditEntriesIf } from '../../audit/audit.repository'
 import { boardObject } from '../../boards/board-updates.service'
 import { isConflict } from '../../db/guard'
 import { type DueWork, progressed, rescheduled, workOf } from '../../jobs/due-work.repository'
@@ -15,7 +16,7 @@ import type { PurgeStage } from '../../store/user-data/user-data.register'
 import { removeRows } from '../../store/user-data/user-rows.repository'
 import { ErasureProgress } from '../users/erasure/erasure.service'
 import * as repository from './purge.repository'
-import type { TenantResponse } from './tenants.service'
+import { type TenantResponse, tenantEntry } from './tenants.service'
 
 /** Objects and KV records that one step visits, all at once, and the timeout for them in milliseconds. */
 const OBJECTS = 20
@@ -44,7 +45,9 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
   const db = scope.db.of(tenantId)
   // Only an archived tenant is erased, and one that is erased already stays in the list.
   if (found.status === 'archived') await tryToNoteDeletions(scope, [{ kind: 'tenant', tenantId }])
-  const status = await repository.acceptPurge(db, scope.now)
+  const entry = tenantEntry('purge', found, {})
+  const audit = auditEntriesIf(scope, [{ subject: tenantId, entry }], TENANT_ARCHIVED)
+  const status = await repository.acceptPurge(db, scope.now, audit)
   if (status === undefined) throw errors.notFound('This tenant')
   if (status !== 'purging') {
     throw errors.unprocessable(

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type * as z from 'zod'
 import { tenants } from '../../access/tenants.table'
+import { entriesOf } from '../../audit/entries.rules'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Settings } from '../../config/configuration.types'
 import type { Scope } from '../../runtime/context'
@@ -24,9 +25,10 @@ export function updateSettings(scope: Scope, change: z.output<typeof UpdateSetti
     }
     const isSame =
       result.controlRatio === settings.controlRatio && result.recapFrequency === settings.recapFrequency
-    if (isSame) return { statements: [], result }
+    if (isSame) return { statements: [], audit: [], result }
     const update = db.orm.update(tenants).set(result).where(eq(tenants.id, tenantId))
     const beside = listenerStatements(db, config, { ...config, settings: result }, scope.now)
-    return { statements: [db.built(update)], beside, result }
+    const audit = entriesOf('settings', [{ before: settings, after: result }], (one) => one)
+    return { statements: [db.built(update)], beside, audit, result }
   })
 }

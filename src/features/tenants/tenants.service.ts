@@ -1,6 +1,9 @@
 import type * as z from 'zod'
 import * as repository from '../../access/tenants.repository'
 import { IMPLICIT_TENANT_ID, type TenantRow } from '../../access/tenants.repository'
+import { auditEntriesIf } from '../../audit/audit.repository'
+import type { AuditEntry } from '../../audit/audit.types'
+import { entriesOf } from '../../audit/entries.rules'
 import { type Issue, issueOf, unknownIssue } from '../../config/drafts.rules'
 import { iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
@@ -43,11 +46,12 @@ export async function findTenant(scope: AccountScope, id: string): Promise<Tenan
  * (G5, T2).
  */
 export async function createTenants(
-  { db, now }: AccountScope,
+  scope: AccountScope,
   items: z.output<typeof CreateTenantsRequest>,
 ): Promise<{ created: TenantResponse[]; issues: Issue[] }> {
+  const { db, now } = scope
   const asked = items.map((item) => ({ ...item, id: newId(now) }))
-  const stored = await repository.insertTenants(db, asked, now)
+  const stored = await repository.insertTenants(db, asked, now, createdEntries(scope, asked))
   return {
     created: asked.flatMap(({ id }) => stored.find((row) => row.id === id) ?? []).map(tenantResponse),
     issues: asked.flatMap(({ id, customerId }, index) =>
@@ -58,14 +62,16 @@ export async function createTenants(
 
 /** Changes the passed fields of active tenants. */
 export async function updateTenants(
-  { db, now }: AccountScope,
+  scope: AccountScope,
   items: z.output<typeof UpdateTenantsRequest>,
 ): Promise<{ updated: TenantResponse[]; issues: Issue[] }> {
+  const { db, now } = scope
   const known = await repository.findTenants(
     db,
     items.map(({ id }) => id),
   )
-  const stored = await repository.updateTenants(db, items, now)
+  const changes = items.map((item) => ({ ...item, before: updatedEntry(scope, known, item) }))
+  const stored = await repository.updateTenants(db, changes, now)
   const updated: TenantResponse[] = []
   const issues: Issue[] = []
   for (const [index, { id, customerId = '' }] of items.entries()) {
@@ -83,9 +89,11 @@ export async function updateTenants(
  * Archives tenants for good. From the next request on their keys don't work, and no work of theirs falls due.
  * Their data stays (T3).
  */
-export async function archiveTenants({ db, now }: AccountScope, ids: readonly string[]) {
+export async function archiveTenants(scope: AccountScope, ids: readonly string[]) {
+  const { db, now } = scope
   const known = await repository.findTenants(db, ids)
-  const archived = new Set(await repository.archiveTenants(db, ids, now))
+  const audit = archivedEntries(scope, known)
+  const archived = new Set(await repository.archiveTenants(db, ids, now, audit))
   const issues = ids
     .filter((id) => !archived.has(id))
     .map((id) =>
@@ -98,6 +106,49 @@ export async function archiveTenants({ db, now }: AccountScope, ids: readonly st
     )
   return { deleted: ids.filter((id) => archived.has(id)).map((id) => ({ id })), issues }
 }
+
+type Known = Pick<TenantRow, 'id' | 'customerId' | 'name'>
+
+/** The entries of the audit log about new tenants, if they are stored (Z1). */
+function createdEntries(scope: AccountScope, made: readonly Known[]): D1PreparedStatement[] {
+  const entries = made.flatMap(({ id, customerId, name }) => {
+    const after = { id, customerId, name, status: 'active' }
+    return entriesOf('tenant', [{ before: null, after }], (tenant) => tenant).map((entry) => ({
+      subject: id,
+      entry: { ...entry, key: customerId },
+    }))
+  })
+  return auditEntriesIf(scope, entries, repository.TENANT_EXISTS)
+}
+
+/** The entry of the audit log about a change of a tenant, if it changes anything (Z1). */
+function updatedEntry(
+  scope: AccountScope,
+  known: readonly Known[],
+  change: repository.TenantChange,
+): D1PreparedStatement[] {
+  const tenant = known.find(({ id }) => id === change.id)
+  if (tenant === undefined) return []
+  const entry = tenantEntry('update', tenant, {})
+  const subject = repository.changeSubject(change)
+  return auditEntriesIf(scope, [{ subject, entry }], repository.TENANT_CHANGES, repository.TENANT_FIELDS)
+}
+
+/** The entries of the audit log about tenants that are active and become archived (Z1). */
+function archivedEntries(scope: AccountScope, known: readonly Known[]): D1PreparedStatement[] {
+  const fields = { status: { before: 'active', after: 'archived' } }
+  const entries = known
+    .filter(({ id }) => id !== IMPLICIT_TENANT_ID)
+    .map((tenant) => ({ subject: tenant.id, entry: tenantEntry('archive', tenant, fields) }))
+  return auditEntriesIf(scope, entries, repository.TENANT_ACTIVE)
+}
+
+/** An entry of the audit log about a tenant. Its key is the `customerId`. */
+export const tenantEntry = (
+  action: AuditEntry['action'],
+  { id, customerId }: Pick<Known, 'id' | 'customerId'>,
+  fields: AuditEntry['fields'],
+): AuditEntry => ({ action, kind: 'tenant', resourceId: id, key: customerId, user: null, fields })
 
 const taken = (customerId: string) =>
   `Another tenant already uses ${JSON.stringify(customerId)} as its customerId or id. Choose another customerId.`

@@ -1,7 +1,12 @@
 import type * as z from 'zod'
+import { tenantActive } from '../../access/tenants.repository'
+import { auditEntries } from '../../audit/audit.repository'
+import type { AuditAction } from '../../audit/audit.types'
+import { madeFields } from '../../audit/entries.rules'
 import { configurationOf } from '../../config/configuration.service'
 import { byIdOrKey } from '../../config/drafts.rules'
 import type { EventType } from '../../config/webhook-events.types'
+import { isConflict } from '../../db/guard'
 import { type Delivery, DeliveryReply, ListReply } from '../../delivery/queue.messages'
 import { deliveryQueueOf, enqueueMessages } from '../../delivery/queue.service'
 import type { LongPage } from '../../http/cursors'
@@ -71,7 +76,27 @@ export async function redeliver(
   scope: Scope,
   { webhookId, id }: { webhookId: string; id: string },
 ): Promise<Answer> {
+  await logDelivery(scope, webhookId, 'redeliver', { deliveryId: id })
   return deliveryResponse(existing(await deliveryQueue(scope, webhookId).redeliver({ id, now: scope.now })))
+}
+
+/**
+ * Stores an entry of the audit log about a delivery before the delivery queue is called, since the queue is
+ * not in D1 (Z1). Throws 404 if the tenant is not active any more.
+ */
+async function logDelivery(
+  scope: Scope,
+  webhookId: string,
+  action: AuditAction,
+  fields: { deliveryId: string; type?: EventType },
+): Promise<void> {
+  const entry = { action, kind: 'webhook', resourceId: webhookId, key: null, user: null } as const
+  const entries = auditEntries(scope, [{ ...entry, fields: madeFields(fields) }])
+  try {
+    await scope.db.batch([tenantActive(scope.db), ...entries])
+  } catch (error) {
+    throw isConflict(error) ? errors.tenantUnknown() : error
+  }
 }
 
 function existing(reply: unknown): Delivery {
@@ -97,6 +122,7 @@ export async function sendSample(scope: Scope, webhookId: string, type: EventTyp
   const id = newId(now)
   const body = JSON.stringify(sampleOf(type, now))
   const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId } as const
+  await logDelivery(scope, webhookId, 'send_sample', { deliveryId: id, type })
   const message = { id, at: now, seq: 0, subject: null, event: type, body }
   await enqueueMessages(scope, destination, [message], { now, epoch })
   return deliveryResponse({

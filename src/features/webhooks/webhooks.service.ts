@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { entriesOf, HIDDEN } from '../../audit/entries.rules'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Configuration, Webhook } from '../../config/configuration.types'
 import { freeKey, keyTaken, webhookKey } from '../../config/derived-keys.rules'
@@ -90,6 +91,9 @@ function stored(scope: Scope, url: string): string {
   return target.url
 }
 
+/** The entries of the audit log about the changes of a draft (Z1). */
+const audited = ({ changes }: Draft<Webhook>) => entriesOf('webhook', changes, webhookResponse)
+
 /** The statements for webhooks. New listeners get events in time (N5, W6). */
 function stores(
   scope: Scope,
@@ -98,7 +102,11 @@ function stores(
   called: readonly D1PreparedStatement[] = [],
 ) {
   const eventWrites = listenerStatements(scope.db, config, { ...config, webhooks: draft.list }, scope.now)
-  return { statements: storeWebhooks(scope, config.webhooks, draft), beside: [...eventWrites, ...called] }
+  return {
+    statements: storeWebhooks(scope, config.webhooks, draft),
+    beside: [...eventWrites, ...called],
+    audit: audited(draft),
+  }
 }
 
 /** A page of the tenant's webhooks, oldest first (G7). */
@@ -206,6 +214,7 @@ export async function deleteWebhooks(scope: Scope, names: Names) {
     return {
       statements: storeWebhooks(scope, config.webhooks, draft),
       beside: calls(scope, draft.removed),
+      audit: audited(draft),
       result: { ...outcome, removed: draft.removed },
     }
   })
@@ -221,7 +230,18 @@ export async function rotateSecret(scope: Scope, id: string): Promise<z.infer<ty
     const draft = new Draft(config.webhooks)
     const webhook = { ...byIdOrKey(config.webhooks, id, THIS), secret: newSecret(), updated: scope.now }
     draft.put(webhook)
-    return { statements: storeWebhooks(scope, config.webhooks, draft), result: withSecret(webhook) }
+    const audit = {
+      ...({
+        action: 'rotate',
+        kind: 'webhook',
+        resourceId: webhook.id,
+        key: webhook.key,
+        user: null,
+      } as const),
+      fields: { secret: HIDDEN },
+    }
+    const statements = storeWebhooks(scope, config.webhooks, draft)
+    return { statements, audit: [audit], result: withSecret(webhook) }
   })
   await refreshDeliveryQueues(scope, destinationsOf(scope, [id]))
   return result

@@ -178,6 +178,16 @@ export const TABLES = {
     },
     purged: ['rows'],
   },
+  audit_log: {
+    key: ['tenant_id', 'id'],
+    users: {
+      by: 'iid',
+      // The entries stay, but lose their fields.
+      erased: ['at once'],
+      exported: { not: 'the changes that admins made, whose results are exported themselves' },
+    },
+    purged: ['rows'],
+  },
   due_work: {
     key: ['tenant_id', 'kind', 'subject'],
     users: {

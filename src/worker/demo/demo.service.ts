@@ -68,12 +68,13 @@ export const hasDemo = ({ variables }: Pick<Context, 'variables'>): boolean =>
 /** Enters the tenant of the demo as an admin, for work without a request and its key. */
 export const enterDemo = (ctx: Context): Promise<Scope> =>
   enter(ctx, 'admin', {
-    access: { kind: 'admin' },
+    access: { kind: 'admin', keyId: null, keyName: 'DEMO' },
     prefix: null,
     tenantId: IMPLICIT_TENANT_ID,
     tenantName: null,
     keyTenantId: null,
     archived: false,
+    isOfAccount: false,
   })
 
 /**

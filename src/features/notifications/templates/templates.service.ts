@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { entriesOf } from '../../../audit/entries.rules'
 import { configurationOf, configure } from '../../../config/configuration.service'
 import type { Configuration, Template } from '../../../config/configuration.types'
 import {
@@ -79,7 +80,9 @@ function configureTemplates<T>(
     const draft = new Draft(config.templates)
     const result = change(config, draft)
     const eventWrites = listenerStatements(scope.db, config, { ...config, templates: draft.list }, scope.now)
-    return { statements: storeTemplates(scope, config.templates, draft), beside: eventWrites, result }
+    const audit = entriesOf('notification_template', draft.changes, templateResponse)
+    const statements = storeTemplates(scope, config.templates, draft)
+    return { statements, beside: eventWrites, audit, result }
   })
 }
 

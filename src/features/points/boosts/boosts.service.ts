@@ -20,6 +20,7 @@ import { newId } from '../../../lib/new-id'
 import type { Scope } from '../../../runtime/context'
 import { adminBoost } from '../points.admin.presenter'
 import type { CreatePointsBoostRequestItem, PatchPointsBoostRequestItem } from '../points.admin.schemas'
+import { boostEntries } from '../points.audit.presenter'
 import { presentSystem } from '../systems.rules'
 import { type BoostWrite, boostEventStatements } from './boost-notifications.job'
 import * as repository from './boosts.repository'
@@ -137,6 +138,7 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
       ...stored(scope, draft.added, repository.insertBoosts, () =>
         boostEventStatements(scope, config, config.systems, newBoosts(users, draft.added)),
       ),
+      audit: audited(scope, draft, users),
       // A user who was erased meanwhile gets no boost (U8).
       guards: [
         ...ownersUnchanged(scope, config.version, draft.added, users),
@@ -149,6 +151,10 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
     }
   })
 }
+
+/** The entries of the audit log about the changes of a draft (Z1). */
+const audited = ({ now }: Scope, { changes }: Draft<Boost>, users: BoostUsers) =>
+  boostEntries(changes, now, (boost) => zoneOf(users, boost))
 
 /** The field that issues about a boost have in addition to `id` (G7). */
 const alsoBoost = (boostId: string) => ({ boostId })
@@ -185,6 +191,7 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
           return boostEventStatements(scope, config, config.systems, writes)
         },
       ),
+      audit: audited(scope, draft, users),
       guards: [
         ...ownersUnchanged(scope, config.version, draft.changed, users),
         ...boostKeysFree(scope, draft.changed),
@@ -219,9 +226,11 @@ export async function deleteBoosts(scope: Scope, systemId: string, names: Names)
   return configure(scope, async (config) => {
     presentSystem(config, systemId)
     const { boosts, users } = await namedBoosts(scope, systemId, names)
-    const result = deleteEach(new Draft(boosts), names, WHAT, () => null, { also: alsoBoost })
+    const draft = new Draft(boosts)
+    const result = deleteEach(draft, names, WHAT, () => null, { also: alsoBoost })
     const guards = ownersUnchanged(scope, config.version, boosts, users)
-    return { ...stored(scope, boosts, repository.deleteBoosts), guards, result }
+    const audit = audited(scope, draft, users)
+    return { ...stored(scope, boosts, repository.deleteBoosts), audit, guards, result }
   })
 }
 

@@ -20,6 +20,7 @@ import { triggerResponse } from '../../../wire/presenters/points.presenter'
 import { deleteNested } from '../nested.repository'
 import { adminTrigger } from '../points.admin.presenter'
 import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from '../points.admin.schemas'
+import { triggerEntries } from '../points.audit.presenter'
 import { presentSystem } from '../systems.rules'
 import { scheduleTicks, settleTicks } from '../ticks/schedule.service'
 import { triggerFrom, triggerPatched, triggerProblem } from './triggers.rules'
@@ -147,6 +148,7 @@ export async function createTriggers(scope: Scope, systemId: string, items: read
     })
     return {
       statements: insertTriggers(scope, config, draft.added),
+      audit: triggerEntries(draft.changes),
       result: { created: created.map(adminTrigger), issues },
     }
   })
@@ -180,7 +182,8 @@ export async function updateTriggers(scope: Scope, systemId: string, items: read
     ]
     const ids = changed.map(({ id }) => id)
     const guards = await settleTicks(scope, among(before, ids))
-    return { statements, guards, result: { updated: updated.map(adminTrigger), issues } }
+    const audit = triggerEntries(draft.changes)
+    return { statements, audit, guards, result: { updated: updated.map(adminTrigger), issues } }
   })
   if (result.updated.some(isTicking)) await wakeTimekeeper(scope)
   return result
@@ -193,7 +196,8 @@ export function deleteTriggers(scope: Scope, systemId: string, names: Names) {
     const draft = new Draft(before)
     const result = deleteEach(draft, names, WHAT)
     const guards = await settleTicks(scope, among(before, draft.removed))
-    return { statements: deleteNested(scope, pointsTriggers, draft.removed), guards, result }
+    const statements = deleteNested(scope, pointsTriggers, draft.removed)
+    return { statements, audit: triggerEntries(draft.changes), guards, result }
   })
 }
 

@@ -41,6 +41,10 @@ const REMOVE_OUTBOX = `DELETE FROM outbox WHERE tenant_id = ?1 AND ${ROWS_OF_PER
 const REMOVE_PENDING = `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
 const REMOVE_POINTS_NOTIFICATIONS = `DELETE FROM points_notifications WHERE ${ROWS_OF_PERSON}`
 
+/** Entries of the audit log stay, without the values of fields (Z1). */
+const EMPTY_AUDIT = `
+  UPDATE audit_log SET fields = '{}' WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON} AND fields <> '{}'`
+
 /** The user of a batch event, in the form in which isolates exchange events (see events/commands.ts). */
 const WHOSE = "->> '$.body.user.id'"
 
@@ -78,6 +82,10 @@ export async function usersByIid(
   return asked.length === 0 ? [] : Found.parse(await db.rows(db.statement(BY_IID, JSON.stringify(list))))
 }
 
+/** SQL: there is a user, or a key of a user, with the id that is the subject of an entry of the audit log. */
+export const USER_OR_KEY_EXISTS = `(EXISTS (SELECT 1 FROM users WHERE tenant_id = ?2 AND id = value ->> 0)
+  OR EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?2 AND user_id = value ->> 0))`
+
 const IS_USER = guardSql('EXISTS (SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3)')
 
 const Prefixes = z.array(z.object({ prefix: z.string() }))
@@ -87,12 +95,17 @@ const Prefixes = z.array(z.object({ prefix: z.string() }))
  * waiting events, and the messages that are not sent. Lowers the counts of users and completions. Adds the
  * rest of the erasure as due work (U8). Idempotent. Returns the prefixes of the keys. `spare` is the subject
  * of the work if there are keys of a user who never existed. If `iid` is given, it throws a conflict unless
- * the user has this internal id.
+ * the user has this internal id. `audit` are statements that belong to the change.
  */
 export async function removeUser(
   db: TenantDatabase,
   userId: string,
-  { now, spare, iid }: { now: Instant; spare: string; iid?: string },
+  {
+    now,
+    spare,
+    iid,
+    audit = [],
+  }: { now: Instant; spare: string; iid?: string; audit?: readonly D1PreparedStatement[] },
 ): Promise<string[]> {
   const { tenantId } = db
   const asJson = JSON.stringify(userId)
@@ -102,12 +115,14 @@ export async function removeUser(
     outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
     pending_notifications: db.statement(REMOVE_PENDING, tenantId, userId),
     points_notifications: db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
+    audit_log: db.statement(EMPTY_AUDIT, tenantId, userId),
     users: db.statement(REMOVE, tenantId, userId),
     inbox: db.statement(EMPTY_INBOX, tenantId, userId, asJson),
     parked_events: db.statement(REMOVE_PARKED, tenantId, userId, asJson),
   }
   const { api_keys: keys } = await db.batchOf({
     guards: iid === undefined ? [] : [db.statement(IS_USER, tenantId, userId, iid)],
+    audit,
     due: makeEachDue(db, 'erasure', now, LEFT, userId, spare),
     count: db.statement(UNCOUNT, tenantId, userId),
     ...removals,

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { keyCacheOf } from '../../../access/keys.cache'
 import { dropKeyRecord } from '../../../access/keys.repository'
+import { auditEntriesIf } from '../../../audit/audit.repository'
+import { userEntry } from '../../../audit/entries.rules'
 import { boardObject } from '../../../boards/board-updates.service'
 import { isConflict } from '../../../db/guard'
 import { type DueWork, progressed, rescheduled } from '../../../jobs/due-work.repository'
@@ -16,7 +18,7 @@ import { noteDeletions, tryToNoteDeletions } from '../../../store/deletions/dele
 import { objectsAfter } from '../../../store/user-data/objects.repository'
 import type { ErasureStage } from '../../../store/user-data/user-data.register'
 import { removeRows } from '../../../store/user-data/user-rows.repository'
-import { findIid, removeUser, usersByIid } from './erasure.repository'
+import { findIid, removeUser, USER_OR_KEY_EXISTS, usersByIid } from './erasure.repository'
 
 /** After this many failures of D1 the erasure is given up. Then all of the batch is stored, or nothing. */
 const MOST_FAILURES = 3
@@ -38,11 +40,13 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
   // Before anything is deleted, so that it cannot be missed. A later stage notes it again, with the keys.
   const iid = await findIid(db, userId)
   await tryToNoteDeletions(scope, iid === null ? [] : [{ kind: 'user', tenantId, iid }])
+  const entry = userEntry('user', 'delete', { id: userId }, {})
+  const audit = auditEntriesIf(scope, [{ subject: userId, entry }], USER_OR_KEY_EXISTS)
   for (let failures = 0; ; ) {
     try {
       // If the response to the batch was lost, the batch is repeated and finds nothing. The due work has the
       // keys.
-      const prefixes = await removeUser(db, userId, { now, spare: newId(now) })
+      const prefixes = await removeUser(db, userId, { now, spare: newId(now), audit })
       for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
       break
     } catch (error) {
