@@ -12,6 +12,7 @@ let tenant: TestTenant
 let system: string
 let webhook: string
 let template: string
+let eventId: string
 beforeAll(async () => {
   tenant = await newTenant()
   await tenant.metric('words')
@@ -30,7 +31,8 @@ beforeAll(async () => {
   const texts = { type: 'recap', channel: 'push', title: 'Your week', body: 'It is over.' }
   template = await tenant.create('/notifications/templates', texts)
   await tenant.create('/achievements', { key: 'xp', name: 'XP', trigger: 'api', status: 'active' })
-  await tenant.event('words', 'ada', 1)
+  const { body } = await tenant.event('words', 'ada', 1)
+  eventId = String(at(body, 'eventId'))
 })
 
 const errors = vi.spyOn(console, 'error')
@@ -42,7 +44,7 @@ const headers = () => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id })
 
 /**
  * The path of an operation, with ids and keys that exist. The admin interface gets an unknown id, except for
- * webhooks and templates.
+ * webhooks, templates and events.
  */
 const pathOf = ({ surface, path }: OperationSpec) =>
   (surface === 'admin' ? '/admin/v1' : '/v1') +
@@ -50,6 +52,7 @@ const pathOf = ({ surface, path }: OperationSpec) =>
     .replaceAll('{systemId}', system)
     .replaceAll('/webhooks/{id}', `/webhooks/${webhook}`)
     .replaceAll('/templates/{id}', `/templates/${template}`)
+    .replaceAll('/users/{id}/events/{eventId}', `/users/ada/events/${eventId}`)
     .replaceAll('{id}', surface === 'admin' ? NOBODY : 'ada')
     .replaceAll('{key}', path.includes('/metrics') ? 'words' : 'xp')
 
@@ -107,7 +110,7 @@ describe('bodies', () => {
     for (const [path, raw, error] of cases)
       expect((await refused('POST', path, raw, [422])).body).toEqual({ error })
     const change = await refused('PATCH', '/admin/v1/metrics', '[{"name": "Words"}]', [422])
-    expect(change.body).toEqual({ error: '0.id: must be a UUID, and is missing.' })
+    expect(change.body).toEqual({ error: '0.id: must be a UUID, and is missing. Pass it, or the key.' })
   })
 
   it('[G2] answers 413 to a body over 1 MiB (batches: 4 MiB), with or without its length, and reads one of exactly that size', async () => {
@@ -201,6 +204,7 @@ describe('bodies', () => {
       'users_update_preferences',
       'admin_settings_update',
       'admin_streaks_settings_update',
+      'admin_users_void_event',
     ])
     const shapes = [
       'null',

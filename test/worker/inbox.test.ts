@@ -262,7 +262,7 @@ describe('a batch that is refused', () => {
 })
 
 describe('a batch that is accepted', () => {
-  it('[G3, U2] unknown fields and nulls count as absent', async () => {
+  it('[G3, U2, O4] unknown fields and nulls count as absent', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
@@ -275,11 +275,25 @@ describe('a batch that is accepted', () => {
     }
     const second = { id: 'ada', name: null, email: null, tz: null, attributes: { plan: null }, x: 1 }
     const nulls = { attributes: null, idempotencyKey: null, unknown: { deep: [1] } }
-    const id = await send(tenant, [
+    const answer = await post(tenant, [
       event('ada', 1, { user: first, ...nulls }),
       event('ada', 2, { user: second, ...nulls, user_id: 5 }),
       event('bob', 3, { user: { id: 'bob', subscribeToEmails: null, deviceTokens: null, attributes: null } }),
     ])
+    const warning = (index: number, message: string) => ({ index, severity: 'warning', message })
+    expect([answer.status, answer.body]).toEqual([
+      202,
+      {
+        accepted: 3,
+        issues: [
+          warning(0, 'Unknown field "unknown". It is ignored.'),
+          warning(1, 'Unknown field "user.x". It is ignored.'),
+          warning(1, 'Unknown field "unknown". It is ignored.'),
+          warning(1, 'Unknown field "user_id". Did you mean "user"?'),
+        ],
+      },
+    ])
+    const id = idOf(answer)
     expect(await done(tenant, id)).toEqual(processed(3))
     expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({
       name: 'Ada',

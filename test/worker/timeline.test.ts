@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { bytes, number, numbered } from '../readable'
 import { DAY, dateAt, forgetTime, moveTo, NOON } from './boards'
 import { faulty } from './faulty'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { at, newApp, newTenant, type TestTenant, until } from './harness'
 
 afterEach(forgetTime)
 
@@ -94,11 +94,16 @@ async function story(): Promise<void> {
   const pause = { userId: 'ada', start: dateAt(NOON + 8 * DAY), end: dateAt(NOON + 9 * DAY) }
   const { body } = await tenant.admin('POST', '/streaks/pauses', { pauses: [pause] })
   await tenant.admin('DELETE', `/streaks/pauses?ids=${String(at(body, 'created', 0, 'id'))}`)
-  await tenant.admin('POST', '/metrics/events', [
+  const batch = await tenant.admin('POST', '/metrics/events', [
     { key: 'words', user: { id: 'ada' }, value: 1 },
     { key: 'pages', user: { id: 'ada', name: 'Ada L.' }, value: 1 },
     { key: 'words', user: { id: 'ada' }, value: -1 },
   ])
+  const batchId = String(batch.headers.get('x-batch-id'))
+  await until(async () => {
+    const { body } = await tenant.admin('GET', `/metrics/events/batches/${batchId}`)
+    return at(body, 'status') === 'done'
+  })
   // Corrections, of now and of long ago: some of them change the level.
   const [first, , last] = Exported.parse((await tenant.admin('GET', '/users/ada/export')).body).events
   await tenant.admin('POST', `/users/ada/events/${first?.id}/void`, { reason: 'Sent twice' })

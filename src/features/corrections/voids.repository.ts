@@ -200,8 +200,10 @@ const MOVE = `
   FROM events WHERE ${PLACE}`
 const REMOVE = `DELETE FROM events WHERE ${PLACE}`
 
-/** Moves an event from the log to the voided events (V2). Needs a guard of the user. Writes two rows, and
- * two of indexes. */
+/**
+ * Moves an event from the log to the voided events (V2). Needs a guard of the user. Writes two rows, and two
+ * of indexes.
+ */
 export function moveEvent(
   db: TenantDatabase,
   iid: string,
