@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { readable } from '../readable'
+import { forgetTime, moveTo, NOON } from './boards'
 import { at, newApp, newTenant, type TestTenant, until } from './harness'
 import { Hook } from './receiver'
 
@@ -347,6 +348,8 @@ describe('[V2] a voided event', () => {
 })
 
 describe('[V4] a completion that is taken back', () => {
+  afterEach(forgetTime)
+
   async function completed() {
     const s = await scene()
     const { tenant, metric, xp } = s
@@ -390,6 +393,31 @@ describe('[V4] a completion that is taken back', () => {
     expect(at(await points(tenant), 'awards', 0)).toMatchObject({ awarded: -7, type: 'reversal' })
     expect((await revoke('?points=all')).status).toBe(422)
     expect((await revoke('', 'nothing')).status).toBe(404)
+  })
+
+  it('[V4, C1] takes the points of the present completion only, also if others have its moment', async () => {
+    const { tenant, revoke } = await completed()
+    await moveTo(NOON)
+    const answers: unknown[] = []
+    // The points of the second completion stay. Those of the third are lost before, so none are reversed.
+    for (const [query, amount] of [
+      ['', 5],
+      ['', 5],
+      ['?points=revoke', -1_000],
+      ['?points=revoke', 20],
+      ['?points=revoke', 20],
+    ] as const) {
+      if (answers.length > 0) await event(tenant, 0)
+      await adjust(tenant, [{ userId: 'ada', amount }])
+      answers.push(at((await revoke(query)).body, 'points', 'xp'))
+    }
+    expect(answers).toEqual([
+      ...[undefined, undefined, { before: 0, after: 0 }],
+      ...[
+        { before: 27, after: 20 },
+        { before: 47, after: 40 },
+      ],
+    ])
   })
 
   it('[V4, A4] backdating does not complete it again', async () => {

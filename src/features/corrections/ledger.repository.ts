@@ -33,16 +33,18 @@ export const awardsOfEvent = (
   { at, id }: { at: number; id: string },
 ): D1PreparedStatement => db.statement(OF_EVENT, db.tenantId, userId, at, id)
 
-// The awards of a completion have its moment. An award that was reversed belongs to an earlier completion of
-// the same moment.
+/** SQL: the hexadecimal digits of an id that all ids of one change share (see `childId`). */
+const shared = (hex: string) => `substr(${hex}, 1, 13) || substr(${hex}, 17)`
+
+// The awards of a completion are of the same change. Under a test clock, several completions may have the same
+// moment, so the ids decide.
 const OF_COMPLETION = `
   SELECT ${COLUMNS} FROM users u
   CROSS JOIN json_each(u.achievements) c
   ${awardsAt('c.value ->> 2', '>= 0')}
   WHERE u.tenant_id = ?1 AND u.id = ?2 AND c.value ->> 0 = ?3 AND v.document ->> '$.type' = 'achievement'
     AND v.document ->> '$.achievementId' = ?3
-    AND NOT EXISTS (SELECT 1 FROM awards r WHERE r.user_iid = a.user_iid AND r.system_no = a.system_no
-      AND r.at = a.at AND r.reverses = a.id)
+    AND ${shared('hex(a.id)')} = ${shared("upper(replace(c.value ->> 1, '-', ''))")}
   ORDER BY a.system_no, a.seq, a.position`
 
 /** The awards that the user's completion of an achievement gave (V4). Parsed by `parseAwards`. */
