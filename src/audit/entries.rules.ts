@@ -21,12 +21,16 @@ const LEFT_OUT: ReadonlySet<string> = new Set(['id', 'created', 'updated'])
 const MOST_TEXT = 2_000
 
 /** A text of at most the given length. The end of a text that was cut is `…`. */
-const cut = (text: string): string => (text.length <= MOST_TEXT ? text : `${text.slice(0, MOST_TEXT)}…`)
+function cut(text: string): string {
+  if (text.length <= MOST_TEXT) return text
+  // A character of two units is left out if only its first half would fit.
+  return `${text.slice(0, MOST_TEXT).replace(/[\ud800-\udbff]$/, '')}…`
+}
 
 /** A URL without its query, its fragment, and the name and password before its host, which may be secret. */
 function withoutQuery(url: string): string {
   const [address = ''] = url.split(/[?#]/, 1)
-  return address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/]*@/i, '$1')
+  return address.replace(/^((?:[a-z][a-z0-9+.-]*:)?\/\/)[^/]*@/i, '$1')
 }
 
 /** The value of a field as an entry shows it: URLs without query, and long texts cut (Z1). */

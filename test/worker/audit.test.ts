@@ -302,6 +302,8 @@ describe('[Z1] an entry', () => {
     })
     const badge = { url: 'https://example.com/badge.png?signature=hush-hush' }
     await tenant.create('/points', { key: 'xp', name: 'XP', badge })
+    const named = { url: '//user:hush-hush@example.com/badge.png' }
+    await tenant.create('/points', { key: 'gems', name: 'Gems', badge: named })
     const { body } = await tenant.admin('GET', '/audit-log?limit=100')
     expect(JSON.stringify(body)).not.toContain('hush')
   })
@@ -314,6 +316,14 @@ describe('[Z1] an entry', () => {
     const text = String(Entries.parse(body)[0]?.fields.body?.after)
     expect(text).toHaveLength(2_001)
     expect(text.endsWith('…')).toBe(true)
+  })
+
+  it('has no half of a character where a text is cut', async () => {
+    const tenant = await newTenant(app)
+    const template = { type: 'recap', channel: 'push', title: 'T', body: `${'x'.repeat(1_999)}😀😀` }
+    await tenant.create('/notifications/templates', template)
+    const { body } = await tenant.admin('GET', '/audit-log')
+    expect(Entries.parse(body)[0]?.fields.body?.after).toBe(`${'x'.repeat(1_999)}…`)
   })
 })
 
