@@ -373,13 +373,21 @@ describe('GET /admin/v1/users/{id}/points/{key}/awards/{awardId}', () => {
     }
   })
 
-  it('[X1] reads little, however long the ledger is', async () => {
+  it.each([
+    ['an award', 0, 'n'],
+    // The void is before all these entries, and its reversal has the moment of the award.
+    ['a reversal', 1, `${NOON + 2 * DAY} + n`],
+  ])('[X1] reads little for %s, however long the ledger is', async (_name, nth, moment) => {
     await trigger({})
-    await tenant.event('words', 'ada', 10)
-    const id = await first()
+    const { body } = await tenant.event('words', 'ada', 10)
+    await moveTo(NOON + DAY)
+    await tenant.admin('POST', `/users/ada/events/${String(at(body, 'eventId'))}/void`, {})
+    const id = String(at(await exported(tenant), 'awards', nth, 'id'))
     const cost = async () => {
       const { DB, seen } = faulty((run) => run())
-      expect(await explain(tenant.through(newApp({ DB })), 'xp', id)).toMatchObject({ firings: 1 })
+      expect(await explain(tenant.through(newApp({ DB })), 'xp', id)).toMatchObject({
+        award: { awarded: nth === 0 ? 5 : -5 },
+      })
       return seen.rowsRead
     }
     const before = await cost()
@@ -387,7 +395,8 @@ describe('GET /admin/v1/users/{id}/points/{key}/awards/{awardId}', () => {
       `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no,
          trigger_version)
        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 20000)
-       SELECT ${bytes('iid')}, ${number('points_systems', '?2')}, n, 0, 0, ${numbered('n')}, 1, 1, 0, 1, 1
+       SELECT ${bytes('iid')}, ${number('points_systems', '?2')}, ${moment}, 0, 0, ${numbered('n')}, 1, 1, 0,
+         1, 1
        FROM users, numbers WHERE tenant_id = ?1`,
     )
       .bind(tenant.id, system)

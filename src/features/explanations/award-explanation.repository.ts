@@ -14,15 +14,19 @@ const COLUMNS = `
     ${idOf('points_triggers', 'trigger_no')} AS triggerId, trigger_version AS triggerVersion, boosts,
     counter_before AS counterBefore, counter_after AS counterAfter, type, amount, reason,
     hex(reverses) AS reverses`
-// An award is not before the time in its id. So the read begins at that time, and ends at the award.
-const AWARD = `${COLUMNS}
-  FROM awards WHERE ${OWN} AND system_no = ${numberOf('points_systems', '?2')} AND at >= ?3
-    AND id = ${bytesOf('?4')}
-  ORDER BY at LIMIT 1`
-// A reversal has the moment of the award that it reverses. So it is looked for among the corrections.
-const REVERSAL = `${COLUMNS}
-  FROM awards INDEXED BY awards_corrections WHERE ${OWN} AND type IS NOT NULL
-    AND system_no = ${numberOf('points_systems', '?2')} AND id = ${bytesOf('?3')}`
+// A reversal has the moment of the award that it reverses, so the corrections, which have an index, come first.
+// Another award is not before the time in its id. So the second read begins at that time, and ends at the
+// award. It is left out if the first one has found a row.
+const ENTRY = `
+  SELECT * FROM (${COLUMNS}
+    FROM awards INDEXED BY awards_corrections WHERE ${OWN} AND type IS NOT NULL
+      AND system_no = ${numberOf('points_systems', '?2')} AND id = ${bytesOf('?4')})
+  UNION ALL
+  SELECT * FROM (${COLUMNS}
+    FROM awards WHERE ${OWN} AND system_no = ${numberOf('points_systems', '?2')} AND at >= ?3
+      AND id = ${bytesOf('?4')}
+    ORDER BY at LIMIT 1)
+  LIMIT 1`
 
 const Counted = z.number().transform(micros).nullable()
 const AwardRow = StoredAwardRow.extend({
@@ -42,8 +46,7 @@ export async function findAward(
   userIid: string,
   { systemId, awardId }: { systemId: string; awardId: string },
 ): Promise<AwardRow | null> {
-  const found = await db.rows(db.statement(AWARD, userIid, systemId, timeOf(awardId), awardId))
-  const rows = found.length > 0 ? found : await db.rows(db.statement(REVERSAL, userIid, systemId, awardId))
+  const rows = await db.rows(db.statement(ENTRY, userIid, systemId, timeOf(awardId), awardId))
   return z.array(AwardRow).parse(rows)[0] ?? null
 }
 
