@@ -121,6 +121,17 @@ describe('[Z1] a walk over all admin operations', () => {
     for (const { secret } of stored) if (secret) expect(text).not.toContain(secret)
   })
 
+  it('has the key of each resource that has one', async () => {
+    const { results } = await env.DB.prepare(
+      `SELECT DISTINCT action, kind FROM audit_log WHERE tenant_id = ?1 AND key IS NULL
+       AND kind IN ('attribute', 'metric', 'points_system', 'points_level', 'points_trigger', 'points_boost',
+         'achievement', 'leaderboard', 'webhook', 'notification_template')`,
+    )
+      .bind(tenant.id)
+      .all()
+    expect(results).toEqual([])
+  })
+
   it('names no user by the external id in entries about users', async () => {
     const { results } = await env.DB.prepare(
       'SELECT fields, resource_id FROM audit_log WHERE tenant_id = ?1 AND user_iid IS NOT NULL',

@@ -55,15 +55,18 @@ export async function listDeliveries(
   }
 }
 
-/** A delivery of a webhook, by the ids of both. Throws 404 if there is none. */
+/** The webhook of a delivery or a sample. */
+type Destination = { id: string; key: string }
+
+/** A delivery of a webhook, which a request names by id or key. Throws 404 if there is none. */
 export async function findDelivery(
   scope: Scope,
   webhookId: string,
   id: string,
-): Promise<{ webhookId: string; id: string }> {
+): Promise<{ webhook: Destination; id: string }> {
   const webhook = await findWebhook(scope, webhookId)
   return {
-    webhookId: webhook.id,
+    webhook,
     id: existing(await deliveryQueue(scope, webhook.id).find(id.toLowerCase())).id,
   }
 }
@@ -74,10 +77,10 @@ export async function findDelivery(
  */
 export async function redeliver(
   scope: Scope,
-  { webhookId, id }: { webhookId: string; id: string },
+  { webhook, id }: { webhook: Destination; id: string },
 ): Promise<Answer> {
-  await logDelivery(scope, webhookId, 'redeliver', { deliveryId: id })
-  return deliveryResponse(existing(await deliveryQueue(scope, webhookId).redeliver({ id, now: scope.now })))
+  await logDelivery(scope, webhook, 'redeliver', { deliveryId: id })
+  return deliveryResponse(existing(await deliveryQueue(scope, webhook.id).redeliver({ id, now: scope.now })))
 }
 
 /**
@@ -86,11 +89,11 @@ export async function redeliver(
  */
 async function logDelivery(
   scope: Scope,
-  webhookId: string,
+  { id: resourceId, key }: Destination,
   action: AuditAction,
   fields: { deliveryId: string; type?: EventType },
 ): Promise<void> {
-  const entry = { action, kind: 'webhook', resourceId: webhookId, key: null, user: null } as const
+  const entry = { action, kind: 'webhook', resourceId, key, user: null } as const
   const entries = auditEntries(scope, [{ ...entry, fields: madeFields(fields) }])
   try {
     await scope.db.batch([tenantActive(scope.db), ...entries])
@@ -118,11 +121,12 @@ export const sampleErrors = ({ status }: { status: string }): FieldError[] =>
 export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
   const { db, now } = scope
   const { webhooks, epoch } = await configurationOf(scope)
-  throwIfInvalid(sampleErrors(byIdOrKey(webhooks, webhookId, 'This webhook')))
+  const webhook = byIdOrKey(webhooks, webhookId, 'This webhook')
+  throwIfInvalid(sampleErrors(webhook))
   const id = newId(now)
   const body = JSON.stringify(sampleOf(type, now))
   const destination = { kind: 'webhook', tenantId: db.tenantId, webhookId } as const
-  await logDelivery(scope, webhookId, 'send_sample', { deliveryId: id, type })
+  await logDelivery(scope, webhook, 'send_sample', { deliveryId: id, type })
   const message = { id, at: now, seq: 0, subject: null, event: type, body }
   await enqueueMessages(scope, destination, [message], { now, epoch })
   return deliveryResponse({
