@@ -9,7 +9,7 @@ import { byIdOrKey } from '../../config/drafts.rules'
 import { revoked } from '../../engine/corrections.rules'
 import type { Completion, UserState } from '../../engine/state.types'
 import { iso } from '../../lib/clock'
-import { errors } from '../../lib/errors'
+import { ApiError, errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../runtime/context'
@@ -23,7 +23,8 @@ import { awardsOfCompletion, parseAwards } from './ledger.repository'
 
 type Response = z.infer<typeof RevokeAchievementResponse>
 
-const notCompleted = () => errors.notFound("This achievement among the user's completed ones")
+const notCompleted = () =>
+  new ApiError(404, 'The user has not completed this achievement. Check the user and the achievement.')
 
 /** The achievement with this id or key (O1). Throws 404 if there is none. */
 export async function findAchievementToRevoke(scope: Scope, idOrKey: string): Promise<Achievement> {
