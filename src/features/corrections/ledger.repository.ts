@@ -36,8 +36,8 @@ export const awardsOfEvent = (
 /** SQL: the hexadecimal digits of an id that all ids of one change share (see `childId`). */
 const shared = (hex: string) => `substr(${hex}, 1, 13) || substr(${hex}, 17)`
 
-// The awards of a completion are of the same change. Under a test clock, several completions may have the same
-// moment, so the ids decide.
+// The awards of a completion are of the same change. Under a test clock, several completions may have the
+// same moment, so the ids decide.
 const OF_COMPLETION = `
   SELECT ${COLUMNS} FROM users u
   CROSS JOIN json_each(u.achievements) c

@@ -14,9 +14,9 @@ const COLUMNS = `
     ${idOf('points_triggers', 'trigger_no')} AS triggerId, trigger_version AS triggerVersion, boosts,
     counter_before AS counterBefore, counter_after AS counterAfter, type, amount, reason,
     hex(reverses) AS reverses`
-// A reversal has the moment of the award that it reverses, so the corrections, which have an index, come first.
-// Another award is not before the time in its id. So the second read begins at that time, and ends at the
-// award. It is left out if the first one has found a row.
+// A reversal has the moment of the award that it reverses. So the first read is of the corrections, which
+// have an index. Another award is not before the time in its id. So the second read begins at that time,
+// and ends at the award. It is left out if the first one has found a row.
 const ENTRY = `
   SELECT * FROM (${COLUMNS}
     FROM awards INDEXED BY awards_corrections WHERE ${OWN} AND type IS NOT NULL
