@@ -36,7 +36,7 @@ export const KINDS = {
   },
   'Background work': {
     always: ['work', 'tenant', ...COST],
-    may: ['objectRows', 'milliseconds', 'users', 'awards', 'outboxEntries', 'queue', 'messages'],
+    may: ['objectRows', 'milliseconds', 'users', 'awards', 'outboxEntries', 'queue', 'messages', 'epoch'],
   },
   Problems: { always: ['error'], may: Object.keys(PROBLEM) },
 }
@@ -49,5 +49,6 @@ export const WORK: Record<string, { always: readonly string[] }> = {
   recount: STEP,
   backdate: STEP,
   outbox: { always: ['work', 'tenant', ...COST, 'outboxEntries'] },
+  redo: { always: ['work', 'tenant', ...COST, 'epoch'] },
   delivery: { always: ['work', 'tenant', ...COST, 'objectRows', 'queue', 'messages'] },
 }

@@ -3,7 +3,7 @@ import type { Boost, Configuration, Template, Trigger, Webhook } from './configu
 
 /*
  * The keys of triggers, boosts, webhooks and templates that are created without one (O2). The migration
- * 0013_keys derives the keys of older ones in the same way.
+ * 0014_keys derives the keys of older ones in the same way.
  */
 
 /** The most characters of a derived key, without its suffix. So it is never too long (G5). */

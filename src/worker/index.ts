@@ -8,6 +8,7 @@ import { DrainRequest } from '../outbox/outbox.messages'
 import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
 import { Instance } from '../runtime/instance'
+import { logProblem } from '../runtime/log'
 import { createApp } from './app'
 import { isOfDeadLetters, logDeadLetters } from './dead-letters'
 import { enterDemo, hasDemo, loadDemo } from './demo/demo.service'
@@ -29,7 +30,7 @@ export default {
     const context = newContext(instance, env, (work) => ctx.waitUntil(work))
     // First, so that the Timekeepers find what it makes due. A failure must not keep them asleep.
     await redoDeletions(context).catch((error: unknown) =>
-      console.error(JSON.stringify({ level: 'error', work: 'redo', error: String(error) })),
+      logProblem('error', { work: 'redo', error: String(error) }),
     )
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))

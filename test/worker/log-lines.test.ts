@@ -9,6 +9,7 @@ import { faulty, lost } from './faulty'
 import { at, newApp, newTenant, untilHeld } from './harness'
 import { forgetLines, linesSoFar } from './lines'
 import { subscribe } from './messages'
+import { cron, restored } from './restore'
 
 const Line = z.looseObject({ level: z.enum(['info', 'warn', 'error']) })
 type Line = z.infer<typeof Line>
@@ -65,11 +66,13 @@ beforeAll(async () => {
   // A batch whose outcome is unknown: the event is committed again, alone.
   const { DB } = faulty((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
   expect((await tenant.through(newApp({ DB })).event('steps', ada, 1)).status).toBe(201)
-  // Background work: a batch, ticks, midnights, and messages to a webhook.
+  // Background work: a batch, ticks, midnights, messages to a webhook, and deletions after a restore.
   await tenant.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: ada.id }, value: 1 }])
   await moveTo(Date.now() + 3 * 86_400_000)
   await drain(contextOf(tenant.id))
   await untilHeld(() => expect(linesSoFar().some((text) => text.includes('"work":"delivery"'))).toBe(true))
+  await restored()
+  await cron()
 
   lines = linesSoFar()
     .filter((text) => text.startsWith('{"level"'))
@@ -81,7 +84,7 @@ describe('a log line', () => {
   it('of each kind was written', () => {
     expect(new Set(lines.map(({ line }) => kindOf(line)))).toEqual(new Set(Object.keys(KINDS)))
     const work = lines.flatMap(({ line }) => (kindOf(line) === 'Background work' ? [line.work] : []))
-    expect(work).toEqual(expect.arrayContaining(['inbox', 'ticks', 'streaks', 'outbox', 'delivery']))
+    expect(work).toEqual(expect.arrayContaining(['inbox', 'ticks', 'streaks', 'outbox', 'delivery', 'redo']))
   })
 
   it('has the fields of its kind, and no other', () => {

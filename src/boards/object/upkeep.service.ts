@@ -6,6 +6,7 @@ import { packsOf } from '../../lib/packed'
 import { LAST_DAY } from '../../lib/periods'
 import { HOUR, MINUTE } from '../../lib/units'
 import { utcDay } from '../../lib/zone'
+import { logProblem } from '../../runtime/log'
 import type { RunDueRequest } from '../board.messages'
 import type { UserCursor } from '../board.types'
 import type { Board } from './board.model'
@@ -98,7 +99,7 @@ export async function checkNote(board: Board): Promise<UpkeepNote | null> {
 /** Logs that the scores of a board are read again from D1. */
 function warn({ definition }: Board, reason: string): void {
   const error = `the leaderboard is ahead of D1 and is filled again: ${reason}`
-  console.warn(JSON.stringify({ level: 'warn', leaderboard: definition.id, error }))
+  logProblem('warn', { leaderboard: definition.id, error })
 }
 
 /**

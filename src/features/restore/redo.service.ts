@@ -1,6 +1,7 @@
 import { readTestClock } from '../../access/clock.repository'
 import { forgetKeys, removeKeysByPrefix } from '../../access/keys.repository'
 import { advanceRedo, readRestored } from '../../access/restores.repository'
+import type { Cost } from '../../db/database'
 import { systemNow } from '../../lib/system-clock'
 import type { Context } from '../../runtime/context'
 import { type Deletion, DeletionPlace } from '../../store/deletions/deletions.messages'
@@ -27,13 +28,13 @@ export async function redoDeletions(context: Context): Promise<void> {
   const { epoch, redone, progress } = await readRestored(db)
   if (redone >= epoch) return
   const now = (await readTestClock(db)) ?? systemNow()
-  const before = cost.roundTrips
+  const before = { ...cost }
   let after = progress === null ? null : DeletionPlace.parse(JSON.parse(progress))
-  while (cost.roundTrips - before < MOST_ROUND_TRIPS) {
+  while (cost.roundTrips - before.roundTrips < MOST_ROUND_TRIPS) {
     const { deletions, last } = await nextDeletions(context, after, PAGE)
     if (last === null) {
       await db.batch([advanceRedo(db, epoch, null)])
-      console.log(JSON.stringify({ level: 'info', work: 'redo', epoch }))
+      console.log(redoLine(epoch, cost, before))
       return
     }
     const prefixes = ofKind(deletions, 'key').map(({ prefix }) => prefix)
@@ -43,4 +44,19 @@ export async function redoDeletions(context: Context): Promise<void> {
     await db.batch([advanceRedo(db, epoch, JSON.stringify(last))])
     after = last
   }
+}
+
+/** The log line of the call that has done the last deletion again, as JSON. The cost is that of the call. */
+function redoLine(epoch: number, cost: Cost, before: Cost): string {
+  return JSON.stringify({
+    level: 'info',
+    work: 'redo',
+    tenant: null,
+    epoch,
+    d1: {
+      roundTrips: cost.roundTrips - before.roundTrips,
+      rowsRead: cost.rowsRead - before.rowsRead,
+      rowsWritten: cost.rowsWritten - before.rowsWritten,
+    },
+  })
 }

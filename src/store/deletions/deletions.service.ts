@@ -1,5 +1,6 @@
 import { within } from '../../lib/timeout'
 import type { Context } from '../../runtime/context'
+import { logProblem } from '../../runtime/log'
 import { type Deletion, type DeletionPlace, DeletionsReply } from './deletions.messages'
 
 /** How long a call of the list may take, in milliseconds, and how often it is tried. */
@@ -40,7 +41,7 @@ export async function tryToNoteDeletions(
   try {
     await noteDeletions(context, deletions)
   } catch (error) {
-    console.error(JSON.stringify({ level: 'error', error: `deletions not noted for a restore: ${error}` }))
+    logProblem('error', { error: `deletions not noted for a restore: ${error}` })
   }
 }
 
