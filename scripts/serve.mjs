@@ -48,6 +48,8 @@ const KILL_PATIENCE = 500
 
 /** How long the Worker may take to be ready, in milliseconds. */
 const READY_PATIENCE = 120_000
+/** How long the deletions after a restore may take before the server opens, in milliseconds. */
+const DELETIONS_PATIENCE = 60_000
 
 const MINUTE = 60_000
 
@@ -184,13 +186,33 @@ async function migrate() {
   if (error !== '') throw new Complaint(`${error}\nLaurel does not start.`)
 }
 
-/** After a restore, tells the database that it was brought back to an earlier moment (M1). */
+/**
+ * After a restore, tells the database that it was brought back to an earlier moment (M1).
+ *
+ * @returns {Promise<boolean>} whether there was a restore. A server that ends before it opens repeats all of it
+ */
 async function noteRestore() {
-  if (!existsSync(RESTORED)) return
+  if (!existsSync(RESTORED)) return false
   const { status, text } = await callWorker('/restored')
   if (status !== 200)
     throw new Complaint(`${status} ${text}\nThe restore is not complete, so Laurel does not start.`)
-  rmSync(RESTORED)
+  return true
+}
+
+/**
+ * After a restore, waits until the deletions since the backup are done again (M3), so that the server opens
+ * without the users who were erased, and sends no pending message to or about them (M2).
+ */
+async function deletionsDone() {
+  for (const deadline = performance.now() + DELETIONS_PATIENCE; ; await sleep(100)) {
+    const { status, text } = await callWorker('/deletions-left')
+    if (status === 200 && text === '0') return
+    if (performance.now() < deadline) continue
+    process.stderr.write(
+      'Deletions since the backup are not all done again yet. The server goes on with it.\n',
+    )
+    return
+  }
 }
 
 /**
@@ -304,9 +326,13 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
     await migrate()
     // Before anything is written: the tables may be of a later version.
     await health()
-    await noteRestore()
+    const isRestored = await noteRestore()
     keepSchedule(crons).catch(fail)
     await healthy()
+    if (isRestored) {
+      await deletionsDone()
+      rmSync(RESTORED)
+    }
     await callWorker('/open')
     process.stdout.write(`Laurel serves http://${address} with the data in ${folder}.\n`)
   }

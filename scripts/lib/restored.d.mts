@@ -1,1 +1,3 @@
 export function restoredStatements(options: { undelete: boolean }): string[]
+
+export const deletionsLeft: string

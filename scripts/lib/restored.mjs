@@ -29,3 +29,11 @@ WHERE config_version > 0`,
   ),
   ...(undelete ? ['UPDATE restores SET redone = epoch'] : []),
 ]
+
+/**
+ * Asks for `left`: 1 while deletions have to be done again after a restore (M3), else 0. The second round of
+ * an erasure is due later, and is not waited for: then the user's data is already gone.
+ */
+export const deletionsLeft = `SELECT EXISTS (SELECT 1 FROM restores WHERE redone < epoch)
+OR EXISTS (SELECT 1 FROM due_work WHERE kind IN ('erasure', 'purge')
+  AND due_at <= coalesce((SELECT now FROM test_clock), CAST(unixepoch('subsec') * 1000 AS INTEGER))) AS left`

@@ -4,14 +4,27 @@
  * ends, and takes the calls of the server itself.
  */
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import laurel from './laurel.js'
-import { restoredStatements } from './restored.mjs'
+import laurel, { Courier as DeliveryQueue } from './laurel.js'
+import { deletionsLeft, restoredStatements } from './restored.mjs'
 
 export * from './laurel.js'
 export * from './platform.mjs'
 
 /** The header in which the Worker reads the client's address. Cloudflare sets it; here this module does. */
 const ADDRESS = 'cf-connecting-ip'
+
+/**
+ * A delivery queue that sends nothing before the server opens: after a restore, users who were erased since
+ * the backup are erased again first, with their pending messages (M2). Its own alarm sends all messages, and
+ * workerd rings alarms as soon as it runs.
+ */
+export class Courier extends DeliveryQueue {
+  async alarm() {
+    // Not by a promise that `/open` resolves: what follows would be work of that request.
+    while (!isReady) await scheduler.wait(50)
+    await super.alarm()
+  }
+}
 
 /** Answers each open request with 503, without the Worker. One server runs one isolate. */
 const underWay = /** @type {Set<() => void>} */ (new Set())
@@ -99,6 +112,10 @@ export class Control extends WorkerEntrypoint {
           restoredStatements({ undelete: false }).map((sql) => this.env.DB.prepare(sql)),
         )
         return new Response('done')
+      case '/deletions-left': {
+        const { results } = (await this.env.DB.batch([this.env.DB.prepare(deletionsLeft)]))[0]
+        return Response.json(results[0].left)
+      }
       case '/health':
         return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
       case '/open':
