@@ -314,7 +314,7 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   const folder = enterData(process.env.LAUREL_DATA)
   demandWhole(folder)
   await lockData(folder, answerBackup)
-  await demandFree(port, 'npm run serve')
+  await demandFree(port, 'npm run serve', host.replace(/^\[|\]$/g, ''))
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
   workerd = startWorkerd(address, variables)
   const ended = once(workerd, 'exit').then(([code, signal]) => {

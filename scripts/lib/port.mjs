@@ -23,19 +23,25 @@ export function parsePort(text) {
   return port
 }
 
+/** The codes of errors that are about the host, whatever the port. */
+const NO_HOST = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL', 'EINVAL', 'EAFNOSUPPORT'])
+
 /**
  * Checks that this process can listen on the port. Waits a moment for a server that is ending.
  *
  * @param {number} port
  * @param {string} command the command that starts the server
+ * @param {string} host where it will listen
  * @throws {Complaint} if another process listens there, or listening is not allowed
  */
-export async function demandFree(port, command = 'npm start') {
+export async function demandFree(port, command = 'npm start', host = '127.0.0.1') {
   const deadline = performance.now() + PATIENCE
   for (;;) {
-    const problem = await problemOf(port)
+    const problem = await problemOf(port, host)
     if (problem === undefined) return
     const advice = `Choose another one: PORT=${port === 65535 ? port - 1 : port + 1} ${command}`
+    if (NO_HOST.has(problem))
+      throw new Complaint(`HOST must be an address of this machine: can't listen on "${host}" (${problem}).`)
     if (problem !== 'EADDRINUSE') throw new Complaint(`Can't listen on port ${port} (${problem}). ${advice}`)
     if (performance.now() > deadline) throw new Complaint(`Port ${port} is in use. ${advice}`)
     await sleep(200)
@@ -43,9 +49,9 @@ export async function demandFree(port, command = 'npm start') {
 }
 
 /** @returns {Promise<string | undefined>} the code of the error that prevents listening */
-async function problemOf(/** @type {number} */ port) {
+async function problemOf(/** @type {number} */ port, /** @type {string} */ listensOn) {
   const answers = await Promise.all(['127.0.0.1', '::1'].map((host) => isAnswered(host, port)))
-  return answers.includes(true) ? 'EADDRINUSE' : listenProblem('127.0.0.1', port)
+  return answers.includes(true) ? 'EADDRINUSE' : listenProblem(listensOn, port)
 }
 
 /** @returns {Promise<boolean>} whether a process accepts connections there */

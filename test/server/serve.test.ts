@@ -126,6 +126,14 @@ test('a wrong variable is refused, by its name', async () => {
   expect(wrong.output()).toContain('TRUST_PROXY must be')
 })
 
+test.each(['192.0.2.7', 'a b'])('HOST=%s, which is not of this machine, is refused', async (host) => {
+  const env = { HOST: host, LAUREL_DATA: join(folder, 'hosts') }
+  const wrong = await launch({ folder, by: 'serve', env })
+  expect((await wrong.ended()).code).toBe(1)
+  expect(wrong.output()).toMatch(/^HOST must be an address of this machine/)
+  expect(wrong.output()).toContain(`"${host}"`)
+})
+
 test('there is no test clock unless it is switched on', async () => {
   expect((await send('GET', '/admin/v1/test-clock')).status).toBe(404)
 })
