@@ -137,7 +137,7 @@ export function variableErrors(given: Readonly<Record<string, string>>): string[
   const fieldErrors = (error?.issues ?? []).map(({ path, message }) => `${path.join('.')} ${message}.`)
   if (isTooShort(given.ADMIN_API_KEY))
     fieldErrors.push(
-      `ADMIN_API_KEY must have at least ${ADMIN_KEY_MIN} characters. If you leave it out, npm start makes one.`,
+      `ADMIN_API_KEY must have at least ${ADMIN_KEY_MIN} characters. If you leave it out, npm start makes one, and npm run serve takes only keys that were created before.`,
     )
   return fieldErrors
 }

@@ -9,7 +9,7 @@ const ADDRESS = 'must be an address that begins with http:// or https://.'
 const WRONG = {
   ADMIN_API_KEY: [
     ['x'.repeat(31)],
-    'must have at least 32 characters. If you leave it out, npm start makes one.',
+    'must have at least 32 characters. If you leave it out, npm start makes one, and npm run serve takes only keys that were created before.',
   ],
   MULTI_TENANCY: [['yes', 'ON'], SWITCH],
   TEST_CLOCK: [['1'], SWITCH],
