@@ -189,7 +189,8 @@ async function migrate() {
 /**
  * After a restore, tells the database that it was brought back to an earlier moment (M1).
  *
- * @returns {Promise<boolean>} whether there was a restore. A server that ends before it opens repeats all of it
+ * @returns {Promise<boolean>} whether there was a restore. A server that ends before it opens does all of it
+ *   again
  */
 async function noteRestore() {
   if (!existsSync(RESTORED)) return false
