@@ -399,6 +399,6 @@ it('[V1, V2, V3, P8, L12, P12] random worlds equal a count of the log without th
       }
       await world.holds()
     }),
-    { endOnFailure: true, numRuns: Number(WORLDS ?? 3), ...(SEED !== undefined && { seed: Number(SEED) }) },
+    { endOnFailure: true, numRuns: Number(WORLDS ?? 8), ...(SEED !== undefined && { seed: Number(SEED) }) },
   )
 }, 3_600_000)
