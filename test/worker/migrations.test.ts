@@ -177,7 +177,7 @@ test('0007: in an earlier database, the log, the ledger and the keys stay the sa
   expect(again).toMatchObject({ status: 202, body: { eventId: event, idempotentReplayed: true } })
 })
 
-test('[O2] 0014: triggers, boosts, webhooks and templates get unique keys, as new ones do', async () => {
+test('[O2] 0014: triggers, boosts, webhooks and templates get unique keys, also from the version before', async () => {
   const fresh = await schema()
   await migratedBefore(14)
   const trigger = (n: number, system: string, of: object, deleted: number | null = null) => {
@@ -258,4 +258,17 @@ test('[O2] 0014: triggers, boosts, webhooks and templates get unique keys, as ne
     ...['example-com-8443', 'example-com-8443-2', 'example-com-8443', '--1-8080', 'webhook'],
   ])
   expect(await keys('notification_templates')).toEqual(['recap-email', 'recap-push', 'recap-email-2'])
+
+  // The version before serves until the next deployment, and creates resources without a key.
+  await env.DB.batch([trigger(112, 's', { threshold: 5 }), trigger(113, 's', { threshold: 5 })])
+  await env.DB.batch([boost(124, null, '2026-02-01'), boost(125, 'i', '2026-02-01')])
+  await env.DB.batch([hook(136, 't', 'https://example.com/'), hook(137, 't', 'https://example.com/')])
+  await env.DB.batch([template(144, 'push'), template(145, 'push')])
+  expect((await keys('points_triggers')).slice(-2)).toEqual(['metric-000000000112', 'metric-000000000113'])
+  expect((await keys('points_boosts')).slice(-2)).toEqual(['boost-000000000124', 'boost-000000000125'])
+  expect((await keys('webhooks')).slice(-2)).toEqual(['webhook-000000000136', 'webhook-000000000137'])
+  expect((await keys('notification_templates')).slice(-2)).toEqual([
+    'recap-push-000000000144',
+    'recap-push-000000000145',
+  ])
 })
