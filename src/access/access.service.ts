@@ -32,7 +32,7 @@ export type Claim = {
   keyTenantId: string | null
   /** Whether the tenant may be archived (U8). */
   archived: boolean
-  /** Whether the request is about the whole account, and so about no tenant (T2). */
+  /** Is true if the request is for the whole account. It then has no tenant (T2). */
   isOfAccount: boolean
 }
 

@@ -4,10 +4,10 @@ export type Surface = (typeof SURFACES)[number]
 
 /** The rules of an operation for access. */
 export type Entrance = {
-  /** Whether it is for the whole account, and so takes no `Tenant-ID` (T2). */
+  /** Is true for operations of the whole account. They take no `Tenant-ID` (T2). */
   account?: boolean
-  /** Whether it is for a tenant if the request names one, and for the whole account otherwise (Z1). */
+  /** Is true if `Tenant-ID` is optional. Without it, the operation is for the whole account (Z1). */
   tenantOrAccount?: boolean
-  /** Whether it also serves archived tenants, whose users can still be exported and erased (U8). */
+  /** Is true if the operation also serves archived tenants: their users can be exported and erased (U8). */
   archived?: boolean
 }

@@ -157,7 +157,7 @@ type Matching<R, I> = {
   also?: (id: string) => { boostId?: string }
   /** Fields that never change. If an item names another value beside an id, it is ignored with a warning. */
   fixed?: readonly (keyof R & keyof I & string)[]
-  /** Whether a resource with the key of an item is meant, if several may have the key. */
+  /** Chooses the resource of an item if several resources have the item's key. */
   isMeant?: (resource: R, item: I) => boolean
 }
 

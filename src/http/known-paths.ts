@@ -8,7 +8,7 @@ import { rawPath } from './path'
 /** A known path, in Hono's syntax, and a method that it has. */
 type Route = Pick<App['routes'][number], 'method' | 'path'>
 
-/** Whether a path fits a route's pattern. A parameter fits any part that is not empty. */
+/** Is true if a path has the form of a route. A parameter of the route stands for any text but none. */
 function fits(pattern: string, path: string): boolean {
   const [wanted, given] = [pattern.split('/'), path.split('/')]
   return (

@@ -73,6 +73,8 @@ type Modules = {
   'features/explanations/timeline.repository': typeof import('../../src/features/explanations/timeline.repository')
   'store/user-changes.repository': typeof import('../../src/store/user-changes.repository')
   'features/users/export/export.repository': typeof import('../../src/features/users/export/export.repository')
+  'features/users/export/export-log.repository': typeof import('../../src/features/users/export/export-log.repository')
+  'features/users/export/export-pages.repository': typeof import('../../src/features/users/export/export-pages.repository')
   'store/pages.repository': typeof import('../../src/store/pages.repository')
   'store/portions.repository': typeof import('../../src/store/portions.repository')
   'store/users.repository': typeof import('../../src/store/users.repository')
@@ -183,6 +185,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/explanations/timeline.repository': null,
   'store/user-changes.repository': null,
   'features/users/export/export.repository': null,
+  'features/users/export/export-log.repository': null,
+  'features/users/export/export-pages.repository': null,
   'store/pages.repository': null,
   'store/portions.repository': null,
   'store/users.repository': null,

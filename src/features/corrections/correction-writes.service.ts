@@ -34,8 +34,8 @@ export async function basisOf(scope: Scope, snapshot: D1Result): Promise<Basis> 
 
 /**
  * Repeats an attempt until it returns a result. An attempt that returns null, or throws a conflict, is
- * repeated as in the user's lane, and ends with 429 (E3). If the database fails otherwise, it is unknown
- * whether the attempt has stored something: the next attempt has to find out.
+ * repeated as in the user's lane, and ends with 429 (E3). If the database fails in another way,
+ * the attempt may have been stored. So each attempt first looks for the result of the one before.
  */
 export async function untilStored<T>(attempt: () => Promise<T | null>): Promise<T> {
   const began = systemNow()
@@ -55,7 +55,7 @@ export async function untilStored<T>(attempt: () => Promise<T | null>): Promise<
   }
 }
 
-/** Whether an error comes from the database, so that the outcome of the attempt may be unknown. */
+/** Is true for an error of the database. The attempt may have been stored in spite of it. */
 const isUnknown = (error: unknown): boolean => error instanceof Error && error.message.startsWith('D1_ERROR')
 
 /**

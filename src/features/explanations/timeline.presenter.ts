@@ -203,7 +203,7 @@ function nameOf({ attributes, achievements }: Configuration, field: string): str
   return field
 }
 
-/** Whether a row of a user's history is of a completion that was taken back (V4). */
+/** Is true if a row of a user's history says that a completion was taken back (V4). */
 export const isRevoke = ({ entries: { fields } }: HistoryRow): boolean =>
   fields.some(([name]) => name.startsWith(REVOKED))
 

@@ -43,7 +43,7 @@ async function* messagesAt(
   }
 }
 
-/** Whether a place comes after another one in the log, which is newest first. */
+/** Is true if the message at `place` is older than the one at `than`. */
 const isOlder = (place: Place, than: Place): boolean => {
   if (place.at !== than.at) return place.at < than.at
   return place.seq === than.seq ? place.id < than.id : place.seq < than.seq

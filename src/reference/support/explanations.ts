@@ -1,5 +1,5 @@
 import { type Chapter, demo } from '../chapter'
-import { STREAK_ENTRY } from '../users'
+import { STREAK_ENTRY } from './user-export'
 
 const WHEN = {
   at: 'The time, in UTC.',

@@ -24,21 +24,17 @@ import {
   streakOf,
   totalsOf,
 } from './export.presenter'
+import { type Held, isPresent, parkedPages, readHeld, waitingPages } from './export.repository'
+import type { UserExport } from './export.schemas'
+import { deliveries, notifications } from './export-deliveries.service'
 import {
   adjustmentKeyPages,
   awardPages,
   changePages,
   eventPages,
-  type Held,
-  isPresent,
-  parkedPages,
-  readHeld,
   usedKeyPages,
   voidedPages,
-  waitingPages,
-} from './export.repository'
-import type { UserExport } from './export.schemas'
-import { deliveries, notifications } from './export-deliveries.service'
+} from './export-log.repository'
 
 type Export = z.input<typeof UserExport>
 

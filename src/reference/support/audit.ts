@@ -1,4 +1,4 @@
-import type { Chapter } from './chapter'
+import type { Chapter } from '../chapter'
 
 /** The audit log. */
 export const audit: Chapter = {
