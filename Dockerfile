@@ -2,6 +2,8 @@
 FROM node:22-bookworm-slim AS build
 WORKDIR /laurel
 COPY package.json package-lock.json .npmrc ./
+COPY clients/typescript/package.json clients/typescript/
+COPY clients/react/package.json clients/react/
 RUN npm ci
 COPY . .
 RUN node scripts/serve.mjs build

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,8 +7,10 @@ import { expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
 
 const Package = z.object({
-  version: z.string(),
+  version: z.string().optional(),
   resolved: z.string().optional(),
+  /** Is true for a package of this repository. */
+  link: z.literal(true).optional(),
   integrity: z.string().optional(),
   optionalDependencies: z.record(z.string(), z.string()).optional(),
 })
@@ -17,8 +19,12 @@ const Lockfile = z.object({ packages: z.record(z.string(), Package) })
 
 const project = join(import.meta.dirname, '..', '..')
 const { packages } = Lockfile.parse(JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')))
-/** All packages except the project itself. */
-const dependencies = Object.entries(packages).filter(([path]) => path !== '')
+/** All packages except those of this repository. */
+const dependencies = Object.entries(packages).filter(
+  ([path, { link }]) => path.includes('node_modules/') && link === undefined,
+)
+/** The folders of this repository with a package.json of their own. */
+const workspaces = Object.keys(packages).filter((path) => path !== '' && !path.includes('node_modules/'))
 
 test('the lockfile names no registry', () => {
   expect(dependencies.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
@@ -54,7 +60,9 @@ test('every platform that workerd supports gets the same Node', () => {
 test('npm install prints no warnings, with any Node of the system', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'laurel-install-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
-  for (const file of ['package.json', 'package-lock.json', '.npmrc'])
+  for (const workspace of workspaces) mkdirSync(join(folder, workspace), { recursive: true })
+  const manifests = workspaces.map((workspace) => join(workspace, 'package.json'))
+  for (const file of ['package.json', 'package-lock.json', '.npmrc', ...manifests])
     copyFileSync(join(project, file), join(folder, file))
   // Without the project's own Node and without npm's variables for scripts, as in a new terminal.
   const path = (process.env.PATH ?? '').split(delimiter).filter((part) => !part.includes('node_modules'))

@@ -1,0 +1,2 @@
+/** React hooks and components of Laurel. */
+export {}

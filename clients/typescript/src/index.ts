@@ -1,0 +1,2 @@
+/** The client library of Laurel. */
+export {}
