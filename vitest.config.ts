@@ -116,6 +116,7 @@ const workers = ({
         bindings: {
           ...noDevVars(),
           ADMIN_API_KEY: 'adm_test.the-key-of-the-tests-and-of-nothing-else',
+          TOKEN_SECRET: 'the-secret-of-tokens-in-tests-and-of-nothing-else',
           TEST_CLOCK: 'on',
           MULTI_TENANCY: 'on',
           RATE_LIMITS: 'off',

@@ -1,11 +1,12 @@
 /**
  * `npm run deploy`: checks `wrangler.toml`, builds, notes the bookmark to go back to, applies the migrations
- * to the remote database, deploys, and asks `/health`. Stops at the first failure, and says how to go back.
- * docs/operations.md says more.
+ * to the remote database, deploys, makes the secret of tokens if there is none, and asks `/health`. Stops at
+ * the first failure, and says how to go back. docs/operations.md says more.
  */
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { newTokenSecret } from './lib/dev-vars.mjs'
 import { Complaint, inProject, project, report } from './lib/project.mjs'
 import { importSource } from './lib/sources.mjs'
 import { BUILD, outputOfWrangler, readSettings, runWrangler } from './lib/wrangler.mjs'
@@ -33,6 +34,8 @@ const LOG = ['.wrangler', 'deployments.log']
 const BOOKMARK = ['d1', 'time-travel', 'info', 'laurel', '--json']
 const MIGRATE = ['d1', 'migrations', 'apply', 'laurel', '--remote']
 const DEPLOY = ['deploy', ...BUILD]
+const SECRETS = ['secret', 'list', '--format', 'json']
+const PUT_SECRET = ['secret', 'put', 'TOKEN_SECRET']
 
 /** @typedef {import('./serve/config.mjs').Settings} Settings */
 
@@ -107,6 +110,21 @@ async function noteBookmark() {
   return bookmark
 }
 
+/**
+ * Makes the secret that signs tokens, if the Worker has none. Without it, the Worker serves everything but
+ * tokens, so a failure does not stop the deployment.
+ */
+async function completeSecrets(/** @type {Settings} */ { hasTokenSecret }) {
+  const failure =
+    'The secret of user tokens could not be made, so the Worker makes no tokens. docs/configuration.md says how to set TOKEN_SECRET.'
+  try {
+    if (hasTokenSecret || /"TOKEN_SECRET"/.test(await outputOfWrangler(SECRETS, failure))) return
+    process.stdout.write(await outputOfWrangler(PUT_SECRET, failure, newTokenSecret()))
+  } catch (error) {
+    report(error)
+  }
+}
+
 /** The command that brings the database back. */
 const restoring = (/** @type {string} */ bookmark) =>
   `  npx wrangler d1 time-travel restore laurel --bookmark=${bookmark}`
@@ -178,7 +196,8 @@ async function deploy() {
   title('Building the Worker…')
   await runWrangler([...DEPLOY, '--dry-run', '--outdir', 'dist'], 'The build failed. Nothing was changed.')
   if (isDry) {
-    const commands = [BOOKMARK, MIGRATE, DEPLOY].map((args) => `  wrangler ${args.join(' ')}\n`)
+    const steps = [BOOKMARK, MIGRATE, DEPLOY, SECRETS].map((args) => `  wrangler ${args.join(' ')}\n`)
+    const commands = [...steps, `  wrangler ${PUT_SECRET.join(' ')}, if it is not in that list\n`]
     const question = address === null ? '' : `  GET ${address}/health\n`
     process.stdout.write(
       `\nNothing was changed. A deployment would now do this:\n${commands.join('')}${question}`,
@@ -197,6 +216,8 @@ async function deploy() {
     DEPLOY,
     `The deployment failed. The migrations are already applied. Try again. If the version before cannot serve with them until then, bring the database back. This undoes every change since then:\n${restoring(bookmark)}`,
   )
+  title('Looking for the secret of tokens…')
+  await completeSecrets(settings)
   if (address === null) {
     process.stdout.write(
       '\nLaurel is deployed. /health was not asked: wrangler.toml names no domain (`routes`), and there is no PUBLIC_URL. Without a domain from elsewhere, nobody can reach it.\n',

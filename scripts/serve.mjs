@@ -22,6 +22,7 @@ import {
   callWorker,
   demandWhole,
   enterData,
+  keptTokenSecret,
   lockData,
   OBJECTS,
   RESTORED,
@@ -317,7 +318,10 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   await lockData(folder, answerBackup)
   await demandFree(port, 'npm run serve', host.replace(/^\[|\]$/g, ''))
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
-  workerd = startWorkerd(address, variables)
+  workerd = startWorkerd(address, {
+    ...variables,
+    TOKEN_SECRET: variables.TOKEN_SECRET || keptTokenSecret(),
+  })
   const ended = once(workerd, 'exit').then(([code, signal]) => {
     throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
   })

@@ -7,6 +7,8 @@ import { importSource } from './sources.mjs'
 /** The variables of the Worker. The environment sets them, over `.dev.vars`. */
 export const OVERRIDABLE = [
   'ADMIN_API_KEY',
+  'TOKEN_SECRET',
+  'TOKEN_SECRET_PREVIOUS',
   'ADMIN_HOST',
   'MULTI_TENANCY',
   'TEST_CLOCK',
@@ -62,6 +64,13 @@ export function newAdminKey() {
 }
 
 /**
+ * A new secret to sign tokens with: 256 random bits.
+ *
+ * @returns {string}
+ */
+export const newTokenSecret = () => randomBytes(32).toString('base64url')
+
+/**
  * Creates the file if it is missing. Adds missing lines to an existing file, and changes nothing else.
  *
  * @param {string} path of `.dev.vars`
@@ -72,6 +81,7 @@ export function completeDevVars(path) {
   const found = parseVariables(before ?? '')
   const lines = []
   if (!found.ADMIN_API_KEY) lines.push(`ADMIN_API_KEY=${newAdminKey()}`)
+  if (!found.TOKEN_SECRET) lines.push(`TOKEN_SECRET=${newTokenSecret()}`)
   if (found.TEST_CLOCK === undefined) lines.push('TEST_CLOCK=on')
   if (found.RATE_LIMITS === undefined) lines.push('RATE_LIMITS=off')
   const end = before?.includes('\r\n') ? '\r\n' : '\n'

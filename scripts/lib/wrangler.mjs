@@ -116,17 +116,19 @@ export async function runWrangler(args, failure) {
  *
  * @param {string[]} args
  * @param {string} failure the message if it fails
+ * @param {string} [input] its standard input, if it is not that of this process
  * @returns {Promise<string>} its standard output
  */
-export async function outputOfWrangler(args, failure) {
+export async function outputOfWrangler(args, failure, input) {
   const [node = '', script = ''] = command()
   const child = spawn(node, [script, ...args], {
     cwd: project,
-    stdio: ['inherit', 'pipe', 'inherit'],
+    stdio: [input === undefined ? 'inherit' : 'pipe', 'pipe', 'inherit'],
     env: { ...process.env, ...QUIET },
   })
+  child.stdin?.end(input)
   let output = ''
-  child.stdout.on('data', (part) => (output += part))
+  child.stdout?.on('data', (part) => (output += part))
   const [code] = await once(child, 'close')
   if (code !== 0) throw new Complaint(`${output}${failure}`)
   return output

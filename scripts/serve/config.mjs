@@ -21,6 +21,7 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
  * @property {{ name: string; limit: number; period: number }[]} rateLimits
  * @property {string[]} crons
  * @property {string[]} routes their patterns
+ * @property {boolean} hasTokenSecret whether it has the variable TOKEN_SECRET itself
  * @property {string | null} publicUrl the variable PUBLIC_URL
  */
 

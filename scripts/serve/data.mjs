@@ -3,11 +3,21 @@
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, request } from 'node:http'
 import { connect } from 'node:net'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { newTokenSecret } from '../lib/dev-vars.mjs'
 import { Complaint } from '../lib/project.mjs'
 
 /** The data itself: the folder that workerd keeps its files in. */
@@ -18,6 +28,8 @@ export const RESTORING = 'objects.part'
 export const RESTORED = 'restored'
 /** The name of a backup's copy of the data begins with this. */
 export const SNAPSHOT = 'snapshot-'
+/** The file with the secret of tokens, if the variable TOKEN_SECRET is not set. No backup has it. */
+const TOKEN_SECRET = 'token-secret'
 /**
  * The Unix socket on which the server takes the calls of `backup`. It locks the folder, because it exists as
  * long as the server runs.
@@ -50,6 +62,19 @@ export function enterData(name) {
     throw new Complaint(`LAUREL_DATA can't be used: ${Object(error).message}`)
   }
   return folder
+}
+
+/**
+ * The secret of tokens that the folder keeps. Makes one if there is none.
+ *
+ * @returns {string}
+ */
+export function keptTokenSecret() {
+  if (existsSync(TOKEN_SECRET)) return readFileSync(TOKEN_SECRET, 'utf8').trim()
+  const secret = newTokenSecret()
+  writeFileSync(`${TOKEN_SECRET}.part`, `${secret}\n`, { mode: 0o600 })
+  renameSync(`${TOKEN_SECRET}.part`, TOKEN_SECRET)
+  return secret
 }
 
 /** Refuses a folder that a restore has not completed. */

@@ -24,6 +24,7 @@ const settings = {
   routes: [config.route ?? [], config.routes ?? []]
     .flat()
     .map((route) => (typeof route === 'string' ? route : route.pattern)),
+  hasTokenSecret: config.vars.TOKEN_SECRET !== undefined,
   publicUrl: typeof config.vars.PUBLIC_URL === 'string' ? config.vars.PUBLIC_URL : null,
 }
 process.stdout.write(JSON.stringify(settings))

@@ -52,6 +52,11 @@ export const errors = {
       401,
       'The API key is not valid. Check the X-API-KEY header, or create a new key with an admin key.',
     ),
+  tokenSecretMissing: () =>
+    new ApiError(
+      422,
+      'This deployment has no secret to sign tokens with. Set the variable TOKEN_SECRET to at least 32 random characters.',
+    ),
   adminKeyNeeded: () =>
     new ApiError(403, 'An application key cannot be used on the admin interface. Use an admin key.'),
   otherUser: () =>

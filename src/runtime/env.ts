@@ -11,6 +11,8 @@ const wholeNumber = (most: number) => {
 }
 const seconds = wholeNumber(300)
 const days = wholeNumber(3_650)
+/** A secret that signs. */
+const secret = z.string().min(32, 'must have at least 32 characters').optional()
 /** The base of addresses. Slashes at its end are removed. */
 const base = z
   .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
@@ -22,6 +24,10 @@ const Variables = z.object({
    * the admin interface is closed.
    */
   ADMIN_API_KEY: z.string().optional(),
+  /** Signs user tokens and live tickets (K6). Without it, none can be made. */
+  TOKEN_SECRET: secret,
+  /** The secret before: tokens that it has signed are accepted until they end (K6). */
+  TOKEN_SECRET_PREVIOUS: secret,
   /** The host on which `/v1/…` is the admin interface (G1). */
   ADMIN_HOST: z.string().optional(),
   MULTI_TENANCY: onOff.default('off'),

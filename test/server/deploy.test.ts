@@ -26,9 +26,16 @@ const BUILD = 'deploy --minify --dry-run --outdir dist'
 const INFO = 'd1 time-travel info laurel --json'
 const MIGRATE = 'd1 migrations apply laurel --remote'
 const DEPLOY = 'deploy --minify'
+const SECRETS = 'secret list --format json'
+const PUT_SECRET = 'secret put TOKEN_SECRET'
+/** The calls of a deployment that succeeds. */
+const ALL = [BUILD, INFO, MIGRATE, DEPLOY, SECRETS]
 const RESTORE = `npx wrangler d1 time-travel restore laurel --bookmark=${BOOKMARK}`
 
-/** Notes its arguments, fails if they are those of `fail`, and tells the bookmark as wrangler does. */
+/**
+ * Notes its arguments, fails if they are those of `fail`, and tells the bookmark and the secrets as wrangler
+ * does.
+ */
 const CLI = `
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
 const call = process.argv.slice(2).join(' ')
@@ -37,6 +44,9 @@ if (existsSync('fail') && readFileSync('fail', 'utf8') === call) {
   console.error('wrangler says no')
   process.exit(1)
 }
+const secret = existsSync('bare') ? 'ADMIN_API_KEY' : 'TOKEN_SECRET'
+if (call === '${SECRETS}') console.log(JSON.stringify([{ name: secret }]))
+if (call === '${PUT_SECRET}') appendFileSync('secret', readFileSync(0, 'utf8'))
 if (call === '${INFO}') console.log(JSON.stringify({ bookmark: '${BOOKMARK}' }, null, 2))
 `
 
@@ -89,7 +99,8 @@ beforeEach(() => {
   configure((text) => text)
 })
 afterEach(() => {
-  for (const name of ['calls', 'fail', '.wrangler']) rmSync(file(name), { recursive: true, force: true })
+  for (const name of ['calls', 'fail', 'bare', 'secret', '.wrangler'])
+    rmSync(file(name), { recursive: true, force: true })
 })
 
 /** Writes wrangler.toml with ids of resources, and changed. */
@@ -112,8 +123,8 @@ async function deploy(...args: string[]): Promise<{ code: number; output: string
 describe('npm run deploy', () => {
   it('builds, notes the bookmark, migrates, deploys and asks /health, in this order', async () => {
     const { code, output } = await deploy('--url', url)
-    expect([code, calls()], output).toEqual([0, [BUILD, INFO, MIGRATE, DEPLOY]])
-    expect(asked).toEqual(Array(3).fill([BUILD, INFO, MIGRATE, DEPLOY]))
+    expect([code, calls()], output).toEqual([0, ALL])
+    expect(asked).toEqual(Array(3).fill(ALL))
     expect(output).toContain(BOOKMARK)
     expect(readFileSync(file('.wrangler', 'deployments.log'), 'utf8')).toMatch(
       new RegExp(`^\\d{4}-\\d\\d-\\d\\dT\\S+Z ${BOOKMARK}\\n$`),
@@ -137,6 +148,34 @@ describe('npm run deploy', () => {
     expect(output).not.toContain('Laurel is deployed')
   })
 
+  it('[K6] makes the secret of tokens if the Worker has none, on no command line', async () => {
+    writeFileSync(file('bare'), '')
+    const { code, output } = await deploy('--url', url)
+    expect([code, calls()], output).toEqual([0, [...ALL, PUT_SECRET]])
+    const secret = readFileSync(file('secret'), 'utf8')
+    expect(secret).toMatch(/^[\w-]{43}$/)
+    expect(output).not.toContain(secret)
+  })
+
+  it('[K6] makes no secret of tokens if wrangler.toml has one', async () => {
+    writeFileSync(file('bare'), '')
+    configure((text) => `vars = { TOKEN_SECRET = "${'x'.repeat(32)}" }\n${text}`)
+    expect(await deploy('--url', url)).toMatchObject({ code: 0 })
+    expect(calls()).toEqual([BUILD, INFO, MIGRATE, DEPLOY])
+  })
+
+  it.each([SECRETS, PUT_SECRET])(
+    '[K6] says what is missing if `wrangler %s` fails, and goes on',
+    async (step) => {
+      writeFileSync(file('bare'), '')
+      writeFileSync(file('fail'), step)
+      const { code, output } = await deploy('--url', url)
+      expect([code, asked.length], output).toEqual([0, 3])
+      expect(output).toContain('The secret of user tokens could not be made')
+      expect(output).toContain('Laurel is deployed, and healthy.')
+    },
+  )
+
   it('waits while /health is 503', async () => {
     answers = [[503, { error: 'The service is starting.' }], OK, [503, { error: 'old' }], OK]
     const { code, output } = await deploy('--url', url)
@@ -146,7 +185,7 @@ describe('npm run deploy', () => {
   it('names the reason of a 503 and the way back', async () => {
     answers = [[503, { error: 'Missing bindings: OUTBOX.' }]]
     const { code, output } = await deploy('--url', url, '--wait', '1')
-    expect([code, calls()], output).toEqual([1, [BUILD, INFO, MIGRATE, DEPLOY]])
+    expect([code, calls()], output).toEqual([1, ALL])
     expect(asked).not.toEqual([])
     expect(output).toContain('503 {"error":"Missing bindings: OUTBOX."}')
     expect(output).toContain('npx wrangler rollback')
@@ -173,7 +212,7 @@ describe('npm run deploy', () => {
     mkdirSync(file('.wrangler'))
     appendFileSync(file('.wrangler', 'deployments.log'), '2026-01-01T00:00:00.000Z earlier\n')
     const { code, output } = await deploy()
-    expect([code, asked, calls()], output).toEqual([0, [], [BUILD, INFO, MIGRATE, DEPLOY]])
+    expect([code, asked, calls()], output).toEqual([0, [], ALL])
     expect(output).toContain('/health was not asked')
     expect(readFileSync(file('.wrangler', 'deployments.log'), 'utf8')).toMatch(/ earlier\n.* 00000085-/)
   })
@@ -216,7 +255,8 @@ describe('npm run deploy', () => {
     configure((text) => `${routes}\n${text}`)
     const { code, output } = await deploy('--dry-run')
     expect([code, calls(), asked], output).toEqual([0, [BUILD], []])
-    const rest = [`wrangler ${INFO}`, `wrangler ${MIGRATE}`, `wrangler ${DEPLOY}`, `GET ${address}/health`]
+    const steps = [INFO, MIGRATE, DEPLOY, SECRETS, `${PUT_SECRET}, if it is not in that list`]
+    const rest = [...steps.map((step) => `wrangler ${step}`), `GET ${address}/health`]
     expect(output).toContain(rest.map((line) => `  ${line}\n`).join(''))
     expect(existsSync(file('.wrangler', 'deployments.log'))).toBe(false)
   })

@@ -103,15 +103,26 @@ describe('two projects, started at the same time', () => {
   test('a missing .dev.vars is created, readable only by its owner', async () => {
     const file = join(plain.folder, '.dev.vars')
     const lines = (await readFile(file, 'utf8')).split('\n')
-    expect(lines).toEqual([`ADMIN_API_KEY=${plain.adminKey}`, 'TEST_CLOCK=on', 'RATE_LIMITS=off', ''])
+    expect(lines).toEqual([
+      `ADMIN_API_KEY=${plain.adminKey}`,
+      expect.stringMatching(/^TOKEN_SECRET=[\w-]{43}$/),
+      'TEST_CLOCK=on',
+      'RATE_LIMITS=off',
+      '',
+    ])
     expect(plain.adminKey).toMatch(/^adm_[A-Za-z0-9]{12}\.[A-Za-z0-9_-]{22,}$/)
     if (process.platform !== 'win32') expect((await stat(file)).mode & 0o777).toBe(0o600)
   })
 
   test('an existing .dev.vars keeps its lines, and gets the missing ones', async () => {
-    expect(await readFile(join(custom.folder, '.dev.vars'), 'utf8')).toBe(
-      `${before}\nTEST_CLOCK=on\nRATE_LIMITS=off\n`,
-    )
+    const lines = (await readFile(join(custom.folder, '.dev.vars'), 'utf8')).split('\n')
+    expect(lines).toEqual([
+      ...before.split('\n'),
+      expect.stringMatching(/^TOKEN_SECRET=[\w-]{43}$/),
+      'TEST_CLOCK=on',
+      'RATE_LIMITS=off',
+      '',
+    ])
   })
 
   test('a quoted key reaches the Worker unchanged', async () => {

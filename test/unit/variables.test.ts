@@ -11,6 +11,8 @@ const WRONG = {
     ['x'.repeat(31)],
     'must have at least 32 characters. If you leave it out, npm start makes one, and npm run serve takes only keys that were created before.',
   ],
+  TOKEN_SECRET: [['x'.repeat(31)], 'must have at least 32 characters.'],
+  TOKEN_SECRET_PREVIOUS: [['secret'], 'must have at least 32 characters.'],
   MULTI_TENANCY: [['yes', 'ON'], SWITCH],
   TEST_CLOCK: [['1'], SWITCH],
   RATE_LIMITS: [['true'], SWITCH],
