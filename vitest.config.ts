@@ -42,13 +42,16 @@ function noDevVars(): Record<string, string> {
 const LONG_WORKERS = [
   'corrections-faults',
   'corrections.property',
+  'dead-letters-retries',
   'faults',
   'fuzz',
   'inbox-faults',
+  'inbox.property',
   'leaderboards-faults',
   'leaderboards.property',
   'outbox-faults',
   'purge-faults',
+  'restore-details',
   'schedule.property',
   'sizes-many',
   'timekeeper-faults',
@@ -72,7 +75,7 @@ const LONG = [
 
 /** The simulations to run, from the variables of `npm run simulate`: their seeds, and their size. */
 function simulationSizes(): { from: number; seeds: number; size: 'small' | 'full' } {
-  const { SIMULATE_FROM = '1', SIMULATE_SEEDS = '5', SIMULATE_SIZE } = process.env
+  const { SIMULATE_FROM = '1', SIMULATE_SEEDS = '2', SIMULATE_SIZE } = process.env
   return {
     from: Number(SIMULATE_FROM),
     seeds: Number(SIMULATE_SEEDS),

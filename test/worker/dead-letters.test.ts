@@ -3,7 +3,6 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { DrainRequest } from '../../src/outbox/outbox.messages'
 import worker from '../../src/worker/index'
-import { untilHeld } from './harness'
 import { linesSoFar } from './lines'
 
 /** The log lines about dead letters. */
@@ -34,15 +33,5 @@ describe('[L12, W2] a message that failed too often', () => {
       { level: 'error', deadLetter: 'unknown', error },
     ])
     expect(linesSoFar().join()).not.toContain('ada@example.com')
-  })
-
-  it('comes there by itself after the last retry', async () => {
-    // No version of Laurel has sent such a message, so each attempt fails.
-    const broken = { tenantId: 'a tenant', leaderboardId: 'a board', userIds: 'none' }
-    // @ts-expect-error The type of the binding forbids it too.
-    await env.REPAIRS.send(broken)
-    await untilHeld(() => expect(deadLetters()).toEqual([{ level: 'error', deadLetter: 'unknown', error }]))
-    const failed = linesSoFar().filter((line) => line.includes('not repaired'))
-    expect(failed).toHaveLength(11)
   })
 })
