@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
+import { allowScripts } from '../../package.json'
 
 const Package = z.object({
   version: z.string().optional(),
@@ -12,6 +13,7 @@ const Package = z.object({
   /** Is true for a package of this repository. */
   link: z.literal(true).optional(),
   integrity: z.string().optional(),
+  hasInstallScript: z.boolean().optional(),
   optionalDependencies: z.record(z.string(), z.string()).optional(),
 })
 
@@ -45,8 +47,14 @@ test('the lockfile has an entry for every platform of a package, because npm ci 
   expect(missing).toEqual([])
 })
 
-test('no package runs a script when it is installed: the tested packages were installed without scripts', () => {
-  expect(readFileSync(join(project, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m)
+test('no package runs a script when it is installed: each one that has a script is refused by name', () => {
+  expect(readFileSync(join(project, '.npmrc'), 'utf8')).toMatch(/^strict-allow-scripts=true$/m)
+  const withScripts = dependencies
+    .filter(([, { hasInstallScript }]) => hasInstallScript)
+    .map(([path]) => path.split('node_modules/').at(-1) ?? '')
+  const refused = Object.fromEntries(withScripts.map((name) => [name, false]))
+  expect(withScripts).not.toEqual([])
+  expect(allowScripts).toEqual(refused)
 })
 
 test('every platform that workerd supports gets the same Node', () => {
