@@ -552,6 +552,7 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
   ['admin_application_api_keys_list', page],
   ['admin_application_api_keys_create', () => ({ body: [{ userId: 'bob' }] })],
   ['admin_application_api_keys_delete', ({ ids }) => ({ query: { ids: ids('spareKey') } })],
+  ['admin_user_tokens_create', () => ({ body: { userId: 'ada', scope: 'read', ttl: 60 } })],
 ])
 
 /** The calls of an operation in a world. Throws if the walk does not know the operation. */

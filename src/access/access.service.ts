@@ -1,8 +1,10 @@
+import type { Instant } from '../lib/clock'
 import { ApiError, errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import type { Access, AccountScope, Context, Scope, Tenant } from '../runtime/context'
-import { findKeyRecord } from './keys.repository'
-import { type KeyRecord, sameInConstantTime, sha256, splitKey } from './keys.rules'
+import type { KeyScope } from '../runtime/key-scopes.types'
+import { findBearer } from './bearer.service'
+import { type Credential, isValid } from './keys.rules'
 import { limit } from './rate-limits.service'
 import type { Entrance, Surface } from './surface.types'
 import { tenantNamesOf } from './tenants.cache'
@@ -22,22 +24,21 @@ const LOG_OF_ACCOUNT = ''
 /** The access that a request's headers claim. D1 has not confirmed it yet (K2). */
 export type Claim = {
   access: Access
-  /** The prefix of the key's row, which must exist; null for the key from a variable (K4). */
-  prefix: string | null
+  /** The part of the key that D1 must confirm; null for the key from a variable (K4). */
+  credential: Credential | null
+  /** The scope that the operation needs (K5). */
+  needs: KeyScope
   /** The id of the tenant, or the error if there is none. */
   tenantId: string | ApiError
   /** The tenant's name in the header `Tenant-ID`; null if there is no header. */
   tenantName: string | null
-  /** The tenant that the key belongs to; null for an admin key. */
+  /** The tenant that the key or the token belongs to; null for an admin key. */
   keyTenantId: string | null
   /** Whether the tenant may be archived (U8). */
   archived: boolean
   /** Is true if the request is for the whole account. It then has no tenant (T2). */
   isOfAccount: boolean
 }
-
-/** The holder of a request's key. */
-type Bearer = Pick<Claim, 'access' | 'prefix' | 'keyTenantId'>
 
 /**
  * Reads the key and, except for operations of the whole account, the tenant from the headers
@@ -47,13 +48,13 @@ type Bearer = Pick<Claim, 'access' | 'prefix' | 'keyTenantId'>
 export async function readClaim(
   ctx: Context,
   headers: Headers,
-  { account = false, tenantOrAccount = false, archived = false }: Entrance = {},
+  { needs, account = false, tenantOrAccount = false, archived = false }: Entrance & { needs: KeyScope },
 ): Promise<Claim> {
   const key = headers.get('x-api-key')
-  const bearer = key ? await bearerOf(ctx, key) : null
+  const bearer = key ? await findBearer(ctx, key) : null
   await limit(ctx, bearer, headers)
   if (bearer === null) throw key ? errors.keyInvalid() : errors.keyMissing()
-  const { access, prefix, keyTenantId } = bearer
+  const { access, credential, keyTenantId } = bearer
   const hasTenants = ctx.variables.MULTI_TENANCY === 'on'
   const named = headers.get('tenant-id') || null
   const isOfAccount = account || (tenantOrAccount && hasTenants && named === null)
@@ -62,34 +63,7 @@ export async function readClaim(
   const tenantId = isAnyTenant
     ? IMPLICIT_TENANT_ID
     : await tenantOf(ctx, { keyTenantId, tenantName, archived })
-  return { access, prefix, tenantId, tenantName, keyTenantId, archived, isOfAccount }
-}
-
-/** The holder of a key; null if the key does not exist. */
-async function bearerOf(ctx: Context, key: string): Promise<Bearer | null> {
-  const first = ctx.variables.ADMIN_API_KEY
-  if (first !== undefined && sameInConstantTime(key, first)) {
-    return {
-      access: { kind: 'admin', keyId: null, keyName: 'ADMIN_API_KEY' },
-      prefix: null,
-      keyTenantId: null,
-    }
-  }
-  const parts = splitKey(key)
-  const record = parts && (await findKeyRecord(ctx, parts.prefix))
-  if (!record || !sameInConstantTime(await sha256(parts.body), record.hash)) return null
-  const access = accessBy(record)
-  return access && { access, prefix: parts.prefix, keyTenantId: record.tenantId }
-}
-
-/**
- * The access that a key gives. Null if its record is neither an admin key nor the key of a tenant's user
- * (K3, K4).
- */
-function accessBy({ id, kind, tenantId, userId }: KeyRecord): Access | null {
-  if (kind === 'admin')
-    return tenantId === null && userId === null ? { kind, keyId: id, keyName: null } : null
-  return tenantId === null || userId === null ? null : { kind, userId }
+  return { access, credential, needs, tenantId, tenantName, keyTenantId, archived, isOfAccount }
 }
 
 /** The tenant that the key and the `Tenant-ID` header name together (T1, T2). */
@@ -123,7 +97,8 @@ async function tenantOf(
  * of key, and the tenant's errors.
  */
 export function confirm(ctx: Context, surface: Surface, claim: Claim, snapshot: RequestSnapshot): Scope {
-  confirmKey(surface, claim, snapshot)
+  const now = snapshot.clock ?? systemNow()
+  confirmKey(surface, claim, snapshot, now)
   if (typeof claim.tenantId !== 'string') throw claim.tenantId
   const { tenant } = snapshot
   if (tenant === null || !isMeant(tenant, claim)) throw errors.tenantUnknown()
@@ -132,15 +107,26 @@ export function confirm(ctx: Context, surface: Surface, claim: Claim, snapshot: 
     db: ctx.db.of(tenant.id),
     access: claim.access,
     tenant,
-    now: snapshot.clock ?? systemNow(),
+    now,
     auditLog: tenant.id,
   }
 }
 
-function confirmKey(surface: Surface, claim: Claim, snapshot: RequestSnapshot): void {
-  if (claim.prefix !== null && !snapshot.keys.has(claim.prefix)) throw errors.keyInvalid()
-  if (surface === 'admin' && claim.access.kind === 'application') throw errors.adminKeyNeeded()
+function confirmKey(
+  surface: Surface,
+  { access, credential, needs }: Claim,
+  { present }: RequestSnapshot,
+  now: Instant,
+): void {
+  if (credential !== null && !isValid(credential, present, now)) throw errors.keyInvalid()
+  if (access.kind === 'admin') return
+  if (surface === 'admin') throw errors.adminKeyNeeded()
+  if (!permits(access, needs)) throw errors.readOnly()
 }
+
+/** Whether access has the scope that an operation needs (K5). */
+export const permits = (access: Access, needs: KeyScope): boolean =>
+  access.kind === 'admin' || access.scope === 'write' || needs === 'read'
 
 const isMeant = (tenant: Tenant, { tenantName }: Claim): boolean =>
   tenantName === null || isCalled(tenant, tenantName)
@@ -181,9 +167,9 @@ export async function byPresentName<T>(
  */
 export async function enterAccount(ctx: Context, surface: Surface, claim: Claim): Promise<AccountScope> {
   const snapshot = await snapshotOf(ctx, claim)
-  confirmKey(surface, claim, snapshot)
-  if (typeof claim.tenantId !== 'string') throw claim.tenantId
   const now = snapshot.clock ?? systemNow()
+  confirmKey(surface, claim, snapshot, now)
+  if (typeof claim.tenantId !== 'string') throw claim.tenantId
   const auditLog = ctx.variables.MULTI_TENANCY === 'on' ? LOG_OF_ACCOUNT : IMPLICIT_TENANT_ID
   return { ...ctx, access: claim.access, now, auditLog }
 }
@@ -193,13 +179,14 @@ export async function enterAccount(ctx: Context, surface: Surface, claim: Claim)
  * of an application key on the admin interface (K2, O5).
  */
 export async function confirmKeyOnly(ctx: Context, surface: Surface, headers: Headers): Promise<void> {
-  const claim = await readClaim(ctx, headers, { account: true })
-  confirmKey(surface, claim, await snapshotOf(ctx, claim))
+  const claim = await readClaim(ctx, headers, { account: true, needs: 'read' })
+  const snapshot = await snapshotOf(ctx, claim)
+  confirmKey(surface, claim, snapshot, snapshot.clock ?? systemNow())
 }
 
 async function snapshotOf(ctx: Context, claim: Claim): Promise<RequestSnapshot> {
   const tenantId = typeof claim.tenantId === 'string' ? claim.tenantId : IMPLICIT_TENANT_ID
-  const prefixes = claim.prefix === null ? [] : [claim.prefix]
-  const result = await ctx.db.run(requestSnapshotStatement(ctx.db, tenantId, prefixes, claim))
+  const credentials = claim.credential === null ? [] : [claim.credential]
+  const result = await ctx.db.run(requestSnapshotStatement(ctx.db, tenantId, credentials, claim))
   return parseRequestSnapshot(result)
 }

@@ -1,6 +1,23 @@
 import { BoundedMap } from '../lib/bounded'
+import type { Instant } from '../lib/clock'
 import { perInstance } from '../runtime/instance'
-import type { KeyRecord } from './keys.rules'
+import type { KeyScope } from '../runtime/key-scopes.types'
+import type { Surface } from './surface.types'
+
+/** A key's record: the data to check the key and to find its holder. It never changes (K2). */
+export type KeyRecord = {
+  id: string
+  kind: Surface
+  /** Null for an admin key. */
+  tenantId: string | null
+  userId: string | null
+  /** SHA-256 of the body, in hexadecimal (K1). */
+  hash: string
+  /** The things that an application key may do (K5). */
+  scope: KeyScope
+  /** When an application key ends; null for never (K5). */
+  expires: Instant | null
+}
 
 /**
  * Key records by prefix, at most 10,000. Safe to keep: a record never changes, and D1 says whether it still

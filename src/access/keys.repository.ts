@@ -5,8 +5,8 @@ import { among, ofTenant } from '../db/queries'
 import { type Instant, instant } from '../lib/clock'
 import { DAY, SECOND } from '../lib/units'
 import type { Context } from '../runtime/context'
-import { keyCacheOf } from './keys.cache'
-import type { KeyRecord } from './keys.rules'
+import { KEY_SCOPES } from '../runtime/key-scopes.types'
+import { type KeyRecord, keyCacheOf } from './keys.cache'
 import { apiKeys } from './keys.table'
 import { SURFACES } from './surface.types'
 import { tenantActive } from './tenants.repository'
@@ -17,10 +17,14 @@ const Stored = z.object({
   tenantId: z.string().nullable(),
   userId: z.string().nullable(),
   hash: z.string(),
+  // Records that an earlier version has put into KV lack these.
+  scope: z.enum(KEY_SCOPES).default('write'),
+  expires: z.number().transform(instant).nullable().default(null),
 })
 
 const BY_PREFIX = `
-  SELECT id, kind, tenant_id AS tenantId, user_id AS userId, hash FROM api_keys WHERE prefix = ?1`
+  SELECT id, kind, tenant_id AS tenantId, user_id AS userId, hash, scope, expires FROM api_keys
+  WHERE prefix = ?1`
 
 /** Seconds for which the edge may cache a record: long, because records never change. */
 const EDGE_TTL = DAY / SECOND
@@ -123,7 +127,7 @@ export async function insertKeys(
   await db.batch([...guards, ...db.inserts(apiKeys, rows), ...also])
 }
 
-const Created = z.number().transform(instant)
+const Moment = z.number().transform(instant)
 
 const ListedRows = z.array(
   z.object({
@@ -131,9 +135,21 @@ const ListedRows = z.array(
     user_id: z.string().nullable(),
     name: z.string().nullable(),
     prefix: z.string(),
-    created: Created,
+    scope: z.enum(KEY_SCOPES),
+    expires: Moment.nullable(),
+    created: Moment,
   }),
 )
+
+const LISTED = {
+  id: apiKeys.id,
+  userId: apiKeys.userId,
+  name: apiKeys.name,
+  prefix: apiKeys.prefix,
+  scope: apiKeys.scope,
+  expires: apiKeys.expires,
+  created: apiKeys.created,
+}
 
 /** The wanted keys: of one user if `userId` is given, and only after the number `after`. */
 type Wanted = { userId?: string | undefined; after: number }
@@ -148,9 +164,8 @@ export async function listKeys(
   { limit, skip }: { limit: number; skip: number },
 ): Promise<z.infer<typeof ListedRows>> {
   const { db } = owner
-  const { id, prefix, name, created } = apiKeys
   const query = db.orm
-    .select({ id, userId: apiKeys.userId, name, prefix, created })
+    .select(LISTED)
     .from(apiKeys)
     .where(wanted(owner, which))
     .orderBy(asc(apiKeys.no))
@@ -202,9 +217,8 @@ export async function keysWithIds(
   ids: readonly string[],
 ): Promise<z.infer<typeof ListedRows>> {
   const { db } = owner
-  const { id, prefix, name, created } = apiKeys
   const query = db.orm
-    .select({ id, userId: apiKeys.userId, name, prefix, created })
+    .select(LISTED)
     .from(apiKeys)
     .where(and(among(apiKeys.id, ids), ownedById(owner)))
   return ListedRows.parse(await db.rows(db.built(query)))

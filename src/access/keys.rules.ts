@@ -1,13 +1,27 @@
-/** A key's record: the data to check the key and to find its holder. It never changes (K2). */
-export type KeyRecord = {
-  id: string
-  kind: 'application' | 'admin'
-  /** Null for an admin key. */
-  tenantId: string | null
-  userId: string | null
-  /** SHA-256 of the body, in hexadecimal (K1). */
-  hash: string
+import type { Instant } from '../lib/clock'
+
+/**
+ * The part of a key or a token that must still be confirmed, by a read that the request makes anyway: its row
+ * must exist, and its end must not be past (K2, K5, K6).
+ */
+export type Credential = {
+  /** The prefix of the key's row; null for a token. */
+  prefix: string | null
+  /** The user of a token; null for a key. */
+  user: { tenantId: string; id: string; iid: string } | null
+  /** When it ends; null for never. */
+  expires: Instant | null
 }
+
+/** The name of a credential: the prefix of a key, or the internal id of a token's user. */
+export const credentialName = ({ prefix, user }: Credential): string => prefix ?? user?.iid ?? ''
+
+/**
+ * Whether a credential is valid. `present` are the names of the credentials whose rows exist, and `now` is
+ * the time of the clock of C1.
+ */
+export const isValid = (credential: Credential, present: ReadonlySet<string>, now: Instant): boolean =>
+  present.has(credentialName(credential)) && (credential.expires === null || now < credential.expires)
 
 /**
  * Splits a key into its two parts. Returns null if the text can't be a key, so that no lookup is needed (K1).
@@ -26,7 +40,7 @@ function randomText(length: number): string {
 }
 
 /** A new key: 72 random bits name it, 258 random bits are its secret (K1). */
-export function newKey(kind: KeyRecord['kind']): { prefix: string; body: string; key: string } {
+export function newKey(kind: 'application' | 'admin'): { prefix: string; body: string; key: string } {
   const prefix = `${kind === 'application' ? 'app' : 'adm'}_${randomText(12)}`
   const body = randomText(43)
   return { prefix, body, key: `${prefix}.${body}` }

@@ -1,4 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { KEY_SCOPES } from '../runtime/key-scopes.types'
 import { SURFACES } from './surface.types'
 
 /**
@@ -20,6 +21,10 @@ export const apiKeys = sqliteTable(
     name: text('name'),
     /** SHA-256 of the body, in hexadecimal. */
     hash: text('hash').notNull(),
+    /** The things that an application key may do (K5). */
+    scope: text('scope', { enum: KEY_SCOPES }).notNull().default('write'),
+    /** When an application key ends, in milliseconds; null for never (K5). */
+    expires: integer('expires'),
     created: integer('created').notNull(),
   },
   (table) => [

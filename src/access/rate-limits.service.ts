@@ -1,23 +1,24 @@
 import { errors, RETRY_AFTER } from '../lib/errors'
 import { networkOf } from '../lib/net/addresses'
-import type { Access, Context } from '../runtime/context'
+import type { Context } from '../runtime/context'
 import { logProblem } from '../runtime/log'
+import type { Bearer } from './bearer.service'
 
 /**
- * Counts a request against a limit: the limit of its key or, if the key is unknown, of its IPv4 address or
- * IPv6 network (/64). Throws 429 if the limit is reached. Cloudflare counts separately at each of its
- * locations. If a limiter fails, the request continues.
+ * Counts a request against a limit: the limit of its key, or of the user of its token. If the key is unknown,
+ * it is the limit of its IPv4 address or IPv6 network (/64). Throws 429 if the limit is reached. Cloudflare
+ * counts separately at each of its locations. If a limiter fails, the request continues.
  */
 export async function limit(
   { env, variables }: Context,
-  bearer: { access: Access; prefix: string | null } | null,
+  bearer: Pick<Bearer, 'access' | 'limitKey'> | null,
   headers: Headers,
 ): Promise<void> {
   if (variables.RATE_LIMITS === 'off') return
   const [limiter, key] =
     bearer === null
       ? [env.ADDRESS_LIMIT, networkOf(headers.get('cf-connecting-ip') ?? '')]
-      : [bearer.access.kind === 'admin' ? env.ADMIN_LIMIT : env.APPLICATION_LIMIT, bearer.prefix ?? '']
+      : [bearer.access.kind === 'admin' ? env.ADMIN_LIMIT : env.APPLICATION_LIMIT, bearer.limitKey]
   if (!(await isWithin(limiter, key))) throw errors.tooMany(RETRY_AFTER.rateLimit)
 }
 

@@ -1,9 +1,17 @@
+import type { KeyScope } from '../runtime/key-scopes.types'
+
 /** The interface that an operation belongs to (G1). */
 export const SURFACES = ['application', 'admin'] as const
 export type Surface = (typeof SURFACES)[number]
 
 /** The rules of an operation for access. */
 export type Entrance = {
+  /**
+   * The scope that an application key needs (K5). By default, GET needs `read`, and all other methods need
+   * `write`.
+   */
+  needs?: KeyScope
+
   /** Is true for operations of the whole account. They take no `Tenant-ID` (T2). */
   account?: boolean
   /** Is true if `Tenant-ID` is optional. Without it, the operation is for the whole account (Z1). */

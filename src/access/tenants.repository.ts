@@ -3,6 +3,7 @@ import type { AccountDatabase, TenantDatabase } from '../db/database'
 import { guardSql } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
 import type { Tenant } from '../runtime/context'
+import type { Credential } from './keys.rules'
 import { TENANT_STATUSES } from './tenants.types'
 
 /** The only tenant if multi-tenancy is off (T1). The first migration makes it. */
@@ -26,15 +27,17 @@ export type RequestSnapshot = {
   tenant: Tenant | null
   /** The test clock's time; null if it is not set (C1). */
   clock: Instant | null
-  /** The requested prefixes that have a key (K2). */
-  keys: ReadonlySet<string>
+  /** The names of the given credentials whose keys or users exist (K2, K6). */
+  present: ReadonlySet<string>
 }
 
 const REQUEST_SNAPSHOT = `
   SELECT t.id, t.customer_id, t.config_version,
     (SELECT now FROM test_clock WHERE ?3) AS clock,
     (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k
-      ON k.prefix = p.value) AS keys
+      ON k.prefix = p.value) AS keys,
+    (SELECT json_group_array(u.iid) FROM json_each(?5) p CROSS JOIN users u
+      ON u.tenant_id = p.value ->> 0 AND u.id = p.value ->> 1 AND u.iid = p.value ->> 2) AS users
   FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND (t.status = 'active' OR (?4
     AND t.status = 'archived'))`
 
@@ -44,25 +47,31 @@ const RequestSnapshotRow = z.object({
   config_version: z.number().nullable(),
   clock: z.number().nullable(),
   keys: z.string(),
+  users: z.string(),
 })
-const Prefixes = z.array(z.string())
+const Names = z.array(z.string())
 
 /**
- * Reads a request's snapshot. It can be part of a batch, so that the clock and the keys cost no round trip
- * (K2, C1). The tenant must be active. With `archived`, it may also be archived (U8).
+ * Reads a request's snapshot. It can be part of a batch, so that the clock, the keys and the users of tokens
+ * cost no round trip (K2, K6, C1). The tenant must be active. With `archived`, it may also be archived (U8).
  */
 export function requestSnapshotStatement(
   db: AccountDatabase,
   tenantId: string,
-  prefixes: readonly string[],
+  credentials: readonly Credential[],
   { archived }: { archived: boolean } = { archived: false },
 ): D1PreparedStatement {
+  const prefixes = new Set(credentials.flatMap(({ prefix }) => prefix ?? []))
+  const users = new Set(
+    credentials.flatMap(({ user }) => (user ? JSON.stringify([user.tenantId, user.id, user.iid]) : [])),
+  )
   return db.statement(
     REQUEST_SNAPSHOT,
     tenantId,
-    JSON.stringify(prefixes),
+    JSON.stringify([...prefixes]),
     db.testClock ? 1 : 0,
     archived ? 1 : 0,
+    `[${[...users].join()}]`,
   )
 }
 
@@ -75,7 +84,7 @@ export function parseRequestSnapshot(result: D1Result): RequestSnapshot {
         ? null
         : { id: row.id, customerId: row.customer_id, configVersion: row.config_version },
     clock: row.clock === null ? null : instant(row.clock),
-    keys: new Set(Prefixes.parse(JSON.parse(row.keys))),
+    present: new Set([row.keys, row.users].flatMap((names) => Names.parse(JSON.parse(names)))),
   }
 }
 

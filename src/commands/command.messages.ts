@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Credential } from '../access/keys.rules'
 import type { Command } from '../engine/evaluate.rules'
 import type { Actor, ProfileChange } from '../engine/profile.rules'
 import { type Instant, instant } from '../lib/clock'
@@ -14,6 +15,8 @@ const moment = z.number().transform(instant)
 const common = {
   arrived: moment,
   prefix: z.string().nullable(),
+  tokenUser: z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }).nullable().default(null),
+  expires: moment.nullable().default(null),
   tenantName: z.string().nullable().default(null),
   since: moment.nullable(),
 }
@@ -64,16 +67,29 @@ function jobOf(
   {
     arrived,
     prefix,
+    tokenUser: user,
+    expires,
     tenantName,
     since,
-  }: Pick<Job, 'arrived' | 'prefix' | 'tenantName'> & { since: Instant | null },
+  }: Pick<Job, 'arrived' | 'tenantName'> &
+    Pick<Credential, 'prefix' | 'expires'> & { tokenUser: Credential['user']; since: Instant | null },
 ): Job {
-  return { command, arrived, prefix, tenantName, attempt: since === null ? null : { since, outcome: null } }
+  const credential = prefix === null && user === null ? null : { prefix, user, expires }
+  return {
+    command,
+    arrived,
+    credential,
+    tenantName,
+    attempt: since === null ? null : { since, outcome: null },
+  }
 }
 
+const CONFIRMED: Credential = { prefix: null, user: null, expires: null }
+
 /** A job as JSON, in the form that `Commands` parses. */
-export function messageOf({ command, arrived, prefix, tenantName, attempt }: Job) {
-  const common = { arrived, prefix, tenantName, since: attempt?.since ?? null }
+export function messageOf({ command, arrived, credential, tenantName, attempt }: Job) {
+  const { prefix, user: tokenUser, expires } = credential ?? CONFIRMED
+  const common = { arrived, prefix, tokenUser, expires, tenantName, since: attempt?.since ?? null }
   switch (command.kind) {
     case 'event': {
       const { kind, eventId, metricKey, idempotencyKey, user, by, value, attributes } = command

@@ -38,27 +38,27 @@ const LANE_PATIENCE = 10
 const MOST_IN_A_CALL = 8_000_000
 
 /**
- * The user of a command, the kind of sender (K7), and the facts that D1 must still confirm: the key's row and
- * the tenant's name (K2, T2).
+ * The user of a command, the kind of sender (K7), and the facts that D1 must still confirm: the key or
+ * token, and the tenant's name (K2, K6, T2).
  */
-export type Sender = UserRef & Pick<Job, 'prefix' | 'tenantName'> & { by: Actor }
+export type Sender = UserRef & Pick<Job, 'credential' | 'tenantName'> & { by: Actor }
 
 const actorOf = ({ kind }: Access): Actor => (kind === 'admin' ? 'admin' : 'user')
 
 /** The sender that a claim names, for a user. Throws the tenant's errors (T2). */
 export function senderOf(claim: Claim, userId: string): Sender {
   if (typeof claim.tenantId !== 'string') throw claim.tenantId
-  const { tenantId, prefix, tenantName, access } = claim
-  return { tenantId, userId, prefix, tenantName, by: actorOf(access) }
+  const { tenantId, credential, tenantName, access } = claim
+  return { tenantId, userId, credential, tenantName, by: actorOf(access) }
 }
 
-const unconfirmed = ({ prefix, tenantName }: Sender) => ({ prefix, tenantName })
+const unconfirmed = ({ credential, tenantName }: Sender) => ({ credential, tenantName })
 
 /** The sender of a command for a user, in an existing scope. D1 has nothing left to confirm. */
 export const ownSender = ({ tenant, access }: Scope, userId: string): Sender => ({
   tenantId: tenant.id,
   userId,
-  prefix: null,
+  credential: null,
   tenantName: null,
   by: actorOf(access),
 })

@@ -198,13 +198,13 @@ type GroupSnapshot = Pick<CommitSnapshot, 'config' | 'clock'> & { of: (userId: s
 async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<GroupSnapshot> {
   const { db } = deps
   const ids = batches.map(({ userId }) => userId)
-  const prefixes = [...new Set(batches.flatMap(({ jobs }) => jobs.flatMap(({ prefix }) => prefix ?? [])))]
+  const credentials = batches.flatMap(({ jobs }) => jobs.flatMap(({ credential }) => credential ?? []))
   let config = await recentConfiguration(deps)
   for (;;) {
     const keys = keyLookups(config, batches)
     const sought = eventLookups(config, batches)
     const found = await db.batchOf({
-      snapshot: requestSnapshotStatement(db, db.tenantId, prefixes),
+      snapshot: requestSnapshotStatement(db, db.tenantId, credentials),
       users: usersStatement(db, { ids }, systemNow()),
       usedKeys: keys.length === 0 ? [] : [usedKeysStatement(db, keys)],
       recorded: sought.length === 0 ? [] : [recordedStatement(db, sought)],
@@ -219,10 +219,10 @@ async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<Gr
         await recountStreaks(db, config, stale, snapshot.clock ?? systemNow())
         continue
       }
-      const { keys: present, clock } = snapshot
+      const { present, clock } = snapshot
       const used = found.usedKeys.flatMap(parseUsedKeys)
       const recorded = new Map(found.recorded.flatMap((result) => [...parseRecorded(result)]))
-      const common = { config, tenant, keys: present, clock, now: systemNow(), recorded }
+      const common = { config, tenant, present, clock, now: systemNow(), recorded }
       return {
         config,
         clock,

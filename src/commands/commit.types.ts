@@ -1,3 +1,4 @@
+import type { Credential } from '../access/keys.rules'
 import type { Configuration, Metric } from '../config/configuration.types'
 import type { Command, Decision } from '../engine/evaluate.rules'
 import type { UserState } from '../engine/state.types'
@@ -10,8 +11,8 @@ export type CommitSnapshot = {
   config: Configuration
   tenant: Tenant
   state: UserState | null
-  /** The keys that exist, among the keys of the jobs. */
-  keys: ReadonlySet<string>
+  /** The names of the jobs' credentials whose keys or users exist (K2, K6). */
+  present: ReadonlySet<string>
   /** The test clock; null if it is not set. */
   clock: Instant | null
   /** The system time of the read. */
@@ -50,8 +51,8 @@ export type Outcome =
  */
 export type Job = {
   command: Command
-  /** The key whose row must exist when the command is stored (K2); null if that is confirmed. */
-  prefix: string | null
+  /** The credential that must be valid when the command is stored (K2); null if that is confirmed. */
+  credential: Credential | null
   /** The name that the tenant must have when the command is stored (T2); null if that is confirmed. */
   tenantName: string | null
   /** When it arrived, by the system clock. */

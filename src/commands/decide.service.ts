@@ -1,3 +1,4 @@
+import { isValid } from '../access/keys.rules'
 import { isCalled } from '../access/tenants.repository'
 import type { Change } from '../engine/change.rules'
 import { type Decision, evaluate } from '../engine/evaluate.rules'
@@ -30,7 +31,7 @@ export type BatchDecision = {
 
 /** Decides the commands of a user. Each one sees the changes of the commands before it. */
 export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSnapshot): BatchDecision {
-  const { config, tenant, keys, clock, now, usedKeys } = snapshot
+  const { config, tenant, present, clock, now, usedKeys } = snapshot
   const used = new Map(usedKeys.map(({ metricId, key, eventId }) => [`${metricId} ${key}`, eventId]))
   const newlyUsed: UsedKey[] = []
   const changes: Change[] = []
@@ -38,7 +39,8 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
   const outcomes = jobs.map((job): Outcome => {
     const known = recoverOutcome(snapshot, job)
     if (known !== null) return known
-    if (job.prefix !== null && !keys.has(job.prefix)) return refused(errors.keyInvalid())
+    if (job.credential !== null && !isValid(job.credential, present, clock ?? now))
+      return refused(errors.keyInvalid())
     if (job.tenantName !== null && !isCalled(tenant, job.tenantName)) return refused(errors.tenantUnknown())
     const decision = orFailed(() =>
       evaluate(config, state, job.command, {

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { RECAP_FREQUENCIES } from '../access/tenants.types'
 import type { TenantDatabase } from '../db/database'
 import { civilDate } from '../lib/civil'
+import { errors } from '../lib/errors'
 import type { Instance } from '../runtime/instance'
 import { configurationsOf } from './configuration.cache'
 import type {
@@ -154,7 +155,10 @@ const BOOSTS_OF_ALL = `
 /** The sources of a tenant's configuration: D1, and this instance's memory. */
 export type ConfigurationSource = { db: TenantDatabase; instance: Instance }
 
-/** Reads a tenant's whole configuration, in one round trip and as of one version, and remembers it. */
+/**
+ * Reads a tenant's whole configuration, in one round trip and as of one version, and remembers it. Throws 404
+ * if the tenant is gone.
+ */
 export async function loadConfiguration(source: ConfigurationSource): Promise<Configuration> {
   const { db } = source
   const { tenantId } = db
@@ -172,7 +176,7 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
     templates: db.statement(Templates.all, tenantId),
   })
   const [row] = found.tenant.results
-  if (row === undefined) throw new Error('the tenant is gone')
+  if (row === undefined) throw errors.tenantUnknown()
   const { version, epoch, streaks, ...settings } = TenantRow.parse(row)
   const levels: Level[] = Levels.parse(found.levels)
   const triggers: Trigger[] = Triggers.parse(found.triggers)

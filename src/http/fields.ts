@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type CivilDate, isCivilDate } from '../lib/civil'
+import { type Instant, parseIso } from '../lib/clock'
 import {
   MOST_ATTRIBUTE_CHARACTERS,
   MOST_ATTRIBUTES,
@@ -190,6 +191,20 @@ export const DateField = z
   .transform((text, context): CivilDate => {
     if (isCivilDate(text)) return text
     context.addIssue('must be a date written YYYY-MM-DD')
+    return z.NEVER
+  })
+
+const ISO = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/
+
+/** A moment in a request: an ISO 8601 timestamp with its offset from UTC. */
+export const MomentField = z
+  .string()
+  .meta({ format: 'date-time' })
+  .transform((text, context): Instant => {
+    const [date] = ISO.exec(text)?.slice(1) ?? []
+    const at = date !== undefined && isCivilDate(date) ? parseIso(text) : null
+    if (at !== null) return at
+    context.addIssue('must be an ISO 8601 timestamp with its offset, such as 2026-01-31T09:00:00Z')
     return z.NEVER
   })
 

@@ -6,7 +6,7 @@ import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import type { AccountScope, Scope } from '../runtime/context'
 import { readBody } from './body'
 import { type App, type AppEnv, answer, type Parsed } from './hono'
-import type { Input, OperationSpec, Reply } from './operation'
+import { type Input, type OperationSpec, type Reply, scopeNeededFor } from './operation'
 import { fieldWarnings, withWarnings } from './unknown-fields'
 
 type Handler = MiddlewareHandler<AppEnv>
@@ -125,7 +125,7 @@ export function ownUser(subject: Stage<unknown>['subject']): Handler {
 function entered(spec: OperationSpec): Handler {
   return async (c, next) => {
     const ctx = c.get('ctx')
-    const claim = await readClaim(ctx, c.req.raw.headers, spec)
+    const claim = await readClaim(ctx, c.req.raw.headers, { ...spec, needs: scopeNeededFor(spec) })
     c.set('claim', claim)
     if (claim.isOfAccount) c.set('account', await enterAccount(ctx, spec.surface, claim))
     else c.set('scope', await enter(ctx, spec.surface, claim))

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Entrance, Surface } from '../access/surface.types'
+import type { KeyScope } from '../runtime/key-scopes.types'
 import type { Streamed, StreamedList } from './stream'
 import type { FieldWarning, UnknownField } from './unknown-fields'
 
@@ -81,6 +82,10 @@ export type Reply<O extends OperationSpec> = {
     }
   }
 }[keyof O['responses'] & number]
+
+/** The scope that an application key needs for an operation (K5). */
+export const scopeNeededFor = ({ method, needs }: OperationSpec): KeyScope =>
+  needs ?? (method === 'get' ? 'read' : 'write')
 
 /** The reply 200 with a body. */
 export const ok = <B>(body: B) => ({ status: 200 as const, body })

@@ -59,6 +59,11 @@ export const errors = {
     ),
   adminKeyNeeded: () =>
     new ApiError(403, 'An application key cannot be used on the admin interface. Use an admin key.'),
+  readOnly: () =>
+    new ApiError(
+      403,
+      'This application key may only read: its scope is "read". Use a key or a token with the scope "write".',
+    ),
   otherUser: () =>
     new ApiError(403, "This application key belongs to another user. Use that user's key, or an admin key."),
   otherValues: () =>
@@ -88,6 +93,8 @@ export const errors = {
     ),
   bodyNotJson: () => new ApiError(400, 'The body is not JSON. Send a JSON document in UTF-8.'),
   notFound: (what: string) => new ApiError(404, `${what} does not exist. Check the path.`),
+  userUnknown: (userId: string) =>
+    new ApiError(404, `No user has the id ${JSON.stringify(userId)}. Check it, or create the user first.`),
   /** `events` are the events of a batch whose metric does not exist, with their index from 0. */
   noMetrics: (events: readonly { index: number; key: string }[]) => {
     const shown = events

@@ -72,6 +72,7 @@ export const common: Chapter = {
     {
       of: [
         'BatchEventsResponse',
+        'CreatedUserToken',
         'MovedClock',
         'PreviewTemplateResponse',
         'TestDelivery',

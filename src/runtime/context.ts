@@ -3,6 +3,7 @@ import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { type Bindings, type Variables, variables } from './env'
 import type { Instance } from './instance'
+import type { KeyScope } from './key-scopes.types'
 
 /** A tenant as every request reads it. */
 export type Tenant = { id: string; customerId: string; configVersion: number }
@@ -13,7 +14,7 @@ export type Tenant = { id: string; customerId: string; configVersion: number }
  */
 export type Access =
   | { kind: 'admin'; keyId: string | null; keyName: string | null }
-  | { kind: 'application'; userId: string }
+  | { kind: 'application'; userId: string; scope: KeyScope }
 
 /** Figures of the log line that only some requests have. */
 export type Notes = {

@@ -72,6 +72,14 @@ export const OWN_BOOSTS = `
 
 const USER = `SELECT u.*, ${OWN_BOOSTS} FROM users u WHERE u.tenant_id = ?1 AND u.id = ?2`
 
+const IID = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
+
+/** The internal id of a user; null if there is no such user. */
+export async function findIid(db: TenantDatabase, userId: string): Promise<string | null> {
+  const [row] = await db.rows(db.statement(IID, db.tenantId, userId))
+  return row === undefined ? null : z.object({ iid: z.string() }).parse(row).iid
+}
+
 /** Reads a user's whole state, with the own boosts that were not over two days ago. Parsed by `parseUser`. */
 export function userStatement(db: TenantDatabase, userId: string, systemNow: Instant): D1PreparedStatement {
   return db.statement(USER, db.tenantId, userId, systemNow, db.testClock ? 1 : 0)

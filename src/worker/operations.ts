@@ -77,6 +77,7 @@ export const adminOperations: readonly OperationSpec[] = [
   keys.adminApplicationApiKeysList,
   keys.adminApplicationApiKeysCreate,
   keys.adminApplicationApiKeysDelete,
+  keys.adminUserTokensCreate,
   keys.adminAdminKeysList,
   keys.adminAdminKeysCreate,
   keys.adminAdminKeysDelete,

@@ -17,7 +17,7 @@ const BUSY = 100
 
 const job: Job = {
   command: { kind: 'upsert', user: {}, by: 'admin' },
-  prefix: null,
+  credential: null,
   tenantName: null,
   arrived: instant(0),
   attempt: null,

@@ -15,7 +15,7 @@ const WATCH = 1_000
 /** A command with a name. */
 const jobNamed = (name: string): Job => ({
   command: { kind: 'upsert', user: { name }, by: 'admin' },
-  prefix: null,
+  credential: null,
   tenantName: null,
   arrived: instant(0),
   attempt: null,

@@ -223,7 +223,8 @@ describe("[K7] a user's own key", () => {
 
   it('a message to another isolate says which kind of key sent it; without that, it is from an admin', () => {
     const user = { attributes: new Map([['plan', 'premium']]) }
-    const waiting = { arrived: instant(1), prefix: 'app_x', tenantName: null, attempt: null }
+    const credential = { prefix: 'app_x', user: null, expires: null }
+    const waiting = { arrived: instant(1), credential, tenantName: null, attempt: null }
     const commands = [
       { kind: 'upsert', user, by: 'user' },
       { kind: 'completion', completionId: 'c', achievementKey: 'a', userId: 'ada', user, by: 'user' },

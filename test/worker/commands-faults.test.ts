@@ -160,7 +160,7 @@ describe('[E3] endless contention', () => {
         ...{ kind: 'event', eventId, metricKey: 'steps', idempotencyKey: null, userId: 'ada', user: {} },
         ...{ by: 'admin', value: micros(5_000_000), attributes: new Map() },
       },
-      ...{ prefix: null, tenantName: null, arrived: instant(Date.now()), attempt: null },
+      ...{ credential: null, tenantName: null, arrived: instant(Date.now()), attempt: null },
     })
     const batch = { userId: 'ada', jobs: [jobOf(newId(systemNow()))], mayWrite: () => true }
     const limits = { conflicts: 1, ms: 60_000, pause: { first: 0, longest: 0 } }

@@ -438,7 +438,7 @@ describe('application keys', () => {
     const { status, body, headers } = await tenant.admin('POST', '/application-api-keys', [{ userId: 'ada' }])
     expect(status).toBe(201)
     const made = Object(at(body, 'created', 0))
-    expect(Object.keys(made).sort()).toEqual(['id', 'key', 'prefix', 'userId'])
+    expect(Object.keys(made).sort()).toEqual(['expires', 'id', 'key', 'prefix', 'scope', 'userId'])
     expect(made).toMatchObject({
       id: expect.stringMatching(UUID),
       userId: 'ada',
@@ -575,7 +575,7 @@ describe('application keys', () => {
       [(await tenant.admin('GET', `/application-api-keys${query}`)).body].flat()
     const all = await listed('')
     expect(all.map((one) => Object.keys(Object(one)).sort())).toEqual(
-      Array(6).fill(['created', 'id', 'prefix', 'userId']),
+      Array(6).fill(['created', 'expires', 'id', 'prefix', 'scope', 'userId']),
     )
     expect(all.map((one) => at(one, 'id'))).toEqual(made.map(({ id }) => id))
     for (const { key: whole } of made) expect(JSON.stringify(all)).not.toContain(String(whole).split('.')[1])

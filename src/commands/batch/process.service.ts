@@ -99,7 +99,7 @@ async function planned(
         config,
         tenant,
         state,
-        keys: new Set<string>(),
+        present: new Set<string>(),
         clock: clock === null ? null : notBefore(state, at, clock),
         now: at,
         usedKeys: usedKeys.get(userId) ?? [],

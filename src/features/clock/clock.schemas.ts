@@ -1,23 +1,7 @@
 import * as z from 'zod'
-import { optional, rule, Timestamp, withIssues } from '../../http/fields'
-import { isCivilDate } from '../../lib/civil'
-import { type Instant, parseIso } from '../../lib/clock'
+import { MomentField, optional, rule, Timestamp, withIssues } from '../../http/fields'
 import { type Duration, parseDuration, signOfOversized } from '../../lib/durations'
 import { MOST_CLOCK_DAYS } from '../../lib/limits'
-
-const ISO = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/
-
-/** An ISO 8601 timestamp with its offset from UTC. */
-const Moment = z
-  .string()
-  .meta({ format: 'date-time' })
-  .transform((text, context): Instant => {
-    const [date] = ISO.exec(text)?.slice(1) ?? []
-    const at = date !== undefined && isCivilDate(date) ? parseIso(text) : null
-    if (at !== null) return at
-    context.addIssue('must be an ISO 8601 timestamp with its offset, such as 2026-01-31T09:00:00Z')
-    return z.NEVER
-  })
 
 /** Longer than any useful duration. */
 const MOST_DURATION_CHARACTERS = 100
@@ -42,7 +26,7 @@ const isGiven = (field: unknown) => field !== undefined && field !== null
 /** How to move the test clock: to a moment, or by a duration (C1). */
 export const MoveClockRequest = z
   .object({
-    now: optional(Moment),
+    now: optional(MomentField),
     advance: optional(Advance),
   })
   .refine(

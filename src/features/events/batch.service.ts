@@ -59,7 +59,7 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
   const arrived = systemNow()
   const messages = events.map(({ key: metricKey, idempotencyKey = null, ...body }) => {
     const command = eventCommand(body, { eventId: newId(now), metricKey, idempotencyKey, by: 'admin' })
-    return JSON.stringify(messageOf({ command, arrived, prefix: null, tenantName: null, attempt: null }))
+    return JSON.stringify(messageOf({ command, arrived, credential: null, tenantName: null, attempt: null }))
   })
   const audit: AuditEntry = {
     ...{ action: 'create', kind: 'event_batch', resourceId: id, key: null, user: null },

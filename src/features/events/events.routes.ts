@@ -1,6 +1,6 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
-import { byPresentName, enter, readClaim } from '../../access/access.service'
+import { byPresentName, enter, permits, readClaim } from '../../access/access.service'
 import { recordEvent, senderOf } from '../../commands/commands.service'
 import { eventReply, WARNING_HEADER } from '../../commands/reply.presenter'
 import { configurationOf } from '../../config/configuration.service'
@@ -77,8 +77,10 @@ async function check(c: HonoContext<AppEnv>, json: unknown): Promise<FieldError[
  */
 const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
   const ctx = c.get('ctx')
-  const claim = await readClaim(ctx, c.req.raw.headers)
+  const claim = await readClaim(ctx, c.req.raw.headers, { needs: 'write' })
   c.set('claim', claim)
+  // It throws 401 or 403.
+  if (!permits(claim.access, claim.needs)) await enter(ctx, metricsEvent.surface, claim)
   await next()
   const apiError = c.error
   if (!(apiError instanceof ApiError) || c.get('confirmed')) return

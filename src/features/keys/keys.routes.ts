@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { App } from '../../http/hono'
 import { mount, mountForAccount } from '../../http/mount'
-import { createdSome, ok, operation } from '../../http/operation'
+import { created, createdSome, ok, operation } from '../../http/operation'
 import { IdsQuery, ListQuery } from '../../http/queries'
 import {
   ApplicationKeyListQuery,
@@ -10,6 +10,8 @@ import {
   CreateApplicationKeysRequest,
   CreateApplicationKeysResponse,
   CreatedAdminKey,
+  CreatedUserToken,
+  CreateUserTokenRequest,
   DeleteAdminKeysResponse,
   DeleteApplicationKeysResponse,
   ListAdminKeysResponse,
@@ -18,11 +20,13 @@ import {
 import {
   createAdminKeys,
   createApplicationKeys,
+  createUserToken,
   deleteAdminKeys,
   deleteApplicationKeys,
   listAdminKeys,
   listApplicationKeys,
   rotateAdminKey,
+  tokenUser,
 } from './keys.service'
 
 export const adminApplicationApiKeysList = operation({
@@ -65,6 +69,18 @@ export const adminApplicationApiKeysDelete = operation({
     },
   },
   errorStatuses: [403, 422],
+})
+
+export const adminUserTokensCreate = operation({
+  id: 'admin_user_tokens_create',
+  surface: 'admin',
+  method: 'post',
+  path: '/user-tokens',
+  summary: 'Make a token with which a page can act for one user, until the token ends',
+  body: CreateUserTokenRequest,
+  secret: true,
+  responses: { 201: { description: 'The token.', body: CreatedUserToken } },
+  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 export const adminAdminKeysList = operation({
@@ -123,7 +139,7 @@ export const adminAdminKeysRotate = operation({
   errorStatuses: [403, 404, 422],
 })
 
-/** Serves the operations that manage application keys and admin keys (K3, K4). */
+/** Serves the operations that manage application keys, user tokens and admin keys (K3, K4, K6). */
 export function keyRoutes(app: App): void {
   mount(app, adminApplicationApiKeysList, {}, async (scope, { query }) =>
     ok(await listApplicationKeys(scope, query)),
@@ -133,6 +149,12 @@ export function keyRoutes(app: App): void {
   )
   mount(app, adminApplicationApiKeysDelete, {}, async (scope, { query }) =>
     ok(await deleteApplicationKeys(scope, query.ids)),
+  )
+  mount(
+    app,
+    adminUserTokensCreate,
+    { find: (scope, _param, json) => tokenUser(scope, json) },
+    async (scope, { body }, user) => created(await createUserToken(scope, body, user)),
   )
   mountForAccount(app, adminAdminKeysList, {}, async (scope, { query }) =>
     ok(await listAdminKeys(scope, query)),

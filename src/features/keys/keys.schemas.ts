@@ -1,28 +1,49 @@
 import * as z from 'zod'
 import {
   createResponse,
+  defaulted,
   deleteResponse,
   items,
+  MomentField,
   Name,
   Timestamp,
   UserId,
   UuidResponse,
+  wholeNumber,
+  withIssues,
 } from '../../http/fields'
 import { ListQuery } from '../../http/queries'
+import { DAY, HOUR, MINUTE, SECOND } from '../../lib/units'
+import { KEY_SCOPES } from '../../runtime/key-scopes.types'
+
+/** For how long a user token is valid, in seconds: by default, and at least and at most (K6). */
+const TOKEN_SECONDS = HOUR / SECOND
+const MIN_TOKEN_SECONDS = MINUTE / SECOND
+const MAX_TOKEN_SECONDS = DAY / SECOND
+
+/** The scope of a new application key or user token (K5). */
+const Scope = defaulted(z.enum(KEY_SCOPES), 'write')
+
+/** The scope and the end of an application key (K5). `expires` is null if it does not end. */
+const limits = { scope: z.enum(KEY_SCOPES), expires: Timestamp.nullable() }
 
 /** An application key to create. Its user need not exist yet (K3). */
 export const CreateApplicationKeyRequestItem = z
-  .object({ userId: UserId })
+  .object({
+    userId: UserId,
+    scope: Scope,
+    expires: MomentField.nullish().transform((at) => at ?? null),
+  })
   .meta({ id: 'CreateApplicationKeyRequestItem' })
 
 /** A created application key. Only this response shows the key itself. */
 export const CreatedApplicationKey = z
-  .object({ id: UuidResponse, userId: z.string(), key: z.string(), prefix: z.string() })
+  .object({ id: UuidResponse, userId: z.string(), key: z.string(), prefix: z.string(), ...limits })
   .meta({ id: 'CreatedApplicationKey' })
 
 /** An application key in a list. */
 export const ApplicationKey = z
-  .object({ id: UuidResponse, userId: z.string(), prefix: z.string(), created: Timestamp })
+  .object({ id: UuidResponse, userId: z.string(), prefix: z.string(), ...limits, created: Timestamp })
   .meta({ id: 'ApplicationKey' })
 
 /** The page of application keys. With `userId`, only keys of that user. */
@@ -37,6 +58,21 @@ export const CreateApplicationKeysResponse = createResponse(
   CreatedApplicationKey,
 )
 export const DeleteApplicationKeysResponse = deleteResponse('DeleteApplicationKeysResponse')
+
+/** A user token to make (K6). `ttl` is in seconds. */
+export const CreateUserTokenRequest = z
+  .object({
+    userId: UserId,
+    scope: Scope,
+    ttl: defaulted(wholeNumber(MIN_TOKEN_SECONDS, MAX_TOKEN_SECONDS), TOKEN_SECONDS),
+  })
+  .meta({ id: 'CreateUserTokenRequest' })
+
+/** A new user token. Only this response shows it (K6). */
+export const CreatedUserToken = withIssues(
+  'CreatedUserToken',
+  z.object({ token: z.string(), expires: Timestamp }),
+)
 
 /** An admin key to create (K4). */
 export const CreateAdminKeyRequestItem = z.object({ name: Name }).meta({ id: 'CreateAdminKeyRequestItem' })

@@ -14,6 +14,7 @@ import {
   replaceKey,
 } from '../../access/keys.repository'
 import { newKey, sha256 } from '../../access/keys.rules'
+import { signUserToken, type TokenUser } from '../../access/tokens/user-tokens.service'
 import { auditEntries, auditEntriesIf } from '../../audit/audit.repository'
 import type { AuditEntry } from '../../audit/audit.types'
 import { entriesOf, goneFields, HIDDEN, madeFields, userEntry } from '../../audit/entries.rules'
@@ -25,13 +26,16 @@ import { newId } from '../../lib/new-id'
 import type { AccountScope, Scope } from '../../runtime/context'
 import { startOfPage } from '../../runtime/pages'
 import { tryToNoteDeletions } from '../../store/deletions/deletions.service'
-import type {
-  AdminKey,
-  ApplicationKey,
-  ApplicationKeyListQuery,
-  CreateAdminKeysRequest,
-  CreateApplicationKeysRequest,
-  CreatedAdminKey,
+import { findIid } from '../../store/users.repository'
+import {
+  type AdminKey,
+  type ApplicationKey,
+  type ApplicationKeyListQuery,
+  type CreateAdminKeysRequest,
+  type CreateApplicationKeysRequest,
+  type CreatedAdminKey,
+  type CreatedUserToken,
+  CreateUserTokenRequest,
 } from './keys.schemas'
 
 const adminKeys = ({ db }: AccountScope): KeyOwner => ({ kind: 'admin', db })
@@ -41,6 +45,20 @@ const applicationKeys = ({ db }: Scope): KeyOwner => ({ kind: 'application', db 
 /** A key in a list. */
 type FoundKey = Awaited<ReturnType<typeof keysWithIds>>[number]
 
+/** Admin keys may do everything, and do not end. */
+const FOR_ALL = { scope: 'write', expires: null } as const
+
+/** An application key to create. */
+type Item = z.output<typeof CreateApplicationKeysRequest>[number]
+
+const OVER = 'expires must be in the future. Leave it out for a key that does not end.'
+
+/** The scope and the end of a key, as responses show them (K5). */
+const limitsOf = ({ scope, expires }: Pick<KeyRow, 'scope' | 'expires'>) => ({
+  scope,
+  expires: expires === null ? null : iso(expires),
+})
+
 /** Attempts to rotate a key. An attempt fails only if another request rotates the key meanwhile. */
 const TRIES = 10
 
@@ -49,7 +67,7 @@ type Made = { row: KeyRow; key: string }
 
 async function make(
   scope: AccountScope,
-  about: Pick<KeyRow, 'kind' | 'tenantId' | 'userId' | 'name'>,
+  about: Pick<KeyRow, 'kind' | 'tenantId' | 'userId' | 'name' | 'scope' | 'expires'>,
 ): Promise<Made> {
   const { prefix, body, key } = newKey(about.kind)
   const row = { ...about, id: newId(scope.now), prefix, hash: await sha256(body), created: scope.now }
@@ -57,17 +75,19 @@ async function make(
 }
 
 /** An entry of the audit log about a new key, without its secret (Z1). */
-function entryOfNew({ id, userId, name, prefix }: KeyRow): AuditEntry[] {
+function entryOfNew(row: KeyRow): AuditEntry[] {
+  const { id, userId, name, prefix } = row
   return userId === null
     ? entriesOf('admin_key', [{ before: null, after: { id, name, prefix } }], (key) => key)
-    : [userEntry('application_key', 'create', { id: userId }, madeFields({ id, prefix }))]
+    : [userEntry('application_key', 'create', { id: userId }, madeFields({ id, prefix, ...limitsOf(row) }))]
 }
 
 /** An entry of the audit log about a deleted key (Z1). */
-function entryOfDeleted({ id, user_id: userId, name, prefix }: FoundKey): AuditEntry[] {
+function entryOfDeleted(row: FoundKey): AuditEntry[] {
+  const { id, user_id: userId, name, prefix } = row
   return userId === null
     ? entriesOf('admin_key', [{ before: { id, name, prefix }, after: null }], (key) => key)
-    : [userEntry('application_key', 'delete', { id: userId }, goneFields({ id, prefix }))]
+    : [userEntry('application_key', 'delete', { id: userId }, goneFields({ id, prefix, ...limitsOf(row) }))]
 }
 
 async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]): Promise<void> {
@@ -77,8 +97,8 @@ async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]
   } catch (error) {
     throw isConflict(error) ? errors.tenantUnknown() : error
   }
-  for (const { prefix, id, kind, tenantId, userId, hash } of rows) {
-    rememberKey(scope, prefix, { id, kind, tenantId, userId, hash })
+  for (const { prefix, name: _name, created: _created, ...record } of rows) {
+    rememberKey(scope, prefix, record)
   }
 }
 
@@ -110,31 +130,71 @@ export async function listApplicationKeys(
     { userId, after: Number(after) },
     { limit: page.limit, skip: start.skip },
   )
-  return rows.flatMap(({ id, user_id: userId, prefix, created }) =>
-    userId === null ? [] : [{ id, userId, prefix, created: iso(created) }],
-  )
+  return rows.flatMap((row) => {
+    const { id, user_id: userId, prefix, created } = row
+    return userId === null ? [] : [{ id, userId, prefix, ...limitsOf(row), created: iso(created) }]
+  })
 }
 
-/** Creates application keys, each for one user. The user need not exist yet (K3). */
+/**
+ * Creates application keys, each for one user. The user need not exist yet (K3). A key whose end is past is
+ * not created, and is an issue (K5).
+ */
 export async function createApplicationKeys(
   scope: Scope,
   items: z.output<typeof CreateApplicationKeysRequest>,
 ) {
   const tenantId = scope.tenant.id
-  const made = await Promise.all(
-    items.map(async ({ userId }) => {
-      const about = { kind: 'application', tenantId, userId, name: null } as const
-      return { ...(await make(scope, about)), userId }
-    }),
+  const isOver = ({ expires }: Item) => expires !== null && expires <= scope.now
+  const issues = items.flatMap((item, index) =>
+    isOver(item) ? [{ index, userId: item.userId, severity: 'error' as const, message: OVER }] : [],
   )
-  await store(scope, applicationKeys(scope), made)
-  const created = made.map(({ row: { id, prefix }, key, userId }) => ({ id, userId, key, prefix }))
-  return { created, issues: [] }
+  const made = await Promise.all(
+    items
+      .filter((item) => !isOver(item))
+      .map(async (item) => {
+        const about = { ...item, kind: 'application', tenantId, name: null } as const
+        return { ...(await make(scope, about)), userId: item.userId }
+      }),
+  )
+  if (made.length > 0) await store(scope, applicationKeys(scope), made)
+  const created = made.map(({ row, key, userId }) => {
+    const { id, prefix } = row
+    return { id, userId, key, prefix, ...limitsOf(row) }
+  })
+  return { created, issues }
 }
 
 /** Deletes application keys of the tenant. They are refused from the next request on (K2). */
 export function deleteApplicationKeys(scope: Scope, ids: readonly string[]) {
   return remove(scope, applicationKeys(scope), ids, 'an application key')
+}
+
+/**
+ * The user that a request for a token names; null if it names none. Throws 404 if there is no such user (K6).
+ */
+export async function tokenUser({ db }: Scope, json: unknown): Promise<TokenUser | null> {
+  const named = NamedUser.safeParse(json)
+  if (!named.success) return null
+  const { userId: id } = named.data
+  const iid = await findIid(db, id)
+  if (iid === null) throw errors.userUnknown(id)
+  return { tenantId: db.tenantId, id, iid }
+}
+
+const NamedUser = CreateUserTokenRequest.pick({ userId: true })
+
+/**
+ * Makes a token for a user, and stores nothing (K6). Throws 422 if the deployment has no secret for tokens.
+ */
+export async function createUserToken(
+  { variables, now }: Scope,
+  { userId, scope, ttl }: z.output<typeof CreateUserTokenRequest>,
+  user: TokenUser | null,
+): Promise<z.infer<typeof CreatedUserToken>> {
+  if (user === null) throw errors.userUnknown(userId)
+  const { token, expires } = await signUserToken(variables, user, { scope, now, ttl })
+  return { token, expires: iso(expires) }
 }
 
 /** A page of the admin keys, oldest first, without their secrets (K4, G7). */
@@ -155,7 +215,7 @@ export async function listAdminKeys(
 export async function createAdminKeys(scope: AccountScope, items: z.output<typeof CreateAdminKeysRequest>) {
   const made = await Promise.all(
     items.map(async ({ name }) => {
-      const about = { kind: 'admin', tenantId: null, userId: null, name } as const
+      const about = { ...FOR_ALL, kind: 'admin', tenantId: null, userId: null, name } as const
       return { ...(await make(scope, about)), name }
     }),
   )
@@ -191,7 +251,7 @@ export async function rotateAdminKey(
     const audit = auditEntriesIf(scope, [entry], PREFIX_EXISTS)
     if (!(await replaceKey(scope.db, before, { prefix, hash }, audit))) continue
     forgetKeys(scope, [before.prefix])
-    rememberKey(scope, prefix, { id, kind: 'admin', tenantId: null, userId: null, hash })
+    rememberKey(scope, prefix, { ...FOR_ALL, id, kind: 'admin', tenantId: null, userId: null, hash })
     return { id, name: before.name ?? '', prefix, key, created: iso(before.created) }
   }
   throw errors.unprocessable('Other requests kept rotating this key at the same time. Send it again.')

@@ -86,6 +86,8 @@ export const userExport: Chapter = {
         applicationKeys: 'The application keys of the user, without their secrets.',
         'applicationKeys.id': 'The id of the key.',
         'applicationKeys.prefix': 'The public first part of the key.',
+        'applicationKeys.scope': '`write`, or `read` for a key that only reads.',
+        'applicationKeys.expires': 'When the key ends; null if it does not end.',
         'applicationKeys.created': 'When the key was created.',
         revokedAchievements:
           'Achievements that were taken back from the user, until the next event of the user.',

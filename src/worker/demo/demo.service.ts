@@ -69,7 +69,8 @@ export const hasDemo = ({ variables }: Pick<Context, 'variables'>): boolean =>
 export const enterDemo = (ctx: Context): Promise<Scope> =>
   enter(ctx, 'admin', {
     access: { kind: 'admin', keyId: null, keyName: 'DEMO' },
-    prefix: null,
+    credential: null,
+    needs: 'write',
     tenantId: IMPLICIT_TENANT_ID,
     tenantName: null,
     keyTenantId: null,

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Configuration } from '../../config/configuration.types'
 import { CreateAchievementsRequest } from '../../features/achievements/achievements.admin.schemas'
 import { BatchEventsRequest } from '../../features/events/batch.schemas'
+import type { CreateApplicationKeysRequest } from '../../features/keys/keys.schemas'
 import { CreateLeaderboardsRequest } from '../../features/leaderboards/leaderboards.admin.schemas'
 import { CreateTemplatesRequest } from '../../features/notifications/notifications.schemas'
 import { CreatePointsSystemsRequest } from '../../features/points/points.admin.schemas'
@@ -246,5 +247,8 @@ export const pausesFor = (today: CivilDate) =>
   })
 
 /** Keys with secrets that nobody knows. They are for lists, rotation and deletion. */
-export const APPLICATION_KEYS = [{ userId: 'demo-ada' }, { userId: 'demo-grace' }]
+export const APPLICATION_KEYS: z.output<typeof CreateApplicationKeysRequest> = [
+  { userId: 'demo-ada', scope: 'write', expires: null },
+  { userId: 'demo-grace', scope: 'read', expires: null },
+]
 export const ADMIN_KEYS = [{ name: 'Demo' }, { name: 'Demo (unused)' }]

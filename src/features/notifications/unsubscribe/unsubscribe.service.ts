@@ -14,7 +14,7 @@ export async function unsubscribe(ctx: Context, { tenantId, iid, userId }: Linke
   const user = parseUser(result)
   if (user?.iid !== iid || !user.profile.subscribeToEmails) return
   try {
-    const sender = { tenantId, userId, prefix: null, tenantName: null, by: 'user' } as const
+    const sender = { tenantId, userId, credential: null, tenantName: null, by: 'user' } as const
     await changeUser(ctx, sender, { kind: 'update', change: { subscribeToEmails: false } })
   } catch (error) {
     const isErased = error instanceof ApiError && error.status === 404

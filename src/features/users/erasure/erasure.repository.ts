@@ -59,14 +59,6 @@ const EMPTY_INBOX = `
 const REMOVE_PARKED = `
   DELETE FROM parked_events WHERE tenant_id = ?1 AND instr(event, ?3) > 0 AND event ${WHOSE} = ?2`
 
-const IIDS = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
-
-/** The internal id of a user; null if there is no such user. */
-export async function findIid(db: TenantDatabase, userId: string): Promise<string | null> {
-  const [row] = await db.rows(db.statement(IIDS, db.tenantId, userId))
-  return row === undefined ? null : z.object({ iid: z.string() }).parse(row).iid
-}
-
 // A user's internal id has the moment of the creation, by which the index finds the user.
 const BY_IID = `
   SELECT u.tenant_id AS tenantId, u.id, u.iid FROM json_each(?1) e

@@ -18,7 +18,8 @@ import { noteDeletions, tryToNoteDeletions } from '../../../store/deletions/dele
 import { objectsAfter } from '../../../store/user-data/objects.repository'
 import type { ErasureStage } from '../../../store/user-data/user-data.register'
 import { removeRows } from '../../../store/user-data/user-rows.repository'
-import { findIid, removeUser, USER_OR_KEY_EXISTS, usersByIid } from './erasure.repository'
+import { findIid } from '../../../store/users.repository'
+import { removeUser, USER_OR_KEY_EXISTS, usersByIid } from './erasure.repository'
 
 /** After this many failures of D1 the erasure is given up. Then all of the batch is stored, or nothing. */
 const MOST_FAILURES = 3

@@ -186,6 +186,10 @@ export function belongingsOf(
       updated: iso(instant(times.updated)),
       deleted: isoOrNull(times.deleted),
     })),
-    applicationKeys: apiKeys.map(({ created, ...key }) => ({ ...key, created: iso(created) })),
+    applicationKeys: apiKeys.map(({ created, expires, ...key }) => ({
+      ...key,
+      expires: isoOrNull(expires),
+      created: iso(created),
+    })),
   }
 }

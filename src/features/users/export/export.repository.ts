@@ -3,6 +3,7 @@ import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repositor
 import type { TenantDatabase } from '../../../db/database'
 import type { UserState } from '../../../engine/state.types'
 import { type Instant, instant } from '../../../lib/clock'
+import { KEY_SCOPES } from '../../../runtime/key-scopes.types'
 import { RUN_COLUMNS, StreakRunRow } from '../../../store/streaks/streaks.repository'
 import { json, parseUser, userStatement } from '../../../store/users.repository'
 import { longPagesOf, PAGE, text, textOf } from './export-pages.repository'
@@ -13,7 +14,8 @@ const OF_USER = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id =
 const BOOSTS = `SELECT ${BOOST_COLUMNS}, deleted FROM points_boosts WHERE ${OF_USER} ORDER BY no`
 const RUNS = `SELECT ${RUN_COLUMNS}, r.lost FROM streak_runs r WHERE ${OF_USER} ORDER BY first`
 const PAUSES = `SELECT id, start, "end", deleted FROM streak_pauses WHERE ${OF_USER} ORDER BY start, id`
-const KEYS = 'SELECT id, prefix, created FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 ORDER BY no'
+const KEYS = `
+  SELECT id, prefix, scope, expires, created FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 ORDER BY no`
 
 const WAITING = `
   SELECT i.no, e.key AS nth, i.batch_id AS batchId, i."offset" + e.key AS position, ${textOf('e.value', '')}
@@ -39,7 +41,15 @@ const BoostRows = z.array(BoostRow.extend({ deleted: moment.nullable() }))
 const PauseRows = z.array(
   z.object({ id: z.string(), start: z.number(), end: z.number(), deleted: moment.nullable() }),
 )
-const KeyRows = z.array(z.object({ id: z.string(), prefix: z.string(), created: moment }))
+const KeyRows = z.array(
+  z.object({
+    id: z.string(),
+    prefix: z.string(),
+    scope: z.enum(KEY_SCOPES),
+    expires: moment.nullable(),
+    created: moment,
+  }),
+)
 
 /** A batch event as the inbox stores it (see events/commands.ts), with the fields that the caller sent. */
 const SentEvent = json(

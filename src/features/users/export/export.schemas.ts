@@ -6,6 +6,7 @@ import {
 } from '../../../config/enumerations.types'
 import { STREAK_ENTRY_KINDS } from '../../../engine/streaks/streak-events.types'
 import { DateResponse, Timestamp, UuidResponse } from '../../../http/fields'
+import { KEY_SCOPES } from '../../../runtime/key-scopes.types'
 import type { ExportedField } from '../../../store/user-data/user-data.register'
 import { PointsBoost } from '../../../wire/points.schemas'
 import { UserPreferencesResponse } from '../../../wire/preferences.schemas'
@@ -130,6 +131,14 @@ const ExportedStreak = z
   })
   .meta({ id: 'ExportedStreak' })
 
+const ExportedKey = z.object({
+  id: UuidResponse,
+  prefix: z.string(),
+  scope: z.enum(KEY_SCOPES),
+  expires: Timestamp.nullable(),
+  created: Timestamp,
+})
+
 const ExportedBoost = z
   .object({
     id: UuidResponse,
@@ -218,7 +227,7 @@ export const UserExport = z
     ),
     revokedAchievements: z.array(z.object({ achievementId: UuidResponse, achievementKey: Key })),
     boosts: z.array(ExportedBoost),
-    applicationKeys: z.array(z.object({ id: UuidResponse, prefix: z.string(), created: Timestamp })),
+    applicationKeys: z.array(ExportedKey),
     waitingEvents: z.array(ExportedWaitingEvent),
     parkedEvents: z.array(z.object({ ...place, event: z.unknown(), reason: z.string() })),
     events: z.array(ExportedEvent),

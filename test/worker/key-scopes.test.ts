@@ -1,0 +1,289 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { Commands, messageOf } from '../../src/commands/command.messages'
+import { scopeNeededFor } from '../../src/http/operation'
+import { instant } from '../../src/lib/clock'
+import { applicationOperations } from '../../src/worker/operations'
+import { type Ask, basesOf, callsOf, pathOf, settle, type World } from '../walk'
+import { forgetTime, HOUR, moveTo, NOON } from './boards'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  countedD1,
+  everything,
+  newApp,
+  newTenant,
+  type TestTenant,
+  toApp,
+} from './harness'
+
+/** Creates an application key, and returns it as it was answered. */
+async function made(tenant: TestTenant, item: Record<string, unknown>) {
+  const { status, body } = await tenant.admin('POST', '/application-api-keys', [item])
+  expect([status, body]).toMatchObject([201, { issues: [] }])
+  const [created] = [at(body, 'created')].flat()
+  return { id: String(at(created, 'id')), key: String(at(created, 'key')), created }
+}
+
+const isoOf = (ms: number) => new Date(ms).toISOString()
+
+/** The error of a write with a key that may only read. */
+const READ_ONLY = {
+  status: 403,
+  body: {
+    error:
+      'This application key may only read: its scope is "read". Use a key or a token with the scope "write".',
+  },
+}
+
+const tokenOf = async (tenant: TestTenant, scope: string) =>
+  String(at((await tenant.admin('POST', '/user-tokens', { userId: 'ada', scope })).body, 'token'))
+
+describe('[K5] the walk over every operation of the application interface', () => {
+  let world: World
+  let tenant: TestTenant
+  let reading: string[]
+  let writing: string
+  const readable = new Set<string>()
+
+  beforeAll(async () => {
+    tenant = await newTenant()
+    const ask: Ask = (method, path, headers, body) =>
+      call(toApp, method, path, {
+        headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id, ...headers },
+        ...(body !== undefined && { body }),
+      })
+    world = await settle({
+      ask,
+      mark: 'scopes',
+      factor: 3,
+      day: (days) => isoOf(Date.now() + days * 24 * HOUR).slice(0, 10),
+    })
+    reading = [(await made(tenant, { userId: 'ada', scope: 'read' })).key, await tokenOf(tenant, 'read')]
+    writing = (await made(tenant, { userId: 'ada' })).key
+  })
+
+  it('[K5] a method other than GET needs the scope write, unless it is on this list', () => {
+    const READS = ['/live-tickets']
+    for (const spec of applicationOperations) {
+      const isRead = spec.method === 'get' || READS.includes(spec.path)
+      expect([spec.id, scopeNeededFor(spec)]).toEqual([spec.id, isRead ? 'read' : 'write'])
+    }
+  })
+
+  it.each(applicationOperations.map((spec) => [spec.id, spec] as const))(
+    '[K5] %s: a write is 403 before 413, 400, 404 and 422 and stores nothing; a read is the same as with any key',
+    async (_id, spec) => {
+      for (const one of callsOf(spec, world)) {
+        const isRead = scopeNeededFor(spec) === 'read'
+        const before = isRead ? null : await everything()
+        const bodies = spec.body
+          ? [{ body: one.body }, { raw: 'no JSON' }, { raw: ' '.repeat(1_048_577) }, {}]
+          : [{}]
+        for (const base of basesOf(spec)) {
+          const path = pathOf(spec, one).replace(/^\/v1/, base)
+          const method = spec.method.toUpperCase()
+          for (const key of reading) {
+            if (isRead) {
+              const headers = { ...one.headers, 'x-api-key': writing }
+              const usual = await call(toApp, method, path, { headers })
+              const mine = await call(toApp, method, path, { headers: { ...headers, 'x-api-key': key } })
+              expect([path, mine.status]).toEqual([path, usual.status])
+              if (mine.status === 200) readable.add(spec.id)
+            } else {
+              for (const sent of bodies)
+                expect(
+                  await call(toApp, method, path, { ...sent, headers: { ...one.headers, 'x-api-key': key } }),
+                ).toMatchObject(READ_ONLY)
+            }
+          }
+        }
+        if (before !== null) expect(await everything()).toEqual(before)
+      }
+    },
+  )
+
+  it('[K5] nearly all reads of the walk are about its own user, and succeed', () => {
+    const reads = applicationOperations.filter((spec) => scopeNeededFor(spec) === 'read')
+    expect(reads.filter(({ id }) => !readable.has(id)).map(({ id }) => id)).toEqual(['streaks_list'])
+  })
+
+  it('[K5, O5] on a path with another method, a reading key gets the 405 of any key', async () => {
+    for (const key of reading) expect((await tenant.as(key, 'DELETE', '/users/ada')).status).toBe(405)
+  })
+
+  it('[K5] a deleted key is 401, not 403', async () => {
+    const { id, key } = await made(tenant, { userId: 'ada', scope: 'read' })
+    const event = { user: { id: 'ada' }, value: 1 }
+    expect(await tenant.as(key, 'POST', '/metrics/words/event', event)).toMatchObject(READ_ONLY)
+    await tenant.admin('DELETE', `/application-api-keys?ids=${id}`)
+    expect((await tenant.as(key, 'POST', '/metrics/words/event', event)).status).toBe(401)
+    expect((await tenant.as(key, 'PUT', '/users/ada', {})).status).toBe(401)
+  })
+})
+
+describe('[K5] scope and end of a key', () => {
+  afterEach(forgetTime)
+
+  it('[K5] are in the answer, the list, the export and the audit log', async () => {
+    const tenant = await newTenant()
+    await tenant.app('PUT', '/users/ada', {})
+    const end = isoOf(NOON + HOUR)
+    const { created: usual } = await made(tenant, { userId: 'ada' })
+    const { created: reads } = await made(tenant, { userId: 'ada', scope: 'read', expires: end })
+    const { created: nulls } = await made(tenant, { userId: 'ada', scope: null, expires: null })
+    const wanted = [
+      { scope: 'write', expires: null },
+      { scope: 'read', expires: end },
+      { scope: 'write', expires: null },
+    ]
+    expect([usual, reads, nulls]).toMatchObject(wanted)
+    expect((await tenant.admin('GET', '/application-api-keys')).body).toMatchObject(wanted)
+    expect((await tenant.admin('GET', '/users/ada/export')).body).toMatchObject({ applicationKeys: wanted })
+    const { body } = await tenant.admin('GET', '/audit-log?kind=application_key')
+    expect(
+      [body]
+        .flat()
+        .reverse()
+        .map((entry) => at(entry, 'fields')),
+    ).toMatchObject(
+      wanted.map(({ scope, expires }) => ({
+        scope: { after: scope },
+        ...(expires !== null && { expires: { after: expires } }),
+      })),
+    )
+  })
+
+  it('[K5] wrong ones are 422, and create nothing', async () => {
+    const tenant = await newTenant()
+    for (const [wrong, message] of [
+      [{ scope: 'admin' }, '0.scope: must be one of write, read.'],
+      [{ scope: ['read'] }, '0.scope: must be one of write, read.'],
+      [{ expires: 'soon' }, '0.expires: must be an ISO 8601 timestamp with its offset, such as'],
+      [{ expires: '2100-01-31' }, '0.expires: must be an ISO 8601 timestamp'],
+      [{ expires: '2100-02-30T00:00:00Z' }, '0.expires: must be an ISO 8601 timestamp'],
+      [{ expires: 4_102_444_800_000 }, '0.expires: must be a string'],
+    ] as const) {
+      const { status, body } = await tenant.admin('POST', '/application-api-keys', [
+        { userId: 'ada', ...wrong },
+      ])
+      expect([status, at(body, 'error')]).toEqual([422, expect.stringContaining(message)])
+    }
+    expect((await tenant.admin('GET', '/application-api-keys')).body).toEqual([])
+  })
+
+  it('[K5, G7] an end that is past is an issue of its item, by the test clock', async () => {
+    const tenant = await newTenant()
+    await moveTo(NOON)
+    const past = { userId: 'ada', expires: isoOf(NOON) }
+    const later = { userId: 'ada', expires: isoOf(NOON + 1_000) }
+    const issue = {
+      userId: 'ada',
+      severity: 'error',
+      message: 'expires must be in the future. Leave it out for a key that does not end.',
+    }
+    expect(await tenant.admin('POST', '/application-api-keys', [past, later, past])).toMatchObject({
+      status: 201,
+      body: {
+        created: [{ expires: later.expires }],
+        issues: [
+          { index: 0, ...issue },
+          { index: 2, ...issue },
+        ],
+      },
+    })
+    expect(await tenant.admin('POST', '/application-api-keys', [past])).toMatchObject({
+      status: 200,
+      body: { created: [], issues: [{ index: 0, ...issue }] },
+    })
+  })
+
+  it('[K5, C1] an ended key is 401 in every request, also if its record is cached', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.app('PUT', '/users/ada', {})
+    await moveTo(NOON)
+    const { key } = await made(tenant, { userId: 'ada', expires: isoOf(NOON + HOUR) })
+    const remembering = tenant.through(newApp())
+    const event = { user: { id: 'ada' }, value: 1 }
+    const requests = [
+      ['GET', '/users/ada', undefined, 200],
+      ['POST', '/metrics/words/event', event, 201],
+      ['POST', '/metrics/words/event', { ...event, value: 'x' }, 422],
+      ['POST', '/metrics/none/event', event, 404],
+      ['PUT', '/users/ada', {}, 200],
+      ['GET', '/points/none', undefined, 404],
+      ['GET', '/users/bob', undefined, 403],
+      ['DELETE', '/users/ada', undefined, 405],
+    ] as const
+    await moveTo(NOON + HOUR - 1)
+    for (const where of [tenant, remembering])
+      for (const [method, path, body, status] of requests)
+        expect([method, path, (await where.as(key, method, path, body)).status]).toEqual([
+          method,
+          path,
+          status,
+        ])
+    await moveTo(NOON + HOUR)
+    for (const where of [tenant, remembering, tenant.through(newApp())])
+      for (const [method, path, body] of requests)
+        expect([method, path, (await where.as(key, method, path, body)).status]).toEqual([method, path, 401])
+    expect((await tenant.as(key, 'GET', '/users/ada', undefined, { 'tenant-id': 'no-such' })).status).toBe(
+      401,
+    )
+    expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 2 })
+  })
+
+  it('[K5] a key of an earlier version writes and does not end: its record in KV, and its row', async () => {
+    const tenant = await newTenant()
+    await tenant.app('PUT', '/users/ada', {})
+    const { id, key } = await made(tenant, { userId: 'ada' })
+    const prefix = key.slice(0, key.indexOf('.'))
+    const name = `key:${prefix}`
+    const record: unknown = JSON.parse((await env.KEYS.get(name)) ?? '')
+    expect(record).toEqual({
+      ...{ id, kind: 'application', tenantId: tenant.id, userId: 'ada', hash: at(record, 'hash') },
+      ...{ scope: 'write', expires: null },
+    })
+    const { scope: _scope, expires: _expires, ...earlier } = Object(record)
+    await env.KEYS.put(name, JSON.stringify(earlier))
+    const { DB, count } = countedD1()
+    const where = tenant.through(newApp({ DB }))
+    expect((await where.as(key, 'GET', '/users/ada')).status).toBe(200)
+    // Without the record, it would be one more.
+    expect(count.batches).toBe(3)
+    expect((await where.as(key, 'PUT', '/users/ada', {})).status).toBe(200)
+
+    await env.DB.prepare('DELETE FROM api_keys WHERE id = ?1').bind(id).run()
+    await env.DB.prepare(
+      "INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created) VALUES (?1, ?2, 'application', ?3, 'ada', ?4, 0)",
+    )
+      .bind(id, prefix, tenant.id, String(at(record, 'hash')))
+      .run()
+    await env.KEYS.delete(name)
+    expect((await tenant.through(newApp()).as(key, 'PUT', '/users/ada', {})).status).toBe(200)
+    expect((await tenant.admin('GET', '/application-api-keys')).body).toMatchObject([
+      { scope: 'write', expires: null },
+    ])
+  })
+
+  it('[K2, K5, K6] a command takes its credential to another isolate', () => {
+    const command = { kind: 'upsert', user: {}, by: 'user' } as const
+    const rest = { arrived: instant(1), tenantName: null, attempt: null }
+    const user = { tenantId: 't', id: 'ada', iid: 'i' }
+    for (const credential of [
+      null,
+      { prefix: 'app_x', user: null, expires: null },
+      { prefix: 'app_x', user: null, expires: instant(7) },
+      { prefix: null, user, expires: instant(7) },
+    ]) {
+      const message: unknown = JSON.parse(JSON.stringify(messageOf({ command, credential, ...rest })))
+      expect(Commands.parse([message])).toMatchObject([{ credential }])
+      // The version before sends no more than the prefix.
+      const { tokenUser: _user, expires: _expires, ...old } = Object(message)
+      const known = credential?.prefix ? { ...credential, expires: null } : null
+      expect(Commands.parse([old])).toMatchObject([{ credential: known }])
+    }
+  })
+})

@@ -1,0 +1,477 @@
+import { env } from 'cloudflare:workers'
+import { base64url, SignJWT } from 'jose'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { signToken } from '../../src/access/tokens/signing.service'
+import { instant } from '../../src/lib/clock'
+import { forgetTime, HOUR, moveTo, NOON } from './boards'
+import { faulty } from './faulty'
+import { at, call, countedD1, everything, newApp, newTenant, type TestTenant } from './harness'
+import { forgetLines, linesSoFar } from './lines'
+
+const SECRET = env.TOKEN_SECRET ?? ''
+const event = (value = 1) => ({ user: { id: 'ada' }, value })
+const INVALID = {
+  status: 401,
+  body: {
+    error: 'The API key is not valid. Check the X-API-KEY header, or create a new key with an admin key.',
+  },
+}
+
+/** Makes a token of a user. */
+async function tokenOf(tenant: TestTenant, more: Record<string, unknown> = {}): Promise<string> {
+  const { status, body } = await tenant.admin('POST', '/user-tokens', { userId: 'ada', ...more })
+  expect([status, body]).toMatchObject([201, {}])
+  return String(at(body, 'token'))
+}
+
+async function tenantWithAda(): Promise<TestTenant> {
+  const tenant = await newTenant()
+  await tenant.metric('words')
+  await tenant.app('PUT', '/users/ada', { name: 'Ada' })
+  await tenant.app('PUT', '/users/bob', {})
+  return tenant
+}
+
+/** A part of a token, decoded. */
+const decoded = (token: string, part: 0 | 1): Record<string, unknown> =>
+  Object(JSON.parse(new TextDecoder().decode(base64url.decode(token.split('.')[part] ?? ''))))
+
+let tenant: TestTenant
+beforeEach(async () => {
+  tenant = await tenantWithAda()
+})
+afterEach(forgetTime)
+
+describe('[K6] POST /admin/v1/user-tokens', () => {
+  it('[K6] makes a signed token for an hour, and stores nothing', async () => {
+    await moveTo(NOON)
+    const before = await everything()
+    const kv = await env.KEYS.list()
+    const { status, body, headers } = await tenant.admin('POST', '/user-tokens', { userId: 'ada' })
+    expect([status, body]).toEqual([
+      201,
+      { token: expect.any(String), expires: new Date(NOON + HOUR).toISOString() },
+    ])
+    expect(headers.get('cache-control')).toBe('no-store')
+    const token = String(at(body, 'token'))
+    const row = await env.DB.prepare("SELECT iid FROM users WHERE tenant_id = ?1 AND id = 'ada'")
+      .bind(tenant.id)
+      .first('iid')
+    expect(decoded(token, 0)).toEqual({ alg: 'HS256', typ: 'JWT', kid: expect.any(String) })
+    expect(decoded(token, 1)).toEqual({
+      ...{ aud: 'laurel:user', tenant: tenant.id, sub: 'ada', iid: row, scope: 'write' },
+      exp: (NOON + HOUR) / 1000,
+    })
+    expect(await everything()).toEqual(before)
+    expect(await env.KEYS.list()).toEqual(kv)
+  })
+
+  it.each([60, 900, 86_400])('[K6] a token may last %i seconds', async (ttl) => {
+    await moveTo(NOON)
+    const { body } = await tenant.admin('POST', '/user-tokens', { userId: 'ada', ttl })
+    expect(at(body, 'expires')).toBe(new Date(NOON + ttl * 1000).toISOString())
+  })
+
+  it('[K6] refuses wrong fields, and an unknown user', async () => {
+    for (const [wrong, message] of [
+      [{ ttl: 59 }, 'ttl: must be 60 or more.'],
+      [{ ttl: 86_401 }, 'ttl: must be 86400 or less.'],
+      [{ ttl: 60.5 }, 'ttl: must be a whole number.'],
+      [{ ttl: '60' }, 'ttl: must be a number.'],
+      [{ scope: 'admin' }, 'scope: must be one of write, read.'],
+      [{ scope: 'x', ttl: 1 }, 'scope: must be one of write, read. ttl: must be 60 or more.'],
+      [{ userId: undefined }, 'userId: must be a string, and is missing.'],
+      [{ userId: 'a\n' }, 'userId: must have no control characters'],
+    ] as const) {
+      const { status, body } = await tenant.admin('POST', '/user-tokens', { userId: 'ada', ...wrong })
+      expect([status, at(body, 'error')]).toEqual([
+        422,
+        expect.stringContaining(message.replace('. ttl', '; ttl')),
+      ])
+    }
+    for (const body of [[{ userId: 'ada' }], 'ada', null])
+      expect((await tenant.admin('POST', '/user-tokens', body)).status).toBe(422)
+    expect(await tenant.admin('POST', '/user-tokens', { userId: 'nobody', ttl: 1 })).toMatchObject({
+      status: 404,
+      body: { error: 'No user has the id "nobody". Check it, or create the user first.' },
+    })
+    expect(
+      (await tenant.admin('POST', '/user-tokens', { userId: 'ada', ttl: null, scope: null })).status,
+    ).toBe(201)
+  })
+
+  it('[O4] warns about unknown fields', async () => {
+    const { status, body } = await tenant.admin('POST', '/user-tokens', { userId: 'ada', tll: 60 })
+    expect([status, at(body, 'issues')]).toEqual([
+      201,
+      [{ severity: 'warning', message: 'Unknown field "tll". Did you mean "ttl"?' }],
+    ])
+  })
+
+  it('[K6] needs an admin key', async () => {
+    const token = await tokenOf(tenant)
+    for (const key of [token, await tenant.key('ada')]) {
+      const headers = { 'x-api-key': key }
+      expect(
+        (await call(tenant.send, 'POST', '/admin/v1/user-tokens', { body: { userId: 'ada' }, headers }))
+          .status,
+      ).toBe(403)
+    }
+  })
+
+  it('[K6] without a secret, it says what to set, and nothing else changes', async () => {
+    const token = await tokenOf(tenant)
+    const key = await tenant.key('ada')
+    const bare = tenant.through(newApp({ TOKEN_SECRET: '' }))
+    expect(await bare.admin('POST', '/user-tokens', { userId: 'ada' })).toMatchObject({
+      status: 422,
+      body: { error: expect.stringContaining('TOKEN_SECRET') },
+    })
+    expect(await bare.as(token, 'GET', '/users/ada')).toMatchObject(INVALID)
+    expect((await bare.as(key, 'GET', '/users/ada')).status).toBe(200)
+  })
+})
+
+describe('[K6] a token counts as an application key', () => {
+  it('[K3] it does everything for its own user, and nothing for others', async () => {
+    const token = await tokenOf(tenant)
+    expect(await tenant.as(token, 'POST', '/metrics/words/event', event())).toMatchObject({
+      status: 201,
+      body: { total: 1 },
+    })
+    expect((await tenant.as(token, 'PUT', '/users/ada', { name: 'A' })).status).toBe(200)
+    expect((await tenant.as(token, 'GET', '/users/ada/streak')).status).toBe(200)
+    expect((await tenant.as(token, 'GET', '/achievements')).status).toBe(200)
+    for (const [method, path, body] of [
+      ['GET', '/users/bob', undefined],
+      ['PUT', '/users/bob', {}],
+      ['POST', '/users', { id: 'bob' }],
+      ['POST', '/metrics/words/event', { user: { id: 'bob' }, value: 1 }],
+      ['GET', '/streaks?userIds=bob', undefined],
+    ] as const)
+      expect([path, (await tenant.as(token, method, path, body)).status]).toEqual([path, 403])
+    expect(
+      (await call(tenant.send, 'GET', '/admin/v1/metrics', { headers: { 'x-api-key': token } })).status,
+    ).toBe(403)
+  })
+
+  it('[K7] it may not set attributes that only admins may set', async () => {
+    await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    const token = await tokenOf(tenant)
+    const attributes = { plan: 'gold' }
+    expect((await tenant.as(token, 'PATCH', '/users/ada', { attributes })).status).toBe(403)
+    const sent = await tenant.as(token, 'POST', '/metrics/words/event', {
+      ...event(),
+      user: { id: 'ada', attributes },
+    })
+    expect([sent.status, sent.headers.get('x-laurel-warning')]).toEqual([
+      201,
+      expect.stringContaining('plan'),
+    ])
+  })
+
+  it('[G8] pages of any origin may send it and read the answers', async () => {
+    const token = await tokenOf(tenant)
+    for (const key of [token, `${token}x`]) {
+      const { headers } = await tenant.as(key, 'GET', '/users/ada', undefined, {
+        origin: 'https://a.example',
+      })
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+    }
+  })
+
+  it('[G2] all tokens of a user of a tenant share one rate limit, and forged ones count for their address', async () => {
+    const asked: string[] = []
+    const limiter: RateLimit = {
+      limit: async ({ key }) => {
+        asked.push(key)
+        return { success: false }
+      },
+    }
+    const other = await tenantWithAda()
+    const limits = { APPLICATION_LIMIT: limiter, ADDRESS_LIMIT: limiter, ADMIN_LIMIT: limiter }
+    const send = newApp({ RATE_LIMITS: 'on', ...limits })
+    const tokens = [
+      await tokenOf(tenant),
+      await tokenOf(tenant, { ttl: 60, scope: 'read' }),
+      await tokenOf(tenant, { userId: 'bob' }),
+      await tokenOf(other),
+    ]
+    for (const key of [...tokens, `${tokens[0]}x`]) {
+      const headers = { 'x-api-key': key, 'cf-connecting-ip': '192.0.2.9' }
+      expect((await call(send, 'GET', '/v1/achievements', { headers })).status).toBe(429)
+    }
+    const [ada, again, bob, otherAda, forged] = asked
+    expect(ada).toBe(again)
+    expect(new Set([ada, bob, otherAda]).size).toBe(3)
+    expect(forged).toBe('192.0.2.9')
+  })
+
+  it('[K6] it costs what an application key costs: two round trips, and no row more', async () => {
+    const key = await tenant.key('ada')
+    const token = await tokenOf(tenant)
+    const costOf = async (by: string) => {
+      const { DB, seen } = faulty((run) => run())
+      const where = tenant.through(newApp({ DB }))
+      for (let warm = 0; warm < 2; warm += 1) await where.as(by, 'POST', '/metrics/words/event', event())
+      const before = { ...seen }
+      forgetLines()
+      expect((await where.as(by, 'POST', '/metrics/words/event', event())).status).toBe(201)
+      const [line] = linesSoFar().filter((text) => text.includes('/v1/metrics/:key/event'))
+      return {
+        roundTrips: at(JSON.parse(line ?? ''), 'd1', 'roundTrips'),
+        read: seen.rowsRead - before.rowsRead,
+        written: seen.rowsWritten - before.rowsWritten,
+      }
+    }
+    const usual = await costOf(key)
+    expect(usual.roundTrips).toBe(2)
+    expect(await costOf(token)).toEqual(usual)
+  })
+
+  it('[K6] one read confirms the tokens and keys of events that are stored together', async () => {
+    const key = await tenant.key('bob')
+    const tokens = [await tokenOf(tenant), await tokenOf(tenant, { userId: 'bob' })]
+    const gone = await tokenOf(tenant, { userId: 'bob' })
+    await tenant.admin('DELETE', '/users/bob')
+    await tenant.app('PUT', '/users/bob', {})
+    const mine = await tokenOf(tenant, { userId: 'bob' })
+    const all = [...tokens, gone, mine, key]
+    const where = tenant.through(newApp())
+    const sent = await Promise.all(
+      all.map((one, n) =>
+        where.as(one, 'POST', '/metrics/words/event', { user: { id: n === 0 ? 'ada' : 'bob' }, value: 1 }),
+      ),
+    )
+    expect(sent.map(({ status }) => status)).toEqual([201, 401, 401, 201, 401])
+  })
+
+  it('[K6] under contention, the user’s lane checks it too', async () => {
+    const token = await tokenOf(tenant)
+    const isolates = [tenant.through(newApp()), tenant.through(newApp()), tenant.through(newApp())]
+    const sent = await Promise.all(
+      Array.from({ length: 24 }, (_, n) =>
+        isolates[n % 3]?.as(token, 'POST', '/metrics/words/event', event()),
+      ),
+    )
+    expect(sent.map((answer) => answer?.status)).toEqual(Array(24).fill(201))
+    expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 24 })
+  })
+})
+
+describe('[K6] the end of a token', () => {
+  it('[K6, C1] it ends by the test clock, in every isolate', async () => {
+    await moveTo(NOON)
+    const token = await tokenOf(tenant, { ttl: 60 })
+    const warm = tenant.through(newApp())
+    await moveTo(NOON + 59_999)
+    for (const where of [tenant, warm]) {
+      expect((await where.as(token, 'GET', '/users/ada')).status).toBe(200)
+      expect((await where.as(token, 'POST', '/metrics/words/event', event())).status).toBe(201)
+    }
+    await moveTo(NOON + 60_000)
+    for (const where of [tenant, warm, tenant.through(newApp())])
+      for (const [method, path, body] of [
+        ['GET', '/users/ada', undefined],
+        ['GET', '/points/none', undefined],
+        ['PUT', '/users/ada', {}],
+        ['POST', '/metrics/words/event', event()],
+        ['POST', '/metrics/words/event', { ...event(), value: 'x' }],
+        ['POST', '/metrics/none/event', event()],
+        ['DELETE', '/users/ada', undefined],
+      ] as const)
+        expect([method, path, await where.as(token, method, path, body)]).toMatchObject([
+          method,
+          path,
+          INVALID,
+        ])
+    expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 2 })
+  })
+
+  it('[K6, U8] it ends with its user, and a user of the same id who comes later is another one', async () => {
+    const token = await tokenOf(tenant)
+    const warm = tenant.through(newApp())
+    expect((await warm.as(token, 'POST', '/metrics/words/event', event())).status).toBe(201)
+    expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
+    const isRefused = async () => {
+      for (const where of [tenant, warm, tenant.through(newApp())]) {
+        expect(await where.as(token, 'POST', '/metrics/words/event', event())).toMatchObject(INVALID)
+        expect(await where.as(token, 'PUT', '/users/ada', {})).toMatchObject(INVALID)
+        expect(await where.as(token, 'GET', '/users/ada')).toMatchObject(INVALID)
+        expect(await where.as(token, 'GET', '/achievements')).toMatchObject(INVALID)
+      }
+    }
+    await isRefused()
+    expect((await tenant.app('GET', '/users/ada')).status).toBe(404)
+    await tenant.app('PUT', '/users/ada', {})
+    await isRefused()
+    const next = await tokenOf(tenant)
+    expect((await warm.as(next, 'POST', '/metrics/words/event', event())).body).toMatchObject({ total: 1 })
+  })
+
+  it('[K6] the secret is replaced without a break: the previous one is accepted, a third one is not', async () => {
+    const previous = await tokenOf(tenant)
+    const NEXT = 'the-next-secret-of-tokens-in-tests-0123456789'
+    const rotated = tenant.through(newApp({ TOKEN_SECRET: NEXT, TOKEN_SECRET_PREVIOUS: SECRET }))
+    expect((await rotated.as(previous, 'POST', '/metrics/words/event', event())).status).toBe(201)
+    const current = await tokenOf(rotated)
+    expect(decoded(current, 0).kid).not.toBe(decoded(previous, 0).kid)
+    expect((await rotated.as(current, 'GET', '/users/ada')).status).toBe(200)
+    const later = tenant.through(newApp({ TOKEN_SECRET: NEXT }))
+    expect((await later.as(current, 'GET', '/users/ada')).status).toBe(200)
+    expect(await later.as(previous, 'GET', '/users/ada')).toMatchObject(INVALID)
+    expect(await later.as(previous, 'POST', '/metrics/words/event', event())).toMatchObject(INVALID)
+  })
+})
+
+describe('[K6, T2] tokens and tenants', () => {
+  it('[K6, T2] a token is for its own tenant only', async () => {
+    const other = await tenantWithAda()
+    const token = await tokenOf(tenant)
+    const inOther = { 'tenant-id': other.id }
+    for (const [method, path, body] of [
+      ['GET', '/users/ada', undefined],
+      ['PUT', '/users/ada', { name: 'X' }],
+      ['POST', '/metrics/words/event', event()],
+    ] as const) {
+      expect((await tenant.as(token, method, path, body, inOther)).status).toBe(403)
+      expect((await tenant.as(token, method, path, body, { 'tenant-id': 'no-such' })).status).toBe(403)
+      expect((await tenant.as(token, method, path, body, { 'tenant-id': tenant.id })).status).toBeLessThan(
+        300,
+      )
+      expect(
+        (await tenant.as(token, method, path, body, { 'tenant-id': `customer-${tenant.id}` })).status,
+      ).toBeLessThan(300)
+    }
+    expect((await other.app('GET', '/users/ada')).body).toMatchObject({ name: 'Ada' })
+    expect((await other.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 0 })
+    await tenant.admin('DELETE', '/users/ada')
+    expect((await tenant.as(token, 'GET', '/users/ada', undefined, inOther)).status).toBe(401)
+  })
+
+  it('[K6, T1] without multi-tenancy, a token of another tenant is not valid', async () => {
+    const token = await tokenOf(tenant)
+    const off = newApp({ MULTI_TENANCY: 'off' })
+    expect(await call(off, 'GET', '/v1/users/ada', { headers: { 'x-api-key': token } })).toMatchObject(
+      INVALID,
+    )
+  })
+
+  it('[K6, U8] a token ends with its tenant', async () => {
+    const token = await tokenOf(tenant)
+    const warm = tenant.through(newApp())
+    expect((await warm.as(token, 'GET', '/users/ada')).status).toBe(200)
+    const path = `/tenants?ids=${tenant.id}`
+    const headers = { 'x-api-key': env.ADMIN_API_KEY ?? '' }
+    expect((await call(tenant.send, 'DELETE', `/admin/v1${path}`, { headers })).status).toBe(200)
+    for (const where of [tenant, warm]) {
+      expect((await where.as(token, 'GET', '/users/ada')).status).toBe(404)
+      expect((await where.as(token, 'POST', '/metrics/words/event', event())).status).toBe(404)
+    }
+    for (const sql of ['DELETE FROM users WHERE tenant_id = ?1', 'DELETE FROM tenants WHERE id = ?1'])
+      await env.DB.prepare(sql).bind(tenant.id).run()
+    for (const where of [tenant, warm, tenant.through(newApp())]) {
+      expect(await where.as(token, 'GET', '/users/ada')).toMatchObject(INVALID)
+      expect(await where.as(token, 'POST', '/metrics/words/event', event())).toMatchObject(INVALID)
+    }
+  })
+})
+
+describe('[K6] anything else', () => {
+  /** Tokens that Laurel did not make, or that are for another purpose. Each has the name of its fault. */
+  async function forged(): Promise<Record<string, string>> {
+    const other = await tenantWithAda()
+    const token = await tokenOf(tenant)
+    const [header, payload] = [decoded(token, 0), decoded(token, 1)]
+    const [head = '', body = '', signature = ''] = token.split('.')
+    const encode = (part: unknown) => base64url.encode(JSON.stringify(part))
+    const sign = (protectedHeader: object, claims: object, secret = SECRET) =>
+      new SignJWT({ ...claims })
+        .setProtectedHeader({ alg: 'HS256', ...header, ...protectedHeader })
+        .sign(new TextEncoder().encode(secret))
+    const end = Math.floor(Date.now() / 1000) + 60
+    const live = await signToken(
+      { TOKEN_SECRET: SECRET },
+      'live',
+      { tenant: tenant.id, sub: 'ada', iid: String(payload.iid), scope: 'write' },
+      { now: instant(Date.now()), ttl: 60 },
+    )
+    return {
+      'another user': `${head}.${encode({ ...payload, sub: 'bob' })}.${signature}`,
+      'another tenant': `${head}.${encode({ ...payload, tenant: other.id })}.${signature}`,
+      'a longer life': `${head}.${encode({ ...payload, exp: 9_999_999_999 })}.${signature}`,
+      'alg none': `${encode({ ...header, alg: 'none' })}.${body}.`,
+      'alg none with the signature': `${encode({ ...header, alg: 'none' })}.${body}.${signature}`,
+      'alg RS256': `${encode({ ...header, alg: 'RS256' })}.${body}.${signature}`,
+      'another kid': await sign({ kid: 'ffffffffffffffff' }, payload),
+      'a kid like a path': await sign({ kid: '../../etc/passwd' }, payload),
+      'no kid': await sign({ kid: undefined }, payload),
+      'a key in the header': await sign({ jwk: { kty: 'oct', k: 'AAAA' } }, payload, 'x'.repeat(40)),
+      'another secret': await sign({}, payload, 'x'.repeat(40)),
+      'an unknown critical header': `${encode({ ...header, crit: ['x'], x: 1 })}.${body}.${signature}`,
+      'a live ticket': live.token,
+      expired: await sign({}, { ...payload, exp: 1 }),
+      'no end': await sign({}, { ...payload, exp: undefined }),
+      'an end that is infinite': await sign({}, { ...payload, exp: 1e300 }),
+      'an end before all time': await sign({}, { ...payload, exp: -1e300 }),
+      'the scope admin': await sign({}, { ...payload, exp: end, scope: 'admin' }),
+      'the internal id of another user': await sign({}, { ...payload, sub: 'bob' }),
+      'no such user': await sign({}, { ...payload, sub: 'nobody', iid: 'nobody' }),
+      'a user of another tenant': await sign({}, { ...payload, tenant: other.id }),
+      'claims of other types': await sign({}, { ...payload, sub: 7, iid: [], tenant: {} }),
+      'bytes that are no UTF-8': `${head}.${base64url.encode(new Uint8Array([255, 254]))}.${signature}`,
+      'a deep payload': `${head}.${base64url.encode('['.repeat(1_000))}.${signature}`,
+      'three dots': '...',
+      'only dots': '..',
+      'very long': `${head}.${body}.${'A'.repeat(8_000)}`,
+      'long everywhere': Array(3).fill('A'.repeat(2_600)).join('.'),
+      bearer: `Bearer ${token}`,
+      'a letter more': `${token}A`,
+      'a letter less': token.slice(0, -1),
+    }
+  }
+
+  it('[K6] is 401 like an unknown key, on every kind of path, and says nothing about the reason', async () => {
+    for (const [name, key] of Object.entries(await forged())) {
+      for (const [method, path, body] of [
+        ['GET', '/users/ada', undefined],
+        ['GET', '/achievements', undefined],
+        ['PUT', '/users/ada', {}],
+        ['POST', '/metrics/words/event', event()],
+        ['POST', '/metrics/none/event', { value: 'x' }],
+        ['DELETE', '/users/ada', undefined],
+      ] as const)
+        expect([name, path, await tenant.as(key, method, path, body)]).toMatchObject([name, path, INVALID])
+      const headers = { 'x-api-key': key, 'tenant-id': tenant.id }
+      expect([name, await call(tenant.send, 'GET', '/admin/v1/users', { headers })]).toMatchObject([
+        name,
+        INVALID,
+      ])
+    }
+    expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 0 })
+  })
+
+  it('[K6] a token with a wrong signature costs no read', async () => {
+    const token = await tokenOf(tenant)
+    const { DB, count } = countedD1()
+    const where = tenant.through(newApp({ DB }))
+    expect(await where.as(`${token.slice(0, -2)}AA`, 'GET', '/users/ada')).toMatchObject(INVALID)
+    expect(await where.as(`${token.slice(0, -2)}AA`, 'POST', '/metrics/words/event', event())).toMatchObject(
+      INVALID,
+    )
+    // The migration of the tables is read once in each isolate.
+    expect(count.batches).toBeLessThanOrEqual(1)
+  })
+
+  it('[K6] no token is in the log', async () => {
+    forgetLines()
+    const token = await tokenOf(tenant)
+    await tenant.as(token, 'GET', '/users/ada')
+    await tenant.as(`${token}x`, 'GET', '/users/ada')
+    await tenant.as(token, 'GET', '/users/bob')
+    const [, payload = '', signature = ''] = token.split('.')
+    const lines = linesSoFar().join('\n')
+    expect(lines).toContain('/admin/v1/user-tokens')
+    for (const secret of [payload, signature, SECRET]) expect(lines).not.toContain(secret)
+  })
+})
