@@ -91,6 +91,7 @@ const KINDS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ['<time>', matches(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)],
   ['<key>', matches(/^(app|adm)_[\w-]+\.[\w-]{22,}$/)],
   ['<prefix>', matches(/^(app|adm)_[\w-]+$/)],
+  ['<token>', matches(/^eyJ[\w-]+\.[\w-]+\.[\w-]{43}$/)],
   ['<date>', matches(/^\d{4}-\d\d-\d\d$/)],
   ['<object>', (value) => typeof value === 'object' && value !== null && !Array.isArray(value)],
 ])
