@@ -72,6 +72,29 @@ test('events are stored, and are there after a restart', async () => {
   expect(await sendLesson('ada')).toBe(3)
 })
 
+test('[K6] the folder keeps the secret of tokens for its owner only; a variable wins over it', async () => {
+  await send('PUT', '/v1/users/ada', {})
+  const made = await send('POST', '/admin/v1/user-tokens', { userId: 'ada' })
+  expect(made.status).toBe(201)
+  const readBy = async (token: string) =>
+    (await send('GET', '/v1/users/ada', undefined, { 'x-api-key': token })).status
+  expect(await readBy(made.body.token)).toBe(200)
+  const file = join(folder, 'data', 'token-secret')
+  const secret = readFileSync(file, 'utf8').trim()
+  expect(secret).toMatch(/^[\w-]{43}$/)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  await server.stop()
+  server = await start({ TOKEN_SECRET: 'x'.repeat(32), TOKEN_SECRET_PREVIOUS: secret })
+  expect(await readBy(made.body.token)).toBe(200)
+  await server.stop()
+  server = await start({ TOKEN_SECRET: 'x'.repeat(32) })
+  expect(await readBy(made.body.token)).toBe(401)
+  await server.stop()
+  server = await start()
+  expect(await readBy(made.body.token)).toBe(200)
+  expect(readFileSync(file, 'utf8').trim()).toBe(secret)
+})
+
 test('[G12] the status has the size of the database', async () => {
   const response = await fetch(`${server.url}/admin/v1/status`, { headers: { 'x-api-key': ADMIN_KEY } })
   const { databases } = Object(await response.json())
