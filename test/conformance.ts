@@ -35,8 +35,9 @@ const OURS = [...applicationOperations, ...adminOperations]
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/
 
-/** A whole key, the secret of a webhook, or a signed link, in JSON. */
-const SECRET = /"(?:app|adm)_[\w-]+\.[\w-]{43}"|"whsec_[\w+/]{43}="|\/unsubscribe\/[\w-]+\.[\w-]{43}/
+/** A whole key, a token, the secret of a webhook, or a signed link, in JSON. */
+const SECRET =
+  /"eyJ[\w-]+\.[\w-]+\.[\w-]{43}"|"(?:app|adm)_[\w-]+\.[\w-]{43}"|"whsec_[\w+/]{43}="|\/unsubscribe\/[\w-]+\.[\w-]{43}/
 
 const PATH_MISSING = errors.noSuchPath()
 

@@ -312,7 +312,8 @@ export function openApiDocument(
           type: 'apiKey',
           in: 'header',
           name: 'X-API-KEY',
-          description: 'An admin key, such as the one that `npm start` prints, or an application key.',
+          description:
+            'An admin key, such as the one that `npm start` prints, an application key, or a user token.',
         },
       },
     },

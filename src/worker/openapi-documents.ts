@@ -20,7 +20,7 @@ export const bare: Readonly<Record<'application' | 'admin', OpenApiDocument>> = 
     base: '/v1',
     olderBases: [{ url: '/api', description: 'The same operations, for clients before 1.0.28.' }],
     webhooks: WEBHOOKS,
-    description: `Events, users, and their points, achievements, streaks and leaderboards. It accepts admin keys and application keys. An application key acts for one user, and you can use it in a browser. ${FORM}`,
+    description: `Events, users, and their points, achievements, streaks and leaderboards. It accepts admin keys, application keys and user tokens. An application key or a token acts for one user, and you can use it in a browser. ${FORM}`,
   }),
   admin: openApiDocument(adminOperations, {
     title: 'Laurel: admin interface',

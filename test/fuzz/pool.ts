@@ -36,7 +36,7 @@ const kindBefore = (path: string, name: string) => kindOf(path.slice(0, path.ind
 export class Pool {
   readonly #ids = new Map<string, string[]>()
   readonly #keys = new Map<string, string[]>()
-  /** Application keys. Each belongs to a tenant. */
+  /** Application keys and user tokens. Each belongs to a tenant. */
   readonly applicationKeys: string[] = []
 
   add(kind: string, id: string): void {
@@ -77,10 +77,13 @@ export class Pool {
     for (const { id } of list(Object(body).deleted)) this.#forget(kindOf(path), id)
     const batch = headers.get('x-batch-id')
     if (batch !== null) remember(this.#ids, 'batches', batch)
-    if (operation !== 'admin_application_api_keys_create') return
-    for (const { key } of list(Object(body).created)) {
-      if (typeof key === 'string') this.applicationKeys.push(key)
-    }
+    const keys =
+      operation === 'admin_application_api_keys_create'
+        ? list(Object(body).created).map(({ key }) => key)
+        : operation === 'admin_user_tokens_create'
+          ? [Object(body).token]
+          : []
+    this.applicationKeys.push(...keys.filter((key) => typeof key === 'string'))
     this.applicationKeys.splice(0, Math.max(0, this.applicationKeys.length - 10))
   }
 

@@ -198,7 +198,7 @@ class Transcript {
 
   #numbered(text: string): string {
     const pattern =
-      /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|app_[\w-]+(?:\.[\w-]+)?|whsec_[\w+/]+=*|unsubscribe\/[\w.-]+/g
+      /[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}|app_[\w-]+(?:\.[\w-]+)?|eyJ[\w-]+(?:\.[\w-]+){2}|whsec_[\w+/]+=*|unsubscribe\/[\w.-]+/g
     return text.replaceAll(pattern, (found) => {
       const name = this.#names.get(found) ?? `<${this.#names.size}>`
       this.#names.set(found, name)
@@ -349,6 +349,7 @@ it('[K1, W1, N3] operations that return secrets say so, so that no cache keeps t
     'admin_notification_templates_preview',
     'admin_notifications_log',
     'admin_application_api_keys_create',
+    'admin_user_tokens_create',
     'admin_admin_keys_create',
     'admin_admin_keys_rotate',
   ])
