@@ -70,7 +70,9 @@ export function enterData(name) {
  * @returns {string}
  */
 export function keptTokenSecret() {
-  if (existsSync(TOKEN_SECRET)) return readFileSync(TOKEN_SECRET, 'utf8').trim()
+  const kept = existsSync(TOKEN_SECRET) ? readFileSync(TOKEN_SECRET, 'utf8').trim() : ''
+  // After a power failure, the file may be empty.
+  if (kept !== '') return kept
   const secret = newTokenSecret()
   writeFileSync(`${TOKEN_SECRET}.part`, `${secret}\n`, { mode: 0o600 })
   renameSync(`${TOKEN_SECRET}.part`, TOKEN_SECRET)
