@@ -58,7 +58,7 @@ const LONG_WORKERS = [
   'upgrade-load',
 ].map((name) => `test/worker/${name}.test.ts`)
 
-/** Servers that are killed and started again, for half a minute and more each: `npm run test:long`. */
+/** Servers that are killed and started again, and packages that are installed: `npm run test:long`. */
 const LONG = [
   'webhooks-events',
   'webhooks',
@@ -71,7 +71,9 @@ const LONG = [
   'version-before',
   'restore',
   'fuzz',
-].map((name) => `test/server/${name}.test.ts`)
+]
+  .map((name) => `test/server/${name}.test.ts`)
+  .concat('clients/typescript/test/server/packed.test.ts')
 
 /** The simulations to run, from the variables of `npm run simulate`: their seeds, and their size. */
 function simulationSizes(): { from: number; seeds: number; size: 'small' | 'full' } {
@@ -156,7 +158,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
-          include: ['test/unit/**/*.test.ts'],
+          include: ['test/unit/**/*.test.ts', 'clients/*/test/unit/**/*.test.ts'],
           testTimeout: 240_000,
           // The checker of regular expressions runs in this process, without a binary of its own.
           env: { RECHECK_BACKEND: 'pure' },
@@ -172,7 +174,7 @@ export default defineConfig({
       {
         test: {
           name: 'http',
-          include: ['test/server/**/*.test.ts'],
+          include: ['test/server/**/*.test.ts', 'clients/*/test/server/**/*.test.ts'],
           exclude: ['test/server/{start,serve}*.test.ts', ...LONG],
           setupFiles: ['test/server/setup.ts'],
           sequence: { groupOrder: 2 },

@@ -22,7 +22,7 @@ import { wideLines } from './lib/prose/widths.mjs'
 const AREAS = ['src comments', 'src texts', 'test comments', 'test names', 'documents', 'scripts and bench']
 
 /** Folders of dependencies and generated files. */
-const SKIPPED = ['node_modules', 'dist', 'results']
+const SKIPPED = ['node_modules', 'dist', 'generated', 'results']
 
 /**
  * Paths of programs and documents in a folder, sorted.

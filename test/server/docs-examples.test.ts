@@ -1,11 +1,12 @@
 /** Runs the examples of the README and of docs/, unchanged, in a new shell, against a server. */
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import client from '../../clients/typescript/package.json'
 import { scripts } from '../../package.json'
 import { PATIENCE } from '../patience'
 import { blocksOf, type Example, examplesOf, expectation, filesOf, isShell, variablesOf } from './examples'
@@ -16,21 +17,28 @@ import { type RecordingProxy, Shell, startProxy } from './shell'
 const root = join(import.meta.dirname, '..', '..')
 
 /** Every page of the project. */
-const PAGES = globSync(['*.md', 'bench/*.md', 'docs/**/*.md'], { cwd: root }).sort()
+const PAGES = globSync(['*.md', 'bench/*.md', 'docs/**/*.md', 'clients/*/*.md'], { cwd: root }).sort()
 const pageOf = (name: string) => readFileSync(join(root, name), 'utf8')
 
 /** The pages whose examples need the demo, in the order in which they run. */
 const TOUR = 'docs/guides/tour.md'
 const ON_THE_DEMO = ['README.md', TOUR]
 
-/** The pages whose examples begin with an empty service: the reference, and all other guides. */
+/** The README of the client library. */
+const CLIENT = 'clients/typescript/README.md'
+
+/** The pages whose examples begin with an empty service: the reference, the client, and all other guides. */
 const FROM_NOTHING = [
   ...['api', 'migrating', 'notifications', 'support', 'webhooks'].map((name) => `docs/${name}.md`),
+  CLIENT,
   ...PAGES.filter((name) => name.startsWith('docs/guides/') && name !== TOUR),
 ]
 
 /** The time limit of a page on a slow machine, in milliseconds. */
 const MINUTES = 240_000
+
+// The examples import the client library as it is published. Node cannot run its sources.
+beforeAll(() => execFileSync(process.execPath, ['clients/typescript/scripts/build.mjs'], { cwd: root }))
 
 const hasShell = ['curl', 'bash'].every((command) => spawnSync(command, ['--version']).status === 0)
 
@@ -64,10 +72,12 @@ describe.each(PAGES)('%s', (name) => {
   })
 
   test('names only scripts that exist', () => {
-    const named = [...page.matchAll(/npm run ([\w:]+)|npm (start|test)\b/g)].map(
-      ([, script, short]) => script ?? short ?? '',
-    )
-    expect(named.filter((script) => !Object.hasOwn(scripts, script))).toEqual([])
+    const named = [...page.matchAll(/npm run ([\w:]+)(?: -w @laurel\/client)?|npm (start|test)\b/g)]
+    const unknown = named.filter(([whole, script, short]) => {
+      const known = whole.includes(' -w ') ? client.scripts : scripts
+      return !Object.hasOwn(known, script ?? short ?? '')
+    })
+    expect(unknown.map(([whole]) => whole)).toEqual([])
   })
 })
 

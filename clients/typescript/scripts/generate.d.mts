@@ -1,0 +1,8 @@
+/** The parts of a document that the tests read. */
+export interface WholeDocument {
+  paths: Record<string, Record<string, { operationId: string; parameters: { in: string; name: string }[] }>>
+}
+
+export declare function wholeDocument(): Promise<WholeDocument>
+
+export declare function generatedModules(document: WholeDocument): Promise<Map<string, string>>

@@ -1,0 +1,153 @@
+import type { Core, QueryOf } from '../core/core.js'
+import type { CallOptions } from '../core/options.js'
+import type {
+  CreateTemplatesRequest,
+  CreateWebhooksRequest,
+  PreviewTemplateRequest,
+  TestWebhookRequest,
+  UpdateTemplatesRequest,
+  UpdateWebhooksRequest,
+} from '../generated/types.js'
+
+/** Webhooks. */
+export class AdminWebhooks {
+  readonly #core: Core
+  /** The deliveries of a webhook. */
+  readonly deliveries: AdminWebhookDeliveries
+
+  constructor(core: Core) {
+    this.#core = core
+    this.deliveries = new AdminWebhookDeliveries(core)
+  }
+
+  /** Lists the webhooks, oldest first. */
+  list(query?: QueryOf<'GET /admin/v1/webhooks'>, options?: CallOptions) {
+    return this.#core.list('skip', 'GET /admin/v1/webhooks', { query }, options)
+  }
+
+  /** Creates webhooks. An item that cannot be created is an entry in `issues`. */
+  create(items: CreateWebhooksRequest, options?: CallOptions) {
+    return this.#core.call('POST /admin/v1/webhooks', { body: items }, options)
+  }
+
+  /** Updates the passed fields. An item that cannot be updated is an entry in `issues`. */
+  update(items: UpdateWebhooksRequest, options?: CallOptions) {
+    return this.#core.call('PATCH /admin/v1/webhooks', { body: items }, options)
+  }
+
+  /** Deletes webhooks by their ids or keys. */
+  delete(query: QueryOf<'DELETE /admin/v1/webhooks'>, options?: CallOptions) {
+    return this.#core.call('DELETE /admin/v1/webhooks', { query }, options)
+  }
+
+  /** Gets a webhook by its id or key. */
+  get(id: string, options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/webhooks/{id}', { path: { id } }, options)
+  }
+
+  /** Replaces the secret of a webhook. Only this answer shows the new one. */
+  rotateSecret(id: string, options?: CallOptions) {
+    return this.#core.call('POST /admin/v1/webhooks/{id}/rotate-secret', { path: { id } }, options)
+  }
+
+  /** Sends a webhook a sample event of a type. */
+  test(id: string, sample: TestWebhookRequest, options?: CallOptions) {
+    return this.#core.call('POST /admin/v1/webhooks/{id}/test', { path: { id }, body: sample }, options)
+  }
+}
+
+class AdminWebhookDeliveries {
+  readonly #core: Core
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Lists the deliveries of a webhook, newest first. */
+  list(id: string, query?: QueryOf<'GET /admin/v1/webhooks/{id}/deliveries'>, options?: CallOptions) {
+    return this.#core.list(
+      'cursor',
+      'GET /admin/v1/webhooks/{id}/deliveries',
+      { path: { id }, query },
+      options,
+    )
+  }
+
+  /** Sends a delivery once more, under the same id. */
+  redeliver(id: string, deliveryId: string, options?: CallOptions) {
+    const path = { id, deliveryId }
+    return this.#core.call(
+      'POST /admin/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver',
+      { path },
+      options,
+    )
+  }
+}
+
+/** Emails and push messages to users. */
+export class AdminNotifications {
+  /** The templates of messages. */
+  readonly templates: AdminTemplates
+  /** The messages that were sent. */
+  readonly log: AdminNotificationLog
+
+  constructor(core: Core) {
+    this.templates = new AdminTemplates(core)
+    this.log = new AdminNotificationLog(core)
+  }
+}
+
+class AdminTemplates {
+  readonly #core: Core
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Lists the templates, oldest first. */
+  list(query?: QueryOf<'GET /admin/v1/notifications/templates'>, options?: CallOptions) {
+    return this.#core.list('skip', 'GET /admin/v1/notifications/templates', { query }, options)
+  }
+
+  /** Creates templates. An item that cannot be created is an entry in `issues`. */
+  create(items: CreateTemplatesRequest, options?: CallOptions) {
+    return this.#core.call('POST /admin/v1/notifications/templates', { body: items }, options)
+  }
+
+  /** Updates the passed fields. An item that cannot be updated is an entry in `issues`. */
+  update(items: UpdateTemplatesRequest, options?: CallOptions) {
+    return this.#core.call('PATCH /admin/v1/notifications/templates', { body: items }, options)
+  }
+
+  /** Deletes templates by their ids or keys. */
+  delete(query: QueryOf<'DELETE /admin/v1/notifications/templates'>, options?: CallOptions) {
+    return this.#core.call('DELETE /admin/v1/notifications/templates', { query }, options)
+  }
+
+  /** Gets a template by its id or key. */
+  get(id: string, options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/notifications/templates/{id}', { path: { id } }, options)
+  }
+
+  /** Renders a template for a user, without sending anything. */
+  preview(id: string, fields: PreviewTemplateRequest, options?: CallOptions) {
+    const request = { path: { id }, body: fields }
+    return this.#core.call('POST /admin/v1/notifications/templates/{id}/preview', request, {
+      ...options,
+      isRepeatable: true,
+    })
+  }
+}
+
+class AdminNotificationLog {
+  readonly #core: Core
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Lists the messages to users, newest first. */
+  list(query?: QueryOf<'GET /admin/v1/notifications/log'>, options?: CallOptions) {
+    return this.#core.list('cursor', 'GET /admin/v1/notifications/log', { query }, options)
+  }
+}

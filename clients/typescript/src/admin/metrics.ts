@@ -1,0 +1,105 @@
+import type { Core, QueryOf } from '../core/core.js'
+import { newId } from '../core/new-id.js'
+import type { CallOptions } from '../core/options.js'
+import type {
+  BatchEventsRequest,
+  CreateAttributesRequest,
+  CreateMetricsRequest,
+  UpdateAttributesRequest,
+  UpdateMetricsRequest,
+} from '../generated/types.js'
+
+/** Attributes of users and events. */
+export class AdminAttributes {
+  readonly #core: Core
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Lists the attributes, oldest first. */
+  list(query?: QueryOf<'GET /admin/v1/attributes'>, options?: CallOptions) {
+    return this.#core.list('skip', 'GET /admin/v1/attributes', { query }, options)
+  }
+
+  /** Creates attributes. An item that cannot be created is an entry in `issues`. */
+  create(items: CreateAttributesRequest, options?: CallOptions) {
+    return this.#core.call('POST /admin/v1/attributes', { body: items }, options)
+  }
+
+  /** Updates the passed fields. An item that cannot be updated is an entry in `issues`. */
+  update(items: UpdateAttributesRequest, options?: CallOptions) {
+    return this.#core.call('PATCH /admin/v1/attributes', { body: items }, options)
+  }
+
+  /** Deletes attributes by their ids or keys. */
+  delete(query: QueryOf<'DELETE /admin/v1/attributes'>, options?: CallOptions) {
+    return this.#core.call('DELETE /admin/v1/attributes', { query }, options)
+  }
+
+  /** Gets an attribute by its id or key. */
+  get(id: string, query?: QueryOf<'GET /admin/v1/attributes/{id}'>, options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/attributes/{id}', { path: { id }, query }, options)
+  }
+}
+
+/** Metrics. */
+export class AdminMetrics {
+  readonly #core: Core
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Lists the metrics, oldest first. */
+  list(query?: QueryOf<'GET /admin/v1/metrics'>, options?: CallOptions) {
+    return this.#core.list('skip', 'GET /admin/v1/metrics', { query }, options)
+  }
+
+  /** Creates metrics. An item that cannot be created is an entry in `issues`. */
+  create(items: CreateMetricsRequest, options?: CallOptions) {
+    return this.#core.call('POST /admin/v1/metrics', { body: items }, options)
+  }
+
+  /** Updates the passed fields. An item that cannot be updated is an entry in `issues`. */
+  update(items: UpdateMetricsRequest, options?: CallOptions) {
+    return this.#core.call('PATCH /admin/v1/metrics', { body: items }, options)
+  }
+
+  /** Deletes metrics by their ids or keys. */
+  delete(query: QueryOf<'DELETE /admin/v1/metrics'>, options?: CallOptions) {
+    return this.#core.call('DELETE /admin/v1/metrics', { query }, options)
+  }
+
+  /** Gets a metric by its id or key. */
+  get(id: string, options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/metrics/{id}', { path: { id } }, options)
+  }
+}
+
+/** Batches of events. */
+export class AdminEventBatches {
+  readonly #core: Core
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /**
+   * Sends up to 1,000 events at once. They are processed in the background. The header `X-Batch-Id`
+   * (`withResponse()`) names the batch. An event without `idempotencyKey` gets one, so that the client can
+   * repeat the request. `null`: the event has none, and the batch is sent once.
+   */
+  create(events: BatchEventsRequest, options?: CallOptions) {
+    const body = events.map((event) =>
+      event.idempotencyKey === undefined ? { ...event, idempotencyKey: newId() } : event,
+    )
+    const isRepeatable = body.every(({ idempotencyKey }) => idempotencyKey !== null)
+    return this.#core.call('POST /admin/v1/metrics/events', { body }, { ...options, isRepeatable })
+  }
+
+  /** Gets the progress of a batch. */
+  get(id: string, options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/metrics/events/batches/{id}', { path: { id } }, options)
+  }
+}

@@ -1,0 +1,60 @@
+/** The application interface alone: all that a browser needs. */
+import { Achievements, Points, Streaks } from './application/configured.js'
+import { type NewEvent, sendEvent } from './application/events.js'
+import { Leaderboards } from './application/leaderboards.js'
+import { Users } from './application/users.js'
+import type { Call } from './core/call.js'
+import { type AnswerOf, Core, type OperationId, type RequestOf } from './core/core.js'
+import type { CallOptions, LaurelOptions } from './core/options.js'
+import type { EventResponse } from './generated/types.js'
+import { verifyWebhook } from './webhooks.js'
+
+/** A client of the application interface of Laurel. */
+export class Laurel {
+  readonly #core: Core
+  readonly achievements: Achievements
+  readonly leaderboards: Leaderboards
+  readonly points: Points
+  readonly streaks: Streaks
+  readonly users: Users
+  /** Receives webhooks. */
+  readonly webhooks = { verify: verifyWebhook }
+
+  constructor(options: LaurelOptions | Core) {
+    const core = options instanceof Core ? options : new Core(options)
+    this.#core = core
+    this.achievements = new Achievements(core)
+    this.leaderboards = new Leaderboards(core)
+    this.points = new Points(core)
+    this.streaks = new Streaks(core)
+    this.users = new Users(core)
+  }
+
+  /** Sends an event: a user did something, and how much of it. Answers everything that it changed. */
+  event(metric: string, event: NewEvent, options?: CallOptions): Call<EventResponse> {
+    return sendEvent(this.#core, metric, event, options)
+  }
+
+  /** Calls an operation by its method and path. Only a request that may be sent twice is repeated. */
+  request<Id extends OperationId>(
+    operation: Id,
+    request: RequestOf<Id>,
+    options?: CallOptions,
+  ): Call<AnswerOf<Id>> {
+    return this.#core.call(operation, request, options)
+  }
+
+  /** The same client with other options, such as another tenant. */
+  with(options: Omit<CallOptions, 'signal'>): Laurel {
+    return new Laurel(this.#core.with(options))
+  }
+}
+
+export type { NewEvent } from './application/events.js'
+export type { LiveOptions, LiveRanking } from './application/live.js'
+export type { Answered, Call } from './core/call.js'
+export { LaurelError, type LaurelIssue } from './core/laurel-error.js'
+export type { List } from './core/list.js'
+export type { ApiKey, CallOptions, Fetch, LaurelOptions, Token } from './core/options.js'
+export type * from './generated/types.js'
+export { verifyWebhook, type WebhookEvent } from './webhooks.js'

@@ -1,0 +1,114 @@
+import type { Core } from '../core/core.js'
+import { LaurelError } from '../core/laurel-error.js'
+import { pauseAfter } from '../core/retries.js'
+import { pathOf } from '../core/urls.js'
+import type { LeaderboardRanking } from '../generated/types.js'
+import { serverSentEvents } from './server-sent-events.js'
+
+/** A state of the visible part of a leaderboard. */
+export interface LiveRanking {
+  /** Grows with each change. */
+  version: number
+  /** The first date of the run, or null on a leaderboard without runs. */
+  run: string | null
+  status: string
+  rankings: LeaderboardRanking[]
+}
+
+/** The last state of a run that is final. */
+export type FinishedRun = Omit<LiveRanking, 'status'>
+
+/** The part of a leaderboard to watch, and the functions that are called. */
+export interface LiveOptions {
+  /** Gets the first state, and then each newer one. */
+  onRanking: (ranking: LiveRanking) => void
+  /** Gets the last state of a run that has become final. */
+  onFinished?: ((run: FinishedRun) => void) | undefined
+  /**
+   * Gets each failure. After network failures, 429 and 5xx the client connects again by itself; after any
+   * other error, `isOver` is true and the watching has ended.
+   */
+  onError?: ((error: unknown, isOver: boolean) => void) | undefined
+  /** The number of ranks, 1 to 100. 10 if absent. */
+  limit?: number | undefined
+  /** The group, on a leaderboard with a breakdown. */
+  userAttributes?: string | Readonly<Record<string, string>> | undefined
+  /** Stops the watching when it is aborted. */
+  signal?: AbortSignal | undefined
+}
+
+/** A stream is silent for at most 25 seconds (Y1). After this time it is lost, in milliseconds. */
+const SILENCE = 60_000
+
+/** Watches a leaderboard until the returned function is called. */
+export function watch(core: Core, key: string, options: LiveOptions): () => void {
+  const controller = new AbortController()
+  const stop = () => {
+    controller.abort()
+    options.signal?.removeEventListener('abort', stop)
+  }
+  options.signal?.addEventListener('abort', stop, { once: true })
+  if (options.signal?.aborted) stop()
+  const path = pathOf('/v1/leaderboards/{key}/live', { key })
+  void watching(core, path, options, controller.signal).finally(stop)
+  return stop
+}
+
+async function watching(core: Core, path: string, options: LiveOptions, signal: AbortSignal): Promise<void> {
+  const { onRanking, onFinished, onError, limit, userAttributes } = options
+  let version = Number.NEGATIVE_INFINITY
+  let failures = 0
+  const take = (event: string, data: unknown) => {
+    try {
+      if (event === 'finished' && isRun(data)) onFinished?.(data)
+      // A server that restarts may send a state again. It is never older than this one (Y4).
+      if (event !== 'ranking' || !isRanking(data) || data.version <= version) return
+      version = data.version
+      onRanking(data)
+    } catch (error) {
+      // An error of a callback does not end the stream.
+      onError?.(error, false)
+    }
+  }
+  while (!signal.aborted) {
+    let retryAfter: number | null = null
+    try {
+      const sending = {
+        method: 'GET',
+        path,
+        query: { limit, userAttributes },
+        accept: 'text/event-stream',
+        isStream: true,
+        signal,
+        // This loop tries again itself, as long as the leaderboard is watched.
+        tries: 1,
+      }
+      await core.send(sending, async ({ body, headers, status }) => {
+        if (!headers.get('content-type')?.startsWith('text/event-stream'))
+          throw new LaurelError('The answer is not a stream of events.', { status })
+        for await (const { event, data } of serverSentEvents(body, SILENCE, signal)) {
+          failures = 0
+          take(event, JSON.parse(data))
+        }
+      })
+      // Streams end after 15 minutes at most, which is no failure.
+      failures += 1
+    } catch (error) {
+      if (signal.aborted) return
+      failures += 1
+      const status = error instanceof LaurelError ? error.status : -1
+      const isOver = status !== 0 && status !== 429 && status < 500
+      onError?.(error, isOver)
+      if (isOver) return
+      retryAfter = error instanceof LaurelError ? error.retryAfter : null
+    }
+    const pause = pauseAfter(failures, retryAfter, core.runtime.random) ?? 60_000
+    await core.runtime.sleep(pause, signal).catch(() => undefined)
+  }
+}
+
+const isRun = (data: unknown): data is FinishedRun =>
+  typeof data === 'object' && data !== null && 'version' in data && 'rankings' in data
+
+const isRanking = (data: unknown): data is LiveRanking =>
+  isRun(data) && typeof data.version === 'number' && Array.isArray(data.rankings)

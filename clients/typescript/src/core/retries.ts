@@ -1,0 +1,65 @@
+/** The most tries of one call, the first one included. */
+export const MOST_TRIES = 10
+
+/** The longest time that a call waits because of `Retry-After`, in seconds. After a longer one, it fails. */
+const LONGEST_RETRY_AFTER = 60
+
+/** The longest pause before the second try, and before any other, in milliseconds. */
+const FIRST_PAUSE = 500
+const LONGEST_PAUSE = 15_000
+
+/** The time and chance that a client uses. Tests replace them. */
+export interface Runtime {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Waits for some milliseconds. Rejects with the signal's reason when the signal is aborted. */
+  sleep(milliseconds: number, signal?: AbortSignal): Promise<void>
+  /** A number from 0 (included) to 1 (excluded). */
+  random(): number
+}
+
+/** Whether the service asks for another try, with any method: it has stored nothing. */
+export const isRefusedForNow = (status: number): boolean => status === 429 || status === 408
+
+/** Whether another try may help, if the request may be sent twice. */
+export const isFailureForNow = (status: number): boolean => status === 0 || status >= 500
+
+/** The seconds that `Retry-After` names, as a number or a date. Null if it is missing or has another form. */
+export function retryAfterOf(headers: Headers, now: number): number | null {
+  const text = headers.get('retry-after')?.trim()
+  if (!text) return null
+  if (/^\d+$/.test(text)) return Number(text)
+  const date = Date.parse(text)
+  return Number.isNaN(date) ? null : Math.max(0, Math.ceil((date - now) / 1000))
+}
+
+/**
+ * The pause before the next try, in milliseconds: exponential backoff with full jitter, and never less than
+ * `retryAfter` seconds. Null if the service asks for a longer pause than a call may take.
+ *
+ * @param tries the number of tries so far
+ */
+export function pauseAfter(tries: number, retryAfter: number | null, random: () => number): number | null {
+  const backoff = random() * Math.min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1))
+  if (retryAfter === null) return backoff
+  return retryAfter > LONGEST_RETRY_AFTER ? null : retryAfter * 1000 + backoff
+}
+
+/** Real time and chance. */
+export const realRuntime: Runtime = {
+  now: () => Date.now(),
+  random: () => Math.random(),
+  sleep: (milliseconds, signal) =>
+    new Promise((resolve, reject) => {
+      const end = () => {
+        clearTimeout(timer)
+        reject(signal?.reason)
+      }
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', end)
+        resolve()
+      }, milliseconds)
+      if (signal?.aborted) end()
+      else signal?.addEventListener('abort', end, { once: true })
+    }),
+}

@@ -1,0 +1,92 @@
+import { LaurelError } from './core/laurel-error.js'
+import type { Webhooks } from './generated/types.js'
+
+/** The body of a webhook. `type` says which of the types it is. */
+export type WebhookEvent = Webhooks['body']
+
+/** A request as Node and its frameworks have it: the headers, and the body exactly as it came. */
+export interface ReceivedRequest {
+  headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+  body: string | Uint8Array
+}
+
+/** How much the clocks of sender and receiver may differ, in seconds. Older requests are refused. */
+const TOLERANCE = 300
+
+/**
+ * Confirms that Laurel has sent a webhook, and returns its body. It reads the body of the request.
+ *
+ * @param request a `Request`, or the headers and the body as they came, before any parsing
+ * @param secret the secret of the webhook, such as `whsec_…`
+ * @param now milliseconds since 1970, for tests
+ * @throws LaurelError with status 401, which is also the right answer to the sender
+ */
+export async function verifyWebhook(
+  request: Request | ReceivedRequest,
+  secret: string,
+  now: number = Date.now(),
+): Promise<WebhookEvent> {
+  const id = headerOf(request.headers, 'webhook-id')
+  const timestamp = headerOf(request.headers, 'webhook-timestamp')
+  const signatures = headerOf(request.headers, 'webhook-signature')
+  if (!id || !timestamp || !signatures) throw refusal('The request has no signature of a webhook.')
+  const seconds = /^\d{1,15}$/.test(timestamp) ? Number(timestamp) : Number.NaN
+  if (!(Math.abs(now / 1000 - seconds) <= TOLERANCE))
+    throw refusal('The timestamp of the webhook is more than five minutes from now.')
+  const body = await bodyOf(request)
+  const encoder = new TextEncoder()
+  const signed = joined(encoder.encode(`${id}.${timestamp}.`), body)
+  const key = await crypto.subtle.importKey(
+    'raw',
+    bytesOf(secret.replace(/^whsec_/, '')) ?? wrongSecret(),
+    { name: 'HMAC', hash: 'SHA-256' },
+    false,
+    ['verify'],
+  )
+  for (const one of signatures.split(' ')) {
+    const [version, encoded = ''] = one.split(',')
+    const signature = version === 'v1' ? bytesOf(encoded) : null
+    // `verify` compares in constant time.
+    if (signature !== null && (await crypto.subtle.verify('HMAC', key, signature, signed)))
+      return JSON.parse(new TextDecoder().decode(body))
+  }
+  throw refusal('The signature of the webhook is wrong. Check the secret, and pass the body as it came.')
+}
+
+const refusal = (message: string) => new LaurelError(message, { status: 401 })
+
+function wrongSecret(): never {
+  throw new TypeError('The secret of the webhook must be the text that begins with "whsec_".')
+}
+
+function headerOf(headers: ReceivedRequest['headers'], name: string): string | null {
+  if (isHeaders(headers)) return headers.get(name)
+  const [, value] = Object.entries(headers).find(([one]) => one.toLowerCase() === name) ?? []
+  return typeof value === 'string' ? value : (value?.[0] ?? null)
+}
+
+/** Whether these are the headers of a `Request`, which need not be one of this realm. */
+const isHeaders = (headers: ReceivedRequest['headers']): headers is Headers =>
+  'get' in headers && typeof headers.get === 'function'
+
+async function bodyOf(request: Request | ReceivedRequest): Promise<Uint8Array> {
+  if ('arrayBuffer' in request) return new Uint8Array(await request.arrayBuffer())
+  const { body } = request
+  return typeof body === 'string' ? new TextEncoder().encode(body) : body
+}
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(first.length + second.length)
+  whole.set(first)
+  whole.set(second, first.length)
+  return whole
+}
+
+/** The bytes of a base64 text, or null if it is none. */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | null {
+  try {
+    return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,42 @@
+/** The script of a page that uses the client. It is bundled, and runs in the browser (browser.ts). */
+import { Laurel, LaurelError } from '../../src/app.js'
+import { OfflineQueue } from '../../src/offline.js'
+
+type Access = { url: string; key: string; user: string }
+
+const clientOf = ({ url, key }: Access) => new Laurel({ url, apiKey: async () => key, tries: 1 })
+
+/** Sends an event, reads, and makes a mistake. */
+export async function visit(access: Access) {
+  const laurel = clientOf(access)
+  const event = { user: { id: access.user }, value: 2, idempotencyKey: 'visit' }
+  const first = await laurel.event('demo-lessons', event)
+  const again = await laurel.event('demo-lessons', event)
+  const board = await laurel.leaderboards.get('demo-all-time', { limit: 2 })
+  const error = await laurel.users.get('somebody-else').catch((one: unknown) => one)
+  return {
+    totals: [first.total, again.total],
+    replayed: again.idempotentReplayed,
+    ranked: board.rankings.length,
+    error: error instanceof LaurelError && [error.status, error.requestId !== null],
+  }
+}
+
+let queue: OfflineQueue | undefined
+
+/** Opens the queue of this page, which sends whatever waits. */
+export function open(access: Access): void {
+  queue = new OfflineQueue(clientOf(access), { name: `events-${access.user}` })
+}
+
+/** Queues events with these values. */
+export async function send(user: string, values: number[]): Promise<void> {
+  for (const value of values)
+    await queue?.event('demo-lessons', { user: { id: user }, value, idempotencyKey: `offline-${value}` })
+}
+
+/** The values of the events that wait. */
+export async function waiting(): Promise<number[]> {
+  const events = (await queue?.waiting()) ?? []
+  return events.map(({ event }) => event.value)
+}

@@ -1,0 +1,106 @@
+import { createServer, type Server as HttpServer } from 'node:http'
+import { join } from 'node:path'
+import { build } from 'esbuild'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { listening, stop } from '../../../../test/listening'
+import { PATIENCE } from '../../../../test/patience'
+import type { Server } from '../../../../test/server/harness'
+import { executablePath, hasBrowser } from '../../../../test/server/reference-page'
+import { Laurel } from '../../src/index.js'
+
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-background-networking']
+
+/** Declares the tests in a browser. They are skipped if there is none. */
+export function testBrowser(server: () => Server): void {
+  describe.skipIf(!hasBrowser)('the client in a browser, on a page of another origin', () => {
+    let pages: HttpServer
+    let origin: string
+    let browser: Browser
+    let script: string
+    let laurel: Laurel
+
+    beforeAll(async () => {
+      const { outputFiles } = await build({
+        entryPoints: [join(import.meta.dirname, 'browser.page.ts')],
+        bundle: true,
+        platform: 'browser',
+        format: 'iife',
+        globalName: 'laurelPage',
+        write: false,
+      })
+      script = outputFiles[0]?.text ?? ''
+      pages = createServer((_, response) => {
+        response
+          .setHeader('content-type', 'text/html; charset=utf-8')
+          .end(`<!doctype html><title>Page</title><script>${script}</script>`)
+      })
+      origin = await listening(pages)
+      browser = await chromium.launch({ executablePath, args: FLAGS })
+      laurel = new Laurel({ url: server().url, apiKey: server().adminKey })
+    })
+    afterAll(async () => {
+      await browser?.close()
+      stop(pages)
+    })
+
+    /** A user's access, with an application key. */
+    async function accessOf(user: string) {
+      const { created } = await laurel.admin.applicationKeys.create([{ userId: user }])
+      return { url: server().url, key: created[0]?.key ?? '', user }
+    }
+
+    const evaluate = (page: Page, name: string, ...args: unknown[]): Promise<unknown> =>
+      page.evaluate(`laurelPage.${name}(...${JSON.stringify(args)})`)
+
+    it('[G8] sends events, reads, and sees errors with their request ids', async () => {
+      const page = await browser.newPage()
+      await page.goto(origin)
+      const visited = await evaluate(page, 'visit', await accessOf('browser-ada'))
+      expect(visited).toEqual({ totals: [2, 2], replayed: true, ranked: 2, error: [403, true] })
+      await page.close()
+    })
+
+    it('[E4] keeps events while it is offline and closed, and sends each once and in order', async () => {
+      const access = await accessOf('offline-ada')
+      const context = await browser.newContext()
+      const [first, second] = [await context.newPage(), await context.newPage()]
+      for (const page of [first, second]) {
+        await page.goto(origin)
+        await evaluate(page, 'open', access)
+      }
+      await context.setOffline(true)
+      await evaluate(first, 'send', access.user, [1, 2])
+      await evaluate(second, 'send', access.user, [3])
+      expect(await evaluate(first, 'waiting')).toEqual([1, 2, 3])
+      await first.close()
+      // The second page begins to send when the network is back.
+      await context.setOffline(false)
+      await vi.waitFor(async () => expect(await evaluate(second, 'waiting')).toEqual([]), {
+        timeout: PATIENCE,
+      })
+      await context.close()
+      const entries = await laurel.admin.users.timeline.list(access.user, { types: 'event' }).toArray()
+      const values = entries.map((entry) => (entry.type === 'event' ? entry.value : null))
+      expect(values).toEqual([3, 2, 1])
+    })
+
+    it('[E4] sends the events of a page that was closed, when a page opens the queue again', async () => {
+      const access = await accessOf('reopened-ada')
+      const context = await browser.newContext()
+      const page = await context.newPage()
+      await page.goto(origin)
+      await evaluate(page, 'open', access)
+      await context.setOffline(true)
+      await evaluate(page, 'send', access.user, [5, 6])
+      await page.close()
+      await context.setOffline(false)
+      const next = await context.newPage()
+      await next.goto(origin)
+      await evaluate(next, 'open', access)
+      await vi.waitFor(async () => expect(await evaluate(next, 'waiting')).toEqual([]), { timeout: PATIENCE })
+      await context.close()
+      expect(await laurel.users.metrics.get(access.user, 'demo-lessons')).toMatchObject({ current: 11 })
+    })
+  })
+}

@@ -1,0 +1,154 @@
+/** The client against a running server, in Node and in a real browser. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { PATIENCE } from '../../../../test/patience'
+import { Receiver } from '../../../../test/receiver'
+import { type Server, startServer } from '../../../../test/server/harness'
+import { Laurel, LaurelError, verifyWebhook } from '../../src/index.js'
+import { errorOf } from '../fake-fetch.js'
+import { testBrowser } from './browser.js'
+
+let server: Server
+let laurel: Laurel
+const receiver = new Receiver()
+let hooks: string
+
+beforeAll(async () => {
+  hooks = await receiver.start()
+  server = await startServer({ env: { WEBHOOK_ALLOW: new URL(hooks).host } })
+  laurel = new Laurel({ url: server.url, apiKey: server.adminKey })
+})
+afterAll(async () => {
+  receiver.stop()
+  await server.stop()
+})
+
+describe('the client in Node', () => {
+  it('[E4] sends an event, and reads everything that it changed', async () => {
+    const event = { user: { id: 'node-ada', name: 'Ada' }, value: 2, idempotencyKey: 'first' }
+    const { data, response } = await laurel.event('demo-lessons', event).withResponse()
+    expect(response.status).toBe(201)
+    expect(data).toMatchObject({ total: 2, idempotencyKey: 'first', idempotentReplayed: false })
+    expect(data.points['demo-xp']?.added).toBe(20)
+    expect(await laurel.event('demo-lessons', event)).toMatchObject({ total: 2, idempotentReplayed: true })
+    const [user, points, streak, board, place] = await Promise.all([
+      laurel.users.get('node-ada'),
+      laurel.users.points.get('node-ada', 'demo-xp', { awards: 1 }),
+      laurel.users.streak('node-ada', { historyPeriods: 7 }),
+      laurel.leaderboards.get('demo-all-time', { limit: 3, userId: 'node-ada' }),
+      laurel.users.leaderboards.get('node-ada', 'demo-all-time'),
+    ])
+    expect(user.name).toBe('Ada')
+    expect(points).toMatchObject({ total: 20, awards: [{ awarded: 20 }] })
+    expect(streak.length).toBe(1)
+    expect(board.rankings).toContainEqual({ userId: 'node-ada', userName: 'Ada', rank: 3, value: 2 })
+    expect(place.rank).toBe(3)
+  })
+
+  it('uses keys with every character', async () => {
+    const idempotencyKey = 'é ✓ key / ü'
+    const event = { user: { id: 'a/b ?#é' }, value: 1, idempotencyKey }
+    expect(await laurel.event('demo-lessons', event)).toMatchObject({ idempotencyKey })
+    expect(await laurel.event('demo-lessons', event)).toMatchObject({ idempotentReplayed: true })
+    expect(await laurel.users.get('a/b ?#é')).toMatchObject({ id: 'a/b ?#é' })
+  })
+
+  it('counts an event once whose answers are lost', async () => {
+    let requests = 0
+    // The service gets each request. The first answer is lost, and the second one breaks off.
+    const faulty = async (url: string, init: RequestInit) => {
+      const response = await fetch(url, init)
+      requests += 1
+      if (requests === 1) throw new TypeError('fetch failed')
+      if (requests > 2) return response
+      const broken = new ReadableStream<Uint8Array>({
+        start: (controller) => controller.enqueue(new TextEncoder().encode('{"eventId":')),
+        pull: (controller) => controller.error(new TypeError('terminated')),
+      })
+      return new Response(broken, response)
+    }
+    const sleep = vi.fn(async () => undefined)
+    const far = new Laurel({ url: server.url, apiKey: server.adminKey, fetch: faulty, runtime: { sleep } })
+    const answer = await far.event('demo-lessons', { user: { id: 'lost' }, value: 1 })
+    expect(answer).toMatchObject({ total: 1, idempotentReplayed: true })
+    expect(requests).toBe(3)
+    expect(sleep).toHaveBeenCalledTimes(2)
+    expect(await laurel.users.metrics.get('lost', 'demo-lessons')).toMatchObject({ current: 1 })
+  })
+
+  it('configures, and goes through lists', async () => {
+    const keys = ['one', 'two', 'three', 'four', 'five']
+    const { created, issues } = await laurel.admin.metrics.create(keys.map((key) => ({ key, name: key })))
+    expect([created.length, issues]).toEqual([5, []])
+    expect((await laurel.admin.metrics.create([{ key: 'one', name: 'One' }])).issues).toHaveLength(1)
+    const all: string[] = []
+    for await (const { key } of laurel.admin.metrics.list({ limit: 2 })) all.push(key)
+    expect(all.slice(-5)).toEqual(keys)
+    expect(await laurel.admin.metrics.list({ key: ['two', 'four'] })).toMatchObject([
+      { key: 'two' },
+      { key: 'four' },
+    ])
+    const deleted = await laurel.admin.metrics.delete({ keys })
+    expect(deleted.deleted).toHaveLength(5)
+
+    await Promise.all(keys.map((id) => laurel.users.create({ id: `list-${id}` })))
+    const users: string[] = []
+    for await (const { id } of laurel.admin.users.list({ search: 'list-', limit: 2 })) users.push(id)
+    expect(users.sort()).toEqual(keys.map((id) => `list-${id}`).sort())
+    const pages: number[] = []
+    for await (const page of laurel.admin.users.list({ search: 'list-', limit: 2 }).pages())
+      pages.push(page.length)
+    expect(pages).toEqual([2, 2, 1])
+  })
+
+  it('[E9] sends batches', async () => {
+    const events = [1, 2].map((value) => ({ key: 'demo-lessons', user: { id: 'batched' }, value }))
+    const { data, response } = await laurel.admin.eventBatches.create(events).withResponse()
+    expect(data.accepted).toBe(2)
+    const id = response.headers.get('x-batch-id') ?? ''
+    await vi.waitFor(
+      async () =>
+        expect(await laurel.admin.eventBatches.get(id)).toMatchObject({ status: 'done', processed: 2 }),
+      { timeout: PATIENCE },
+    )
+    expect(await laurel.users.metrics.get('batched', 'demo-lessons')).toMatchObject({ current: 3 })
+  })
+
+  it('[G2] has one error for everything that fails', async () => {
+    const invalid = await errorOf(laurel.users.update('node-ada', { tz: 'nowhere', email: 'none' }))
+    expect(invalid).toBeInstanceOf(LaurelError)
+    expect(invalid).toMatchObject({
+      status: 422,
+      requestId: expect.stringMatching(/./),
+      issues: [
+        { path: 'email', message: expect.stringContaining('must be an email address') },
+        { path: 'tz', message: expect.stringContaining('must be an IANA time zone') },
+      ],
+    })
+    expect(await errorOf(laurel.users.get('nobody'))).toMatchObject({ status: 404, issues: [] })
+    const stranger = new Laurel({ url: server.url, apiKey: 'app_wrong.key' })
+    expect(await errorOf(stranger.users.get('node-ada'))).toMatchObject({ status: 401 })
+    const nowhere = new Laurel({ url: 'http://127.0.0.1:1', apiKey: server.adminKey, tries: 1 })
+    expect(await errorOf(nowhere.users.get('node-ada'))).toMatchObject({
+      status: 0,
+      issues: [],
+      requestId: null,
+    })
+  })
+
+  it('[W3] verifies webhooks, and knows their types', async () => {
+    const webhook = { url: `${hooks}/hooks/client`, events: ['streak.started' as const] }
+    const { created } = await laurel.admin.webhooks.create([webhook])
+    const [{ id, secret } = { id: '', secret: '' }] = created
+    await laurel.admin.webhooks.test(id, { type: 'streak.started' })
+    const [seen] = await receiver.seen('client', 1)
+    if (seen === undefined) throw new Error('There is no webhook.')
+    const event = await verifyWebhook(new Request(webhook.url, seen), secret)
+    if (event.type !== 'streak.started') throw new Error(`It is of type ${event.type}.`)
+    expect(event.user.id).toBe('sample-user')
+    expect(event.streak.length).toBe(1)
+    const wrong = { ...seen, body: seen.body.replace('sample-user', 'someone') }
+    expect(await errorOf(verifyWebhook(wrong, secret))).toMatchObject({ status: 401 })
+  })
+})
+
+testBrowser(() => server)

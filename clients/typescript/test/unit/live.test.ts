@@ -1,0 +1,190 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Laurel, LaurelError, type LiveRanking } from '../../src/app.js'
+import { type FakeAnswer, failure, fake, networkFailure } from '../fake-fetch.js'
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const ranking = (version: number, run: string | null = null): LiveRanking => ({
+  version,
+  run,
+  status: 'active',
+  rankings: [{ userId: 'ada', userName: 'Ada', rank: 1, value: version }],
+})
+
+const message = (event: string, data: unknown) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+
+/** A stream with these texts, cut into parts of a few bytes. Without `isOpen`, it ends after them. */
+function stream(texts: string[], { isOpen = false, size = 7 } = {}): Response {
+  const bytes = new TextEncoder().encode(texts.join(''))
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      for (let at = 0; at < bytes.length; at += size) controller.enqueue(bytes.slice(at, at + size))
+      if (!isOpen) controller.close()
+    },
+  })
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+/** Watches a leaderboard with these answers. `until` waits until a number of rankings has come. */
+function watched(...answers: FakeAnswer[]) {
+  const set = fake(...answers, () => stream([], { isOpen: true }))
+  const seen: LiveRanking[] = []
+  const finished: unknown[] = []
+  const errors: [error: unknown, isOver: boolean][] = []
+  const stop = new Laurel(set.options).leaderboards.live('weekly', {
+    onRanking: (one) => seen.push(one),
+    onFinished: (one) => finished.push(one),
+    onError: (...error) => errors.push(error),
+    limit: 3,
+    userAttributes: { plan: 'pro' },
+  })
+  const requests = (count: number) => vi.waitFor(() => expect(set.sent).toHaveLength(count))
+  return { ...set, seen, finished, errors, stop, requests }
+}
+
+describe('a live leaderboard', () => {
+  it('[Y1] tells each state, and the runs that become final', async () => {
+    const final = { version: 3, run: '2026-06-01', rankings: [] }
+    const { seen, finished, sent, requests, stop } = watched(() =>
+      stream([
+        ': welcome\n\n',
+        message('ranking', ranking(1, '2026-06-01')).replaceAll('\n', '\r\n'),
+        ': still here\n\n',
+        message('ranking', { ...ranking(2), rankings: [{ userId: 'é', userName: '✓', rank: 1, value: 2 }] }),
+        message('finished', final),
+        message('news', { version: 9 }),
+      ]),
+    )
+    await requests(2)
+    stop()
+    expect(sent[0]).toMatchObject({
+      method: 'GET',
+      path: '/v1/leaderboards/weekly/live?limit=3&userAttributes=plan%3Apro',
+    })
+    expect(sent[0]?.headers.get('accept')).toBe('text/event-stream')
+    expect(sent[0]?.headers.get('x-api-key')).toBe('app_key.secret')
+    expect(seen.map(({ version }) => version)).toEqual([1, 2])
+    expect(seen[1]?.rankings).toEqual([{ userId: 'é', userName: '✓', rank: 1, value: 2 }])
+    expect(finished).toEqual([final])
+  })
+
+  it('[Y4] connects again when a stream ends, and never shows an older state', async () => {
+    const { seen, errors, pauses, requests, stop } = watched(
+      () => stream([message('ranking', ranking(5))]),
+      () => stream([message('ranking', ranking(4)), message('ranking', ranking(5))]),
+      () => stream([message('ranking', ranking(6))]),
+    )
+    await requests(4)
+    stop()
+    expect(seen.map(({ version }) => version)).toEqual([5, 6])
+    expect(errors).toEqual([])
+    // An event was seen each time, so the pauses do not grow.
+    expect(pauses).toEqual([250, 250, 250])
+  })
+
+  it('connects again after failures, with growing pauses, for as long as it is watched', async () => {
+    const { seen, errors, pauses, requests, stop } = watched(
+      networkFailure(),
+      failure(500),
+      failure(503, 'Full.', { 'retry-after': '20' }),
+      failure(429),
+      ...Array.from({ length: 10 }, networkFailure),
+      () => stream([message('ranking', ranking(1))]),
+    )
+    await requests(16)
+    stop()
+    expect(seen).toHaveLength(1)
+    expect(errors.map(([error, isOver]) => [error instanceof LaurelError && error.status, isOver])).toEqual([
+      [0, false],
+      [500, false],
+      [503, false],
+      [429, false],
+      ...Array.from({ length: 10 }, () => [0, false]),
+    ])
+    expect(pauses.slice(0, 6)).toEqual([250, 500, 21_000, 2000, 4000, 7500])
+  })
+
+  it.each([401, 403, 404, 422])('ends after a %i', async (status) => {
+    const { sent, errors } = watched(failure(status))
+    await vi.waitFor(() => expect(errors).toHaveLength(1))
+    expect(errors[0]).toMatchObject([{ status }, true])
+    expect(sent).toHaveLength(1)
+  })
+
+  it('ends if the answer is no stream', async () => {
+    const wrong = watched(new Response('{}'))
+    await vi.waitFor(() => expect(wrong.errors).toHaveLength(1))
+    expect(wrong.errors[0]).toMatchObject([{ message: 'The answer is not a stream of events.' }, true])
+  })
+
+  it('goes on after a callback that throws, and reports its error', async () => {
+    const { options, sent } = fake(
+      () => stream([message('ranking', ranking(1)), message('ranking', ranking(2))]),
+      failure(404),
+    )
+    const onRanking = vi.fn(() => {
+      throw new Error('The page is broken.')
+    })
+    const errors: unknown[] = []
+    await new Promise<void>((resolve) => {
+      new Laurel(options).leaderboards.live('weekly', {
+        onRanking,
+        onError: (error, isOver) => {
+          errors.push(error)
+          if (isOver) resolve()
+        },
+      })
+    })
+    expect(onRanking).toHaveBeenCalledTimes(2)
+    expect(errors).toMatchObject([
+      { message: 'The page is broken.' },
+      { message: 'The page is broken.' },
+      { status: 404 },
+    ])
+    expect(sent).toHaveLength(2)
+  })
+
+  it('gets a new key for each connection', async () => {
+    const keys = ['one', 'two', 'three']
+    const { sent, options } = fake(failure(401), () => stream([]), failure(401))
+    const apiKey = vi.fn(async () => keys.shift() ?? 'none')
+    const over = new Promise((onError) => {
+      new Laurel({ ...options, apiKey }).leaderboards.live('weekly', { onRanking: () => undefined, onError })
+    })
+    await over
+    expect(sent.map(({ headers }) => headers.get('x-api-key'))).toEqual(['one', 'two', 'two', 'three'])
+  })
+
+  it('stops at once, when it is told to or its signal is aborted', async () => {
+    const cancelled = vi.fn()
+    const open = () =>
+      new Response(new ReadableStream({ cancel: cancelled }), {
+        headers: { 'content-type': 'text/event-stream' },
+      })
+    const { requests, stop, errors, pauses } = watched(open)
+    await requests(1)
+    stop()
+    stop()
+    await vi.waitFor(() => expect(cancelled).toHaveBeenCalledTimes(1))
+    const { options, sent } = fake(open)
+    const controller = new AbortController()
+    new Laurel(options).leaderboards.live('weekly', { onRanking: () => undefined, signal: controller.signal })
+    await vi.waitFor(() => expect(sent).toHaveLength(1))
+    controller.abort()
+    await vi.waitFor(() => expect(cancelled).toHaveBeenCalledTimes(2))
+    expect([errors, pauses]).toEqual([[], []])
+  })
+
+  it('[Y1] connects again if the stream is silent for a minute', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { sent, errors, stop } = watched(() => stream([message('ranking', ranking(1))], { isOpen: true }))
+    await vi.advanceTimersByTimeAsync(59_999)
+    expect(sent).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(errors).toMatchObject([[{ status: 0 }, false]])
+    expect(sent).toHaveLength(2)
+    stop()
+  })
+})

@@ -1,0 +1,371 @@
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { Laurel, LaurelError } from '../../src/index.js'
+import { errorOf, failure, fake, json, networkFailure } from '../fake-fetch.js'
+
+const LESSON = { user: { id: 'ada' }, value: 1 }
+const USER = { id: 'ada' }
+
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+describe('requests', () => {
+  it('have the key, the tenant, the method, the path and the body', async () => {
+    const { sent, options } = fake(json(USER))
+    const laurel = new Laurel({ ...options, url: 'https://example.com/laurel/', tenant: 'acme' })
+    await laurel.users.update('a/d a%', { name: 'Ada' }, { headers: { 'X-Trace': '7' } })
+    expect(sent).toHaveLength(1)
+    expect(sent[0]).toMatchObject({
+      method: 'PATCH',
+      url: 'https://example.com/laurel/v1/users/a%2Fd%20a%25',
+      body: { name: 'Ada' },
+    })
+    expect(Object.fromEntries(sent[0]?.headers ?? [])).toEqual({
+      accept: 'application/json',
+      'content-type': 'application/json',
+      'tenant-id': 'acme',
+      'x-api-key': 'app_key.secret',
+      'x-trace': '7',
+    })
+  })
+
+  it('go to the admin interface of another host', async () => {
+    const { sent, options } = fake(json([]))
+    const laurel = new Laurel({ ...options, adminUrl: 'https://admin.example.com' })
+    await laurel.admin.metrics.list({ key: ['a', 'b'] })
+    await laurel.points.list()
+    expect(sent.map(({ url }) => url)).toEqual([
+      'https://admin.example.com/admin/v1/metrics?limit=100&key=a&key=b',
+      'https://laurel.example.com/v1/points',
+    ])
+  })
+
+  it.each([
+    'laurel.example.com',
+    'ftp://a',
+    'https://a/v1',
+    'https://a/admin/v1/',
+    'https://a?x=1',
+    'https://u:p@a',
+  ])('refuse the url %s', (url) => {
+    expect(() => new Laurel({ ...fake().options, url })).toThrow(TypeError)
+  })
+
+  it.each(['', '.', '..'])('refuse the id "%s", which would name another path', async (id) => {
+    const { sent, options } = fake(json(USER))
+    const laurel = new Laurel(options)
+    expect(await errorOf(laurel.admin.users.delete(id))).toBeInstanceOf(TypeError)
+    expect(sent).toEqual([])
+  })
+
+  it('[G6] send attributes as pairs, a single one twice if it has a comma', async () => {
+    const { sent, options } = fake(json([]))
+    const laurel = new Laurel(options)
+    await laurel.achievements.list({ userAttributes: { plan: 'pro', city: 'Washington, DC' } })
+    await laurel.achievements.list({ userAttributes: { note: 'see, also: this' } })
+    await laurel.achievements.list({ userAttributes: 'plan:pro' })
+    expect(sent.map(({ path }) => decodeURIComponent(path))).toEqual([
+      '/v1/achievements?userAttributes=plan:pro&userAttributes=city:Washington, DC',
+      '/v1/achievements?userAttributes=note:see, also: this&userAttributes=note:see, also: this',
+      '/v1/achievements?userAttributes=plan:pro',
+    ])
+  })
+
+  it('answer the body, and the headers on demand', async () => {
+    const headers = { 'x-request-id': 'r-1', 'x-laurel-warning': 'Left out: plan' }
+    const { options } = fake(json(USER, 200, headers))
+    const laurel = new Laurel(options)
+    expect(await laurel.users.get('ada')).toEqual(USER)
+    const { data, requestId, warning, response } = await laurel.users.get('ada').withResponse()
+    expect({ data, requestId, warning, status: response.status }).toEqual({
+      data: USER,
+      requestId: 'r-1',
+      warning: 'Left out: plan',
+      status: 200,
+    })
+  })
+
+  it('use other options of a copy, with the same key', async () => {
+    const { sent, options } = fake(json(USER))
+    const apiKey = vi.fn(async () => 'app_token')
+    const laurel = new Laurel({ ...options, apiKey, headers: { a: '1' } })
+    await laurel.users.get('ada')
+    await laurel.with({ tenant: 'acme', headers: { b: '2' } }).admin.settings.get()
+    expect(sent[1]?.headers.get('tenant-id')).toBe('acme')
+    expect(['a', 'b'].map((name) => sent[1]?.headers.get(name))).toEqual(['1', '2'])
+    expect(apiKey).toHaveBeenCalledTimes(1)
+  })
+
+  it('call any operation by its method and path', async () => {
+    const { sent, options } = fake(json(USER))
+    await new Laurel(options).request('GET /v1/users/{id}', { path: { id: 'ada' } })
+    expect(sent[0]).toMatchObject({ method: 'GET', path: '/v1/users/ada' })
+  })
+})
+
+describe('events', () => {
+  it('have an idempotency key of their own', async () => {
+    const { sent, options } = fake(json({}, 201))
+    const laurel = new Laurel(options)
+    await laurel.event('lessons', LESSON)
+    await laurel.event('lessons', LESSON)
+    const keys = sent.map(({ headers }) => headers.get('idempotency-key'))
+    expect(keys[0]).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/)
+    expect(new Set(keys).size).toBe(2)
+    expect(sent[0]?.body).toEqual(LESSON)
+  })
+
+  it('keep the key when they are sent again, and take a given one', async () => {
+    const { sent, options } = fake(networkFailure(), failure(503), json({}, 201))
+    const laurel = new Laurel(options)
+    await laurel.event('lessons', { ...LESSON, idempotencyKey: 'lesson-1' })
+    expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual([
+      'lesson-1',
+      'lesson-1',
+      'lesson-1',
+    ])
+    expect(sent[2]?.body).toEqual(LESSON)
+  })
+
+  it('are sent once if they have none', async () => {
+    const { sent, options } = fake(networkFailure())
+    const laurel = new Laurel(options)
+    expect(await errorOf(laurel.event('lessons', { ...LESSON, idempotencyKey: null }))).toMatchObject({
+      status: 0,
+    })
+    expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual([null])
+  })
+
+  it('of a batch have keys too', async () => {
+    const { sent, options } = fake(failure(500), json({ accepted: 2 }, 202))
+    const laurel = new Laurel(options)
+    const events = [
+      { key: 'lessons', ...LESSON },
+      { key: 'lessons', ...LESSON, idempotencyKey: 'b' },
+    ]
+    await laurel.admin.eventBatches.create(events)
+    const anyKey = expect.stringMatching(/^[\da-f-]{36}$/)
+    expect(sent[0]?.body).toEqual([
+      { key: 'lessons', ...LESSON, idempotencyKey: anyKey },
+      { key: 'lessons', ...LESSON, idempotencyKey: 'b' },
+    ])
+    expect(sent[1]?.body).toEqual(sent[0]?.body)
+  })
+})
+
+describe('retries', () => {
+  it('come after growing pauses with full jitter, at most ten tries in all', async () => {
+    const { sent, pauses, options } = fake(networkFailure())
+    const laurel = new Laurel({ ...options, tries: 100 })
+    const error = await errorOf(laurel.users.get('ada'))
+    expect(error).toBeInstanceOf(LaurelError)
+    expect(error).toMatchObject({ status: 0, issues: [], requestId: null })
+    expect(sent).toHaveLength(10)
+    // Chance is a half, so each is half of the longest one.
+    expect(pauses).toEqual([250, 500, 1000, 2000, 4000, 7500, 7500, 7500, 7500])
+  })
+
+  it('are as many as asked for', async () => {
+    const { sent, options } = fake(failure(500))
+    const laurel = new Laurel({ ...options, tries: 3 })
+    await errorOf(laurel.users.get('ada'))
+    expect(sent).toHaveLength(3)
+    await errorOf(laurel.users.get('ada', { tries: 1 }))
+    expect(sent).toHaveLength(4)
+  })
+
+  const writes: [name: string, call: (laurel: Laurel) => PromiseLike<unknown>, mayRepeat: boolean][] = [
+    ['PUT', (laurel) => laurel.users.identify('ada', {}), true],
+    ['PATCH', (laurel) => laurel.users.update('ada', {}), true],
+    ['DELETE', (laurel) => laurel.admin.users.delete('ada'), true],
+    ['creating a user', (laurel) => laurel.users.create(USER), true],
+    ['completing an achievement', (laurel) => laurel.achievements.complete('a', { user: USER }), true],
+    ['voiding an event', (laurel) => laurel.admin.users.voidEvent('ada', 'e'), true],
+    [
+      'adjusting points',
+      (laurel) => laurel.admin.points.adjustments.create('xp', [{ userId: 'ada', amount: 1 }]),
+      true,
+    ],
+    [
+      'moving the clock to a moment',
+      (laurel) => laurel.admin.testClock.set({ now: '2026-01-01T00:00:00Z' }),
+      true,
+    ],
+    ['moving the clock by a duration', (laurel) => laurel.admin.testClock.set({ advance: 'PT1H' }), false],
+    ['creating a metric', (laurel) => laurel.admin.metrics.create([{ key: 'a', name: 'A' }]), false],
+    [
+      'granting a freeze',
+      (laurel) => laurel.admin.streaks.freezes.create({ freezes: [{ userId: 'ada' }] }),
+      false,
+    ],
+  ]
+
+  it.each(writes)('after a 5xx: %s', async (_, call, mayRepeat) => {
+    const { sent, options } = fake(failure(503), json({}))
+    const result = call(new Laurel(options))
+    if (mayRepeat) await result
+    else expect(await errorOf(result)).toMatchObject({ status: 503 })
+    expect(sent).toHaveLength(mayRepeat ? 2 : 1)
+  })
+
+  it.each([429, 408])('come after a %s with every method, since nothing was stored', async (status) => {
+    const { sent, options } = fake(failure(status), json({ created: [], issues: [] }))
+    await new Laurel(options).admin.metrics.create([{ key: 'a', name: 'A' }])
+    expect(sent).toHaveLength(2)
+  })
+
+  it.each([400, 401, 403, 404, 405, 413, 422])('do not come after a %s', async (status) => {
+    const { sent, options } = fake(failure(status))
+    expect(await errorOf(new Laurel(options).users.get('ada'))).toMatchObject({ status })
+    expect(sent).toHaveLength(1)
+  })
+
+  it.each([
+    ['seconds', '7'],
+    ['a date', 'Mon, 01 Jun 2026 12:00:07 GMT'],
+  ])('wait as long as Retry-After says, in %s', async (_, text) => {
+    const { pauses, options } = fake(failure(429, 'Too many.', { 'retry-after': text }), json(USER))
+    await new Laurel(options).users.get('ada')
+    expect(pauses).toEqual([7250])
+  })
+
+  it('do not come if Retry-After asks for more than a minute', async () => {
+    const { sent, options } = fake(failure(503, 'Later.', { 'retry-after': '3600' }))
+    const error = await errorOf(new Laurel(options).users.get('ada'))
+    expect(error).toMatchObject({ status: 503, retryAfter: 3600 })
+    expect(sent).toHaveLength(1)
+  })
+
+  it('come after an answer that breaks off', async () => {
+    const broken = () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => {
+            controller.enqueue(new TextEncoder().encode('{"id"'))
+            controller.error(new TypeError('terminated'))
+          },
+        }),
+      )
+    const { sent, options } = fake(broken, json(USER))
+    expect(await new Laurel(options).users.get('ada')).toEqual(USER)
+    expect(sent).toHaveLength(2)
+  })
+})
+
+describe('timeouts and signals', () => {
+  const never = (_: unknown, { signal }: RequestInit) =>
+    new Promise<Response>((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason))
+    })
+
+  it('end a try, and the next one follows', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { sent, options } = fake(never, json(USER))
+    const user = new Laurel({ ...options, timeout: 800 }).users.get('ada')
+    await vi.advanceTimersByTimeAsync(799)
+    expect(sent).toHaveLength(1)
+    await vi.advanceTimersByTimeAsync(1)
+    expect(await user).toEqual(USER)
+  })
+
+  it('are errors with status 0', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { options } = fake(never)
+    const error = errorOf(new Laurel({ ...options, tries: 1 }).users.get('ada', { timeout: 50 }))
+    await vi.advanceTimersByTimeAsync(50)
+    expect(await error).toMatchObject({
+      name: 'LaurelError',
+      status: 0,
+      message: 'https://laurel.example.com did not answer within 50 ms.',
+    })
+  })
+
+  it('reject with the reason of the signal, during a request', async () => {
+    const { sent, options } = fake(never)
+    const controller = new AbortController()
+    const reason = new Error('The page is closed.')
+    const error = errorOf(new Laurel(options).users.get('ada', { signal: controller.signal }))
+    await vi.waitFor(() => expect(sent).toHaveLength(1))
+    controller.abort(reason)
+    expect(await error).toBe(reason)
+    expect(sent).toHaveLength(1)
+  })
+
+  it('reject with the reason of the signal, during a pause and before a request', async () => {
+    const { sent, options } = fake(failure(500))
+    const controller = new AbortController()
+    const sleep = async (_: number, signal?: AbortSignal) => {
+      controller.abort()
+      signal?.throwIfAborted()
+    }
+    const laurel = new Laurel({ ...options, runtime: { ...options.runtime, sleep } })
+    const error = await errorOf(laurel.users.get('ada', { signal: controller.signal }))
+    expect(error).toMatchObject({ name: 'AbortError' })
+    expect(await errorOf(laurel.users.get('ada', { signal: controller.signal }))).toBe(error)
+    expect(sent).toHaveLength(1)
+  })
+})
+
+describe('errors', () => {
+  it('name every problem of a 422, one by one', async () => {
+    const text =
+      'user.tz: must be an IANA time zone, such as Europe/Paris; value: must be a number; and 3 more problems. Pass fewer.'
+    const { options } = fake(failure(422, text))
+    const error = await errorOf(new Laurel(options).event('lessons', LESSON))
+    expect(error).toBeInstanceOf(LaurelError)
+    expect(error).toMatchObject({
+      status: 422,
+      message: text,
+      requestId: 'request-422',
+      issues: [
+        { path: 'user.tz', message: 'must be an IANA time zone, such as Europe/Paris' },
+        { path: 'value', message: 'must be a number' },
+        { path: null, message: 'and 3 more problems. Pass fewer.' },
+      ],
+    })
+  })
+
+  it('have one problem without a path if a 422 names no field', async () => {
+    const { options } = fake(failure(422, 'Multi-tenancy is off. Leave it out.'))
+    expect(await errorOf(new Laurel(options).users.get('ada'))).toMatchObject({
+      issues: [{ path: null, message: 'Multi-tenancy is off. Leave it out.' }],
+    })
+  })
+
+  it('say so if another server has answered', async () => {
+    const page = new Response('<html>', { status: 404 })
+    expect(await errorOf(new Laurel(fake(page).options).users.get('ada'))).toMatchObject({
+      status: 404,
+      message:
+        'The answer has the status 404, and no error of Laurel. Check that "url" is the base URL of Laurel.',
+      issues: [],
+    })
+    const fine = new Response('<html>', { status: 200 })
+    expect(await errorOf(new Laurel(fake(fine).options).users.get('ada'))).toMatchObject({
+      status: 200,
+      message: expect.stringContaining('not JSON'),
+    })
+  })
+
+  it('never follow a redirect, which would pass the key on', async () => {
+    const { sent, options } = fake((_, { redirect }) => {
+      expect(redirect).toBe('manual')
+      return new Response(null, { status: 302, headers: { location: 'https://evil.example.com' } })
+    })
+    expect(await errorOf(new Laurel(options).users.get('ada'))).toMatchObject({ status: 302 })
+    expect(sent).toHaveLength(1)
+  })
+
+  it.each(['app_key.sec\nret', 'app_kéy.secret', ''])('never show the key %j', async (apiKey) => {
+    const { options } = fake(json(USER))
+    const error = await errorOf(new Laurel({ ...options, apiKey }).users.get('ada'))
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error).toMatchObject({ message: 'The API key has characters that no key has.' })
+  })
+
+  it('ignore white space around a key', async () => {
+    const { sent, options } = fake(json(USER))
+    await new Laurel({ ...options, apiKey: ' app_key.secret\n' }).users.get('ada')
+    expect(sent[0]?.headers.get('x-api-key')).toBe('app_key.secret')
+  })
+})

@@ -1,0 +1,91 @@
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, expectTypeOf, it } from 'vitest'
+import type { EventType } from '../../../../src/config/webhook-events.types.js'
+import { Laurel, LaurelError, type User, verifyWebhook, type WebhookEvent } from '../../src/index.js'
+import { errorOf, fake } from '../fake-fetch.js'
+
+const SECRET = `whsec_${Buffer.from('a secret of the tests, 32 bytes!').toString('base64')}`
+const OTHER = `whsec_${Buffer.from('another secret of these tests !!').toString('base64')}`
+const NOW = Date.parse('2026-06-01T12:00:00Z')
+const BODY = JSON.stringify({ type: 'streak.lost', user: { id: 'ada', name: 'Ada é' }, length: 7 })
+
+/** A webhook as Laurel sends it: signed by the same library. */
+function webhook({ body = BODY, secret = SECRET, at = NOW } = {}) {
+  const headers = {
+    'webhook-id': 'msg_1',
+    'webhook-timestamp': String(at / 1000),
+    'webhook-signature': new Webhook(secret).sign('msg_1', new Date(at), body),
+  }
+  return { headers, body }
+}
+
+const requestOf = ({ headers, body }: { headers: Record<string, string>; body: string }) =>
+  new Request('https://app.example.com/hook', { method: 'POST', headers, body })
+
+const refused = (promise: Promise<unknown>) =>
+  expect(errorOf(promise)).resolves.toSatisfy((error) => error instanceof LaurelError && error.status === 401)
+
+describe('[W3] verify', () => {
+  it('returns the body of a webhook that Laurel sent', async () => {
+    const event = await verifyWebhook(requestOf(webhook()), SECRET, NOW)
+    expect(event).toEqual(JSON.parse(BODY))
+    const { webhooks } = new Laurel(fake().options)
+    expect(await webhooks.verify(requestOf(webhook()), SECRET, NOW)).toEqual(event)
+  })
+
+  it('takes the headers and the raw body of Node, as text or bytes', async () => {
+    const { headers, body } = webhook()
+    const nodeHeaders = { ...headers, 'Webhook-Id': [headers['webhook-id']], 'webhook-id': undefined }
+    const event = JSON.parse(BODY)
+    expect(await verifyWebhook({ headers, body }, SECRET, NOW)).toEqual(event)
+    expect(await verifyWebhook({ headers, body: Buffer.from(body) }, SECRET, NOW)).toEqual(event)
+    expect(await verifyWebhook({ headers: new Headers(headers), body }, SECRET, NOW)).toEqual(event)
+    await refused(verifyWebhook({ headers: nodeHeaders, body: `${body} ` }, SECRET, NOW))
+  })
+
+  it.each([-300, 300])('allows clocks that differ by %i seconds, and no second more', async (difference) => {
+    const { headers, body } = webhook({ at: NOW + difference * 1000 })
+    expect(await verifyWebhook({ headers, body }, SECRET, NOW)).toEqual(JSON.parse(BODY))
+    await refused(verifyWebhook({ headers, body }, SECRET, NOW - Math.sign(difference) * 1000))
+  })
+
+  it('accepts any one of several signatures', async () => {
+    const { headers, body } = webhook()
+    const signature = headers['webhook-signature']
+    const { headers: other } = webhook({ secret: OTHER })
+    for (const several of [
+      `${other['webhook-signature']} ${signature}`,
+      `v1a,AAAA ${signature}`,
+      `v1,not-base64! ${signature}`,
+    ])
+      expect(
+        await verifyWebhook({ headers: { ...headers, 'webhook-signature': several }, body }, SECRET, NOW),
+      ).toEqual(JSON.parse(BODY))
+  })
+
+  it('refuses everything else', async () => {
+    const { headers, body } = webhook()
+    await refused(verifyWebhook({ headers, body }, OTHER, NOW))
+    await refused(verifyWebhook({ headers, body: body.replace('7', '8') }, SECRET, NOW))
+    await refused(verifyWebhook({ headers: { ...headers, 'webhook-id': 'msg_2' }, body }, SECRET, NOW))
+    for (const name of ['webhook-id', 'webhook-timestamp', 'webhook-signature'])
+      await refused(verifyWebhook({ headers: { ...headers, [name]: undefined }, body }, SECRET, NOW))
+    for (const timestamp of ['', 'NaN', '1e9', `${NOW / 1000}.5`, ' ', '-1'])
+      await refused(
+        verifyWebhook({ headers: { ...headers, 'webhook-timestamp': timestamp }, body }, SECRET, NOW),
+      )
+    for (const signature of ['v1,', 'v1', headers['webhook-signature'].replace('v1,', 'v2,'), ','])
+      await refused(
+        verifyWebhook({ headers: { ...headers, 'webhook-signature': signature }, body }, SECRET, NOW),
+      )
+  })
+
+  it('[W2] knows every type of event, and the body of each', () => {
+    expectTypeOf<WebhookEvent['type']>().toEqualTypeOf<EventType>()
+    expectTypeOf<Extract<WebhookEvent, { type: 'streak.lost' }>>().toEqualTypeOf<{
+      type: 'streak.lost'
+      user: User
+      length: number
+    }>()
+  })
+})
