@@ -73,7 +73,7 @@ const LONG = [
   'fuzz',
 ]
   .map((name) => `test/server/${name}.test.ts`)
-  .concat('clients/typescript/test/server/packed.test.ts')
+  .concat('clients/react/test/packed.test.ts', 'clients/typescript/test/server/packed.test.ts')
 
 /** The simulations to run, from the variables of `npm run simulate`: their seeds, and their size. */
 function simulationSizes(): { from: number; seeds: number; size: 'small' | 'full' } {
@@ -162,6 +162,16 @@ export default defineConfig({
           testTimeout: 240_000,
           // The checker of regular expressions runs in this process, without a binary of its own.
           env: { RECHECK_BACKEND: 'pure' },
+        },
+      },
+      {
+        resolve: { conditions: ['@laurel/source'] },
+        ssr: { resolve: { conditions: ['@laurel/source'] } },
+        test: {
+          name: 'react',
+          include: ['clients/react/test/*.test.{ts,tsx}'],
+          exclude: LONG,
+          testTimeout: 60_000,
         },
       },
       { test: { name: 'contract', include: ['test/contract/**/*.test.ts'], testTimeout: 240_000 } },

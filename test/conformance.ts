@@ -62,11 +62,14 @@ export async function conforming(
 ): Promise<Response> {
   const { status, headers } = response
   const { pathname, search } = new URL(url)
-  const text = await response.clone().text()
+  const text = isEventStream(headers) ? '' : await response.clone().text()
   const found = faults({ method, path: pathname + search, status, headers, text }, circumstances)
   if (found.length === 0) return response
   throw new Error(`This response is not in the contract: ${found.join('; ')}\n${text.slice(0, 2_000)}`)
 }
+
+/** Whether a response is a stream of events. It has no end that a test could wait for. */
+export const isEventStream = (headers: Headers) => headers.get('content-type') === 'text/event-stream'
 
 /** All violations of the contract in a response. Empty if there are none. */
 export function faults(answered: Answered, circumstances: Circumstances = {}): string[] {
@@ -94,6 +97,9 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
       `${at}: the response shows a secret, but Cache-Control is ${headers.get('cache-control') ?? 'missing'}`,
     )
 
+  // The text of a stream is not read here. The tests of streams check their events.
+  if (isEventStream(headers))
+    return spec?.responses[status]?.isEventStream ? found : [...found, `${at}: it is a stream of events`]
   const type = headers.get('content-type')
   if (!/^application\/json(;|$)/i.test(type ?? '')) found.push(`${at}: Content-Type is ${type}`)
   const json = readJson(text)
@@ -127,7 +133,8 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   }
   const documented = spec ? spec.responses : method === 'GET' ? SYSTEM.get(path) : undefined
   const answer = documented?.[status]
-  if (answer) {
+  if (spec?.responses[status]?.isEventStream) found.push(`${at}: it is no stream of events`)
+  else if (answer) {
     found.push(...misfits(answer.body, json, text, at))
     for (const name of Object.keys(answer.headers ?? {})) {
       if (!headers.has(name)) found.push(`${at}: ${name} is missing`)

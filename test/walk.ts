@@ -484,6 +484,8 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
     ],
   ],
   ['leaderboards_groups', () => ({ params: { key: 'plans' } })],
+  ['leaderboards_live', () => ({ params: { key: 'words' } })],
+  ['live_tickets_create', () => ({})],
   ['users_get_preferences', ofAda],
   [
     'users_update_preferences',

@@ -43,6 +43,8 @@ export async function newRuns() {
 
 /** The processes of one side. */
 export class Runs {
+  /** Gets the output while it is set. */
+  listener = /** @type {((part: string) => void) | null} */ (null)
   #children = /** @type {import('node:child_process').ChildProcess[]} */ ([])
   #said = ''
 
@@ -120,6 +122,7 @@ export class Runs {
       env: this.marks.marked({ ...process.env, ...variables }),
     })
     const hear = (/** @type {string} */ part) => {
+      this.listener?.(part)
       if (this.#said.length < KEPT) this.#said += part
     }
     child.stdout?.setEncoding('utf8').on('data', hear)

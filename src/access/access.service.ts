@@ -3,7 +3,7 @@ import { ApiError, errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import type { Access, AccountScope, Context, Scope, Tenant } from '../runtime/context'
 import type { KeyScope } from '../runtime/key-scopes.types'
-import { findBearer } from './bearer.service'
+import { findBearer, findTicketHolder } from './bearer.service'
 import { type Credential, isValid } from './keys.rules'
 import { limit } from './rate-limits.service'
 import type { Entrance, Surface } from './surface.types'
@@ -42,18 +42,24 @@ export type Claim = {
 
 /**
  * Reads the key and, except for operations of the whole account, the tenant from the headers
- * (K1, K4, T1, T2). Throws 429 if there were too many requests. Otherwise throws 401 if the key is missing or
- * not valid.
+ * (K1, K4, T1, T2). Instead of a key, an operation with `ticket` takes the ticket from the query (Y2). Throws
+ * 429 if there were too many requests. Otherwise throws 401 if the key is missing or not valid.
  */
 export async function readClaim(
   ctx: Context,
   headers: Headers,
-  { needs, account = false, tenantOrAccount = false, archived = false }: Entrance & { needs: KeyScope },
+  {
+    needs,
+    account = false,
+    tenantOrAccount = false,
+    archived = false,
+  }: Omit<Entrance, 'ticket'> & { needs: KeyScope },
+  ticket: string | null = null,
 ): Promise<Claim> {
   const key = headers.get('x-api-key')
-  const bearer = key ? await findBearer(ctx, key) : null
+  const bearer = key ? await findBearer(ctx, key) : ticket ? await findTicketHolder(ctx, ticket) : null
   await limit(ctx, bearer, headers)
-  if (bearer === null) throw key ? errors.keyInvalid() : errors.keyMissing()
+  if (bearer === null) throw key ? errors.keyInvalid() : ticket ? errors.ticketInvalid() : errors.keyMissing()
   const { access, credential, keyTenantId } = bearer
   const hasTenants = ctx.variables.MULTI_TENANCY === 'on'
   const named = headers.get('tenant-id') || null

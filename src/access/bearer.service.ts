@@ -2,7 +2,8 @@ import type { Access, Context } from '../runtime/context'
 import type { KeyRecord } from './keys.cache'
 import { findKeyRecord } from './keys.repository'
 import { type Credential, sameInConstantTime, sha256, splitKey } from './keys.rules'
-import { openUserToken } from './tokens/user-tokens.service'
+import { openTicket } from './tokens/tickets.service'
+import { openUserToken, type TokenUser } from './tokens/user-tokens.service'
 
 /** The holder of a request's key or token. D1 has not confirmed it yet (K2). */
 export type Bearer = {
@@ -47,6 +48,18 @@ function accessBy({ id, kind, tenantId, userId, scope }: KeyRecord): Access | nu
   return tenantId === null || userId === null ? null : { kind, userId, scope }
 }
 
+/** The holder of a ticket. Null if it is no ticket, or if its time is over (Y2). */
+export async function findTicketHolder(ctx: Context, ticket: string): Promise<Bearer | null> {
+  const holder = await openTicket(ctx.variables, ticket)
+  if (holder === null) return null
+  const { access, credential, tenantId } = holder
+  const limitKey = credential?.user ? tokenLimitKey(credential.user) : (credential?.prefix ?? '')
+  return { access, credential, keyTenantId: tenantId, limitKey }
+}
+
+/** All tokens of a user are counted together. */
+const tokenLimitKey = ({ tenantId, iid }: TokenUser) => JSON.stringify([tenantId, iid])
+
 async function byToken(ctx: Context, token: string): Promise<Bearer | null> {
   const opened = await openUserToken(ctx.variables, token)
   if (opened === null) return null
@@ -55,7 +68,6 @@ async function byToken(ctx: Context, token: string): Promise<Bearer | null> {
     access: { kind: 'application', userId: user.id, scope },
     credential: { prefix: null, user, expires },
     keyTenantId: user.tenantId,
-    // All tokens of a user are counted together.
-    limitKey: JSON.stringify([user.tenantId, user.iid]),
+    limitKey: tokenLimitKey(user),
   }
 }

@@ -14,7 +14,7 @@ export type Credential = {
 }
 
 /** The name of a credential: the prefix of a key, or the internal id of a token's user. */
-const credentialName = ({ prefix, user }: Credential): string => prefix ?? user?.iid ?? ''
+export const credentialName = ({ prefix, user }: Credential): string => prefix ?? user?.iid ?? ''
 
 /**
  * Whether a credential is valid. `present` are the names of the credentials whose rows exist, and `now` is

@@ -12,6 +12,8 @@ export type Entrance = {
    */
   needs?: KeyScope
 
+  /** Is true if a ticket in the query, `ticket`, may take the place of the key (Y2). */
+  ticket?: boolean
   /** Is true for operations of the whole account. They take no `Tenant-ID` (T2). */
   account?: boolean
   /** Is true if `Tenant-ID` is optional. Without it, the operation is for the whole account (Z1). */

@@ -10,7 +10,7 @@ import { BoardEventRow, Listened, listenedOf } from './notify/board-events.messa
 import { isScore, type Score } from './score.rules'
 
 const date = z.string().transform(civilDate)
-const moment = z.number().transform(instant)
+export const moment = z.number().transform(instant)
 
 /**
  * The data about a leaderboard that its object needs. Each call contains it, so the object is never outdated
@@ -51,7 +51,7 @@ export type Definition = z.output<typeof Definition>
 
 /** A definition as it comes with a call. The object parses it only if it does not know its version yet. */
 export type DefinitionInput = z.input<typeof Definition>
-const given = z.custom<DefinitionInput>((value) => Versioned.safeParse(value).success)
+export const given = z.custom<DefinitionInput>((value) => Versioned.safeParse(value).success)
 const Versioned = z.object({ version: z.number(), epoch: z.number().default(0) })
 
 /** The definition of a leaderboard for its object. */

@@ -69,6 +69,15 @@ export function nearestRun(schedule: Schedule, day: number): Run {
   return run
 }
 
+/**
+ * The run that is served on a day, in days since 1970-01-01: the nearest one. After a leaderboard was
+ * finished by hand, the run of that UTC day stays (L2, L7).
+ */
+export function servedRun(board: Schedule & Pick<Leaderboard, 'finished'>, day: number): Run {
+  const lastDayPlayed = board.finished === null ? Number.POSITIVE_INFINITY : localDay(board.finished, 0)
+  return nearestRun(board, Math.min(day, lastDayPlayed))
+}
+
 /** The most runs that `latestRuns` returns. A leaderboard that has run for long has more. */
 const MOST_RUNS = 100
 

@@ -5,7 +5,8 @@ import type { Claim } from '../access/access.service'
 import type { AccountScope, Context, Scope } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
 import { logProblem } from '../runtime/log'
-import { Streamed, StreamedList, streamOf } from './stream'
+import { EventStream } from './streams/event-stream'
+import { Streamed, StreamedList, streamOf } from './streams/json-stream'
 
 /** A part of a request as it was sent, and the result of its schema. */
 export type Parsed = { given: unknown; result: z.ZodSafeParseResult<unknown> }
@@ -35,7 +36,14 @@ export const newApp = (
   options: { getPath?: (request: Request, options?: { env?: Bindings }) => string } = {},
 ): App => new Hono<AppEnv>({ ...options, strict: true })
 
-/** A JSON response. A streamed body is sent while it is made. */
+/** The headers of a stream of events. Nothing on the way may store, change or collect it. */
+const EVENT_STREAM = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** A JSON response, or a stream of events. A streamed body is sent while it is made. */
 export function answer(
   c: HonoContext<AppEnv>,
   status: number,
@@ -43,6 +51,11 @@ export function answer(
   headers: Readonly<Record<string, string>> = {},
 ): Response {
   const { requestId } = c.get('ctx')
+  if (body instanceof EventStream) {
+    // A HEAD request has no body, so nobody would read the stream.
+    if (c.req.method === 'HEAD') body.end()
+    return c.body(body.body, contentful(status), { ...headers, ...EVENT_STREAM })
+  }
   const failed = (error: unknown) => logProblem('error', { requestId, error: `cut short: ${String(error)}` })
   const isStreamed = body instanceof Streamed || body instanceof StreamedList
   const content = isStreamed ? streamOf(body, failed) : JSON.stringify(body)

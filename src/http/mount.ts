@@ -1,7 +1,7 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
-import { enter, enterAccount, readClaim } from '../access/access.service'
+import { type Claim, enter, enterAccount, readClaim } from '../access/access.service'
 import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import type { AccountScope, Scope } from '../runtime/context'
 import { readBody } from './body'
@@ -125,7 +125,8 @@ export function ownUser(subject: Stage<unknown>['subject']): Handler {
 function entered(spec: OperationSpec): Handler {
   return async (c, next) => {
     const ctx = c.get('ctx')
-    const claim = await readClaim(ctx, c.req.raw.headers, { ...spec, needs: scopeNeededFor(spec) })
+    const ticket = (spec.ticket && c.req.query('ticket')) || null
+    const claim = await readClaim(ctx, c.req.raw.headers, { ...spec, needs: scopeNeededFor(spec) }, ticket)
     c.set('claim', claim)
     if (claim.isOfAccount) c.set('account', await enterAccount(ctx, spec.surface, claim))
     else c.set('scope', await enter(ctx, spec.surface, claim))
@@ -170,8 +171,13 @@ export function routeOf({ surface, path }: OperationSpec): string {
   return base + path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** The handler of an operation, which gets valid input. */
-type Handle<O extends OperationSpec, F, S> = (scope: S, input: Input<O>, found: F) => Promise<Reply<O>>
+/** The handler of an operation, which gets valid input. Streams confirm their claim again and again. */
+type Handle<O extends OperationSpec, F, S> = (
+  scope: S,
+  input: Input<O>,
+  found: F,
+  claim: Claim,
+) => Promise<Reply<O>>
 
 /**
  * Serves a tenant's operation: the stages in G2's order, then the handler. The operation's schemas give the
@@ -220,7 +226,7 @@ function serve<O extends OperationSpec, F, S>(
     const found = c.get('found') as F
     const scope = scopeOf(c)
     const input = await validated(spec, c, (given) => stage.check?.(scope, given, found) ?? [])
-    const { status, body, headers } = await handle(scope, input, found)
+    const { status, body, headers } = await handle(scope, input, found, c.get('claim'))
     const content = withWarnings(body, fieldWarnings(spec, c.get('json')))
     return answer(c, status, content, { ...headers, ...(spec.secret && { 'cache-control': 'no-store' }) })
   }

@@ -11,7 +11,13 @@ type Parameter =
   | { name: string; in: Place; required: boolean; description?: string; schema: unknown; example?: unknown }
 
 type Content = { 'application/json': { schema: unknown; example?: unknown } }
-type Answer = { description: string; headers?: Record<string, unknown>; content: Content }
+/** The content of a stream of events: the schema is that of the JSON in their `data`. */
+type EventContent = { 'text/event-stream': { schema: unknown } }
+type Answer = {
+  description: string
+  headers?: Record<string, unknown>
+  content: Content | EventContent
+}
 
 /** One operation of the document. */
 export type OperationObject = {
@@ -245,16 +251,18 @@ export function openApiDocument(
     ]
     if (!spec.account) parameters.push({ $ref: '#/components/parameters/TenantId' })
     const responses: Record<string, Answer> = {}
-    for (const [status, { description, headers, optionalHeaders }] of Object.entries(spec.responses)) {
+    for (const [status, answer] of Object.entries(spec.responses)) {
+      const { description, headers, optionalHeaders, isEventStream } = answer
       const all = { ...headers, ...optionalHeaders, ...(spec.secret && NO_STORE) }
       const headerObjects = Object.entries(all).map(([name, tells]) => [
         name,
         { description: tells, schema: { type: 'string' } },
       ])
+      const schema = answered(described.roots.get(label(spec, status)))
       responses[status] = {
         description,
         ...(headerObjects.length > 0 && { headers: Object.fromEntries(headerObjects) }),
-        content: json(answered(described.roots.get(label(spec, status)))),
+        content: isEventStream ? { 'text/event-stream': { schema } } : json(schema),
       }
     }
     for (const status of errorStatusesOf(spec)) {

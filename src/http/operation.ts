@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import type { Entrance, Surface } from '../access/surface.types'
 import type { KeyScope } from '../runtime/key-scopes.types'
-import type { Streamed, StreamedList } from './stream'
+import type { EventStream } from './streams/event-stream'
+import type { Streamed, StreamedList } from './streams/json-stream'
 import type { FieldWarning, UnknownField } from './unknown-fields'
 
 /** Headers by name, each with its description. */
@@ -13,6 +14,8 @@ export type ResponseSpec = {
   body: z.ZodType
   headers?: HeaderSpecs
   optionalHeaders?: HeaderSpecs
+  /** Whether it is a stream of events (`text/event-stream`). `body` is then the data of one event. */
+  isEventStream?: boolean
 }
 
 /**
@@ -66,9 +69,10 @@ export type Input<O extends OperationSpec> = {
   body: Output<O['body']>
 }
 
-/** A body of a shape, whole or streamed. */
+/** A body of a shape, whole or streamed, or a stream of events whose data has the shape. */
 type Answerable<Body> =
   | Body
+  | EventStream<Body>
   | Streamed<Body>
   | (Body extends readonly (infer Item)[] ? StreamedList<Item> : never)
 

@@ -13,6 +13,8 @@ export const RETRY_AFTER = {
   databaseAway: 5,
   /** The service is starting. */
   starting: 5,
+  /** A leaderboard has too many watchers. */
+  watchers: 30,
 } as const
 
 /** An API error: the status of the response, and a message that says the problem and how to fix it (G2). */
@@ -56,6 +58,11 @@ export const errors = {
     new ApiError(
       422,
       'This deployment has no secret to sign tokens with. Set the variable TOKEN_SECRET to at least 32 random characters.',
+    ),
+  ticketInvalid: () =>
+    new ApiError(
+      401,
+      'The ticket is not valid, or its 60 seconds are over. Get another one with POST /v1/live-tickets.',
     ),
   adminKeyNeeded: () =>
     new ApiError(403, 'An application key cannot be used on the admin interface. Use an admin key.'),
@@ -147,6 +154,12 @@ export const errors = {
     new ApiError(
       503,
       `The database cannot be reached at the moment. Try again in ${seconds} seconds, with the same idempotency key if it is an event.`,
+      seconds,
+    ),
+  tooManyWatchers: (seconds: number) =>
+    new ApiError(
+      503,
+      `Too many clients watch this leaderboard. Read it with GET /leaderboards/{key}, or try again in ${seconds} seconds.`,
       seconds,
     ),
   /** `problem` is a sentence that names the migration. */

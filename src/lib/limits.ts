@@ -129,9 +129,29 @@ export const PAGES = {
   streakRankings: { max: MOST_RANKED_STREAKS, fallback: 10 },
   /** A leaderboard's groups (L6). */
   groups: { max: 100, fallback: 10 },
+  /** Places in the visible part of a live leaderboard (Y1). */
+  live: { max: 100, fallback: 10 },
   /** Changes of a user's place on a leaderboard (L10). */
   rankHistory: { max: MOST_RANK_HISTORY, fallback: 10 },
 } as const
+
+/* Live leaderboards (Y) */
+
+/** The most open streams of a leaderboard. A change is sent to all of them by one object, in one thread. */
+export const MOST_WATCHERS = 5_000
+/**
+ * The most different visible parts of a leaderboard that are watched at once. Each is computed at most once a
+ * second.
+ */
+export const MOST_VIEWS = 1_000
+/** The same for parts that mix groups: each reads all scores of a run. */
+export const MOST_MIXED_VIEWS = 20
+
+/**
+ * The most characters of the group of a stream, as JSON. The object notes it at the stream's socket, in at
+ * most 16,384 bytes.
+ */
+export const MOST_GROUP_CHARACTERS = 7_000
 
 /* Logs of webhooks and notifications (W4, N4) */
 

@@ -55,6 +55,11 @@ export function describe(document: OpenApiDocument, chapters: readonly Chapter[]
     },
   })
 
+  const answerContent = (given: OperationObject['responses'][string]['content'], name: string) =>
+    'application/json' in given
+      ? content(given, name)
+      : { 'text/event-stream': { schema: fields(given['text/event-stream'].schema, name) } }
+
   const operation = (path: string, given: OperationObject): OperationObject => {
     const id = given.operationId
     const note = operations.get(id)
@@ -63,7 +68,7 @@ export function describe(document: OpenApiDocument, chapters: readonly Chapter[]
     const { description, parameters = {}, example = {} } = note
     const responses = Object.entries(given.responses).map(([status, answer]) => [
       status,
-      { ...answer, content: content(answer.content, `${id} ${status}`) },
+      { ...answer, content: answerContent(answer.content, `${id} ${status}`) },
     ])
     return {
       ...given,

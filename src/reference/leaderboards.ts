@@ -87,6 +87,21 @@ export const leaderboards: Chapter = {
       },
       example: { path: { key: 'demo-minutes-by-plan' } },
     },
+    leaderboards_live: {
+      description:
+        'Watches the first places of a leaderboard, as a stream of server-sent events (`text/event-stream`). The event `ranking` comes first, and again after each change of these places, at most once a second. It always has all of them. The stream shows the run of today, in UTC, and moves on with it. The event `finished` has the final ranking of a run that has become final. The `id` of an event is its version. A comment comes every 25 seconds. The stream ends after at most 15 minutes, and within a minute after the end of its key, user, tenant or leaderboard; then connect again. A client that reads nothing for half a minute is disconnected. `EventSource` can send no headers: give it a ticket in the query. The status is 503, with `Retry-After`, if too many clients watch this leaderboard.',
+      parameters: {
+        limit: 'The number of places to watch. The default is 10.',
+        userAttributes: `The group to watch. If it names only some of the breakdown attributes, all groups that match are ranked together. ${PAIRS}`,
+        ticket: 'A ticket from `POST /v1/live-tickets`, instead of the header `X-API-KEY`.',
+      },
+      example: { query: { limit: 3 } },
+    },
+    live_tickets_create: {
+      description:
+        'Makes a ticket that opens streams for 60 seconds, also more than once, in the place of the key of this request. It is good for nothing else. A key with the scope `read` can get one too. Get a new one for each connection. Without the variable `TOKEN_SECRET`, the status is 422.',
+      example: {},
+    },
     users_all_leaderboards: {
       description:
         'The place of the user on each leaderboard, in the run of today by the local date of the user. Each item equals the response of the operation for that single leaderboard. The list has at most 100 leaderboards: all active ones and, if asked for, the newest finished ones. A leaderboard that does not respond within three seconds is left out.',
@@ -148,6 +163,23 @@ export const leaderboards: Chapter = {
     {
       of: ['LeaderboardResponseWithRankings'],
       fields: { rankings: 'The places of the page, best first. In webhooks, the first ten.' },
+    },
+    {
+      of: ['LiveRanking', 'LiveFinished'],
+      fields: {
+        version:
+          'A number that grows with each event. An event with a smaller one than you have seen is older.',
+        run: 'The first date of the run. `null` if the leaderboard never resets.',
+        status: 'The present status.',
+        rankings: 'All places that are watched, best first.',
+      },
+    },
+    {
+      of: ['LiveTicketResponse'],
+      fields: {
+        ticket: 'The ticket, for the query parameter `ticket` of a stream.',
+        expires: 'When it opens no more streams. Open streams go on.',
+      },
     },
     {
       of: ['WebhookLeaderboardResponse'],

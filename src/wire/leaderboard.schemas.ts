@@ -63,6 +63,47 @@ export const LeaderboardResponseWithRankings = LeaderboardResponse.extend({
   rankings: z.array(LeaderboardRanking),
 }).meta({ id: 'LeaderboardResponseWithRankings' })
 
+/** The version of a live ranking: seconds since 1970, with a fraction. It grows in every stream (Y1). */
+const LiveVersion = z.number()
+/** The first date of a run; null if the leaderboard has no runs (Y1). */
+const LiveRun = DateResponse.nullable()
+
+/** The event `ranking` of a stream: the whole visible part of a leaderboard (Y1). */
+export const LiveRanking = z
+  .object({
+    version: LiveVersion,
+    run: LiveRun,
+    status: ShownStatus,
+    rankings: z.array(LeaderboardRanking),
+  })
+  .meta({ id: 'LiveRanking' })
+
+/** The event `finished` of a stream: the final ranking of a run (Y1). */
+export const LiveFinished = z
+  .object({ version: LiveVersion, run: LiveRun, rankings: z.array(LeaderboardRanking) })
+  .meta({ id: 'LiveFinished' })
+
+/** The data of the events of a stream. */
+export const LiveEvent = z.union([LiveRanking, LiveFinished])
+
+/** The visible part of a leaderboard: the first places of a group (Y1, L6). */
+export const LiveQuery = z.object({
+  limit: integerQuery({ min: 1, ...PAGES.live }),
+  userAttributes: UserAttributesQuery.optional(),
+  // It was read with the key (src/http/mount.ts).
+  ticket: z.unknown().meta({ type: 'string' }).optional(),
+})
+
+/** A ticket that opens streams, and when its time is over (Y2). */
+export const LiveTicketResponse = z
+  .object({ ticket: z.string(), expires: Timestamp })
+  .meta({ id: 'LiveTicketResponse' })
+
+/** A live query with the wrong shape. The attributes are null if they can't be read (G3). */
+export const ReadableLiveQuery = z.object({
+  userAttributes: LiveQuery.shape.userAttributes.nullable().catch(null),
+})
+
 /** A date on which a user's rank or value changed (L10). */
 export const LeaderboardEvent = z
   .object({

@@ -49,6 +49,8 @@ export const applicationOperations: readonly OperationSpec[] = [
   leaderboards.leaderboardsAll,
   leaderboards.leaderboardsGet,
   leaderboards.leaderboardsGroups,
+  leaderboards.leaderboardsLive,
+  leaderboards.liveTickets,
   preferences.usersGetPreferences,
   preferences.usersUpdatePreferences,
   streaks.usersStreak,

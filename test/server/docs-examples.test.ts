@@ -17,7 +17,9 @@ import { type RecordingProxy, Shell, startProxy } from './shell'
 const root = join(import.meta.dirname, '..', '..')
 
 /** Every page of the project. */
-const PAGES = globSync(['*.md', 'bench/*.md', 'docs/**/*.md', 'clients/*/*.md'], { cwd: root }).sort()
+const PAGES = globSync(['*.md', 'bench/*.md', 'docs/**/*.md', 'clients/typescript/*.md'], {
+  cwd: root,
+}).sort()
 const pageOf = (name: string) => readFileSync(join(root, name), 'utf8')
 
 /** The pages whose examples need the demo, in the order in which they run. */

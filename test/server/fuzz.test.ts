@@ -48,6 +48,12 @@ const send: Send = ({ method, path, headers, body }) => {
       asked.on('response', (answer) => {
         const parts: Buffer[] = []
         answer.on('data', (part) => parts.push(part))
+        // A stream of events has no end: the first event is enough.
+        if (answer.headers['content-type'] === 'text/event-stream')
+          answer.once('data', () => {
+            answer.emit('end')
+            answer.destroy()
+          })
         // An export is cut off if its user is erased, as its description says. All other reasons are in the
         // log.
         answer.on('error', (error) =>

@@ -4,7 +4,8 @@ import { dirname, join, normalize } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
-const pages = globSync(['*.md', 'bench/*.md', 'docs/**/*.md'], { cwd: root }).sort()
+const documents = ['*.md', 'bench/*.md', 'docs/**/*.md', 'clients/typescript/*.md']
+const pages = globSync(documents, { cwd: root }).sort()
 const read = (page: string) => readFileSync(join(root, page), 'utf8')
 const withoutCode = (text: string) => text.replace(/^ *```[\s\S]*?^ *```$/gm, '')
 

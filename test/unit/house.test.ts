@@ -106,7 +106,8 @@ test('a file that a document or a comment names exists', () => {
 test('a file that a document or a comment names without its folder exists', () => {
   // Readers write these themselves, and all files that a guide names without a folder.
   const own = ['import.mjs', 'points/points-spent.event.ts']
-  const known = globSync(['{src,test,scripts,bench}/**/*.{ts,mjs}', '*.{ts,mjs}'], { cwd: root })
+  const code = ['{src,test,scripts,bench}/**/*.{ts,mjs}', 'clients/*/{src,test}/**/*.ts', '*.{ts,mjs}']
+  const known = globSync(code, { cwd: root })
   const texts = globSync(['*.md', 'docs/*.md', 'bench/*.md', '{src,test}/**/*.ts'], { cwd: root })
   const named = texts.flatMap((text) =>
     [...readFileSync(join(root, text), 'utf8').matchAll(/`(\w[\w./-]*\.(?:ts|mjs))`/g)].map(

@@ -90,7 +90,7 @@ describe('[K5] the walk over every operation of the application interface', () =
               const usual = await call(toApp, method, path, { headers })
               const mine = await call(toApp, method, path, { headers: { ...headers, 'x-api-key': key } })
               expect([path, mine.status]).toEqual([path, usual.status])
-              if (mine.status === 200) readable.add(spec.id)
+              if (mine.status < 300) readable.add(spec.id)
             } else {
               for (const sent of bodies)
                 expect(

@@ -1,2 +1,19 @@
 /** React hooks and components of Laurel. */
-export {}
+export * from './components/index.ts'
+export * from './hooks/index.ts'
+export { changesOf, isGain } from './view/changes.ts'
+export type * from './view/data.ts'
+export { type Format, formatOf } from './view/format.ts'
+export { defaultLabels, type Labels } from './view/labels.ts'
+export { type LevelView, levelView } from './view/levels.ts'
+export { type RankChange, type RankingView, rankChange, rankingView } from './view/ranking.ts'
+export { LaurelSettings, type SettingsProps, useLaurelSettings } from './view/settings.tsx'
+export {
+  type MonthCell,
+  monthWeeks,
+  type PeriodState,
+  type PeriodView,
+  periodViews,
+  type StreakState,
+  streakState,
+} from './view/streak.ts'

@@ -1,7 +1,7 @@
 /** The application interface alone: all that a browser needs. */
 import { Achievements, Points, Streaks } from './application/configured.js'
 import { type NewEvent, sendEvent } from './application/events.js'
-import { Leaderboards } from './application/leaderboards.js'
+import { Leaderboards, LiveTickets } from './application/leaderboards.js'
 import { Users } from './application/users.js'
 import type { Call } from './core/call.js'
 import { type AnswerOf, Core, type OperationId, type RequestOf } from './core/core.js'
@@ -14,6 +14,7 @@ export class Laurel {
   readonly #core: Core
   readonly achievements: Achievements
   readonly leaderboards: Leaderboards
+  readonly liveTickets: LiveTickets
   readonly points: Points
   readonly streaks: Streaks
   readonly users: Users
@@ -25,6 +26,7 @@ export class Laurel {
     this.#core = core
     this.achievements = new Achievements(core)
     this.leaderboards = new Leaderboards(core)
+    this.liveTickets = new LiveTickets(core)
     this.points = new Points(core)
     this.streaks = new Streaks(core)
     this.users = new Users(core)
@@ -35,13 +37,13 @@ export class Laurel {
     return sendEvent(this.#core, metric, event, options)
   }
 
-  /** Calls an operation by its method and path. Only a request that may be sent twice is repeated. */
+  /** Calls an operation by its method and path. Only a `GET` is repeated after a failure. */
   request<Id extends OperationId>(
     operation: Id,
     request: RequestOf<Id>,
     options?: CallOptions,
   ): Call<AnswerOf<Id>> {
-    return this.#core.call(operation, request, options)
+    return this.#core.call(operation, request, { ...options, isRepeatable: operation.startsWith('GET ') })
   }
 
   /** The same client with other options, such as another tenant. */
@@ -51,7 +53,7 @@ export class Laurel {
 }
 
 export type { NewEvent } from './application/events.js'
-export type { LiveOptions, LiveRanking } from './application/live.js'
+export type { LiveOptions } from './application/live.js'
 export type { Answered, Call } from './core/call.js'
 export { LaurelError, type LaurelIssue } from './core/laurel-error.js'
 export type { List } from './core/list.js'

@@ -1,5 +1,6 @@
 import type { Run } from '../../engine/runs.rules'
 import type { Definition } from '../board.messages'
+import type { Row } from '../board.types'
 import type { Score } from '../score.rules'
 import type { BoardStore } from './board.store'
 import type { Progress } from './progress.types'
@@ -15,4 +16,12 @@ export type BoardView = {
   readonly served: (score: Score) => number
   /** The run with a local day, in days since 1970-01-01. */
   readonly runHolding: (day: number) => Run | null
+}
+
+/** Code that follows the changes of a board. */
+export type BoardListener = {
+  /** A score has moved. */
+  moved(before: Row | null, after: Row): void
+  /** Anything may have changed, or time has passed. */
+  look(): void
 }

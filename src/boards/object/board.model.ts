@@ -9,7 +9,7 @@ import { BoardEventStore } from '../notify/board-events.store'
 import { type Score, servedValue, ZERO } from '../score.rules'
 import type { BoardStore } from './board.store'
 import { BoardEvents } from './board-events.model'
-import type { BoardView } from './board-view.types'
+import type { BoardListener, BoardView } from './board-view.types'
 import { applied, follows, replaced, type Sum, settled, sumsOf } from './chain.rules'
 import { GroupSizes } from './group-sizes.cache'
 import { newProgress, Progress } from './progress.types'
@@ -37,6 +37,7 @@ export class Board implements BoardView {
   readonly rankings: Rankings
   readonly groupSizes = new GroupSizes()
   readonly events: BoardEvents
+  readonly #listener: BoardListener
   /**
    * While a comparison waits for D1: users whose scores have moved since, so that its page may not know them.
    */
@@ -47,8 +48,9 @@ export class Board implements BoardView {
   #isClosed = false
 
   /** Opens the stored board. If nothing is stored yet, it stores `definition`. */
-  constructor(store: BoardStore, source: Source, definition: Definition) {
+  constructor(store: BoardStore, source: Source, definition: Definition, listener: BoardListener) {
     this.store = store
+    this.#listener = listener
     this.rankings = new Rankings(store, () => this.places)
     this.events = new BoardEvents(this, new BoardEventStore(store.sql))
     this.#source = source
@@ -75,6 +77,7 @@ export class Board implements BoardView {
   #forgetRankings(): void {
     this.rankings.clear()
     this.groupSizes.clear()
+    this.#listener.look()
   }
 
   /** Prevents work that still waits for D1 from storing anything: the leaderboard was deleted. */
@@ -350,6 +353,7 @@ export class Board implements BoardView {
     this.events.watch(before, after, () => {
       this.store.put(after)
       this.rankings.move(before, after)
+      this.#listener.moved(before, after)
     })
   }
 

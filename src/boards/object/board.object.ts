@@ -1,5 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
 import type * as z from 'zod'
+import { readTestClock } from '../../access/clock.repository'
 import { isActive } from '../../access/tenants.repository'
 import { AccountDatabase, noCost } from '../../db/database'
 import { hasTables } from '../../db/object-migrations'
@@ -12,6 +13,7 @@ import { within } from '../../lib/timeout'
 import { SECOND } from '../../lib/units'
 import { utcDay } from '../../lib/zone'
 import { type Bindings, variables } from '../../runtime/env'
+import { namesOf } from '../../store/users.repository'
 import {
   type BestReply,
   BestRequest,
@@ -32,6 +34,9 @@ import {
   RunDueRequest,
   UserRequest,
 } from '../board.messages'
+import { WATCH_HEADER, WATCH_STATUS, WatcherMessage, WatchRequest } from '../live/live.messages'
+import type { WatchedBoard } from '../live/view.model'
+import { Watchers } from '../live/watchers.model'
 import { HandedRequest } from '../notify/board-events.messages'
 import { Board } from './board.model'
 import { BoardStore } from './board.store'
@@ -75,6 +80,12 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   #isPurged = false
   readonly #db = new AccountDatabase(this.env.DB, noCost(), variables(this.env).TEST_CLOCK === 'on')
   #board: Board | null = null
+  /** The streams that watch the leaderboard (Y). */
+  readonly #watchers = new Watchers(this.ctx, {
+    board: () => this.#kept && watched(this.#kept),
+    now: async () => (await readTestClock(this.#db)) ?? systemNow(),
+    namesOf: ({ definition }, userIds) => namesOf(this.#db.of(definition.tenantId), userIds),
+  })
   /** The upkeep in progress: one at a time. */
   #upkeep: Promise<unknown> = Promise.resolve()
   /** The call that reads all scores again from D1; null if there is none. */
@@ -163,7 +174,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
       readNote: ({ id }) => readUpkeep(db, id),
       writeNote: ({ id }, notes) => noteUpkeep(db, id, notes),
     }
-    return new Board(this.#store, source, definition)
+    return new Board(this.#store, source, definition, this.#watchers)
   }
 
   /**
@@ -227,6 +238,33 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return readBest(await this.#filledAt(definition, now), rest)
   }
 
+  /** Opens a stream, as a WebSocket (Y). The header has the request; see src/boards/live/live.messages.ts. */
+  override async fetch(request: Request): Promise<Response> {
+    const header = decodeURIComponent(request.headers.get(WATCH_HEADER) ?? '')
+    const { definition, now, limit, group } = WatchRequest.parse(JSON.parse(header))
+    if (!(await this.#isThere(definition))) return new Response(null, { status: WATCH_STATUS.gone })
+    await this.#filledAt(definition, now)
+    const opened = await this.#watchers.open({ limit, group })
+    if (typeof opened === 'string') return new Response(null, { status: WATCH_STATUS[opened] })
+    return new Response(null, { status: WATCH_STATUS.open, webSocket: opened })
+  }
+
+  /** Hears a stream (Y). */
+  override async webSocketMessage(socket: WebSocket, text: string | ArrayBuffer): Promise<void> {
+    const message = WatcherMessage.parse(JSON.parse(String(text)))
+    if (message.type === 'seen') return this.#watchers.seen(socket)
+    if (await this.#isThere(message.definition)) await this.#filledAt(message.definition, message.now)
+    this.#watchers.look()
+  }
+
+  override webSocketClose(socket: WebSocket): void {
+    this.#watchers.left(socket)
+  }
+
+  override webSocketError(socket: WebSocket): void {
+    this.#watchers.left(socket)
+  }
+
   /** The board as the store has it. Null if it never stored anything, or the leaderboard was deleted. */
   get #kept(): Board | null {
     const definition = this.#isUsed ? this.#store.note('board') : null
@@ -265,6 +303,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
       const before = await checkNote(board)
       const dueAt = await runDue(board, { ...moments, mayRewind: this.#db.testClock })
       await board.writeNote(before)
+      this.#watchers.look()
       return { dueAt, ...board.events.outbox() }
     })
   }
@@ -305,6 +344,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
    */
   async forget(): Promise<void> {
     if (this.#isPurged) return
+    this.#watchers.endAll()
     this.#board?.close()
     this.#board = null
     await this.ctx.storage.deleteAll()
@@ -318,9 +358,17 @@ export class LeaderboardObject extends DurableObject<Bindings> {
    */
   async purge(): Promise<void> {
     this.#isPurged = true
+    this.#watchers.endAll()
     this.#board?.close()
     this.#board = null
     this.#opened?.sql.close()
     await this.ctx.storage.deleteAll()
   }
 }
+
+/** A board as its watchers see it. */
+const watched = (board: Board): WatchedBoard => ({
+  definition: board.definition,
+  progress: board.progress,
+  page: (request, run) => readPage(board, { ...request, run, offset: 0, userId: null }),
+})

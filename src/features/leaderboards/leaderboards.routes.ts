@@ -3,7 +3,7 @@ import { NEXT_LINK } from '../../http/cursors'
 import { UserId } from '../../http/fields'
 import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
-import { ok, operation } from '../../http/operation'
+import { created, ok, operation } from '../../http/operation'
 import { findUser } from '../../store/find-user.service'
 import {
   LeaderboardGroupsQuery,
@@ -12,6 +12,9 @@ import {
   LeaderboardResponseWithRankings,
   LeaderboardsQuery,
   LeaderboardsResponse,
+  LiveEvent,
+  LiveQuery,
+  LiveTicketResponse,
   UserLeaderboardQuery,
   UserLeaderboardResponseWithHistory,
   UserLeaderboardsQuery,
@@ -19,6 +22,7 @@ import {
 } from '../../wire/leaderboard.schemas'
 import {
   findLeaderboard,
+  furtherLiveErrors,
   furtherPageErrors,
   listLeaderboards,
   readGroups,
@@ -26,6 +30,7 @@ import {
   readUserPlace,
   readUserPlaces,
 } from './leaderboards.service'
+import { ticketFor, watchLeaderboard } from './live/watch.service'
 
 export const leaderboardsAll = operation({
   id: 'leaderboards_all',
@@ -67,6 +72,39 @@ export const leaderboardsGroups = operation({
       optionalHeaders: { Link: NEXT_LINK },
     },
   },
+  errorStatuses: [403, 404, 422],
+})
+
+/** Not in the contract. */
+export const leaderboardsLive = operation({
+  id: 'leaderboards_live',
+  surface: 'application',
+  method: 'get',
+  path: '/leaderboards/{key}/live',
+  summary: 'Watch a leaderboard',
+  ticket: true,
+  params: z.object({ key: z.string() }),
+  query: LiveQuery,
+  responses: {
+    200: {
+      description: 'The events of the stream. This is the shape of the JSON in their `data`.',
+      body: LiveEvent,
+      isEventStream: true,
+    },
+  },
+  errorStatuses: [403, 404, 422],
+})
+
+/** Not in the contract. */
+export const liveTickets = operation({
+  id: 'live_tickets_create',
+  surface: 'application',
+  method: 'post',
+  path: '/live-tickets',
+  summary: 'Get a ticket that opens streams',
+  needs: 'read',
+  secret: true,
+  responses: { 201: { description: 'The ticket.', body: LiveTicketResponse } },
   errorStatuses: [403, 404, 422],
 })
 
@@ -127,6 +165,16 @@ export function leaderboardRoutes(app: App): void {
       return { ...ok(groups), ...(next !== null && { headers: { Link: next } }) }
     },
   )
+  mount(
+    app,
+    leaderboardsLive,
+    {
+      find: (scope, param) => findLeaderboard(scope, param('key')),
+      check: (scope, { query }, found) => furtherLiveErrors(scope, found, query),
+    },
+    async (scope, { query }, found, claim) => ok(await watchLeaderboard(scope, found, query, claim)),
+  )
+  mount(app, liveTickets, {}, async (scope, _input, _found, claim) => created(await ticketFor(scope, claim)))
   mount(
     app,
     usersAllLeaderboards,

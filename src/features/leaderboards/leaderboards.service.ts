@@ -4,7 +4,7 @@ import { boardObject } from '../../boards/board-updates.service'
 import type { LeaderboardObject } from '../../boards/object/board.object'
 import { configurationOf } from '../../config/configuration.service'
 import { type Configuration, type Leaderboard, leaderboardByKey } from '../../config/configuration.types'
-import { nearestRun, type Run, runHolding, statusOf } from '../../engine/runs.rules'
+import { type Run, runHolding, servedRun, statusOf } from '../../engine/runs.rules'
 import type { UserState } from '../../engine/state.types'
 import { nextLink } from '../../http/cursors'
 import { type CivilDate, dayOf, utcMidnight } from '../../lib/civil'
@@ -24,6 +24,7 @@ import {
   type LeaderboardResponseWithRankings,
   type LeaderboardsResponse,
   ReadableLeaderboardQuery,
+  ReadableLiveQuery,
   type UserLeaderboardQuery,
   type UserLeaderboardResponseWithHistory,
   type UserLeaderboardsQuery,
@@ -131,6 +132,17 @@ export async function furtherPageErrors(
   if (userAttributes === null) return limitErrors(board, limit)
   const { fieldErrors } = groupAsked(await configurationOf(scope), board, userAttributes)
   return [...limitErrors(board, limit), ...fieldErrors]
+}
+
+/** The same for the query of a live leaderboard (Y1). */
+export async function furtherLiveErrors(
+  scope: Scope,
+  board: Leaderboard,
+  query: unknown,
+): Promise<FieldError[]> {
+  const { userAttributes } = ReadableLiveQuery.parse(query)
+  if (userAttributes === null) return []
+  return groupAsked(await configurationOf(scope), board, userAttributes).fieldErrors
 }
 
 /**
@@ -244,21 +256,17 @@ export async function readUserPlace(
  * last run if today is after it (L2).
  */
 function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number): Run {
-  if (date === undefined) return nearestRun(board, Math.min(today, lastDayPlayed(board)))
+  if (date === undefined) return servedRun(board, today)
   const run = runHolding(board, dayOf(date))
   if (run === null) throw errors.noRun(date)
   return run
 }
 
-/** The UTC day on which a leaderboard was finished by hand. Infinite if it was not. */
-const lastDayPlayed = ({ finished }: Leaderboard): number =>
-  finished === null ? Number.POSITIVE_INFINITY : localDay(finished, 0)
-
 /**
  * The values that the group must have, in the order of the breakdown, and the field errors (L6). Any value
  * matches a null.
  */
-function groupAsked(
+export function groupAsked(
   config: Configuration,
   board: Leaderboard,
   filters: ReadonlyMap<string, string> | undefined,

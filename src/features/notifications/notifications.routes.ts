@@ -5,7 +5,7 @@ import type { App } from '../../http/hono'
 import { mount } from '../../http/mount'
 import { createdSome, ok, operation } from '../../http/operation'
 import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
-import { listed } from '../../http/stream'
+import { listed } from '../../http/streams/json-stream'
 import { readLog } from './log.service'
 import * as schemas from './notifications.schemas'
 import {

@@ -137,6 +137,9 @@ export class AdminAdminKeys {
   }
 }
 
+/** The timeout of moving the clock, in milliseconds: the work of all the time on the way is done first. */
+const CLOCK_TIMEOUT = 10 * 60_000
+
 /** The service's time, in development. */
 export class AdminTestClock {
   readonly #core: Core
@@ -154,7 +157,8 @@ export class AdminTestClock {
   set(clock: MoveClockRequest, options?: CallOptions) {
     // Moving it twice by a duration moves it too far.
     const isRepeatable = clock.advance === undefined || clock.advance === null
-    return this.#core.call('PUT /admin/v1/test-clock', { body: clock }, { ...options, isRepeatable })
+    const settings = { ...options, timeout: options?.timeout ?? CLOCK_TIMEOUT, isRepeatable }
+    return this.#core.call('PUT /admin/v1/test-clock', { body: clock }, settings)
   }
 
   /** Returns to real time. */

@@ -33,6 +33,20 @@ export class Leaderboards {
   }
 }
 
+/** Tickets that open the streams of live leaderboards. `leaderboards.live` needs none. */
+export class LiveTickets {
+  readonly #core: Core
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Makes a ticket for an `EventSource`, which cannot send a key. It is valid for 60 seconds. */
+  create(options?: CallOptions) {
+    return this.#core.call('POST /v1/live-tickets', {}, { ...options, isRepeatable: true })
+  }
+}
+
 class LeaderboardGroups {
   readonly #core: Core
 

@@ -2,28 +2,15 @@ import type { Core } from '../core/core.js'
 import { LaurelError } from '../core/laurel-error.js'
 import { pauseAfter } from '../core/retries.js'
 import { pathOf } from '../core/urls.js'
-import type { LeaderboardRanking } from '../generated/types.js'
+import type { LiveFinished, LiveRanking } from '../generated/types.js'
 import { serverSentEvents } from './server-sent-events.js'
-
-/** A state of the visible part of a leaderboard. */
-export interface LiveRanking {
-  /** Grows with each change. */
-  version: number
-  /** The first date of the run, or null on a leaderboard without runs. */
-  run: string | null
-  status: string
-  rankings: LeaderboardRanking[]
-}
-
-/** The last state of a run that is final. */
-export type FinishedRun = Omit<LiveRanking, 'status'>
 
 /** The part of a leaderboard to watch, and the functions that are called. */
 export interface LiveOptions {
   /** Gets the first state, and then each newer one. */
   onRanking: (ranking: LiveRanking) => void
   /** Gets the last state of a run that has become final. */
-  onFinished?: ((run: FinishedRun) => void) | undefined
+  onFinished?: ((run: LiveFinished) => void) | undefined
   /**
    * Gets each failure. After network failures, 429 and 5xx the client connects again by itself; after any
    * other error, `isOver` is true and the watching has ended.
@@ -107,7 +94,7 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
   }
 }
 
-const isRun = (data: unknown): data is FinishedRun =>
+const isRun = (data: unknown): data is LiveFinished =>
   typeof data === 'object' && data !== null && 'version' in data && 'rankings' in data
 
 const isRanking = (data: unknown): data is LiveRanking =>

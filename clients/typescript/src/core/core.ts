@@ -144,7 +144,9 @@ export class Core {
     const { query = {}, ...rest }: AnyRequest = request
     const limited = paging === 'whole' ? query : { limit: PAGE, ...withoutUndefined(query) }
     return new List(async (place) => {
-      const paged: PagedQuery = { ...limited, ...place }
+      // A cursor and `skip` exclude each other (O3).
+      const start = place.after === undefined ? {} : { skip: undefined }
+      const paged: PagedQuery = { ...limited, ...start, ...place }
       const answered = await this.#read<ItemOf<AnswerOf<Id>>[]>(id, { ...rest, query: paged }, settings)
       return { answered, next: nextPlace(paging, paged, answered) }
     })
@@ -180,6 +182,8 @@ export class Core {
           await this.#key.forget(key)
           continue
         }
+        // A function that fails to get a key can try again itself.
+        if (key === null) throw error
         const mayRepeat = isRefusedForNow(error.status) || (isRepeatable && isFailureForNow(error.status))
         const pause = pauseAfter(tries, error.retryAfter, this.runtime.random)
         if (!mayRepeat || tries >= most || pause === null) throw error
@@ -190,13 +194,15 @@ export class Core {
 
   /** Sends a request once. */
   async #try<T>(sending: Sending, key: string, read: (response: Response) => Promise<T>): Promise<T> {
-    const { signal, body, isStream = false } = sending
+    const { signal, isStream = false } = sending
+    const body = sending.body === undefined ? null : JSON.stringify(sending.body)
     const timeout = sending.timeout ?? this.#options.timeout ?? TIMEOUT
     const url = this.#urlOf(sending)
     const headers = this.#headersOf(sending, key)
     const controller = new AbortController()
     const abort = () => controller.abort(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted) abort()
     let isLate = false
     const timer = setTimeout(() => {
       isLate = true
@@ -209,7 +215,7 @@ export class Core {
         // Another address must not get the key.
         redirect: 'manual',
         signal: controller.signal,
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== null && { body }),
       })
       if (!response.ok) throw await errorOf(response, this.runtime.now())
       if (isStream) clearTimeout(timer)

@@ -199,6 +199,10 @@ import type {
   LeaderboardsGetData,
   LeaderboardsGroupsAnswer,
   LeaderboardsGroupsData,
+  LeaderboardsLiveAnswer,
+  LeaderboardsLiveData,
+  LiveTicketsCreateAnswer,
+  LiveTicketsCreateData,
   MetricsEventAnswer,
   MetricsEventData,
   PointsAllAnswer,
@@ -323,6 +327,10 @@ export interface Operations {
   'GET /v1/leaderboards/{key}': Operation<LeaderboardsGetData, LeaderboardsGetAnswer>
   /** List the groups of a leaderboard with breakdown */
   'GET /v1/leaderboards/{key}/groups': Operation<LeaderboardsGroupsData, LeaderboardsGroupsAnswer>
+  /** Watch a leaderboard */
+  'GET /v1/leaderboards/{key}/live': Operation<LeaderboardsLiveData, LeaderboardsLiveAnswer>
+  /** Get a ticket that opens streams */
+  'POST /v1/live-tickets': Operation<LiveTicketsCreateData, LiveTicketsCreateAnswer>
   /** Get the preferences of a user for notifications and streaks */
   'GET /v1/users/{id}/preferences': Operation<UsersGetPreferencesData, UsersGetPreferencesAnswer>
   /** Change the passed preferences of a user */

@@ -2172,6 +2172,51 @@ export type LeaderboardGroup = {
     users: number;
 };
 
+export type LiveRanking = {
+    /**
+     * A number that grows with each event. An event with a smaller one than you have seen is older.
+     */
+    version: number;
+    /**
+     * The first date of the run. `null` if the leaderboard never resets.
+     */
+    run: string | null;
+    /**
+     * The present status.
+     */
+    status: 'active' | 'scheduled' | 'finished';
+    /**
+     * All places that are watched, best first.
+     */
+    rankings: Array<LeaderboardRanking>;
+};
+
+export type LiveFinished = {
+    /**
+     * A number that grows with each event. An event with a smaller one than you have seen is older.
+     */
+    version: number;
+    /**
+     * The first date of the run. `null` if the leaderboard never resets.
+     */
+    run: string | null;
+    /**
+     * All places that are watched, best first.
+     */
+    rankings: Array<LeaderboardRanking>;
+};
+
+export type LiveTicketResponse = {
+    /**
+     * The ticket, for the query parameter `ticket` of a stream.
+     */
+    ticket: string;
+    /**
+     * When it opens no more streams. Open streams go on.
+     */
+    expires: string;
+};
+
 export type UserPreferencesResponse = {
     /**
      * The channels by type of notification. An empty list switches a type off.
@@ -7714,6 +7759,56 @@ export type LeaderboardsGroupsAnswers = {
 };
 
 export type LeaderboardsGroupsAnswer = LeaderboardsGroupsAnswers[keyof LeaderboardsGroupsAnswers];
+
+export type LeaderboardsLiveData = {
+    body?: never;
+    path: {
+        /**
+         * The key of the leaderboard.
+         */
+        key: string;
+    };
+    query?: {
+        /**
+         * The number of places to watch. The default is 10.
+         */
+        limit?: number;
+        /**
+         * The group to watch. If it names only some of the breakdown attributes, all groups that match are ranked together. Pairs of an attribute key and a value, such as `plan:pro,city:Washington, DC`. A comma separates two pairs only if a key and a colon follow it. You can repeat the parameter: each one is then a single pair, and its value may contain anything. To send one such pair alone, pass it twice.
+         */
+        userAttributes?: string;
+        /**
+         * A ticket from `POST /v1/live-tickets`, instead of the header `X-API-KEY`.
+         */
+        ticket?: string;
+    };
+    url: '/v1/leaderboards/{key}/live';
+};
+
+export type LeaderboardsLiveAnswers = {
+    /**
+     * The events of the stream. This is the shape of the JSON in their `data`.
+     */
+    200: LiveRanking | LiveFinished;
+};
+
+export type LeaderboardsLiveAnswer = LeaderboardsLiveAnswers[keyof LeaderboardsLiveAnswers];
+
+export type LiveTicketsCreateData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/v1/live-tickets';
+};
+
+export type LiveTicketsCreateAnswers = {
+    /**
+     * The ticket.
+     */
+    201: LiveTicketResponse;
+};
+
+export type LiveTicketsCreateAnswer = LiveTicketsCreateAnswers[keyof LiveTicketsCreateAnswers];
 
 export type UsersGetPreferencesData = {
     body?: never;

@@ -22,6 +22,27 @@ export async function visit(access: Access) {
   }
 }
 
+/** Watches a leaderboard, and sends an event. Answers the first place before and after. */
+export async function watch(access: Access): Promise<unknown[]> {
+  const laurel = clientOf(access)
+  const first: unknown[] = []
+  await new Promise<void>((resolve, reject) => {
+    const stop = laurel.leaderboards.live('demo-all-time', {
+      limit: 1,
+      onRanking: ({ rankings }) => {
+        first.push(rankings[0]?.userId)
+        if (first.length === 1)
+          laurel.event('demo-lessons', { user: { id: access.user }, value: 5000 }).catch(reject)
+        if (first.length < 2) return
+        stop()
+        resolve()
+      },
+      onError: reject,
+    })
+  })
+  return first
+}
+
 let queue: OfflineQueue | undefined
 
 /** Opens the queue of this page, which sends whatever waits. */

@@ -61,6 +61,14 @@ export function testBrowser(server: () => Server): void {
       await page.close()
     })
 
+    it('[Y1] watches a leaderboard', async () => {
+      const page = await browser.newPage()
+      await page.goto(origin)
+      const first = await evaluate(page, 'watch', await accessOf('watching-ada'))
+      expect(first).toEqual([expect.any(String), 'watching-ada'])
+      await page.close()
+    })
+
     it('[E4] keeps events while it is offline and closed, and sends each once and in order', async () => {
       const access = await accessOf('offline-ada')
       const context = await browser.newContext()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { PATIENCE } from '../../../../test/patience'
 import { Receiver } from '../../../../test/receiver'
 import { type Server, startServer } from '../../../../test/server/harness'
-import { Laurel, LaurelError, verifyWebhook } from '../../src/index.js'
+import { Laurel, LaurelError, type LiveRanking, verifyWebhook } from '../../src/index.js'
 import { errorOf } from '../fake-fetch.js'
 import { testBrowser } from './browser.js'
 
@@ -133,6 +133,31 @@ describe('the client in Node', () => {
       issues: [],
       requestId: null,
     })
+  })
+
+  it('[Y1, K6] watches a leaderboard with the token of a user', async () => {
+    await laurel.users.create({ id: 'live-ada', name: 'Ada' })
+    const apiKey = vi.fn(async () => laurel.admin.userTokens.create({ userId: 'live-ada' }))
+    const page = new Laurel({ url: server.url, apiKey })
+    const seen: LiveRanking[] = []
+    const errors: unknown[] = []
+    const stop = page.leaderboards.live('demo-all-time', {
+      limit: 1,
+      onRanking: (ranking) => seen.push(ranking),
+      onError: (error) => errors.push(error),
+    })
+    try {
+      await vi.waitFor(() => expect(seen).toHaveLength(1), { timeout: PATIENCE })
+      await page.event('demo-lessons', { user: { id: 'live-ada' }, value: 1000 })
+      await vi.waitFor(() => expect(seen).toHaveLength(2), { timeout: PATIENCE })
+    } finally {
+      stop()
+    }
+    const [first, second] = seen
+    expect(second?.rankings).toEqual([{ userId: 'live-ada', userName: 'Ada', rank: 1, value: 1000 }])
+    expect(second?.version).toBeGreaterThan(first?.version ?? Number.POSITIVE_INFINITY)
+    expect([apiKey.mock.calls.length, errors]).toEqual([1, []])
+    expect((await page.liveTickets.create()).ticket).not.toBe('')
   })
 
   it('[W3] verifies webhooks, and knows their types', async () => {

@@ -78,18 +78,13 @@ describe('a function that gets keys', () => {
   })
 
   it('may fail, and is asked again', async () => {
-    const { sent, options } = fake(json({ id: 'ada' }))
+    const { sent, pauses, options } = fake(json({ id: 'ada' }))
     const cause = new Error('The session has ended.')
     const apiKey = vi.fn(async () => 'app_one')
     apiKey.mockRejectedValueOnce(cause)
     const laurel = new Laurel({ ...options, apiKey })
-    const event = { user: { id: 'ada' }, value: 1, idempotencyKey: null }
-    expect(await errorOf(laurel.event('lessons', event))).toMatchObject({
-      name: 'LaurelError',
-      status: 0,
-      cause,
-    })
-    expect(sent).toEqual([])
+    expect(await errorOf(laurel.users.get('ada'))).toMatchObject({ name: 'LaurelError', status: 0, cause })
+    expect([sent, pauses]).toEqual([[], []])
     expect(await laurel.users.get('ada')).toEqual({ id: 'ada' })
   })
 })

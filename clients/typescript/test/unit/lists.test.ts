@@ -32,6 +32,15 @@ describe('a list', () => {
     ])
   })
 
+  it('[O3] begins at a place, and never sends it together with a cursor', async () => {
+    const { sent, options } = fake(json(items(0, 2), 200, link('c1')), json([]))
+    await new Laurel(options).admin.users.list({ limit: 2, skip: 4 }).toArray()
+    expect(sent.map(({ path }) => path)).toEqual([
+      '/admin/v1/users?limit=2&skip=4',
+      '/admin/v1/users?limit=2&after=c1',
+    ])
+  })
+
   it('[G7] goes through all pages by skip, until one is not full', async () => {
     const { sent, options } = fake(json(items(0, 2)), json(items(2, 4)), json([]))
     expect(await new Laurel(options).admin.metrics.list({ limit: 2, skip: 3 }).toArray()).toEqual(items(0, 4))

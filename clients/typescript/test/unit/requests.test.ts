@@ -98,8 +98,27 @@ describe('requests', () => {
 
   it('call any operation by its method and path', async () => {
     const { sent, options } = fake(json(USER))
-    await new Laurel(options).request('GET /v1/users/{id}', { path: { id: 'ada' } })
+    const laurel = new Laurel(options)
+    await laurel.request('GET /v1/users/{id}', { path: { id: 'ada' } })
     expect(sent[0]).toMatchObject({ method: 'GET', path: '/v1/users/ada' })
+  })
+
+  it('are repeated only if they read, when they are called by method and path', async () => {
+    const { sent, options } = fake(failure(500))
+    const laurel = new Laurel({ ...options, tries: 2 })
+    await errorOf(laurel.request('GET /v1/users/{id}', { path: { id: 'ada' } }))
+    expect(sent).toHaveLength(2)
+    await errorOf(laurel.request('PUT /admin/v1/test-clock', { body: { advance: 'PT1H' } }))
+    expect(sent).toHaveLength(3)
+  })
+
+  it('are not sent if their body is no JSON', async () => {
+    const { sent, options } = fake(json({}))
+    const attributes: Record<string, string> = {}
+    Object.assign(attributes, { self: attributes })
+    const error = await errorOf(new Laurel(options).users.update('ada', { attributes }))
+    expect(error).toBeInstanceOf(TypeError)
+    expect(sent).toEqual([])
   })
 })
 
@@ -289,6 +308,22 @@ describe('timeouts and signals', () => {
     controller.abort(reason)
     expect(await error).toBe(reason)
     expect(sent).toHaveLength(1)
+  })
+
+  it('reject with the reason of the signal, while a key is fetched', async () => {
+    const { sent, options } = fake((_, { signal }) => {
+      signal?.throwIfAborted()
+      return json(USER)
+    })
+    const controller = new AbortController()
+    const apiKey = async () => {
+      controller.abort()
+      return 'app_key'
+    }
+    const laurel = new Laurel({ ...options, apiKey })
+    const error = await errorOf(laurel.users.get('ada', { signal: controller.signal }))
+    expect(error).toMatchObject({ name: 'AbortError' })
+    expect(sent.length).toBeLessThan(2)
   })
 
   it('reject with the reason of the signal, during a pause and before a request', async () => {

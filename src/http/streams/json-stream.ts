@@ -1,4 +1,4 @@
-import { jsonBytes, MOST_AT_ONCE } from '../lib/packed'
+import { jsonBytes, MOST_AT_ONCE } from '../../lib/packed'
 
 /** A list that is read page by page while it is sent. */
 type Pages<V> = V extends readonly (infer Item)[] ? AsyncIterable<readonly Item[]> : never

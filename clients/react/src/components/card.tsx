@@ -1,0 +1,63 @@
+'use client'
+import type { ReactNode } from 'react'
+import { VisuallyHidden } from '../parts/visually-hidden.tsx'
+import type { ResourceProps } from '../view/data.ts'
+import { useLaurelSettings } from '../view/settings.tsx'
+
+/** Attributes that every component passes to its outermost element. */
+export interface CardAttributes {
+  className?: string | undefined
+  id?: string | undefined
+}
+
+interface CardProps<Data> extends CardAttributes {
+  /** Part of the class names: `laurel-` and this. */
+  kind: string
+  /** Name of the component for screen readers. */
+  label: string
+  resource: ResourceProps<Data>
+  /** Is drawn as grey blocks while data is loading, so that nothing moves when the data is there. */
+  placeholder: Data
+  children: (data: Data, isReady: boolean) => ReactNode
+}
+
+/** The box of a component, in one of three states: loading, failed, or ready. */
+export function Card<Data>(props: CardProps<Data>) {
+  const { kind, label, resource, placeholder, children, className, id } = props
+  const { labels, reducedMotion } = useLaurelSettings()
+  const { data, error, refetch } = resource
+  const isReady = data !== undefined
+  const state = isReady ? 'ready' : error ? 'error' : 'loading'
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: the elements inside belong together, but are no form.
+    <div
+      id={id}
+      role="group"
+      aria-label={label}
+      aria-busy={state === 'loading' || undefined}
+      className={`laurel laurel-card laurel-${kind}${className === undefined ? '' : ` ${className}`}`}
+      data-state={state}
+      data-motion={reducedMotion ? 'reduced' : undefined}
+    >
+      {/* The key keeps numbers of the placeholder from counting up to those of the data. */}
+      <div
+        key={isReady ? 'data' : 'placeholder'}
+        className="laurel-body"
+        aria-hidden={isReady ? undefined : true}
+      >
+        {children(data ?? placeholder, isReady)}
+      </div>
+      {state === 'loading' && <VisuallyHidden>{labels.loading}</VisuallyHidden>}
+      {state === 'error' && (
+        <div className="laurel-failure">
+          <span>{labels.error}</span>
+          {refetch !== undefined && (
+            <button type="button" className="laurel-button" onClick={() => refetch()}>
+              {labels.retry}
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,79 @@
+'use client'
+import { Countdown } from '../parts/countdown.tsx'
+import { Meter } from '../parts/meter.tsx'
+import { Picture } from '../parts/picture.tsx'
+import type { EnergyData, ResourceProps } from '../view/data.ts'
+import { useLaurelSettings } from '../view/settings.tsx'
+import { Card, type CardAttributes } from './card.tsx'
+import { BoltIcon } from './icons.tsx'
+
+const PLACEHOLDER: EnergyData = { name: 'Energy', total: 5, maxPoints: 5 }
+
+/** Up to so many points are drawn one by one, more as a bar. */
+const MOST_SEGMENTS = 12
+
+export type EnergyProps = ResourceProps<EnergyData> & CardAttributes
+
+/** Points that grow with time, up to a maximum, with the time of the next gain. */
+export function Energy({ className, id, ...resource }: EnergyProps) {
+  const { labels, format } = useLaurelSettings()
+  return (
+    <Card
+      {...{ className, id, resource }}
+      kind="energy"
+      label={resource.data?.name ?? labels.loading}
+      placeholder={PLACEHOLDER}
+    >
+      {({ name, total, maxPoints, badgeUrl, nextAt, nextPoints }) => {
+        const isFull = total >= maxPoints
+        const hasNext = !isFull && nextAt !== null && nextAt !== undefined && nextPoints !== undefined
+        return (
+          <div className="laurel-level">
+            <span className="laurel-emblem">
+              <Picture src={badgeUrl} fallback={<BoltIcon />} />
+            </span>
+            <span className="laurel-stack">
+              <span className="laurel-level-head">
+                <strong className="laurel-title laurel-text laurel-truncate" dir="auto" title={name}>
+                  {name}
+                </strong>
+                <span className="laurel-amount laurel-text">
+                  <b>{format.shortNumber(total)}</b> / {format.shortNumber(maxPoints)}
+                </span>
+              </span>
+              <Meter
+                role="meter"
+                className="laurel-bar"
+                label={name}
+                value={total}
+                max={maxPoints}
+                text={labels.energyText({ total, max: maxPoints }, format)}
+              >
+                {maxPoints <= MOST_SEGMENTS
+                  ? Array.from({ length: maxPoints }, (_, index) => (
+                      // biome-ignore lint/suspicious/noArrayIndexKey: points differ in nothing but their place.
+                      <span key={index} data-part="segment" data-filled={index < total || undefined} />
+                    ))
+                  : undefined}
+              </Meter>
+              <span className="laurel-detail laurel-text">
+                {isFull && labels.energyFull}
+                {hasNext && (
+                  <Countdown until={nextAt}>
+                    {(seconds) =>
+                      labels.energyNext(
+                        { points: nextPoints, time: seconds === null ? '–' : format.clock(seconds) },
+                        format,
+                      )
+                    }
+                  </Countdown>
+                )}
+                {!isFull && !hasNext && '\u00a0'}
+              </span>
+            </span>
+          </div>
+        )
+      }}
+    </Card>
+  )
+}

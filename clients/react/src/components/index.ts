@@ -1,0 +1,8 @@
+export { AchievementGrid, type AchievementGridProps } from './achievement-grid.tsx'
+export { AwardToast, type AwardToastProps } from './award-toast.tsx'
+export { Energy, type EnergyProps } from './energy.tsx'
+export { Leaderboard, type LeaderboardProps } from './leaderboard.tsx'
+export { LevelProgress, type LevelProgressProps } from './level-progress.tsx'
+export { PointsCounter, type PointsCounterProps } from './points-counter.tsx'
+export { StreakCalendar, type StreakCalendarProps } from './streak-calendar.tsx'
+export { StreakCounter } from './streak-counter.tsx'

@@ -1,0 +1,238 @@
+'use client'
+import { type CSSProperties, useMemo } from 'react'
+import { Announcer } from '../parts/announcer.tsx'
+import { GroupPicker } from '../parts/group-picker.tsx'
+import { Picture } from '../parts/picture.tsx'
+import { RankingTable, type RankingTableRow } from '../parts/ranking-table.tsx'
+import { VisuallyHidden } from '../parts/visually-hidden.tsx'
+import type { GroupData, LeaderboardData, ResourceProps } from '../view/data.ts'
+import { rankChange, rankingView } from '../view/ranking.ts'
+import { useLaurelSettings } from '../view/settings.tsx'
+import { Card, type CardAttributes } from './card.tsx'
+import { ChartIcon, UpIcon } from './icons.tsx'
+
+export interface LeaderboardProps extends ResourceProps<LeaderboardData>, CardAttributes {
+  /** Shows that the ranking is live. */
+  isLive?: boolean | undefined
+  /** The groups of a board with breakdown. With them, a picker is above the ranking. */
+  groups?: readonly GroupData[] | undefined
+  group?: GroupData | undefined
+  onGroupChange?: ((group: GroupData) => void) | undefined
+  /** A CSS length. A longer ranking scrolls in it, and the own row stays in view. */
+  maxHeight?: string | undefined
+  /** Grey rows while the ranking is loading. */
+  placeholderRows?: number
+}
+
+const placeholderOf = (rows: number): LeaderboardData => ({
+  name: 'Leaderboard',
+  start: '2026-01-05',
+  end: '2026-01-11',
+  rankings: Array.from({ length: rows }, (_, index) => ({
+    userId: `${index}`,
+    userName: 'Name of a user',
+    rank: index + 1,
+    value: 1000,
+  })),
+})
+
+/** A ranking with medals, rank changes and the user's own row, which is always in view. */
+export function Leaderboard(props: LeaderboardProps) {
+  const {
+    className,
+    id,
+    isLive,
+    groups,
+    group,
+    onGroupChange,
+    maxHeight,
+    placeholderRows = 5,
+    ...resource
+  } = props
+  const { labels } = useLaurelSettings()
+  return (
+    <Card
+      {...{ className, id, resource }}
+      kind="leaderboard"
+      label={resource.data?.name ?? labels.loading}
+      placeholder={placeholderOf(placeholderRows)}
+    >
+      {(board, isReady) => (
+        <>
+          <Head board={board} isLive={isLive === true && isReady} />
+          {groups !== undefined && groups.length > 0 && (
+            <GroupPicker
+              className="laurel-group-picker"
+              groups={groups}
+              value={group}
+              disabled={!isReady}
+              onChange={(chosen) => onGroupChange?.(chosen)}
+            />
+          )}
+          <Ranking board={board} maxHeight={maxHeight} isReady={isReady} />
+        </>
+      )}
+    </Card>
+  )
+}
+
+function Head({ board, isLive }: { board: LeaderboardData; isLive: boolean }) {
+  const { labels, format } = useLaurelSettings()
+  const { name, start, end, status } = board
+  const badge = status === 'finished' ? labels.final : status === 'scheduled' ? labels.scheduled : undefined
+  return (
+    <div className="laurel-head">
+      <span className="laurel-stack">
+        <span className="laurel-title laurel-text laurel-truncate" dir="auto" title={name}>
+          {name}
+        </span>
+        {start !== null && start !== undefined && end !== null && end !== undefined && (
+          <span className="laurel-detail laurel-text">{format.dateRange(start, end)}</span>
+        )}
+      </span>
+      {badge !== undefined && <span className="laurel-tag">{badge}</span>}
+      {badge === undefined && isLive && (
+        <span className="laurel-tag laurel-live">
+          <span className="laurel-pulse" />
+          {labels.live}
+        </span>
+      )}
+    </div>
+  )
+}
+
+interface RankingProps {
+  board: LeaderboardData
+  maxHeight: string | undefined
+  isReady: boolean
+}
+
+function Ranking({ board, maxHeight, isReady }: RankingProps) {
+  const { labels, format } = useLaurelSettings()
+  const { rankings, own, name, unit } = board
+  const view = useMemo(() => rankingView(rankings, own), [rankings, own])
+  const place = view.rows.find(({ isOwn }) => isOwn) ?? view.pinned
+  const isRanked = isReady && typeof place?.rank === 'number' && typeof place.value === 'number'
+  const announcement = isRanked
+    ? labels.ownRank({ rank: Number(place.rank), value: Number(place.value) }, format)
+    : undefined
+  const score = unit ?? labels.score
+  const scroll: CSSProperties | undefined = maxHeight === undefined ? undefined : { maxBlockSize: maxHeight }
+  const table = (
+    <RankingTable
+      className="laurel-ranking"
+      view={view}
+      caption={name}
+      columns={[labels.rank, labels.player, score]}
+    >
+      {(row) => <Cells row={row} unit={unit} />}
+    </RankingTable>
+  )
+  if (rankings.length === 0 && view.pinned === undefined) return <Nobody />
+  return (
+    <>
+      {rankings.length === 0 && <Nobody />}
+      {scroll === undefined ? (
+        table
+      ) : (
+        <section
+          className="laurel-scroll"
+          style={scroll}
+          aria-label={name}
+          tabIndex={isReady ? 0 : undefined}
+        >
+          {table}
+        </section>
+      )}
+      <Announcer text={announcement} />
+    </>
+  )
+}
+
+function Nobody() {
+  const { labels } = useLaurelSettings()
+  return (
+    <p className="laurel-empty">
+      <ChartIcon />
+      {labels.noRanking}
+    </p>
+  )
+}
+
+function Cells({ row, unit }: { row: RankingTableRow; unit: string | undefined }) {
+  const { labels, format } = useLaurelSettings()
+  const { rank, value, isOwn } = row
+  const name = row.userName ?? (isOwn ? labels.you : row.userId)
+  return (
+    <>
+      <td className="laurel-rank">
+        {rank === null ? (
+          <span className="laurel-detail" aria-hidden="true">
+            –
+          </span>
+        ) : (
+          <span className="laurel-rank-number laurel-text" data-medal={rank <= 3 ? rank : undefined}>
+            {format.shortNumber(rank)}
+          </span>
+        )}
+      </td>
+      <th scope="row" className="laurel-player">
+        <span className="laurel-player-box">
+          <span className="laurel-avatar" aria-hidden="true">
+            <Picture src={row.imageUrl} fallback={<span>{initials(name, format.locale)}</span>} />
+          </span>
+          <span className="laurel-truncate laurel-text" dir="auto" title={name}>
+            {name}
+          </span>
+          {isOwn && name !== labels.you && <span className="laurel-tag">{labels.you}</span>}
+          {rank === null ? (
+            <span className="laurel-detail">{labels.notRanked}</span>
+          ) : (
+            <Change row={{ rank, previousRank: row.previousRank }} />
+          )}
+        </span>
+      </th>
+      <td className="laurel-value">
+        {value !== null && (
+          <span className="laurel-text" title={format.number(value)}>
+            {format.shortNumber(value)}
+            {unit !== undefined && (
+              <>
+                {' '}
+                <span className="laurel-value-unit" dir="auto" aria-hidden="true">
+                  {unit}
+                </span>
+              </>
+            )}
+          </span>
+        )}
+      </td>
+    </>
+  )
+}
+
+function Change({ row }: { row: { rank: number; previousRank: number | null | undefined } }) {
+  const { labels, format } = useLaurelSettings()
+  const change = rankChange(row)
+  if (change === null) return null
+  if (change.type === 'new') return <span className="laurel-change">{labels.rankNew}</span>
+  const text = change.type === 'up' ? labels.rankUp(change, format) : labels.rankDown(change, format)
+  return (
+    <span className="laurel-change" data-direction={change.type} title={text}>
+      <UpIcon />
+      <span aria-hidden="true">{format.shortNumber(change.places)}</span>
+      <VisuallyHidden>{text}</VisuallyHidden>
+    </span>
+  )
+}
+
+/** The first letters of the first and the last word, as a reader of the language sees letters. */
+function initials(name: string, locale: string): string {
+  const words = name.split(/\s+/u).filter((word) => /[\p{L}\p{N}]/u.test(word))
+  const chosen = words.length > 1 ? [words[0], words.at(-1)] : words
+  const segmenter = new Intl.Segmenter(locale, { granularity: 'grapheme' })
+  return chosen
+    .map((word = '') => [...segmenter.segment(word)][0]?.segment ?? '')
+    .join('')
+    .toLocaleUpperCase(locale)
+}

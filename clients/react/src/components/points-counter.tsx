@@ -1,0 +1,55 @@
+'use client'
+import { useState } from 'react'
+import { CountUp } from '../parts/count-up.tsx'
+import { Picture } from '../parts/picture.tsx'
+import type { PointsData, ResourceProps } from '../view/data.ts'
+import { useLaurelSettings } from '../view/settings.tsx'
+import { Card, type CardAttributes } from './card.tsx'
+import { PointsIcon } from './icons.tsx'
+
+const PLACEHOLDER: PointsData = { name: 'Points', total: 1000 }
+
+export type PointsCounterProps = ResourceProps<PointsData> & CardAttributes
+
+/** A user's points in one points system. A new total counts up, and the gain appears for a moment. */
+export function PointsCounter({ className, id, ...resource }: PointsCounterProps) {
+  const label = resource.data?.name ?? ''
+  const { labels } = useLaurelSettings()
+  return (
+    <Card
+      {...{ className, id, resource }}
+      kind="points-counter"
+      label={label === '' ? labels.loading : label}
+      placeholder={PLACEHOLDER}
+    >
+      {(points) => <Points {...points} />}
+    </Card>
+  )
+}
+
+function Points({ name, total, badgeUrl }: PointsData) {
+  const { format } = useLaurelSettings()
+  const [seen, setSeen] = useState({ name, total, gain: 0 })
+  if (seen.name !== name) setSeen({ name, total, gain: 0 })
+  else if (seen.total !== total) setSeen({ name, total, gain: total - seen.total })
+  return (
+    <div className="laurel-points">
+      <span className="laurel-emblem">
+        <Picture src={badgeUrl} fallback={<PointsIcon />} />
+      </span>
+      <span className="laurel-stack">
+        <strong className="laurel-figure laurel-text" title={format.number(total)}>
+          <CountUp value={total} format={format.shortNumber} text={format.number(total)} />
+        </strong>
+        <span className="laurel-unit laurel-text laurel-truncate" dir="auto" title={name}>
+          {name}
+        </span>
+      </span>
+      {seen.gain !== 0 && (
+        <span key={total} className="laurel-gain" data-loss={seen.gain < 0 || undefined} aria-hidden="true">
+          {format.signed(seen.gain)}
+        </span>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,16 @@
+export { type LeaderboardOptions, type LeaderboardResource, useLeaderboard } from './leaderboard.ts'
+export { LaurelProvider, type LaurelProviderProps, useLaurel } from './provider.tsx'
+export {
+  type AchievementsOptions,
+  type InitialData,
+  type PointsOptions,
+  type StreakOptions,
+  useAchievements,
+  useEnergy,
+  useLeaderboardGroups,
+  useLevel,
+  usePoints,
+  useStreak,
+  useUser,
+} from './reads.ts'
+export { type EventOfUser, type SendEvent, type SentEvent, useSendEvent } from './send-event.ts'

@@ -1,0 +1,135 @@
+'use client'
+import type {
+  GetUserPointsResponse,
+  LeaderboardGroup,
+  StreakResponse,
+  User,
+  UserAchievementWithStatsResponse,
+} from '@laurel/client/app'
+import { useEffect, useMemo } from 'react'
+import type { EnergyData, LevelProgressData, Resource } from '../view/data.ts'
+import { nextGain } from '../view/energy.ts'
+import { type LevelView, levelView } from '../view/levels.ts'
+import { both, useRead } from './resource.ts'
+
+/** Data that a server has read already. With it, the first rendering is complete (server rendering). */
+export interface InitialData<Data> {
+  initialData?: Data | undefined
+}
+
+/** The most awards that an answer can have (P10). */
+const MOST_AWARDS = 100
+
+/** How long after a tick is due the points are read again, in milliseconds. */
+const TICK_DELAY = 2000
+
+/** The user (U1). */
+export const useUser = ({ initialData }: InitialData<User> = {}): Resource<User> =>
+  useRead({
+    parts: ['user'],
+    read: ({ client, userId }, signal) => client.users.get(userId, { signal }),
+    initialData,
+  })
+
+export interface PointsOptions extends InitialData<GetUserPointsResponse> {
+  /** Newest awards in the answer, 1 to 100. 10 if absent. */
+  awards?: number | undefined
+}
+
+/** The user's points in a points system, with the level and the newest awards (P10). */
+export const usePoints = (key: string, options?: PointsOptions): Resource<GetUserPointsResponse> =>
+  usePointsRead(key, options)
+
+const usePointsRead = (key: string, { awards, initialData }: PointsOptions = {}) =>
+  useRead<GetUserPointsResponse>({
+    parts: ['points', key, awards],
+    read: ({ client, userId }, signal) => client.users.points.get(userId, key, { awards }, { signal }),
+    initialData,
+  })
+
+/** The user's level in a points system, and the way to the next one (P9). */
+export function useLevel(key: string, options?: PointsOptions): Resource<LevelProgressData & LevelView> {
+  const points = usePoints(key, options)
+  const levels = useRead({
+    parts: ['levels', key],
+    read: ({ client }, signal) => client.points.levels.list(key, { signal }),
+  })
+  return useMemo(
+    () =>
+      both(points, levels, ({ name, total }, list) => ({
+        name,
+        total,
+        levels: list,
+        ...levelView(total, list),
+      })),
+    [points, levels],
+  )
+}
+
+/**
+ * Points that grow with time: a points system with a maximum and a time trigger (P4). When the next gain is
+ * due, the points are read again.
+ */
+export function useEnergy(key: string): Resource<EnergyData> {
+  const points = usePointsRead(key, { awards: MOST_AWARDS })
+  const system = useRead({
+    parts: ['system', key],
+    read: ({ client }, signal) => client.points.get(key, { signal }),
+  })
+  const energy = useMemo(
+    () =>
+      both(points, system, ({ name, total, maxPoints, badgeUrl, awards }, { triggers }): EnergyData => {
+        const next = nextGain(triggers, awards, points.readAt)
+        const max = maxPoints ?? total
+        return { name, total, badgeUrl, maxPoints: max, nextAt: next?.at, nextPoints: next?.points }
+      }),
+    [points, system],
+  )
+  const { nextAt, total = 0, maxPoints = 0 } = energy.data ?? {}
+  const { refetch } = points
+  const dueAt = total < maxPoints ? nextAt : undefined
+  useEffect(() => {
+    if (dueAt === undefined || dueAt === null) return
+    const timer = setTimeout(refetch, Math.max(0, Date.parse(dueAt) - Date.now()) + TICK_DELAY)
+    return () => clearTimeout(timer)
+  }, [dueAt, refetch])
+  return energy
+}
+
+export interface StreakOptions extends InitialData<StreakResponse> {
+  /** Periods in `streakHistory`, 1 to 366. 60 if absent: with days, this month and the one before. */
+  periods?: number | undefined
+}
+
+/** The user's streak with its last periods (S5, S6). */
+export const useStreak = ({ periods = 60, initialData }: StreakOptions = {}): Resource<StreakResponse> =>
+  useRead<StreakResponse>({
+    parts: ['streak', periods],
+    read: ({ client, userId }, signal) =>
+      client.users.streak(userId, { historyPeriods: periods }, { signal }),
+    initialData,
+  })
+
+export interface AchievementsOptions extends InitialData<UserAchievementWithStatsResponse[]> {
+  /** Also those that the user has not completed. True if absent. */
+  includeIncomplete?: boolean | undefined
+}
+
+/** The user's achievements (A6). */
+export const useAchievements = ({
+  includeIncomplete = true,
+  initialData,
+}: AchievementsOptions = {}): Resource<UserAchievementWithStatsResponse[]> =>
+  useRead<UserAchievementWithStatsResponse[]>({
+    parts: ['achievements', includeIncomplete],
+    read: ({ client, userId }, signal) =>
+      client.users.achievements.list(userId, { includeIncomplete }, { signal }),
+    initialData,
+  })
+
+/** The largest groups of a leaderboard with breakdown, at most 100 (L6). */
+export const useLeaderboardGroups = (key: string): Resource<LeaderboardGroup[]> =>
+  useRead({
+    parts: ['groups', key],
+    read: ({ client }, signal) => client.leaderboards.groups.list(key, { limit: 100 }, { signal }),
+  })

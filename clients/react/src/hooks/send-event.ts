@@ -1,0 +1,161 @@
+'use client'
+import type {
+  EventResponse,
+  GetUserPointsResponse,
+  NewEvent,
+  StreakResponse,
+  UserAchievementWithStatsResponse,
+} from '@laurel/client/app'
+import type { QueryClient } from '@tanstack/react-query'
+import { useCallback, useMemo, useState } from 'react'
+import { changesOf } from '../view/changes.ts'
+import type { Change } from '../view/data.ts'
+import type { Place } from './leaderboard.ts'
+import { useLaurelContext } from './provider.tsx'
+import { keyOf } from './resource.ts'
+
+/** An event of the provider's user. `user` can change fields of the user in the same call. */
+export type EventOfUser = Omit<NewEvent, 'user'> & { user?: Omit<NewEvent['user'], 'id'> }
+
+export interface SentEvent {
+  answer: EventResponse
+  changes: Change[]
+}
+
+export interface SendEvent {
+  /**
+   * Sends an event of a metric. All hooks have its effects as soon as the promise resolves. Rejects with a
+   * `LaurelError`.
+   */
+  send: (metric: string, event: EventOfUser) => Promise<SentEvent>
+  isSending: boolean
+  /** The error of the last event, until the next one is sent. */
+  error: Error | null
+  /** The changes by the last event, for `AwardToast`. */
+  changes: readonly Change[]
+  /** Tells the last event from the one before, for `AwardToast`. */
+  toastId: string | undefined
+  /** Empties `changes`, so that the toast closes. */
+  onDismiss: () => void
+}
+
+interface State {
+  sending: number
+  error: Error | null
+  changes: readonly Change[]
+  toastId: string | undefined
+}
+
+/** Sends events, and answers their changes. Spread the result into `AwardToast`, or pick some of it. */
+export function useSendEvent(): SendEvent {
+  const { client, userId, cache, sending } = useLaurelContext()
+  const [state, setState] = useState<State>({ sending: 0, error: null, changes: [], toastId: undefined })
+  const send = useCallback(
+    async (metric: string, { user, ...event }: EventOfUser): Promise<SentEvent> => {
+      setState((now) => ({ ...now, sending: now.sending + 1, error: null }))
+      sending.active += 1
+      if (sending.active > 1) sending.isOverlapped = true
+      try {
+        const answer = await client.event(metric, { ...event, user: { ...user, id: userId } })
+        const changes = changesOf(answer)
+        applyAnswer(cache, userId, answer)
+        if (user !== undefined) void cache.invalidateQueries({ queryKey: keyOf(userId, 'user') })
+        setState((now) => ({ ...now, changes, toastId: answer.eventId }))
+        return { answer, changes }
+      } catch (error) {
+        setState((now) => ({ ...now, error: error instanceof Error ? error : new Error(String(error)) }))
+        throw error
+      } finally {
+        setState((now) => ({ ...now, sending: now.sending - 1 }))
+        sending.active -= 1
+        if (sending.active === 0 && sending.isOverlapped) {
+          // Answers of parallel events can arrive in any order, so the newest data is not known.
+          sending.isOverlapped = false
+          void cache.invalidateQueries({ queryKey: keyOf(userId) })
+        }
+      }
+    },
+    [client, userId, cache, sending],
+  )
+  const onDismiss = useCallback(() => setState((now) => ({ ...now, changes: [] })), [])
+  return useMemo(() => {
+    const { error, changes, toastId } = state
+    return { send, isSending: state.sending > 0, error, changes, toastId, onDismiss }
+  }, [send, onDismiss, state])
+}
+
+/** Brings the data of all hooks up to date with the answer to an event (E2). */
+export function applyAnswer(cache: QueryClient, userId: string, answer: EventResponse): void {
+  // A request that is on its way may answer the state before the event.
+  const late = cache.getQueryCache().findAll({ queryKey: keyOf(userId), fetchStatus: 'fetching' })
+  if (answer.idempotentReplayed !== true) {
+    for (const [key, change] of Object.entries(answer.points)) {
+      cache.setQueriesData<GetUserPointsResponse>(
+        { queryKey: keyOf(userId, 'points', key) },
+        (points) => points && withPoints(points, change),
+      )
+    }
+    cache.setQueriesData<UserAchievementWithStatsResponse[]>(
+      { queryKey: keyOf(userId, 'achievements') },
+      (list) => list && withAchievements(list, answer.achievements),
+    )
+    for (const [key, { rank, previousRank }] of Object.entries(answer.leaderboards)) {
+      cache.setQueriesData<Place>(
+        { queryKey: keyOf(userId, 'place', key) },
+        (place) => place && { ...place, rank, previousRank },
+      )
+      // The answer has no scores, and other users have moved too.
+      void cache.invalidateQueries({ queryKey: keyOf(userId, 'place', key) })
+      void cache.invalidateQueries({ queryKey: keyOf(userId, 'board', key) })
+    }
+  }
+  for (const query of cache.getQueryCache().findAll({ queryKey: keyOf(userId, 'streak') })) {
+    const streak = cache.getQueryData<StreakResponse>(query.queryKey)
+    if (streak === undefined) continue
+    const isKnown = hasPeriod(streak, answer.currentStreak)
+    cache.setQueryData<StreakResponse>(query.queryKey, withStreak(streak, answer.currentStreak))
+    // The answer has neither the moment of the extension nor periods that have begun since the last read.
+    if (answer.currentStreak.extended || !isKnown) {
+      void cache.invalidateQueries({ queryKey: query.queryKey, exact: true })
+    }
+  }
+  for (const { queryKey } of late) void cache.invalidateQueries({ queryKey, exact: true })
+}
+
+function withPoints(
+  points: GetUserPointsResponse,
+  { total, level, awards }: EventResponse['points'][string],
+): GetUserPointsResponse {
+  const newest = [...awards].reverse()
+  return {
+    ...points,
+    total,
+    level: level === undefined ? points.level : level,
+    awards: [...newest, ...points.awards].slice(0, Math.max(points.awards.length, newest.length)),
+  }
+}
+
+const hasPeriod = ({ streakHistory }: StreakResponse, { periodStart }: EventResponse['currentStreak']) =>
+  periodStart === null || streakHistory.at(-1)?.periodStart === periodStart
+
+function withStreak(
+  streak: StreakResponse,
+  { extended: _, ...present }: EventResponse['currentStreak'],
+): StreakResponse {
+  const { streakHistory } = streak
+  const last = streakHistory.at(-1)
+  if (last === undefined || last.periodStart !== present.periodStart) return { ...streak, ...present }
+  const history = [...streakHistory.slice(0, -1), { ...last, length: present.length }]
+  return { ...streak, ...present, streakHistory: history }
+}
+
+function withAchievements(
+  list: UserAchievementWithStatsResponse[],
+  completed: EventResponse['achievements'],
+): UserAchievementWithStatsResponse[] {
+  const byId = new Map(completed.map(({ id, achievedAt }) => [id, achievedAt]))
+  return list.map((one) => {
+    const achievedAt = byId.get(one.id)
+    return achievedAt === undefined ? one : { ...one, achievedAt }
+  })
+}

@@ -1,0 +1,38 @@
+'use client'
+import { useEffect, useLayoutEffect, useSyncExternalStore } from 'react'
+import { useLaurelSettings } from '../view/settings.tsx'
+
+const REDUCED = '(prefers-reduced-motion: reduce)'
+
+function watchMotion(changed: () => void): () => void {
+  const query = window.matchMedia(REDUCED)
+  query.addEventListener('change', changed)
+  return () => query.removeEventListener('change', changed)
+}
+
+/** True if the settings or the user's system ask for less motion, and on servers. */
+export function useReducedMotion(): boolean {
+  const { reducedMotion } = useLaurelSettings()
+  const isPreferred = useSyncExternalStore(
+    watchMotion,
+    () => window.matchMedia(REDUCED).matches,
+    () => true,
+  )
+  return reducedMotion || isPreferred
+}
+
+function everySecond(changed: () => void): () => void {
+  const timer = setInterval(changed, 1000)
+  return () => clearInterval(timer)
+}
+
+/** Present time in whole seconds since 1970, and null on servers and during hydration. */
+export const useSeconds = (): number | null =>
+  useSyncExternalStore<number | null>(
+    everySecond,
+    () => Math.floor(Date.now() / 1000),
+    () => null,
+  )
+
+/** `useLayoutEffect` in browsers. On servers React 18 would warn about it. */
+export const useBrowserLayoutEffect = typeof document === 'undefined' ? useEffect : useLayoutEffect

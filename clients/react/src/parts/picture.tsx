@@ -1,0 +1,33 @@
+'use client'
+import { type ComponentProps, type ReactNode, useCallback, useState } from 'react'
+
+export interface PictureProps extends Omit<ComponentProps<'img'>, 'src' | 'alt' | 'ref'> {
+  src: string | null | undefined
+  /** Empty by default: the text beside the picture says the same. */
+  alt?: string
+  /** Is shown without `src`, and if the picture cannot be loaded. */
+  fallback: ReactNode
+}
+
+/** A picture with a fallback. */
+export function Picture({ src, alt = '', fallback, ...rest }: PictureProps) {
+  const [failed, setFailed] = useState<string>()
+  // A picture of server-rendered HTML may have failed before React listens to its errors.
+  const check = useCallback((image: HTMLImageElement | null) => {
+    if (image?.complete && image.naturalWidth === 0 && image.currentSrc !== '') setFailed(image.src)
+  }, [])
+  const isFailed = failed !== undefined && failed === src
+  if (src === null || src === undefined || src === '' || isFailed) return fallback
+  return (
+    <img
+      loading="lazy"
+      decoding="async"
+      {...rest}
+      key={src}
+      ref={check}
+      src={src}
+      alt={alt}
+      onError={() => setFailed(src)}
+    />
+  )
+}

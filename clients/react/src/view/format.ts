@@ -1,0 +1,70 @@
+/** Formats numbers and dates of one locale. It uses `Intl` only, so a server and a browser agree. */
+export interface Format {
+  locale: string
+  number: (value: number) => string
+  /** A number that fits into narrow places: from ten million on it is short, such as 12.3M. */
+  shortNumber: (value: number) => string
+  /** A number with its sign, such as +50. */
+  signed: (value: number) => string
+  percent: (percentage: number) => string
+  /** A calendar date (`YYYY-MM-DD`), such as Nov 23. With `long`, also the weekday and the year. */
+  date: (date: string, length?: 'short' | 'long') => string
+  dateRange: (start: string, end: string) => string
+  month: (date: string, length?: 'short' | 'long') => string
+  weekday: (date: string, length: 'narrow' | 'long') => string
+  /** The date of an instant, in the time zone of the settings. */
+  instant: (instant: string) => string
+  /** A time span such as 1:05:09 or 4:30. */
+  clock: (seconds: number) => string
+  list: (items: readonly string[]) => string
+  plural: (count: number, forms: Partial<Record<Intl.LDMLPluralRule, string>> & { other: string }) => string
+}
+
+const SHORT_FROM = 10_000_000
+
+/** Noon is the same date in all zones from UTC−12 to UTC+11, and these formatters use UTC. */
+const civil = (date: string) => new Date(`${date}T12:00:00Z`)
+
+/** `timeZone` is that of instants. Dates have none. Throws a RangeError if locale or zone is unknown. */
+export function formatOf(locale: string, timeZone: string): Format {
+  const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
+  const short = new Intl.NumberFormat(locale, {
+    notation: 'compact',
+    maximumFractionDigits: 1,
+    roundingMode: 'trunc',
+  })
+  const signed = new Intl.NumberFormat(locale, { signDisplay: 'exceptZero', maximumFractionDigits: 2 })
+  const percent = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionDigits: 2 })
+  const dates = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale, { ...options, timeZone: 'UTC' })
+  const day = dates({ month: 'short', day: 'numeric' })
+  const fullDay = dates({ weekday: 'long', year: 'numeric', month: 'long', day: 'numeric' })
+  const months = { short: dates({ month: 'short' }), long: dates({ month: 'long', year: 'numeric' }) }
+  const weekdays = { narrow: dates({ weekday: 'narrow' }), long: dates({ weekday: 'long' }) }
+  const instants = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
+  const rules = new Intl.PluralRules(locale)
+  const lists = new Intl.ListFormat(locale)
+  const two = new Intl.NumberFormat(locale, { minimumIntegerDigits: 2 })
+  return {
+    locale,
+    number: (value) => plain.format(value),
+    shortNumber: (value) => (Math.abs(value) >= SHORT_FROM ? short : plain).format(value),
+    signed: (value) => signed.format(value),
+    percent: (percentage) => percent.format(percentage / 100),
+    date: (date, length = 'short') => (length === 'short' ? day : fullDay).format(civil(date)),
+    dateRange: (start, end) => day.formatRange(civil(start), civil(end)),
+    month: (date, length = 'long') => months[length].format(civil(date)),
+    weekday: (date, length) => weekdays[length].format(civil(date)),
+    instant: (instant) => instants.format(new Date(instant)),
+    clock: (seconds) => {
+      const hours = Math.floor(seconds / 3600)
+      const minutes = Math.floor(seconds / 60) % 60
+      const parts = [two.format(Math.floor(seconds) % 60)]
+      if (hours > 0) parts.unshift(plain.format(hours), two.format(minutes))
+      else parts.unshift(plain.format(minutes))
+      return parts.join(':')
+    },
+    list: (items) => lists.format(items),
+    plural: (count, forms) => forms[rules.select(count)] ?? forms.other,
+  }
+}

@@ -1,0 +1,44 @@
+/** How a leaderboard repeats (L2). Dates are `YYYY-MM-DD`. */
+export interface Schedule {
+  start: string
+  end: string | null
+  runUnit: 'day' | 'month' | 'year' | null
+  runInterval: number | null
+}
+
+const DAY = 86_400_000
+
+const iso = (time: number) => new Date(time).toISOString().slice(0, 10)
+
+/** The date that is so many units later. The day is clamped to the month: 31 January, 28 February. */
+function addUnits(date: string, unit: 'day' | 'month' | 'year', count: number): string {
+  const time = Date.parse(`${date}T00:00:00Z`)
+  if (unit === 'day') return iso(time + count * DAY)
+  const day = new Date(time)
+  const month = day.getUTCMonth() + count * (unit === 'year' ? 12 : 1)
+  const last = new Date(Date.UTC(day.getUTCFullYear(), month + 1, 0)).getUTCDate()
+  return iso(Date.UTC(day.getUTCFullYear(), month, Math.min(day.getUTCDate(), last)))
+}
+
+/** Whole units from one date to a later one, or a few less. */
+function unitsBetween(from: string, to: string, unit: 'day' | 'month' | 'year'): number {
+  const days = (Date.parse(to) - Date.parse(from)) / DAY
+  const perUnit = { day: 1, month: 31, year: 366 }
+  return Math.floor(days / perUnit[unit])
+}
+
+/**
+ * First and last date of the run that holds a date: the first run before it begins, the last one after it
+ * ended (L2). `end` is null for a board that never ends.
+ */
+export function runOf(schedule: Schedule, date: string): { start: string; end: string | null } {
+  const { start, end, runUnit, runInterval } = schedule
+  if (runUnit === null) return { start, end }
+  const interval = runInterval ?? 1
+  const wanted = end !== null && date > end ? end : date
+  const begins = (run: number) => addUnits(start, runUnit, run * interval)
+  let run = Math.max(0, Math.floor(unitsBetween(start, wanted, runUnit) / interval))
+  while (begins(run + 1) <= wanted) run += 1
+  const last = addUnits(begins(run + 1), 'day', -1)
+  return { start: begins(run), end: end !== null && end < last ? end : last }
+}

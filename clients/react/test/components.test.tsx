@@ -1,0 +1,222 @@
+// @vitest-environment happy-dom
+import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import {
+  board,
+  boardOutside,
+  boardUnranked,
+  changes,
+  energySome,
+  levelMiddle,
+  levelTop,
+} from '../gallery/data.ts'
+import {
+  AwardToast,
+  Energy,
+  LaurelSettings,
+  Leaderboard,
+  LevelProgress,
+  PointsCounter,
+} from '../src/index.ts'
+import { Announcer } from '../src/parts/index.ts'
+
+beforeEach(() => vi.useFakeTimers())
+afterEach(() => {
+  cleanup()
+  vi.useRealTimers()
+})
+
+const pass = (milliseconds: number) => act(() => vi.advanceTimersByTimeAsync(milliseconds))
+
+test('a toast closes by itself, but not under the pointer or the focus', async () => {
+  const onDismiss = vi.fn()
+  const { container, rerender } = render(<AwardToast changes={changes} toastId={1} onDismiss={onDismiss} />)
+  const toast = container.firstElementChild ?? document.body
+  await pass(7999)
+  fireEvent.pointerEnter(toast)
+  await pass(60_000)
+  expect(onDismiss).not.toHaveBeenCalled()
+  fireEvent.pointerLeave(toast)
+  await pass(7999)
+  fireEvent.focus(screen.getByRole('button'))
+  await pass(60_000)
+  expect(onDismiss).not.toHaveBeenCalled()
+  fireEvent.blur(screen.getByRole('button'))
+  await pass(8000)
+  expect(onDismiss).toHaveBeenCalledOnce()
+  // A new toast has its whole time again.
+  rerender(<AwardToast changes={changes} toastId={2} onDismiss={onDismiss} />)
+  await pass(7999)
+  expect(onDismiss).toHaveBeenCalledOnce()
+  await pass(1)
+  expect(onDismiss).toHaveBeenCalledTimes(2)
+})
+
+test('a toast shows gains only, the most remarkable one first', () => {
+  const loss = { type: 'points', key: 'energy', name: 'Energy', added: -1, total: 4 } as const
+  render(<AwardToast changes={[loss, ...changes]} onDismiss={() => {}} />)
+  const lines = screen.getAllByRole('listitem').map(({ textContent }) => textContent)
+  expect(lines).toEqual(['New level: Gold', '12 day streak', '+50 XP', 'Rank 3 in Weekly XP'])
+})
+
+test('the region of a toast is there before the toast, so that screen readers announce it', () => {
+  render(<AwardToast changes={[]} onDismiss={() => {}} />)
+  expect(screen.getByRole('status').textContent).toBe('')
+  expect(screen.queryByRole('button')).toBeNull()
+})
+
+test('an announcer says changes, but not the first text, and not more often than its interval', async () => {
+  const said = () => screen.getByRole('status').textContent
+  const { rerender } = render(<Announcer text={undefined} />)
+  const say = async (text: string) => {
+    rerender(<Announcer text={text} />)
+    await pass(100)
+  }
+  await say('rank 9')
+  expect(said()).toBe('')
+  await say('rank 8')
+  expect(said()).toBe('rank 8')
+  await say('rank 7')
+  await say('rank 6')
+  expect(said()).toBe('rank 8')
+  await pass(10_000)
+  expect(said()).toBe('rank 6')
+})
+
+test('a live leaderboard announces the own rank, and no other', async () => {
+  const { rerender } = render(<Leaderboard data={board} isLive />)
+  const said = () => screen.getByRole('status').textContent
+  const [first, second, third, ...rest] = board.rankings
+  if (first === undefined || second === undefined || third === undefined)
+    throw new Error('Three rows are needed.')
+  rerender(
+    <Leaderboard
+      data={{ ...board, rankings: [{ ...second, rank: 1 }, { ...first, rank: 2 }, third, ...rest] }}
+      isLive
+    />,
+  )
+  await pass(20_000)
+  expect(said()).toBe('')
+  const own = { ...third, rank: 1, value: 3000 }
+  rerender(
+    <Leaderboard
+      data={{ ...board, rankings: [own, { ...first, rank: 2 }, { ...second, rank: 3 }, ...rest] }}
+      isLive
+    />,
+  )
+  await pass(20_000)
+  expect(said()).toBe('You are now on rank 1 with 3,000.')
+})
+
+test('a leaderboard is a table with a name, and the own row is the current one', () => {
+  render(<Leaderboard data={boardOutside} />)
+  const table = screen.getByRole('table', { name: 'Weekly XP' })
+  expect([...table.querySelectorAll('thead th')].map(({ textContent }) => textContent)).toEqual([
+    'Rank',
+    'Name',
+    'XP',
+  ])
+  const current = table.querySelector('[aria-current="true"]')
+  expect(current?.textContent).toContain('Katherine Johnson')
+  expect(current?.closest('tbody')?.dataset.pinned).toBe('')
+  expect(screen.getByRole('rowheader', { name: /^user_01HZX/ })).toBeDefined()
+})
+
+test('a user who is not ranked has a row too', () => {
+  render(<Leaderboard data={{ ...boardUnranked, rankings: [] }} />)
+  expect(screen.getByText('Nobody is ranked yet.')).toBeDefined()
+  expect(screen.getByRole('row', { name: /You.*Not ranked yet/ })).toBeDefined()
+})
+
+test('[P9] a level is a progress bar with its value as text', () => {
+  const { rerender } = render(<LevelProgress data={levelMiddle} />)
+  const bar = screen.getByRole('progressbar', { name: 'Level: Silver' })
+  expect(bar.getAttribute('aria-valuetext')).toBe('1,840 of 2,500 XP. 660 XP to Gold')
+  expect(['min', 'now', 'max'].map((name) => bar.getAttribute(`aria-value${name}`))).toEqual([
+    '1000',
+    '1840',
+    '2500',
+  ])
+  rerender(<LevelProgress data={levelTop} />)
+  expect(screen.getByRole('progressbar').getAttribute('aria-valuetext')).toBe('Highest level reached')
+})
+
+test('energy counts down to the next gain, without announcing it', async () => {
+  vi.setSystemTime('2026-11-23T12:00:00Z')
+  render(<Energy data={energySome} />)
+  expect(screen.getByRole('meter', { name: 'Energy' }).getAttribute('aria-valuetext')).toBe('2 of 5')
+  const timer = screen.getByRole('timer')
+  expect(timer.textContent).toBe('+1 in 12:34')
+  expect(timer.getAttribute('aria-live')).toBe('off')
+  await pass(5000)
+  expect(timer.textContent).toBe('+1 in 12:29')
+})
+
+test('screen readers get a new total at once, while the number counts up', async () => {
+  const { container, rerender } = render(<PointsCounter data={{ name: 'XP', total: 100 }} />)
+  rerender(<PointsCounter data={{ name: 'XP', total: 150 }} />)
+  const [shown, spoken] = container.querySelectorAll('strong > span')
+  expect(spoken?.textContent).toBe('150')
+  expect(shown?.textContent).toBe('100')
+  expect(container.querySelector('.laurel-gain')?.textContent).toBe('+50')
+  await pass(1000)
+  expect(shown?.textContent).toBe('150')
+})
+
+test('a total that has just been loaded does not count up, and is no gain', () => {
+  const { container, rerender } = render(<PointsCounter isLoading />)
+  rerender(<PointsCounter data={{ name: 'Points', total: 5000 }} />)
+  expect(container.querySelector('strong > span')?.textContent).toBe('5,000')
+  expect(container.querySelector('.laurel-gain')).toBeNull()
+})
+
+test('[P9] a points system without levels has neither a level nor a full bar', () => {
+  render(<LevelProgress data={{ name: 'XP', total: 50, levels: [] }} />)
+  const bar = screen.getByRole('progressbar', { name: 'Level: No level yet' })
+  expect(bar.getAttribute('aria-valuenow')).toBe('0')
+  expect(bar.getAttribute('aria-valuetext')).toBe('50 XP')
+  expect(screen.queryByText('Highest level reached')).toBeNull()
+})
+
+test('settings inside of other settings change only the named ones', () => {
+  render(
+    <LaurelSettings locale="de" labels={{ levelTop: 'Ganz oben' }}>
+      <LaurelSettings labels={{ level: 'Stufe' }}>
+        <LevelProgress data={levelTop} />
+      </LaurelSettings>
+    </LaurelSettings>,
+  )
+  expect(screen.getByRole('progressbar', { name: 'Stufe: Laurel' })).toBeDefined()
+  expect(screen.getByText('Ganz oben')).toBeDefined()
+  expect(screen.getByText('18.400')).toBeDefined()
+})
+
+test('with reduced motion a new total is shown at once', () => {
+  const counter = (total: number) => (
+    <LaurelSettings reducedMotion>
+      <PointsCounter data={{ name: 'XP', total }} />
+    </LaurelSettings>
+  )
+  const { container, rerender } = render(counter(100))
+  rerender(counter(150))
+  expect(container.querySelector('strong > span')?.textContent).toBe('150')
+})
+
+test('labels and locale replace texts and numbers', () => {
+  render(
+    <LaurelSettings
+      locale="de"
+      labels={{ levelNext: ({ level }, format) => `noch ${format.number(1234)} bis ${level.name}` }}
+    >
+      <LevelProgress data={levelMiddle} />
+    </LaurelSettings>,
+  )
+  expect(screen.getByText('noch 1.234 bis Gold')).toBeDefined()
+})
+
+test('a failed component offers to try again', () => {
+  const refetch = vi.fn()
+  render(<PointsCounter error={new Error('No network.')} refetch={refetch} />)
+  fireEvent.click(screen.getByRole('button', { name: 'Try again' }))
+  expect(refetch).toHaveBeenCalledOnce()
+})

@@ -1,0 +1,357 @@
+// @vitest-environment happy-dom
+import { act, cleanup, render, renderHook, screen, waitFor } from '@testing-library/react'
+import { type ReactNode, StrictMode } from 'react'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import {
+  AwardToast,
+  LaurelProvider,
+  Leaderboard,
+  PointsCounter,
+  useAchievements,
+  useEnergy,
+  useLeaderboard,
+  useLevel,
+  usePoints,
+  useSendEvent,
+  useStreak,
+  useUser,
+} from '../src/index.ts'
+import { FakeServer } from './fake-server.ts'
+
+const points = (total: number) => ({
+  id: 'p1',
+  key: 'xp',
+  name: 'XP',
+  description: null,
+  badgeUrl: null,
+  maxPoints: null,
+  total,
+  level: null,
+  awards: [],
+})
+
+const period = (date: string, length: number) => ({
+  periodStart: date,
+  periodEnd: date,
+  length,
+  usedPause: false,
+})
+
+const streak = {
+  length: 3,
+  frequency: 'daily',
+  started: '2026-11-20',
+  periodStart: '2026-11-23',
+  periodEnd: '2026-11-23',
+  expires: '2026-11-23',
+  extended: '2026-11-22T10:00:00.000Z',
+  streakHistory: [period('2026-11-22', 3), period('2026-11-23', 3)],
+  pauses: [],
+}
+
+const achievement = {
+  id: 'a1',
+  key: 'first',
+  name: 'First',
+  trigger: 'metric',
+  description: null,
+  badgeUrl: null,
+  userAttributes: [],
+  achievedAt: null,
+  completions: 0,
+  rarity: 0,
+}
+
+const board = {
+  id: 'b1',
+  key: 'weekly-xp',
+  name: 'Weekly XP',
+  rankBy: 'points',
+  pointsSystemName: 'XP',
+  status: 'active',
+  start: '2026-11-02',
+  end: null,
+  runUnit: 'day',
+  runInterval: 7,
+  breakdownAttributes: [],
+}
+
+const row = (userId: string, rank: number, value: number) => ({ userId, userName: userId, rank, value })
+
+const answer = {
+  eventId: 'e1',
+  metricId: 'm1',
+  total: 5,
+  achievements: [{ ...achievement, achievedAt: '2026-11-23T12:00:00.000Z' }],
+  currentStreak: { ...streak, length: 4, expires: '2026-11-24', extended: true },
+  points: { xp: { ...points(150), added: 50, level: { key: 'gold', name: 'Gold', points: 120 } } },
+  leaderboards: { 'weekly-xp': { ...board, rank: 1, previousRank: 2, threshold: 0 } },
+  idempotentReplayed: false,
+}
+
+let server: FakeServer
+
+beforeEach(() => {
+  server = new FakeServer()
+  const answers = {
+    'GET users/ada': { id: 'ada', name: 'Ada', attributes: { team: 'owls' } },
+    'GET users/ada/points/xp': points(100),
+    'GET points/xp/levels': [{ id: 'l1', key: 'gold', name: 'Gold', points: 120 }],
+    'GET users/ada/streak': streak,
+    'GET users/ada/achievements': [achievement],
+    'GET leaderboards/weekly-xp': { ...board, rankings: [row('bob', 1, 90), row('ada', 2, 80)] },
+    'GET users/ada/leaderboards/weekly-xp': { ...board, rank: 2, value: 80, history: [] },
+    'POST metrics/lessons/event': answer,
+  }
+  for (const [path, data] of Object.entries(answers)) server.answers.set(path, data)
+})
+
+afterEach(() => {
+  cleanup()
+  vi.useRealTimers()
+})
+
+const Wrapper = ({ children }: { children: ReactNode }) => (
+  <StrictMode>
+    <LaurelProvider client={server.client} userId="ada">
+      {children}
+    </LaurelProvider>
+  </StrictMode>
+)
+
+const hook = <Result,>(use: () => Result) => renderHook(use, { wrapper: Wrapper }).result
+
+test('a hook is loading until its data is there', async () => {
+  const user = hook(() => useUser())
+  expect(user.current).toMatchObject({ data: undefined, isLoading: true, error: null })
+  await waitFor(() => expect(user.current.data?.name).toBe('Ada'))
+  expect(user.current).toMatchObject({ isLoading: false, error: null })
+})
+
+test('hooks with the same data share one request, in strict mode too', async () => {
+  const both = hook(() => [usePoints('xp'), usePoints('xp'), useLevel('xp')] as const)
+  await waitFor(() => expect(both.current[2].data?.remaining).toBe(20))
+  expect(both.current[0].data?.total).toBe(100)
+  expect(server.count('/points/xp')).toBe(1)
+  expect(server.count('/levels')).toBe(1)
+})
+
+test('an error is shown, and refetch reads again', async () => {
+  server.answers.set('GET users/ada/streak', 404)
+  const result = hook(() => useStreak())
+  await waitFor(() => expect(result.current.error?.message).toContain('It failed.'))
+  expect(result.current).toMatchObject({ data: undefined, isLoading: false })
+  server.answers.set('GET users/ada/streak', streak)
+  act(() => result.current.refetch())
+  await waitFor(() => expect(result.current.data?.length).toBe(3))
+  expect(result.current.error).toBeNull()
+})
+
+test('data that fails later stays, with the error beside it', async () => {
+  const result = hook(() => usePoints('xp'))
+  await waitFor(() => expect(result.current.data?.total).toBe(100))
+  server.answers.set('GET users/ada/points/xp', 500)
+  act(() => result.current.refetch())
+  await waitFor(() => expect(result.current.error).not.toBeNull())
+  expect(result.current.data?.total).toBe(100)
+})
+
+test('old data is read again when the page gets the focus', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const result = hook(() => usePoints('xp'))
+  await waitFor(() => expect(result.current.data?.total).toBe(100))
+  server.answers.set('GET users/ada/points/xp', points(110))
+  const focus = () => act(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
+  focus()
+  expect(server.count('/points/xp')).toBe(1)
+  vi.setSystemTime(Date.now() + 11_000)
+  focus()
+  await waitFor(() => expect(result.current.data?.total).toBe(110))
+})
+
+test('data of a server is there at once, and is not read again', async () => {
+  const initialData = { ...points(7), awards: [] }
+  const result = hook(() => usePoints('xp', { initialData }))
+  expect(result.current).toMatchObject({ data: { total: 7 }, isLoading: false })
+  expect(server.requests).toEqual([])
+})
+
+test('another user has other data', async () => {
+  server.answers.set('GET users/bob/points/xp', points(5))
+  const Total = () => <output>{usePoints('xp').data?.total ?? 'none'}</output>
+  const of = (userId: string) => (
+    <LaurelProvider client={server.client} userId={userId}>
+      <Total />
+    </LaurelProvider>
+  )
+  const { rerender } = render(of('ada'))
+  await screen.findByText('100')
+  rerender(of('bob'))
+  expect(screen.getByRole('status').textContent).toBe('none')
+  await screen.findByText('5')
+})
+
+test('a hook outside of a provider throws an error that names the provider', () => {
+  vi.spyOn(console, 'error').mockReturnValue()
+  expect(() => renderHook(() => useUser())).toThrow('<LaurelProvider>')
+})
+
+test('[E2] an event updates the other hooks at once, and lists its changes', async () => {
+  const all = hook(() => ({
+    points: usePoints('xp'),
+    level: useLevel('xp'),
+    streak: useStreak(),
+    achievements: useAchievements(),
+    board: useLeaderboard('weekly-xp'),
+    event: useSendEvent(),
+  }))
+  await waitFor(() => {
+    expect(all.current.board.data?.own).toMatchObject({ rank: 2, value: 80 })
+    expect(all.current.level.data?.level).toBeNull()
+    expect(all.current.streak.data?.length).toBe(3)
+    expect(all.current.achievements.data).toHaveLength(1)
+  })
+  // Reads wait, so the hooks can have new data from the answer to the event alone.
+  const release = server.holdReads()
+  server.answers.set('GET users/ada/streak', { ...answer.currentStreak, extended: null, streakHistory: [] })
+  server.answers.set('GET leaderboards/weekly-xp', {
+    ...board,
+    rankings: [row('ada', 1, 130), row('bob', 2, 90)],
+  })
+  const sent = await act(async () => all.current.event.send('lessons', { value: 1 }))
+  expect(server.bodies).toEqual([{ value: 1, user: { id: 'ada' } }])
+  expect(sent.changes.map(({ type }) => type)).toEqual(['points', 'level', 'streak', 'achievement', 'rank'])
+  expect(all.current.event.changes).toEqual(sent.changes)
+  expect(all.current.points.data).toMatchObject({ total: 150, level: { key: 'gold' } })
+  expect(all.current.level.data?.level?.key).toBe('gold')
+  expect(all.current.streak.data).toMatchObject({ length: 4, expires: '2026-11-24' })
+  expect(all.current.streak.data?.streakHistory.at(-1)?.length).toBe(4)
+  expect(all.current.achievements.data?.[0]?.achievedAt).toBe('2026-11-23T12:00:00.000Z')
+  expect(server.count('/points/xp')).toBe(1)
+  await act(async () => release())
+  await waitFor(() => expect(all.current.board.data?.own).toMatchObject({ rank: 1, value: 130 }))
+  act(() => all.current.event.onDismiss())
+  expect(all.current.event.changes).toEqual([])
+})
+
+test('[E4] a repeated event changes nothing', async () => {
+  server.answers.set('POST metrics/lessons/event', { ...answer, idempotentReplayed: true })
+  const all = hook(() => ({ points: usePoints('xp'), event: useSendEvent() }))
+  await waitFor(() => expect(all.current.points.data?.total).toBe(100))
+  const sent = await act(async () => all.current.event.send('lessons', { value: 1, idempotencyKey: 'once' }))
+  expect(sent.changes).toEqual([])
+  expect(all.current.points.data?.total).toBe(100)
+})
+
+test('an event that fails rejects, and its error is shown until the next one', async () => {
+  server.answers.set('POST metrics/lessons/event', 422)
+  const result = hook(() => useSendEvent())
+  await act(async () => expect(result.current.send('lessons', { value: 1 })).rejects.toThrow('It failed.'))
+  expect(result.current).toMatchObject({ isSending: false, error: { status: 422 }, changes: [] })
+})
+
+test('a read that began before the event does not bring the old data back', async () => {
+  const all = hook(() => ({ points: usePoints('xp'), event: useSendEvent() }))
+  await waitFor(() => expect(all.current.points.data?.total).toBe(100))
+  const release = server.holdReads()
+  act(() => all.current.points.refetch())
+  await waitFor(() => expect(server.count('/points/xp')).toBe(2))
+  server.answers.set('GET users/ada/points/xp', points(150))
+  await act(async () => all.current.event.send('lessons', { value: 1 }))
+  expect(server.count('/points/xp')).toBe(3)
+  await act(async () => release())
+  expect(all.current.points.data?.total).toBe(150)
+})
+
+test('after parallel events, everything is read again, since their answers arrive in any order', async () => {
+  const all = hook(() => ({ points: usePoints('xp'), event: useSendEvent() }))
+  await waitFor(() => expect(all.current.points.data?.total).toBe(100))
+  server.answers.set('GET users/ada/points/xp', points(200))
+  await act(async () => {
+    const { send } = all.current.event
+    await Promise.all([send('lessons', { value: 1 }), send('lessons', { value: 1 })])
+  })
+  await waitFor(() => expect(all.current.points.data?.total).toBe(200))
+})
+
+test('[Y1] a live ranking follows the stream, knows ranks before, and closes with its last component', async () => {
+  const use = () => useLeaderboard('weekly-xp', { live: true })
+  const Board = () => <Leaderboard {...use()} />
+  const { unmount } = render(
+    <Wrapper>
+      <Board />
+      <Board />
+    </Wrapper>,
+  )
+  await waitFor(() => expect(server.openStreams).toBe(1))
+  await screen.findAllByText('bob')
+  expect(screen.queryByText('Live')).toBeNull()
+  const ranking = (version: number, rankings: unknown) => ({
+    version,
+    run: '2026-11-23',
+    status: 'active',
+    rankings,
+  })
+  act(() => server.send('ranking', ranking(1, [row('bob', 1, 90), row('ada', 2, 80)])))
+  await waitFor(() => expect(screen.getAllByText('Live')).toHaveLength(2))
+  expect(screen.getAllByText('Nov 23 – 29')).toHaveLength(2)
+  act(() => server.send('ranking', ranking(2, [row('ada', 1, 95), row('bob', 2, 90)])))
+  await waitFor(() => expect(screen.getAllByText('up 1')).toHaveLength(2))
+  expect(server.count('/live')).toBe(1)
+  unmount()
+  await waitFor(() => expect(server.openStreams).toBe(0))
+})
+
+test('[L6] a leaderboard with groups shows the own place in the own group only', async () => {
+  const group = (team: string) => ({ userAttributes: [{ key: 'team', value: team }] })
+  server.answers.set('GET leaderboards/weekly-xp', { ...board, rankings: [row('bob', 1, 90)] })
+  const { result, rerender } = renderHook(
+    ({ team }: { team: string | null }) =>
+      useLeaderboard('weekly-xp', { group: team === null ? null : group(team) }),
+    { wrapper: Wrapper, initialProps: { team: null as string | null } },
+  )
+  await waitFor(() => expect(server.count('users/ada')).toBe(1))
+  expect(server.count('v1/leaderboards/weekly-xp')).toBe(0)
+  rerender({ team: 'owls' })
+  await waitFor(() => expect(result.current.data?.own).toMatchObject({ userName: 'Ada', rank: 2 }))
+  rerender({ team: 'foxes' })
+  await waitFor(() => expect(result.current.data?.rankings).toHaveLength(1))
+  expect(result.current.data?.own).toBeUndefined()
+  expect(server.requests.filter((request) => request.includes('userAttributes')).length).toBe(2)
+})
+
+test('[P4] energy has the next gain, and reads again when it is due', async () => {
+  vi.useFakeTimers({ now: Date.parse('2026-11-23T12:00:00Z'), shouldAdvanceTime: true })
+  const trigger = { type: 'time', points: 1, timeUnit: 'hour', timeInterval: 1 }
+  const award = { date: '2026-11-23T11:30:00.000Z', awarded: 1, total: 2, trigger }
+  server.answers.set('GET users/ada/points/energy', { ...points(2), maxPoints: 5, awards: [award] })
+  server.answers.set('GET points/energy', { name: 'Energy', triggers: [trigger] })
+  const energy = hook(() => useEnergy('energy'))
+  await waitFor(() => expect(energy.current.data?.nextAt).toBe('2026-11-23T12:30:00.000Z'))
+  expect(energy.current.data).toMatchObject({ total: 2, maxPoints: 5, nextPoints: 1 })
+  server.answers.set('GET users/ada/points/energy', { ...points(3), maxPoints: 5, awards: [award] })
+  await act(async () => vi.advanceTimersByTimeAsync(31 * 60_000))
+  await waitFor(() => expect(energy.current.data?.total).toBe(3))
+})
+
+test('a toast shows the changes by an event, and the counter has the new total', async () => {
+  const Page = () => {
+    const event = useSendEvent()
+    return (
+      <>
+        <PointsCounter {...usePoints('xp')} />
+        <button type="button" onClick={() => void event.send('lessons', { value: 1 })}>
+          Done
+        </button>
+        <AwardToast {...event} />
+      </>
+    )
+  }
+  render(<Page />, { wrapper: Wrapper })
+  const counter = await screen.findByRole('group', { name: 'XP' })
+  act(() => screen.getByRole('button', { name: 'Done' }).click())
+  const toast = screen.getByRole('status', { name: 'Awards' })
+  await waitFor(() => expect(toast.textContent).toContain('New level: Gold'))
+  expect(toast.textContent).toContain('+50 XP')
+  expect(counter.textContent).toContain('150')
+})

@@ -1,0 +1,171 @@
+import type {
+  GetUserPointsResponse,
+  LeaderboardGroup,
+  LeaderboardRanking,
+  PointsLevel,
+  StreakResponse,
+  UserAchievementWithStatsResponse,
+} from '@laurel/client/app'
+import { describe, expect, expectTypeOf, test } from 'vitest'
+import { daily } from '../gallery/data.ts'
+import type {
+  AchievementData,
+  GroupData,
+  LevelData,
+  PointsData,
+  RankingRow,
+  StreakData,
+} from '../src/index.ts'
+import { levelView, monthWeeks, periodViews, rankChange, rankingView, streakState } from '../src/index.ts'
+import { nextGain } from '../src/view/energy.ts'
+import { formatOf } from '../src/view/format.ts'
+import { defaultLabels } from '../src/view/labels.ts'
+import { withPreviousRanks } from '../src/view/ranking.ts'
+import { runOf } from '../src/view/runs.ts'
+
+test('components take the answers of the client as they are', () => {
+  expectTypeOf<StreakResponse>().toExtend<StreakData>()
+  expectTypeOf<GetUserPointsResponse>().toExtend<PointsData>()
+  expectTypeOf<PointsLevel>().toExtend<LevelData>()
+  expectTypeOf<UserAchievementWithStatsResponse>().toExtend<AchievementData>()
+  expectTypeOf<LeaderboardRanking>().toExtend<RankingRow>()
+  expectTypeOf<LeaderboardGroup>().toExtend<GroupData>()
+})
+
+describe('streaks', () => {
+  test('[S5] a streak is safe if it expires after the current period, and open if it expires with it', () => {
+    expect(streakState(daily('xx'))).toBe('safe')
+    expect(streakState(daily('xxo'))).toBe('open')
+    expect(streakState(daily('xx..'))).toBe('none')
+  })
+
+  test('[S3, S6] a period is active, saved by a freeze, paused, kept, missed or still open', () => {
+    const states = periodViews(daily('.xxfpkx.o').streakHistory ?? []).map(({ state }) => state)
+    expect(states).toEqual([
+      'missed',
+      'active',
+      'active',
+      'frozen',
+      'paused',
+      'kept',
+      'active',
+      'missed',
+      'open',
+    ])
+  })
+
+  test('[S3] activity in a paused period counts as activity', () => {
+    const [, second] = periodViews([
+      { periodStart: '2026-01-01', periodEnd: '2026-01-01', length: 1, usedPause: false },
+      { periodStart: '2026-01-02', periodEnd: '2026-01-02', length: 2, usedPause: true },
+    ])
+    expect(second?.state).toBe('active')
+  })
+
+  test('periods of one streak join, and a new streak does not join the one before', () => {
+    const joins = periodViews(daily('xfx.xx').streakHistory ?? []).map(({ joins }) => [
+      joins.before,
+      joins.after,
+    ])
+    expect(joins).toEqual([
+      [false, true],
+      [true, true],
+      [true, false],
+      [false, false],
+      [false, true],
+      [true, false],
+    ])
+  })
+
+  test('a month has its days in columns of weekdays, from any first day of the week', () => {
+    const rows = (first: number) =>
+      monthWeeks('2026-11', first, []).map((week) =>
+        week.map((cell) => cell?.date.slice(-2) ?? '--').join(' '),
+      )
+    expect(rows(1)[0]).toBe('-- -- -- -- -- -- 01')
+    expect(rows(1).at(-1)).toBe('30 -- -- -- -- -- --')
+    expect(rows(7)[0]).toBe('01 02 03 04 05 06 07')
+    expect(monthWeeks('2024-02', 1, []).flat().filter(Boolean)).toHaveLength(29)
+  })
+})
+
+describe('levels and energy', () => {
+  const levels = [
+    { key: 'b', name: 'B', points: 100 },
+    { key: 'a', name: 'A', points: 10 },
+  ]
+
+  test('[P9] a level is the highest one that the total reaches', () => {
+    expect(levelView(9, levels)).toMatchObject({
+      level: null,
+      next: { key: 'a' },
+      from: 0,
+      to: 10,
+      ratio: 0.9,
+    })
+    expect(levelView(10, levels)).toMatchObject({ level: { key: 'a' }, from: 10, to: 100, ratio: 0 })
+    expect(levelView(55, levels)).toMatchObject({ ratio: 0.5, remaining: 45 })
+    expect(levelView(100, levels)).toMatchObject({ level: { key: 'b' }, next: null, remaining: 0, ratio: 1 })
+    expect(levelView(5, [])).toMatchObject({ level: null, next: null, ratio: 0 })
+  })
+
+  test('[P4] the next gain follows from the newest tick, also if ticks at the cap left no award', () => {
+    const trigger = { type: 'time', points: 2, timeUnit: 'hour' as const, timeInterval: 3 }
+    const awards = [{ date: '2026-01-01T06:00:00.000Z', trigger }]
+    const at = (now: string) => nextGain([trigger], awards, Date.parse(now))
+    expect(at('2026-01-01T06:30:00Z')).toEqual({ at: '2026-01-01T09:00:00.000Z', points: 2 })
+    expect(at('2026-01-01T12:00:00Z')).toEqual({ at: '2026-01-01T15:00:00.000Z', points: 2 })
+    expect(nextGain([trigger], [], 0)).toBeNull()
+    expect(nextGain([{ ...trigger, points: -1 }], awards, 0)).toBeNull()
+  })
+})
+
+describe('rankings', () => {
+  const row = (userId: string, rank: number) => ({ userId, userName: null, rank, value: 1 })
+
+  test('the own row is marked, or pinned if the page does not hold it', () => {
+    const listed = rankingView([row('a', 1), row('b', 2)], { userId: 'b', rank: 2, value: 1 })
+    expect(listed.rows.map(({ isOwn }) => isOwn)).toEqual([false, true])
+    expect(listed.pinned).toBeUndefined()
+    expect(rankingView([row('a', 1)], { userId: 'b', rank: 9, value: 1 }).pinned).toMatchObject({ rank: 9 })
+    expect(rankingView([row('a', 1)], undefined).pinned).toBeUndefined()
+  })
+
+  test('a rank change is up, down, new or none', () => {
+    expect(rankChange({ rank: 2, previousRank: 5 })).toEqual({ type: 'up', places: 3 })
+    expect(rankChange({ rank: 5, previousRank: 2 })).toEqual({ type: 'down', places: 3 })
+    expect(rankChange({ rank: 5, previousRank: null })).toEqual({ type: 'new' })
+    expect(rankChange({ rank: 5, previousRank: 5 })).toBeNull()
+    expect(rankChange({ rank: 5 })).toBeNull()
+  })
+
+  test('a live ranking knows the ranks before', () => {
+    const first = withPreviousRanks([row('a', 1), row('b', 2)], [])
+    expect(first.map(({ previousRank }) => previousRank)).toEqual([undefined, undefined])
+    const second = withPreviousRanks([row('b', 1), row('a', 2), row('c', 3)], first)
+    expect(second.map(({ previousRank }) => previousRank)).toEqual([2, 1, null])
+    const third = withPreviousRanks([row('b', 1), row('a', 2), row('c', 3)], second)
+    expect(third.map(({ previousRank }) => previousRank)).toEqual([2, 1, null])
+  })
+
+  test('[L2] a run is the one that holds the date, with days clamped to the month', () => {
+    const weekly = { start: '2026-01-05', end: null, runUnit: 'day' as const, runInterval: 7 }
+    expect(runOf(weekly, '2026-11-29')).toEqual({ start: '2026-11-23', end: '2026-11-29' })
+    expect(runOf(weekly, '2026-01-01')).toEqual({ start: '2026-01-05', end: '2026-01-11' })
+    const monthly = { start: '2026-01-31', end: '2026-04-10', runUnit: 'month' as const, runInterval: 1 }
+    expect(runOf(monthly, '2026-03-01')).toEqual({ start: '2026-02-28', end: '2026-03-30' })
+    expect(runOf(monthly, '2026-12-01')).toEqual({ start: '2026-03-31', end: '2026-04-10' })
+    expect(runOf({ ...weekly, runUnit: null }, '2026-11-29')).toEqual({ start: '2026-01-05', end: null })
+  })
+})
+
+test('texts and numbers follow the locale', () => {
+  const german = formatOf('de', 'Europe/Berlin')
+  expect(german.number(1234.5)).toBe('1.234,5')
+  expect(german.date('2026-11-23')).toBe('23. Nov.')
+  expect(german.instant('2026-11-23T23:30:00Z')).toBe('24.11.2026')
+  expect(formatOf('en', 'UTC').shortNumber(999_999_999)).toBe('999.9M')
+  expect(formatOf('en', 'UTC').clock(3909)).toBe('1:05:09')
+  expect(formatOf('en', 'UTC').clock(9)).toBe('0:09')
+  expect(defaultLabels.freezes({ count: 1, max: undefined }, formatOf('en', 'UTC'))).toBe('1 freeze')
+})

@@ -1,0 +1,264 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it, test, vi } from 'vitest'
+import { streamTimers } from '../../src/features/leaderboards/live/watch.service'
+import { BEAT, LONGEST_STREAM } from '../../src/http/streams/event-stream'
+import { FakeTimers } from '../timers'
+import { events, patch, type Setup, withBoard } from './boards'
+import { ADMIN_KEY, at, call, toApp, until, untilHeld } from './harness'
+import { type Isolate, isolate, Watch, watch } from './live'
+
+const opened: Watch[] = []
+const open: typeof watch = async (...asked) => {
+  const stream = await watch(...asked)
+  opened.push(stream)
+  return stream
+}
+afterEach(async () => {
+  vi.restoreAllMocks()
+  await Promise.all(opened.splice(0).map((stream) => stream.leave().catch(() => undefined)))
+})
+
+/** An isolate whose streams see a time that the test moves. */
+function timed(overrides: Parameters<typeof isolate>[0] = {}): { from: Isolate; timers: FakeTimers } {
+  const timers = new FakeTimers()
+  const from = isolate(overrides)
+  streamTimers.put(from.instance, timers)
+  return { from, timers }
+}
+
+/** Lets time pass, so that each stream sends a comment and confirms its key. */
+async function beat(timers: FakeTimers, streams: readonly Watch[]): Promise<void> {
+  const before = streams.map(({ comments }) => comments)
+  timers.pass(BEAT)
+  await until(() => streams.every(({ comments, ended }, nth) => comments > (before[nth] ?? 0) || ended))
+}
+
+async function userToken(setup: Setup, userId: string): Promise<string> {
+  const { body } = await setup.tenant.admin('POST', '/user-tokens', { userId, scope: 'read' })
+  return String(at(body, 'token'))
+}
+
+async function ticket(headers: Record<string, string>, from = isolate()): Promise<string> {
+  const response = await from.fetch('/live-tickets', headers, 'POST')
+  const body: unknown = await response.json()
+  expect([response.status, response.headers.get('cache-control')]).toEqual([201, 'no-store'])
+  return String(at(body, 'ticket'))
+}
+
+describe('a stream ends', () => {
+  test('[Y2] after 15 minutes, and the object forgets it', async () => {
+    const setup = await withBoard()
+    const { from, timers } = timed()
+    const stream = await open(setup.tenant.id, '', { from })
+    for (let passed = 0; passed + BEAT < LONGEST_STREAM; passed += BEAT) await beat(timers, [stream])
+    expect([stream.comments, stream.ended]).toEqual([35, null])
+    timers.pass(BEAT)
+    await untilHeld(() => expect(stream.ended).toBe('closed'))
+    expect(timers.waiting).toBe(0)
+  })
+
+  it.each<[string, (setup: Setup) => Promise<unknown>]>([
+    [
+      'its key is deleted',
+      async ({ tenant }) => {
+        const { body } = await tenant.admin('GET', '/application-api-keys?userId=ada')
+        await tenant.admin('DELETE', `/application-api-keys?ids=${at(body, 0, 'id')}`)
+      },
+    ],
+    ['its user is erased', ({ tenant }) => tenant.admin('DELETE', '/users/ada')],
+  ])('[Y2] within a minute after %s, and no other one does', async (_what, end) => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 1])
+    const { from, timers } = timed()
+    const key = await setup.tenant.key('ada')
+    const stream = await open(setup.tenant.id, '', { from, key })
+    const other = await open(setup.tenant.id, '', { from })
+    await beat(timers, [stream, other])
+    await end(setup)
+    await beat(timers, [stream, other])
+    await untilHeld(() => expect(stream.ended).toBe('closed'))
+    await beat(timers, [other])
+    expect(other.ended).toBeNull()
+  })
+
+  test('[Y2, K6] within a minute after the user of its token is erased', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 1], ['bob', 2])
+    const { from, timers } = timed()
+    const [ada, bob] = [await userToken(setup, 'ada'), await userToken(setup, 'bob')]
+    const streams = [
+      await open(setup.tenant.id, '', { from, key: ada }),
+      await open(setup.tenant.id, '', { from, key: bob }),
+    ]
+    await setup.tenant.admin('DELETE', '/users/ada')
+    await beat(timers, streams)
+    await untilHeld(() => expect(streams[0]?.ended).toBe('closed'))
+    await beat(timers, streams)
+    expect(streams[1]?.ended).toBeNull()
+  })
+
+  it.each<[string, (setup: Setup) => Promise<unknown>]>([
+    [
+      'its tenant is archived',
+      ({ tenant }) =>
+        call(toApp, 'DELETE', `/admin/v1/tenants?ids=${tenant.id}`, { headers: { 'x-api-key': ADMIN_KEY } }),
+    ],
+    ['its board is deleted', ({ tenant, board }) => tenant.admin('DELETE', `/leaderboards?ids=${board}`)],
+    ['its board is made inactive', (setup) => patch(setup, { status: 'inactive' })],
+  ])('[Y2] within a minute after %s', async (_what, end) => {
+    const setup = await withBoard()
+    const { from, timers } = timed()
+    const stream = await open(setup.tenant.id, '', { from })
+    await end(setup)
+    await beat(timers, [stream])
+    await untilHeld(() => expect(stream.ended).toBe('closed'))
+  })
+
+  test('[Y2] within a minute if D1 can’t confirm its key, and goes on if D1 comes back', async () => {
+    const setup = await withBoard()
+    let isAway = false
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        if (isAway) throw new Error('D1 is away')
+        const value = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const { from, timers } = timed({ DB })
+    const stream = await open(setup.tenant.id, '', { from })
+    isAway = true
+    await beat(timers, [stream])
+    // It tries again after five seconds.
+    await until(() => timers.waiting === 3)
+    isAway = false
+    timers.pass(5_000)
+    await until(() => timers.waiting === 2)
+    await beat(timers, [stream])
+    expect(stream.ended).toBeNull()
+    isAway = true
+    timers.pass(BEAT)
+    await until(() => timers.waiting === 3)
+    for (let passed = BEAT; stream.ended === null; passed += 5_000) {
+      expect(passed).toBeLessThan(60_000)
+      timers.pass(5_000)
+      await until(() => stream.ended !== null || timers.waiting === 3)
+    }
+    await untilHeld(() => expect(stream.ended).toBe('closed'))
+  })
+})
+
+describe('the confirmation of streams', () => {
+  test('[Y2] is one read of D1 for all streams of an isolate, and tells the object of changes', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 3], ['bob', 2])
+    let reads = 0
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        if (name === 'prepare') reads += 1
+        const value = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const { from, timers } = timed({ DB })
+    const streams: Watch[] = []
+    for (const user of ['ada', 'bob', 'cai', 'dee']) {
+      const key = await setup.tenant.key(user)
+      streams.push(await open(setup.tenant.id, '', { from, key }))
+    }
+    reads = 0
+    await beat(timers, streams)
+    await until(() => reads > 0)
+    await beat(timers, streams)
+    expect(reads).toBeLessThanOrEqual(2)
+    await patch(setup, { maxParticipants: 1 })
+    await beat(timers, streams)
+    for (const stream of streams) await untilHeld(() => expect(stream.last).toEqual([['ada', 3]]))
+  })
+})
+
+describe('a ticket', () => {
+  test('[Y2, K5, K6] of any key opens streams, more than once, and shows in no log', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 3])
+    const { body } = await setup.tenant.admin('POST', '/application-api-keys', [
+      { userId: 'ada', scope: 'read' },
+    ])
+    const keys: Record<string, string>[] = [
+      { 'x-api-key': await setup.tenant.key('ada') },
+      { 'x-api-key': String(at(body, 'created', 0, 'key')) },
+      { 'x-api-key': await userToken(setup, 'ada') },
+      { 'x-api-key': ADMIN_KEY, 'tenant-id': setup.tenant.id },
+    ]
+    const said: string[] = []
+    for (const method of ['log', 'warn', 'error', 'info'] as const)
+      vi.spyOn(console, method).mockImplementation((...line: unknown[]) => void said.push(line.join(' ')))
+    for (const headers of keys) {
+      const given = await ticket(headers)
+      for (const _time of [1, 2]) {
+        const response = await isolate().fetch(`/leaderboards/board/live?ticket=${given}`)
+        expect(response.status).toBe(200)
+        if (response.body === null) throw new Error('no body')
+        const stream = new Watch(response.body)
+        opened.push(stream)
+        await untilHeld(() => expect(stream.last).toEqual([['ada', 3]]))
+      }
+      const wrong = await isolate().fetch(`/leaderboards/none/live?ticket=${given}`)
+      expect(wrong.status).toBe(404)
+      expect(said.length).toBeGreaterThan(0)
+      expect(said.filter((line) => line.includes(given) || line.includes('ticket='))).toEqual([])
+    }
+  })
+
+  test('[Y2] is good for streams only, and for 60 seconds', async () => {
+    const setup = await withBoard()
+    const given = await ticket({ 'x-api-key': await setup.tenant.key('ada') })
+    for (const path of ['/leaderboards', '/leaderboards/board', '/users/ada'])
+      expect((await isolate().fetch(`${path}?ticket=${given}`)).status).toBe(401)
+    expect((await isolate().fetch('/leaderboards/board/live', { 'x-api-key': given })).status).toBe(401)
+    const refused = async () => {
+      const response = await isolate().fetch(`/leaderboards/board/live?ticket=${given}`)
+      expect(await response.json()).toEqual({ error: expect.stringMatching(/^The ticket is not valid/) })
+      return response.status
+    }
+    const now = Date.now()
+    vi.spyOn(Date, 'now').mockReturnValue(now + 61_000)
+    expect(await refused()).toBe(401)
+  })
+
+  test.each([
+    ['a text', () => 'ticket'],
+    ['another signature', (given: string) => `${given.slice(0, -4)}AAAA`],
+    ['a user token', (_given: string, token: string) => token],
+  ])('[Y2] that is %s is 401', async (_what, made) => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 1])
+    const token = await userToken(setup, 'ada')
+    const wrong = made(await ticket({ 'x-api-key': token }), token)
+    expect((await isolate().fetch(`/leaderboards/board/live?ticket=${wrong}`)).status).toBe(401)
+  })
+
+  test('[Y2] of a deleted key is 401, and its streams end', async () => {
+    const setup = await withBoard()
+    const { from, timers } = timed()
+    const given = await ticket({ 'x-api-key': await setup.tenant.key('ada') })
+    const path = `/leaderboards/board/live?ticket=${given}`
+    const response = await from.fetch(path)
+    if (response.body === null) throw new Error('no body')
+    const stream = new Watch(response.body)
+    opened.push(stream)
+    const { body } = await setup.tenant.admin('GET', '/application-api-keys?userId=ada')
+    await setup.tenant.admin('DELETE', `/application-api-keys?ids=${at(body, 0, 'id')}`)
+    expect((await from.fetch(path)).status).toBe(401)
+    timers.pass(BEAT)
+    await untilHeld(() => expect(stream.ended).toBe('closed'))
+  })
+
+  test('[Y2] needs a key, and a secret of the deployment', async () => {
+    const setup = await withBoard()
+    expect((await isolate().fetch('/live-tickets', {}, 'POST')).status).toBe(401)
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': setup.tenant.id }
+    const answer = await isolate({ TOKEN_SECRET: '' }).fetch('/live-tickets', headers, 'POST')
+    expect(answer.status).toBe(422)
+    expect((await setup.tenant.app('GET', '/live-tickets')).status).toBe(405)
+  })
+})

@@ -1,0 +1,348 @@
+import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
+import { DAY, dateAt, events, forgetTime, HOUR, moveTo, NOON, patch, type Setup, withBoard } from './boards'
+import { ADMIN_KEY, at, everything, newTenant, until, untilHeld } from './harness'
+import { isolate, type Watch, watch } from './live'
+
+const object = ({ board }: Pick<Setup, 'board'>) => env.LEADERBOARD.getByName(board)
+
+/** The ranking that `GET` answers, as the stream shows it. */
+async function served({ tenant }: Setup, query = ''): Promise<unknown> {
+  const { status, body } = await tenant.app('GET', `/leaderboards/board${query}`)
+  expect([status, body]).toMatchObject([200, {}])
+  return { status: at(body, 'status'), rankings: at(body, 'rankings') }
+}
+
+/** Waits until the last ranking of a stream equals the answer of `GET`. */
+const equals = (stream: Watch, setup: Setup, query = '') =>
+  untilHeld(async () => expect(stream.rankings.at(-1)).toMatchObject(Object(await served(setup, query))))
+
+const opened: Watch[] = []
+/** Opens a stream that the end of the test closes. */
+const open: typeof watch = async (...asked) => {
+  const stream = await watch(...asked)
+  opened.push(stream)
+  return stream
+}
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((stream) => stream.leave().catch(() => undefined)))
+})
+
+describe('a stream', () => {
+  test('[Y1] begins with the present ranking, as GET shows it', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 3], ['bob', 5])
+    const stream = await open(setup.tenant.id)
+    const [first] = stream.events
+    expect(first?.data).toEqual({ ...Object(await served(setup)), run: null, version: first?.data.version })
+    expect(first?.id).toBe(String(first?.data.version))
+    const response = await isolate().fetch('/leaderboards/board/live', {
+      'x-api-key': ADMIN_KEY,
+      'tenant-id': setup.tenant.id,
+    })
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store, no-transform',
+      'access-control-allow-origin': '*',
+    })
+    await response.body?.cancel()
+  })
+
+  test('[Y1] sends the whole visible part after changes, at most once a second', async () => {
+    const setup = await withBoard()
+    const [two, ten] = [await open(setup.tenant.id, '?limit=2'), await open(setup.tenant.id)]
+    for (let nth = 1; nth <= 30; nth += 1) await events(setup.tenant, [`user-${nth % 5}`, nth])
+    await equals(two, setup, '?limit=2')
+    await equals(ten, setup)
+    expect(two.rankings.at(-1)?.rankings).toHaveLength(2)
+    for (const { events: sent, versions } of [two, ten]) {
+      for (const [index, { at: when }] of sent.entries())
+        if (index > 0) expect(when - (sent[index - 1]?.at ?? 0)).toBeGreaterThanOrEqual(990)
+      expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b))
+    }
+  })
+
+  test('[Y1, L6] shows one group, or all groups that match', async () => {
+    const setup = await withBoard({ breakdown: ['team', 'plan'] })
+    const group = (team: string, plan: string) => ({ team, plan })
+    await events(setup.tenant, ['ada', 1, group('x', 'pro')], ['bob', 2, group('x', 'free')])
+    const queries = ['?userAttributes=team:x,plan:pro', '?userAttributes=team:x', '?userAttributes=team:y']
+    const streams: Watch[] = []
+    for (const query of queries) streams.push(await open(setup.tenant.id, query))
+    expect(streams.map(({ last }) => last)).toEqual([
+      [['ada', 1]],
+      [
+        ['bob', 2],
+        ['ada', 1],
+      ],
+      [],
+    ])
+    await events(setup.tenant, ['ada', 4, group('y', 'pro')], ['cai', 9, group('x', 'pro')])
+    for (const [index, query] of queries.entries()) {
+      const stream = streams[index]
+      if (stream !== undefined) await equals(stream, setup, query)
+    }
+    expect(streams.map(({ last }) => last)).toEqual([
+      [['cai', 9]],
+      [
+        ['cai', 9],
+        ['bob', 2],
+      ],
+      [['ada', 5]],
+    ])
+  })
+
+  test('[Y1] shows the name that an event gives, and forgets an erased user', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 3], ['bob', 2])
+    const stream = await open(setup.tenant.id)
+    await setup.tenant.event('steps', { id: 'bob', name: 'Bob' }, 0.1)
+    await equals(stream, setup)
+    expect(stream.rankings.at(-1)?.rankings[1]).toMatchObject({ userName: 'Bob', value: 2 })
+    await setup.tenant.admin('DELETE', '/users/ada')
+    await equals(stream, setup)
+    expect(stream.last).toEqual([['bob', 2]])
+  })
+
+  test('[Y1, L5] follows a change of the configuration', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 3], ['bob', 2], ['cai', 1])
+    const stream = await open(setup.tenant.id)
+    await patch(setup, { maxParticipants: 2 })
+    await untilHeld(() => expect(stream.last).toHaveLength(2))
+    await patch(setup, { status: 'finished' })
+    await untilHeld(() => expect(stream.rankings.at(-1)?.status).toBe('finished'))
+    await untilHeld(() => expect(stream.finals).toMatchObject([{ run: null, rankings: [{}, {}] }]))
+  })
+
+  test('[Y3] of many watchers at once shows all of them the same', async () => {
+    const setup = await withBoard()
+    const streams = await Promise.all(Array.from({ length: 40 }, () => open(setup.tenant.id)))
+    await events(setup.tenant, ['ada', 3], ['bob', 5])
+    for (const stream of streams)
+      await untilHeld(() =>
+        expect(stream.last).toEqual([
+          ['bob', 5],
+          ['ada', 3],
+        ]),
+      )
+  })
+
+  test('[Y1] of any watcher ends with the ranking of GET after any sequence of events', async () => {
+    const setup = await withBoard({ breakdown: ['team'], maxParticipants: 4 })
+    const streams: [Watch, string][] = []
+    const users = ['ada', 'bob', 'cai', 'dee', 'eva', 'fay']
+    let dice = 7
+    const roll = (sides: number) => {
+      dice = (dice * 1_103_515_245 + 12_345) % 2_147_483_648
+      return Math.floor((dice / 2_147_483_648) * sides)
+    }
+    const one = <T>(list: readonly [T, ...T[]]): T => list[roll(list.length)] ?? list[0]
+    for (let step = 0; step < 40; step += 1) {
+      if (step % 10 === 0) {
+        const query = one(['?limit=3&userAttributes=team:x', '?limit=5&userAttributes=team:y'])
+        streams.push([await open(setup.tenant.id, query), query])
+      }
+      const id = users[roll(users.length)] ?? ''
+      const what = roll(12)
+      if (what === 0) await setup.tenant.admin('DELETE', `/users/${id}`)
+      else if (what === 1) await patch(setup, { maxParticipants: 1 + roll(5) })
+      else if (what === 2) await evictDurableObject(object(setup), { webSockets: 'hibernate' })
+      else {
+        const user = { id, name: `${id} ${roll(3)}`, attributes: { team: one(['x', 'y']) } }
+        await setup.tenant.event('steps', user, roll(9) - 3)
+      }
+    }
+    // GET takes no limit above the most participants.
+    await patch(setup, { maxParticipants: 5 })
+    for (const [stream, query] of streams) await equals(stream, setup, query)
+  })
+})
+
+describe('runs', () => {
+  /** The run of the first day becomes final at this moment (L8). */
+  const MIDNIGHT = NOON - (NOON % DAY) + DAY
+  const FINAL = MIDNIGHT + 12 * HOUR
+  const [FIRST, SECOND] = [dateAt(NOON), dateAt(NOON + DAY)]
+
+  beforeEach(() => moveTo(NOON))
+  afterEach(forgetTime)
+
+  test('[Y1, L2, L8] a stream moves on with the run, and names the one that is final', async () => {
+    const setup = await withBoard({ runUnit: 'day', runInterval: 1 })
+    await events(setup.tenant, ['ada', 3])
+    const stream = await open(setup.tenant.id)
+    expect(stream.rankings).toMatchObject([{ run: FIRST, status: 'active', rankings: [{ userId: 'ada' }] }])
+    await moveTo(MIDNIGHT)
+    await untilHeld(() => expect(stream.rankings.at(-1)).toMatchObject({ run: SECOND, rankings: [] }))
+    // A user in UTC-11 is still on the first day.
+    await setup.tenant.event('steps', { id: 'bob', tz: 'Pacific/Niue' }, 9)
+    await events(setup.tenant, ['ada', 1])
+    await equals(stream, setup)
+    expect([stream.last, stream.finals]).toEqual([[['ada', 1]], []])
+    await moveTo(FINAL)
+    await untilHeld(() => expect(stream.finals).toHaveLength(1))
+    const { body } = await setup.tenant.app('GET', `/leaderboards/board?run=${FIRST}`)
+    expect(stream.finals[0]).toMatchObject({ run: FIRST, rankings: Object(at(body, 'rankings')) })
+    expect(stream.finals[0]?.rankings.map(({ userId }) => userId)).toEqual(['bob', 'ada'])
+    expect(stream.rankings.at(-1)).toMatchObject({ run: SECOND })
+    expect(stream.versions).toEqual([...new Set(stream.versions)].sort((a, b) => a - b))
+  })
+
+  test('[Y1] a stream that slept through the end of a run is told of it', async () => {
+    const setup = await withBoard({ runUnit: 'day', runInterval: 1, breakdown: ['team'] })
+    await events(setup.tenant, ['ada', 3, { team: 'x' }], ['bob', 4, { team: 'y' }])
+    const stream = await open(setup.tenant.id, '?userAttributes=team:x')
+    await evictDurableObject(object(setup), { webSockets: 'hibernate' })
+    await moveTo(FINAL)
+    await untilHeld(() =>
+      expect(stream.finals).toMatchObject([{ run: FIRST, rankings: [{ userId: 'ada' }] }]),
+    )
+    await untilHeld(() => expect(stream.rankings.at(-1)).toMatchObject({ run: SECOND, rankings: [] }))
+  })
+
+  test('[Y1, C1] a clock that goes back brings the earlier run back', async () => {
+    const setup = await withBoard({ runUnit: 'day', runInterval: 1, start: dateAt(Date.now()) })
+    await events(setup.tenant, ['ada', 3])
+    const stream = await open(setup.tenant.id)
+    expect(stream.rankings.at(-1)?.run).toBe(FIRST)
+    await setup.tenant.admin('DELETE', '/test-clock')
+    await untilHeld(() => expect(stream.rankings.at(-1)?.run).toBe(dateAt(Date.now())))
+  })
+})
+
+describe('the object', () => {
+  test('[Y4] may sleep: the stream goes on', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 3])
+    const stream = await open(setup.tenant.id)
+    for (const value of [1, 2]) {
+      await evictDurableObject(object(setup), { webSockets: 'hibernate' })
+      await events(setup.tenant, ['bob', value])
+      await equals(stream, setup)
+    }
+    expect(stream.last).toEqual([
+      ['ada', 3],
+      ['bob', 3],
+    ])
+    expect(stream.versions).toEqual([...new Set(stream.versions)].sort((a, b) => a - b))
+    expect(stream.ended).toBeNull()
+  })
+
+  test('[Y4] that is started again ends its streams, and versions grow for who comes back', async () => {
+    const setup = await withBoard()
+    let last = 0
+    for (const value of [1, 2, 3]) {
+      const stream = await open(setup.tenant.id)
+      expect(stream.versions[0]).toBeGreaterThan(last)
+      await events(setup.tenant, ['ada', value])
+      await equals(stream, setup)
+      last = stream.versions.at(-1) ?? 0
+      await evictDurableObject(object(setup), { webSockets: 'close' })
+      await untilHeld(() => expect(stream.ended).toBe('closed'))
+    }
+  })
+
+  test('[Y3] stores nothing for watchers, has no alarm, and forgets the ones who have left', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 3])
+    const stored = () =>
+      runInDurableObject(object(setup), async (_one, { storage }) => ({
+        rows: ['scores', 'notes', 'outbox', 'sent_lists', 'standings'].map((table) =>
+          storage.sql.exec(`SELECT * FROM ${table}`).toArray(),
+        ),
+        alarm: await storage.getAlarm(),
+      }))
+    const before = [await stored(), await everything()]
+    const stream = await open(setup.tenant.id)
+    const sockets = () => runInDurableObject(object(setup), (_one, state) => state.getWebSockets().length)
+    expect(await sockets()).toBe(1)
+    await stream.leave()
+    await until(async () => (await sockets()) === 0)
+    expect([await stored(), await everything()]).toEqual(before)
+  })
+
+  test('[Y3] costs an event no more rows if it has watchers', async () => {
+    const setup = await withBoard()
+    await events(setup.tenant, ['ada', 3])
+    const board = object(setup)
+    const rows = async () => {
+      const written = (count: number) =>
+        runInDurableObject(board, (_one, { storage }) => {
+          const { rowsWritten } = storage.sql.exec('SELECT total_changes() AS n')
+          return Number(storage.sql.exec('SELECT total_changes() AS n').one().n) + rowsWritten + count
+        })
+      const first = await written(0)
+      for (const value of [1, 2, 3]) await events(setup.tenant, ['ada', value])
+      return (await written(0)) - first
+    }
+    const alone = await rows()
+    const stream = await open(setup.tenant.id)
+    expect(await rows()).toBe(alone)
+    await equals(stream, setup)
+    expect(alone).toBeGreaterThan(0)
+  })
+
+  test('[Y3] answers 503 with Retry-After if too many different mixtures of groups are watched', async () => {
+    const setup = await withBoard({ breakdown: ['team', 'plan'] })
+    for (let limit = 1; limit <= 20; limit += 1)
+      await open(setup.tenant.id, `?limit=${limit}&userAttributes=team:x`)
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': setup.tenant.id }
+    const response = await isolate().fetch('/leaderboards/board/live?limit=21&userAttributes=team:x', headers)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30'])
+    expect(await response.json()).toEqual({ error: expect.stringMatching(/^Too many clients watch/) })
+  })
+
+  test('[Y1] HEAD leaves no watcher behind', async () => {
+    const setup = await withBoard()
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': setup.tenant.id }
+    const { status, body } = await isolate().fetch('/leaderboards/board/live', headers, 'HEAD')
+    expect([status, body]).toEqual([200, null])
+    await until(
+      async () =>
+        (await runInDurableObject(object(setup), (_one, state) => state.getWebSockets().length)) === 0,
+    )
+  })
+})
+
+describe('bad input', () => {
+  let setup: Setup
+  beforeEach(async () => {
+    setup = await withBoard({ breakdown: ['team'] })
+  })
+
+  it.each([
+    ['?limit=0&userAttributes=team:x', 422, /^limit: must be one whole number, at least 1 and at most 100/],
+    ['?limit=101&userAttributes=team:x', 422, /^limit: /],
+    ['?limit=two', 422, /^limit: .*; userAttributes: must name a group/],
+    ['', 422, /^userAttributes: must name a group .* team/],
+    ['?userAttributes=plan:x', 422, /^userAttributes: must not name plan/],
+    [`?userAttributes=team:${'ж'.repeat(7_000)}`, 422, /^userAttributes: must have at most 7000/],
+    ['?userAttributes=x', 422, /^userAttributes: must be key:value pairs/],
+  ])('[Y1, L6] bad query %# is refused', async (query, status, error) => {
+    const answer = await setup.tenant.app('GET', `/leaderboards/board/live${query}`)
+    expect(answer).toMatchObject({ status, body: { error: expect.stringMatching(error) } })
+  })
+
+  test('[Y1] a long group is watched', async () => {
+    const group = 'ж'.repeat(6_900)
+    const stream = await open(setup.tenant.id, `?userAttributes=team:${encodeURIComponent(group)}`)
+    expect(stream.last).toEqual([])
+  })
+
+  test('[Y1, L9] a board that nobody sees is 404, and a wrong method 405', async () => {
+    expect((await setup.tenant.app('GET', '/leaderboards/none/live')).status).toBe(404)
+    expect((await setup.tenant.app('POST', '/leaderboards/board/live')).status).toBe(405)
+    await patch(setup, { status: 'inactive' })
+    expect((await setup.tenant.app('GET', '/leaderboards/board/live')).status).toBe(404)
+  })
+
+  test('[Y2] without a key, or with a wrong one, it is 401', async () => {
+    for (const headers of [{}, { 'x-api-key': 'app_none' }])
+      expect((await isolate().fetch('/leaderboards/board/live', headers)).status).toBe(401)
+    const other = await newTenant()
+    const key = await other.key('ada')
+    expect((await isolate().fetch('/leaderboards/board/live', { 'x-api-key': key })).status).toBe(404)
+  })
+})
