@@ -71,6 +71,20 @@ export async function conforming(
 /** Whether a response is a stream of events. It has no end that a test could wait for. */
 export const isEventStream = (headers: Headers) => headers.get('content-type') === 'text/event-stream'
 
+/**
+ * A response with a body that ends: of a stream, it is the data of the first event, and the stream is ended.
+ * Its version is 0, since no two versions are the same.
+ */
+export async function firstEventOf(response: Response): Promise<Response> {
+  const { body, status, headers } = response
+  if (!isEventStream(headers)) return response
+  const reader = body?.getReader()
+  const { value } = (await reader?.read()) ?? {}
+  await reader?.cancel()
+  const [, data = ''] = /\ndata: (.*)\n/.exec(new TextDecoder().decode(value)) ?? []
+  return new Response(data.replace(/"version":[\d.]+/, '"version":0'), { status, headers })
+}
+
 /** All violations of the contract in a response. Empty if there are none. */
 export function faults(answered: Answered, circumstances: Circumstances = {}): string[] {
   const { method, status, headers, text } = answered

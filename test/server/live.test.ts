@@ -5,6 +5,7 @@
 import { request } from 'node:http'
 import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { firstEventOf } from '../conformance'
 import { type Ask, callsOf, carryOn, fault, operations, send as sendTo, settle, specOf } from '../walk'
 import { testCrossOrigin } from './cross-origin'
 import { newProject, type Server, startServer } from './harness'
@@ -445,7 +446,8 @@ describe('every operation, over HTTP', () => {
       headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json', ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    return { status: response.status, headers: response.headers, body: await response.json() }
+    const { status, headers: came } = response
+    return { status, headers: came, body: await (await firstEventOf(response)).json() }
   }
 
   /**

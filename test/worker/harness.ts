@@ -4,7 +4,7 @@ import { expect, vi } from 'vitest'
 import type { Bindings } from '../../src/runtime/env'
 import { Instance } from '../../src/runtime/instance'
 import { createApp } from '../../src/worker/app'
-import { conforming, isEventStream } from '../conformance'
+import { conforming, firstEventOf } from '../conformance'
 import { PATIENCE } from '../patience'
 import { readableTable } from '../readable'
 
@@ -36,20 +36,8 @@ export function newApp(overrides: Partial<Bindings> = {}, instance = new Instanc
     const toAdminHost = overrides.ADMIN_HOST?.toLowerCase() === new URL(request.url).host
     const isDatabaseReplaced = overrides.DB !== undefined
     await conforming(request, response, { mayFail: true, isDatabaseReplaced, toAdminHost })
-    return isEventStream(response.headers) ? firstOf(response) : response
+    return firstEventOf(response)
   }
-}
-
-/**
- * A stream of events, ended after its first event. The body is the data of that event. Its version is 0,
- * since no two versions are the same.
- */
-async function firstOf({ body, status, headers }: Response): Promise<Response> {
-  const reader = body?.getReader()
-  const { value } = (await reader?.read()) ?? {}
-  await reader?.cancel()
-  const [, data = ''] = /\ndata: (.*)\n/.exec(new TextDecoder().decode(value)) ?? []
-  return new Response(data.replace(/"version":[\d.]+/, '"version":0'), { status, headers })
 }
 
 /** Sends to the app that the tests share. */
