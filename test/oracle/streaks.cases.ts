@@ -13,6 +13,7 @@ const habit = (times: number) =>
 const optOut = (enabled: boolean) =>
   ({ ...soon, do: 'preferences', enabled, mode: undefined, metrics: undefined }) satisfies StreakStep
 const event = { ...soon, do: 'event', metric: 'm0', value: 1_000_000, zone: undefined } satisfies StreakStep
+const tomorrow = { ...event, ...noon } satisfies StreakStep
 const world = (settings: OracleSettings, ...steps: StreakStep[]): StreakWorld => ({
   ...{ settings, begins: Date.parse('2027-02-01T08:00Z'), zone: 'Europe/Berlin', switches: true, steps },
 })
@@ -28,10 +29,12 @@ const away = (days: number, minute: number, zone: string): StreakStep => ({
   ...{ days, minute, isLate: false, do: 'zone', zone },
 })
 const evening = 18 * 60
+const late = 23 * 60
 /** To Tokyo at 18:00, and back half an hour after New York's midnight. */
 const hop: StreakStep[] = [away(0, evening, 'Asia/Tokyo'), away(0, 14 * 60 + 30, 'America/New_York')]
 const FIVE = { ...DAILY, metrics: [{ metric: 'm0', threshold: 5_000_000 }] }
 const worth = (units: number): StreakStep => ({ ...event, value: units * 1_000_000 })
+const ONE = { initial: 1, max: 1, interval: null, amount: 1 }
 const TWO = { initial: 2, max: 2, interval: null, amount: 1 }
 const most = (max: number) => ({ initial: 0, max, interval: 1, amount: 1 })
 
@@ -159,6 +162,25 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
         event,
         habit(1),
       ],
+    ),
+  ),
+  // In Kiritimati, the 1st is spared and the 2nd is missed. Back in Pago Pago, the 1st is missed. The last
+  // step changes nothing, so the answer comes before the deadline runs.
+  '[S3, S11] a streak that is lost on the way is lost a day earlier at home': from(
+    'Pacific/Pago_Pago',
+    world(
+      DAILY,
+      ...[event, away(1, late, 'Pacific/Kiritimati'), away(0, 0, 'Pacific/Pago_Pago')],
+      away(1, 0, 'Pacific/Pago_Pago'),
+    ),
+  ),
+  // The first journey spares the 1st. The second one takes a freeze for the 4th, and misses the 5th.
+  '[S6, S11] a freeze that is taken on the way to a loss is not shown at home': from(
+    'Pacific/Pago_Pago',
+    world(
+      { ...DAILY, freezes: ONE },
+      ...[event, away(1, late, 'Pacific/Kiritimati'), event, away(0, 60, 'Pacific/Pago_Pago'), event],
+      ...[away(2, late, 'Pacific/Kiritimati'), away(0, 0, 'Pacific/Pago_Pago')],
     ),
   ),
   '[S11] the sixth date after a spared one is not spared': from(
@@ -300,6 +322,20 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[habit(2), away(4, 30, 'Pacific/Pago_Pago'), { ...soon, do: 'restore' as const }],
       ...[away(0, 0, 'Pacific/Kiritimati'), away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
     ),
+  ),
+  // The date after the last event takes a freeze, and the next one is missed.
+  ...Object.fromEntries(
+    [1, 2].map((times) => [
+      `[S6, S8, S11] a streak of ${times} is restored on a date that took a freeze, and lost there`,
+      from(
+        'Pacific/Kiritimati',
+        world(
+          { ...DAILY, freezes: ONE },
+          ...[event, ...(times > 1 ? [tomorrow] : []), away(3, 30, 'Pacific/Pago_Pago')],
+          ...[{ ...soon, do: 'restore' as const }, away(1, 0, 'Pacific/Pago_Pago')],
+        ),
+      ),
+    ]),
   ),
   '[S11] a user who comes back passes a midnight on the way': from(
     'Pacific/Pago_Pago',
@@ -443,13 +479,6 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
   ),
 }
 
-const tomorrow = {
-  ...noon,
-  do: 'event',
-  metric: 'm0',
-  value: 1_000_000,
-  zone: undefined,
-} satisfies StreakStep
 const once = (...zones: string[]): Hop[] => [{ leaves: 0, stays: 0, zones }]
 
 /** Lives of twins with hops of all kinds: all cases above, and some with hops at certain moments. */

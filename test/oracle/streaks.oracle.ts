@@ -685,6 +685,8 @@ export class StreakReplay {
       return true
     }
     this.#beginAt(this.#date)
+    // The current period and later ones are open, even if they had ended before.
+    for (const start of [...this.#history.keys()]) if (start >= current) this.#history.delete(start)
     const previous = this.#after(current, -1)
     this.#run = {
       length: gained,

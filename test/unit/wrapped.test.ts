@@ -169,6 +169,12 @@ describe('[R1] the longest streak of a year', () => {
     expect(longest(2036, 'daily', restored)).toEqual([8, '2036-03-03', '2036-03-03', '2036-02-24'])
   })
 
+  it('[R1, S11] a streak that ended on a journey is replaced by the same streak at home', () => {
+    const [journey, home] = [run('2035-12-31', '1e1s'), run('2035-12-31', '1e')]
+    expect(longest(2036, 'daily', journey)).toEqual([1, '2036-01-01', '2036-01-01', '2035-12-31'])
+    expect(longest(2036, 'daily', journey, home)).toBeNull()
+  })
+
   it('[R1] a week belongs to both years in which it has days', () => {
     const weeks = run('2036-12-22', '2e')
     expect(longest(2036, 'weekly', weeks)).toEqual([2, '2036-12-29', '2037-01-04', '2036-12-22'])

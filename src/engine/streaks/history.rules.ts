@@ -25,12 +25,28 @@ export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: 
   return periods
 }
 
+/**
+ * The periods of several streaks, the oldest streak first, with the first day of the streak as shown. From
+ * its first period on, a streak replaces the earlier ones. An earlier one may have later periods if it ended
+ * on a journey that was undone (S11), or if its user came back to an earlier date and restored it (S8).
+ */
+export function periodsOfAll(
+  runs: readonly Pick<StreakRun, 'started' | 'first' | 'history'>[],
+  frequency: Aggregation,
+): (Period & { started: number })[] {
+  return runs.flatMap((run, n) => {
+    const until = runs[n + 1]?.first ?? Number.POSITIVE_INFINITY
+    const periods = periodsOf(run, frequency).filter(({ start }) => start < until)
+    return periods.map((period) => ({ ...period, started: run.started }))
+  })
+}
+
 /** A period of a streak's history as served (S6). */
 export type HistoryPeriod = { start: number; end: number; length: number; kind: PeriodKind | null }
 
 /**
  * The last `count` periods up to the one that contains today, oldest first, each with the length at its end
- * (S6). `runs` are past streaks and the present one. The current period has the present length.
+ * (S6). `runs` are past streaks and the present one, oldest first. The current period has the present length.
  */
 export function historyOf(
   runs: readonly StreakRun[],
@@ -39,8 +55,7 @@ export function historyOf(
   today: number,
   count: number,
 ): HistoryPeriod[] {
-  const known = new Map<number, Period>()
-  for (const run of runs) for (const period of periodsOf(run, frequency)) known.set(period.start, period)
+  const known = new Map(periodsOfAll(runs, frequency).map((period) => [period.start, period]))
   const current = periodStart(today, frequency)
   const history: HistoryPeriod[] = []
   for (let n = count - 1; n >= 0; n -= 1) {
@@ -52,10 +67,12 @@ export function historyOf(
   return history
 }
 
-/** The longest length at the end of any period that ended on a day or later, or 0 if there is none. */
+/**
+ * The longest length at the end of any period that ended on a day or later, or 0 if there is none. `runs` are
+ * oldest first.
+ */
 export function longestSince(runs: readonly StreakRun[], day: number, frequency: Aggregation): number {
-  const lengths = runs
-    .flatMap((run) => periodsOf(run, frequency))
+  const lengths = periodsOfAll(runs, frequency)
     .filter(({ end }) => end >= day)
     .map(({ length }) => length)
   return lengths.reduce((most, length) => Math.max(most, length), 0)

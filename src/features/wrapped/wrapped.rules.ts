@@ -1,4 +1,4 @@
-import { periodsOf } from '../../engine/streaks/history.rules'
+import { periodsOfAll } from '../../engine/streaks/history.rules'
 import type { StreakRun } from '../../engine/streaks/streak-state.types'
 import { type Aggregation, type CivilDate, civilDate, civilDateOfDay, dayOf } from '../../lib/civil'
 import { periodEnd, periodStart } from '../../lib/periods'
@@ -123,11 +123,10 @@ export function longestIn(
   frequency: Aggregation,
 ): LongestStreak | null {
   let longest: LongestStreak | null = null
-  for (const run of runs.toSorted((one, other) => one.first - other.first)) {
-    for (const { start, end, length } of periodsOf(run, frequency)) {
-      if (start > year.last || end < year.first || length <= (longest?.length ?? 0)) continue
-      longest = { length, start, end, started: run.started }
-    }
+  const inOrder = runs.toSorted((one, other) => one.first - other.first)
+  for (const { start, end, length, started } of periodsOfAll(inOrder, frequency)) {
+    if (start > year.last || end < year.first || length <= (longest?.length ?? 0)) continue
+    longest = { length, start, end, started }
   }
   return longest
 }
