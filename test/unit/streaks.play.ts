@@ -122,6 +122,8 @@ class Service {
   #config: Configuration
   readonly runs = new Map<number, StreakRun>()
   readonly pauses = new Map<string, Pause>()
+  /** Whether a recount knows all changes of zone. Only the last 100 are kept (S9), and undone ones go. */
+  isWhole = true
 
   constructor(config: Configuration) {
     this.#config = config
@@ -162,6 +164,7 @@ class Service {
     this.keep(decision.change.ended)
     this.score += decision.change.growth
     this.state = decision.change.after
+    if (this.user.streak.jumps.length >= 100) this.isWhole = false
   }
 
   /** Runs a deadline like the Timekeeper, in time or late. */
@@ -318,11 +321,6 @@ export class Play {
     }
   }
 
-  /** Whether a recount knows all changes of zone. Only the last 100 are kept. */
-  get #isWhole() {
-    return this.prompt.user.streak.jumps.length < 100
-  }
-
   /** Expects that a twin has the same shown streak, and the same streak after a recount of the log. */
   isTwinOf(other: Play): void {
     const shown = ({ prompt }: Play) => ({
@@ -334,7 +332,7 @@ export class Play {
       return { run: streak.run, missed: streak.missed, spared: streak.spared, runs }
     }
     same(shown(this), shown(other))
-    if (this.#isWhole && other.#isWhole) same(recounted(this), recounted(other))
+    if (this.prompt.isWhole && other.prompt.isWhole) same(recounted(this), recounted(other))
   }
 
   /**
@@ -590,7 +588,7 @@ export class Play {
    */
   finish(): void {
     if (
-      !this.#isWhole ||
+      !this.prompt.isWhole ||
       !this.#isPlain ||
       this.#settings.freezes !== null ||
       (this.#wasOff && this.#hasMoved)
