@@ -60,6 +60,7 @@ describe('[K6] POST /admin/v1/user-tokens', () => {
     expect(decoded(token, 0)).toEqual({ alg: 'HS256', typ: 'JWT', kid: expect.any(String) })
     expect(decoded(token, 1)).toEqual({
       ...{ aud: 'laurel:user', tenant: tenant.id, sub: 'ada', iid: row, scope: 'write' },
+      iat: NOON / 1000,
       exp: (NOON + HOUR) / 1000,
     })
     expect(await everything()).toEqual(before)

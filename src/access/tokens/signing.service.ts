@@ -47,6 +47,7 @@ export async function signToken(
   const token = await new SignJWT({ ...claims })
     .setProtectedHeader({ alg: ALGORITHM, typ: 'JWT', kid: await nameOf(secret) })
     .setAudience(audience(purpose))
+    .setIssuedAt(Math.floor(now / SECOND))
     .setExpirationTime(seconds)
     .sign(new TextEncoder().encode(secret))
   return { token, expires: instant(seconds * SECOND) }

@@ -18,6 +18,8 @@ import { baseOf, nextCursor, pathOf, searchOf } from './urls.js'
 /** The tries of a call, and the timeout of each in milliseconds, unless the options say otherwise. */
 const TRIES = 5
 const TIMEOUT = 30_000
+/** The longest time that a timer can have, in milliseconds: about 24 days. */
+const LONGEST_TIMEOUT = 2 ** 31 - 1
 
 /** The size of a page, unless the query names one. No page is larger. */
 const PAGE = 100
@@ -160,7 +162,7 @@ export class Core {
    */
   async send<T>(sending: Sending, read: (response: Response) => Promise<T>): Promise<T> {
     const { signal, isRepeatable = sending.method !== 'POST' } = sending
-    const most = Math.min(MOST_TRIES, Math.max(1, sending.tries ?? this.#options.tries ?? TRIES))
+    const most = between(1, MOST_TRIES, sending.tries ?? this.#options.tries, TRIES)
     let hasNewKey = false
     for (let tries = 1; ; tries += 1) {
       signal?.throwIfAborted()
@@ -196,7 +198,7 @@ export class Core {
   async #try<T>(sending: Sending, key: string, read: (response: Response) => Promise<T>): Promise<T> {
     const { signal, isStream = false } = sending
     const body = sending.body === undefined ? null : JSON.stringify(sending.body)
-    const timeout = sending.timeout ?? this.#options.timeout ?? TIMEOUT
+    const timeout = between(1, LONGEST_TIMEOUT, sending.timeout ?? this.#options.timeout, TIMEOUT)
     const url = this.#urlOf(sending)
     const headers = this.#headersOf(sending, key)
     const controller = new AbortController()
@@ -266,6 +268,11 @@ export class Core {
       }
     })
   }
+}
+
+/** A number between two others. The fallback if it is missing, or not a number. */
+function between(least: number, most: number, value: number | undefined, fallback: number): number {
+  return value === undefined || Number.isNaN(value) ? fallback : Math.min(most, Math.max(least, value))
 }
 
 /** The body of an answer. The type is what the OpenAPI documents say about it. */

@@ -193,6 +193,18 @@ describe('retries', () => {
     expect(sent).toHaveLength(4)
   })
 
+  it('and timeouts that are no numbers count as not given', async () => {
+    const { sent, options } = fake(failure(500))
+    await errorOf(new Laurel({ ...options, tries: Number.NaN, timeout: Number.NaN }).users.get('ada'))
+    expect(sent).toHaveLength(5)
+  })
+
+  it('have any time if the timeout is infinite', async () => {
+    const { options } = fake(json(USER))
+    const laurel = new Laurel({ ...options, tries: 1, timeout: Number.POSITIVE_INFINITY })
+    await expect(laurel.users.get('ada')).resolves.toEqual(USER)
+  })
+
   const writes: [name: string, call: (laurel: Laurel) => PromiseLike<unknown>, mayRepeat: boolean][] = [
     ['PUT', (laurel) => laurel.users.identify('ada', {}), true],
     ['PATCH', (laurel) => laurel.users.update('ada', {}), true],
