@@ -2,7 +2,7 @@
  * The watchers of the bench of live leaderboards, in a process of their own: bare sockets, each of which
  * reads one stream. The parent sends messages, and gets an answer to each.
  *
- * - `{ open: number }` opens so many streams, and answers when each has its first ranking.
+ * - `{ open: number }` opens this number of streams. It answers when each stream has its first ranking.
  * - `{ states: string }` answers when each watcher has got the given state for the last time, as milliseconds
  *   since 1970, or null for a watcher that has another one.
  * - `{ close: true }` closes all of them.

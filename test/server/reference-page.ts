@@ -8,7 +8,7 @@ import type { Server } from './harness'
 
 /** The browser of the tests. */
 export const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-/** Whether the browser is installed. */
+/** Is true if the browser is installed. */
 export const hasBrowser = existsSync(executablePath)
 /**
  * Declares the tests of the reference page of a running server. They are skipped, with a message, if there is

@@ -18,7 +18,7 @@ export const NOW = '2026-11-23T12:00:00Z'
 
 /** Debian's chromium, or the browser that CHROMIUM_PATH names. */
 const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-/** Whether the browser is installed. */
+/** Is true if the browser is installed. */
 export const hasBrowser = existsSync(executablePath)
 
 /**

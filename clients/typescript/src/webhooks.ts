@@ -20,6 +20,7 @@ const TOLERANCE = 300
  * @param secret the secret of the webhook, such as `whsec_…`
  * @param now milliseconds since 1970, for tests
  * @throws LaurelError with status 401, which is also the right answer to the sender
+ * @throws TypeError if the secret is no secret, or if the body was parsed before
  */
 export async function verifyWebhook(
   request: Request | ReceivedRequest,
@@ -36,13 +37,9 @@ export async function verifyWebhook(
   const body = await bodyOf(request)
   const encoder = new TextEncoder()
   const signed = joined(encoder.encode(`${id}.${timestamp}.`), body)
-  const key = await crypto.subtle.importKey(
-    'raw',
-    bytesOf(secret.replace(/^whsec_/, '')) ?? wrongSecret(),
-    { name: 'HMAC', hash: 'SHA-256' },
-    false,
-    ['verify'],
-  )
+  const key = await crypto.subtle.importKey('raw', keyOf(secret), { name: 'HMAC', hash: 'SHA-256' }, false, [
+    'verify',
+  ])
   for (const one of signatures.split(' ')) {
     const [version, encoded = ''] = one.split(',')
     const signature = version === 'v1' ? bytesOf(encoded) : null
@@ -55,8 +52,12 @@ export async function verifyWebhook(
 
 const refusal = (message: string) => new LaurelError(message, { status: 401 })
 
-function wrongSecret(): never {
-  throw new TypeError('The secret of the webhook must be the text that begins with "whsec_".')
+/** The bytes of a secret. Programs without types may pass anything, such as a variable that is not set. */
+function keyOf(secret: unknown): Uint8Array<ArrayBuffer> {
+  const bytes = typeof secret === 'string' ? bytesOf(secret.replace(/^whsec_/, '')) : null
+  if (bytes === null || bytes.length === 0)
+    throw new TypeError('The secret of the webhook must be the text that begins with "whsec_".')
+  return bytes
 }
 
 function headerOf(headers: ReceivedRequest['headers'], name: string): string | null {
@@ -72,7 +73,11 @@ const isHeaders = (headers: ReceivedRequest['headers']): headers is Headers =>
 async function bodyOf(request: Request | ReceivedRequest): Promise<Uint8Array> {
   if ('arrayBuffer' in request) return new Uint8Array(await request.arrayBuffer())
   const { body } = request
-  return typeof body === 'string' ? new TextEncoder().encode(body) : body
+  if (typeof body === 'string') return new TextEncoder().encode(body)
+  if (ArrayBuffer.isView(body)) return body
+  throw new TypeError(
+    'Pass the body of the webhook as it came, as a text or as bytes. Do not parse it before.',
+  )
 }
 
 function joined(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {

@@ -9,7 +9,7 @@ import { BoltIcon } from './icons.tsx'
 
 const PLACEHOLDER: EnergyData = { name: 'Energy', total: 5, maxPoints: 5 }
 
-/** Up to so many points are drawn one by one, more as a bar. */
+/** The most points that are drawn one by one. More points are drawn as a bar. */
 const MOST_SEGMENTS = 12
 
 export type EnergyProps = ResourceProps<EnergyData> & CardAttributes

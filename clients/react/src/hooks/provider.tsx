@@ -8,7 +8,7 @@ import { Streams } from './streams.ts'
 export interface LaurelProviderProps extends SettingsProps {
   /** Make it once, outside of your components: another client empties the cache. */
   client: Laurel
-  /** The user whose data the hooks read, and for whom they send events. */
+  /** The id of the user. The hooks read the data of this user, and send this user's events. */
   userId: string
   /** A cache of your own, if your app uses TanStack Query. All keys begin with `laurel`. */
   queryClient?: QueryClient | undefined

@@ -5,7 +5,7 @@ import { useSeconds } from './browser.ts'
 export interface CountdownProps {
   /** An instant, in ISO 8601. */
   until: string
-  /** Content for the whole seconds that are left. Null on servers, where the time is not known. */
+  /** Makes the content from the whole seconds that are left. They are null on servers, which do not know them. */
   children: (seconds: number | null) => ReactNode
 }
 

@@ -8,7 +8,7 @@ export interface GroupPickerProps extends Omit<ComponentProps<'fieldset'>, 'onCh
   /** The chosen group. */
   value: GroupData | undefined
   onChange: (group: GroupData) => void
-  /** Up to so many groups are radio buttons, more are a list to choose from. */
+  /** The most groups that are shown as radio buttons. More groups are shown as a list. */
   mostButtons?: number
 }
 

@@ -10,7 +10,7 @@ const DAY = 86_400_000
 
 const iso = (time: number) => new Date(time).toISOString().slice(0, 10)
 
-/** The date that is so many units later. The day is clamped to the month: 31 January, 28 February. */
+/** The date after a number of units, or the last day of a shorter month: 31 January, 28 February. */
 function addUnits(date: string, unit: 'day' | 'month' | 'year', count: number): string {
   const time = Date.parse(`${date}T00:00:00Z`)
   if (unit === 'day') return iso(time + count * DAY)

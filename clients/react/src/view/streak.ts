@@ -3,7 +3,7 @@ import type { StreakData, StreakPeriod } from './data.ts'
 /** `open`: the current period still needs activity. `safe`: it does not. */
 export type StreakState = 'none' | 'open' | 'safe'
 
-/** Whether a streak needs activity in the current period (S5). It needs no clock. */
+/** Says if a streak needs activity in the current period (S5). The answer needs no clock. */
 export function streakState({ length, expires, periodEnd }: StreakData): StreakState {
   if (length <= 0 || expires === null || periodEnd === null) return 'none'
   return expires > periodEnd ? 'safe' : 'open'

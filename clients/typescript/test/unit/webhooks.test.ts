@@ -80,6 +80,20 @@ describe('[W3] verify', () => {
       )
   })
 
+  it('says what to do about a parsed body, and about a secret that is not set', async () => {
+    const { headers, body } = webhook()
+    for (const parsed of [JSON.parse(body), undefined]) {
+      await expect(verifyWebhook({ headers, body: parsed }, SECRET, NOW)).rejects.toThrow(
+        /^Pass the body of the webhook as it came/,
+      )
+    }
+    const { UNSET } = JSON.parse('{}')
+    for (const secret of [UNSET, '', 'whsec_', '!'])
+      await expect(verifyWebhook({ headers, body }, secret, NOW)).rejects.toThrow(
+        /must be the text that begins/,
+      )
+  })
+
   it('[W2] knows every type of event, and the body of each', () => {
     expectTypeOf<WebhookEvent['type']>().toEqualTypeOf<EventType>()
     expectTypeOf<Extract<WebhookEvent, { type: 'streak.lost' }>>().toEqualTypeOf<{
