@@ -49,6 +49,8 @@ function same<T extends object>(found: T, expected: { [K in keyof T]: unknown })
   if (spelled(found) !== spelled(expected)) expect(found).toEqual(expected)
 }
 
+const latest = (one: string, other: string) => (one > other ? one : other)
+
 const spelled = (value: object) => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 /** Days from one event of a habit to the next. */
@@ -252,6 +254,8 @@ export class Play {
   #hasMoved = false
   /** The last date whose end a journey has skipped. A return to it has effects (S11). */
   #skipped = ''
+  /** The last date on which the user has been at home, in any zone. */
+  #reached = ''
   #isAchieved = false
   /** Hops to an earlier and to a later date. */
   readonly hops: Hops
@@ -336,9 +340,9 @@ export class Play {
   }
 
   /**
-   * Visits zones on the way to the next step. The visit takes only a moment if the home zone's date would end
-   * during it, there or at a midnight elsewhere. A hop to a date that a journey has skipped is left out,
-   * because that date is open again (S11).
+   * Visits zones on the way to the next step. The visit takes only a moment if the home zone's date, or a
+   * later date on which the user has been, would end during it, there or elsewhere. A hop to a date that a
+   * journey has skipped is left out, because that date is open again (S11).
    */
   #hop({ leaves, stays, zones }: Hop, next: number): void {
     const home = this.#zone
@@ -348,7 +352,8 @@ export class Play {
     const isLong = [home, ...zones].some((zone, n) => {
       const [from, to] =
         n === 0 ? [start, start + zones.length * stay] : [start + (n - 1) * stay, start + n * stay]
-      return to > next || (dateIn(zone ?? 'UTC', from) <= date && dateIn(zone ?? 'UTC', to) > date)
+      const first = latest(date, dateIn(zone ?? 'UTC', from))
+      return to > next || (first <= latest(date, this.#reached) && dateIn(zone ?? 'UTC', to) > first)
     })
     const visits = [...zones, home].map((zone, n) => ({ zone, at: start + (isLong ? 0 : n * stay) }))
     const dates = visits.map(({ zone, at }) => dateIn(zone ?? 'UTC', at))
@@ -521,6 +526,7 @@ export class Play {
   #moved(zone: string | null): void {
     const [from, to] = [dateIn(this.#zone ?? 'UTC', this.#now), dateIn(zone ?? 'UTC', this.#now)]
     if (zone !== this.#zone) this.#hasMoved = true
+    this.#reached = latest(this.#reached, from)
     if (to < from) this.#wentWest = true
     if (to < from) this.seen.west += 1
     if (to > from) {

@@ -61,13 +61,10 @@ describe('[S4, S11] a hop without activity changes nothing', () => {
     expect(Math.min(...counts), JSON.stringify(made)).toBeGreaterThan(0)
   })
 
-  // These lives are the same in each run, because one of about a thousand fails: a hop that passes the
-  // midnight of a date on which the user has been before closes this date, and S11 does not say if it may.
-  // `VITE_WORLDS_SEED=2 VITE_WORLDS_PATH=87` plays such a life, and other seeds play others.
   test('in many lives', () => {
     fc.assert(
       fc.property(twinWorlds, (one) => areTwins(one)),
-      { seed: 1, ...RUNS, numRuns: Math.ceil(RUNS.numRuns / 2), endOnFailure: true },
+      { ...RUNS, numRuns: Math.ceil(RUNS.numRuns / 2), endOnFailure: true },
     )
   }, 3_600_000)
 })
