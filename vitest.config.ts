@@ -40,6 +40,7 @@ function noDevVars(): Record<string, string> {
  * under load: `npm run test:long`. The simulation is in `npm test`.
  */
 const LONG_WORKERS = [
+  'analytics.property',
   'corrections-faults',
   'corrections.property',
   'dead-letters-retries',

@@ -38,6 +38,9 @@ const SUMS = `(SELECT ${uuid('user_iid')} AS user_iid, log,
 const CHANGES = `(SELECT ${uuid('user_iid')} AS user_iid, at, seq, position, entries
   FROM user_changes LIMIT -1)`
 
+const COUNTED = `(SELECT ${uuid('user_iid')} AS user_iid, seq, days, days_from, streak, completions, levels
+  FROM counted_users LIMIT -1)`
+
 export const readable = {
   events: EVENTS,
   voided_events: VOIDED,
@@ -46,6 +49,7 @@ export const readable = {
   idempotency_keys: KEYS,
   day_sums: SUMS,
   user_changes: CHANGES,
+  counted_users: COUNTED,
 } as const
 
 /** A readable subquery for one of these tables. Any other name is returned unchanged. */

@@ -203,6 +203,17 @@ export const GroupsReply = z.object({
   hasMore: z.boolean(),
 })
 
+/** Asks for the number of ranked users at the end of each day from one day to another (I2). */
+export const ParticipantsRequest = z.object({
+  definition: given,
+  now: moment,
+  /** Days since 1970-01-01. */
+  first: z.number(),
+  last: z.number(),
+})
+/** One for each day. */
+export const ParticipantsReply = z.array(z.number())
+
 /** Asks for a user's place in one run, and its history (L10). */
 export const PlaceRequest = z.object({
   definition: given,

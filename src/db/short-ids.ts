@@ -16,8 +16,8 @@ export const HexId = z
   .regex(/^[0-9A-F]{32}$/)
   .transform((hex) => hex.toLowerCase().replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))
 
-/** The resources that these rows refer to. */
-type Numbered = 'metrics' | 'points_systems' | 'points_triggers'
+/** The resources that these rows, and the figures of the analytics, refer to. */
+type Numbered = 'metrics' | 'points_systems' | 'points_triggers' | 'points_levels' | 'achievements'
 
 /**
  * The SQL of a resource's number. `id` is the SQL of its id, in which columns named `id` or `no` need the

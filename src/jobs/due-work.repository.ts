@@ -166,6 +166,13 @@ export function joinWork(db: TenantDatabase, kind: DueKind, at: Instant, patch: 
   return db.statement(JOIN, db.tenantId, kind, at, patch)
 }
 
+const MAKE_ALL_DUE = 'UPDATE due_work SET due_at = ?2 WHERE kind = ?1'
+
+/** Makes all work of a kind, of all tenants, due at a moment, also if it was due earlier. */
+export function makeAllDue(db: AccountDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
+  return db.statement(MAKE_ALL_DUE, kind, at)
+}
+
 // -- Read due work --
 
 /** A subquery: when the work of the kind ?2 and the subject ?3 is due. Null if it does not exist. */
@@ -373,6 +380,13 @@ export function followEarliest<const T extends string>(
     // After the DELETE, the work exists only if there is such a moment.
     db.statement(`UPDATE due_work SET due_at = ${earliest} WHERE ${its}`, db.tenantId, kind, ...more),
   ]
+}
+
+const PATCH_ALL = 'UPDATE due_work SET progress = json_patch(progress, ?2) WHERE kind = ?1'
+
+/** Merges a patch (JSON, RFC 7396) into the progress of all work of a kind, of all tenants. */
+export function patchAllProgress(db: AccountDatabase, kind: DueKind, patch: string): D1PreparedStatement {
+  return db.statement(PATCH_ALL, kind, patch)
 }
 
 const UNCHANGED = guardSql(`

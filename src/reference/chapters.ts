@@ -8,6 +8,7 @@ import { leaderboards } from './leaderboards'
 import { notifications } from './notifications'
 import { points, pointsAdmin } from './points'
 import { streaks } from './streaks'
+import { analytics } from './support/analytics'
 import { audit } from './support/audit'
 import { corrections } from './support/corrections'
 import { explanations } from './support/explanations'
@@ -33,6 +34,7 @@ export const CHAPTERS: readonly Chapter[] = [
   wrapped,
   webhooks,
   notifications,
+  analytics,
   audit,
   account,
 ]

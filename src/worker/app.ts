@@ -2,6 +2,7 @@ import { isDatabaseAway } from '../db/guard'
 import { migrationSince, schemaProblem } from '../db/schema-version'
 import { achievementAdminRoutes } from '../features/achievements/achievements.admin.routes'
 import { achievementRoutes } from '../features/achievements/achievements.routes'
+import { analyticsRoutes } from '../features/analytics/analytics.routes'
 import { attributeRoutes } from '../features/attributes/attributes.routes'
 import { auditRoutes } from '../features/audit/audit.routes'
 import { clockRoutes } from '../features/clock/clock.routes'
@@ -66,6 +67,7 @@ const MODULES = [
   userAdminRoutes,
   correctionRoutes,
   explanationRoutes,
+  analyticsRoutes,
   tenantRoutes,
   settingsRoutes,
   webhookRoutes,

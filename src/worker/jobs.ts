@@ -5,6 +5,7 @@ import { drain } from '../delivery/drain.service'
 import { requestDrain } from '../delivery/drain-debouncer.cache'
 import { pointsNotificationsJob } from '../delivery/points-notifications.job'
 import { backdateJob } from '../features/achievements/backdate.job'
+import { analyticsJob } from '../features/analytics/analytics.job'
 import { completionsJob } from '../features/notifications/schedule/completions.job'
 import { scheduleJob } from '../features/notifications/schedule/schedule.job'
 import { boostsJob } from '../features/points/boosts/boost-notifications.job'
@@ -19,7 +20,8 @@ import { hasOutboxWork } from '../outbox/outbox.repository'
 
 /**
  * All jobs. Their order is the priority of work that is due at the same moment: points before streaks, and
- * leaderboards last, so that everything that belongs to a run is done before its end (L8).
+ * leaderboards after them, so that everything that belongs to a run is done before its end (L8). The
+ * analytics count what the others have done.
  */
 export const JOBS: Jobs = {
   list: [
@@ -37,6 +39,7 @@ export const JOBS: Jobs = {
     boostsJob,
     backdateJob,
     boardJob,
+    analyticsJob,
   ],
   beforeStep: async (context, by) => {
     await drain(context, { by, mustAll: true })

@@ -1,5 +1,6 @@
 import { achievementAdminOperations } from '../features/achievements/achievements.admin.routes'
 import * as achievements from '../features/achievements/achievements.routes'
+import { analyticsOperations } from '../features/analytics/analytics.routes'
 import { attributeOperations } from '../features/attributes/attributes.routes'
 import { adminAuditLog } from '../features/audit/audit.routes'
 import * as clock from '../features/clock/clock.routes'
@@ -71,6 +72,7 @@ export const adminOperations: readonly OperationSpec[] = [
   ...userAdminOperations,
   ...correctionOperations,
   ...explanationOperations,
+  ...analyticsOperations,
   ...tenantOperations,
   settings.adminSettingsGet,
   settings.adminSettingsUpdate,

@@ -26,6 +26,8 @@ type Modules = {
   'store/counters.repository': typeof import('../../src/store/counters.repository')
   'features/attributes/attributes.repository': typeof import('../../src/features/attributes/attributes.repository')
   'access/clock.repository': typeof import('../../src/access/clock.repository')
+  'features/analytics/figures.repository': typeof import('../../src/features/analytics/figures.repository')
+  'features/analytics/pass.repository': typeof import('../../src/features/analytics/pass.repository')
   'config/configuration.repository': typeof import('../../src/config/configuration.repository')
   'db/queries': typeof import('../../src/db/queries')
   'store/events.repository': typeof import('../../src/store/events.repository')
@@ -100,6 +102,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     readTestClock: ONE_CLOCK,
     removeTestClock: ONE_CLOCK,
   },
+  'features/analytics/figures.repository': null,
+  'features/analytics/pass.repository': null,
   'config/configuration.repository': null,
   'db/queries': null,
   'store/events.repository': null,
@@ -169,6 +173,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
     dueWorkOfPart: STATUS,
     capDueTimes: 'a clock that goes back affects all tenants (C1)',
+    makeAllDue: ONE_CLOCK,
+    patchAllProgress: ONE_CLOCK,
   },
   'jobs/sweeps.repository': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
   'config/board-deletions.repository': null,

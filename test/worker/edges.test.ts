@@ -231,9 +231,11 @@ describe('tables', () => {
     ).all()
     expect(tables.results.map(({ name }) => name)).toEqual([
       'adjustment_keys',
+      'analytics_figures',
       'audit_log',
       'awards',
       'change_distributions',
+      'counted_users',
       'day_sums',
       'due_work',
       'event_batches',

@@ -154,9 +154,9 @@ export class TestTenant {
 export async function newTenant(send: Send = toApp): Promise<TestTenant> {
   const tenant = new TestTenant(send)
   await env.DB.prepare(
-    'INSERT INTO tenants (id, customer_id, name, created, updated) VALUES (?1, ?2, ?2, 0, 0)',
+    'INSERT INTO tenants (id, customer_id, name, created, updated) VALUES (?1, ?2, ?2, ?3, ?3)',
   )
-    .bind(tenant.id, `customer-${tenant.id}`)
+    .bind(tenant.id, `customer-${tenant.id}`, Date.now())
     .run()
   return tenant
 }

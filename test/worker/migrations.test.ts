@@ -94,7 +94,9 @@ test('0002: in an earlier database, streaks are counted from the log, and users 
   expect(await first("SELECT count FROM tenant_counters WHERE tenant_id = 't' AND name = 'users'")).toEqual({
     count: 2,
   })
-  expect(await first("SELECT kind, subject FROM due_work WHERE tenant_id = 't'")).toEqual({
+  expect(
+    await first("SELECT kind, subject FROM due_work WHERE tenant_id = 't' AND kind <> 'analytics'"),
+  ).toEqual({
     kind: 'recount',
     subject: '',
   })

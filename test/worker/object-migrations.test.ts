@@ -229,7 +229,7 @@ describe('the objects of an earlier version', () => {
       ])
       expect(storage.sql.exec('SELECT name, value FROM notes ORDER BY name').toArray()).toEqual([
         { name: 'events', value: '{"version":1}' },
-        { name: 'version', value: '2' },
+        { name: 'version', value: '3' },
       ])
     }))
 

@@ -50,6 +50,14 @@ describe('[U8, T3] the erasure of a tenant', () => {
         `INSERT INTO inbox (tenant_id, batch_id, count, "offset", events) VALUES (?1, 'b', 1, 0, '[]')`,
       ).bind(one.tenant.id),
     ])
+    // A pass of the analytics has counted a user.
+    await env.DB.batch([
+      env.DB.prepare("INSERT INTO analytics_figures VALUES (?1, 'events', 0, 1, 0, 1)").bind(one.tenant.id),
+      env.DB.prepare(
+        `INSERT INTO counted_users SELECT unhex(iid, '-'), 1, '[]', 0, 0, '[]', '{}' FROM users
+         WHERE tenant_id = ?1 LIMIT 1`,
+      ).bind(one.tenant.id),
+    ])
     expect((await tablesWith(names)).toSorted()).toEqual(tables().toSorted())
     expect((await objectsWith(one)).length).toBeGreaterThan(10)
     const kept = await namesOf(other)

@@ -75,7 +75,7 @@ const Due = z.array(z.object({ kind: z.string(), due_at: z.number() }))
 /** A tenant's due work with its times, as hours from the first noon. */
 async function due({ tenant }: Setup): Promise<unknown[]> {
   const { results } = await env.DB.prepare(
-    "SELECT kind, due_at FROM due_work WHERE tenant_id = ?1 AND kind <> 'streaks' ORDER BY kind, due_at",
+    "SELECT kind, due_at FROM due_work WHERE tenant_id = ?1 AND kind NOT IN ('streaks', 'analytics') ORDER BY kind, due_at",
   )
     .bind(tenant.id)
     .all()

@@ -36,7 +36,8 @@ export async function measureUpkeep(scene, tellMore) {
   const summary = await reading(scene, `/v1/points/${SYSTEM}/summary`)
   const streaks = await reading(scene, '/v1/streaks/rankings?type=longest')
   const quiet = await moveClock(server, key, scene.now + 1000)
-  const sweep = await moveClock(server, key, day * DAY + 11 * HOUR)
+  // Both moves have a pass of the analytics.
+  const sweep = Math.max(0, (await moveClock(server, key, day * DAY + 11 * HOUR)) - quiet)
   tellMore(`a leaderboard's hourly comparison in ${sweep.toFixed(2)} s`)
 
   const midnight = (day + 1) * DAY

@@ -27,6 +27,8 @@ import {
   HeldRequest,
   type PageReply,
   PageRequest,
+  type ParticipantsReply,
+  ParticipantsRequest,
   type PlaceReply,
   PlaceRequest,
   RecountRequest,
@@ -41,6 +43,7 @@ import { HandedRequest } from '../notify/board-events.messages'
 import { Board } from './board.model'
 import { BoardStore } from './board.store'
 import { newProgress } from './progress.types'
+import { readParticipants } from './reads/participants.presenter'
 import { readBest, readPlace } from './reads/rank-history.presenter'
 import { readGroups, readPage } from './reads/ranking-pages.presenter'
 import { readHeld } from './reads/user-data.presenter'
@@ -222,6 +225,15 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     const { definition, now, ...rest } = GroupsRequest.parse(request)
     if (!(await this.#isThere(definition))) return null
     return readGroups(await this.#filledAt(definition, now), rest)
+  }
+
+  /** The number of ranked users by day (I2); null if the leaderboard was deleted. */
+  async participants(
+    request: z.input<typeof ParticipantsRequest>,
+  ): Promise<z.input<typeof ParticipantsReply> | null> {
+    const { definition, now, ...days } = ParticipantsRequest.parse(request)
+    if (!(await this.#isThere(definition))) return null
+    return readParticipants(await this.#filledAt(definition, now), { now, ...days })
   }
 
   /** A user's place (L10); null if the leaderboard was deleted. */

@@ -31,6 +31,9 @@ const STEPS: Steps = [
     'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
   ],
   ['ALTER TABLE told RENAME TO sent_lists', "UPDATE notes SET name = 'events' WHERE name = 'news'"],
+  [
+    'CREATE TABLE participants (run INTEGER, day INTEGER, users INTEGER, PRIMARY KEY (run, day)) WITHOUT ROWID',
+  ],
 ]
 
 /**
@@ -130,6 +133,13 @@ const SQL = {
     ON CONFLICT DO UPDATE SET rank = excluded.rank, score = excluded.score`,
   leave: `DELETE FROM standings WHERE run = ?1
     AND iid IN (SELECT value ->> 0 FROM json_each(?2) WHERE value ->> 1 IS NULL)`,
+  // Only if it differs from the last recorded day.
+  recordSize: `INSERT INTO participants (run, day, users) SELECT ?1, ?2, ?3
+    WHERE coalesce((SELECT users FROM participants WHERE run = ?1 ORDER BY day DESC LIMIT 1), 0) <> ?3
+    ON CONFLICT DO UPDATE SET users = excluded.users`,
+  sizesOf: 'SELECT day, users FROM participants WHERE run = ?1 ORDER BY day',
+  dropSizes: 'DELETE FROM participants WHERE run >= ?1',
+  forgetSizes: 'DELETE FROM participants WHERE run >= ?1 AND day >= ?2',
   trim: `DELETE FROM history WHERE run = ?1 AND (iid, day) IN (
     SELECT h.iid, h.day FROM json_each(?2) c CROSS JOIN history h ON h.run = ?1 AND h.iid = c.value ->> 0
       AND h.day < (SELECT o.day FROM history o WHERE o.run = ?1 AND o.iid = c.value ->> 0
@@ -267,8 +277,8 @@ export class BoardStore {
   }
 
   /**
-   * Records the users whose place differs from the last recorded day (L10). `served` turns a score into its
-   * served value.
+   * Records the users whose place differs from the last recorded day (L10), and the number of ranked users
+   * (I2). `served` turns a score into its served value.
    */
   snapshot(run: number, day: number, max: number, served: (score: Score) => number): void {
     const before = new Map(
@@ -277,8 +287,10 @@ export class BoardStore {
         .map(({ iid, rank, score }): [string, Standing] => [iid, { rank, score: scoreOf(score) }]),
     )
     const moved: [string, number | null, Score | null, number | null, Score | null][] = []
+    let users = 0
     for (const group of this.groups(run)) {
       for (const [index, { iid, score }] of this.best(run, group, max).entries()) {
+        users += 1
         const was = before.get(iid)
         before.delete(iid)
         if (was?.rank === index + 1 && served(was.score) === served(score)) continue
@@ -286,6 +298,7 @@ export class BoardStore {
       }
     }
     for (const [iid, was] of before) moved.push([iid, null, null, was.rank, was.score])
+    this.sql.run(SQL.recordSize, run, day, users)
     // With many groups, tens of thousands of users may have moved: too many for one parameter.
     for (const list of packed(moved.map((one) => JSON.stringify(one)))) {
       this.sql.run(SQL.record, run, day, list)
@@ -293,6 +306,11 @@ export class BoardStore {
       this.sql.run(SQL.leave, run, list)
       this.sql.run(SQL.trim, run, list, MOST_RANK_HISTORY - 1)
     }
+  }
+
+  /** The number of ranked users of a run at the end of each UTC day on which it had changed, in order. */
+  sizesOf(run: number): { day: number; users: number }[] {
+    return this.sql.rows(SQL.sizesOf, run)
   }
 
   /** A user's place when it was last recorded. */
@@ -343,13 +361,15 @@ export class BoardStore {
    */
   forgetDays(run: number, day: number | null): void {
     this.sql.run(SQL.forgetDays, run, day ?? Number.MIN_SAFE_INTEGER)
+    this.sql.run(SQL.forgetSizes, run, day ?? Number.MIN_SAFE_INTEGER)
     this.sql.run(SQL.dropStandings, run)
     this.sql.run(SQL.standAgain, run)
   }
 
   /** Deletes the scores, places and history of the runs from this one on. */
   forgetFrom(run: number): void {
-    for (const statement of [SQL.dropScores, SQL.dropStandings, SQL.dropHistory]) this.sql.run(statement, run)
+    for (const statement of [SQL.dropScores, SQL.dropStandings, SQL.dropHistory, SQL.dropSizes])
+      this.sql.run(statement, run)
   }
 
   /** Deletes the final rankings of the runs from this one on. */

@@ -18,6 +18,7 @@ import { systemNow } from '../../lib/system-clock'
 import { DAY } from '../../lib/units'
 import { shortenQuiet } from '../../outbox/points-notifications.repository'
 import type { AccountScope } from '../../runtime/context'
+import { requestPasses, restartPasses } from '../analytics/passes.service'
 import { restartTriggers } from '../points/ticks/schedule.service'
 import { forgetSums } from '../summaries/day-sums.service'
 import type { ClockResponse, MoveClockRequest } from './clock.schemas'
@@ -49,6 +50,7 @@ export async function moveClock(
 ): Promise<Clock> {
   const { from, to } =
     advance === undefined ? await moveTo(scope, moment ?? scope.now) : await moveBy(scope, advance)
+  await scope.db.run(requestPasses(scope.db, to))
   await catchUpAll(scope, jobs, from, to)
   return { now: iso(to) }
 }
@@ -93,6 +95,7 @@ export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock
     capDueTimes(db, jobs.list, now),
     shortenQuiet(db, now),
     forgetSums(db),
+    restartPasses(db),
     removeTestClock(db),
   ])
   await wakeAll(scope, jobs)

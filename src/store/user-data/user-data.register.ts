@@ -117,6 +117,15 @@ export const TABLES = {
     },
     purged: ['erasures', 'users'],
   },
+  counted_users: {
+    key: ['user_iid'],
+    users: {
+      by: 'bytes',
+      erased: ['at once', 'rows'],
+      exported: { not: 'up to which change the analytics count the data that is exported itself' },
+    },
+    purged: ['erasures', 'users'],
+  },
   user_changes: {
     key: ['user_iid', 'at', 'seq', 'position'],
     users: { by: 'bytes', erased: ['rows'], exported: ['changes'] },
@@ -208,6 +217,11 @@ export const TABLES = {
     users: {
       nothing: 'the number of users, and of users who have completed an achievement, without erased users',
     },
+    purged: ['rows'],
+  },
+  analytics_figures: {
+    key: ['tenant_id', 'figure', 'subject_no', 'day', 'part'],
+    users: { nothing: 'numbers about all users together' },
     purged: ['rows'],
   },
   change_distributions: {

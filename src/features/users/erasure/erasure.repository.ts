@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
+import { bytesOf } from '../../../db/short-ids'
 import { makeEachDue } from '../../../jobs/due-work.repository'
 import type { Instant } from '../../../lib/clock'
 import { timeOf } from '../../../lib/ids'
@@ -40,6 +41,10 @@ const ROWS_OF_PERSON = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 A
 const REMOVE_OUTBOX = `DELETE FROM outbox WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
 const REMOVE_PENDING = `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
 const REMOVE_POINTS_NOTIFICATIONS = `DELETE FROM points_notifications WHERE ${ROWS_OF_PERSON}`
+
+const REMOVE_COUNTED = `
+  DELETE FROM counted_users WHERE user_iid =
+    (SELECT ${bytesOf('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2)`
 
 /** Entries of the audit log stay, without the values of fields (Z1). */
 const EMPTY_AUDIT = `
@@ -87,7 +92,8 @@ const Prefixes = z.array(z.object({ prefix: z.string() }))
  * waiting events, and the messages that are not sent. Lowers the counts of users and completions. Adds the
  * rest of the erasure as due work (U8). Idempotent. Returns the prefixes of the keys. `spare` is the subject
  * of the work if there are keys of a user who never existed. If `iid` is given, it throws a conflict unless
- * the user has this internal id. `audit` are statements that belong to the change.
+ * the user has this internal id. `audit` and `figures` are statements that belong to the change: entries of
+ * the audit log, and the figures of the analytics.
  */
 export async function removeUser(
   db: TenantDatabase,
@@ -97,7 +103,14 @@ export async function removeUser(
     spare,
     iid,
     audit = [],
-  }: { now: Instant; spare: string; iid?: string; audit?: readonly D1PreparedStatement[] },
+    figures,
+  }: {
+    now: Instant
+    spare: string
+    iid?: string
+    audit?: readonly D1PreparedStatement[]
+    figures: readonly D1PreparedStatement[]
+  },
 ): Promise<string[]> {
   const { tenantId } = db
   const asJson = JSON.stringify(userId)
@@ -108,6 +121,7 @@ export async function removeUser(
     pending_notifications: db.statement(REMOVE_PENDING, tenantId, userId),
     points_notifications: db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
     audit_log: db.statement(EMPTY_AUDIT, tenantId, userId),
+    counted_users: db.statement(REMOVE_COUNTED, tenantId, userId),
     users: db.statement(REMOVE, tenantId, userId),
     inbox: db.statement(EMPTY_INBOX, tenantId, userId, asJson),
     parked_events: db.statement(REMOVE_PARKED, tenantId, userId, asJson),
@@ -117,6 +131,7 @@ export async function removeUser(
     audit,
     due: makeEachDue(db, 'erasure', now, LEFT, userId, spare),
     count: db.statement(UNCOUNT, tenantId, userId),
+    figures,
     ...removals,
   })
   return Prefixes.parse(keys.results).map(({ prefix }) => prefix)

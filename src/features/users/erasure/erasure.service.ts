@@ -19,6 +19,7 @@ import { objectsAfter } from '../../../store/user-data/objects.repository'
 import type { ErasureStage } from '../../../store/user-data/user-data.register'
 import { removeRows } from '../../../store/user-data/user-rows.repository'
 import { findIid } from '../../../store/users.repository'
+import { leaveFigures } from '../../analytics/passes.service'
 import { removeUser, USER_OR_KEY_EXISTS, usersByIid } from './erasure.repository'
 
 /** After this many failures of D1 the erasure is given up. Then all of the batch is stored, or nothing. */
@@ -47,7 +48,10 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
     try {
       // If the response to the batch was lost, the batch is repeated and finds nothing. The due work has the
       // keys.
-      const prefixes = await removeUser(db, userId, { now, spare: newId(now), audit })
+      const prefixes = await removeUser(db, userId, {
+        ...{ now, spare: newId(now), audit },
+        figures: [leaveFigures(db, userId, now)],
+      })
       for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
       break
     } catch (error) {
@@ -71,7 +75,9 @@ export async function eraseAgain(
 ): Promise<void> {
   for (const { tenantId, id, iid } of await usersByIid(context.db, erased)) {
     try {
-      const prefixes = await removeUser(context.db.of(tenantId), id, { now, spare: newId(now), iid })
+      const db = context.db.of(tenantId)
+      const figures = [leaveFigures(db, id, now)]
+      const prefixes = await removeUser(db, id, { now, spare: newId(now), iid, figures })
       for (const prefix of prefixes) keyCacheOf(context.instance).delete(prefix)
     } catch (error) {
       // Erased meanwhile.

@@ -1,0 +1,78 @@
+/** The classes of streak lengths, from `from` to `to` (I1). The last one has no end. */
+export const STREAK_CLASSES = [
+  { from: 0, to: 0 },
+  { from: 1, to: 1 },
+  { from: 2, to: 6 },
+  { from: 7, to: 29 },
+  { from: 30, to: 99 },
+  { from: 100, to: null },
+] as const
+
+/** After how many local days a user who is active again counts as kept (I1). */
+export const KEPT_AFTER = [1, 7, 30] as const
+
+/** The lengths of the windows in which active users are counted, in days (I1). */
+export const WINDOWS = { day: 1, week: 7, month: 30 } as const
+export const LONGEST_WINDOW = WINDOWS.month
+
+/** Users by day, and by day and a part of it. */
+type ByDay = ReadonlyMap<number, number>
+type ByDayAndPart = ReadonlyMap<number, ByDay>
+
+/**
+ * The number of different users who were active in the `window` days that end with `last`. `active` is the
+ * number of users who were active on each day, and `gaps` the number of these whose last active day before
+ * was so many days earlier. A user counts on their first day in the window: users with an earlier one in it
+ * are taken off.
+ */
+export function activeIn(
+  { active, gaps }: { active: ByDay; gaps: ByDayAndPart },
+  last: number,
+  window: number,
+): number {
+  let users = 0
+  for (let day = last - window + 1; day <= last; day += 1) {
+    users += active.get(day) ?? 0
+    const inside = day - (last - window + 1)
+    for (const [gap, again] of gaps.get(day) ?? []) if (gap <= inside) users -= again
+  }
+  return users
+}
+
+/** Users whose day N after the creation is over by a day, and how many of them were active on it. */
+export type Kept = { users: number; kept: number }
+
+/**
+ * How many users who were created from the day `first` to the day `last` were active again after 1, 7 and 30
+ * days. Users whose day is after `last` do not count. `created` is by day of creation, and `kept` by N and
+ * that day.
+ */
+export function retentionOf(
+  { created, kept }: { created: ByDay; kept: ByDayAndPart },
+  first: number,
+  last: number,
+): { users: number; d1: Kept; d7: Kept; d30: Kept } {
+  const sum = (days: ByDay | undefined, until: number) => {
+    let users = 0
+    for (const [day, count] of days ?? []) if (day >= first && day <= until) users += count
+    return users
+  }
+  const after = (n: (typeof KEPT_AFTER)[number]): Kept => ({
+    users: sum(created, last - n),
+    kept: sum(kept.get(n), last - n),
+  })
+  return { users: sum(created, last), d1: after(1), d7: after(7), d30: after(30) }
+}
+
+/**
+ * The number of users at the end of each day from `first` to `last`, from the changes of that number by day.
+ * `before` is the sum of all earlier changes.
+ */
+export function runningSums(changes: ByDay, before: number, first: number, last: number): number[] {
+  const sums: number[] = []
+  for (let day = first, sum = before; day <= last; day += 1) {
+    sum += changes.get(day) ?? 0
+    sums.push(sum)
+  }
+  return sums
+}

@@ -1,0 +1,114 @@
+import * as z from 'zod'
+import type { TenantDatabase } from '../../db/database'
+import { bytesOf, numberOf } from '../../db/short-ids'
+import type { DueKind } from '../../jobs/due-kinds.types'
+import { workState } from '../../jobs/due-work.repository'
+import { type Instant, instant } from '../../lib/clock'
+import { utcDay } from '../../lib/zone'
+import { parseProgress } from './pass.codec'
+
+/**
+ * The figures that a pass keeps:
+ *
+ * - `events`, `value`: the number of events by local date, and the sum of their values, in millionths.
+ * - `active`: different users with an event on a local date.
+ * - `gap`: those of them whose last active date before was `part` days earlier, up to 29.
+ * - `created`: users by local date of creation; the part is 1 for the control group.
+ * - `kept 1`, `kept 7`, `kept 30`: those of them who were active so many days after that date.
+ * - `points`, `trigger`: the sum of the entries of the ledger by local date; the part is the trigger.
+ * - `level`: by how much the number of users with a level (the part) changes on a date.
+ * - `completions`: completed achievements by local date.
+ * - `streak`: users by class of streak length, the part. It has the date 0, and later dates for erasures.
+ */
+export type Figure =
+  | 'events'
+  | 'value'
+  | 'active'
+  | 'gap'
+  | 'created'
+  | 'kept 1'
+  | 'kept 7'
+  | 'kept 30'
+  | 'points'
+  | 'trigger'
+  | 'level'
+  | 'completions'
+  | 'streak'
+
+/**
+ * The figures to read: those of a resource by its id, or of all together, from the local day `first` to the
+ * day `last`. If `isRunning`, the figures of all days before `first` are read too, as one sum that has the
+ * day `first` − 1.
+ */
+export type Asked = {
+  figure: Figure
+  id?: string
+  first: number
+  last: number
+  isRunning?: boolean
+}
+
+/** A number: the index of its request, its local day, its part, and the key of the part. */
+const Rows = z.array(
+  z.object({
+    nth: z.number(),
+    day: z.number(),
+    part: z.number(),
+    key: z.string().nullable(),
+    amount: z.number(),
+  }),
+)
+export type FigureRow = z.infer<typeof Rows>[number]
+
+// A list of ids and numbers of resources, so that each id is looked up once.
+const READ = `
+  WITH asked AS MATERIALIZED (
+    SELECT key AS nth, value ->> 0 AS figure, CASE WHEN value ->> 1 IS NULL THEN 0 ELSE coalesce(
+      ${numberOf('metrics', 'value ->> 1')}, ${numberOf('points_systems', 'value ->> 1')},
+      ${numberOf('achievements', 'value ->> 1')}) END AS no,
+      value ->> 2 AS first, value ->> 3 AS last, value ->> 4 AS since FROM json_each(?2)),
+  summed AS MATERIALIZED (
+    SELECT a.nth, a.figure, max(f.day, a.first - 1) AS day, f.part, sum(f.amount) AS amount
+    FROM asked a CROSS JOIN analytics_figures f ON f.tenant_id = ?1 AND f.figure = a.figure
+      AND f.subject_no = a.no AND f.day >= a.since AND f.day <= a.last
+    GROUP BY 1, 2, 3, 4)
+  SELECT nth, day, part, CASE figure WHEN 'trigger' THEN (SELECT key FROM points_triggers WHERE no = part)
+    WHEN 'level' THEN (SELECT key FROM points_levels WHERE no = part) END AS key, amount
+  FROM summed WHERE amount <> 0`
+
+/** Before all days. */
+const EVER = -1_000_000
+
+/** The rows of each request, in the order of the requests, without zeros. One statement. */
+export async function readFigures(db: TenantDatabase, asked: readonly Asked[]): Promise<FigureRow[][]> {
+  const list = asked.map(({ figure, id, first, last, isRunning = false }) => [
+    ...[figure, id ?? null, first, last],
+    isRunning ? EVER : first,
+  ])
+  const rows = Rows.parse(await db.rows(db.statement(READ, db.tenantId, JSON.stringify(list))))
+  const byRequest = Map.groupBy(rows, ({ nth }) => nth)
+  return asked.map((_, nth) => byRequest.get(nth) ?? [])
+}
+
+/** When the last finished pass began; null before the first one. */
+export async function readUpdated(db: TenantDatabase): Promise<Instant | null> {
+  const { progress } = await workState(db, 'analytics' satisfies DueKind)
+  const { updated } = parseProgress(progress)
+  return updated === null ? null : instant(updated)
+}
+
+const LEAVE = `
+  INSERT INTO analytics_figures (tenant_id, figure, subject_no, day, part, amount)
+  WITH gone AS MATERIALIZED (
+    SELECT streak, levels FROM counted_users
+    WHERE user_iid = (SELECT ${bytesOf('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2))
+  SELECT ?1, 'streak', 0, ?3, streak, -1 FROM gone
+  UNION ALL SELECT ?1, 'level', CAST(k.key AS INTEGER), ?3, k.value, -1
+    FROM gone CROSS JOIN json_each(gone.levels) k WHERE true
+  ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`
+/**
+ * The statement for a user who is erased. The figures stay as they are; from the next day on, the user has no
+ * streak and no level any more. Part of the batch that deletes the user, before the user's rows.
+ */
+export const leaveFigures = (db: TenantDatabase, userId: string, now: Instant): D1PreparedStatement =>
+  db.statement(LEAVE, db.tenantId, userId, utcDay(now) + 1)

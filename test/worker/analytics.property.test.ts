@@ -1,0 +1,18 @@
+import fc from 'fast-check'
+import { it } from 'vitest'
+import { AnalyticsWorld, beforeClocksChange, plans } from './analytics.world'
+
+/** The number of worlds, and their seed: `VITE_ANALYTICS=50 VITE_ANALYTICS_SEED=7` plays others. */
+const { VITE_ANALYTICS: WORLDS, VITE_ANALYTICS_SEED: SEED } = process.env
+
+it('[I1, I2] equal a recount of everything that users did, in random worlds', async () => {
+  const moment = beforeClocksChange()
+  await fc.assert(
+    fc.asyncProperty(plans, async (steps) => {
+      const world = await AnalyticsWorld.begin(moment)
+      for (const step of steps) await world.play(step)
+      await world.play({ do: 'wait', hours: 1 })
+    }),
+    { endOnFailure: true, numRuns: Number(WORLDS ?? 25), ...(SEED !== undefined && { seed: Number(SEED) }) },
+  )
+})

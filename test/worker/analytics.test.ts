@@ -1,0 +1,268 @@
+import { env } from 'cloudflare:workers'
+import fc from 'fast-check'
+import { beforeEach, describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { analyticsStep } from '../../src/features/analytics/analytics.job'
+import { workOf } from '../../src/jobs/due-work.repository'
+import { AnalyticsWorld, beforeClocksChange, clock, DAY, HOUR, plans } from './analytics.world'
+import { contextOf } from './contexts'
+import { faulty, lost } from './faulty'
+import { at, newTenant, type TestTenant, until } from './harness'
+
+const date = (day: number) => new Date(day * DAY).toISOString().slice(0, 10)
+
+/** The last row of a series. */
+const lastRow = (body: unknown) => z.array(z.looseObject({})).parse(at(body, 'series')).at(-1)
+
+/** All figures of all tenants. */
+const figures = async () =>
+  (await env.DB.prepare('SELECT * FROM analytics_figures WHERE amount <> 0').all()).results
+
+let tenant: TestTenant
+let now: number
+
+const wait = async (hours: number) => {
+  now += hours * HOUR
+  await clock(tenant, 'PUT', { now: new Date(now).toISOString() })
+}
+
+/** The overview of the last 30 days. */
+const overview = async () => (await tenant.admin('GET', '/analytics/overview')).body
+
+beforeEach(async () => {
+  await env.DB.prepare("UPDATE tenants SET status = 'archived'").run()
+  tenant = await newTenant()
+  await clock(tenant, 'DELETE')
+  now = (Math.floor(Date.now() / DAY) + 3) * DAY + 6 * HOUR
+  await wait(0)
+  await tenant.metric('words')
+})
+
+describe('random worlds', () => {
+  it.each([1, 2])('[I1, I2] the figures equal a recount, world %i', async (seed) => {
+    const world = await AnalyticsWorld.begin(beforeClocksChange())
+    const [steps = []] = fc.sample(plans, { numRuns: 1, seed })
+    for (const step of steps) await world.play(step)
+    await world.play({ do: 'wait', hours: 1 })
+  })
+})
+
+describe('ranges', () => {
+  it('[I1] answers the last 30 days if no dates are given', async () => {
+    const { status, body } = await tenant.admin('GET', '/analytics/overview')
+    expect(status).toBe(200)
+    const series = z.array(z.looseObject({ date: z.string() })).parse(at(body, 'series'))
+    expect(series).toHaveLength(30)
+    expect(series.at(-1)).toEqual({
+      date: date(Math.floor(now / DAY)),
+      newUsers: 0,
+      activeUsers: 0,
+      events: 0,
+      points: {},
+      achievements: 0,
+    })
+  })
+
+  it.each([
+    ['from=2026-02-30', 'from: must be a date written YYYY-MM-DD.'],
+    ['from=2026-01-02&to=2026-01-01', 'from: must not be after to. Pass an earlier date.'],
+    [
+      'from=2025-01-01&to=2026-02-06',
+      'from: must be at most 400 days before to. Ask for several shorter periods.',
+    ],
+  ])('[I1] refuses %s', async (query, error) => {
+    for (const path of ['/analytics/overview', '/metrics/words/analytics']) {
+      const { status, body } = await tenant.admin('GET', `${path}?${query}`)
+      expect([status, body]).toEqual([422, { error }])
+    }
+  })
+
+  it('[I1] answers 401 dates at most', async () => {
+    const { body } = await tenant.admin('GET', '/analytics/overview?from=2025-01-01&to=2026-02-05')
+    expect(at(body, 'series', 400, 'date')).toBe('2026-02-05')
+  })
+
+  it.each(['metrics', 'points', 'leaderboards', 'achievements'])(
+    '[I2] answers 404 for unknown %s, by id or key',
+    async (kind) => {
+      for (const key of ['nothing', crypto.randomUUID()])
+        expect((await tenant.admin('GET', `/${kind}/${key}/analytics`)).status).toBe(404)
+    },
+  )
+})
+
+describe('passes', () => {
+  it('[I1] counts an event on the local date of its user', async () => {
+    await tenant.event('words', { id: 'ada', tz: 'Pacific/Kiritimati' }, 2.5)
+    await tenant.event('words', { id: 'bob', tz: 'Etc/GMT+12' }, 1)
+    await wait(6)
+    const today = Math.floor(now / DAY)
+    const query = `?from=${date(today - 1)}&to=${date(today)}`
+    const { body } = await tenant.admin('GET', `/metrics/words/analytics${query}`)
+    expect(at(body, 'updated')).toBe(new Date(now).toISOString())
+    expect(at(body, 'series')).toEqual([
+      { date: date(today - 1), events: 1, total: 1, activeUsers: 1 },
+      { date: date(today), events: 1, total: 2.5, activeUsers: 1 },
+    ])
+  })
+
+  it('[I1] an event writes nothing for the analytics', async () => {
+    await tenant.event('words', 'ada', 1)
+    await wait(1)
+    const before = await figures()
+    await tenant.event('words', 'ada', 1)
+    expect(await figures()).toEqual(before)
+  })
+
+  it('[I1] writes no figures if nothing has changed', async () => {
+    await tenant.event('words', 'ada', 1)
+    await wait(1)
+    const before = await figures()
+    const counted = await env.DB.prepare('SELECT * FROM counted_users').all()
+    await wait(5)
+    expect(await figures()).toEqual(before)
+    expect((await env.DB.prepare('SELECT * FROM counted_users').all()).results).toEqual(counted.results)
+    expect(at(await overview(), 'updated')).toBe(new Date(now).toISOString())
+  })
+
+  it('[I1] erasure leaves the figures as they are, and the next day has no streak of the user', async () => {
+    await tenant.event('words', 'ada', 1)
+    await wait(1)
+    const before = await overview()
+    await tenant.admin('DELETE', '/users/ada')
+    await wait(1)
+    expect(await overview()).toEqual({ ...Object(before), updated: new Date(now).toISOString() })
+    await wait(24)
+    expect(at(await overview(), 'streaks', 1, 'users')).toBe(0)
+    expect(at(await overview(), 'active', 'week')).toBe(1)
+  })
+
+  it('[I1] counts events that come after the clock went back', async () => {
+    await tenant.event('words', 'ada', 1)
+    await wait(48)
+    await clock(tenant, 'DELETE')
+    await tenant.event('words', 'ada', 1)
+    await tenant.event('words', 'bob', 1)
+    await wait(1)
+    const query = `?from=${date(Math.floor(now / DAY) - 20)}`
+    const { body } = await tenant.admin('GET', `/analytics/overview${query}`)
+    const series = z.array(z.object({ events: z.number() })).parse(
+      z
+        .array(z.looseObject({}))
+        .parse(at(body, 'series'))
+        .map(({ events }) => ({ events })),
+    )
+    expect(series.reduce((sum, { events }) => sum + events, 0)).toBe(3)
+  })
+
+  it('[I1, S10] all users have length 0 while streaks are off', async () => {
+    await tenant.event('words', 'ada', 1)
+    await wait(1)
+    expect(at(await overview(), 'streaks', 1, 'users')).toBe(1)
+    await tenant.admin('PATCH', '/streaks/settings', { enabled: false })
+    expect(at(await overview(), 'streaks', 0, 'users')).toBe(1)
+    expect(at(await overview(), 'streaks', 1, 'users')).toBe(0)
+  })
+
+  it('[I2] changed levels count from the date of the next pass on', async () => {
+    await tenant.create('/points', { key: 'xp', name: 'XP' })
+    await tenant.app('PUT', '/users/ada', {})
+    await tenant.admin('POST', '/points/xp/adjustments', [{ userId: 'ada', amount: 50 }])
+    await wait(1)
+    const levels = async () => {
+      const { body } = await tenant.admin('GET', '/points/xp/analytics')
+      return z
+        .array(z.looseObject({ byLevel: z.unknown() }))
+        .parse(at(body, 'series'))
+        .slice(-2)
+    }
+    const low = await tenant.create('/points/xp/levels', { key: 'low', name: 'Low', points: 10 })
+    await wait(24)
+    expect((await levels()).map(({ byLevel }) => byLevel)).toEqual([{ low: 0 }, { low: 1 }])
+    await tenant.create('/points/xp/levels', { key: 'high', name: 'High', points: 40 })
+    await wait(24)
+    expect((await levels()).map(({ byLevel }) => byLevel)).toEqual([
+      { low: 1, high: 0 },
+      { low: 0, high: 1 },
+    ])
+    await tenant.admin('DELETE', `/points/xp/levels?ids=${low}`)
+    await tenant.admin('DELETE', '/points/xp/levels?keys=high')
+    await wait(24)
+    // The deleted level is still in the row of the day on which it counted.
+    expect((await levels()).map(({ byLevel }) => byLevel)).toEqual([{ high: 1 }, {}])
+  })
+})
+
+describe('leaderboards', () => {
+  it('[I2] counts the ranked users at the end of each day, and until the run is final', async () => {
+    const start = date(Math.floor(now / DAY))
+    const board = { rankBy: 'metric', metricKey: 'words', start, status: 'active', maxParticipants: 2 }
+    await tenant.create('/leaderboards', { ...board, key: 'all', name: 'All' })
+    const daily = { runUnit: 'day', runInterval: 1 }
+    await tenant.create('/leaderboards', { ...board, ...daily, key: 'daily', name: 'Daily' })
+    const participants = async (key: string) => {
+      const { body } = await tenant.admin('GET', `/leaderboards/${key}/analytics?from=${start}`)
+      const rows = z.array(z.object({ date: z.string(), participants: z.number() })).parse(at(body, 'series'))
+      return rows.map((row) => row.participants)
+    }
+    expect(await participants('all')).toEqual([0])
+    await tenant.event('words', 'ada', 1)
+    expect(await participants('all')).toEqual([1])
+    await wait(24)
+    expect(await participants('all')).toEqual([1, 1])
+    for (const user of ['bob', 'cy']) await tenant.event('words', user, 1)
+    // It is still the first date here, so the first run gets it.
+    await tenant.event('words', { id: 'dee', tz: 'Etc/GMT+12' }, 1)
+    expect(await participants('all')).toEqual([1, 2])
+    expect(await participants('daily')).toEqual([2, 2])
+    await wait(48)
+    expect(await participants('all')).toEqual([1, 2, 2, 2])
+    expect(await participants('daily')).toEqual([2, 2, 0, 0])
+  })
+})
+
+describe('faults', () => {
+  /** Does steps of a pass until none is left. Every second write of D1 fails as `fault` says. */
+  async function passWith(fault: (run: () => Promise<D1Result[]>) => Promise<D1Result[]>): Promise<number> {
+    const { DB, seen } = faulty((run, write) => (write % 2 === 0 ? fault(run) : run()))
+    const { db } = contextOf(tenant.id)
+    for (let step = 0; step < 50; step += 1) {
+      const work = await workOf(db, 'analytics')
+      if (work === undefined || work.dueAt > now) return seen.writes
+      try {
+        await analyticsStep(contextOf(tenant.id, DB), work)
+      } catch (error) {
+        if (!String(error).includes('D1_ERROR')) throw error
+      }
+    }
+    throw new Error('the pass did not end')
+  }
+
+  it.each([
+    ['before they are stored', async () => Promise.reject(lost())],
+    [
+      'after they were stored',
+      async (run: () => Promise<D1Result[]>) => {
+        await run()
+        throw lost()
+      },
+    ],
+  ])('[I1] figures are exact if the answers of D1 are lost %s', async (_when, fault) => {
+    const users = 700
+    const items = Array.from({ length: users }, (_, nth) => ({
+      key: 'words',
+      user: { id: `u${nth}` },
+      value: 1,
+    }))
+    const { headers } = await tenant.admin('POST', '/metrics/events', items)
+    const batch = `/metrics/events/batches/${headers.get('x-batch-id')}`
+    await until(async () => at((await tenant.admin('GET', batch)).body, 'status') === 'done')
+    await env.DB.prepare("UPDATE due_work SET due_at = ?1 WHERE kind = 'analytics' AND tenant_id = ?2")
+      .bind(now, tenant.id)
+      .run()
+    expect(await passWith(fault)).toBeGreaterThan(2)
+    expect(lastRow(await overview())).toMatchObject({ newUsers: users, activeUsers: users, events: users })
+    await wait(1)
+    expect(lastRow(await overview())).toMatchObject({ newUsers: users, activeUsers: users, events: users })
+  })
+})
