@@ -4,6 +4,7 @@ WORKDIR /laurel
 COPY package.json package-lock.json .npmrc ./
 COPY clients/typescript/package.json clients/typescript/
 COPY clients/react/package.json clients/react/
+COPY console/package.json console/
 RUN npm ci
 COPY . .
 RUN node scripts/serve.mjs build

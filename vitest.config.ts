@@ -8,8 +8,9 @@ import { consumers } from './test/queues.ts'
 
 const root = import.meta.dirname
 
-// The Worker's assets, as wrangler makes them before it starts or deploys.
-execFileSync(process.execPath, ['scripts/assets.mjs'], { cwd: root, stdio: 'inherit' })
+// The Worker's assets, as wrangler makes them before it starts or deploys. The console is left out: the tests
+// that need it start a server, which builds it.
+execFileSync(process.execPath, ['scripts/assets.mjs', '--no-console'], { cwd: root, stdio: 'inherit' })
 
 /** All packages that src imports, except for types only. */
 function dependencies(): string[] {
@@ -202,6 +203,28 @@ export default defineConfig({
           // They run alone and one after another: they measure how quickly a server ends, and each server
           // takes a core.
           sequence: { groupOrder: 3 },
+          fileParallelism: false,
+          testTimeout: 240_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          exclude: ['test/console/**/*.long.test.ts'],
+          setupFiles: ['test/server/setup.ts'],
+          sequence: { groupOrder: 2 },
+          testTimeout: 240_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          name: 'long-console',
+          include: ['test/console/**/*.long.test.ts'],
+          setupFiles: ['test/server/setup.ts'],
+          sequence: { groupOrder: 4 },
           fileParallelism: false,
           testTimeout: 240_000,
           hookTimeout: 300_000,

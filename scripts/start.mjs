@@ -21,6 +21,7 @@ import { demandFree, parsePort } from './lib/port.mjs'
 import { endMarked } from './lib/processes.mjs'
 import { Complaint, inProject, report } from './lib/project.mjs'
 import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
+import { offerSignIn } from './lib/sign-in.mjs'
 import { hasDemoMetric, welcome } from './lib/welcome.mjs'
 import { applyLocalMigrations, startDev } from './lib/wrangler.mjs'
 
@@ -83,7 +84,8 @@ async function start() {
   const url = `http://localhost:${port}`
   const variables = effectiveVariables(completeDevVars(inProject('.dev.vars')), process.env, url)
   await demandValid(variables)
-  const file = formatVariables(variables)
+  const signIn = await offerSignIn(variables.ADMIN_API_KEY ?? '')
+  const file = formatVariables({ ...variables, CONSOLE_SIGN_IN: signIn.address })
   await demandAlone()
   await demandFree(port)
 
@@ -102,12 +104,16 @@ async function start() {
   child = wrangler
   output.follow(wrangler)
   const ended = unexpectedEnd(wrangler)
-  await Promise.race([ended, listening(wrangler).then(() => greet(port, variables))])
+  await Promise.race([ended, listening(wrangler).then(() => greet(port, variables, signIn.code))])
   await ended
 }
 
 /** Waits until the Worker is ready, and prints the welcome text. */
-async function greet(/** @type {number} */ port, /** @type {Record<string, string>} */ variables) {
+async function greet(
+  /** @type {number} */ port,
+  /** @type {Record<string, string>} */ variables,
+  /** @type {string} */ code,
+) {
   const local = `http://127.0.0.1:${port}`
   keepSchedule(local, ending.signal).catch(fail)
   await waitForHealth(local, ending.signal, output.fetch)
@@ -118,6 +124,7 @@ async function greet(/** @type {number} */ port, /** @type {Record<string, strin
     welcome({
       url: `http://localhost:${port}`,
       adminKey,
+      code,
       hasDemo,
       hasTenants: variables.MULTI_TENANCY === 'on',
     }),

@@ -44,11 +44,21 @@ const PATH_MISSING = errors.noSuchPath()
 /** The error of a path that lacks its version prefix (O5). */
 const PREFIX_MISSING = /^This path lacks its version prefix\. Use \S+( or \S+)?\.$/
 
+/** Exchanges the one-time code of the console. */
+const SIGN_IN = '/console/one-time-code'
+
+const FirstPage = z.looseObject({
+  name: z.string(),
+  version: z.string(),
+  status: z.enum(['ok', 'unavailable']),
+})
+
 const OpenApi = z.looseObject({ openapi: z.string() })
 
 /** The JSON responses that belong to no operation (G1). */
 const SYSTEM = new Map<string, Record<number, Pick<ResponseSpec, 'body' | 'headers'>>>([
   ['/health', { 200: { body: z.object({ status: z.literal('ok') }) }, 503: { body: ErrorBody } }],
+  ['/', { 200: { body: FirstPage } }],
   ['/v1/openapi.json', { 200: { body: OpenApi } }],
   ['/api/openapi.json', { 200: { body: OpenApi } }],
   ['/admin/v1/openapi.json', { 200: { body: OpenApi } }],
@@ -98,8 +108,9 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   if (!UUID.test(requestId)) found.push(`${at}: X-Request-Id is ${requestId || 'missing'}`)
   // The response to a preflight (G8).
   if (method === 'OPTIONS' && status === 204) return text === '' ? found : [...found, `${at}: has a body`]
-  // The reference page is for browsers. It is not part of the contract.
-  if (/^\/docs(\/|$)/.test(path) && (status === 200 || status === 301)) return found
+  // The reference page, the console and the first page are for browsers. They are not part of the contract.
+  const isForBrowsers = /^\/(?:docs|console|readme)(?:\/|$)/.test(path) || (path === '/' && isPage(headers))
+  if (method === 'GET' && isForBrowsers && (status === 200 || status === 301)) return found
   // The page to unsubscribe is for mailbox owners. Its rate is limited like all others.
   const isLink = /^\/unsubscribe\/[^/]+$/.test(path)
   if (isLink && isPage(headers) && (status === 200 || status === 404)) return found
@@ -145,6 +156,12 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
     isError()
     return found
   }
+  // The link that `npm start` prints (G14).
+  if (path === SIGN_IN && method === 'POST' && status !== PATH_MISSING.status) {
+    if (status === 200) found.push(...misfits(z.object({ apiKey: z.string() }), json, text, at))
+    else isError()
+    return found
+  }
   const documented = spec ? spec.responses : method === 'GET' ? SYSTEM.get(path) : undefined
   const answer = documented?.[status]
   if (spec?.responses[status]?.isEventStream) found.push(`${at}: it is no stream of events`)
@@ -168,7 +185,7 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   return found
 }
 
-const isPage = (headers: Headers) => headers.get('content-type') === 'text/html; charset=utf-8'
+const isPage = (headers: Headers) => headers.get('content-type')?.toLowerCase() === 'text/html; charset=utf-8'
 
 function readJson(text: string): unknown {
   try {

@@ -1,10 +1,12 @@
 /**
- * The files that the Worker serves as assets: the viewer of `GET /docs` and the two OpenAPI documents. They
- * are made from the sources, so they are never committed and never out of date. `wrangler.toml` makes them
- * before each `wrangler dev` and `wrangler deploy`, `vitest.config.ts` before the tests.
+ * The files that the Worker serves as assets: the viewer of `GET /docs`, the two OpenAPI documents, the
+ * README and the console. They are made from the sources, so they are never committed and never out of date.
+ * `wrangler.toml` makes them before each `wrangler dev` and `wrangler deploy`, `vitest.config.ts` before the
+ * tests.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { placeConsole } from './console.mjs'
 import { importSource } from './sources.mjs'
 
 /** The parts of swagger-ui-dist that the page loads. */
@@ -15,16 +17,19 @@ const VIEWER = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone
  * a running server does not restart.
  *
  * @param {string} folder of the project
+ * @param {{ console?: boolean }} [options] whether the console is made too (true)
  * @returns {Promise<void>}
  */
-export async function buildAssets(folder) {
+export async function buildAssets(folder, { console: isConsoleMade = true } = {}) {
   const target = join(folder, '.wrangler', 'assets')
   mkdirSync(target, { recursive: true })
   const files = new Map(await documents(folder))
   for (const name of VIEWER)
     files.set(name, readFileSync(join(folder, 'node_modules', 'swagger-ui-dist', name)))
+  const readme = join(folder, 'README.md')
+  if (existsSync(readme)) files.set('readme.md', readFileSync(readme))
   for (const name of readdirSync(target))
-    if (!files.has(name)) rmSync(join(target, name), { recursive: true, force: true })
+    if (!files.has(name) && name !== 'console') rmSync(join(target, name), { recursive: true, force: true })
   for (const [name, content] of files) {
     const path = join(target, name)
     if (existsSync(path) && readFileSync(path).equals(content)) continue
@@ -33,6 +38,7 @@ export async function buildAssets(folder) {
     writeFileSync(draft, content)
     renameSync(draft, path)
   }
+  if (isConsoleMade) await placeConsole(folder, target)
 }
 
 /**

@@ -12,10 +12,11 @@ const DEMO_USER = 'demo-alan'
 const quoted = (/** @type {string} */ text) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /**
- * @param {{ url: string; adminKey: string; hasDemo: boolean; hasTenants?: boolean }} server
+ * @param {{ url: string; adminKey: string; code: string; hasDemo: boolean; hasTenants?: boolean }} server
+ *   `code` signs in to the console, once and for ten minutes
  * @returns {string} its last line is a command that can be pasted unchanged
  */
-export function welcome({ url, adminKey, hasDemo, hasTenants = false }) {
+export function welcome({ url, adminKey, code, hasDemo, hasTenants = false }) {
   const key = quoted(`X-API-KEY: ${adminKey}`)
   const event = { user: { id: DEMO_USER }, value: 1 }
   const sendEvent = [
@@ -38,6 +39,11 @@ Laurel is ready.
   Admin interface        ${url}/admin/v1
   Reference              ${url}/docs
   Admin key              ${adminKey}
+  Console                ${url}/console
+
+Open the console, signed in (the link works once, for 10 minutes):
+
+${url}/console#code=${code}
 
 ${what}
 

@@ -8,8 +8,12 @@ import { rawPath } from './path'
 /** A known path, in Hono's syntax, and a method that it has. */
 type Route = Pick<App['routes'][number], 'method' | 'path'>
 
-/** Is true if a path has the form of a route. A parameter of the route stands for any text but none. */
+/**
+ * Is true if a path has the form of a route. A parameter of the route stands for any text but none, and `/*`
+ * at its end for any further parts.
+ */
 function fits(pattern: string, path: string): boolean {
+  if (pattern.endsWith('/*')) return path.startsWith(pattern.slice(0, -1))
   const [wanted, given] = [pattern.split('/'), path.split('/')]
   return (
     wanted.length === given.length &&

@@ -56,8 +56,23 @@ export const account: Chapter = {
         'The state of the whole service, for monitoring: versions, the sizes of the databases, and the work that waits. Archived tenants do not count. The call is cheap, also with millions of users: large numbers are counted up to a limit only. While the database cannot be reached, the status is 503 with `Retry-After`.',
       example: {},
     },
+    admin_session_get: {
+      description:
+        'Whether the key is valid, and what this deployment has: tenants, a test clock. The console asks this when a user signs in. The call costs one round trip to the database.',
+      example: {},
+    },
   },
   fields: [
+    {
+      of: ['SessionResponse'],
+      fields: {
+        keyId: 'The id of the admin key; `null` for the first one, `ADMIN_API_KEY`.',
+        version: 'The version of Laurel.',
+        multiTenancy: 'Whether requests name a tenant in the header `Tenant-ID`.',
+        testClock: 'Whether there is a test clock.',
+        now: 'The time of the service.',
+      },
+    },
     {
       of: ['CreateTenantRequestItem', 'UpdateTenantRequestItem', 'AdminTenant'],
       fields: {

@@ -62,6 +62,14 @@ const Variables = z.object({
   /** Load the demo configuration into an empty database. */
   DEMO: onOff.default('off'),
   /**
+   * Development only: where `npm start` exchanges the one-time code of its link to the console. Only the
+   * machine itself is allowed.
+   */
+  CONSOLE_SIGN_IN: z
+    .string()
+    .regex(/^http:\/\/127\.0\.0\.1:\d{1,5}\/$/, 'is set by npm start alone. Remove it')
+    .optional(),
+  /**
    * The public address of the service, for links in notifications. Without it, links use the address through
    * which the template was written.
    */

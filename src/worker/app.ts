@@ -39,14 +39,20 @@ import { systemNow } from '../lib/system-clock'
 import { type Context, newContext } from '../runtime/context'
 import type { Instance } from '../runtime/instance'
 import { logProblem } from '../runtime/log'
+import { consoleRoutes } from './console-page'
+import { consoleSignInRoutes } from './console-sign-in'
 import { openCors } from './cors'
 import { docsRoutes } from './docs-page'
+import { frontPageRoutes } from './front-page'
 import { systemRoutes } from './health-and-openapi'
 import { JOBS } from './jobs'
 
 const MODULES = [
   systemRoutes,
+  frontPageRoutes,
   docsRoutes,
+  consoleRoutes,
+  consoleSignInRoutes,
   eventRoutes,
   userRoutes,
   overviewRoutes,

@@ -38,7 +38,7 @@ const STARTING = 'The service is starting. Try again in a few seconds.'
  * The reason why the service cannot serve: a missing binding, a missing migration, or a demo that is not
  * loaded yet. Null if it can.
  */
-async function problemOf(ctx: Context): Promise<string | null> {
+export async function problemOf(ctx: Context): Promise<string | null> {
   const missing = missingBindings(ctx.env)
   if (missing.length > 0)
     return `Missing bindings: ${missing.join(', ')}. Add them to wrangler.toml, and deploy again.`

@@ -17,7 +17,7 @@ import { notificationOperations } from '../features/notifications/notifications.
 import { usersOverview } from '../features/overview/overview.routes'
 import { pointsAdminOperations } from '../features/points/points.admin.routes'
 import { pointsOperations } from '../features/points/points.routes'
-import { adminStatus } from '../features/status/status.routes'
+import { adminSessionGet, adminStatus } from '../features/status/status.routes'
 import { streakAdminOperations } from '../features/streaks/streaks.admin.routes'
 import * as streaks from '../features/streaks/streaks.routes'
 import * as settings from '../features/tenants/settings.routes'
@@ -91,4 +91,5 @@ export const adminOperations: readonly OperationSpec[] = [
   clock.adminTestClockReset,
   adminAuditLog,
   adminStatus,
+  adminSessionGet,
 ]

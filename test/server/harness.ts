@@ -16,7 +16,18 @@ import { descendants, stillRunning } from './processes'
 const root = join(import.meta.dirname, '..', '..')
 
 /** The files that a project needs to start. */
-const COPIED = ['package.json', '.npmrc', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations', 'scripts']
+const COPIED = [
+  'package.json',
+  '.npmrc',
+  'README.md',
+  'wrangler.toml',
+  'tsconfig.json',
+  'src',
+  'migrations',
+  'scripts',
+  'console',
+  'clients',
+]
 
 /** Variables of the environment of the tests that must not reach the server. */
 const OURS = [

@@ -493,6 +493,7 @@ describe('every operation, over HTTP', () => {
     expect(refused.status).toBe(401)
     await calling('admin_admin_keys_delete', { query: { ids: id } })
     await calling('admin_status')
+    await calling('admin_session_get')
     for (const spec of operations.filter(({ path }) => path.startsWith('/tenants'))) {
       const call = {
         params: { id },

@@ -47,7 +47,6 @@ describe('the reference page', () => {
         (name) => folder + name,
       ),
       ...[
-        '/',
         '/index.html',
         '/package.json',
         '/admin.json',

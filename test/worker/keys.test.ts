@@ -343,7 +343,6 @@ describe('headers of every response', () => {
   it('[G2] X-Request-Id and {error} on unknown paths and methods, on both interfaces and outside them', async () => {
     const seen = new Set<string | null>()
     const paths = [
-      '/',
       '/nowhere',
       '/v1',
       '/v1/',

@@ -47,6 +47,7 @@ const OF_THE_ACCOUNT = [
   'admin_test_clock_set',
   'admin_test_clock_reset',
   'admin_status',
+  'admin_session_get',
 ]
 
 const ofTenants = operations.filter(({ account }) => !account)

@@ -2,8 +2,8 @@ import type { App } from '../../http/hono'
 import { mountForAccount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import type { Jobs } from '../../jobs/job.types'
-import { StatusResponse } from './status.schemas'
-import { readStatus } from './status.service'
+import { SessionResponse, StatusResponse } from './status.schemas'
+import { readSession, readStatus } from './status.service'
 
 export const adminStatus = operation({
   id: 'admin_status',
@@ -16,9 +16,24 @@ export const adminStatus = operation({
   errorStatuses: [403, 422],
 })
 
-/** Serves the state of the service (G12). `jobs` are all kinds of work that can be due. */
+export const adminSessionGet = operation({
+  id: 'admin_session_get',
+  surface: 'admin',
+  account: true,
+  method: 'get',
+  path: '/session',
+  summary: 'Check an admin key, and get what is switched on in this deployment',
+  responses: { 200: { description: 'The key is valid.', body: SessionResponse } },
+  errorStatuses: [403, 422],
+})
+
+/**
+ * Serves the state of the service (G12), and the features for a key (G13). `jobs` are all kinds of work that
+ * can be due.
+ */
 export const statusRoutes =
   (jobs: Jobs) =>
   (app: App): void => {
     mountForAccount(app, adminStatus, {}, async (scope) => ok(await readStatus(scope, jobs)))
+    mountForAccount(app, adminSessionGet, {}, async (scope) => ok(readSession(scope)))
   }

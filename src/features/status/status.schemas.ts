@@ -16,3 +16,14 @@ export const StatusResponse = z
     leaderboards: z.object({ behind: Count }),
   })
   .meta({ id: 'StatusResponse' })
+
+/** The features of the deployment, for the holder of an admin key (G13). */
+export const SessionResponse = z
+  .object({
+    keyId: z.uuid().nullable(),
+    version: z.string(),
+    multiTenancy: z.boolean(),
+    testClock: z.boolean(),
+    now: Timestamp,
+  })
+  .meta({ id: 'SessionResponse' })

@@ -15,7 +15,7 @@ import {
   parseCount,
   parseDestinations,
 } from './status.repository'
-import type { StatusResponse } from './status.schemas'
+import type { SessionResponse, StatusResponse } from './status.schemas'
 
 /** The most parts of the table of due work that are read, of 5,000 rows each. */
 const MOST_PARTS = 40
@@ -26,6 +26,18 @@ const PATIENCE = 5 * SECOND
 const BEHIND = MINUTE
 
 type Status = z.infer<typeof StatusResponse>
+type Session = z.infer<typeof SessionResponse>
+
+/** The features that a console shows: whether there are tenants, and a test clock (G13). */
+export function readSession({ access, now, variables }: AccountScope): Session {
+  return {
+    keyId: access.kind === 'admin' ? access.keyId : null,
+    version,
+    multiTenancy: variables.MULTI_TENANCY === 'on',
+    testClock: variables.TEST_CLOCK === 'on',
+    now: iso(now),
+  }
+}
 
 /**
  * The state of the whole service (G12). It reads at most 20,000 rows in a statement, and asks at most 100

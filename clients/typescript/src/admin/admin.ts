@@ -62,4 +62,9 @@ export class Admin {
   status(options?: CallOptions) {
     return this.#core.call('GET /admin/v1/status', {}, options)
   }
+
+  /** Checks the key, and gets what is switched on in this deployment. */
+  session(options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/session', {}, options)
+  }
 }

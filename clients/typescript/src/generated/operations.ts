@@ -121,6 +121,8 @@ import type {
   AdminPointsTriggersListData,
   AdminPointsTriggersUpdateAnswer,
   AdminPointsTriggersUpdateData,
+  AdminSessionGetAnswer,
+  AdminSessionGetData,
   AdminSettingsGetAnswer,
   AdminSettingsGetData,
   AdminSettingsUpdateAnswer,
@@ -529,4 +531,6 @@ export interface Operations {
   'GET /admin/v1/audit-log': Operation<AdminAuditLogData, AdminAuditLogAnswer>
   /** Get the state of the service: databases, due work, queues */
   'GET /admin/v1/status': Operation<AdminStatusData, AdminStatusAnswer>
+  /** Check an admin key, and get what is switched on in this deployment */
+  'GET /admin/v1/session': Operation<AdminSessionGetData, AdminSessionGetAnswer>
 }

@@ -7025,6 +7025,29 @@ export type StatusResponse = {
     };
 };
 
+export type SessionResponse = {
+    /**
+     * The id of the admin key; `null` for the first one, `ADMIN_API_KEY`.
+     */
+    keyId: string | null;
+    /**
+     * The version of Laurel.
+     */
+    version: string;
+    /**
+     * Whether requests name a tenant in the header `Tenant-ID`.
+     */
+    multiTenancy: boolean;
+    /**
+     * Whether there is a test clock.
+     */
+    testClock: boolean;
+    /**
+     * The time of the service.
+     */
+    now: string;
+};
+
 export type AchievementsAllData = {
     body?: never;
     path?: never;
@@ -10097,6 +10120,22 @@ export type AdminStatusAnswers = {
 };
 
 export type AdminStatusAnswer = AdminStatusAnswers[keyof AdminStatusAnswers];
+
+export type AdminSessionGetData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/admin/v1/session';
+};
+
+export type AdminSessionGetAnswers = {
+    /**
+     * The key is valid.
+     */
+    200: SessionResponse;
+};
+
+export type AdminSessionGetAnswer = AdminSessionGetAnswers[keyof AdminSessionGetAnswers];
 
 export type AchievementCompletedWebhookPayload = {
     /**

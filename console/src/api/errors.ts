@@ -1,0 +1,73 @@
+/** Errors of the admin interface, as the console shows them. */
+import { LaurelError } from '@laurel/client'
+
+/** Whether the server could not be reached. */
+export const isConnectionLost = (error: unknown): boolean =>
+  error instanceof LaurelError && error.status === 0
+
+/** Whether the server does not accept the key, or no longer does. */
+export const isKeyRefused = (error: unknown): boolean => error instanceof LaurelError && error.status === 401
+
+export const isNotFound = (error: unknown): boolean => error instanceof LaurelError && error.status === 404
+
+/** A sentence that says what is wrong and what to do. */
+export function messageOf(error: unknown): string {
+  if (isConnectionLost(error)) return 'The server cannot be reached. Check the connection, then try again.'
+  if (error instanceof LaurelError)
+    return error.issues.map(({ message }) => sentence(message)).join(' ') || error.message
+  return 'Something went wrong in this page. Load it again.'
+}
+
+/** Something that the interface objects to, with the path of the field if it names one. */
+export type Objection = { path: string | null; message: string }
+
+/** A write that was not done: the problems of a 422, or the issues of an answer. Warnings are none. */
+export class WriteRefused extends Error {
+  readonly objections: readonly Objection[]
+  constructor(objections: readonly Objection[]) {
+    super(objections.map(({ message }) => sentence(message)).join(' '))
+    this.name = 'WriteRefused'
+    this.objections = objections
+  }
+}
+
+/** The objections in an error of a write. */
+export function objectionsOf(error: unknown): readonly Objection[] {
+  if (error instanceof WriteRefused) return error.objections
+  if (error instanceof LaurelError && error.issues.length > 0) return error.issues
+  return [{ path: null, message: messageOf(error) }]
+}
+
+/** Messages by the field of a form, and those that belong to none. */
+export type FieldMessages = { byField: ReadonlyMap<string, string>; others: readonly string[] }
+
+/**
+ * Sorts objections by field: by their path, without the index of the item in the request, or by a field's
+ * name in their text.
+ */
+export function messagesByField(objections: readonly Objection[], fields: readonly string[]): FieldMessages {
+  const byField = new Map<string, string>()
+  const others: string[] = []
+  for (const { path, message } of objections) {
+    const name = path?.replace(/^\d+\./, '')
+    const field =
+      fields.find((one) => one === name) ??
+      fields.find((one) => name?.startsWith(`${one}.`)) ??
+      (name === undefined ? fieldIn(message, fields) : undefined)
+    if (field === undefined) others.push(sentence(path === null ? message : `${path}: ${message}`))
+    else if (!byField.has(field)) byField.set(field, sentence(message))
+  }
+  return { byField, others }
+}
+
+/** The field that a text names as a word: the longest one. */
+const fieldIn = (text: string, fields: readonly string[]): string | undefined =>
+  fields
+    .filter((name) => new RegExp(`(^|\\W)${name}(\\W|$)`).test(text))
+    .toSorted((a, b) => b.length - a.length)[0]
+
+/** A message with a capital letter and a full stop. */
+export function sentence(message: string): string {
+  const capital = message.charAt(0).toUpperCase() + message.slice(1)
+  return /[.!?]$/.test(capital) ? capital : `${capital}.`
+}

@@ -1,0 +1,30 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import type { Session } from '../session/session'
+import { isConnectionLost, isKeyRefused } from './errors'
+
+/** The most tries of a read. The client itself tries again if the server is busy. */
+const MOST_RETRIES = 2
+
+/**
+ * The cache of all reads. An answer that the key is not valid ends the session. A failure to reach the server
+ * shows the banner.
+ */
+export function newQueryClient(session: Session, onConnectionLost: () => void): QueryClient {
+  const onError = (error: unknown) => {
+    if (isKeyRefused(error)) session.end('Your key is no longer valid. Sign in again to go on.')
+    if (isConnectionLost(error)) onConnectionLost()
+  }
+  return new QueryClient({
+    queryCache: new QueryCache({ onError }),
+    mutationCache: new MutationCache({ onError }),
+    defaultOptions: {
+      queries: {
+        staleTime: 5_000,
+        retry: (failures, error) => isConnectionLost(error) && failures < MOST_RETRIES,
+        // The connection is judged by the requests themselves: a server on this machine needs no network.
+        networkMode: 'always',
+      },
+      mutations: { networkMode: 'always' },
+    },
+  })
+}

@@ -1,0 +1,29 @@
+import { Link } from '@tanstack/react-router'
+import { messageOf } from '../api/errors'
+import { Button, buttonClasses } from '../ui/button'
+import { Empty, Page } from '../ui/page'
+
+/** The page of a path that leads nowhere. */
+export const NotFoundPage = () => (
+  <Page name="Page not found">
+    <Empty
+      title="There is no page at this address"
+      action={
+        <Link to="/" className={buttonClasses('primary')}>
+          Go to the overview
+        </Link>
+      }
+    >
+      It may have been deleted or renamed.
+    </Empty>
+  </Page>
+)
+
+/** What is shown instead of a page that failed. The rest of the console goes on. */
+export const ErrorPage = ({ error, reset }: { error: unknown; reset: () => void }) => (
+  <Page name="Something went wrong">
+    <Empty title="This page could not be shown" action={<Button onClick={reset}>Try again</Button>}>
+      {messageOf(error)}
+    </Empty>
+  </Page>
+)

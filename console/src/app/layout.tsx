@@ -1,0 +1,165 @@
+import { Dialog } from '@base-ui/react/dialog'
+import { Link, Outlet, useLocation } from '@tanstack/react-router'
+import { LogOut, Menu, Search } from 'lucide-react'
+import { Suspense, useEffect, useState } from 'react'
+import { useSession, useSessionState } from '../session/session-context'
+import { SignInPage } from '../session/sign-in-page'
+import { TenantPage, TenantSwitch } from '../session/tenant-picker'
+import { Button, IconButton } from '../ui/button'
+import { Page } from '../ui/page'
+import { ClockBar } from './clock-bar'
+import { CommandPalette } from './command-palette'
+import { ConnectionBanner } from './connection-banner'
+import icon from './icon.svg'
+import { ALL_PAGES, NAVIGATION } from './navigation'
+
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
+/** Everything around the pages. Without a key it shows the sign-in, at the same address. */
+export function Layout() {
+  const { signedIn } = useSessionState()
+  if (signedIn === null) return <SignInPage />
+  if (signedIn.multiTenancy && signedIn.tenant === null) return <TenantPage />
+  return <Shell key={signedIn.tenant?.id} />
+}
+
+function Shell() {
+  const [isPaletteOpen, setPaletteOpen] = useState(false)
+  const [isMenuOpen, setMenuOpen] = useState(false)
+  const { signedIn } = useSessionState()
+  useEffect(() => {
+    const open = (event: KeyboardEvent) => {
+      if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.shiftKey) return
+      event.preventDefault()
+      setPaletteOpen(true)
+    }
+    addEventListener('keydown', open)
+    return () => removeEventListener('keydown', open)
+  }, [])
+  return (
+    <div className="flex h-dvh flex-col overflow-hidden">
+      <a
+        href="#content"
+        className="sr-only z-50 rounded-md bg-accent px-4 py-2 text-on-accent focus:not-sr-only focus:fixed! focus:top-2 focus:left-2"
+      >
+        Skip to the content
+      </a>
+      {signedIn?.testClock === true && <ClockBar />}
+      <ConnectionBanner />
+      <div className="flex min-h-0 flex-1 max-lg:flex-col">
+        <header className="flex w-60 shrink-0 flex-col border-r border-line bg-surface max-lg:hidden">
+          <Sidebar onSearch={() => setPaletteOpen(true)} />
+        </header>
+        <header className="flex items-center justify-between border-b border-line bg-surface px-3 py-2 lg:hidden">
+          <Dialog.Root open={isMenuOpen} onOpenChange={setMenuOpen}>
+            <Dialog.Trigger
+              render={
+                <IconButton label="Menu">
+                  <Menu size={20} aria-hidden="true" />
+                </IconButton>
+              }
+            />
+            <Dialog.Portal>
+              <Dialog.Backdrop className="fixed inset-0 z-40 bg-backdrop" />
+              <Dialog.Popup
+                aria-label="Menu"
+                className="fixed inset-y-0 left-0 z-40 flex w-72 max-w-[85vw] flex-col bg-surface shadow-raised outline-none"
+              >
+                <Sidebar
+                  onSearch={() => {
+                    setMenuOpen(false)
+                    setPaletteOpen(true)
+                  }}
+                  onLeave={() => setMenuOpen(false)}
+                />
+              </Dialog.Popup>
+            </Dialog.Portal>
+          </Dialog.Root>
+          <Wordmark />
+          <IconButton label="Search" onClick={() => setPaletteOpen(true)}>
+            <Search size={18} aria-hidden="true" />
+          </IconButton>
+        </header>
+        <main
+          id="content"
+          tabIndex={-1}
+          className="min-h-0 min-w-0 flex-1 overflow-y-auto outline-none lg:[scrollbar-gutter:stable]"
+        >
+          <Suspense fallback={<PageIsLoading />}>
+            <Outlet />
+          </Suspense>
+        </main>
+      </div>
+      <CommandPalette isOpen={isPaletteOpen} onOpenChange={setPaletteOpen} />
+    </div>
+  )
+}
+
+/** Whether an address belongs to a page of the navigation. */
+const isWithin = (pathname: string, path: string) =>
+  path === '/' ? pathname === '/' : pathname === path || pathname.startsWith(`${path}/`)
+
+/** The place of a page whose program is loading. It has the page's name already. */
+function PageIsLoading() {
+  const { pathname } = useLocation()
+  const name = ALL_PAGES.find(({ path }) => isWithin(pathname, path))?.name ?? 'Laurel'
+  return (
+    <Page name={name} isLoading>
+      <span />
+    </Page>
+  )
+}
+
+const Wordmark = () => (
+  <span className="flex items-center gap-2 text-lg font-semibold tracking-tight">
+    <img src={icon} alt="" width={24} height={24} />
+    Laurel
+  </span>
+)
+
+function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => void }) {
+  const session = useSession()
+  const { signedIn } = useSessionState()
+  const { pathname } = useLocation()
+  return (
+    <>
+      <div className="flex flex-col gap-3 px-4 pt-5 pb-2">
+        <Wordmark />
+        {signedIn?.multiTenancy === true && <TenantSwitch />}
+        <Button className="justify-start! text-quiet!" isSmall onClick={onSearch}>
+          <Search size={15} aria-hidden="true" />
+          <span className="flex-1 text-left">Search</span>
+          <kbd className="font-sans text-xs">{isApple ? '⌘K' : 'Ctrl K'}</kbd>
+        </Button>
+      </div>
+      <nav aria-label="Main" className="flex-1 overflow-y-auto px-3 pb-4">
+        {NAVIGATION.map(({ title, items }) => (
+          <div key={title ?? ''}>
+            {title !== null && <p className="px-2.5 pt-4 pb-1 text-xs font-medium text-faint">{title}</p>}
+            <ul className="flex flex-col gap-px">
+              {items.map(({ name, path, icon: Icon }) => (
+                <li key={path}>
+                  <Link
+                    to={path}
+                    onClick={onLeave}
+                    aria-current={isWithin(pathname, path) ? 'page' : undefined}
+                    className="flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-quiet hover:bg-hover hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
+                  >
+                    <Icon size={16} aria-hidden="true" />
+                    {name}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
+      </nav>
+      <div className="border-t border-line p-3">
+        <Button look="quiet" className="w-full justify-start!" isSmall onClick={() => session.end()}>
+          <LogOut size={15} aria-hidden="true" />
+          Sign out
+        </Button>
+      </div>
+    </>
+  )
+}

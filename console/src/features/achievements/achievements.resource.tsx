@@ -1,0 +1,247 @@
+import type { AdminAchievement } from '@laurel/client'
+import { z } from 'zod'
+import type { Lookups } from '../../resource/lookups'
+import { amountOf, badgeOf, type Filter, filtersInWords } from '../../resource/parts'
+import type { Move, Resource } from '../../resource/resource'
+import {
+  asText,
+  choice,
+  decimal,
+  filters,
+  key,
+  optionalText,
+  reference,
+  text,
+  whole,
+} from '../../resource/schemas'
+
+const MOST_VALUE = 9_007_199_254
+const MOST_WHOLE = 2_147_483_647
+
+/** The fields of each trigger. Fields of the others are not sent. */
+const Condition = z.discriminatedUnion('trigger', [
+  z.object({
+    trigger: z.literal('metric'),
+    metricId: reference(),
+    metricValue: decimal({ min: 0.000001, max: MOST_VALUE }),
+    eventAttributes: filters(),
+  }),
+  z.object({ trigger: z.literal('streak'), streakLength: whole({ min: 1, max: MOST_WHOLE }) }),
+  z.object({ trigger: z.literal('api') }),
+  z.object({
+    trigger: z.literal('achievement'),
+    achievementIds: z.array(z.string()).min(1, 'Choose at least one achievement.'),
+  }),
+])
+
+type Values = {
+  name: string
+  key: string
+  description: string
+  badge: string
+  status: 'inactive' | 'active' | 'locked'
+  trigger: 'metric' | 'streak' | 'api' | 'achievement'
+  metricId: string
+  metricValue: string
+  streakLength: string
+  achievementIds: string[]
+  userAttributes: Filter[]
+  eventAttributes: Filter[]
+}
+
+const Common = z.object({
+  name: text(),
+  key: key(),
+  description: optionalText(),
+  badge: optionalText(2048).transform(badgeOf),
+  status: choice(['inactive', 'active', 'locked']),
+  userAttributes: filters(),
+})
+
+const Draft = z.intersection(Common, Condition)
+type Draft = z.output<typeof Draft>
+
+/** A condition, of an achievement or as a form has it. */
+type ConditionGiven = {
+  trigger: AdminAchievement['trigger']
+  metricId?: string
+  metricValue?: string | number
+  streakLength?: string | number
+  achievementIds?: string[]
+  userAttributes?: Filter[]
+  eventAttributes?: Filter[]
+}
+
+/** How users complete it, in words: "600 minutes". Null while that is not filled in. */
+function conditionOf(given: ConditionGiven, lookups: Lookups): string | null {
+  const { trigger, metricId = '', metricValue = '', streakLength = '', achievementIds = [] } = given
+  switch (trigger) {
+    case 'metric': {
+      if (metricId === '' || metricValue === '') return null
+      const events = filtersInWords(given.eventAttributes, lookups)
+      const amount = amountOf(metricValue, metricId, lookups)
+      return events === null ? amount : `${amount} in events whose ${events}`
+    }
+    case 'streak':
+      return streakLength === '' ? null : `a streak of ${streakLength}`
+    case 'api':
+      return 'a call of your own code'
+    case 'achievement': {
+      const names = achievementIds.map((id) => `“${lookups.achievements.nameOf(id)}”`)
+      return names.length === 0 ? null : names.join(' and ')
+    }
+  }
+}
+
+/** The condition as a sentence. */
+function inWords(given: ConditionGiven, lookups: Lookups): string | null {
+  const condition = conditionOf(given, lookups)
+  const users = filtersInWords(given.userAttributes, lookups)
+  return condition && `${users === null ? 'Users' : `Users whose ${users}`} complete it with ${condition}.`
+}
+
+const STATUS_HINT =
+  'Inactive: hidden. Active: can be completed. Locked: kept by its owners, and given to nobody else.'
+
+/** The moves that a status allows (A1). */
+function movesOf({ id, name, status }: AdminAchievement): Move<AdminAchievement>[] {
+  const move = (label: string, to: AdminAchievement['status'], done: string): Move<AdminAchievement> => ({
+    label,
+    done,
+    act: (admin) => admin.achievements.update([{ id, status: to }]),
+  })
+  return [
+    ...(status === 'active' ? [move('Lock', 'locked', 'The achievement is locked')] : []),
+    ...(status !== 'active' ? [move('Activate', 'active', 'The achievement is active')] : []),
+    {
+      label: 'Delete',
+      done: 'The achievement was deleted',
+      isDangerous: true,
+      isRemoval: true,
+      ask: {
+        title: `Delete ${name}?`,
+        text: 'It disappears for all users at once. Points that it gave stay. This cannot be undone.',
+      },
+      act: (admin) => admin.achievements.delete({ ids: [id] }),
+    },
+  ]
+}
+
+export const achievements: Resource<AdminAchievement, Values, Draft> = {
+  name: 'Achievements',
+  one: 'achievement',
+  path: '/achievements',
+  intro: 'What users complete once: a first lesson, a streak of 30 days, a set of other achievements.',
+  empty: {
+    title: 'No achievements yet',
+    text: 'An achievement is completed by a total, by a streak, by other achievements, or by your own code.',
+  },
+  idOf: ({ id }) => id,
+  keyOf: ({ key }) => key,
+  nameOf: ({ name }) => name,
+  statusOf: ({ status }) => status,
+  list: (admin, query) => admin.achievements.list(query),
+  get: (admin, key) => admin.achievements.get(key),
+  create: (admin, draft) => admin.achievements.create([draft]),
+  // The key never changes, and the trigger only while it is inactive (A1).
+  update: (admin, { id, status }, { key: _key, ...draft }) => {
+    if (status === 'inactive') return admin.achievements.update([{ id, ...draft }])
+    const { trigger: _trigger, ...rest } = draft
+    return admin.achievements.update([{ id, ...rest }])
+  },
+  columns: (lookups) => [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Condition', cell: (item) => conditionOf(item, lookups) ?? '–', isMinor: true },
+  ],
+  facts: ({ description, badge }) => [
+    description === '' ? null : ['Description', description],
+    badge === null ? null : ['Badge', badge.url],
+  ],
+  summary: inWords,
+  form: {
+    schema: Draft,
+    values: (item) => ({
+      name: item?.name ?? '',
+      key: item?.key ?? '',
+      description: item?.description ?? '',
+      badge: item?.badge?.url ?? '',
+      status: item?.status ?? 'active',
+      trigger: item?.trigger ?? 'metric',
+      metricId: item?.metricId ?? '',
+      metricValue: asText(item?.metricValue),
+      streakLength: asText(item?.streakLength),
+      achievementIds: item?.achievementIds ?? [],
+      userAttributes: item?.userAttributes ?? [],
+      eventAttributes: item?.eventAttributes ?? [],
+    }),
+    fields: [
+      { kind: 'text', name: 'name', label: 'Name', placeholder: 'First lesson' },
+      { kind: 'key', name: 'key', label: 'Key', isFixed: true },
+      {
+        kind: 'choice',
+        name: 'trigger',
+        label: 'Trigger',
+        options: [
+          { value: 'metric', label: 'A total of a metric' },
+          { value: 'streak', label: 'A streak' },
+          { value: 'achievement', label: 'Other achievements' },
+          { value: 'api', label: 'Your own code, by the interface' },
+        ],
+      },
+      {
+        kind: 'reference',
+        to: 'metrics',
+        name: 'metricId',
+        label: 'Metric',
+        when: ({ trigger }) => trigger === 'metric',
+      },
+      {
+        kind: 'number',
+        name: 'metricValue',
+        label: 'Value',
+        hint: 'The total from which users have it.',
+        unit: ({ metricId }, { metrics }) => metrics.find(metricId)?.units ?? '',
+        when: ({ trigger }) => trigger === 'metric',
+      },
+      {
+        kind: 'number',
+        name: 'streakLength',
+        label: 'Streak length',
+        when: ({ trigger }) => trigger === 'streak',
+      },
+      {
+        kind: 'references',
+        name: 'achievementIds',
+        label: 'Achievements',
+        options: (lookups) => lookups.achievements.all.map(({ id, name }) => ({ value: id, label: name })),
+        when: ({ trigger }) => trigger === 'achievement',
+      },
+      {
+        kind: 'choice',
+        name: 'status',
+        label: 'Status',
+        hint: STATUS_HINT,
+        options: ['active', 'inactive', 'locked'].map((value) => ({ value, label: value })),
+      },
+      { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
+      {
+        kind: 'text',
+        name: 'badge',
+        label: 'Badge',
+        isOptional: true,
+        placeholder: 'https://…',
+        hint: 'The address of a picture.',
+      },
+      { kind: 'filters', of: 'user', name: 'userAttributes', label: 'Only for users whose' },
+      {
+        kind: 'filters',
+        of: 'event',
+        name: 'eventAttributes',
+        label: 'Counts only events whose',
+        when: ({ trigger }) => trigger === 'metric',
+      },
+    ],
+    preview: inWords,
+  },
+  moves: movesOf,
+}

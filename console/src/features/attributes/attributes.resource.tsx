@@ -1,0 +1,96 @@
+import type { AdminAttribute } from '@laurel/client'
+import { z } from 'zod'
+import type { Resource } from '../../resource/resource'
+import { choice, key, text } from '../../resource/schemas'
+import { Code } from '../../ui/page'
+
+const Draft = z
+  .object({
+    name: text(),
+    key: key(),
+    type: choice(['user', 'event']),
+    writableBy: choice(['admin', 'user']),
+  })
+  // Event attributes have no `writableBy` (K7).
+  .transform(({ writableBy, ...draft }) => ({ ...draft, ...(draft.type === 'user' && { writableBy }) }))
+
+const WRITERS = [
+  { value: 'admin', label: 'Only your servers' },
+  { value: 'user', label: 'Also apps and browsers, with a key of the user' },
+]
+
+export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.output<typeof Draft>> = {
+  name: 'Attributes',
+  one: 'attribute',
+  path: '/attributes',
+  intro: 'Facts about users and events, such as country or plan. Filters and leaderboards use them.',
+  empty: {
+    title: 'No attributes yet',
+    text: 'Add one to give points to some users only, or to rank each country on its own.',
+  },
+  idOf: ({ id }) => id,
+  // User and event attributes may share a key, so the path names the id.
+  keyOf: ({ id }) => id,
+  nameOf: ({ name }) => name,
+  list: (admin, query) => admin.attributes.list(query),
+  get: (admin, id) => admin.attributes.get(id),
+  create: (admin, draft) => admin.attributes.create([draft]),
+  update: (admin, { id, key: before, type: _type }, { key: after, type: _fixed, ...draft }) =>
+    admin.attributes.update([{ id, ...draft, ...(after !== before && { key: after }) }]),
+  columns: () => [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
+    { name: 'Type', cell: ({ type }) => type },
+  ],
+  facts: ({ key, type, writableBy }) => [
+    ['Attribute key', <Code key="key">{key}</Code>],
+    ['Type', type === 'user' ? 'of users' : 'of events'],
+    writableBy === undefined
+      ? null
+      : ['Set by', WRITERS.find(({ value }) => value === writableBy)?.label ?? writableBy],
+  ],
+  form: {
+    schema: Draft,
+    values: (item) => ({
+      name: item?.name ?? '',
+      key: item?.key ?? '',
+      type: item?.type ?? 'user',
+      writableBy: item?.writableBy ?? 'admin',
+    }),
+    fields: [
+      { kind: 'text', name: 'name', label: 'Name', placeholder: 'Country' },
+      { kind: 'key', name: 'key', label: 'Key' },
+      {
+        kind: 'choice',
+        name: 'type',
+        label: 'Type',
+        isFixed: true,
+        options: [
+          { value: 'user', label: 'Of users' },
+          { value: 'event', label: 'Of events' },
+        ],
+      },
+      {
+        kind: 'choice',
+        name: 'writableBy',
+        label: 'Set by',
+        options: WRITERS,
+        hint: 'Keep what gives points or prizes to your servers.',
+        when: ({ type }) => type === 'user',
+      },
+    ],
+  },
+  moves: ({ id, name }) => [
+    {
+      label: 'Delete',
+      done: 'The attribute was deleted',
+      isDangerous: true,
+      isRemoval: true,
+      ask: {
+        title: `Delete ${name}?`,
+        text: 'Its values are deleted with it. This cannot be undone. It is refused while something uses the attribute.',
+      },
+      act: (admin) => admin.attributes.delete({ ids: [id] }),
+    },
+  ],
+}

@@ -1,0 +1,87 @@
+import type { CreatedMetric } from '@laurel/client'
+import { z } from 'zod'
+import type { Resource } from '../../resource/resource'
+import { key, optionalText, text } from '../../resource/schemas'
+import { Code } from '../../ui/page'
+
+const UNIT_TYPES = ['number', 'currency'] as const
+
+const Draft = z.object({
+  name: text(),
+  key: key(),
+  unitType: z.enum(UNIT_TYPES),
+  units: optionalText(255),
+})
+
+export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<typeof Draft>> = {
+  name: 'Metrics',
+  one: 'metric',
+  path: '/metrics',
+  intro: 'What your users do, counted: lessons, minutes, purchases. Your product sends an event for each.',
+  empty: {
+    title: 'Begin with a metric',
+    text: 'A metric counts something that users do. Points, achievements, streaks and leaderboards build on it.',
+  },
+  idOf: ({ id }) => id,
+  keyOf: ({ key }) => key,
+  nameOf: ({ name }) => name,
+  list: (admin, query) => admin.metrics.list(query),
+  get: (admin, key) => admin.metrics.get(key),
+  create: (admin, draft) => admin.metrics.create([draft]),
+  update: (admin, { id }, draft) => admin.metrics.update([{ id, ...draft }]),
+  columns: () => [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
+    { name: 'Units', cell: ({ units, unitType }) => units || (unitType === 'currency' ? 'currency' : '–') },
+  ],
+  facts: ({ unitType, units }) => [['Unit type', unitType], units === '' ? null : ['Units', units]],
+  summary: ({ units, key }) =>
+    `Counts ${units === '' ? 'the values' : units} of the events that your product sends to ${key}.`,
+  form: {
+    schema: Draft,
+    values: (item) => ({
+      name: item?.name ?? '',
+      key: item?.key ?? '',
+      unitType: item?.unitType ?? 'number',
+      units: item?.units ?? '',
+    }),
+    fields: [
+      { kind: 'text', name: 'name', label: 'Name', placeholder: 'Lessons done' },
+      { kind: 'key', name: 'key', label: 'Key', hint: 'Your product sends events to this key.' },
+      {
+        kind: 'choice',
+        name: 'unitType',
+        label: 'Unit type',
+        options: [
+          { value: 'number', label: 'A number' },
+          { value: 'currency', label: 'An amount of money' },
+        ],
+      },
+      {
+        kind: 'text',
+        name: 'units',
+        label: 'Units',
+        isOptional: true,
+        placeholder: 'lessons',
+        hint: 'The plural, as in “5 lessons”. For money, the currency, such as EUR.',
+      },
+    ],
+    preview: ({ name, units, key }) =>
+      name.trim() === ''
+        ? null
+        : `Each event sent to “${key}” adds its value to the ${units.trim() || 'total'} of a user.`,
+  },
+  moves: ({ id, name }) => [
+    {
+      label: 'Delete',
+      done: 'The metric was deleted',
+      isDangerous: true,
+      isRemoval: true,
+      ask: {
+        title: `Delete ${name}?`,
+        text: 'Its events and the totals of users are deleted with it. This cannot be undone.',
+      },
+      act: (admin) => admin.metrics.delete({ ids: [id] }),
+    },
+  ],
+}

@@ -1,0 +1,163 @@
+import type { AdminPointsBoost } from '@laurel/client'
+import { z } from 'zod'
+import type { Lookups } from '../../resource/lookups'
+import { type Filter, filtersInWords } from '../../resource/parts'
+import type { Resource } from '../../resource/resource'
+import {
+  asText,
+  choice,
+  date,
+  decimal,
+  filters,
+  optionalDate,
+  optionalText,
+  text,
+} from '../../resource/schemas'
+import { formatDate } from '../../ui/format'
+
+const Draft = z
+  .object({
+    name: text(),
+    multiplier: decimal({ min: 0.01, max: 99.99 }).refine(
+      (multiplier) => multiplier !== 1,
+      'Use a number that is not 1.',
+    ),
+    start: date(),
+    end: optionalDate(),
+    rounding: choice(['down', 'up', 'nearest']),
+    userId: optionalText(255),
+    userAttributes: filters(),
+  })
+  .refine(({ start, end }) => end === null || start <= end, {
+    path: ['end'],
+    message: 'Choose a date after the start.',
+  })
+  .transform(({ userId, userAttributes, ...draft }) => ({
+    ...draft,
+    userId: userId === '' ? null : userId,
+    // A boost of one user has no filters.
+    userAttributes: userId === '' ? userAttributes : null,
+  }))
+
+type Values = {
+  name: string
+  multiplier: string
+  start: string
+  end: string
+  rounding: 'down' | 'up' | 'nearest'
+  userId: string
+  userAttributes: Filter[]
+}
+
+const valuesOf = (item: AdminPointsBoost | null): Values => ({
+  name: item?.name ?? '',
+  multiplier: asText(item?.multiplier ?? (item === null ? 2 : null)),
+  start: item?.start ?? '',
+  end: item?.end ?? '',
+  rounding: item?.rounding ?? 'down',
+  userId: item?.userId ?? '',
+  userAttributes: item?.userAttributes ?? [],
+})
+
+/** What a boost does, in words. */
+function inWords(values: Values, system: string, lookups: Lookups): string | null {
+  const { multiplier, start, end, userId, userAttributes } = values
+  if (multiplier.trim() === '' || start === '') return null
+  const users = filtersInWords(userAttributes, lookups)
+  const whom = userId !== '' ? `The user ${userId}` : users === null ? 'All users' : `Users whose ${users}`
+  const gets = userId !== '' ? 'gets' : 'get'
+  const until =
+    end === '' ? `from ${formatDate(start)} on` : `from ${formatDate(start)} to ${formatDate(end)}`
+  return `${whom} ${gets} ${multiplier} times the ${system}, ${until}.`
+}
+
+/** The boosts of a points system. */
+export const boostsOf = (system: {
+  key: string
+  name: string
+}): Resource<AdminPointsBoost, Values, z.output<typeof Draft>> => ({
+  name: 'Boosts',
+  one: 'boost',
+  path: `/points/${system.key}/boosts`,
+  intro: 'Times in which points count more.',
+  empty: { title: 'No boosts yet', text: 'Add one for a weekend with double points.' },
+  idOf: ({ id }) => id,
+  keyOf: ({ key }) => key,
+  nameOf: ({ name }) => name,
+  statusOf: ({ status }) => status,
+  list: (admin, query) => admin.points.boosts.list(system.key, query),
+  get: (admin, key) => admin.points.boosts.get(system.key, key),
+  create: (admin, draft) => admin.points.boosts.create(system.key, [draft]),
+  // Whom a boost is for does not change.
+  update: (admin, { id }, { userId: _userId, ...draft }) =>
+    admin.points.boosts.update(system.key, [{ id, ...draft }]),
+  columns: () => [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Multiplier', cell: ({ multiplier }) => `× ${multiplier}`, isNumber: true },
+    {
+      name: 'Time',
+      cell: ({ start, end }) =>
+        end === null ? `from ${formatDate(start)}` : `${formatDate(start)} – ${formatDate(end)}`,
+      isMinor: true,
+    },
+  ],
+  facts: ({ multiplier, start, end, rounding, userId }) => [
+    ['Multiplier', `× ${multiplier}`],
+    ['Start', formatDate(start)],
+    end === null ? null : ['End', formatDate(end)],
+    ['Rounding', rounding],
+    userId === null ? null : ['User', userId],
+  ],
+  summary: (item, lookups) => inWords(valuesOf(item), system.name, lookups),
+  form: {
+    schema: Draft,
+    values: valuesOf,
+    fields: [
+      { kind: 'text', name: 'name', label: 'Name', placeholder: 'Double weekend' },
+      {
+        kind: 'number',
+        name: 'multiplier',
+        label: 'Multiplier',
+        hint: 'Above 0 and below 100, such as 2 or 1.5.',
+      },
+      { kind: 'date', name: 'start', label: 'Start' },
+      { kind: 'date', name: 'end', label: 'End', isOptional: true },
+      {
+        kind: 'choice',
+        name: 'rounding',
+        label: 'Rounding',
+        options: [
+          { value: 'down', label: 'down' },
+          { value: 'up', label: 'up' },
+          { value: 'nearest', label: 'to the nearest' },
+        ],
+      },
+      {
+        kind: 'text',
+        name: 'userId',
+        label: 'User id',
+        isOptional: true,
+        isFixed: true,
+        hint: 'Only for this user. Empty: for all users who fit the filters.',
+      },
+      {
+        kind: 'filters',
+        of: 'user',
+        name: 'userAttributes',
+        label: 'Only for users whose',
+        when: ({ userId }) => userId.trim() === '',
+      },
+    ],
+    preview: (values, lookups) => inWords(values, system.name, lookups),
+  },
+  moves: ({ id, name }) => [
+    {
+      label: 'Delete',
+      done: 'The boost was deleted',
+      isDangerous: true,
+      isRemoval: true,
+      ask: { title: `Delete ${name}?`, text: 'Points that were boosted stay. This cannot be undone.' },
+      act: (admin) => admin.points.boosts.delete(system.key, { ids: [id] }),
+    },
+  ],
+})

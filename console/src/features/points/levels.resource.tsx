@@ -1,0 +1,91 @@
+import type { AdminPointsLevel } from '@laurel/client'
+import { z } from 'zod'
+import { badgeOf } from '../../resource/parts'
+import type { Resource } from '../../resource/resource'
+import { asText, key, optionalText, text, whole } from '../../resource/schemas'
+import { formatNumber } from '../../ui/format'
+
+const Draft = z.object({
+  name: text(),
+  key: key(),
+  points: whole({ min: 0, max: 2_147_483_647 }),
+  description: optionalText(),
+  badge: optionalText(2048).transform(badgeOf),
+})
+type Values = z.input<typeof Draft>
+
+/** The levels of a points system. */
+export const levelsOf = (system: {
+  key: string
+  name: string
+}): Resource<AdminPointsLevel, Values, z.output<typeof Draft>> => ({
+  name: 'Levels',
+  one: 'level',
+  path: `/points/${system.key}/levels`,
+  intro: 'Steps that users reach by their total.',
+  empty: { title: 'No levels yet', text: 'Add a first level at 0 points, and the next ones above it.' },
+  idOf: ({ id }) => id,
+  keyOf: ({ key }) => key,
+  nameOf: ({ name }) => name,
+  list: (admin, query) => admin.points.levels.list(system.key, query),
+  get: (admin, key) => admin.points.levels.get(system.key, key),
+  create: (admin, draft) => admin.points.levels.create(system.key, [draft]),
+  update: (admin, { id, key: before }, { key: after, ...draft }) =>
+    admin.points.levels.update(system.key, [{ id, ...draft, ...(after !== before && { key: after }) }]),
+  columns: () => [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Points', cell: ({ points }) => formatNumber(points), isNumber: true },
+  ],
+  facts: ({ points, description, badge }) => [
+    ['Points', formatNumber(points)],
+    description === '' ? null : ['Description', description],
+    badge === null ? null : ['Badge', badge.url],
+  ],
+  form: {
+    schema: Draft,
+    values: (item) => ({
+      name: item?.name ?? '',
+      key: item?.key ?? '',
+      points: asText(item?.points),
+      description: item?.description ?? '',
+      badge: item?.badge?.url ?? '',
+    }),
+    fields: [
+      { kind: 'text', name: 'name', label: 'Name', placeholder: 'Gold' },
+      { kind: 'key', name: 'key', label: 'Key' },
+      {
+        kind: 'number',
+        name: 'points',
+        label: 'Points',
+        hint: 'The total from which users have this level.',
+        unit: system.name,
+      },
+      { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
+      {
+        kind: 'text',
+        name: 'badge',
+        label: 'Badge',
+        isOptional: true,
+        placeholder: 'https://…',
+        hint: 'The address of a picture.',
+      },
+    ],
+    preview: ({ name, points }) =>
+      name.trim() === '' || points.trim() === ''
+        ? null
+        : `Users with ${points} ${system.name} or more are at “${name}”, up to the next level.`,
+  },
+  moves: ({ id, name }) => [
+    {
+      label: 'Delete',
+      done: 'The level was deleted',
+      isDangerous: true,
+      isRemoval: true,
+      ask: {
+        title: `Delete ${name}?`,
+        text: 'Users who have it fall to the level below. This cannot be undone.',
+      },
+      act: (admin) => admin.points.levels.delete(system.key, { ids: [id] }),
+    },
+  ],
+})

@@ -1,0 +1,122 @@
+import type { CreatedAdminPointsSystem } from '@laurel/client'
+import { useMemo } from 'react'
+import { z } from 'zod'
+import { useLookups } from '../../resource/lookups'
+import { badgeOf } from '../../resource/parts'
+import type { Resource } from '../../resource/resource'
+import { ResourceSection } from '../../resource/resource-section'
+import { asText, key, optionalText, optionalWhole, text } from '../../resource/schemas'
+import { formatNumber } from '../../ui/format'
+import { Code } from '../../ui/page'
+import { boostsOf } from './boosts.resource'
+import { levelsOf } from './levels.resource'
+import { triggersOf } from './triggers.resource'
+
+const Draft = z.object({
+  name: text(),
+  key: key(),
+  description: optionalText(),
+  badge: optionalText(2048).transform(badgeOf),
+  maxPoints: optionalWhole({ min: 1, max: 2_147_483_647 }),
+})
+
+/** A points system, without its levels, triggers and boosts: the page asks for these by themselves. */
+type System = Omit<CreatedAdminPointsSystem, 'levels' | 'boosts' | 'triggers'>
+
+/** What belongs to a system: what gives points, the levels, and the boosts. */
+function Sections({ item: { key, name } }: { item: System }) {
+  const lookups = useLookups(['metrics', 'achievements', 'attributes'])
+  const within = `/points/${encodeURIComponent(key)}`
+  const { triggers, levels, boosts } = useMemo(() => {
+    const system = { key, name }
+    return { triggers: triggersOf(system), levels: levelsOf(system), boosts: boostsOf(system) }
+  }, [key, name])
+  return (
+    <>
+      <ResourceSection name="triggers" resource={triggers} lookups={lookups} within={within} />
+      <ResourceSection name="levels" resource={levels} lookups={lookups} within={within} />
+      <ResourceSection name="boosts" resource={boosts} lookups={lookups} within={within} />
+    </>
+  )
+}
+
+export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Draft>> = {
+  name: 'Points',
+  one: 'points system',
+  path: '/points',
+  intro: 'What users collect: XP, gems, energy. Each system has its own triggers, levels and boosts.',
+  empty: {
+    title: 'Begin with a points system',
+    text: 'Create one, such as XP. Then say what gives points: each lesson, each day of a streak.',
+  },
+  idOf: ({ id }) => id,
+  keyOf: ({ key }) => key,
+  nameOf: ({ name }) => name,
+  list: (admin, query) => admin.points.list(query),
+  get: (admin, key) => admin.points.get(key),
+  create: (admin, draft) => admin.points.create([draft]),
+  update: (admin, { id, key: before }, { key: after, ...draft }) =>
+    admin.points.update([{ id, ...draft, ...(after !== before && { key: after }) }]),
+  columns: () => [
+    { name: 'Name', cell: ({ name }) => name },
+    { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
+    {
+      name: 'Maximum',
+      cell: ({ maxPoints }) => (maxPoints === null ? 'none' : formatNumber(maxPoints)),
+      isNumber: true,
+    },
+  ],
+  facts: ({ description, badge, maxPoints }) => [
+    description === '' ? null : ['Description', description],
+    ['Maximum', maxPoints === null ? 'none' : formatNumber(maxPoints)],
+    badge === null ? null : ['Badge', badge.url],
+  ],
+  Sections,
+  form: {
+    schema: Draft,
+    values: (item) => ({
+      name: item?.name ?? '',
+      key: item?.key ?? '',
+      description: item?.description ?? '',
+      badge: item?.badge?.url ?? '',
+      maxPoints: asText(item?.maxPoints),
+    }),
+    fields: [
+      { kind: 'text', name: 'name', label: 'Name', placeholder: 'XP' },
+      { kind: 'key', name: 'key', label: 'Key' },
+      {
+        kind: 'number',
+        name: 'maxPoints',
+        label: 'Maximum',
+        isOptional: true,
+        hint: 'The most that a user can have, for points such as energy.',
+      },
+      { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
+      {
+        kind: 'text',
+        name: 'badge',
+        label: 'Badge',
+        isOptional: true,
+        placeholder: 'https://…',
+        hint: 'The address of a picture.',
+      },
+    ],
+    preview: ({ name, maxPoints }) =>
+      name.trim() === ''
+        ? null
+        : `Users collect ${name}${maxPoints.trim() === '' ? '' : `, at most ${maxPoints}`}. Next, add triggers: they say what gives points.`,
+  },
+  moves: ({ id, name }) => [
+    {
+      label: 'Delete',
+      done: 'The points system was deleted',
+      isDangerous: true,
+      isRemoval: true,
+      ask: {
+        title: `Delete ${name}?`,
+        text: 'Its triggers, levels, boosts and leaderboards are deleted with it. This cannot be undone.',
+      },
+      act: (admin) => admin.points.delete({ ids: [id] }),
+    },
+  ],
+}

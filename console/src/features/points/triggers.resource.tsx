@@ -1,0 +1,241 @@
+import type { AdminPointsTrigger } from '@laurel/client'
+import { z } from 'zod'
+import type { Lookups } from '../../resource/lookups'
+import { everyAmount, type Filter, filtersInWords } from '../../resource/parts'
+import type { Resource } from '../../resource/resource'
+import { asText, choice, filters, reference, whole } from '../../resource/schemas'
+import { formatNumber } from '../../ui/format'
+
+const MOST = 2_147_483_647
+const positive = () => whole({ min: 1, max: MOST })
+
+/** The fields of each type. Fields of the others are not sent. */
+const OfType = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('metric'),
+    metricId: reference(),
+    metricThreshold: positive(),
+    eventAttributes: filters(),
+    blockIfOutOfPoints: z.boolean(),
+  }),
+  z.object({ type: z.literal('achievement'), achievementId: reference() }),
+  z.object({ type: z.literal('streak'), streakLength: positive() }),
+  z.object({ type: z.literal('time'), timeInterval: positive(), timeUnit: choice(['hours', 'days']) }),
+  z.object({ type: z.literal('user_creation') }),
+])
+
+const Draft = z.intersection(
+  z.object({
+    points: whole({ min: -1_000_000, max: 1_000_000 }).refine(
+      (points) => points !== 0,
+      'Use a number that is not 0.',
+    ),
+    status: choice(['active', 'inactive']),
+    userAttributes: filters(),
+  }),
+  OfType,
+)
+
+type Values = {
+  type: AdminPointsTrigger['type']
+  points: string
+  metricId: string
+  metricThreshold: string
+  eventAttributes: Filter[]
+  blockIfOutOfPoints: boolean
+  achievementId: string
+  streakLength: string
+  timeInterval: string
+  timeUnit: 'hours' | 'days'
+  status: 'active' | 'inactive'
+  userAttributes: Filter[]
+}
+
+/** The values of the form for a trigger, or for a new one. */
+const valuesOf = (item: AdminPointsTrigger | null): Values => ({
+  type: item?.type ?? 'metric',
+  points: asText(item?.points),
+  metricId: item?.metricId ?? '',
+  metricThreshold: asText(item?.metricThreshold ?? (item === null ? 1 : null)),
+  eventAttributes: item?.eventAttributes ?? [],
+  blockIfOutOfPoints: item?.blockIfOutOfPoints ?? false,
+  achievementId: item?.achievementId ?? '',
+  streakLength: asText(item?.streakLength),
+  timeInterval: asText(item?.timeInterval),
+  timeUnit: item?.timeUnit ?? 'hours',
+  status: item?.status ?? 'active',
+  userAttributes: item?.userAttributes ?? [],
+})
+
+/** When a trigger fires, in words; null while that is not filled in. */
+function occasion(values: Values, lookups: Lookups): string | null {
+  const { type, metricId, metricThreshold, achievementId, streakLength, timeInterval, timeUnit } = values
+  switch (type) {
+    case 'metric': {
+      if (metricId === '' || metricThreshold.trim() === '') return null
+      const events = filtersInWords(values.eventAttributes, lookups)
+      const counted = events === null ? '' : ` in events whose ${events}`
+      return `for ${everyAmount(metricThreshold.trim(), metricId, lookups)}${counted}`
+    }
+    case 'achievement':
+      return achievementId === '' ? null : `for completing “${lookups.achievements.nameOf(achievementId)}”`
+    case 'streak':
+      return streakLength.trim() === '' ? null : `each time the streak reaches a multiple of ${streakLength}`
+    case 'time':
+      return timeInterval.trim() === '' ? null : `every ${timeInterval} ${timeUnit}`
+    case 'user_creation':
+      return 'for each new user'
+  }
+}
+
+/** What a trigger does, in words: "10 XP for every 5 lessons". */
+function inWords(values: Values, system: string, lookups: Lookups): string | null {
+  const when = occasion(values, lookups)
+  const points = Number(values.points)
+  if (when === null || values.points.trim() === '' || !Number.isFinite(points)) return null
+  const users = filtersInWords(values.userAttributes, lookups)
+  const amount = points < 0 ? `Takes ${formatNumber(-points)} ${system}` : `${formatNumber(points)} ${system}`
+  return `${amount} ${when}${users === null ? '' : `, for users whose ${users}`}.`
+}
+
+const TYPES: readonly { value: AdminPointsTrigger['type']; label: string }[] = [
+  { value: 'metric', label: 'A metric grows' },
+  { value: 'achievement', label: 'An achievement is completed' },
+  { value: 'streak', label: 'A streak grows' },
+  { value: 'time', label: 'Time passes' },
+  { value: 'user_creation', label: 'A user is created' },
+]
+
+/** The triggers of a points system. */
+export const triggersOf = (system: {
+  key: string
+  name: string
+}): Resource<AdminPointsTrigger, Values, z.output<typeof Draft>> => ({
+  name: 'Triggers',
+  one: 'trigger',
+  path: `/points/${system.key}/triggers`,
+  intro: 'What gives points, and how many.',
+  empty: { title: 'Nothing gives points yet', text: 'Add a trigger, such as 10 points for every lesson.' },
+  idOf: ({ id }) => id,
+  keyOf: ({ key }) => key,
+  nameOf: (item, lookups) => inWords(valuesOf(item), system.name, lookups)?.replace(/\.$/, '') ?? item.key,
+  statusOf: ({ status }) => status,
+  list: (admin, query) => admin.points.triggers.list(system.key, query),
+  get: (admin, key) => admin.points.triggers.get(system.key, key),
+  create: (admin, draft) => admin.points.triggers.create(system.key, [draft]),
+  update: (admin, { id }, draft) => admin.points.triggers.update(system.key, [{ id, ...draft }]),
+  columns: (lookups) => [
+    {
+      name: 'Trigger',
+      cell: (item) => inWords(valuesOf(item), system.name, lookups)?.replace(/\.$/, '') ?? item.key,
+    },
+    { name: 'Type', cell: ({ type }) => TYPES.find(({ value }) => value === type)?.label, isMinor: true },
+  ],
+  facts: ({ type, points, blockIfOutOfPoints }) => [
+    ['Type', TYPES.find(({ value }) => value === type)?.label],
+    ['Points', formatNumber(points)],
+    blockIfOutOfPoints ? ['Without enough points', 'the event is refused'] : null,
+  ],
+  form: {
+    schema: Draft,
+    values: valuesOf,
+    fields: [
+      { kind: 'choice', name: 'type', label: 'Type', options: TYPES },
+      {
+        kind: 'reference',
+        to: 'metrics',
+        name: 'metricId',
+        label: 'Metric',
+        when: ({ type }) => type === 'metric',
+      },
+      {
+        kind: 'number',
+        name: 'metricThreshold',
+        label: 'Threshold',
+        hint: 'It fires each time the total of a user passes a multiple of this.',
+        unit: ({ metricId }, { metrics }) => metrics.find(metricId)?.units ?? '',
+        when: ({ type }) => type === 'metric',
+      },
+      {
+        kind: 'reference',
+        to: 'achievements',
+        name: 'achievementId',
+        label: 'Achievement',
+        when: ({ type }) => type === 'achievement',
+      },
+      {
+        kind: 'number',
+        name: 'streakLength',
+        label: 'Streak length',
+        hint: 'It fires at each multiple of this length.',
+        when: ({ type }) => type === 'streak',
+      },
+      {
+        kind: 'number',
+        name: 'timeInterval',
+        label: 'Interval',
+        when: ({ type }) => type === 'time',
+      },
+      {
+        kind: 'choice',
+        name: 'timeUnit',
+        label: 'Unit',
+        options: [
+          { value: 'hours', label: 'hours' },
+          { value: 'days', label: 'days' },
+        ],
+        when: ({ type }) => type === 'time',
+      },
+      {
+        kind: 'number',
+        name: 'points',
+        label: 'Points',
+        hint: 'Negative to take points.',
+        unit: system.name,
+      },
+      {
+        kind: 'choice',
+        name: 'status',
+        label: 'Status',
+        options: [
+          { value: 'active', label: 'active' },
+          { value: 'inactive', label: 'inactive' },
+        ],
+      },
+      {
+        kind: 'switch',
+        name: 'blockIfOutOfPoints',
+        label: 'Refuse the event without enough points',
+        hint: 'For spending: an event that would take more than a user has is not counted.',
+        when: ({ type, points }) => type === 'metric' && Number(points) < 0,
+      },
+      { kind: 'filters', of: 'user', name: 'userAttributes', label: 'Only for users whose' },
+      {
+        kind: 'filters',
+        of: 'event',
+        name: 'eventAttributes',
+        label: 'Counts only events whose',
+        when: ({ type }) => type === 'metric',
+      },
+    ],
+    preview: (values, lookups) => inWords(values, system.name, lookups),
+  },
+  moves: ({ id, status }) => {
+    const to = status === 'active' ? 'inactive' : 'active'
+    return [
+      {
+        label: to === 'active' ? 'Activate' : 'Deactivate',
+        done: `The trigger is ${to}`,
+        act: (admin) => admin.points.triggers.update(system.key, [{ id, status: to }]),
+      },
+      {
+        label: 'Delete',
+        done: 'The trigger was deleted',
+        isDangerous: true,
+        isRemoval: true,
+        ask: { title: 'Delete this trigger?', text: 'Points that it gave stay. This cannot be undone.' },
+        act: (admin) => admin.points.triggers.delete(system.key, { ids: [id] }),
+      },
+    ]
+  },
+})

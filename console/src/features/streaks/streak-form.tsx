@@ -1,0 +1,256 @@
+import type { StreakSettings } from '@laurel/client'
+import { Plus, Trash2 } from 'lucide-react'
+import { useState } from 'react'
+import { useFieldArray, useForm } from 'react-hook-form'
+import { z } from 'zod'
+import { messagesByField, objectionsOf } from '../../api/errors'
+import { FormField, messageAt, useFormValues } from '../../resource/fields'
+import type { Lookups } from '../../resource/lookups'
+import { amountOf } from '../../resource/parts'
+import { resolverOf } from '../../resource/resolver'
+import type { Field } from '../../resource/resource'
+import { InWords } from '../../resource/resource-form'
+import { asText, choice, decimal, optionalWhole, reference, whole } from '../../resource/schemas'
+import { useWrite } from '../../resource/writes'
+import { Button, IconButton } from '../../ui/button'
+import { Notice } from '../../ui/page'
+
+const MOST_FREEZES = 100
+
+const Freezes = z.object({
+  initial: whole({ min: 0, max: MOST_FREEZES }),
+  max: whole({ min: 1, max: MOST_FREEZES }),
+  autoEarnInterval: optionalWhole({ min: 1, max: 3650 }),
+  autoEarnAmount: whole({ min: 1, max: MOST_FREEZES }),
+})
+
+const Common = z.object({
+  enabled: z.boolean(),
+  frequency: choice(['daily', 'weekly', 'monthly']),
+  metrics: z.array(z.object({ key: reference(), threshold: decimal({ min: 0.000001, max: 1_000_000_000 }) })),
+  evaluationMode: choice(['ALL', 'OR']),
+  personalisation: z.boolean(),
+})
+
+/** Without freezes, their fields are not checked and not sent. */
+const Draft = z
+  .discriminatedUnion('hasFreezes', [
+    Common.extend({ hasFreezes: z.literal(true), freezes: Freezes }),
+    Common.extend({ hasFreezes: z.literal(false) }),
+  ])
+  .transform((given) => {
+    const { hasFreezes, ...draft } = given
+    return { ...draft, freezes: given.hasFreezes ? given.freezes : null }
+  })
+
+type Values = {
+  enabled: boolean
+  frequency: StreakSettings['frequency']
+  metrics: { key: string; threshold: string }[]
+  evaluationMode: 'ALL' | 'OR'
+  personalisation: boolean
+  hasFreezes: boolean
+  freezes: { initial: string; max: string; autoEarnInterval: string; autoEarnAmount: string }
+}
+
+const valuesOf = ({ freezes, metrics, ...settings }: StreakSettings): Values => ({
+  ...settings,
+  metrics: metrics.map(({ key, threshold }) => ({ key, threshold: asText(threshold) })),
+  hasFreezes: freezes !== null,
+  freezes: {
+    initial: asText(freezes?.initial ?? 0),
+    max: asText(freezes?.max ?? MOST_FREEZES),
+    autoEarnInterval: asText(freezes?.autoEarnInterval),
+    autoEarnAmount: asText(freezes?.autoEarnAmount ?? 1),
+  },
+})
+
+const PERIODS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
+
+/** What the settings mean for a user, in words. */
+function inWords(
+  { enabled, frequency, metrics, evaluationMode, hasFreezes, freezes }: Values,
+  lookups: Lookups,
+): string {
+  if (!enabled) return 'Streaks are off. Nothing counts for them.'
+  const period = PERIODS[frequency]
+  const needs = metrics
+    .filter(({ key, threshold }) => key !== '' && threshold !== '')
+    .map(({ key, threshold }) => amountOf(threshold, key, lookups))
+  const needed = needs.length === 0 ? 'any event' : needs.join(evaluationMode === 'ALL' ? ' and ' : ' or ')
+  const spared = hasFreezes
+    ? ` A freeze spares a ${period} without it; users begin with ${freezes.initial || 0}.`
+    : ''
+  return `The streak grows each ${period} with ${needed}.${spared}`
+}
+
+const when = ({ enabled }: Values) => enabled
+const withFreezes = ({ enabled, hasFreezes }: Values) => enabled && hasFreezes
+
+const FIRST: readonly Field<Values>[] = [
+  { kind: 'switch', name: 'enabled', label: 'Streaks are on' },
+  {
+    kind: 'choice',
+    name: 'frequency',
+    label: 'Frequency',
+    options: [
+      { value: 'daily', label: 'Every day' },
+      { value: 'weekly', label: 'Every week, from Monday' },
+      { value: 'monthly', label: 'Every month' },
+    ],
+    when,
+  },
+]
+
+const LAST: readonly Field<Values>[] = [
+  {
+    kind: 'choice',
+    name: 'evaluationMode',
+    label: 'With several metrics',
+    options: [
+      { value: 'OR', label: 'One of them is enough' },
+      { value: 'ALL', label: 'All of them are needed' },
+    ],
+    when: ({ enabled, metrics }) => enabled && metrics.length > 1,
+  },
+  {
+    kind: 'switch',
+    name: 'personalisation',
+    label: 'Users may choose their own metrics',
+    when,
+  },
+  {
+    kind: 'switch',
+    name: 'hasFreezes',
+    label: 'Freezes',
+    hint: 'A freeze keeps the streak when a user misses a period.',
+    when,
+  },
+  { kind: 'number', name: 'freezes.initial', label: 'Freezes at first', when: withFreezes },
+  { kind: 'number', name: 'freezes.max', label: 'Freezes at most', when: withFreezes },
+  {
+    kind: 'number',
+    name: 'freezes.autoEarnInterval',
+    label: 'Days until another one is earned',
+    isOptional: true,
+    hint: 'Empty: never.',
+    when: withFreezes,
+  },
+  { kind: 'number', name: 'freezes.autoEarnAmount', label: 'Freezes earned each time', when: withFreezes },
+]
+
+const FIELDS = [...FIRST, ...LAST]
+
+/** The settings of streaks, as one form. */
+export function StreakForm({ settings, lookups }: { settings: StreakSettings; lookups: Lookups }) {
+  const form = useForm<Values>({
+    resolver: resolverOf(Draft),
+    values: valuesOf(settings),
+    resetOptions: { keepDirtyValues: true },
+    mode: 'onTouched',
+  })
+  const values = useFormValues(form, FIELDS, false)
+  const write = useWrite<StreakSettings>('/streaks')
+  const [others, setOthers] = useState<readonly string[]>([])
+  const shown = (fields: readonly Field<Values>[]) =>
+    fields
+      .filter((field) => field.when === undefined || field.when(values))
+      .map((field) => (
+        <FormField
+          key={field.name}
+          field={field}
+          form={form}
+          values={values}
+          lookups={lookups}
+          isNew={false}
+        />
+      ))
+  const submit = form.handleSubmit(async (given) => {
+    setOthers([])
+    const draft = Draft.parse(given)
+    try {
+      await write.mutateAsync({
+        act: async (admin) => ({ issues: (await admin.streaks.settings.update(draft)).issues ?? [] }),
+        done: 'The settings of streaks were saved',
+      })
+      form.reset(given)
+    } catch (error) {
+      const names = FIELDS.map(({ name }) => name)
+      const { byField, others: rest } = messagesByField(objectionsOf(error), names)
+      for (const name of names) {
+        const message = byField.get(name)
+        if (message !== undefined) form.setError(name, { type: 'server', message })
+      }
+      setOthers(rest)
+    }
+  })
+  return (
+    <form onSubmit={submit} noValidate className="flex max-w-xl flex-col gap-5" aria-busy={write.isPending}>
+      {shown(FIRST)}
+      {values.enabled && <StreakMetrics form={form} lookups={lookups} />}
+      {shown(LAST)}
+      <InWords>{inWords(values, lookups)}</InWords>
+      {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
+      <div>
+        <Button type="submit" look="primary" isBusy={write.isPending}>
+          Save changes
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+/** The metrics that satisfy a period, with the total that is needed of each. */
+function StreakMetrics({ form, lookups }: { form: ReturnType<typeof useForm<Values>>; lookups: Lookups }) {
+  const { fields, append, remove } = useFieldArray({ control: form.control, name: 'metrics' })
+  const { errors } = form.formState
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="mb-1.5 font-medium">What counts</legend>
+      {fields.length === 0 && <p className="text-quiet">Any event counts.</p>}
+      {fields.map(({ id }, index) => {
+        const message =
+          messageAt(errors, `metrics.${index}.key`) ?? messageAt(errors, `metrics.${index}.threshold`)
+        return (
+          <div key={id} className="flex flex-col gap-1">
+            <div className="flex items-center gap-2">
+              <select
+                className="control"
+                aria-label={index === 0 ? 'Metric' : `Metric ${index + 1}`}
+                {...form.register(`metrics.${index}.key`)}
+              >
+                <option value="">Choose…</option>
+                {lookups.metrics.all.map(({ key, name }) => (
+                  <option key={key} value={key}>
+                    {name}
+                  </option>
+                ))}
+              </select>
+              <input
+                className="control max-w-32 tabular-nums"
+                inputMode="decimal"
+                autoComplete="off"
+                aria-label={index === 0 ? 'Threshold' : `Threshold ${index + 1}`}
+                {...form.register(`metrics.${index}.threshold`)}
+              />
+              <IconButton label={`Remove metric ${index + 1}`} onClick={() => remove(index)}>
+                <Trash2 size={16} aria-hidden="true" />
+              </IconButton>
+            </div>
+            {message !== undefined && (
+              <p role="alert" className="text-sm text-danger">
+                {message}
+              </p>
+            )}
+          </div>
+        )
+      })}
+      <div>
+        <Button isSmall onClick={() => append({ key: '', threshold: '1' })}>
+          <Plus size={15} aria-hidden="true" />
+          Add a metric
+        </Button>
+      </div>
+    </fieldset>
+  )
+}

@@ -1,0 +1,87 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import { useAdmin } from '../api/laurel'
+import type { Admin } from './resource'
+
+/** Other resources that forms and texts name. */
+export type Named = { id: string; key: string; name: string }
+export type Attribute = Named & { type: 'user' | 'event' }
+export type Metric = Named & { units: string; unitType: string }
+
+/** A list of resources by id and key. Empty while it is loading. */
+export type Lookup<T extends Named> = {
+  all: readonly T[]
+  isLoading: boolean
+  find: (idOrKey: string | null | undefined) => T | undefined
+  /** The name; the key or id itself if it is not known. */
+  nameOf: (idOrKey: string | null | undefined) => string
+}
+
+export type Lookups = {
+  metrics: Lookup<Metric>
+  points: Lookup<Named>
+  achievements: Lookup<Named>
+  attributes: Lookup<Attribute>
+  /** Whether some of them are loading: names are not known yet. */
+  isLoading: boolean
+}
+
+/** How many are read in one request: the most that the interface gives. */
+const PAGE = 100
+
+/** Reads all of a list, page by page. A tenant has at most 1,000 of each. */
+async function all<T>(list: (query: { limit: number; skip: number }) => PromiseLike<T[]>): Promise<T[]> {
+  const found: T[] = []
+  for (;;) {
+    const page = await list({ limit: PAGE, skip: found.length })
+    found.push(...page)
+    if (page.length < PAGE) return found
+  }
+}
+
+/** A list of names that changes rarely: it is read again after a write, and after a minute. */
+function useLookup<T extends Named>(
+  path: string,
+  isWanted: boolean,
+  list: (admin: Admin, query: { limit: number; skip: number }) => PromiseLike<T[]>,
+): Lookup<T> {
+  const admin = useAdmin()
+  const { data, isLoading } = useQuery({
+    queryKey: [path, 'all'],
+    queryFn: () => all((query) => list(admin, query)),
+    enabled: isWanted,
+    staleTime: 60_000,
+  })
+  return useMemo(() => {
+    const known = data ?? []
+    const find = (idOrKey: string | null | undefined) =>
+      known.find(({ id, key }) => id === idOrKey || key === idOrKey)
+    return { all: known, isLoading, find, nameOf: (one) => find(one)?.name ?? one ?? '' }
+  }, [data, isLoading])
+}
+
+export type LookupName = Exclude<keyof Lookups, 'isLoading'>
+
+/** The lookups that a page needs. The others stay empty, and ask for nothing. */
+export function useLookups(needs: readonly LookupName[]): Lookups {
+  const metrics = useLookup('/metrics', needs.includes('metrics'), (admin, query) =>
+    admin.metrics.list(query),
+  )
+  const points = useLookup('/points', needs.includes('points'), (admin, query) => admin.points.list(query))
+  const achievements = useLookup('/achievements', needs.includes('achievements'), (admin, query) =>
+    admin.achievements.list(query),
+  )
+  const attributes = useLookup('/attributes', needs.includes('attributes'), (admin, query) =>
+    admin.attributes.list(query),
+  )
+  return useMemo(
+    () => ({
+      metrics,
+      points,
+      achievements,
+      attributes,
+      isLoading: [metrics, points, achievements, attributes].some(({ isLoading }) => isLoading),
+    }),
+    [metrics, points, achievements, attributes],
+  )
+}

@@ -1,0 +1,34 @@
+/** Parts that the forms of several resources share. */
+import type { Lookups } from './lookups'
+
+/** Filters by attributes, as the interface has them. */
+export type Filter = { attributeId: string; attributeValue: string }
+
+/** The address of a badge as the interface takes it. */
+export const badgeOf = (url: string) => (url === '' ? null : { url })
+
+/** Filters in words: "country is FR and plan is pro"; null without any. */
+export function filtersInWords(
+  filters: readonly Filter[] | undefined,
+  { attributes }: Lookups,
+): string | null {
+  const parts = (filters ?? [])
+    .filter(({ attributeId }) => attributeId !== '')
+    .map(({ attributeId, attributeValue }) => `${attributes.nameOf(attributeId)} is ${attributeValue || '…'}`)
+  return parts.length === 0 ? null : parts.join(' and ')
+}
+
+/** An amount of a metric: "5 lessons", "1 lesson". */
+export function amountOf(value: string | number, metricId: string, { metrics }: Lookups): string {
+  const metric = metrics.find(metricId)
+  const units = metric?.units.trim() ?? ''
+  if (units === '') return `${value} of ${metric?.name ?? 'the metric'}`
+  // Units are the plural. Only the usual English one has a known singular.
+  return Number(value) === 1 && /[^s]s$/.test(units) ? `${value} ${units.slice(0, -1)}` : `${value} ${units}`
+}
+
+/** The same as an occasion that comes again: "every 5 lessons", "each lesson". */
+export function everyAmount(threshold: string | number, metricId: string, lookups: Lookups): string {
+  const amount = amountOf(threshold, metricId, lookups)
+  return /^1 (?!of )/.test(amount) ? `each ${amount.slice(2)}` : `every ${amount}`
+}

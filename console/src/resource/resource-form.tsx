@@ -1,0 +1,107 @@
+import { type ReactNode, useState } from 'react'
+import { type DefaultValues, type FieldValues, useForm } from 'react-hook-form'
+import { messagesByField, objectionsOf } from '../api/errors'
+import { Button } from '../ui/button'
+import { Sheet } from '../ui/dialog'
+import { Notice } from '../ui/page'
+import { FormField, useFormValues } from './fields'
+import type { Lookups } from './lookups'
+import { resolverOf } from './resolver'
+import type { Resource, Written } from './resource'
+import { useWrite } from './writes'
+
+type FormProps<Item extends object, Values extends FieldValues, Draft> = {
+  resource: Resource<Item, Values, Draft>
+  /** Null for a new one. */
+  item: Item | null
+  lookups: Lookups
+  onClose: () => void
+  /** After a write. The key may be another one than before. */
+  onWritten: (item: Item) => void
+}
+
+/** The form of a new or an existing item. What the interface objects to is shown at its field. */
+export function ResourceForm<Item extends object, Values extends FieldValues, Draft>({
+  resource,
+  item,
+  lookups,
+  onClose,
+  onWritten,
+}: FormProps<Item, Values, Draft>) {
+  const { one, form: declared, path } = resource
+  const isNew = item === null
+  const [others, setOthers] = useState<readonly string[]>([])
+  const form = useForm<Values>({
+    resolver: resolverOf(declared.schema),
+    defaultValues: declared.values(item) as DefaultValues<Values>,
+    mode: 'onTouched',
+  })
+  const values = useFormValues(form, declared.fields, isNew)
+  const fields = declared.fields.filter(({ when }) => when === undefined || when(values))
+  const write = useWrite<Item>(path)
+  const preview = declared.preview?.(values, lookups) ?? null
+
+  const submit = form.handleSubmit(
+    async (given) => {
+      setOthers([])
+      const draft = declared.schema.parse(given)
+      try {
+        const written = await write.mutateAsync({
+          act: (admin): PromiseLike<Written<Item>> =>
+            item === null ? resource.create(admin, draft) : resource.update(admin, item, draft),
+          done: isNew ? `The ${one} was created` : 'Your changes were saved',
+        })
+        if (written !== undefined) onWritten(written)
+        else onClose()
+      } catch (error) {
+        const names = declared.fields.map(({ name }) => name)
+        const { byField, others: rest } = messagesByField(objectionsOf(error), names)
+        for (const name of names) {
+          const message = byField.get(name)
+          if (message !== undefined) form.setError(name, { type: 'server', message })
+        }
+        setOthers(rest)
+      }
+    },
+    () => setOthers([]),
+  )
+
+  return (
+    <Sheet title={isNew ? `New ${one}` : `Edit ${resource.nameOf(item, lookups)}`} onClose={onClose}>
+      <form onSubmit={submit} noValidate className="flex min-h-0 flex-1 flex-col" aria-busy={write.isPending}>
+        <div className="flex flex-1 flex-col gap-5 overflow-y-auto px-6 py-5">
+          {fields.map((field) => (
+            <FormField
+              key={field.name}
+              field={field}
+              form={form}
+              values={values}
+              lookups={lookups}
+              isNew={isNew}
+            />
+          ))}
+        </div>
+        <div className="flex flex-col gap-3 border-t border-line px-6 py-4">
+          {declared.preview !== undefined && (
+            <InWords>{preview ?? 'Fill in the fields to see what happens.'}</InWords>
+          )}
+          {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
+          <div className="flex justify-end gap-2">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" look="primary" isBusy={write.isPending}>
+              {isNew ? `Create ${one}` : 'Save changes'}
+            </Button>
+          </div>
+        </div>
+      </form>
+    </Sheet>
+  )
+}
+
+/** What a form will do, in words. It changes while one types. */
+export const InWords = ({ children }: { children: ReactNode }) => (
+  <div className="rounded-md bg-accent-soft px-4 py-2.5">
+    <p className="text-sm font-medium text-accent">In words</p>
+    <p aria-live="polite">{children}</p>
+  </div>
+)

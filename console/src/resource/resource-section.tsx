@@ -1,0 +1,120 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
+import type { FieldValues } from 'react-hook-form'
+import { buttonClasses } from '../ui/button'
+import { Sheet } from '../ui/dialog'
+import { Card, Code, Facts } from '../ui/page'
+import type { Lookups } from './lookups'
+import type { Resource } from './resource'
+import { Moves, useResourceItem } from './resource-detail'
+import { ResourceForm } from './resource-form'
+import { ResourceTable, Status } from './resource-list'
+
+/** The part of an address that says which item of a section is open: `levels.gold`, `levels.gold.edit`. */
+type Opened = { open?: string }
+
+/**
+ * Things inside an item, such as the levels of a points system: a table on the item's page. The form of a new
+ * one, and each of them, has an address of its own: `?open=levels.new`, `?open=levels.gold`.
+ *
+ * @param props.within the path of the item's page
+ * @param props.name the name of the section in the address
+ */
+export function ResourceSection<Item extends object, Values extends FieldValues, Draft>({
+  resource,
+  lookups,
+  within,
+  name,
+}: {
+  resource: Resource<Item, Values, Draft>
+  lookups: Lookups
+  within: string
+  name: string
+}) {
+  const search: Opened = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const [section, key, action] = (search.open ?? '').split('.')
+  const opened = section === name && key !== undefined ? key : null
+  const close = () => navigate({ to: within, search: {}, resetScroll: false })
+  const addressOf = (part: string) => `${within}?open=${name}.${encodeURIComponent(part)}`
+  const create = (
+    <Link
+      to={within}
+      search={{ open: `${name}.new` }}
+      resetScroll={false}
+      className={buttonClasses('plain', true)}
+    >
+      <Plus size={15} aria-hidden="true" />
+      New {resource.one}
+    </Link>
+  )
+  return (
+    <Card title={resource.name} about={resource.intro} actions={create} flush>
+      <ResourceTable
+        resource={resource}
+        lookups={lookups}
+        hrefOf={(item) => addressOf(resource.keyOf(item))}
+        createLink={create}
+      />
+      {opened === 'new' && (
+        <ResourceForm resource={resource} item={null} lookups={lookups} onClose={close} onWritten={close} />
+      )}
+      {opened !== null && opened !== 'new' && (
+        <Opened
+          resource={resource}
+          itemKey={opened}
+          isEdited={action === 'edit'}
+          lookups={lookups}
+          onClose={close}
+          onEdit={() =>
+            navigate({ to: within, search: { open: `${name}.${opened}.edit` }, resetScroll: false })
+          }
+        />
+      )}
+    </Card>
+  )
+}
+
+/** One item of a section, beside the page. */
+function Opened<Item extends object, Values extends FieldValues, Draft>({
+  resource,
+  itemKey,
+  isEdited,
+  lookups,
+  onClose,
+  onEdit,
+}: {
+  resource: Resource<Item, Values, Draft>
+  itemKey: string
+  isEdited: boolean
+  lookups: Lookups
+  onClose: () => void
+  onEdit: () => void
+}) {
+  const { data: item } = useResourceItem(resource, itemKey)
+  if (item === undefined) return null
+  if (isEdited)
+    return (
+      <ResourceForm resource={resource} item={item} lookups={lookups} onClose={onClose} onWritten={onClose} />
+    )
+  const status = resource.statusOf?.(item)
+  return (
+    <Sheet title={resource.nameOf(item, lookups)} about={resource.summary?.(item, lookups)} onClose={onClose}>
+      <div className="flex-1 overflow-y-auto px-6 py-5">
+        <Facts
+          facts={[
+            status ? ['Status', <Status key="status" status={status} />] : null,
+            ['Key', <Code key="key">{resource.keyOf(item)}</Code>],
+            ...resource.facts(item, lookups),
+          ]}
+        />
+      </div>
+      <div className="flex flex-wrap justify-end gap-2 border-t border-line px-6 py-4">
+        <Moves resource={resource} item={item} onGone={onClose} />
+        <button type="button" className={buttonClasses('primary')} onClick={onEdit}>
+          Edit
+        </button>
+      </div>
+    </Sheet>
+  )
+}

@@ -1,0 +1,115 @@
+/**
+ * How a page of things that can be configured is declared: their list, their form, what can be done with one.
+ * `resource-page.tsx` makes the pages from it. docs/console.md says how to add one.
+ */
+import type { Laurel } from '@laurel/client'
+import type { ComponentType, ReactNode } from 'react'
+import type { Control, FieldPath, FieldValues } from 'react-hook-form'
+import type { z } from 'zod'
+import type { Column } from '../ui/table'
+import type { Lookups } from './lookups'
+
+export type Admin = Laurel['admin']
+
+/** A problem with one item of a write, as the interface answers it. */
+type Issue = { severity: 'error' | 'warning'; message: string }
+
+/** The answer to a write. */
+export type Written<Item> = {
+  created?: Item[]
+  updated?: Item[]
+  deleted?: { id: string }[]
+  issues?: Issue[]
+}
+
+/** A choice of a list. */
+export type Option = { value: string; label: string }
+
+/** The parts of a field that all kinds have. */
+type FieldBase<Values extends FieldValues> = {
+  name: FieldPath<Values>
+  /** The name of the field in the interface, in words, such as "Metric". */
+  label: string
+  hint?: string
+  /** Is said beside the label, so that required fields need no mark. */
+  isOptional?: boolean
+  /** Whether the field is shown with these values. A field that is not shown is not sent. */
+  when?: (values: Values) => boolean
+  /** Is true if it can't be changed later. The form of an existing item shows it disabled. */
+  isFixed?: boolean
+}
+
+export type Field<Values extends FieldValues> = FieldBase<Values> &
+  (
+    | { kind: 'text' | 'long-text' | 'date' | 'time'; placeholder?: string }
+    /** A key. It follows the name until it is edited. */
+    | { kind: 'key'; from?: FieldPath<Values> }
+    | { kind: 'number'; unit?: string | ((values: Values, lookups: Lookups) => string) }
+    | { kind: 'choice'; options: readonly Option[] }
+    /** A choice among other resources, by id. */
+    | { kind: 'reference'; to: 'metrics' | 'points' | 'achievements' }
+    | { kind: 'switch' }
+    /** Several other resources, by id or key. */
+    | { kind: 'references'; options: (lookups: Lookups) => readonly Option[] }
+    | { kind: 'filters'; of: 'user' | 'event' }
+    | { kind: 'custom'; render: ComponentType<{ control: Control<Values>; label: string }> }
+  )
+
+/** Something that can be done with an item by a button, such as a move to another status. */
+export type Move<Item> = {
+  label: string
+  act: (admin: Admin) => PromiseLike<Written<Item>>
+  /** The message afterwards. */
+  done: string
+  /** Asks before. The button of the question begins with "Confirm". */
+  ask?: { title: string; text: ReactNode }
+  isDangerous?: boolean
+  /** Is true if the item is gone afterwards. */
+  isRemoval?: boolean
+}
+
+export type Resource<Item extends object, Values extends FieldValues, Draft> = {
+  /** The name of the page, such as "Metrics". */
+  name: string
+  /** One of them, such as "metric". */
+  one: string
+  /** The path of the page, such as `/metrics`. Also the beginning of the keys of its queries. */
+  path: string
+  intro: string
+  /** The text of the page without any items. It says their purpose, and the first step. */
+  empty: { title: string; text: string }
+
+  idOf: (item: Item) => string
+  /** The key or id that the paths of its pages and of the interface name. */
+  keyOf: (item: Item) => string
+  nameOf: (item: Item, lookups: Lookups) => string
+  statusOf?: (item: Item) => string | null
+
+  list: (admin: Admin, query: { limit: number; skip: number }) => PromiseLike<Item[]>
+  get: (admin: Admin, key: string) => PromiseLike<Item>
+  create: (admin: Admin, draft: Draft) => PromiseLike<Written<Item>>
+  update: (admin: Admin, item: Item, draft: Draft) => PromiseLike<Written<Item>>
+
+  columns: (lookups: Lookups) => readonly Column<Item>[]
+  /** Names and values on the page of an item. */
+  facts: (item: Item, lookups: Lookups) => readonly (readonly [name: string, value: ReactNode] | null)[]
+  /** More of the page of an item: charts, and what belongs to it. */
+  Sections?: ComponentType<{ item: Item }>
+  /** The effect of the item, in words. */
+  summary?: (item: Item, lookups: Lookups) => string | null
+
+  form: {
+    fields: readonly Field<Values>[]
+    /** Turns values into a draft. Its messages are shown as one types. */
+    schema: z.ZodType<Draft>
+    /** The values of a new item, or of an existing one. */
+    values: (item: Item | null) => Values
+    /** The effect of the item, in words. Null while that can't be said. */
+    preview?: (values: Values, lookups: Lookups) => string | null
+  }
+  moves?: (item: Item) => readonly Move<Item>[]
+}
+
+/** A resource of any type, for code that only passes it on. */
+// biome-ignore lint/suspicious/noExplicitAny: each resource has types of its own, which only it reads.
+export type AnyResource = Resource<any, any, any>

@@ -1,0 +1,39 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type Objection, WriteRefused } from '../api/errors'
+import { useAdmin } from '../api/laurel'
+import { done } from '../ui/toasts'
+import type { Admin, Written } from './resource'
+
+/** Throws if the interface did not do a write: its issues say why. */
+export function demandWritten<T>(written: Written<T>): T | undefined {
+  const objections: Objection[] = (written.issues ?? [])
+    .filter(({ severity }) => severity === 'error')
+    .map(({ message }) => ({ path: null, message }))
+  if (objections.length > 0) throw new WriteRefused(objections)
+  return (written.created ?? written.updated)?.[0]
+}
+
+type Write<Item> = {
+  act: (admin: Admin) => PromiseLike<Written<Item>>
+  /** The message afterwards. */
+  done: string
+  /** Is called at once afterwards, for example to leave the page of an item that is gone. */
+  after?: () => void
+}
+
+/**
+ * Writes of a resource. Afterwards everything that the page shows of it is read again, and a message says
+ * that it was done.
+ */
+export function useWrite<Item>(path: string) {
+  const admin = useAdmin()
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: async ({ act }: Write<Item>) => demandWritten(await act(admin)),
+    onSuccess: async (_item, write) => {
+      write.after?.()
+      done(write.done)
+      await queries.invalidateQueries({ queryKey: [path] })
+    },
+  })
+}

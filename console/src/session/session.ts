@@ -1,0 +1,82 @@
+/** The session of this tab. The admin key is only in `sessionStorage`, never in an address or a log. */
+
+/** Where `sessionStorage` keeps it. */
+const STORED = 'laurel.session'
+
+/** The features of the server, which it names to the holder of a key. */
+export type Features = {
+  /** Whether requests name a tenant. */
+  multiTenancy: boolean
+  /** Whether there is a test clock. */
+  testClock: boolean
+  version: string
+}
+
+/** A key that the server has accepted. */
+export type SignedIn = Features & {
+  apiKey: string
+  /** The chosen tenant; null without multi-tenancy, and until one is chosen. */
+  tenant: { id: string; name: string } | null
+}
+
+export type SessionState = {
+  signedIn: SignedIn | null
+  /** Why the last session ended, for the sign-in page; null if the user signed out. */
+  message: string | null
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
+
+/** Reads the stored session. Anything else that is stored there counts as none. */
+function read(): SignedIn | null {
+  try {
+    const stored: unknown = JSON.parse(sessionStorage.getItem(STORED) ?? 'null')
+    if (!isRecord(stored) || typeof stored.apiKey !== 'string') return null
+    const { tenant } = stored
+    const isTenant = isRecord(tenant) && typeof tenant.id === 'string' && typeof tenant.name === 'string'
+    return {
+      apiKey: stored.apiKey,
+      multiTenancy: stored.multiTenancy === true,
+      testClock: stored.testClock === true,
+      version: String(stored.version ?? ''),
+      tenant: isTenant ? { id: String(tenant.id), name: String(tenant.name) } : null,
+    }
+  } catch {
+    return null
+  }
+}
+
+/** The session of a tab, as a store for `useSyncExternalStore`. */
+export class Session {
+  #state: SessionState = { signedIn: read(), message: null }
+  readonly #listeners = new Set<() => void>()
+
+  readonly subscribe = (listener: () => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+  readonly state = () => this.#state
+
+  signIn(apiKey: string, features: Features): void {
+    this.#set({ signedIn: { ...features, apiKey, tenant: null }, message: null })
+  }
+
+  chooseTenant(tenant: SignedIn['tenant']): void {
+    const { signedIn } = this.#state
+    if (signedIn !== null) this.#set({ signedIn: { ...signedIn, tenant }, message: null })
+  }
+
+  /** Forgets the key. A message says why, if the user did not ask for it. */
+  end(message: string | null = null): void {
+    if (this.#state.signedIn === null && message === null) return
+    this.#set({ signedIn: null, message })
+  }
+
+  #set(state: SessionState): void {
+    this.#state = state
+    if (state.signedIn === null) sessionStorage.removeItem(STORED)
+    else sessionStorage.setItem(STORED, JSON.stringify(state.signedIn))
+    for (const listener of this.#listeners) listener()
+  }
+}

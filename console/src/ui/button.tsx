@@ -1,0 +1,95 @@
+import { type ComponentProps, type ReactNode, useId } from 'react'
+import { classes } from './classes'
+
+type Look = 'primary' | 'plain' | 'quiet' | 'danger'
+
+const LOOKS: Readonly<Record<Look, string>> = {
+  primary: 'bg-accent text-on-accent hover:not-disabled:bg-accent-hover',
+  plain: 'border border-line-strong bg-surface text-text hover:not-disabled:bg-hover',
+  quiet: 'text-quiet hover:not-disabled:bg-hover hover:not-disabled:text-text',
+  danger: 'bg-danger text-on-danger hover:not-disabled:bg-danger-hover',
+}
+
+/** The classes of a button, also for links that look like one. */
+export const buttonClasses = (look: Look = 'plain', isSmall = false): string =>
+  classes(
+    'inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md font-medium whitespace-nowrap transition-colors disabled:opacity-55',
+    isSmall ? 'min-h-8 px-2.5 text-sm' : 'min-h-9 px-3.5',
+    LOOKS[look],
+  )
+
+type ButtonProps = ComponentProps<'button'> & {
+  look?: Look
+  isSmall?: boolean
+  /** Is true while the work that it began goes on. It can't be pressed again meanwhile. */
+  isBusy?: boolean
+}
+
+export function Button({
+  look = 'plain',
+  isSmall = false,
+  isBusy = false,
+  className,
+  ...props
+}: ButtonProps) {
+  return (
+    <button
+      type="button"
+      aria-busy={isBusy || undefined}
+      {...props}
+      disabled={props.disabled || isBusy}
+      className={classes(buttonClasses(look, isSmall), className)}
+    />
+  )
+}
+
+/** A button with a symbol alone. Its label is for screen readers, and is shown as a hint. */
+export function IconButton({
+  label,
+  children,
+  ...props
+}: Omit<ButtonProps, 'children'> & { label: string; children: ReactNode }) {
+  return (
+    <Button
+      look="quiet"
+      aria-label={label}
+      title={label}
+      {...props}
+      className={classes('aspect-square px-0!', props.className)}
+    >
+      {children}
+    </Button>
+  )
+}
+
+/** A switch with its label. */
+export function Toggle({
+  label,
+  hint,
+  ...props
+}: Omit<ComponentProps<'input'>, 'type'> & { label: string; hint?: string | undefined }) {
+  const id = useId()
+  return (
+    <div className="flex items-start gap-3">
+      <input
+        type="checkbox"
+        role="switch"
+        aria-checked={props.checked === true}
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        {...props}
+        className="switch mt-0.5"
+      />
+      <div>
+        <label htmlFor={id} className="font-medium">
+          {label}
+        </label>
+        {hint !== undefined && (
+          <p id={`${id}-hint`} className="text-sm text-quiet">
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}

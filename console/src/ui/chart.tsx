@@ -1,0 +1,207 @@
+import { AxisBottom, AxisLeft } from '@visx/axis'
+import { useParentSize } from '@visx/responsive'
+import { scaleBand, scaleLinear } from '@visx/scale'
+import { Bar, LinePath } from '@visx/shape'
+import { type PointerEvent, useState } from 'react'
+import { classes } from './classes'
+import { formatCompact, formatDate, formatNumber } from './format'
+
+/** One line or one kind of bars. */
+export type Series = { name: string; values: readonly number[] }
+
+type ChartProps = {
+  /** What the chart shows, such as "Events by day". */
+  label: string
+  /** Civil dates, `2026-01-31`, one for each value. */
+  dates: readonly string[]
+  series: readonly Series[]
+  /** Bars for what is counted by day, lines for what goes on. */
+  kind?: 'bars' | 'lines'
+  /** The noun of the values, such as "events". */
+  unit?: string
+  height?: number
+}
+
+const MARGIN = { top: 12, right: 8, bottom: 28, left: 44 }
+const STROKES = [
+  'stroke-series-1',
+  'stroke-series-2',
+  'stroke-series-3',
+  'stroke-series-4',
+  'stroke-series-5',
+]
+const FILLS = ['fill-series-1', 'fill-series-2', 'fill-series-3', 'fill-series-4', 'fill-series-5']
+const DOTS = ['bg-series-1', 'bg-series-2', 'bg-series-3', 'bg-series-4', 'bg-series-5']
+const at = (list: readonly string[], index: number) => list[index % list.length] ?? ''
+
+const SHORT = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const short = (date: string) => {
+  const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
+  return SHORT.format(new Date(year, month - 1, day))
+}
+
+/** The chart in words, for those who do not see it. */
+function described({ label, dates, series, unit }: ChartProps): string {
+  const [first, last] = [dates[0], dates.at(-1)]
+  if (first === undefined || last === undefined) return `${label}: no data.`
+  const parts = series.map(({ name, values }) => {
+    const most = Math.max(...values)
+    const day = dates[values.indexOf(most)] ?? first
+    const latest = values.at(-1) ?? 0
+    return `${name}: ${formatNumber(latest)} on the last day, at most ${formatNumber(most)} on ${formatDate(day)}.`
+  })
+  return `${label}${unit === undefined ? '' : ` in ${unit}`}, from ${formatDate(first)} to ${formatDate(last)}. ${parts.join(' ')}`
+}
+
+/** Values by day as an image, with a text alternative and a table of the same values. */
+export function SeriesChart(props: ChartProps) {
+  const { label, dates, series, kind = 'lines', unit, height = 220 } = props
+  const { parentRef, width } = useParentSize({ initialSize: { width: 0, height }, debounceTime: 50 })
+  const [pointed, setPointed] = useState<number | null>(null)
+  const inner = {
+    width: Math.max(0, width - MARGIN.left - MARGIN.right),
+    height: height - MARGIN.top - MARGIN.bottom,
+  }
+  const most = Math.max(1, ...series.flatMap(({ values }) => values))
+  const least = Math.min(0, ...series.flatMap(({ values }) => values))
+  const x = scaleBand({ domain: [...dates], range: [0, inner.width], paddingInner: 0.25, paddingOuter: 0.1 })
+  const y = scaleLinear({ domain: [least, most], range: [inner.height, 0], nice: 4 })
+  const middle = (date: string) => (x(date) ?? 0) + x.bandwidth() / 2
+  const shown = pointed ?? dates.length - 1
+  const point = (event: PointerEvent<SVGSVGElement>) => {
+    const offset = event.clientX - event.currentTarget.getBoundingClientRect().left - MARGIN.left
+    const index = Math.floor((offset / Math.max(1, inner.width)) * dates.length)
+    setPointed(index >= 0 && index < dates.length ? index : null)
+  }
+  const every = Math.max(1, Math.ceil(dates.length / Math.max(2, Math.floor(inner.width / 90))))
+  return (
+    <figure className="flex min-w-0 flex-col gap-2">
+      <figcaption className="flex flex-wrap items-baseline gap-x-4 gap-y-1 text-sm" aria-hidden="true">
+        {dates[shown] !== undefined && <span className="text-quiet">{formatDate(dates[shown])}</span>}
+        {series.map(({ name, values }, index) => (
+          <span key={name} className="flex items-center gap-1.5">
+            <span className={classes('size-2 rounded-full', at(DOTS, index))} />
+            {name}
+            <strong className="font-semibold tabular-nums">{formatNumber(values[shown] ?? 0)}</strong>
+          </span>
+        ))}
+      </figcaption>
+      <div ref={parentRef} className="w-full" style={{ height }}>
+        {width > 0 && (
+          <svg
+            role="img"
+            aria-label={described(props)}
+            width={width}
+            height={height}
+            onPointerMove={point}
+            onPointerLeave={() => setPointed(null)}
+          >
+            <g transform={`translate(${MARGIN.left},${MARGIN.top})`}>
+              {y.ticks(4).map((tick) => (
+                <line key={tick} x2={inner.width} y1={y(tick)} y2={y(tick)} className="stroke-line" />
+              ))}
+              {pointed !== null && (
+                <rect
+                  x={(x(dates[pointed] ?? '') ?? 0) - x.step() * 0.12}
+                  width={x.step()}
+                  height={inner.height}
+                  className="fill-hover"
+                />
+              )}
+              {series.map(({ name, values }, index) =>
+                kind === 'bars' ? (
+                  <g key={name}>
+                    {dates.map((date, day) => {
+                      const wide = x.bandwidth() / series.length
+                      const value = values[day] ?? 0
+                      return (
+                        <Bar
+                          key={date}
+                          x={(x(date) ?? 0) + index * wide}
+                          y={Math.min(y(value), y(0))}
+                          width={wide}
+                          height={Math.abs(y(0) - y(value))}
+                          rx={Math.min(2, wide / 4)}
+                          className={at(FILLS, index)}
+                        />
+                      )
+                    })}
+                  </g>
+                ) : (
+                  <LinePath
+                    key={name}
+                    data={dates.map((date, day) => ({ date, value: values[day] ?? 0 }))}
+                    x={({ date }) => middle(date)}
+                    y={({ value }) => y(value)}
+                    fill="none"
+                    strokeWidth={2}
+                    strokeLinejoin="round"
+                    className={at(STROKES, index)}
+                  />
+                ),
+              )}
+              <AxisLeft
+                scale={y}
+                numTicks={4}
+                hideAxisLine
+                hideTicks
+                tickFormat={(value) => formatCompact(Number(value))}
+                tickClassName="chart-label"
+                tickLabelProps={{ textAnchor: 'end', dx: -4, dy: 4, fill: 'currentColor' }}
+              />
+              <AxisBottom
+                scale={x}
+                top={inner.height}
+                hideTicks
+                axisLineClassName="stroke-line"
+                tickValues={dates.filter((_, day) => day % every === 0)}
+                tickFormat={(date) => short(String(date))}
+                tickClassName="chart-label"
+                tickLabelProps={{ textAnchor: 'middle', dy: 4, fill: 'currentColor' }}
+              />
+            </g>
+          </svg>
+        )}
+      </div>
+      <details className="text-sm">
+        <summary className="w-fit rounded-sm text-quiet hover:text-text">Show as a table</summary>
+        <section
+          className="mt-2 max-h-72 overflow-auto rounded-md border border-line"
+          aria-label={`${label} as a table`}
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by the keyboard.
+          tabIndex={0}
+        >
+          <table className="w-full text-left">
+            <caption className="sr-only">{unit === undefined ? label : `${label}, in ${unit}`}</caption>
+            <thead>
+              <tr className="border-b border-line text-quiet">
+                <th scope="col" className="px-3 py-1.5 font-medium">
+                  Date
+                </th>
+                {series.map(({ name }) => (
+                  <th key={name} scope="col" className="px-3 py-1.5 text-right font-medium">
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {dates.map((date, day) => (
+                <tr key={date} className="border-b border-line last:border-b-0">
+                  <th scope="row" className="px-3 py-1.5 font-normal">
+                    {formatDate(date)}
+                  </th>
+                  {series.map(({ name, values }) => (
+                    <td key={name} className="px-3 py-1.5 text-right tabular-nums">
+                      {formatNumber(values[day] ?? 0)}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      </details>
+    </figure>
+  )
+}

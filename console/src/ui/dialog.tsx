@@ -1,0 +1,130 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog'
+import { Dialog } from '@base-ui/react/dialog'
+import { X } from 'lucide-react'
+import { type ReactNode, useRef, useState } from 'react'
+import { messageOf } from '../api/errors'
+import { Button, buttonClasses } from './button'
+import { Notice } from './page'
+
+const BACKDROP =
+  'fixed inset-0 z-40 bg-backdrop transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0'
+
+/** A form beside the page. It is a dialog: the page behind it can't be used meanwhile. */
+export function Sheet({
+  title,
+  about,
+  onClose,
+  children,
+}: {
+  title: string
+  about?: ReactNode
+  onClose: () => void
+  children: ReactNode
+}) {
+  const popup = useRef<HTMLDivElement>(null)
+  // The first field, not the button that closes.
+  const first = () => popup.current?.querySelector<HTMLElement>('form :is(input, select, textarea)') ?? true
+  return (
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={BACKDROP} />
+        <Dialog.Popup
+          ref={popup}
+          initialFocus={first}
+          className="fixed inset-y-0 right-0 z-40 flex w-full max-w-lg flex-col bg-raised shadow-raised outline-none transition-transform duration-150 data-ending-style:translate-x-6 data-starting-style:translate-x-6 sm:border-l sm:border-line"
+        >
+          <header className="flex items-start justify-between gap-4 border-b border-line px-6 py-4">
+            <div className="min-w-0">
+              <Dialog.Title className="text-xl font-semibold tracking-tight">{title}</Dialog.Title>
+              {about !== undefined && (
+                <Dialog.Description className="mt-0.5 text-quiet">{about}</Dialog.Description>
+              )}
+            </div>
+            <Dialog.Close className={buttonClasses('quiet')} aria-label="Close" title="Close">
+              <X size={18} aria-hidden="true" />
+            </Dialog.Close>
+          </header>
+          {children}
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}
+
+type ConfirmProps = {
+  title: string
+  /** What will happen, and whether it can be undone. */
+  children: ReactNode
+  /** The text of the button. It begins with "Confirm". */
+  confirm: string
+  isDangerous?: boolean
+  /** The text that has to be typed before, such as the id of a user who is erased. */
+  typed?: { label: string; text: string }
+  onConfirm: () => Promise<unknown>
+  onClose: () => void
+}
+
+/** Asks before something is done that can't easily be undone. */
+export function Confirm({
+  title,
+  children,
+  confirm,
+  isDangerous = false,
+  typed,
+  onConfirm,
+  onClose,
+}: ConfirmProps) {
+  const [given, setGiven] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const [error, setError] = useState<string | null>(null)
+  const act = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await onConfirm()
+      onClose()
+    } catch (failure) {
+      setError(messageOf(failure))
+      setBusy(false)
+    }
+  }
+  return (
+    <AlertDialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={BACKDROP} />
+        <AlertDialog.Popup className="fixed top-1/2 left-1/2 z-50 flex w-[calc(100vw-2rem)] max-w-md -translate-x-1/2 -translate-y-1/2 flex-col gap-4 rounded-lg border border-line bg-raised p-6 shadow-raised outline-none">
+          <div>
+            <AlertDialog.Title className="text-xl font-semibold tracking-tight">{title}</AlertDialog.Title>
+            <AlertDialog.Description className="mt-2 text-quiet" render={<div />}>
+              {children}
+            </AlertDialog.Description>
+          </div>
+          {typed !== undefined && (
+            <label className="flex flex-col gap-1.5">
+              <span className="font-medium">{typed.label}</span>
+              <input
+                className="control"
+                value={given}
+                onChange={({ target }) => setGiven(target.value)}
+                autoComplete="off"
+                spellCheck={false}
+              />
+            </label>
+          )}
+          {error !== null && <Notice tone="danger">{error}</Notice>}
+          <div className="flex flex-wrap justify-end gap-2">
+            <AlertDialog.Close className={buttonClasses('plain')}>Cancel</AlertDialog.Close>
+            <Button
+              look={isDangerous ? 'danger' : 'primary'}
+              isBusy={isBusy}
+              disabled={typed !== undefined && given !== typed.text}
+              onClick={act}
+            >
+              {confirm}
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  )
+}

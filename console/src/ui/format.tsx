@@ -1,0 +1,51 @@
+/** Numbers by the viewer's locale, and times in the viewer's zone. */
+
+const WHOLE = new Intl.NumberFormat()
+const COMPACT = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 })
+const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+const MOMENT = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+
+export const formatNumber = (value: number): string => WHOLE.format(value)
+/** A large number in few characters, such as 1.2M. */
+export const formatCompact = (value: number): string => COMPACT.format(value)
+/** A number with its noun: "1 user", "2 users". */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${formatNumber(count)} ${count === 1 ? one : many}`
+
+/** A civil date, `2026-01-31`, without a zone. */
+export const formatDate = (date: string): string => {
+  const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
+  return DATE.format(new Date(year, month - 1, day))
+}
+export const formatMoment = (iso: string): string => MOMENT.format(new Date(iso))
+/** The same moment in the zone of a user. */
+export const formatMomentIn = (iso: string, zone: string): string =>
+  new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone }).format(
+    new Date(iso),
+  )
+
+const UNITS = [
+  ['year', 365 * 86_400],
+  ['month', 30 * 86_400],
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+] as const
+
+/** How far a moment is from now, in words. */
+export function formatRelative(iso: string, now: number): string {
+  const seconds = (Date.parse(iso) - now) / 1000
+  const [unit, length] = UNITS.find(([, one]) => Math.abs(seconds) >= one) ?? (['second', 1] as const)
+  return RELATIVE.format(Math.trunc(seconds / length), unit)
+}
+
+/** A moment in the viewer's zone. With a user's zone, the hint shows the time there too. */
+export function Moment({ iso, zone }: { iso: string; zone?: string | null | undefined }) {
+  const hint = zone ? `${formatMomentIn(iso, zone)} in ${zone}` : iso
+  return (
+    <time dateTime={iso} title={hint} className="whitespace-nowrap">
+      {formatMoment(iso)}
+    </time>
+  )
+}

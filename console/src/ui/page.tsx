@@ -1,0 +1,177 @@
+import { type ReactNode, useEffect } from 'react'
+import { classes } from './classes'
+
+type PageProps = {
+  /** The name of the page: its heading, and the title of the tab. */
+  name: string
+  /** One sentence that says what the page is for. */
+  intro?: ReactNode
+  /** Above the heading, such as a link to the list. */
+  above?: ReactNode
+  /** Beside the heading, such as a state. */
+  beside?: ReactNode
+  /** What can be done here: buttons. */
+  actions?: ReactNode
+  /** Is true until the content has been loaded. */
+  isLoading?: boolean
+  children: ReactNode
+}
+
+/** A page: one heading, its actions, its content. */
+export function Page({ name, intro, above, beside, actions, isLoading = false, children }: PageProps) {
+  useEffect(() => {
+    document.title = `${name} · Laurel`
+  }, [name])
+  return (
+    <div
+      className="mx-auto flex w-full max-w-5xl flex-col gap-6 px-4 py-6 sm:px-8 sm:py-8"
+      aria-busy={isLoading}
+    >
+      <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+        <div className="min-w-0 flex-1 basis-72">
+          {above !== undefined && <div className="mb-1.5 text-sm text-quiet">{above}</div>}
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <h1 className="text-2xl font-semibold tracking-tight">{name}</h1>
+            {beside}
+          </div>
+          {intro !== undefined && <p className="mt-1 max-w-2xl text-quiet">{intro}</p>}
+        </div>
+        {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
+      </header>
+      {children}
+    </div>
+  )
+}
+
+/** A part of a page on a surface of its own. */
+export function Card({
+  title,
+  about,
+  actions,
+  flush = false,
+  children,
+}: {
+  title?: string
+  about?: ReactNode
+  actions?: ReactNode
+  /** Is true if the content reaches the edges, as a table does. */
+  flush?: boolean
+  children: ReactNode
+}) {
+  return (
+    <section className="min-w-0 rounded-lg border border-line bg-surface">
+      {(title !== undefined || actions !== undefined) && (
+        <header className="flex flex-wrap items-center justify-between gap-3 px-5 pt-4 pb-1">
+          <div>
+            {title !== undefined && <h2 className="text-lg font-semibold">{title}</h2>}
+            {about !== undefined && <p className="text-sm text-quiet">{about}</p>}
+          </div>
+          {actions !== undefined && <div className="flex gap-2">{actions}</div>}
+        </header>
+      )}
+      <div className={classes(flush ? (title === undefined ? '' : 'pt-3') : 'px-5 py-4')}>{children}</div>
+    </section>
+  )
+}
+
+/** Names and values, in two columns. Leaves out values that are not there. */
+export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode] | null)[] }) {
+  return (
+    <dl className="grid grid-cols-1 gap-x-6 gap-y-3 sm:grid-cols-[minmax(8rem,auto)_1fr]">
+      {facts
+        .filter((fact) => fact !== null)
+        .map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt className="text-quiet max-sm:-mb-2.5">{name}</dt>
+            <dd className="min-w-0">{value}</dd>
+          </div>
+        ))}
+    </dl>
+  )
+}
+
+/** What a page shows that has no content yet: what to do first. */
+export function Empty({
+  title,
+  children,
+  action,
+}: {
+  title: string
+  children: ReactNode
+  action?: ReactNode
+}) {
+  return (
+    <div className="flex flex-col items-center gap-2 px-6 py-14 text-center">
+      <p className="text-lg font-semibold">{title}</p>
+      <div className="max-w-md text-quiet">{children}</div>
+      {action !== undefined && <div className="mt-3">{action}</div>}
+    </div>
+  )
+}
+
+/** A message that stays where it is: an error, a warning, or something to know. */
+export function Notice({
+  tone = 'plain',
+  children,
+  action,
+}: {
+  tone?: 'plain' | 'warning' | 'danger'
+  children: ReactNode
+  action?: ReactNode
+}) {
+  const look = {
+    plain: 'bg-accent-soft text-text',
+    warning: 'bg-warning-soft text-text',
+    danger: 'bg-danger-soft text-danger',
+  }[tone]
+  return (
+    <div
+      role={tone === 'plain' ? 'status' : 'alert'}
+      className={classes('flex flex-wrap items-center justify-between gap-3 rounded-md px-4 py-3', look)}
+    >
+      <div className="min-w-0 flex-1 basis-60">{children}</div>
+      {action}
+    </div>
+  )
+}
+
+/** Lines of a text that is loading. They have the height of the text. */
+export function Skeleton({ className }: { className?: string }) {
+  return (
+    <span
+      aria-hidden="true"
+      className={classes('skeleton inline-block h-4 align-middle', className ?? 'w-24')}
+    />
+  )
+}
+
+/** A short state, such as "active". Never by colour alone. */
+export function Badge({
+  tone = 'plain',
+  children,
+}: {
+  tone?: 'plain' | 'good' | 'warning' | 'danger'
+  children: ReactNode
+}) {
+  const look = {
+    plain: 'bg-hover text-quiet',
+    good: 'bg-accent-soft text-accent',
+    warning: 'bg-warning-soft text-warning',
+    danger: 'bg-danger-soft text-danger',
+  }[tone]
+  return (
+    <span
+      className={classes(
+        'inline-flex items-center rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap',
+        look,
+      )}
+    >
+      {children}
+    </span>
+  )
+}
+
+/** A key or an id. */
+export const Code = ({ children }: { children: ReactNode }) => (
+  <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs break-all">{children}</code>
+)

@@ -1,0 +1,24 @@
+import tailwind from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/** The server that `npm run dev` in this folder shows, such as the one that `npm start` runs. */
+const server = process.env.LAUREL_URL ?? 'http://localhost:8787'
+
+export default defineConfig({
+  base: '/console/',
+  plugins: [react(), tailwind()],
+  // The sources of the workspaces, so that their packages need not be built first.
+  resolve: { conditions: ['@laurel/source', 'module', 'browser', 'development|production'] },
+  build: {
+    target: 'baseline-widely-available',
+    // The policy of the page allows no inline content.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    chunkSizeWarningLimit: 1000,
+  },
+  server: {
+    proxy: Object.fromEntries(['/admin', '/v1', '/health'].map((path) => [path, { target: server }])),
+  },
+})

@@ -1,0 +1,131 @@
+/**
+ * Builds the console (`console/`) with Vite. A build is kept under the hash of all that it depends on, so it
+ * is made again only when a source has changed. Projects that share `node_modules` share the builds.
+ */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { promisify, stripVTControlCharacters } from 'node:util'
+import { Complaint, nodeExecutable, toolScript } from './project.mjs'
+
+/** The sources of a build, below the project's folder. */
+const SOURCES = ['console', 'clients/typescript', 'clients/react', 'package.json']
+
+/** Folders that are no source. */
+const SKIPPED = new Set(['node_modules', 'dist', 'test'])
+
+/** How many builds are kept. */
+const KEPT = 4
+
+/** The files of a folder, or the file itself, sorted by path. */
+function filesOf(/** @type {string} */ path) {
+  if (!existsSync(path)) return []
+  if (!statSync(path).isDirectory()) return [path]
+  return readdirSync(path, { withFileTypes: true })
+    .filter(({ name }) => !SKIPPED.has(name) && !name.startsWith('.'))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap(({ name }) => /** @type {string[]} */ (filesOf(join(path, name))))
+}
+
+/** The hash of everything that a build depends on. */
+function hashOf(/** @type {string} */ folder) {
+  const hash = createHash('sha256')
+  for (const file of SOURCES.flatMap((name) => filesOf(join(folder, name))))
+    hash
+      .update(`${file.slice(folder.length)}\0`)
+      .update(readFileSync(file))
+      .update('\0')
+  return hash.digest('hex').slice(0, 20)
+}
+
+/**
+ * Makes the console's files, if they are not there yet.
+ *
+ * @param {string} folder of the project
+ * @returns {Promise<string>} the folder with `index.html` and the files that it loads. Do not change it
+ * @throws {Complaint} with Vite's output if the build fails
+ */
+export async function builtConsole(folder) {
+  const builds = join(folder, 'node_modules', '.cache', 'laurel-console')
+  const target = join(builds, hashOf(folder))
+  if (existsSync(target)) return target
+  process.stderr.write('Building the console…\n')
+  mkdirSync(builds, { recursive: true })
+  const draft = join(builds, `draft-${process.pid}`)
+  const args = [toolScript('vite', 'bin', 'vite.js'), 'build', '--outDir', draft, '--emptyOutDir']
+  try {
+    await promisify(execFile)(nodeExecutable(), args, { cwd: join(folder, 'console') })
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true })
+    const { stdout = '', stderr = '' } = Object(error)
+    throw new Complaint(
+      `${stripVTControlCharacters(stdout + stderr).trim()}\n\nThe console could not be built.`,
+    )
+  }
+  keep(draft, target)
+  removeOld(builds, target)
+  return target
+}
+
+/** Gives a build its name. Another process may have made the same build at the same time. */
+function keep(/** @type {string} */ draft, /** @type {string} */ target) {
+  try {
+    renameSync(draft, target)
+  } catch (error) {
+    rmSync(draft, { recursive: true, force: true })
+    if (!existsSync(target)) throw error
+  }
+}
+
+/** Removes all builds but the newest ones. */
+function removeOld(/** @type {string} */ builds, /** @type {string} */ target) {
+  const old = readdirSync(builds)
+    .filter((name) => !name.startsWith('draft-') && join(builds, name) !== target)
+    .map((name) => ({ path: join(builds, name), time: statSync(join(builds, name)).mtimeMs }))
+    .toSorted((a, b) => b.time - a.time)
+  for (const { path } of old.slice(KEPT - 1)) rmSync(path, { recursive: true, force: true })
+}
+
+/**
+ * Puts the console among the assets of a project. Does not touch files that are there already. A server may
+ * run meanwhile: new files come first, then the page that names them, and old files are removed last.
+ *
+ * The page gets a name without `.html`: Cloudflare would redirect a request for `index.html`.
+ *
+ * @param {string} folder of the project
+ * @param {string} assets the folder of the assets
+ * @returns {Promise<void>}
+ */
+export async function placeConsole(folder, assets) {
+  const built = await builtConsole(folder)
+  const target = join(assets, 'console')
+  mkdirSync(join(target, 'assets'), { recursive: true })
+  const names = readdirSync(join(built, 'assets'))
+  // The names contain a hash of the content.
+  for (const name of names) {
+    const file = join(target, 'assets', name)
+    if (!existsSync(file)) place(readFileSync(join(built, 'assets', name)), file, folder)
+  }
+  const page = readFileSync(join(built, 'index.html'))
+  const placed = join(target, 'page')
+  if (!existsSync(placed) || !readFileSync(placed).equals(page)) place(page, placed, folder)
+  for (const name of readdirSync(join(target, 'assets')))
+    if (!names.includes(name)) rmSync(join(target, 'assets', name), { force: true })
+}
+
+/** Writes a file by a rename, so that a reader gets the old file or the new one, never a part of it. */
+function place(/** @type {Buffer} */ content, /** @type {string} */ path, /** @type {string} */ folder) {
+  const draft = join(folder, '.wrangler', `console-${process.pid}`)
+  writeFileSync(draft, content)
+  renameSync(draft, path)
+}

@@ -1,0 +1,4 @@
+export function offerSignIn(
+  adminKey: string,
+  options?: { validity?: number },
+): Promise<{ code: string; address: string; close: () => void }>

@@ -1,0 +1,58 @@
+import type { Context as HonoContext } from 'hono'
+import { findAsset } from '../http/assets'
+import type { App, AppEnv } from '../http/hono'
+import { isByAdminHost } from '../http/host'
+import { unserved } from '../http/known-paths'
+
+/** The page loads only files of this server, and calls only this server. No other page may show it. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** The path of the files of a build. */
+const FILES = '/console/assets/'
+
+/** The files of a build, by the ending of their names. Their names contain a hash of their content. */
+const TYPES: Readonly<Record<string, string>> = {
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+const headers = (type: string, cache: string) => ({
+  'content-type': type,
+  'cache-control': cache,
+  'content-security-policy': POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+})
+
+/**
+ * `GET /console`: the console (G14). Its files are assets of the Worker. Every path below it that is no file
+ * answers the page itself, which shows the part that the path names. With ADMIN_HOST, it exists only on that
+ * host.
+ */
+export function consoleRoutes(app: App): void {
+  const serve = async (c: HonoContext<AppEnv>) => {
+    if (c.env.ADMIN_HOST && !isByAdminHost(c.req.raw, c.env)) return unserved(c, [])
+    const { pathname } = new URL(c.req.url)
+    const isFile = pathname.startsWith(FILES)
+    const name = pathname.slice(FILES.length)
+    const type = isFile ? TYPES[/^\w[\w.-]*\.([a-z]+)$/.exec(name)?.[1] ?? ''] : 'text/html; charset=utf-8'
+    if (type === undefined) return unserved(c, [])
+    const asset = await findAsset(c.env, isFile ? `console/assets/${name}` : 'console/page')
+    if (!asset.ok) return unserved(c, [])
+    const cache = isFile ? 'public, max-age=31536000, immutable' : 'no-cache'
+    return new Response(asset.body, { headers: headers(type, cache) })
+  }
+  app.get('/console', serve)
+  app.get('/console/*', serve)
+}

@@ -1,0 +1,94 @@
+/** A real browser on the console of a running server. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { expect } from 'vitest'
+import { PATIENCE } from '../patience'
+import { executablePath } from '../server/reference-page'
+
+export { hasBrowser } from '../server/reference-page'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+  })
+
+/** A page of the console, and everything that went wrong in it. */
+export type Watched = {
+  page: Page
+  /** Errors and warnings of the browser, also those of the page's policy, and requests to other servers. */
+  complaints: string[]
+}
+
+export type PageOptions = { scheme?: 'light' | 'dark'; isPhone?: boolean }
+
+/** Opens a page with storage of its own. The browser blocks requests to other servers. */
+export async function watchedPage(
+  browser: Browser,
+  url: string,
+  { scheme = 'light', isPhone = false }: PageOptions = {},
+): Promise<Watched> {
+  const context = await browser.newContext({
+    colorScheme: scheme,
+    viewport: isPhone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
+    locale: 'en-US',
+    timezoneId: 'Europe/Berlin',
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(Math.min(PATIENCE, 30_000))
+  const complaints: string[] = []
+  await page.route('**/*', (route) => {
+    const requested = route.request().url()
+    if (requested.startsWith(`${url}/`)) return route.continue()
+    complaints.push(`request to ${requested}`)
+    return route.abort()
+  })
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  return { page, complaints }
+}
+
+/** Signs in on the page that is open. */
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('Admin API key').fill(key)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' })
+}
+
+/** A page of the console, signed in. */
+export async function signedInPage(
+  browser: Browser,
+  { url, adminKey }: { url: string; adminKey: string },
+  options: PageOptions = {},
+): Promise<Watched> {
+  const watched = await watchedPage(browser, url, options)
+  await watched.page.goto(`${url}/console`)
+  await watched.page.getByLabel('Admin API key').fill(adminKey)
+  await watched.page.getByRole('button', { name: 'Sign in' }).click()
+  await watched.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+  return watched
+}
+
+/** Waits until nothing of the page is loading. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor({ state: 'attached' })
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+}
+
+/** Fails if axe finds something on the page. */
+export async function expectAccessible(page: Page, name: string): Promise<void> {
+  // The policy of the page allows no scripts of others, so axe comes over the protocol of the browser.
+  await page.evaluate(axe)
+  const found: { id: string; targets: string[] }[] = await page.evaluate(`
+    axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+      .then(({ violations }) => violations.map(({ id, nodes }) =>
+        ({ id, targets: nodes.map(({ target, failureSummary }) =>
+          target.join(' ') + ': ' + failureSummary) })))`)
+  expect(found, `axe on ${name}`).toEqual([])
+}

@@ -1,0 +1,39 @@
+/** The pages of the console, by their paths below `/console`, for axe, the screenshots and the headings. */
+
+export type ConsolePage = {
+  path: string
+  /** The name of the page, which is its heading. */
+  heading: string
+  /** The file of its picture. */
+  picture: string
+}
+
+/** The pages of the navigation. Their headings are the names of the links. */
+export const MAIN_PAGES: readonly ConsolePage[] = [
+  { path: '/', heading: 'Overview', picture: 'overview' },
+  { path: '/users', heading: 'Users', picture: 'users' },
+  { path: '/metrics', heading: 'Metrics', picture: 'metrics' },
+  { path: '/points', heading: 'Points', picture: 'points' },
+  { path: '/streaks', heading: 'Streaks', picture: 'streaks' },
+  { path: '/achievements', heading: 'Achievements', picture: 'achievements' },
+  { path: '/leaderboards', heading: 'Leaderboards', picture: 'leaderboards' },
+  { path: '/attributes', heading: 'Attributes', picture: 'attributes' },
+  { path: '/webhooks', heading: 'Webhooks', picture: 'webhooks' },
+  { path: '/notifications', heading: 'Notifications', picture: 'notifications' },
+  { path: '/api-keys', heading: 'API keys', picture: 'api-keys' },
+  { path: '/settings', heading: 'Settings', picture: 'settings' },
+  { path: '/audit-log', heading: 'Audit log', picture: 'audit-log' },
+  { path: '/status', heading: 'Status', picture: 'status' },
+]
+
+/** Pages of single things of the demo, and forms. A form is a dialog: its page keeps its heading. */
+export const OTHER_PAGES: readonly ConsolePage[] = [
+  { path: '/metrics/demo-lessons', heading: 'Lessons completed', picture: 'metric' },
+  { path: '/metrics/new', heading: 'Metrics', picture: 'metric-new' },
+  { path: '/points/demo-xp', heading: 'XP', picture: 'points-system' },
+  { path: '/points/demo-xp?open=triggers.new', heading: 'XP', picture: 'trigger-new' },
+  { path: '/achievements/demo-first-lesson', heading: 'First lesson', picture: 'achievement' },
+  { path: '/achievements/new', heading: 'Achievements', picture: 'achievement-new' },
+  { path: '/leaderboards/demo-weekly-xp', heading: 'XP this week', picture: 'leaderboard' },
+  { path: '/leaderboards/new', heading: 'Leaderboards', picture: 'leaderboard-new' },
+]
