@@ -522,7 +522,14 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
     'admin_users_revoke_achievement',
     () => ({ params: { id: 'bob', key: 'writer' }, query: { points: 'revoke' } }),
   ],
-  ['admin_users_list', () => [{ query: { limit: '100' } }, { query: { search: 'AD' } }]],
+  [
+    'admin_users_list',
+    () => [
+      { query: { limit: '100' } },
+      { query: { search: 'AD' } },
+      { query: { userAttributes: 'plan:pro' } },
+    ],
+  ],
   ['admin_users_export', ofAda],
   ['admin_users_explain_award', ({ ids }) => ({ params: { id: 'ada', key: 'xp', awardId: ids('award') } })],
   [

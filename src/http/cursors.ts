@@ -60,10 +60,20 @@ export function longPage<Items, Cursor>(
 ) {
   const { skip: _skip, after: _after, ...rest } = query
   const same = Object.entries(rest).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)] as const],
+    value === undefined ? [] : [[name, textsOf(value)] as const],
   )
   const headers = next === null ? {} : { Link: nextLink(at, Object.fromEntries(same), next) }
   return { status: 200 as const, body: items, headers }
+}
+
+/**
+ * A value of a query as texts, one for each repetition of the parameter. A single pair is given twice, so
+ * that it is not split at a comma (G6).
+ */
+function textsOf(value: unknown): readonly string[] {
+  if (!(value instanceof Map)) return [String(value)]
+  const pairs = [...value].map(([key, of]) => `${key}:${of}`)
+  return pairs.length === 1 ? [...pairs, ...pairs] : pairs
 }
 
 /**
@@ -72,9 +82,10 @@ export function longPage<Items, Cursor>(
  */
 export function nextLink(
   { origin, path }: { origin: string | null; path: string },
-  query: Readonly<Record<string, string>>,
+  query: Readonly<Record<string, string | readonly string[]>>,
   cursor: unknown,
 ): string {
-  const search = new URLSearchParams({ ...query, after: cursorOf(cursor) })
+  const given = Object.entries(query).flatMap(([name, texts]) => [texts].flat().map((text) => [name, text]))
+  const search = new URLSearchParams([...given, ['after', cursorOf(cursor)]])
   return `<${origin ?? ''}${path}?${search}>; rel="next"`
 }

@@ -75,8 +75,11 @@ export const users: Chapter = {
     },
     admin_users_list: {
       description:
-        'A page of the users, oldest first. With `search`, only users with the text in their id, name or email address. Upper and lower case are the same. With millions of users, a search takes seconds.',
-      parameters: { search: 'A part of the id, the name or the email address.' },
+        'A page of the users, oldest first. With `search`, only users with the text in their id, name or email address. Upper and lower case are the same. With `userAttributes`, only users with these values. With millions of users, both take seconds.',
+      parameters: {
+        search: 'A part of the id, the name or the email address.',
+        userAttributes: 'Values of user attributes that the users must have, as `key:value` pairs.',
+      },
       example: { query: { search: 'demo' } },
     },
     admin_users_export: {

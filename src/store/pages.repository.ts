@@ -29,8 +29,10 @@ const PAGE = `SELECT created, id FROM (${NEXT}) ORDER BY created, id LIMIT ?5 OF
 // The number of users read, the number of matches, and the matching users on the page.
 const SEARCH = `
   WITH part AS MATERIALIZED (
-    SELECT page.created, page.id, (instr(lower(u.id), lower(?7)) > 0 OR instr(lower(u.name), lower(?7)) > 0
-      OR instr(lower(u.email), lower(?7)) > 0) IS TRUE AS matches
+    SELECT page.created, page.id, (?7 IS NULL OR (instr(lower(u.id), lower(?7)) > 0
+        OR instr(lower(u.name), lower(?7)) > 0 OR instr(lower(u.email), lower(?7)) > 0) IS TRUE)
+      AND NOT EXISTS (SELECT 1 FROM json_each(?8) wanted
+        WHERE json_extract(u.attributes, '$."' || wanted.key || '"') IS NOT wanted.value) AS matches
     FROM (${NEXT}) page CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = page.id)
   SELECT count(*) AS users, coalesce(sum(matches), 0) AS found,
     (SELECT json_array(created, id) FROM part ORDER BY created DESC, id DESC LIMIT 1) AS last,
@@ -80,22 +82,26 @@ export async function pageOfUsers(scope: Scope, page: Page): Promise<UserPlace[]
     .map(({ created, id }) => [created, id])
 }
 
+/** Users fit if the text is in their id, name or email (null: any), and they have these attributes, by id. */
+export type UserFilter = { search: string | null; attributes: ReadonlyMap<string, string> }
+
 /**
- * The places of a page of the users with a text in their id, name or email, oldest first (G7, O3). The
- * letters A to Z equal a to z. Reads the users in parts until the page is full, and calls `pause` before each
- * part.
+ * The places of a page of the users who fit a filter, oldest first (G7, U8, O3). The letters A to Z equal a
+ * to z. Reads the users in parts until the page is full, and calls `pause` before each part.
  */
 export async function searchForUsers(
   db: TenantDatabase,
   { limit, skip, after: beginning = BEGINNING }: Page,
-  search: string,
+  { search, attributes }: UserFilter,
   pause: Pause,
 ): Promise<UserPlace[]> {
   const places: UserPlace[] = []
   let left = skip
+  const values = JSON.stringify(Object.fromEntries(attributes))
   const parts = inParts(beginning, pause, async (after, most) => {
     const wanted = limit - places.length
-    const [row] = await db.rows(db.statement(SEARCH, db.tenantId, ...after, most, wanted, left, search))
+    const statement = db.statement(SEARCH, db.tenantId, ...after, most, wanted, left, search, values)
+    const [row] = await db.rows(statement)
     const { last, ...part } = SearchRow.parse(row)
     return { ...part, last: last ?? after }
   })

@@ -28,6 +28,13 @@ export const MAIN_PAGES: readonly ConsolePage[] = [
 
 /** Pages of single things of the demo, and forms. A form is a dialog: its page keeps its heading. */
 export const OTHER_PAGES: readonly ConsolePage[] = [
+  { path: '/users/new', heading: 'Users', picture: 'user-new' },
+  { path: '/users/demo-ada', heading: 'Ada', picture: 'user' },
+  { path: '/users/demo-ada/timeline', heading: 'Ada', picture: 'user-timeline' },
+  { path: '/users/demo-ada/achievements', heading: 'Ada', picture: 'user-achievements' },
+  { path: '/users/demo-ada/preferences', heading: 'Ada', picture: 'user-preferences' },
+  { path: '/users/demo-ada/edit', heading: 'Ada', picture: 'user-edit' },
+  { path: '/users/demo-ada?action=adjust-points', heading: 'Ada', picture: 'user-adjust-points' },
   { path: '/metrics/demo-lessons', heading: 'Lessons completed', picture: 'metric' },
   { path: '/metrics/new', heading: 'Metrics', picture: 'metric-new' },
   { path: '/points/demo-xp', heading: 'XP', picture: 'points-system' },

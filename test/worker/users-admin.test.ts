@@ -121,6 +121,36 @@ describe('GET /admin/v1/users', () => {
     }
   })
 
+  it('[U8] filters by values of attributes, also together with a search, page by page', async () => {
+    const tenant = await newTenant()
+    await tenant.admin('POST', '/attributes', [
+      { name: 'Plan', key: 'plan', type: 'user' },
+      { name: 'City', key: 'city', type: 'user' },
+      { name: 'Device', key: 'device', type: 'event' },
+    ])
+    await moveTo(NOON)
+    const people: [id: string, attributes: Record<string, string>][] = [
+      ['a1', { plan: 'pro', city: 'Rome, plan:b' }],
+      ['a2', { plan: 'pro' }],
+      ['a3', { plan: 'free', city: 'Rome, plan:b' }],
+      ['b4', { plan: 'pro' }],
+      ['b5', {}],
+    ]
+    for (const [id, attributes] of people) await tenant.app('PUT', `/users/${id}`, { attributes })
+    expect(await listed(tenant, { userAttributes: 'plan:pro' })).toEqual(['a1', 'a2', 'b4'])
+    expect(await listed(tenant, { userAttributes: 'plan:pro', search: 'A' })).toEqual(['a1', 'a2'])
+    expect(await listed(tenant, { userAttributes: 'plan:Pro' })).toEqual([])
+    // The link to the next page keeps the values, also one with a comma.
+    const city = 'userAttributes=city:Rome, plan:b'
+    const first = await tenant.admin('GET', `/users?limit=1&${city}&${city}`)
+    expect(Listed.parse(first.body)).toMatchObject([{ id: 'a1' }])
+    const second = await tenant.admin('GET', nextPath(first.headers) ?? '')
+    expect(Listed.parse(second.body)).toMatchObject([{ id: 'a3' }])
+    expect(nextPath(second.headers)).toBe(null)
+    for (const query of ['userAttributes=nothing:1', 'userAttributes=device:ios', 'userAttributes=plan'])
+      expect([query, (await tenant.admin('GET', `/users?${query}`)).status]).toEqual([query, 422])
+  })
+
   it('[G2] names the problem of a search', async () => {
     const tenant = await newTenant()
     const error = async (query: string) => at((await tenant.admin('GET', `/users?${query}`)).body, 'error')

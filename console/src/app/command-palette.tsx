@@ -9,6 +9,7 @@ type Command = { label: string; words: string; path: string; icon: LucideIcon }
 
 /** What can be created, with the path of its form. */
 const CREATED = [
+  ['user', '/users/new'],
   ['metric', '/metrics/new'],
   ['points system', '/points/new'],
   ['achievement', '/achievements/new'],

@@ -9,6 +9,9 @@ const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 export const formatNumber = (value: number): string => WHOLE.format(value)
 /** A large number in few characters, such as 1.2M. */
 export const formatCompact = (value: number): string => COMPACT.format(value)
+const PERCENT = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 })
+/** A share, from 0 to 1, in percent. */
+export const formatPercent = (share: number): string => PERCENT.format(share)
 /** A number with its noun: "1 user", "2 users". */
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${formatNumber(count)} ${count === 1 ? one : many}`
@@ -24,6 +27,24 @@ export const formatMomentIn = (iso: string, zone: string): string =>
   new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short', timeZone: zone }).format(
     new Date(iso),
   )
+
+/** The zone of the viewer. */
+export const VIEWER_ZONE: string = MOMENT.resolvedOptions().timeZone
+
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+/** The time of day in the viewer's zone. */
+export const formatTime = (iso: string): string => TIME.format(new Date(iso))
+
+/** The same moment in another zone: the time, and the date if it is another one there. */
+export function formatTimeIn(iso: string, zone: string): string {
+  const moment = new Date(iso)
+  const isSameDate =
+    DATE.format(moment) ===
+    new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: zone }).format(moment)
+  return isSameDate
+    ? new Intl.DateTimeFormat(undefined, { timeStyle: 'short', timeZone: zone }).format(moment)
+    : formatMomentIn(iso, zone)
+}
 
 const UNITS = [
   ['year', 365 * 86_400],

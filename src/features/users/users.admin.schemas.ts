@@ -1,13 +1,15 @@
 import * as z from 'zod'
 import { longListQuery } from '../../http/cursors'
 import { text, UserId } from '../../http/fields'
+import { UserAttributesQuery } from '../../http/queries'
 import { MOST_SEARCH_CHARACTERS } from '../../lib/limits'
 import { UserPlace } from '../../store/pages.repository'
 import { User } from '../../wire/user.schemas'
 
 /**
- * A page of users. `search` is a part of their id, name or email, without regard to upper and lower case
- * (G7). The cursor is the place of the last user of the page before (O3).
+ * A page of users. `search` is a part of their id, name or email, without regard to upper and lower case.
+ * `userAttributes` are values that they have (G7, U8). The cursor is the place of the last user of the page
+ * before (O3).
  */
 export const UserListQuery = longListQuery(UserPlace, {
   search: z
@@ -15,6 +17,7 @@ export const UserListQuery = longListQuery(UserPlace, {
     .min(1, 'must not be empty')
     .pipe(text(MOST_SEARCH_CHARACTERS))
     .optional(),
+  userAttributes: UserAttributesQuery.optional(),
 })
 
 export const ListUsersResponse = z.array(User).meta({ id: 'ListUsersResponse' })

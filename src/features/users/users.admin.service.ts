@@ -1,27 +1,35 @@
 import type * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
 import type { Pause } from '../../db/scans'
+import { resolveAttributes, unknownAttributes } from '../../engine/profile.rules'
 import type { LongPage } from '../../http/cursors'
+import { throwIfInvalid } from '../../lib/errors'
 import type { Scope } from '../../runtime/context'
 import { sharedScans } from '../../runtime/shared-scans'
-import { pageOfUsers, searchForUsers, type UserPlace, usersInOrder } from '../../store/pages.repository'
+import {
+  pageOfUsers,
+  searchForUsers,
+  type UserFilter,
+  type UserPlace,
+  usersInOrder,
+} from '../../store/pages.repository'
 import { userResponse } from '../../wire/presenters/user.presenter'
 import type { ListUsersResponse, UserListQuery } from './users.admin.schemas'
 
 type Query = z.output<typeof UserListQuery>
 
 /**
- * A page of the tenant's users, oldest first; with `search`, of the users who match (G7, U8). Yields as many
- * at a time as fit. Throws 429 as any scan (P11).
+ * A page of the tenant's users, oldest first; with `search` or `userAttributes`, of the users who fit (G7,
+ * U8). Yields as many at a time as fit. Throws 422 on unknown attributes, and 429 as any scan (P11).
  */
 export async function listUsers(
   scope: Scope,
-  { search, ...query }: Query,
+  { search, userAttributes, ...query }: Query,
 ): Promise<LongPage<AsyncGenerator<z.input<typeof ListUsersResponse>>, UserPlace>> {
   // One user more, to see if there is a next page.
   const page = { ...query, limit: query.limit + 1 }
-  const found =
-    search === undefined ? await pageOfUsers(scope, page) : await usersOfSearch(scope, page, search)
+  const filter = await filterOf(scope, search, userAttributes)
+  const found = filter === null ? await pageOfUsers(scope, page) : await usersOfFilter(scope, page, filter)
   const places = found.slice(0, query.limit)
   const hasMore = found.length > places.length
   return {
@@ -40,13 +48,31 @@ async function* responses(scope: Scope, ids: readonly string[]) {
 
 const searchesOf = sharedScans<readonly UserPlace[]>()
 
-/** The places of the matching users on a page. This is a scan, because any user may match. */
-function usersOfSearch(
+/** The filter of a request; null if it has none. Throws 422 on unknown attributes. */
+async function filterOf(
+  scope: Scope,
+  search: string | undefined,
+  attributes: ReadonlyMap<string, string> = new Map(),
+): Promise<UserFilter | null> {
+  if (attributes.size === 0) return search === undefined ? null : { search, attributes }
+  const config = await configurationOf(scope)
+  throwIfInvalid(unknownAttributes(config, 'user', attributes))
+  return { search: search ?? null, attributes: resolveAttributes(config, 'user', attributes) }
+}
+
+/** The places of the users who fit on a page. This is a scan, because any user may fit. */
+function usersOfFilter(
   { db, tenant, instance, waitUntil }: Scope,
   page: Pick<Query, 'limit' | 'skip' | 'after'>,
-  search: string,
+  filter: UserFilter,
 ): Promise<readonly UserPlace[]> {
-  const name = JSON.stringify([page.limit, page.skip, page.after ?? null, search])
-  const read = (pause: Pause) => searchForUsers(db, page, search, pause)
+  const name = JSON.stringify([
+    page.limit,
+    page.skip,
+    page.after ?? null,
+    filter.search,
+    [...filter.attributes],
+  ])
+  const read = (pause: Pause) => searchForUsers(db, page, filter, pause)
   return searchesOf(instance).run({ tenantId: tenant.id, name, read, mayBeOlder: () => false }, waitUntil)
 }

@@ -39,6 +39,15 @@ export class AdminAchievements {
   get(id: string, options?: CallOptions) {
     return this.#core.call('GET /admin/v1/achievements/{id}', { path: { id } }, options)
   }
+
+  /** Gets the figures of an achievement between two dates, by day. */
+  analytics(
+    key: string,
+    query?: QueryOf<'GET /admin/v1/achievements/{key}/analytics'>,
+    options?: CallOptions,
+  ) {
+    return this.#core.call('GET /admin/v1/achievements/{key}/analytics', { path: { key }, query }, options)
+  }
 }
 
 /** Leaderboards. */
@@ -72,5 +81,14 @@ export class AdminLeaderboards {
   /** Gets a leaderboard by its id or key. */
   get(id: string, options?: CallOptions) {
     return this.#core.call('GET /admin/v1/leaderboards/{id}', { path: { id } }, options)
+  }
+
+  /** Gets the figures of a leaderboard between two dates, by day. */
+  analytics(
+    key: string,
+    query?: QueryOf<'GET /admin/v1/leaderboards/{key}/analytics'>,
+    options?: CallOptions,
+  ) {
+    return this.#core.call('GET /admin/v1/leaderboards/{key}/analytics', { path: { key }, query }, options)
   }
 }

@@ -10,6 +10,7 @@ import {
   AdminUserTokens,
 } from './account.js'
 import { AdminAchievements, AdminLeaderboards } from './achievements-and-leaderboards.js'
+import { AdminAnalytics } from './analytics.js'
 import { AdminNotifications, AdminWebhooks } from './messages.js'
 import { AdminAttributes, AdminEventBatches, AdminMetrics } from './metrics.js'
 import { AdminPoints } from './points.js'
@@ -21,6 +22,7 @@ export class Admin {
   readonly #core: Core
   readonly achievements: AdminAchievements
   readonly adminKeys: AdminAdminKeys
+  readonly analytics: AdminAnalytics
   readonly applicationKeys: AdminApplicationKeys
   readonly attributes: AdminAttributes
   readonly auditLog: AdminAuditLog
@@ -41,6 +43,7 @@ export class Admin {
     this.#core = core
     this.achievements = new AdminAchievements(core)
     this.adminKeys = new AdminAdminKeys(core)
+    this.analytics = new AdminAnalytics(core)
     this.applicationKeys = new AdminApplicationKeys(core)
     this.attributes = new AdminAttributes(core)
     this.auditLog = new AdminAuditLog(core)

@@ -75,6 +75,11 @@ export class AdminMetrics {
   get(id: string, options?: CallOptions) {
     return this.#core.call('GET /admin/v1/metrics/{id}', { path: { id } }, options)
   }
+
+  /** Gets the figures of a metric between two dates, by day. */
+  analytics(key: string, query?: QueryOf<'GET /admin/v1/metrics/{key}/analytics'>, options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/metrics/{key}/analytics', { path: { key }, query }, options)
+  }
 }
 
 /** Batches of events. */

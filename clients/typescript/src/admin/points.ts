@@ -57,6 +57,11 @@ export class AdminPoints {
   get(id: string, options?: CallOptions) {
     return this.#core.call('GET /admin/v1/points/{id}', { path: { id } }, options)
   }
+
+  /** Gets the figures of a points system between two dates, by day. */
+  analytics(key: string, query?: QueryOf<'GET /admin/v1/points/{key}/analytics'>, options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/points/{key}/analytics', { path: { key }, query }, options)
+  }
 }
 
 class AdminPointsLevels {

@@ -5,6 +5,8 @@ import type {
   AchievementsAllData,
   AchievementsCompleteAnswer,
   AchievementsCompleteData,
+  AdminAchievementsAnalyticsAnswer,
+  AdminAchievementsAnalyticsData,
   AdminAchievementsCreateAnswer,
   AdminAchievementsCreateData,
   AdminAchievementsDeleteAnswer,
@@ -23,6 +25,8 @@ import type {
   AdminAdminKeysListData,
   AdminAdminKeysRotateAnswer,
   AdminAdminKeysRotateData,
+  AdminAnalyticsOverviewAnswer,
+  AdminAnalyticsOverviewData,
   AdminApplicationApiKeysCreateAnswer,
   AdminApplicationApiKeysCreateData,
   AdminApplicationApiKeysDeleteAnswer,
@@ -41,6 +45,8 @@ import type {
   AdminAttributesUpdateData,
   AdminAuditLogAnswer,
   AdminAuditLogData,
+  AdminLeaderboardsAnalyticsAnswer,
+  AdminLeaderboardsAnalyticsData,
   AdminLeaderboardsCreateAnswer,
   AdminLeaderboardsCreateData,
   AdminLeaderboardsDeleteAnswer,
@@ -51,6 +57,8 @@ import type {
   AdminLeaderboardsListData,
   AdminLeaderboardsUpdateAnswer,
   AdminLeaderboardsUpdateData,
+  AdminMetricsAnalyticsAnswer,
+  AdminMetricsAnalyticsData,
   AdminMetricsBatchEventsAnswer,
   AdminMetricsBatchEventsData,
   AdminMetricsBatchGetAnswer,
@@ -81,6 +89,8 @@ import type {
   AdminNotificationsLogData,
   AdminPointsAdjustmentsCreateAnswer,
   AdminPointsAdjustmentsCreateData,
+  AdminPointsAnalyticsAnswer,
+  AdminPointsAnalyticsData,
   AdminPointsBoostsCreateAnswer,
   AdminPointsBoostsCreateData,
   AdminPointsBoostsDeleteAnswer,
@@ -457,6 +467,16 @@ export interface Operations {
   'GET /admin/v1/users/{id}/points/{key}/awards/{awardId}': Operation<AdminUsersExplainAwardData, AdminUsersExplainAwardAnswer>
   /** List everything that happened to a user, newest first */
   'GET /admin/v1/users/{id}/timeline': Operation<AdminUsersTimelineData, AdminUsersTimelineAnswer>
+  /** Get the figures of all users by day */
+  'GET /admin/v1/analytics/overview': Operation<AdminAnalyticsOverviewData, AdminAnalyticsOverviewAnswer>
+  /** Get the figures of a metric by day */
+  'GET /admin/v1/metrics/{key}/analytics': Operation<AdminMetricsAnalyticsData, AdminMetricsAnalyticsAnswer>
+  /** Get the figures of a points system by day */
+  'GET /admin/v1/points/{key}/analytics': Operation<AdminPointsAnalyticsData, AdminPointsAnalyticsAnswer>
+  /** Get the figures of a leaderboard by day */
+  'GET /admin/v1/leaderboards/{key}/analytics': Operation<AdminLeaderboardsAnalyticsData, AdminLeaderboardsAnalyticsAnswer>
+  /** Get the figures of an achievement by day */
+  'GET /admin/v1/achievements/{key}/analytics': Operation<AdminAchievementsAnalyticsData, AdminAchievementsAnalyticsAnswer>
   /** List tenants, oldest first */
   'GET /admin/v1/tenants': Operation<AdminTenantsListData, AdminTenantsListAnswer>
   /** Create tenants */

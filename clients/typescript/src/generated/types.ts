@@ -6284,6 +6284,279 @@ export type TimelineChange = {
     };
 };
 
+export type AnalyticsOverview = {
+    /**
+     * When the figures were last brought up to date. `null` if that was never done.
+     */
+    updated: string | null;
+    /**
+     * A row for each date, oldest first.
+     */
+    series: Array<{
+        /**
+         * The date.
+         */
+        date: string;
+        /**
+         * Users who were created on this date.
+         */
+        newUsers: number;
+        /**
+         * Different users with an event on this date.
+         */
+        activeUsers: number;
+        /**
+         * Events on this date, without voided ones.
+         */
+        events: number;
+        /**
+         * The points that users gained on this date, by the key of the points system.
+         */
+        points: {
+            [key: string]: number;
+        };
+        /**
+         * Achievements that were completed on this date.
+         */
+        achievements: number;
+    }>;
+    /**
+     * Different users with an event in a period that ends with `to`.
+     */
+    active: {
+        /**
+         * On the date `to`.
+         */
+        day: number;
+        /**
+         * On the last 7 dates.
+         */
+        week: number;
+        /**
+         * On the last 30 dates.
+         */
+        month: number;
+    };
+    /**
+     * How many new users come back.
+     */
+    retention: {
+        /**
+         * Users in the control group, who get no notifications.
+         */
+        control: {
+            /**
+             * The users who were created from `from` to `to`.
+             */
+            users: number;
+            /**
+             * How many of them were active again after so many local days.
+             */
+            d1: {
+                /**
+                 * The users whose day of creation plus these days is at most `to`.
+                 */
+                users: number;
+                /**
+                 * Those of them who had an event on exactly that day.
+                 */
+                kept: number;
+            };
+            /**
+             * How many of them were active again after so many local days.
+             */
+            d7: {
+                /**
+                 * The users whose day of creation plus these days is at most `to`.
+                 */
+                users: number;
+                /**
+                 * Those of them who had an event on exactly that day.
+                 */
+                kept: number;
+            };
+            /**
+             * How many of them were active again after so many local days.
+             */
+            d30: {
+                /**
+                 * The users whose day of creation plus these days is at most `to`.
+                 */
+                users: number;
+                /**
+                 * Those of them who had an event on exactly that day.
+                 */
+                kept: number;
+            };
+        };
+        /**
+         * All other users.
+         */
+        others: {
+            /**
+             * The users who were created from `from` to `to`.
+             */
+            users: number;
+            /**
+             * How many of them were active again after so many local days.
+             */
+            d1: {
+                /**
+                 * The users whose day of creation plus these days is at most `to`.
+                 */
+                users: number;
+                /**
+                 * Those of them who had an event on exactly that day.
+                 */
+                kept: number;
+            };
+            /**
+             * How many of them were active again after so many local days.
+             */
+            d7: {
+                /**
+                 * The users whose day of creation plus these days is at most `to`.
+                 */
+                users: number;
+                /**
+                 * Those of them who had an event on exactly that day.
+                 */
+                kept: number;
+            };
+            /**
+             * How many of them were active again after so many local days.
+             */
+            d30: {
+                /**
+                 * The users whose day of creation plus these days is at most `to`.
+                 */
+                users: number;
+                /**
+                 * Those of them who had an event on exactly that day.
+                 */
+                kept: number;
+            };
+        };
+    };
+    /**
+     * Users by the present length of their streak.
+     */
+    streaks: Array<{
+        /**
+         * The shortest length.
+         */
+        from: number;
+        /**
+         * The longest length. `null`: no limit.
+         */
+        to: number | null;
+        /**
+         * The number of users.
+         */
+        users: number;
+    }>;
+};
+
+export type MetricAnalytics = {
+    /**
+     * When the figures were last brought up to date. `null` if that was never done.
+     */
+    updated: string | null;
+    /**
+     * A row for each date, oldest first.
+     */
+    series: Array<{
+        /**
+         * The date.
+         */
+        date: string;
+        /**
+         * Events of the metric on this date, without voided ones.
+         */
+        events: number;
+        /**
+         * The sum of their values: the change of all users together.
+         */
+        total: number;
+        /**
+         * Different users with such an event.
+         */
+        activeUsers: number;
+    }>;
+};
+
+export type PointsAnalytics = {
+    /**
+     * When the figures were last brought up to date. `null` if that was never done.
+     */
+    updated: string | null;
+    /**
+     * A row for each date, oldest first.
+     */
+    series: Array<{
+        /**
+         * The date.
+         */
+        date: string;
+        /**
+         * The points that users gained on this date. Negative if they lost more.
+         */
+        added: number;
+        /**
+         * The same by the key of the trigger, without adjustments. A reversal counts for the trigger whose award it reverses.
+         */
+        byTrigger: {
+            [key: string]: number;
+        };
+        /**
+         * The number of users with each level at the end of the date, by the key of the level.
+         */
+        byLevel: {
+            [key: string]: number;
+        };
+    }>;
+};
+
+export type LeaderboardAnalytics = {
+    /**
+     * When the figures were last brought up to date. `null` if that was never done.
+     */
+    updated: string | null;
+    /**
+     * A row for each date, oldest first.
+     */
+    series: Array<{
+        /**
+         * The date.
+         */
+        date: string;
+        /**
+         * Ranked users at the end of this UTC date, in all groups together.
+         */
+        participants: number;
+    }>;
+};
+
+export type AchievementAnalytics = {
+    /**
+     * When the figures were last brought up to date. `null` if that was never done.
+     */
+    updated: string | null;
+    /**
+     * A row for each date, oldest first.
+     */
+    series: Array<{
+        /**
+         * The date.
+         */
+        date: string;
+        /**
+         * Users who completed it on this date, and still have it.
+         */
+        completions: number;
+    }>;
+};
+
 export type ListTenantsResponse = Array<AdminTenant>;
 
 export type AdminTenant = {
@@ -9115,6 +9388,10 @@ export type AdminUsersListData = {
          * A part of the id, the name or the email address.
          */
         search?: string;
+        /**
+         * Values of user attributes that the users must have, as `key:value` pairs.
+         */
+        userAttributes?: string;
     };
     url: '/admin/v1/users';
 };
@@ -9312,6 +9589,151 @@ export type AdminUsersTimelineAnswers = {
 };
 
 export type AdminUsersTimelineAnswer = AdminUsersTimelineAnswers[keyof AdminUsersTimelineAnswers];
+
+export type AdminAnalyticsOverviewData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The first local date. 29 days before `to` if absent.
+         */
+        from?: string;
+        /**
+         * The last local date, at most 400 days after `from`. Today (UTC) if absent.
+         */
+        to?: string;
+    };
+    url: '/admin/v1/analytics/overview';
+};
+
+export type AdminAnalyticsOverviewAnswers = {
+    /**
+     * A row for each local date, oldest first.
+     */
+    200: AnalyticsOverview;
+};
+
+export type AdminAnalyticsOverviewAnswer = AdminAnalyticsOverviewAnswers[keyof AdminAnalyticsOverviewAnswers];
+
+export type AdminMetricsAnalyticsData = {
+    body?: never;
+    path: {
+        /**
+         * The id or the key of the metric.
+         */
+        key: string;
+    };
+    query?: {
+        /**
+         * The first local date. 29 days before `to` if absent.
+         */
+        from?: string;
+        /**
+         * The last local date, at most 400 days after `from`. Today (UTC) if absent.
+         */
+        to?: string;
+    };
+    url: '/admin/v1/metrics/{key}/analytics';
+};
+
+export type AdminMetricsAnalyticsAnswers = {
+    /**
+     * A row for each local date, oldest first.
+     */
+    200: MetricAnalytics;
+};
+
+export type AdminMetricsAnalyticsAnswer = AdminMetricsAnalyticsAnswers[keyof AdminMetricsAnalyticsAnswers];
+
+export type AdminPointsAnalyticsData = {
+    body?: never;
+    path: {
+        /**
+         * The id or the key of the points system.
+         */
+        key: string;
+    };
+    query?: {
+        /**
+         * The first local date. 29 days before `to` if absent.
+         */
+        from?: string;
+        /**
+         * The last local date, at most 400 days after `from`. Today (UTC) if absent.
+         */
+        to?: string;
+    };
+    url: '/admin/v1/points/{key}/analytics';
+};
+
+export type AdminPointsAnalyticsAnswers = {
+    /**
+     * A row for each local date, oldest first.
+     */
+    200: PointsAnalytics;
+};
+
+export type AdminPointsAnalyticsAnswer = AdminPointsAnalyticsAnswers[keyof AdminPointsAnalyticsAnswers];
+
+export type AdminLeaderboardsAnalyticsData = {
+    body?: never;
+    path: {
+        /**
+         * The id or the key of the leaderboard.
+         */
+        key: string;
+    };
+    query?: {
+        /**
+         * The first local date. 29 days before `to` if absent.
+         */
+        from?: string;
+        /**
+         * The last local date, at most 400 days after `from`. Today (UTC) if absent.
+         */
+        to?: string;
+    };
+    url: '/admin/v1/leaderboards/{key}/analytics';
+};
+
+export type AdminLeaderboardsAnalyticsAnswers = {
+    /**
+     * A row for each local date, oldest first.
+     */
+    200: LeaderboardAnalytics;
+};
+
+export type AdminLeaderboardsAnalyticsAnswer = AdminLeaderboardsAnalyticsAnswers[keyof AdminLeaderboardsAnalyticsAnswers];
+
+export type AdminAchievementsAnalyticsData = {
+    body?: never;
+    path: {
+        /**
+         * The id or the key of the achievement.
+         */
+        key: string;
+    };
+    query?: {
+        /**
+         * The first local date. 29 days before `to` if absent.
+         */
+        from?: string;
+        /**
+         * The last local date, at most 400 days after `from`. Today (UTC) if absent.
+         */
+        to?: string;
+    };
+    url: '/admin/v1/achievements/{key}/analytics';
+};
+
+export type AdminAchievementsAnalyticsAnswers = {
+    /**
+     * A row for each local date, oldest first.
+     */
+    200: AchievementAnalytics;
+};
+
+export type AdminAchievementsAnalyticsAnswer = AdminAchievementsAnalyticsAnswers[keyof AdminAchievementsAnalyticsAnswers];
 
 export type AdminTenantsDeleteData = {
     body?: never;

@@ -1,9 +1,132 @@
-import { Empty, Page } from '../../ui/page'
+import type { AnalyticsOverview } from '@laurel/client'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { messageOf } from '../../api/errors'
+import { useAdmin } from '../../api/laurel'
+import { Button } from '../../ui/button'
+import { counted, formatCompact, formatDate, formatMoment, formatNumber } from '../../ui/format'
+import { Card, Notice, Page, Skeleton } from '../../ui/page'
+import { Checklist, useSetup } from './checklist'
+import { periodOf, useToday } from './period'
+import { PeriodPicker } from './period-picker'
+import { RetentionTable } from './retention-table'
+import { StreakLengths } from './streak-lengths'
 
+/** The charts are loaded after the figures, so that the first page is small. */
+const Charts = lazy(() => import('./charts'))
+
+/** Whether people use the product, and whether gamification keeps them. */
 export default function OverviewPage() {
+  const admin = useAdmin()
+  const search: Record<string, unknown> = useSearch({ strict: false })
+  const today = useToday()
+  const period = today === null ? null : periodOf(search, today)
+  const overview = useQuery({
+    queryKey: ['/', 'analytics', period?.from, period?.to],
+    queryFn: ({ signal }) => admin.analytics.overview({ from: period?.from, to: period?.to }, { signal }),
+    enabled: period !== null,
+    placeholderData: keepPreviousData,
+  })
+  const setup = useSetup()
+  const { data, error } = overview
+  const missing = setup?.filter(({ isNeeded, isDone }) => isNeeded && !isDone) ?? []
   return (
-    <Page name="Overview">
-      <Empty title="Nothing to show yet">Figures appear here when users are active.</Empty>
+    <Page
+      name="Overview"
+      intro={data === undefined ? <Skeleton className="w-80 max-w-full" /> : <Newest overview={data} />}
+      isLoading={overview.isPending || overview.isPlaceholderData || setup === null}
+    >
+      {setup !== null && missing.length > 0 && <Checklist items={setup} />}
+      {period !== null && today !== null && <PeriodPicker period={period} today={today} />}
+      {error !== null && (
+        <Notice tone="danger" action={<Button onClick={() => overview.refetch()}>Try again</Button>}>
+          {messageOf(error)}
+        </Notice>
+      )}
+      {(data !== undefined || error === null) && <Figures overview={data} />}
+      {setup !== null && missing.length === 0 && <Checklist items={setup} />}
     </Page>
   )
 }
+
+/** The newest activity that the last pass found, and the time of that pass. */
+function Newest({ overview: { updated, series } }: { overview: AnalyticsOverview }) {
+  if (updated === null) return 'No figures yet. The first ones appear here within the hour.'
+  const newest = series.findLast(({ events }) => events > 0)
+  const activity =
+    newest === undefined
+      ? 'No activity in this period.'
+      : `Newest activity: ${formatDate(newest.date)}, ${counted(newest.events, 'event')} by ${counted(newest.activeUsers, 'user')}.`
+  return (
+    <>
+      {activity} Updated <time dateTime={updated}>{formatMoment(updated)}</time>.
+    </>
+  )
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+
+function Figures({ overview }: { overview: AnalyticsOverview | undefined }) {
+  const series = overview?.series ?? []
+  const figures = [
+    { name: 'Daily active users', value: overview?.active.day },
+    { name: 'Weekly active users', value: overview?.active.week },
+    { name: 'Monthly active users', value: overview?.active.month },
+    { name: 'New users', value: overview && sum(series.map(({ newUsers }) => newUsers)) },
+    { name: 'Events', value: overview && sum(series.map(({ events }) => events)) },
+    {
+      name: 'Achievements completed',
+      value: overview && sum(series.map(({ achievements }) => achievements)),
+    },
+  ]
+  return (
+    <>
+      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-3">
+        {figures.map(({ name, value }) => (
+          <div key={name} className="flex flex-col justify-between gap-1 bg-surface px-5 py-4">
+            <dt className="text-sm text-quiet">{name}</dt>
+            <dd
+              className="text-2xl font-semibold tracking-tight tabular-nums"
+              title={value === undefined ? undefined : formatNumber(value)}
+            >
+              {value === undefined ? (
+                <Skeleton className="h-6 w-16" />
+              ) : value < 1_000_000 ? (
+                formatNumber(value)
+              ) : (
+                formatCompact(value)
+              )}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <Suspense fallback={<ChartsAreLoading />}>
+        {overview === undefined ? <ChartsAreLoading /> : <Charts series={overview.series} />}
+      </Suspense>
+      <div className="grid items-start gap-6 lg:grid-cols-2">
+        <Card
+          title="Retention"
+          about="Users who were active again, exactly so many days after their first one."
+          flush
+        >
+          <RetentionTable retention={overview?.retention} />
+        </Card>
+        <Card title="Streak lengths" about="Users by the length of their streak now.">
+          <StreakLengths streaks={overview?.streaks} />
+        </Card>
+      </div>
+    </>
+  )
+}
+
+/** The places of the charts, in their final size. */
+const ChartsAreLoading = () => (
+  <div className="grid gap-6 lg:grid-cols-2" aria-busy="true">
+    {['Active users', 'Events', 'Points', 'Achievements'].map((title) => (
+      <Card key={title} title={title}>
+        <Skeleton className="h-70 w-full" />
+      </Card>
+    ))}
+  </div>
+)

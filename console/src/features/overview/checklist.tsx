@@ -1,0 +1,145 @@
+import { useQueries } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { ArrowRight, Circle, CircleCheck } from 'lucide-react'
+import { useAdmin } from '../../api/laurel'
+import type { Admin } from '../../resource/resource'
+import { Card } from '../../ui/page'
+
+type Step = {
+  name: string
+  /** What it is good for. */
+  about: string
+  /** The page on which it is done. */
+  path: string
+  /** Whether nothing works without it. */
+  isNeeded?: boolean
+  isDone: (admin: Admin) => Promise<boolean>
+}
+
+export type SetupItem = Omit<Step, 'isDone' | 'isNeeded'> & { isDone: boolean; isNeeded: boolean }
+
+/** Whether a list has an item. It asks for one only. */
+const hasOne = async (list: PromiseLike<readonly unknown[]>) => (await list).length > 0
+const ONE = { limit: 1 }
+
+/** What a tenant needs, in the order in which one does it. */
+const STEPS: readonly Step[] = [
+  {
+    name: 'Create a metric',
+    about: 'It counts what users do, such as lessons.',
+    path: '/metrics',
+    isNeeded: true,
+    isDone: (admin) => hasOne(admin.metrics.list(ONE)),
+  },
+  {
+    name: 'Create an API key for your product',
+    about: 'Your product sends events with it.',
+    path: '/api-keys',
+    isDone: (admin) => hasOne(admin.applicationKeys.list(ONE)),
+  },
+  {
+    name: 'See the first user',
+    about: 'Send an event, or create a user to try things out.',
+    path: '/users',
+    isNeeded: true,
+    isDone: (admin) => hasOne(admin.users.list(ONE)),
+  },
+  {
+    name: 'Give points',
+    about: 'A points system, such as XP, with levels and triggers.',
+    path: '/points',
+    isDone: (admin) => hasOne(admin.points.list(ONE)),
+  },
+  {
+    name: 'Switch streaks on',
+    about: 'They count the days on which a user is active.',
+    path: '/streaks',
+    isDone: async (admin) => (await admin.streaks.settings.get()).enabled,
+  },
+  {
+    name: 'Create an achievement',
+    about: 'A goal that users complete once.',
+    path: '/achievements',
+    isDone: (admin) => hasOne(admin.achievements.list(ONE)),
+  },
+  {
+    name: 'Create a leaderboard',
+    about: 'A ranking of all users or of groups, for example by week.',
+    path: '/leaderboards',
+    isDone: (admin) => hasOne(admin.leaderboards.list(ONE)),
+  },
+  {
+    name: 'Connect a webhook',
+    about: 'Your product hears at once what happens here.',
+    path: '/webhooks',
+    isDone: (admin) => hasOne(admin.webhooks.list(ONE)),
+  },
+  {
+    name: 'Write a notification',
+    about: 'Emails and push messages bring users back.',
+    path: '/notifications',
+    isDone: (admin) => hasOne(admin.notifications.templates.list(ONE)),
+  },
+]
+
+/** What is configured, and what is still missing. Null while it is loading. A step that can't be read is left out. */
+export function useSetup(): readonly SetupItem[] | null {
+  const admin = useAdmin()
+  const answers = useQueries({
+    queries: STEPS.map(({ path, isDone }) => ({
+      queryKey: [path, 'setup'],
+      queryFn: () => isDone(admin),
+      staleTime: 30_000,
+    })),
+  })
+  if (answers.some(({ isPending }) => isPending)) return null
+  return STEPS.flatMap(({ isNeeded = false, ...step }, index) => {
+    const isDone = answers[index]?.data
+    return isDone === undefined ? [] : [{ ...step, isNeeded, isDone }]
+  })
+}
+
+/** The steps of the setup. Each leads to its page. */
+export function Checklist({ items }: { items: readonly SetupItem[] }) {
+  const done = items.filter(({ isDone }) => isDone).length
+  const isComplete = done === items.length
+  return (
+    <Card
+      title="Setup"
+      about={isComplete ? 'Everything is configured.' : `${done} of ${items.length} steps are done.`}
+      flush
+    >
+      <ul className="grid gap-px overflow-hidden rounded-b-lg border-t border-line bg-line sm:grid-cols-2 lg:grid-cols-3">
+        {items.map(({ name, about, path, isDone }) => {
+          const Icon = isDone ? CircleCheck : Circle
+          return (
+            <li key={path} className="bg-surface">
+              <Link
+                to={path}
+                className="group flex h-full items-start gap-3 px-5 py-3.5 hover:bg-hover focus-visible:-outline-offset-2"
+              >
+                <Icon
+                  size={18}
+                  aria-hidden="true"
+                  className={isDone ? 'mt-0.5 shrink-0 text-accent' : 'mt-0.5 shrink-0 text-quiet'}
+                />
+                <span className="min-w-0 flex-1">
+                  <span className={isDone ? 'text-quiet' : 'font-medium'}>{name}</span>
+                  <span className="sr-only">{isDone ? ' (done)' : ' (missing)'}</span>
+                  {!isDone && <span className="block text-sm text-quiet">{about}</span>}
+                </span>
+                {!isDone && (
+                  <ArrowRight
+                    size={15}
+                    aria-hidden="true"
+                    className="mt-1 shrink-0 text-quiet group-hover:text-text"
+                  />
+                )}
+              </Link>
+            </li>
+          )
+        })}
+      </ul>
+    </Card>
+  )
+}

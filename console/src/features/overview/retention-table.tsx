@@ -1,0 +1,81 @@
+import type { AnalyticsOverview } from '@laurel/client'
+import { counted, formatNumber, formatPercent } from '../../ui/format'
+import { Skeleton } from '../../ui/page'
+
+type Retention = AnalyticsOverview['retention']
+
+const DAYS = [
+  { key: 'd1', name: 'Day 1' },
+  { key: 'd7', name: 'Day 7' },
+  { key: 'd30', name: 'Day 30' },
+] as const
+
+const GROUPS = [
+  { key: 'others', name: 'With notifications' },
+  { key: 'control', name: 'Control group' },
+] as const
+
+/** How many users came back, with and without notifications, and how many users each figure is of. */
+export function RetentionTable({ retention }: { retention: Retention | undefined }) {
+  return (
+    <div className="overflow-x-auto">
+      <table className="w-full text-left" aria-busy={retention === undefined}>
+        <caption className="sr-only">Retention with and without notifications</caption>
+        <thead>
+          <tr className="border-b border-line text-sm text-quiet">
+            <th scope="col" className="px-5 py-2.5 font-medium">
+              Users
+            </th>
+            {DAYS.map(({ key, name }) => (
+              <th
+                key={key}
+                scope="col"
+                className="px-3 py-2.5 text-right font-medium whitespace-nowrap last:pr-5"
+              >
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {GROUPS.map(({ key, name }) => (
+            <tr key={key} className="border-b border-line align-top last:border-b-0">
+              <th scope="row" className="px-5 py-3 font-normal">
+                {name}
+                <p className="text-sm text-quiet">
+                  {retention === undefined ? (
+                    <Skeleton className="w-14" />
+                  ) : (
+                    counted(retention[key].users, 'user')
+                  )}
+                </p>
+              </th>
+              {DAYS.map((day) => (
+                <td key={day.key} className="px-3 py-3 text-right tabular-nums last:pr-5">
+                  {retention === undefined ? (
+                    <Skeleton className="w-10" />
+                  ) : (
+                    <Kept {...retention[key][day.key]} />
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+/** A share with the users that it is of. Without users there is none. */
+const Kept = ({ users, kept }: { users: number; kept: number }) =>
+  users === 0 ? (
+    <span className="text-quiet">–</span>
+  ) : (
+    <>
+      <strong className="font-semibold">{formatPercent(kept / users)}</strong>
+      <p className="text-sm whitespace-nowrap text-quiet">
+        {formatNumber(kept)} of {formatNumber(users)}
+      </p>
+    </>
+  )

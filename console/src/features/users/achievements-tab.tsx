@@ -1,0 +1,156 @@
+import type { User, UserAchievementWithStatsResponse } from '@laurel/client'
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { messageOf } from '../../api/errors'
+import { useAdmin, useLaurel } from '../../api/laurel'
+import { Button, Toggle } from '../../ui/button'
+import { Confirm } from '../../ui/dialog'
+import { formatNumber, formatPercent, Moment } from '../../ui/format'
+import { Card, Empty, Notice } from '../../ui/page'
+import { type Column, Table } from '../../ui/table'
+import { keyOfUser } from './user-paths'
+import { useUserWrite } from './user-writes'
+
+type Achievement = UserAchievementWithStatsResponse
+
+/** How an achievement is completed, in words. */
+function conditionOf({
+  trigger,
+  metricValue,
+  metricName,
+  streakLength,
+  achievementIds,
+}: Achievement): string {
+  switch (trigger) {
+    case 'metric':
+      return `${formatNumber(metricValue ?? 0)} of ${metricName ?? 'a metric'}`
+    case 'streak':
+      return `a streak of ${formatNumber(streakLength ?? 0)}`
+    case 'achievement':
+      return `${formatNumber(achievementIds?.length ?? 0)} other achievements`
+    case 'api':
+      return 'by your product, or by hand'
+  }
+}
+
+/** All achievements: those that the user has completed, and the others. */
+export function AchievementsTab({ user }: { user: User }) {
+  const laurel = useLaurel()
+  const [asked, setAsked] = useState<Achievement | null>(null)
+  const achievements = useQuery({
+    queryKey: keyOfUser(user.id, 'achievements'),
+    queryFn: async () => laurel.users.achievements.list(user.id, { includeIncomplete: true }),
+  })
+  const columns: readonly Column<Achievement>[] = [
+    {
+      name: 'Achievement',
+      cell: (one) => (
+        <>
+          <p className="font-medium">{one.name}</p>
+          <p className="text-sm text-quiet">{conditionOf(one)}</p>
+        </>
+      ),
+    },
+    {
+      name: 'Completed',
+      cell: ({ achievedAt }) =>
+        achievedAt === null ? (
+          <span className="text-quiet">not yet</span>
+        ) : (
+          <Moment iso={achievedAt} zone={user.tz} />
+        ),
+    },
+    { name: 'Rarity', cell: ({ rarity }) => formatPercent(rarity / 100), isNumber: true, isMinor: true },
+    {
+      name: 'Action',
+      cell: (one) =>
+        one.achievedAt !== null || one.trigger === 'api' ? (
+          <Button
+            isSmall
+            onClick={() => setAsked(one)}
+            aria-label={`${one.achievedAt === null ? 'Complete' : 'Revoke'} ${one.name}`}
+          >
+            {one.achievedAt === null ? 'Complete' : 'Revoke'}
+          </Button>
+        ) : null,
+      isNumber: true,
+    },
+  ]
+  return (
+    <Card title="Achievements" flush>
+      {achievements.isError ? (
+        <div className="p-5">
+          <Notice tone="danger" action={<Button onClick={() => achievements.refetch()}>Try again</Button>}>
+            {messageOf(achievements.error)}
+          </Notice>
+        </div>
+      ) : achievements.data?.length === 0 ? (
+        <Empty title="There are no achievements yet">Create achievements on the page Achievements.</Empty>
+      ) : (
+        <Table label="Achievements" columns={columns} rows={achievements.data} keyOf={({ id }) => id} />
+      )}
+      {asked !== null && <Question user={user} achievement={asked} onClose={() => setAsked(null)} />}
+    </Card>
+  )
+}
+
+/** Asks before an achievement is completed by hand, or taken back. */
+function Question({
+  user,
+  achievement,
+  onClose,
+}: {
+  user: User
+  achievement: Achievement
+  onClose: () => void
+}) {
+  const admin = useAdmin()
+  const laurel = useLaurel()
+  const write = useUserWrite()
+  const [isWithPoints, setWithPoints] = useState(true)
+  const { id, name, achievedAt } = achievement
+  if (achievedAt === null)
+    return (
+      <Confirm
+        title={`Complete ${name}?`}
+        confirm="Confirm: complete"
+        onConfirm={() =>
+          write.mutateAsync({
+            act: () => laurel.achievements.complete(achievement.key ?? id, { user: { id: user.id } }),
+            done: `${name} was completed`,
+          })
+        }
+        onClose={onClose}
+      >
+        The user gets its points, and the messages that go with it.
+      </Confirm>
+    )
+  return (
+    <Confirm
+      title={`Revoke ${name}?`}
+      confirm="Confirm: revoke"
+      isDangerous
+      onConfirm={() =>
+        write.mutateAsync({
+          act: () =>
+            admin.users.revokeAchievement(
+              user.id,
+              achievement.key ?? id,
+              isWithPoints ? { points: 'revoke' } : {},
+            ),
+          done: `${name} was revoked`,
+        })
+      }
+      onClose={onClose}
+    >
+      <p>The user no longer has this achievement, and can complete it again.</p>
+      <div className="mt-4 text-text">
+        <Toggle
+          label="Take back its points too"
+          checked={isWithPoints}
+          onChange={({ target }) => setWithPoints(target.checked)}
+        />
+      </div>
+    </Confirm>
+  )
+}

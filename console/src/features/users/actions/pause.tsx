@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { useAdmin } from '../../../api/laurel'
+import type { Field } from '../../../resource/resource'
+import { date } from '../../../resource/schemas'
+import { FormSheet } from '../form-sheet'
+import { useUserWrite } from '../user-writes'
+
+const Draft = z.object({ start: date(), end: date() }).refine(({ start, end }) => start <= end, {
+  path: ['end'],
+  message: 'Choose a day that is not before the first one.',
+})
+
+const FIELDS: readonly Field<z.input<typeof Draft>>[] = [
+  { kind: 'date', name: 'start', label: 'First day' },
+  { kind: 'date', name: 'end', label: 'Last day', hint: 'Both days are local dates of the user.' },
+]
+
+/** Pauses the streak of a user. */
+export function PauseForm({ userId, onClose }: { userId: string; onClose: () => void }) {
+  const admin = useAdmin()
+  const write = useUserWrite()
+  return (
+    <FormSheet
+      title="Pause the streak"
+      about="On these days the streak does not end, and does not grow without an event."
+      fields={FIELDS}
+      schema={Draft}
+      values={{ start: '', end: '' }}
+      submit="Create pause"
+      onSubmit={({ start, end }) =>
+        write.mutateAsync({
+          act: () => admin.streaks.pauses.create({ pauses: [{ userId, start, end }] }),
+          done: 'The streak is paused',
+          after: onClose,
+        })
+      }
+      onClose={onClose}
+    />
+  )
+}

@@ -1,0 +1,153 @@
+import type { User } from '@laurel/client'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Ban, CirclePause, Download, RotateCcw, Snowflake, Trash2 } from 'lucide-react'
+import { messageOf } from '../../../api/errors'
+import { useAdmin } from '../../../api/laurel'
+import { Button } from '../../../ui/button'
+import { Confirm } from '../../../ui/dialog'
+import { Menu } from '../../../ui/menu'
+import { done, failed, toasts } from '../../../ui/toasts'
+import { pathOfUser, USERS } from '../user-paths'
+import { useUserWrite } from '../user-writes'
+import { AdjustPointsForm } from './adjust-points'
+import { PauseForm } from './pause'
+
+/** What can be open, by its name in the address: `?action=pause`. */
+type Action = 'adjust-points' | 'freeze' | 'pause' | 'restore' | 'erase'
+
+/** The buttons of what support can do for a user. Each form has an address. */
+export function UserActions({ user }: { user: User }) {
+  const navigate = useNavigate()
+  const { action }: { action?: unknown } = useSearch({ strict: false })
+  const here = { to: '.', resetScroll: false } as const
+  const open = (name: Action) => navigate({ ...here, search: { action: name } })
+  const close = () => navigate({ ...here, search: {} })
+  const download = useExport(user.id)
+  return (
+    <>
+      <Button onClick={() => open('adjust-points')}>Adjust points</Button>
+      <Menu
+        label="Actions"
+        groups={[
+          [
+            { label: 'Grant a freeze', icon: Snowflake, act: () => open('freeze') },
+            { label: 'Pause the streak', icon: CirclePause, act: () => open('pause') },
+            { label: 'Restore the streak', icon: RotateCcw, act: () => open('restore') },
+          ],
+          [
+            {
+              label: 'Void an event',
+              icon: Ban,
+              act: () =>
+                navigate({
+                  to: pathOfUser(user.id, 'timeline'),
+                  search: { type: 'event' },
+                  resetScroll: false,
+                }),
+            },
+          ],
+          [
+            { label: 'Export all data', icon: Download, act: download },
+            { label: 'Erase this user', icon: Trash2, act: () => open('erase'), isDangerous: true },
+          ],
+        ]}
+      />
+      {action === 'adjust-points' && <AdjustPointsForm userId={user.id} onClose={close} />}
+      {action === 'pause' && <PauseForm userId={user.id} onClose={close} />}
+      {action === 'freeze' && <GrantFreeze userId={user.id} onClose={close} />}
+      {action === 'restore' && <RestoreStreak userId={user.id} onClose={close} />}
+      {action === 'erase' && <Erase userId={user.id} onClose={close} />}
+    </>
+  )
+}
+
+type QuestionProps = { userId: string; onClose: () => void }
+
+function GrantFreeze({ userId, onClose }: QuestionProps) {
+  const admin = useAdmin()
+  const write = useUserWrite()
+  return (
+    <Confirm
+      title="Grant a freeze?"
+      confirm="Confirm: grant a freeze"
+      onConfirm={() =>
+        write.mutateAsync({
+          act: () => admin.streaks.freezes.create({ freezes: [{ userId }] }),
+          done: 'The user has one more freeze',
+        })
+      }
+      onClose={onClose}
+    >
+      A freeze saves the streak when a period is missed.
+    </Confirm>
+  )
+}
+
+function RestoreStreak({ userId, onClose }: QuestionProps) {
+  const admin = useAdmin()
+  const write = useUserWrite()
+  return (
+    <Confirm
+      title="Restore the streak?"
+      confirm="Confirm: restore"
+      onConfirm={() =>
+        write.mutateAsync({
+          act: () => admin.streaks.restore({ users: [{ id: userId }] }),
+          done: 'The streak was restored',
+        })
+      }
+      onClose={onClose}
+    >
+      The user gets the longest recent streak back. It gives no points and sends no messages.
+    </Confirm>
+  )
+}
+
+function Erase({ userId, onClose }: QuestionProps) {
+  const admin = useAdmin()
+  const navigate = useNavigate()
+  const write = useUserWrite()
+  return (
+    <Confirm
+      title="Erase this user?"
+      confirm="Confirm: erase"
+      isDangerous
+      typed={{ label: `Type ${userId} to confirm`, text: userId }}
+      onConfirm={() =>
+        write.mutateAsync({
+          act: () => admin.users.delete(userId),
+          done: 'The user was erased',
+          after: () => navigate({ to: USERS, replace: true }),
+        })
+      }
+      onClose={onClose}
+    >
+      All data of this user is removed: events, points, streak, achievements, and places on leaderboards. This
+      cannot be undone.
+    </Confirm>
+  )
+}
+
+/** Downloads all data of a user as a file. */
+function useExport(userId: string) {
+  const admin = useAdmin()
+  return async () => {
+    const waiting = toasts.add({ title: 'Exporting…', timeout: 0 })
+    try {
+      const exported = await admin.users.export(userId)
+      const address = URL.createObjectURL(
+        new Blob([JSON.stringify(exported, null, 2)], { type: 'application/json' }),
+      )
+      const link = document.createElement('a')
+      link.href = address
+      link.download = `user-${userId.replace(/[^\w.-]+/g, '_')}.json`
+      link.click()
+      URL.revokeObjectURL(address)
+      done('The export was downloaded')
+    } catch (error) {
+      failed('The export failed', messageOf(error))
+    } finally {
+      toasts.close(waiting)
+    }
+  }
+}

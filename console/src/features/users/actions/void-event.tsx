@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { useAdmin } from '../../../api/laurel'
+import type { Field } from '../../../resource/resource'
+import { optionalText } from '../../../resource/schemas'
+import { FormSheet } from '../form-sheet'
+import { useUserWrite } from '../user-writes'
+
+const Draft = z.object({ reason: optionalText(1000) })
+
+const FIELDS: readonly Field<z.input<typeof Draft>>[] = [
+  { kind: 'long-text', name: 'reason', label: 'Reason', isOptional: true, placeholder: 'Sent twice' },
+]
+
+/** Asks for the reason, then voids an event. */
+export function VoidEventForm({
+  userId,
+  eventId,
+  onClose,
+}: {
+  userId: string
+  eventId: string
+  onClose: () => void
+}) {
+  const admin = useAdmin()
+  const write = useUserWrite()
+  return (
+    <FormSheet
+      title="Void this event"
+      about="Everything then counts as if the event had never come. The streak and completed achievements stay. This cannot be undone."
+      fields={FIELDS}
+      schema={Draft}
+      values={{ reason: '' }}
+      submit="Confirm void"
+      onSubmit={({ reason }) =>
+        write.mutateAsync({
+          act: () => admin.users.voidEvent(userId, eventId, reason === '' ? {} : { reason }),
+          done: 'The event was voided',
+          after: onClose,
+        })
+      }
+      onClose={onClose}
+    />
+  )
+}

@@ -1,0 +1,134 @@
+/** Entries of the timeline in words. */
+import type { TimelineEntry } from '@laurel/client'
+import {
+  Award,
+  Ban,
+  Bell,
+  CircleDot,
+  Flame,
+  type LucideIcon,
+  Medal,
+  Pencil,
+  SlidersHorizontal,
+  Sparkles,
+} from 'lucide-react'
+import type { Lookups } from '../../../resource/lookups'
+import { counted, formatDate, formatNumber } from '../../../ui/format'
+import { signed } from './explanation'
+
+type Type = TimelineEntry['type']
+
+/** The types of entries, with their names and symbols. */
+export const TYPES: Readonly<Record<Type, { name: string; icon: LucideIcon }>> = {
+  event: { name: 'Events', icon: CircleDot },
+  award: { name: 'Points', icon: Sparkles },
+  level_changed: { name: 'Levels', icon: Medal },
+  achievement: { name: 'Achievements', icon: Award },
+  streak: { name: 'Streak', icon: Flame },
+  adjustment: { name: 'Adjustments', icon: SlidersHorizontal },
+  void: { name: 'Voided events', icon: Ban },
+  notification: { name: 'Notifications', icon: Bell },
+  change: { name: 'Profile changes', icon: Pencil },
+}
+
+/** An entry in words: what happened, and what else is worth knowing. */
+export type EntryWords = { title: string; details: readonly string[] }
+
+type Names = Pick<Lookups, 'metrics' | 'points'>
+
+export function entryInWords(entry: TimelineEntry, { metrics, points }: Names): EntryWords {
+  switch (entry.type) {
+    case 'event': {
+      const attributes = Object.entries(entry.attributes).map(([key, value]) => `${key}: ${value}`)
+      const voided = entry.voided === null ? [] : ['Voided: it no longer counts.']
+      return {
+        title: `${nameIn(metrics, entry.metricKey, 'A deleted metric')}: ${signed(entry.value)}`,
+        details: [...attributes, ...voided],
+      }
+    }
+    case 'award': {
+      const system = nameIn(points, entry.systemKey, 'points of a deleted system')
+      return { title: `${signed(entry.awarded)} ${system}`, details: [totalOf(entry.total)] }
+    }
+    case 'level_changed': {
+      const system = nameIn(points, entry.systemKey, 'a deleted system')
+      const title = entry.after === null ? `No level in ${system}` : `Level ${entry.after.name} in ${system}`
+      return { title, details: entry.before === null ? [] : [`Before: ${entry.before.name}`] }
+    }
+    case 'achievement':
+      return { title: `Completed ${entry.achievementName ?? 'a deleted achievement'}`, details: [] }
+    case 'streak':
+      return streakInWords(entry)
+    case 'adjustment': {
+      const system = nameIn(points, entry.systemKey, 'points of a deleted system')
+      const how = entry.reverses === null ? 'by hand' : 'with a completion that was taken back'
+      const reason = entry.reason === null ? [] : [`Reason: ${entry.reason}`]
+      return {
+        title: `${signed(entry.awarded)} ${system} ${how}`,
+        details: [totalOf(entry.total), ...reason],
+      }
+    }
+    case 'void': {
+      const reversals = entry.reversals.map(
+        ({ awarded, systemKey, total }) =>
+          `${signed(awarded)} ${nameIn(points, systemKey, 'points')}. ${totalOf(total)}`,
+      )
+      return {
+        title: `Voided an event: ${nameIn(metrics, entry.metricKey, 'a deleted metric')} ${signed(entry.value)}`,
+        details: [...(entry.reason === null ? [] : [`Reason: ${entry.reason}`]), ...reversals],
+      }
+    }
+    case 'notification': {
+      const channel = entry.channel === 'email' ? 'Email' : 'Push message'
+      const what = entry.notification.replaceAll('_', ' ')
+      return { title: `${channel}: ${entry.title ?? what}`, details: [what, entry.status] }
+    }
+    case 'change': {
+      const details = Object.entries(entry.fields).map(
+        ([name, { before, after }]) => `${name}: ${shown(before)} → ${shown(after)}`,
+      )
+      return { title: 'The profile was changed', details }
+    }
+  }
+}
+
+const totalOf = (total: number) => `Total ${formatNumber(total)}`
+
+const nameIn = (lookup: Names['points'], key: string | null, deleted: string) =>
+  key === null ? deleted : lookup.nameOf(key)
+
+/** A value of a changed field. */
+const shown = (value: unknown): string =>
+  value === null || value === undefined || value === ''
+    ? 'none'
+    : typeof value === 'object'
+      ? JSON.stringify(value)
+      : String(value)
+
+function streakInWords(entry: Extract<TimelineEntry, { type: 'streak' }>): EntryWords {
+  const { change, length = 0, earned = 0, freezes, pause, started, lastPeriod } = entry
+  const left = freezes === undefined ? [] : [`${counted(freezes, 'freeze')} now`]
+  const days = pause === undefined ? [] : [`${formatDate(pause.start)} to ${formatDate(pause.end)}`]
+  switch (change) {
+    case 'started':
+      return { title: 'The streak began', details: [] }
+    case 'extended':
+      return { title: `The streak reached ${formatNumber(length)}`, details: [] }
+    case 'freeze_earned':
+      return { title: `Got ${counted(earned, 'freeze')}`, details: left }
+    case 'freeze_consumed':
+      return { title: 'A freeze saved the streak', details: left }
+    case 'paused':
+      return { title: 'The streak was paused', details: days }
+    case 'pause_deleted':
+      return { title: 'A pause was removed', details: days }
+    case 'restored':
+      return { title: `The streak was restored to ${formatNumber(length)}`, details: [] }
+    case 'lost':
+      return {
+        title: `The streak of ${formatNumber(length)} was lost`,
+        details:
+          started === undefined ? [] : [`${formatDate(started)} to ${formatDate(lastPeriod ?? started)}`],
+      }
+  }
+}

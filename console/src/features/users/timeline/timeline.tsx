@@ -1,0 +1,211 @@
+import type { TimelineEntry, User } from '@laurel/client'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useCursorPages } from '../../../api/cursor-pages'
+import { messageOf } from '../../../api/errors'
+import { useAdmin } from '../../../api/laurel'
+import { type Lookups, useLookups } from '../../../resource/lookups'
+import { Button } from '../../../ui/button'
+import { formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
+import { Card, Empty, Notice, Skeleton } from '../../../ui/page'
+import { VoidEventForm } from '../actions/void-event'
+import { keyOfUser, pathOfUser } from '../user-paths'
+import { entryInWords, TYPES } from './entries'
+import { ExplanationSheet } from './explanation-sheet'
+
+/** What the address says about the timeline: the type that is shown, and what is open. */
+type Opened = { type?: string; award?: string; system?: string; void?: string }
+
+const isType = (text: unknown): text is keyof typeof TYPES =>
+  typeof text === 'string' && Object.hasOwn(TYPES, text)
+
+/** Everything that happened to a user, newest first. */
+export function Timeline({ user }: { user: User }) {
+  const admin = useAdmin()
+  const navigate = useNavigate()
+  const lookups = useLookups(['metrics', 'points'])
+  const opened: Opened = useSearch({ strict: false })
+  const type = isType(opened.type) ? opened.type : null
+  const entries = useCursorPages(keyOfUser(user.id, 'timeline', type ?? ''), (query, signal) =>
+    admin.users.timeline.list(user.id, { ...query, ...(type !== null && { types: type }) }, { signal }),
+  )
+  const show = (search: Opened) =>
+    navigate({
+      to: pathOfUser(user.id, 'timeline'),
+      search: { ...(type !== null && { type }), ...search },
+      resetScroll: false,
+    })
+  return (
+    <Card
+      title="Timeline"
+      about="Newest first, in your time zone."
+      flush
+      actions={
+        <label className="flex items-center gap-2">
+          <span className="text-quiet">Type</span>
+          <select
+            className="control"
+            value={type ?? ''}
+            onChange={({ target: { value } }) =>
+              navigate({
+                to: pathOfUser(user.id, 'timeline'),
+                search: value === '' ? {} : { type: value },
+                replace: true,
+                resetScroll: false,
+              })
+            }
+          >
+            <option value="">All</option>
+            {Object.entries(TYPES).map(([value, { name }]) => (
+              <option key={value} value={value}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+      }
+    >
+      <div className="border-t border-line" aria-busy={entries.isPending}>
+        {entries.isError ? (
+          <div className="p-5">
+            <Notice tone="danger" action={<Button onClick={() => entries.refetch()}>Try again</Button>}>
+              {messageOf(entries.error)}
+            </Notice>
+          </div>
+        ) : entries.isPending ? (
+          <Loading />
+        ) : entries.data.length === 0 ? (
+          <Empty title="Nothing has happened yet">
+            {type === null
+              ? 'Events, points, achievements and streaks of this user appear here.'
+              : 'There are no entries of this type.'}
+          </Empty>
+        ) : (
+          daysOf(entries.data).map(({ day, entries: ofDay }) => (
+            <section key={day} aria-label={day}>
+              <h3 className="border-b border-line bg-sunken px-5 py-1.5 text-sm font-medium text-quiet">
+                {day}
+              </h3>
+              <ol>
+                {ofDay.map((entry) => (
+                  <Entry
+                    key={`${entry.type}-${entry.id}`}
+                    entry={entry}
+                    user={user}
+                    lookups={lookups}
+                    onOpen={show}
+                  />
+                ))}
+              </ol>
+            </section>
+          ))
+        )}
+      </div>
+      {entries.hasNextPage && (
+        <div className="p-3 text-center">
+          <Button look="quiet" isBusy={entries.isFetchingNextPage} onClick={() => entries.fetchNextPage()}>
+            Show more
+          </Button>
+        </div>
+      )}
+      {opened.award !== undefined && opened.system !== undefined && (
+        <ExplanationSheet
+          userId={user.id}
+          zone={user.tz}
+          system={String(opened.system)}
+          awardId={String(opened.award)}
+          lookups={lookups}
+          onClose={() => show({})}
+        />
+      )}
+      {opened.void !== undefined && (
+        <VoidEventForm userId={user.id} eventId={String(opened.void)} onClose={() => show({})} />
+      )}
+    </Card>
+  )
+}
+
+const Loading = () => (
+  <ul aria-hidden="true">
+    {Array.from({ length: 8 }, (_, line) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the lines are all the same.
+      <li key={line} className="flex items-center gap-3 border-b border-line px-5 py-3.5 last:border-b-0">
+        <Skeleton className="w-4" />
+        <Skeleton className="w-48" />
+      </li>
+    ))}
+  </ul>
+)
+
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'full' })
+
+/** The entries by day in the viewer's zone, in the same order. A few old entries have no known time. */
+function daysOf(entries: readonly TimelineEntry[]) {
+  const days: { day: string; entries: TimelineEntry[] }[] = []
+  for (const entry of entries) {
+    const last = days.at(-1)
+    const day = entry.at === null ? (last?.day ?? 'Time not known') : DAY.format(new Date(entry.at))
+    if (last?.day === day) last.entries.push(entry)
+    else days.push({ day, entries: [entry] })
+  }
+  return days
+}
+
+type EntryProps = { entry: TimelineEntry; user: User; lookups: Lookups; onOpen: (search: Opened) => void }
+
+function Entry({ entry, user, lookups, onOpen }: EntryProps) {
+  const { icon: Icon } = TYPES[entry.type]
+  const { title, details } = entryInWords(entry, lookups)
+  const isVoided = entry.type === 'event' && entry.voided !== null
+  const zone = user.tz ?? 'UTC'
+  return (
+    <li className="flex items-start gap-3 border-b border-line px-5 py-3">
+      <Icon size={16} aria-hidden="true" className="mt-0.5 shrink-0 text-quiet" />
+      <div className="min-w-0 flex-1">
+        <p className={isVoided ? 'text-quiet line-through' : 'font-medium'}>{title}</p>
+        <div className="flex flex-wrap items-baseline gap-x-3 text-sm">
+          {details.length > 0 && <p className="line-clamp-3 text-quiet">{details.join(' · ')}</p>}
+          <EntryAction entry={entry} onOpen={onOpen} />
+        </div>
+      </div>
+      {entry.at !== null && (
+        <div className="shrink-0 text-right text-sm">
+          <time dateTime={entry.at} className="tabular-nums">
+            {formatTime(entry.at)}
+          </time>
+          {zone !== VIEWER_ZONE && (
+            <p className="max-w-40 text-xs text-quiet sm:max-w-none">
+              {formatTimeIn(entry.at, zone)} in {zone}
+            </p>
+          )}
+        </div>
+      )}
+    </li>
+  )
+}
+
+const ACTION = 'rounded-sm font-medium text-accent hover:underline'
+
+/** What can be asked or done about an entry. */
+function EntryAction({ entry, onOpen }: Pick<EntryProps, 'entry' | 'onOpen'>) {
+  if ((entry.type === 'award' || entry.type === 'adjustment') && entry.systemKey !== null) {
+    const { id, systemKey, awarded } = entry
+    return (
+      <button type="button" className={ACTION} onClick={() => onOpen({ award: id, system: systemKey })}>
+        {whyQuestion(awarded)}
+      </button>
+    )
+  }
+  if (entry.type === 'event' && entry.voided === null)
+    return (
+      <button type="button" className={ACTION} onClick={() => onOpen({ void: entry.id })}>
+        Void this event
+      </button>
+    )
+  return null
+}
+
+/** The question that the explanation of an award answers. */
+const whyQuestion = (awarded: number) => {
+  const count = Math.abs(awarded)
+  return `Why ${count === 1 ? 'this 1 point' : `these ${count.toLocaleString()} points`}?`
+}

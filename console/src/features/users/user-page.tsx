@@ -1,0 +1,125 @@
+import type { User } from '@laurel/client'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { isNotFound, messageOf } from '../../api/errors'
+import { useLaurel } from '../../api/laurel'
+import { Button, buttonClasses } from '../../ui/button'
+import { Badge, Card, Code, Empty, Notice, Page, Skeleton } from '../../ui/page'
+import { Tabs } from '../../ui/tabs'
+import { AchievementsTab } from './achievements-tab'
+import { UserActions } from './actions/user-actions'
+import { PreferencesTab } from './preferences-tab'
+import { SummaryTab } from './summary-tab'
+import { Timeline } from './timeline/timeline'
+import { UserForm } from './user-form'
+import { keyOfUser, pathOfUser, USERS } from './user-paths'
+
+const PARTS: readonly string[] = ['timeline', 'achievements', 'preferences', 'edit']
+
+const nameOf = ({ id, name }: User): string => name?.trim() || id
+
+/** The page of one user. Each of its parts has an address. */
+export function UserPage({ id, part = 'summary' }: { id: string; part?: string | undefined }) {
+  const laurel = useLaurel()
+  const {
+    data: user,
+    error,
+    refetch,
+  } = useQuery({ queryKey: keyOfUser(id, 'profile'), queryFn: () => laurel.users.get(id) })
+  const above = (
+    <Link to={USERS} className="hover:text-text hover:underline">
+      Users
+    </Link>
+  )
+  if (error !== null && isNotFound(error))
+    return (
+      <Page name="Not found" above={above}>
+        <Empty title="There is no user with this id">
+          The user may have been erased, or has not been seen yet.
+        </Empty>
+      </Page>
+    )
+  if (user === undefined)
+    return (
+      <Page name={id} above={above} isLoading={error === null}>
+        {error !== null ? (
+          <Notice tone="danger" action={<Button onClick={() => refetch()}>Try again</Button>}>
+            {messageOf(error)}
+          </Notice>
+        ) : (
+          <Card>
+            <Skeleton className="h-64 w-full" />
+          </Card>
+        )}
+      </Page>
+    )
+  return <LoadedUser user={user} part={PARTS.includes(part) ? part : 'summary'} above={above} />
+}
+
+function LoadedUser({ user, part, above }: { user: User; part: string; above: React.ReactNode }) {
+  const navigate = useNavigate()
+  const { id } = user
+  return (
+    <>
+      <Page
+        name={nameOf(user)}
+        above={above}
+        beside={user.control && <Badge>control group</Badge>}
+        intro={<About user={user} />}
+        actions={
+          <>
+            <UserActions user={user} />
+            <Link to={pathOfUser(id, 'edit')} resetScroll={false} className={buttonClasses('primary')}>
+              Edit
+            </Link>
+          </>
+        }
+      >
+        <Tabs
+          label="Parts of this page"
+          value={part === 'edit' ? 'summary' : part}
+          tabs={[
+            {
+              value: 'summary',
+              name: 'Summary',
+              path: pathOfUser(id),
+              content: () => <SummaryTab user={user} />,
+            },
+            {
+              value: 'timeline',
+              name: 'Timeline',
+              path: pathOfUser(id, 'timeline'),
+              content: () => <Timeline user={user} />,
+            },
+            {
+              value: 'achievements',
+              name: 'Achievements',
+              path: pathOfUser(id, 'achievements'),
+              content: () => <AchievementsTab user={user} />,
+            },
+            {
+              value: 'preferences',
+              name: 'Preferences',
+              path: pathOfUser(id, 'preferences'),
+              content: () => <PreferencesTab user={user} />,
+            },
+          ]}
+        />
+      </Page>
+      {part === 'edit' && (
+        <UserForm user={user} onClose={() => navigate({ to: pathOfUser(id), resetScroll: false })} />
+      )}
+    </>
+  )
+}
+
+/** The line below the name: the id, the address, and the zone. */
+function About({ user: { id, name, email, tz } }: { user: User }) {
+  return (
+    <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
+      {name?.trim() && <Code>{id}</Code>}
+      {email !== null && <span className="break-all">{email}</span>}
+      <span>{tz ?? 'UTC'}</span>
+    </span>
+  )
+}
