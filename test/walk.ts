@@ -551,10 +551,24 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
     'admin_notification_templates_preview',
     ({ ids }) => ({ params: { id: ids('template') }, body: { userId: 'ada' } }),
   ],
+  [
+    'admin_notification_templates_preview_draft',
+    () => ({
+      body: {
+        userId: 'ada',
+        template: { type: 'recap', channel: 'push', title: 'T', body: '{{ user.id }}' },
+      },
+    }),
+  ],
+  ['admin_notifications_channels', () => ({})],
   ['admin_notifications_log', page],
   ['admin_audit_log', page],
   ['admin_webhooks_rotate_secret', ({ ids }) => ({ params: { id: ids('webhook') } })],
   ['admin_webhooks_deliveries_list', ({ ids }) => ({ ...page(), params: { id: ids('quietWebhook') } })],
+  [
+    'admin_webhooks_deliveries_get',
+    ({ ids }) => ({ params: { id: ids('quietWebhook'), deliveryId: ids('delivery') } }),
+  ],
   [
     'admin_webhooks_deliveries_redeliver',
     ({ ids }) => ({ params: { id: ids('quietWebhook'), deliveryId: ids('delivery') } }),

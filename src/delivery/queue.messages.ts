@@ -144,6 +144,8 @@ export const Delivery = z.object({
 export type Delivery = z.infer<typeof Delivery>
 /** The same as the object returns it; null if there is none. */
 export const DeliveryReply = Delivery.nullable()
+/** The same with the body. */
+export const WholeReply = Delivery.extend({ body: z.string() }).nullable()
 /** Messages with their places. */
 export const ListReply = z.array(Delivery.extend({ place: Place }))
 

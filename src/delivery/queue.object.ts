@@ -38,6 +38,7 @@ import {
   RedeliverRequest,
   type RunDueReply,
   RunDueRequest,
+  type WholeReply,
 } from './queue.messages'
 import { DeliveryQueueStore } from './queue.store'
 import { HEALTHY, isOfAnotherTime } from './retries.rules'
@@ -325,6 +326,12 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   find(id: string): z.input<typeof DeliveryReply> {
     const row = this.#isUsed ? this.#store.find(id) : undefined
     return row === undefined ? null : deliveryOf(row)
+  }
+
+  /** The same with its body. */
+  whole(id: string): z.input<typeof WholeReply> {
+    const row = this.#isUsed ? this.#store.findWhole(id) : undefined
+    return row === undefined ? null : { ...deliveryOf(row), body: row.body }
   }
 
   /** Makes a message pending again, with all its attempts; null if none has this id (W4). */

@@ -309,6 +309,13 @@ export class DeliveryQueueStore {
     return this.#rows<Row>(SQL.one, at, id)[0]
   }
 
+  /** The same with its body. */
+  findWhole(id: string): Whole | undefined {
+    const row = this.find(id)
+    const message = row && this.message(row)
+    return row && message && { ...row, body: message.body }
+  }
+
   /** The next messages about a user, oldest first: as many as one call has room for. */
   held(iid: string, after: Place | null) {
     const from = after === null ? ([-1, -1, ''] as const) : keyOf(after)

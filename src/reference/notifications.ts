@@ -42,6 +42,26 @@ export const notifications: Chapter = {
         'Renders a template for a user with the present data, and sends nothing. Missing data, such as an achievement that the user does not have, is made up.',
       example: { body: { userId: 'demo-ada' } },
     },
+    admin_notification_templates_preview_draft: {
+      description:
+        'Renders a template that is not stored yet, as an editor needs it. The template has the fields with which it would be created. Nothing is stored or sent.',
+      example: {
+        body: {
+          userId: 'demo-ada',
+          template: {
+            type: 'recap',
+            channel: 'push',
+            title: 'Your week, {{ user.name }}',
+            body: 'You have {{ points["demo-xp"] }} XP.',
+          },
+        },
+      },
+    },
+    admin_notifications_channels: {
+      description:
+        'The providers that are configured in the variables of the deployment. A channel without a provider sends nothing: its messages are only in the log.',
+      example: {},
+    },
     admin_notifications_log: {
       description:
         'The emails and push messages that were sent, or would have been, newest first. Without a provider, they are in this log with the status `unsent: no provider`. The log keeps entries for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000 of each channel.',
@@ -54,7 +74,13 @@ export const notifications: Chapter = {
       fields: { ...ID, ...TEMPLATE, ...CREATED, ...UPDATED },
     },
     { of: ['UpdateTemplateRequestItem'], fields: { ...TEMPLATE, ...CHANGED_ID, ...CHANGED_KEY } },
-    { of: ['PreviewTemplateRequest'], fields: { userId: 'The user that the template is rendered for.' } },
+    {
+      of: ['PreviewTemplateRequest', 'PreviewDraftRequest'],
+      fields: {
+        userId: 'The user that the template is rendered for.',
+        template: 'The template. Its key, filters and status do not matter.',
+      },
+    },
     {
       of: ['PreviewTemplateResponse', 'NotificationLogEntry'],
       fields: {
@@ -69,6 +95,13 @@ export const notifications: Chapter = {
         headers: 'Headers of the email, for one-click unsubscribing.',
         status: '`pending`, `sent`, `failed`, or `unsent: no provider`.',
         created: 'The time at which the message was due.',
+      },
+    },
+    {
+      of: ['NotificationChannelsResponse'],
+      fields: {
+        email: 'The provider of emails. Empty without one, and without `EMAIL_FROM`.',
+        push: 'The providers of push messages: Expo, APNs (Apple) and FCM (Google). Empty without any.',
       },
     },
     {

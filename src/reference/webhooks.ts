@@ -44,6 +44,10 @@ export const webhooks: Chapter = {
         'The past and pending deliveries of a webhook, newest first. Past deliveries are kept for 30 days, unless `DELIVERY_LOG_DAYS` sets another time, and at most the newest 20,000.',
       example: {},
     },
+    admin_webhooks_deliveries_get: {
+      description: 'One delivery, with the event that it sends.',
+      example: {},
+    },
     admin_webhooks_deliveries_redeliver: {
       description:
         'Sends a delivery again, with all retries. Its status does not matter. Its id stays the same, so that the receiver can recognize a repeat.',
@@ -148,7 +152,7 @@ export const webhooks: Chapter = {
     { of: ['UpdateWebhookRequestItem'], fields: { ...WEBHOOK, ...CHANGED_ID, ...CHANGED_KEY } },
     { of: ['TestWebhookRequest'], fields: { type: 'The type of the sample.' } },
     {
-      of: ['WebhookDelivery', 'TestDelivery'],
+      of: ['WebhookDelivery', 'TestDelivery', 'WholeWebhookDelivery'],
       fields: {
         id: 'The id, which the receiver sees as `webhook-id`. It stays the same on every retry.',
         event: 'The type of the event.',
@@ -158,6 +162,7 @@ export const webhooks: Chapter = {
         lastError: 'Why the last attempt failed. `null` if it did not.',
         created: 'When the delivery was created.',
         nextAttempt: 'The time of the next attempt. `null` if the delivery is `delivered` or `dead`.',
+        body: 'The event, as it is sent.',
       },
     },
     {

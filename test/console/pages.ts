@@ -43,4 +43,12 @@ export const OTHER_PAGES: readonly ConsolePage[] = [
   { path: '/achievements/new', heading: 'Achievements', picture: 'achievement-new' },
   { path: '/leaderboards/demo-weekly-xp', heading: 'XP this week', picture: 'leaderboard' },
   { path: '/leaderboards/new', heading: 'Leaderboards', picture: 'leaderboard-new' },
+  { path: '/webhooks/new', heading: 'Webhooks', picture: 'webhook-new' },
+  {
+    path: '/notifications/achievement_completed-push',
+    heading: 'Achievement by push message',
+    picture: 'template',
+  },
+  { path: '/notifications/new', heading: 'Notifications', picture: 'template-new' },
+  { path: '/api-keys/new', heading: 'API keys', picture: 'application-key-new' },
 ]

@@ -106,7 +106,12 @@ test('a file that a document or a comment names exists', () => {
 test('a file that a document or a comment names without its folder exists', () => {
   // Readers write these themselves, and all files that a guide names without a folder.
   const own = ['import.mjs', 'points/points-spent.event.ts']
-  const code = ['{src,test,scripts,bench}/**/*.{ts,mjs}', 'clients/*/{src,test}/**/*.ts', '*.{ts,mjs}']
+  const code = [
+    '{src,test,scripts,bench}/**/*.{ts,mjs}',
+    'clients/*/{src,test}/**/*.ts',
+    'console/src/**/*.ts',
+    '*.{ts,mjs}',
+  ]
   const known = globSync(code, { cwd: root })
   const texts = globSync(['*.md', 'docs/*.md', 'bench/*.md', '{src,test}/**/*.ts'], { cwd: root })
   const named = texts.flatMap((text) =>

@@ -61,7 +61,11 @@ function textsUnder(names: readonly string[], value: unknown): string[] {
 }
 
 /** The operations that change nothing, although their method is that of a change. */
-const CHANGES_NOTHING = ['admin_notification_templates_preview', 'admin_user_tokens_create']
+const CHANGES_NOTHING = [
+  'admin_notification_templates_preview',
+  'admin_notification_templates_preview_draft',
+  'admin_user_tokens_create',
+]
 
 const isWrite = ({ id, method }: OperationSpec) => method !== 'get' && !CHANGES_NOTHING.includes(id)
 

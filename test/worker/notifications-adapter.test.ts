@@ -99,6 +99,26 @@ function expo(meanwhile: () => Promise<unknown> = async () => undefined) {
   return { asked, EXPO_URL: EXPO }
 }
 
+describe('[N4] the channels', () => {
+  it('[N4] name the providers that are configured, and no provider that lacks a variable', async () => {
+    const channels = async (variables: Record<string, string>) => {
+      const { status, body } = await tenant.through(newApp(variables)).admin('GET', '/notifications/channels')
+      expect(status).toBe(200)
+      return body
+    }
+    expect(await channels({})).toEqual({ email: [], push: [] })
+    expect(await channels({ RESEND_API_KEY: 'x', APNS_KEY: 'x' })).toEqual({ email: [], push: [] })
+    expect(
+      await channels({
+        RESEND_API_KEY: 'x',
+        EMAIL_FROM: 'a@b.example',
+        EXPO_URL: EXPO,
+        FCM_SERVICE_ACCOUNT: FCM,
+      }),
+    ).toEqual({ email: ['resend'], push: ['expo', 'fcm'] })
+  })
+})
+
 describe('[N4] without a provider', () => {
   const UNSENT = { kind: 'unsent', error: 'unsent: no provider' }
 

@@ -213,6 +213,21 @@ describe('[N3, G7] templates', () => {
   })
 })
 
+describe('[N3] the preview of a template that is not stored', () => {
+  it('renders it as a stored one, stores nothing, and names the faults of the template', async () => {
+    await tenant.app('PUT', '/users/ada', { name: 'Ada & Co' })
+    const draft = (template: object, userId = 'ada') =>
+      tenant.admin('POST', `${PATH}/preview`, { userId, template })
+    const push = { type: 'recap', channel: 'push', title: 'Hi {{ user.name }}', body: 'You' }
+    const { status, body } = await draft(push)
+    expect([status, body]).toEqual([200, { channel: 'push', title: 'Hi Ada & Co', body: 'You' }])
+    expect((await tenant.admin('GET', PATH)).body).toEqual([])
+    expect((await draft(push, 'eve')).status).toBe(422)
+    const bad = await draft({ ...push, body: '{% if %}' })
+    expect([bad.status, at(bad.body, 'error')]).toEqual([422, expect.stringContaining('template.body')])
+  })
+})
+
 describe('[N3] the preview', () => {
   it('[N3] an email has subject, HTML, text and the headers of a link; a push message has its title', async () => {
     await tenant.app('PUT', '/users/ada', { name: 'Ada <b>', email: 'ada@b.example' })

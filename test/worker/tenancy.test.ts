@@ -351,6 +351,7 @@ it('[K1, W1, N3] operations that return secrets say so, so that no cache keeps t
     'admin_webhooks_create',
     'admin_webhooks_rotate_secret',
     'admin_notification_templates_preview',
+    'admin_notification_templates_preview_draft',
     'admin_notifications_log',
     'admin_application_api_keys_create',
     'admin_user_tokens_create',

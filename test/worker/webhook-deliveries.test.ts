@@ -199,6 +199,20 @@ describe('[W4] the log', () => {
     expect(sampleOf('streak.lost', instant(NOON))).toMatchObject({ user: { id: 'sample-user' }, length: 2 })
   })
 
+  it('one delivery can be read with the body that is sent', async () => {
+    const { tenant, hook, webhookId } = await withHook({ events: ['streak.lost'] })
+    const sent = await tenant.admin('POST', `/webhooks/${webhookId}/test`, { type: 'streak.lost' })
+    await moveTo(NOON)
+    const [seen] = await hook.seen(1)
+    const path = `/webhooks/${webhookId}/deliveries`
+    const [listed] = [(await tenant.admin('GET', path)).body].flat()
+    const read = await tenant.admin('GET', `${path}/${String(at(sent.body, 'id'))}`)
+    expect([read.status, read.body]).toEqual([
+      200,
+      { ...Object(listed), status: 'delivered', body: JSON.parse(seen?.body ?? '') },
+    ])
+  })
+
   it('lists newest first, by pages', async () => {
     const { tenant, webhookId, destination } = await withHook({ status: 'inactive' })
     const messages = Array.from({ length: 12 }, (_, n) => message(NOON - 100 + n, 'ada'))
@@ -300,6 +314,13 @@ describe('[W4] the log', () => {
       )
       expect(status).toBe(404)
     }
+    for (const [from, webhook, id] of [
+      [tenant, webhookId, NOBODY],
+      [tenant, webhookId, 'nonsense'],
+      [other.tenant, webhookId, one.id],
+      [other.tenant, other.webhookId, one.id],
+    ] as const)
+      expect((await from.admin('GET', `/webhooks/${webhook}/deliveries/${id}`)).status).toBe(404)
     expect(
       (await other.tenant.admin('POST', `/webhooks/${other.webhookId}/deliveries/${one.id}/redeliver`))
         .status,

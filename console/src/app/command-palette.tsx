@@ -15,6 +15,10 @@ const CREATED = [
   ['achievement', '/achievements/new'],
   ['leaderboard', '/leaderboards/new'],
   ['attribute', '/attributes/new'],
+  ['webhook', '/webhooks/new'],
+  ['template', '/notifications/new'],
+  ['admin key', '/api-keys/new-admin'],
+  ['application key', '/api-keys/new'],
 ] as const
 
 const COMMANDS: readonly Command[] = [

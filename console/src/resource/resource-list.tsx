@@ -122,6 +122,7 @@ export function ResourceListPage<Item extends object, Values extends FieldValues
           createLink={create}
         />
       </Card>
+      {resource.ListSections !== undefined && <resource.ListSections />}
     </Page>
   )
 }

@@ -1,4 +1,5 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import type { FieldValues } from 'react-hook-form'
 import { type LookupName, useLookups } from './lookups'
 import type { Resource } from './resource'
@@ -22,6 +23,8 @@ export function resourcePage<Item extends object, Values extends FieldValues, Dr
     const lookups = useLookups(needs)
     const itemKey = id === undefined || id === 'new' ? null : id
     const show = (item: Item) => navigate({ to: hrefOf(resource, item), replace: true })
+    const [created, setCreated] = useState<Item | null>(null)
+    const { Created } = resource
     if (itemKey === null)
       return (
         <>
@@ -32,13 +35,19 @@ export function resourcePage<Item extends object, Values extends FieldValues, Dr
               item={null}
               lookups={lookups}
               onClose={() => navigate({ to: resource.path })}
-              onWritten={show}
+              onWritten={(item) => {
+                setCreated(item)
+                show(item)
+              }}
             />
           )}
         </>
       )
     return (
       <>
+        {Created !== undefined && created !== null && (
+          <Created item={created} onClose={() => setCreated(null)} />
+        )}
         <ResourceDetailPage resource={resource} itemKey={itemKey} lookups={lookups} />
         {action === 'edit' && (
           <EditForm resource={resource} itemKey={itemKey} lookups={lookups} onWritten={show} />

@@ -90,11 +90,16 @@ export type Resource<Item extends object, Values extends FieldValues, Draft> = {
   create: (admin: Admin, draft: Draft) => PromiseLike<Written<Item>>
   update: (admin: Admin, item: Item, draft: Draft) => PromiseLike<Written<Item>>
 
+  /** More of the page with the list. */
+  ListSections?: ComponentType
+
   columns: (lookups: Lookups) => readonly Column<Item>[]
   /** Names and values on the page of an item. */
   facts: (item: Item, lookups: Lookups) => readonly (readonly [name: string, value: ReactNode] | null)[]
   /** More of the page of an item: charts, and what belongs to it. */
   Sections?: ComponentType<{ item: Item }>
+  /** Is shown once after an item was created, for example to show its secret. */
+  Created?: ComponentType<{ item: Item; onClose: () => void }>
   /** The effect of the item, in words. */
   summary?: (item: Item, lookups: Lookups) => string | null
 

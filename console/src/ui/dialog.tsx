@@ -6,7 +6,8 @@ import { messageOf } from '../api/errors'
 import { Button, buttonClasses } from './button'
 import { Notice } from './page'
 
-const BACKDROP =
+/** The classes of what is behind a dialog. */
+export const BACKDROP =
   'fixed inset-0 z-40 bg-backdrop transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0'
 
 /** A form beside the page. It is a dialog: the page behind it can't be used meanwhile. */

@@ -16,6 +16,18 @@ export const formatPercent = (share: number): string => PERCENT.format(share)
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${formatNumber(count)} ${count === 1 ? one : many}`
 
+const BYTES = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
+
+/** A size in the largest unit of which there is at least one. */
+export function formatBytes(bytes: number): string {
+  const power = Math.min(BYTES.length - 1, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
+  return new Intl.NumberFormat(undefined, {
+    style: 'unit',
+    unit: BYTES[power] ?? 'byte',
+    maximumFractionDigits: 1,
+  }).format(bytes / 1024 ** power)
+}
+
 /** A civil date, `2026-01-31`, without a zone. */
 export const formatDate = (date: string): string => {
   const [year = 0, month = 1, day = 1] = date.split('-').map(Number)

@@ -175,3 +175,15 @@ export function Badge({
 export const Code = ({ children }: { children: ReactNode }) => (
   <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs break-all">{children}</code>
 )
+
+/** A value as indented JSON, in a box that scrolls. */
+export const Json = ({ value, label }: { value: unknown; label: string }) => (
+  <section
+    aria-label={`${label} as JSON`}
+    className="max-h-96 overflow-auto rounded-md border border-line bg-sunken p-3"
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by the keyboard.
+    tabIndex={0}
+  >
+    <pre className="font-mono text-xs whitespace-pre-wrap break-all">{JSON.stringify(value, null, 2)}</pre>
+  </section>
+)

@@ -20,6 +20,8 @@ function List() {
       toast={toast}
       // It is no dialog: it asks for nothing, and the page can be used meanwhile.
       role="group"
+      // biome-ignore lint/a11y/useValidAriaValues: it removes the attribute, which a group must not have.
+      aria-modal={undefined}
       className="rounded-lg border border-line bg-raised shadow-raised transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0"
     >
       <Toast.Content className="flex items-start gap-3 px-4 py-3">

@@ -6,6 +6,7 @@ import { mount } from '../../http/mount'
 import { createdSome, ok, operation } from '../../http/operation'
 import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
 import { listed } from '../../http/streams/json-stream'
+import { configuredProviders } from './channels/notifications.adapter'
 import { readLog } from './log.service'
 import * as schemas from './notifications.schemas'
 import {
@@ -14,6 +15,7 @@ import {
   findTemplate,
   getTemplate,
   listTemplates,
+  previewDraft,
   previewTemplate,
   updateTemplates,
 } from './templates/templates.service'
@@ -49,6 +51,20 @@ const preview = operation({
   errorStatuses: [400, 403, 404, 413, 422],
 })
 
+const draftPreview = operation({
+  id: 'admin_notification_templates_preview_draft',
+  surface: 'admin',
+  method: 'post',
+  path: '/notifications/templates/preview',
+  summary: 'Render a template that is not stored for a user, without sending anything',
+  body: schemas.PreviewDraftRequest,
+  secret: true,
+  responses: {
+    200: { description: 'The notification that the user would get.', body: schemas.PreviewTemplateResponse },
+  },
+  errorStatuses: [400, 403, 413, 422],
+})
+
 const log = operation({
   id: 'admin_notifications_log',
   surface: 'admin',
@@ -67,8 +83,18 @@ const log = operation({
   errorStatuses: [403, 422],
 })
 
+const channels = operation({
+  id: 'admin_notifications_channels',
+  surface: 'admin',
+  method: 'get',
+  path: '/notifications/channels',
+  summary: 'Get the providers that are configured for email and push messages',
+  responses: { 200: { description: 'The channels.', body: schemas.NotificationChannelsResponse } },
+  errorStatuses: [403, 422],
+})
+
 /** The operations of this module, in the order of the OpenAPI document. */
-export const notificationOperations = [...operationsOf(operations), preview, log]
+export const notificationOperations = [...operationsOf(operations), preview, draftPreview, log, channels]
 
 /** Serves the management of notifications (N3, N4). */
 export function notificationRoutes(app: App): void {
@@ -90,6 +116,8 @@ export function notificationRoutes(app: App): void {
     { find: (scope, param) => findTemplate(scope, param('id')) },
     async (scope, { body }, found) => ok(await previewTemplate(scope, found, body)),
   )
+  mount(app, draftPreview, {}, async (scope, { body }) => ok(await previewDraft(scope, body)))
+  mount(app, channels, {}, async (scope) => ok(configuredProviders(scope)))
   mount(app, log, {}, async (scope, { query }) => {
     const { items, next } = await readLog(scope, query)
     return longPage(scope, query, { items: await listed(items), next })

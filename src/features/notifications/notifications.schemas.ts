@@ -106,6 +106,11 @@ export const DeleteTemplatesResponse = deleteResponse('DeleteTemplatesResponse')
 /** The user for the preview of a template. */
 export const PreviewTemplateRequest = z.object({ userId: UserId }).meta({ id: 'PreviewTemplateRequest' })
 
+/** A template that is not stored, and the user for its preview. */
+export const PreviewDraftRequest = z
+  .object({ userId: UserId, template: CreateTemplateRequestItem })
+  .meta({ id: 'PreviewDraftRequest' })
+
 /**
  * The notification that a user would get: subject, HTML, text and headers of an email, or title and text of a
  * push message.
@@ -154,3 +159,11 @@ export const NotificationLogEntry = z
   .meta({ id: 'NotificationLogEntry' })
 
 export const NotificationLogResponse = z.array(NotificationLogEntry).meta({ id: 'NotificationLogResponse' })
+
+/** The providers that send email and push messages, by their names. Without any, a channel sends nothing. */
+export const NotificationChannelsResponse = z
+  .object({
+    email: z.array(z.enum(['resend', 'cloudflare'])),
+    push: z.array(z.enum(['expo', 'apns', 'fcm'])),
+  })
+  .meta({ id: 'NotificationChannelsResponse' })

@@ -17,6 +17,11 @@ export const WebhookDelivery = z
   })
   .meta({ id: 'WebhookDelivery' })
 
+/** A delivery with the body that it sends. */
+export const WholeWebhookDelivery = WebhookDelivery.extend({
+  body: z.record(z.string(), z.unknown()),
+}).meta({ id: 'WholeWebhookDelivery' })
+
 /** The delivery of a sample. */
 export const TestDelivery = withIssues('TestDelivery', WebhookDelivery)
 

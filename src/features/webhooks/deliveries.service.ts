@@ -7,7 +7,7 @@ import { configurationOf } from '../../config/configuration.service'
 import { byIdOrKey } from '../../config/drafts.rules'
 import type { EventType } from '../../config/webhook-events.types'
 import { isConflict } from '../../db/guard'
-import { type Delivery, DeliveryReply, ListReply } from '../../delivery/queue.messages'
+import { type Delivery, DeliveryReply, ListReply, WholeReply } from '../../delivery/queue.messages'
 import { deliveryQueueOf, enqueueMessages } from '../../delivery/queue.service'
 import type { LongPage } from '../../http/cursors'
 import { type Instant, iso } from '../../lib/clock'
@@ -15,7 +15,12 @@ import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { sampleOf } from '../../outbox/events.register'
 import type { Scope } from '../../runtime/context'
-import { type DeliveryListQuery, type DeliveryPlace, WebhookDelivery } from './deliveries.schemas'
+import {
+  type DeliveryListQuery,
+  type DeliveryPlace,
+  WebhookDelivery,
+  WholeWebhookDelivery,
+} from './deliveries.schemas'
 import { findWebhook } from './webhooks.service'
 
 type Answer = z.infer<typeof WebhookDelivery>
@@ -53,6 +58,21 @@ export async function listDeliveries(
     items: deliveries.map(({ place: _place, ...delivery }) => deliveryResponse(delivery)),
     next: last === undefined ? null : [last.at, last.seq, last.id],
   }
+}
+
+const Body = WholeWebhookDelivery.shape.body
+
+/** A delivery with its body. The request names the webhook by id or key. Throws 404 if there is none (W4). */
+export async function wholeDelivery(
+  scope: Scope,
+  webhookId: string,
+  id: string,
+): Promise<z.infer<typeof WholeWebhookDelivery>> {
+  const webhook = await findWebhook(scope, webhookId)
+  const found = WholeReply.parse(await deliveryQueue(scope, webhook.id).whole(id.toLowerCase()))
+  if (found === null) throw errors.notFound('This delivery')
+  const { body, ...delivery } = found
+  return { ...deliveryResponse(delivery), body: Body.parse(JSON.parse(body)) }
 }
 
 /** The webhook of a delivery or a sample. */

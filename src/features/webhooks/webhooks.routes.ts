@@ -7,7 +7,14 @@ import { accepted, createdSome, ok, operation } from '../../http/operation'
 import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
 import type { Scope } from '../../runtime/context'
 import * as deliveries from './deliveries.schemas'
-import { findDelivery, listDeliveries, redeliver, sampleErrors, sendSample } from './deliveries.service'
+import {
+  findDelivery,
+  listDeliveries,
+  redeliver,
+  sampleErrors,
+  sendSample,
+  wholeDelivery,
+} from './deliveries.service'
 import * as schemas from './webhooks.schemas'
 import {
   createWebhooks,
@@ -67,6 +74,17 @@ const deliveriesList = operation({
   errorStatuses: [403, 404, 422],
 })
 
+const deliveriesGet = operation({
+  id: 'admin_webhooks_deliveries_get',
+  surface: 'admin',
+  method: 'get',
+  path: '/webhooks/{id}/deliveries/{deliveryId}',
+  summary: 'Get a delivery of a webhook, with the body that it sends',
+  params: z.object({ id: IdOrKey, deliveryId: Uuid }),
+  responses: { 200: { description: 'The delivery.', body: deliveries.WholeWebhookDelivery } },
+  errorStatuses: [403, 404, 422],
+})
+
 const deliveriesRedeliver = operation({
   id: 'admin_webhooks_deliveries_redeliver',
   surface: 'admin',
@@ -97,6 +115,7 @@ export const webhookOperations = [
   ...operationsOf(operations),
   rotate,
   deliveriesList,
+  deliveriesGet,
   deliveriesRedeliver,
   test,
 ]
@@ -127,6 +146,12 @@ export function webhookRoutes(app: App): void {
     deliveriesList,
     { find: (scope, param) => findWebhook(scope, param('id')) },
     async (scope, { query }, { id }) => longPage(scope, query, await listDeliveries(scope, id, query)),
+  )
+  mount(
+    app,
+    deliveriesGet,
+    { find: (scope, param) => wholeDelivery(scope, param('id'), param('deliveryId')) },
+    async (_scope, _input, found) => ok(found),
   )
   mount(
     app,

@@ -3,6 +3,7 @@ import type { CallOptions } from '../core/options.js'
 import type {
   CreateTemplatesRequest,
   CreateWebhooksRequest,
+  PreviewDraftRequest,
   PreviewTemplateRequest,
   TestWebhookRequest,
   UpdateTemplatesRequest,
@@ -73,6 +74,12 @@ class AdminWebhookDeliveries {
     )
   }
 
+  /** Gets a delivery of a webhook, with the body that it sends. */
+  get(id: string, deliveryId: string, options?: CallOptions) {
+    const path = { id, deliveryId }
+    return this.#core.call('GET /admin/v1/webhooks/{id}/deliveries/{deliveryId}', { path }, options)
+  }
+
   /** Sends a delivery once more, under the same id. */
   redeliver(id: string, deliveryId: string, options?: CallOptions) {
     const path = { id, deliveryId }
@@ -91,9 +98,17 @@ export class AdminNotifications {
   /** The messages that were sent. */
   readonly log: AdminNotificationLog
 
+  readonly #core: Core
+
   constructor(core: Core) {
+    this.#core = core
     this.templates = new AdminTemplates(core)
     this.log = new AdminNotificationLog(core)
+  }
+
+  /** Gets the providers that are configured for email and push messages. */
+  channels(options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/notifications/channels', {}, options)
   }
 }
 
@@ -133,6 +148,15 @@ class AdminTemplates {
   preview(id: string, fields: PreviewTemplateRequest, options?: CallOptions) {
     const request = { path: { id }, body: fields }
     return this.#core.call('POST /admin/v1/notifications/templates/{id}/preview', request, {
+      ...options,
+      isRepeatable: true,
+    })
+  }
+
+  /** Renders a template that is not stored for a user, without sending anything. */
+  previewDraft(fields: PreviewDraftRequest, options?: CallOptions) {
+    const request = { body: fields }
+    return this.#core.call('POST /admin/v1/notifications/templates/preview', request, {
       ...options,
       isRepeatable: true,
     })

@@ -83,8 +83,12 @@ import type {
   AdminNotificationTemplatesListData,
   AdminNotificationTemplatesPreviewAnswer,
   AdminNotificationTemplatesPreviewData,
+  AdminNotificationTemplatesPreviewDraftAnswer,
+  AdminNotificationTemplatesPreviewDraftData,
   AdminNotificationTemplatesUpdateAnswer,
   AdminNotificationTemplatesUpdateData,
+  AdminNotificationsChannelsAnswer,
+  AdminNotificationsChannelsData,
   AdminNotificationsLogAnswer,
   AdminNotificationsLogData,
   AdminPointsAdjustmentsCreateAnswer,
@@ -191,6 +195,8 @@ import type {
   AdminWebhooksCreateData,
   AdminWebhooksDeleteAnswer,
   AdminWebhooksDeleteData,
+  AdminWebhooksDeliveriesGetAnswer,
+  AdminWebhooksDeliveriesGetData,
   AdminWebhooksDeliveriesListAnswer,
   AdminWebhooksDeliveriesListData,
   AdminWebhooksDeliveriesRedeliverAnswer,
@@ -507,6 +513,8 @@ export interface Operations {
   'POST /admin/v1/webhooks/{id}/rotate-secret': Operation<AdminWebhooksRotateSecretData, AdminWebhooksRotateSecretAnswer>
   /** List the deliveries of a webhook, newest first. Finished ones are stored for 30 days */
   'GET /admin/v1/webhooks/{id}/deliveries': Operation<AdminWebhooksDeliveriesListData, AdminWebhooksDeliveriesListAnswer>
+  /** Get a delivery of a webhook, with the body that it sends */
+  'GET /admin/v1/webhooks/{id}/deliveries/{deliveryId}': Operation<AdminWebhooksDeliveriesGetData, AdminWebhooksDeliveriesGetAnswer>
   /** Make a delivery pending again, under the same id and with all its retries */
   'POST /admin/v1/webhooks/{id}/deliveries/{deliveryId}/redeliver': Operation<AdminWebhooksDeliveriesRedeliverData, AdminWebhooksDeliveriesRedeliverAnswer>
   /** Send a webhook a sample event of any type, even of a type that it does not listen to */
@@ -523,8 +531,12 @@ export interface Operations {
   'GET /admin/v1/notifications/templates/{id}': Operation<AdminNotificationTemplatesGetData, AdminNotificationTemplatesGetAnswer>
   /** Render a notification template for a user, without sending anything */
   'POST /admin/v1/notifications/templates/{id}/preview': Operation<AdminNotificationTemplatesPreviewData, AdminNotificationTemplatesPreviewAnswer>
+  /** Render a template that is not stored for a user, without sending anything */
+  'POST /admin/v1/notifications/templates/preview': Operation<AdminNotificationTemplatesPreviewDraftData, AdminNotificationTemplatesPreviewDraftAnswer>
   /** List emails and push messages to users, newest first */
   'GET /admin/v1/notifications/log': Operation<AdminNotificationsLogData, AdminNotificationsLogAnswer>
+  /** Get the providers that are configured for email and push messages */
+  'GET /admin/v1/notifications/channels': Operation<AdminNotificationsChannelsData, AdminNotificationsChannelsAnswer>
   /** List the application keys, oldest first, without their secrets */
   'GET /admin/v1/application-api-keys': Operation<AdminApplicationApiKeysListData, AdminApplicationApiKeysListAnswer>
   /** Create application keys, each for one user. Only this response shows them */

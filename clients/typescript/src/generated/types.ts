@@ -3514,6 +3514,17 @@ export type PreviewTemplateRequest = {
     userId: string;
 };
 
+export type PreviewDraftRequest = {
+    /**
+     * The user that the template is rendered for.
+     */
+    userId: string;
+    /**
+     * The template. Its key, filters and status do not matter.
+     */
+    template: CreateTemplateRequestItem;
+};
+
 export type CreateApplicationKeysRequest = Array<CreateApplicationKeyRequestItem>;
 
 export type CreateApplicationKeyRequestItem = {
@@ -6787,6 +6798,47 @@ export type WebhookDelivery = {
     nextAttempt: string | null;
 };
 
+export type WholeWebhookDelivery = {
+    /**
+     * The id, which the receiver sees as `webhook-id`. It stays the same on every retry.
+     */
+    id: string;
+    /**
+     * The type of the event.
+     */
+    event: 'achievement.completed' | 'emails.achievement_due' | 'emails.reactivation_due' | 'emails.recap_due' | 'emails.streak_reminder_due' | 'leaderboard.changed' | 'leaderboard.finished' | 'leaderboard.rank_changed' | 'leaderboard.started' | 'points.boost_finished' | 'points.boost_started' | 'points.changed' | 'points.level_changed' | 'streak.extended' | 'streak.freeze_consumed' | 'streak.freeze_earned' | 'streak.lost' | 'streak.started';
+    /**
+     * `pending`, `delivered`, or `dead` after the last retry failed.
+     */
+    status: 'pending' | 'delivered' | 'dead';
+    /**
+     * The number of attempts.
+     */
+    attempts: number;
+    /**
+     * The status of the last response. `null` if there was no response.
+     */
+    lastStatus: number | null;
+    /**
+     * Why the last attempt failed. `null` if it did not.
+     */
+    lastError: string | null;
+    /**
+     * When the delivery was created.
+     */
+    created: string;
+    /**
+     * The time of the next attempt. `null` if the delivery is `delivered` or `dead`.
+     */
+    nextAttempt: string | null;
+    /**
+     * The event, as it is sent.
+     */
+    body: {
+        [key: string]: unknown;
+    };
+};
+
 export type TestDelivery = {
     /**
      * The id, which the receiver sees as `webhook-id`. It stays the same on every retry.
@@ -6991,6 +7043,17 @@ export type NotificationLogEntry = {
      * The time at which the message was due.
      */
     created: string;
+};
+
+export type NotificationChannelsResponse = {
+    /**
+     * The provider of emails. Empty without one, and without `EMAIL_FROM`.
+     */
+    email: Array<'resend' | 'cloudflare'>;
+    /**
+     * The providers of push messages: Expo, APNs (Apple) and FCM (Google). Empty without any.
+     */
+    push: Array<'expo' | 'apns' | 'fcm'>;
 };
 
 export type ListApplicationKeysResponse = Array<ApplicationKey>;
@@ -10062,6 +10125,31 @@ export type AdminWebhooksDeliveriesListAnswers = {
 
 export type AdminWebhooksDeliveriesListAnswer = AdminWebhooksDeliveriesListAnswers[keyof AdminWebhooksDeliveriesListAnswers];
 
+export type AdminWebhooksDeliveriesGetData = {
+    body?: never;
+    path: {
+        /**
+         * The id or the key of the webhook.
+         */
+        id: string;
+        /**
+         * The id of the delivery, which is also its `webhook-id` header.
+         */
+        deliveryId: string;
+    };
+    query?: never;
+    url: '/admin/v1/webhooks/{id}/deliveries/{deliveryId}';
+};
+
+export type AdminWebhooksDeliveriesGetAnswers = {
+    /**
+     * The delivery.
+     */
+    200: WholeWebhookDelivery;
+};
+
+export type AdminWebhooksDeliveriesGetAnswer = AdminWebhooksDeliveriesGetAnswers[keyof AdminWebhooksDeliveriesGetAnswers];
+
 export type AdminWebhooksDeliveriesRedeliverData = {
     body?: never;
     path: {
@@ -10240,6 +10328,22 @@ export type AdminNotificationTemplatesPreviewAnswers = {
 
 export type AdminNotificationTemplatesPreviewAnswer = AdminNotificationTemplatesPreviewAnswers[keyof AdminNotificationTemplatesPreviewAnswers];
 
+export type AdminNotificationTemplatesPreviewDraftData = {
+    body: PreviewDraftRequest;
+    path?: never;
+    query?: never;
+    url: '/admin/v1/notifications/templates/preview';
+};
+
+export type AdminNotificationTemplatesPreviewDraftAnswers = {
+    /**
+     * The notification that the user would get.
+     */
+    200: PreviewTemplateResponse;
+};
+
+export type AdminNotificationTemplatesPreviewDraftAnswer = AdminNotificationTemplatesPreviewDraftAnswers[keyof AdminNotificationTemplatesPreviewDraftAnswers];
+
 export type AdminNotificationsLogData = {
     body?: never;
     path?: never;
@@ -10268,6 +10372,22 @@ export type AdminNotificationsLogAnswers = {
 };
 
 export type AdminNotificationsLogAnswer = AdminNotificationsLogAnswers[keyof AdminNotificationsLogAnswers];
+
+export type AdminNotificationsChannelsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/admin/v1/notifications/channels';
+};
+
+export type AdminNotificationsChannelsAnswers = {
+    /**
+     * The channels.
+     */
+    200: NotificationChannelsResponse;
+};
+
+export type AdminNotificationsChannelsAnswer = AdminNotificationsChannelsAnswers[keyof AdminNotificationsChannelsAnswers];
 
 export type AdminApplicationApiKeysDeleteData = {
     body?: never;

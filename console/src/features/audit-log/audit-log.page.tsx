@@ -1,9 +1,176 @@
-import { Empty, Page } from '../../ui/page'
+import type { AuditLogEntry } from '@laurel/client'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useDeferredValue, useEffect, useState } from 'react'
+import { LogTable, useCursorPages } from '../../resource/cursor-pages'
+import { Labelled } from '../../resource/fields'
+import { Button } from '../../ui/button'
+import { formatMoment, Moment } from '../../ui/format'
+import { Card, Page } from '../../ui/page'
+import { EntrySheet } from './entry-sheet'
+import { actionOf, actorOf, changedOf, isKind, KINDS, subjectOf } from './words'
+
+/** What the address of the page says: the filters, and the entry that is open. */
+type Shown = { kind?: string; key?: string; actor?: string; entry?: string }
+
+/** The parts of an address that have a value. */
+const given = (shown: Shown): Shown =>
+  Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined && value !== ''))
 
 export default function AuditLogPage() {
+  const shown: Shown = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const { entry: open, ...filters } = shown
+  const { kind, key, actor } = useDeferredValue(filters)
+  const show = (changes: Shown) =>
+    navigate({ to: '/audit-log', search: given({ ...shown, ...changes }), resetScroll: false, replace: true })
+  const query = given({ kind: isKind(kind) ? kind : '', key: text(key), actor: text(actor) })
+  const pages = useCursorPages({
+    queryKey: ['/audit-log', 'list', query],
+    list: (admin, page, options) =>
+      admin.auditLog.list(
+        {
+          ...page,
+          ...(isKind(kind) && { kind }),
+          ...(text(key) !== '' && { key: text(key) }),
+          ...(text(actor) !== '' && { actor: text(actor) }),
+        },
+        options,
+      ),
+  })
+  const isFiltered = Object.keys(query).length > 0
+  const entry = pages.data?.find(({ id }) => id === open)
   return (
-    <Page name="Audit log">
-      <Empty title="This page is not built yet">Use the admin interface meanwhile: see /docs.</Empty>
+    <Page name="Audit log" intro="Who changed what, and when. Entries are kept for a year.">
+      <Card flush>
+        <search>
+          <form
+            className="flex flex-wrap items-end gap-3 border-b border-line px-5 py-4"
+            onSubmit={(event) => event.preventDefault()}
+          >
+            <div className="min-w-0 flex-1 basis-48">
+              <Labelled label="Kind">
+                {(tied) => (
+                  <select
+                    className="control"
+                    {...tied}
+                    value={isKind(kind) ? kind : ''}
+                    onChange={({ target }) => show({ kind: target.value })}
+                  >
+                    <option value="">All kinds</option>
+                    {Object.entries(KINDS).map(([value, name]) => (
+                      <option key={value} value={value}>
+                        {name}
+                      </option>
+                    ))}
+                  </select>
+                )}
+              </Labelled>
+            </div>
+            <TextFilter
+              label="Key"
+              placeholder="weekly-xp"
+              value={text(shown.key)}
+              onChange={(value) => show({ key: value })}
+            />
+            <TextFilter
+              label="Changed by"
+              placeholder="Name or id of a key"
+              value={text(shown.actor)}
+              onChange={(value) => show({ actor: value })}
+            />
+            {isFiltered && (
+              <Button look="quiet" onClick={() => navigate({ to: '/audit-log', search: {} })}>
+                Clear
+              </Button>
+            )}
+          </form>
+        </search>
+        <LogTable<AuditLogEntry>
+          label="Changes"
+          pages={pages}
+          keyOf={({ id }) => id}
+          hrefOf={({ id }) => `/audit-log?${new URLSearchParams({ ...query, entry: id })}`}
+          empty={
+            isFiltered
+              ? { title: 'No such changes', text: 'Change the filters, or clear them. Keys must be whole.' }
+              : { title: 'No changes yet', text: 'What you and your servers configure appears here.' }
+          }
+          columns={[
+            {
+              name: 'Change',
+              cell: (one) => (
+                <>
+                  {actionOf(one)} {subjectOf(one)}
+                  <span className="block text-sm font-normal text-quiet sm:hidden">
+                    {formatMoment(one.at)}
+                  </span>
+                </>
+              ),
+            },
+            {
+              name: 'Fields',
+              cell: (one) => <span className="text-quiet">{changedOf(one)}</span>,
+              isMinor: true,
+            },
+            { name: 'Changed by', cell: actorOf, isMinor: true },
+            { name: 'Time', cell: ({ at }) => <Moment iso={at} />, isMinor: true },
+          ]}
+        />
+      </Card>
+      {entry !== undefined && (
+        <EntrySheet
+          entry={entry}
+          onClose={() => navigate({ to: '/audit-log', search: query, resetScroll: false })}
+        />
+      )}
     </Page>
+  )
+}
+
+/** A part of the address as text. The router reads numbers as numbers. */
+const text = (part: unknown): string => (part === undefined || part === null ? '' : String(part).trim())
+
+/** How long after the last key the filter applies, in milliseconds. */
+const PAUSE = 300
+
+/** A text by which the log is filtered, a moment after it was typed. */
+function TextFilter({
+  label,
+  placeholder,
+  value,
+  onChange,
+}: {
+  label: string
+  placeholder: string
+  value: string
+  onChange: (value: string) => void
+}) {
+  const [typed, setTyped] = useState(value)
+  const [last, setLast] = useState(value)
+  if (value !== last) {
+    setLast(value)
+    if (value !== typed.trim()) setTyped(value)
+  }
+  useEffect(() => {
+    if (typed.trim() === value) return
+    const timer = setTimeout(() => onChange(typed.trim()), PAUSE)
+    return () => clearTimeout(timer)
+  })
+  return (
+    <div className="min-w-0 flex-1 basis-40">
+      <Labelled label={label}>
+        {(tied) => (
+          <input
+            className="control"
+            autoComplete="off"
+            spellCheck={false}
+            placeholder={placeholder}
+            {...tied}
+            value={typed}
+            onChange={({ target }) => setTyped(target.value)}
+          />
+        )}
+      </Labelled>
+    </div>
   )
 }

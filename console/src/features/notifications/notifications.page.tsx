@@ -1,9 +1,4 @@
-import { Empty, Page } from '../../ui/page'
+import { resourcePage } from '../../resource/resource-page'
+import { templates } from './templates.resource'
 
-export default function NotificationsPage() {
-  return (
-    <Page name="Notifications">
-      <Empty title="This page is not built yet">Use the admin interface meanwhile: see /docs.</Empty>
-    </Page>
-  )
-}
+export default resourcePage(templates, ['attributes'])

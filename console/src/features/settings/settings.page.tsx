@@ -1,9 +1,53 @@
-import { Empty, Page } from '../../ui/page'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { messageOf } from '../../api/errors'
+import { useAdmin } from '../../api/laurel'
+import { useSignedIn } from '../../session/session-context'
+import { Button, buttonClasses } from '../../ui/button'
+import { Card, Code, Facts, Notice, Page, Skeleton } from '../../ui/page'
+import { SettingsForm } from './settings-form'
 
 export default function SettingsPage() {
+  const admin = useAdmin()
+  const { tenant, version, testClock } = useSignedIn()
+  const settings = useQuery({ queryKey: ['/settings'], queryFn: async () => admin.settings.get() })
   return (
-    <Page name="Settings">
-      <Empty title="This page is not built yet">Use the admin interface meanwhile: see /docs.</Empty>
+    <Page
+      name="Settings"
+      intro={tenant === null ? 'For all users.' : `For all users of ${tenant.name}.`}
+      isLoading={settings.isPending}
+    >
+      <Card title="Messages" about="Emails and push messages to users. A change takes effect at once.">
+        {settings.isError && (
+          <Notice tone="danger" action={<Button onClick={() => settings.refetch()}>Try again</Button>}>
+            {messageOf(settings.error)}
+          </Notice>
+        )}
+        {settings.isPending && <Skeleton className="h-64 w-full max-w-xl" />}
+        {settings.data && <SettingsForm settings={settings.data} />}
+      </Card>
+      <Card
+        title="Streaks"
+        actions={
+          <Link to="/streaks" className={buttonClasses('plain', true)}>
+            Open Streaks
+          </Link>
+        }
+      >
+        <p className="text-quiet">
+          How often users must be active, what counts, and freezes: on a page of their own.
+        </p>
+      </Card>
+      <Card title="This deployment">
+        <Facts
+          facts={[
+            ['Version', version],
+            tenant === null ? null : ['Tenant', tenant.name],
+            tenant === null ? null : ['Tenant id', <Code key="tenant">{tenant.id}</Code>],
+            ['Test clock', testClock ? 'on: time can be moved' : 'off'],
+          ]}
+        />
+      </Card>
     </Page>
   )
 }

@@ -1,9 +1,198 @@
-import { Empty, Page } from '../../ui/page'
+import type { StatusResponse } from '@laurel/client'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { isConnectionLost, messageOf } from '../../api/errors'
+import { useAdmin } from '../../api/laurel'
+import { Button } from '../../ui/button'
+import { counted, formatBytes, formatMoment, formatNumber, formatRelative } from '../../ui/format'
+import { Badge, Card, Notice, Page, Skeleton } from '../../ui/page'
+import { Table } from '../../ui/table'
+
+/** How often the page asks again, in milliseconds. */
+const AGAIN = 10_000
+
+/** The most bytes of a database, in the words of the interface: 10 GB. */
+const MOST_BYTES = 10 * 1024 ** 3
+/** From here on, the next database must be planned. */
+const MANY_BYTES = 7 * 1024 ** 3
+
+const MINUTE = 60_000
 
 export default function StatusPage() {
+  const admin = useAdmin()
+  const queries = useQueryClient()
+  const status = useQuery({
+    queryKey: ['/status'],
+    queryFn: async () => admin.status(),
+    refetchInterval: AGAIN,
+  })
+  const session = useQuery({
+    queryKey: ['/status', 'session'],
+    queryFn: async () => admin.session(),
+    refetchInterval: AGAIN,
+  })
+  const health = useQuery({ queryKey: ['/status', 'health'], queryFn: readHealth, refetchInterval: AGAIN })
+  const now = session.data === undefined ? Date.now() : Date.parse(session.data.now)
   return (
-    <Page name="Status">
-      <Empty title="This page is not built yet">Use the admin interface meanwhile: see /docs.</Empty>
+    <Page
+      name="Status"
+      intro="Whether the service keeps up. The page reads it again every ten seconds."
+      beside={
+        <Health health={health.data ?? (health.isError ? { isOk: false, problem: null } : undefined)} />
+      }
+      actions={<Button onClick={() => queries.invalidateQueries({ queryKey: ['/status'] })}>Refresh</Button>}
+      isLoading={status.isPending}
+    >
+      {health.data?.isOk === false && health.data.problem !== null && (
+        <Notice tone="danger">{health.data.problem}</Notice>
+      )}
+      {status.isError && !isConnectionLost(status.error) && (
+        <Notice tone="danger" action={<Button onClick={() => status.refetch()}>Try again</Button>}>
+          {messageOf(status.error)}
+        </Notice>
+      )}
+      <Card title="Work in the background" flush>
+        <Table
+          label="Work in the background"
+          rows={status.data === undefined ? undefined : rowsOf(status.data, now)}
+          expected={6}
+          keyOf={({ name }) => name}
+          columns={[
+            {
+              name: 'What',
+              cell: ({ name, about }) => (
+                <>
+                  <span className="font-medium">{name}</span>
+                  <span className="block text-sm text-quiet">{about}</span>
+                </>
+              ),
+            },
+            { name: 'Now', cell: ({ count }) => count, isNumber: true },
+            {
+              name: 'State',
+              cell: ({ problem }) =>
+                problem === null ? <Badge tone="good">fine</Badge> : <Badge tone="warning">{problem}</Badge>,
+            },
+          ]}
+        />
+      </Card>
+      <Card title="Databases" about="A database of D1 has at most 10 GB. Plan the next one at 7 GB.">
+        {status.data === undefined ? (
+          <Skeleton className="h-10 w-full" />
+        ) : (
+          <ul className="flex flex-col gap-4">
+            {status.data.databases.map(({ name, bytes }) => (
+              <li key={name} className="flex flex-col gap-1.5">
+                <span className="flex flex-wrap items-baseline justify-between gap-x-3">
+                  <span className="font-medium">{name}</span>
+                  <span className="text-quiet tabular-nums">{formatBytes(bytes)}</span>
+                </span>
+                <meter
+                  className="meter"
+                  aria-label={`Size of ${name}`}
+                  min={0}
+                  max={MOST_BYTES}
+                  high={MANY_BYTES}
+                  value={bytes}
+                >
+                  {formatBytes(bytes)}
+                </meter>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Card>
+      <Card title="Service">
+        <dl className="flex flex-wrap gap-x-12 gap-y-3">
+          <Fact name="Version">{status.data?.version ?? <Skeleton />}</Fact>
+          <Fact name="Time of the service">
+            {session.data === undefined ? <Skeleton className="w-40" /> : formatMoment(session.data.now)}
+          </Fact>
+        </dl>
+      </Card>
     </Page>
   )
+}
+
+const Fact = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div>
+    <dt className="text-sm text-quiet">{name}</dt>
+    <dd className="font-medium">{children}</dd>
+  </div>
+)
+
+type HealthAnswer = { isOk: boolean; problem: string | null }
+
+/** Asks whether the service can work. This path needs no key. */
+async function readHealth(): Promise<HealthAnswer> {
+  const response = await fetch('/health')
+  if (response.ok) return { isOk: true, problem: null }
+  const answer: unknown = await response.json().catch(() => null)
+  const problem = typeof answer === 'object' && answer !== null && 'error' in answer ? answer.error : null
+  return { isOk: false, problem: typeof problem === 'string' ? problem : null }
+}
+
+function Health({ health }: { health: HealthAnswer | undefined }) {
+  if (health === undefined) return <Skeleton className="w-16" />
+  return <Badge tone={health.isOk ? 'good' : 'danger'}>{health.isOk ? 'healthy' : 'not healthy'}</Badge>
+}
+
+type Row = {
+  name: string
+  about: string
+  count: ReactNode
+  /** What is not as it should be; null if all is well. docs/operations.md has the same thresholds. */
+  problem: string | null
+}
+
+/** The state in rows, with what each means. */
+function rowsOf({ due, inbox, outbox, deliveries, leaderboards }: StatusResponse, now: number): Row[] {
+  const late = due.oldest === null ? 0 : now - Date.parse(due.oldest)
+  return [
+    {
+      name: 'Due work',
+      about:
+        due.oldest === null
+          ? 'Streaks that end, points by time, runs of leaderboards.'
+          : `The oldest piece is due since ${formatRelative(due.oldest, now)}.`,
+      count: formatNumber(due.count),
+      problem: late > 10 * MINUTE ? 'late' : due.count >= 1_000 ? 'much to do' : null,
+    },
+    {
+      name: 'Events of batches',
+      about: 'Events that were accepted, and wait to be processed.',
+      count: formatNumber(inbox),
+      problem: inbox >= 100_000 ? 'too many' : null,
+    },
+    {
+      name: 'Changes to hand over',
+      about: 'Changes whose messages are not in the delivery queues yet.',
+      count: formatNumber(outbox),
+      problem: outbox >= 1_000 ? 'too many' : null,
+    },
+    {
+      name: 'Messages that wait',
+      about: 'Webhooks, emails and push messages that were not delivered yet.',
+      count: formatNumber(deliveries.pending),
+      problem: deliveries.pending >= 5_000 ? 'a receiver is slow' : null,
+    },
+    {
+      name: 'Messages given up',
+      about: 'After the last attempt. Send them again on the page of the webhook.',
+      count: formatNumber(deliveries.dead),
+      problem: deliveries.dead > 0 ? 'look at them' : null,
+    },
+    {
+      name: 'Delivery queues without an answer',
+      about: 'Queues that did not answer, or are more than 100.',
+      count: formatNumber(deliveries.unknown),
+      problem: deliveries.unknown > 0 ? 'not counted' : null,
+    },
+    {
+      name: 'Leaderboards behind',
+      about: 'They may lack changes of more than a minute ago.',
+      count: formatNumber(leaderboards.behind),
+      problem: leaderboards.behind > 0 ? `${counted(leaderboards.behind, 'leaderboard')} behind` : null,
+    },
+  ]
 }

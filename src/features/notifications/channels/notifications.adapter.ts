@@ -17,6 +17,8 @@ import { expoPush } from './push/expo.adapter'
 import { fcmPush } from './push/fcm.adapter'
 import { type PushPort, type PushResult, providerOf } from './push/push.types'
 
+const PUSH_PROVIDERS = ['expo', 'apns', 'fcm'] as const
+
 /** No provider is configured (N4). */
 const UNSENT: Attempt = { kind: 'unsent', error: 'unsent: no provider' }
 const UNREAD: Attempt = { kind: 'failed', status: null, error: 'the user could not be read' }
@@ -79,6 +81,14 @@ async function presentUser(
   }
 }
 
+/** The providers of a channel that are configured, by their names (N4). */
+export function configuredProviders(context: TenantContext) {
+  const { EMAIL_FROM: from, RESEND_API_KEY: resend } = context.variables
+  const used = resend === undefined ? ('cloudflare' as const) : ('resend' as const)
+  const email = from === undefined || emailPort(context) === null ? [] : [used]
+  return { email, push: PUSH_PROVIDERS.filter((provider) => pushPort(context, provider) !== null) }
+}
+
 function emailPort({ env, variables }: TenantContext): EmailPort | null {
   const { RESEND_API_KEY: key, RESEND_URL: url } = variables
   if (key !== undefined) return resendEmail({ key, url })
@@ -123,7 +133,7 @@ async function pushed(
 ): Promise<Attempt> {
   const { title, body, tokens, userId, iid } = notification
   const sent = await Promise.all(
-    (['expo', 'apns', 'fcm'] as const).map(async (provider): Promise<Sent[]> => {
+    PUSH_PROVIDERS.map(async (provider): Promise<Sent[]> => {
       const own = tokens.filter((token) => providerOf(token) === provider)
       const port = own.length === 0 ? null : pushPort(context, provider)
       const results = port === null ? [] : await port.send({ id, title, body }, own)

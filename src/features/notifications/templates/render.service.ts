@@ -8,7 +8,7 @@ import { streakResponse } from '../../../wire/presenters/streak.presenter'
 import type { Notification } from '../notification.messages'
 import type { NotificationReason } from '../notifications.types'
 import type { Due } from '../reasons.types'
-import { linkSecretOf, unsubscribeToken } from '../unsubscribe/links.repository'
+import { linkSecretOf, newLinkSecret, unsubscribeToken } from '../unsubscribe/links.repository'
 import { type Parsed, parseLiquid, RenderError, renderLiquid } from './liquid.service'
 import { inLowerCase } from './plain-text.rules'
 
@@ -38,7 +38,8 @@ export type Compose = (ingredients: Ingredients) => Promise<Notification>
  */
 export async function composer(context: TenantContext): Promise<Compose> {
   const { db, variables } = context
-  const secret = (await linkSecretOf(db, db.tenantId)) ?? ''
+  // Before the first template there is no secret: the links of previews then lead nowhere.
+  const secret = (await linkSecretOf(db, db.tenantId)) ?? newLinkSecret()
   return async (ingredients) => {
     const { template, user } = ingredients
     const token = await unsubscribeToken(secret, { tenantId: db.tenantId, iid: user.iid, userId: user.id })

@@ -24,6 +24,7 @@ import { listenerStatements } from '../listening.service'
 import type {
   AdminTemplate,
   CreateTemplateRequestItem,
+  PreviewDraftRequest,
   PreviewTemplateRequest,
   PreviewTemplateResponse,
   UpdateTemplateRequestItem,
@@ -143,4 +144,14 @@ export async function previewTemplate(
   return channel === 'push'
     ? { channel, title, body }
     : { channel, subject: title, body, text: textOfHtml(body), headers }
+}
+
+/** A preview of a notification by a template that is not stored. Throws 422 like `previewTemplate`. */
+export async function previewDraft(
+  scope: Scope,
+  { userId, template }: z.output<typeof PreviewDraftRequest>,
+): Promise<z.infer<typeof PreviewTemplateResponse>> {
+  const { now, origin } = scope
+  const draft = templateFrom(newId(now), now, origin ?? '', template, new Set())
+  return previewTemplate(scope, draft, { userId })
 }

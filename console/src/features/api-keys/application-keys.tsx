@@ -1,0 +1,177 @@
+import type { ApplicationKey, CreatedApplicationKey } from '@laurel/client'
+import { Link } from '@tanstack/react-router'
+import { useDeferredValue, useState } from 'react'
+import { z } from 'zod'
+import { FormSheet } from '../../resource/form-sheet'
+import { choice, optionalDate, text } from '../../resource/schemas'
+import { useWrite } from '../../resource/writes'
+import { Button } from '../../ui/button'
+import { Confirm } from '../../ui/dialog'
+import { Moment } from '../../ui/format'
+import { Badge, Card, Code } from '../../ui/page'
+import { SecretDialog } from '../../ui/secret'
+import { KEYS, KeysList } from './keys-list'
+
+const SCOPES = { write: 'read and write', read: 'only read' } as const
+
+/** Keys that act for one user. */
+export function ApplicationKeys() {
+  const write = useWrite<ApplicationKey>(KEYS)
+  const [asked, setAsked] = useState<ApplicationKey | null>(null)
+  const [user, setUser] = useState('')
+  const userId = useDeferredValue(user.trim())
+  const remove = (id: string) =>
+    write.mutateAsync({
+      act: (admin) => admin.applicationKeys.delete({ ids: [id] }),
+      done: 'The key was deleted',
+    })
+  return (
+    <Card
+      title="Application keys"
+      about="For browsers and apps. Each acts for one user only, and sees little of others."
+      flush
+    >
+      <KeysList
+        label="Application keys"
+        queryKey={['application', userId]}
+        list={(admin, query) => admin.applicationKeys.list({ ...query, ...(userId !== '' && { userId }) })}
+        empty={
+          userId === ''
+            ? {
+                title: 'No application keys yet',
+                text: 'Create one to let the browser of a user read points, streaks and leaderboards.',
+              }
+            : { title: 'No keys of this user', text: 'Check the id. It must be the whole id.' }
+        }
+        columns={[
+          {
+            name: 'User',
+            cell: ({ userId: id }) => (
+              <Link to={`/users/${encodeURIComponent(id)}`} className="font-medium hover:underline">
+                {id}
+              </Link>
+            ),
+          },
+          { name: 'Scope', cell: ({ scope }) => SCOPES[scope] },
+          { name: 'Begins with', cell: ({ prefix }) => <Code>{prefix}</Code>, isMinor: true },
+          {
+            name: 'Expires',
+            cell: ({ expires }) => <Expiry expires={expires} />,
+            isMinor: true,
+          },
+          { name: 'Created', cell: ({ created }) => <Moment iso={created} />, isMinor: true },
+          {
+            name: 'Actions',
+            isNumber: true,
+            cell: (key) => (
+              <Button isSmall aria-label={`Delete ${key.prefix}`} onClick={() => setAsked(key)}>
+                Delete
+              </Button>
+            ),
+          },
+        ]}
+      >
+        <div className="px-5 pb-4">
+          <input
+            className="control max-w-xs"
+            aria-label="Keys of the user with the id"
+            placeholder="Id of a user"
+            value={user}
+            onChange={({ target }) => setUser(target.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
+        </div>
+      </KeysList>
+      {asked !== null && (
+        <Confirm
+          title={`Delete the key of ${asked.userId}?`}
+          confirm="Confirm: delete key"
+          isDangerous
+          onConfirm={() => remove(asked.id)}
+          onClose={() => setAsked(null)}
+        >
+          The key that begins with {asked.prefix} stops working at once. This cannot be undone.
+        </Confirm>
+      )}
+    </Card>
+  )
+}
+
+/** When a key ends. */
+function Expiry({ expires }: { expires: string | null }) {
+  if (expires === null) return <span className="text-quiet">never</span>
+  if (Date.parse(expires) <= Date.now()) return <Badge tone="warning">expired</Badge>
+  return <Moment iso={expires} />
+}
+
+/** The end of a day in the viewer's zone, as the interface takes it. */
+const endOf = (date: string) => {
+  const [year = 0, month = 1, day = 1] = date.split('-').map(Number)
+  return new Date(year, month - 1, day + 1).toISOString()
+}
+
+const Draft = z
+  .object({ userId: text(), scope: choice(['read', 'write']), lastDay: optionalDate() })
+  .transform(({ lastDay, ...draft }) => ({
+    ...draft,
+    expires: lastDay === null ? null : endOf(lastDay),
+  }))
+
+/** The form of a new application key, and afterwards the key. */
+export function NewApplicationKey({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const write = useWrite<CreatedApplicationKey>(KEYS)
+  const [made, setMade] = useState<CreatedApplicationKey | null>(null)
+  return (
+    <>
+      {isOpen && (
+        <FormSheet
+          title="New application key"
+          about="It acts for one user. The user need not exist yet."
+          fields={[
+            { kind: 'text', name: 'userId', label: 'User id', placeholder: 'user-7' },
+            {
+              kind: 'choice',
+              name: 'scope',
+              label: 'Scope',
+              options: [
+                { value: 'read', label: 'Only read' },
+                { value: 'write', label: 'Read and write: also sends events' },
+              ],
+              hint: 'Events from a browser can be made up. Let your servers send those that give prizes.',
+            },
+            {
+              kind: 'date',
+              name: 'lastDay',
+              label: 'Last day',
+              isOptional: true,
+              hint: 'The key works until the end of this day. Empty: until it is deleted.',
+            },
+          ]}
+          schema={Draft}
+          values={{ userId: '', scope: 'read', lastDay: '' }}
+          submit="Create key"
+          onSubmit={async (draft) => {
+            const key = await write.mutateAsync({
+              act: (admin) => admin.applicationKeys.create([draft]),
+              done: 'The key was created',
+            })
+            setMade(key ?? null)
+            onClose()
+          }}
+          onClose={onClose}
+        />
+      )}
+      {made !== null && (
+        <SecretDialog
+          title="The key was created"
+          label="Application key"
+          secret={made.key}
+          onClose={() => setMade(null)}
+        >
+          The key of the user {made.userId}, for the header <Code>X-API-KEY</Code>.
+        </SecretDialog>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,58 @@
+import type { AuditLogEntry } from '@laurel/client'
+import { Sheet } from '../../ui/dialog'
+import { Moment } from '../../ui/format'
+import { Code, Facts } from '../../ui/page'
+import { actionOf, actorOf, subjectOf, valueText } from './words'
+
+/** One change: who made it, and each field before and after. */
+export function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: () => void }) {
+  const { at, resourceId, requestId, fields } = entry
+  const changes = Object.entries(fields)
+  return (
+    <Sheet title={`${actionOf(entry)} ${subjectOf(entry)}`} onClose={onClose}>
+      <div className="flex min-h-0 flex-1 flex-col gap-6 overflow-y-auto px-6 py-5">
+        <Facts
+          facts={[
+            ['Time', <Moment key="at" iso={at} />],
+            ['Changed by', actorOf(entry)],
+            resourceId === null ? null : ['Id', <Code key="id">{resourceId}</Code>],
+            ['Request', <Code key="request">{requestId}</Code>],
+          ]}
+        />
+        {changes.length === 0 ? (
+          <p className="text-quiet">
+            The entry has no fields: nothing was stored with it, or its user was erased.
+          </p>
+        ) : (
+          <table className="w-full table-fixed border-collapse text-left">
+            <caption className="sr-only">Changed fields</caption>
+            <thead>
+              <tr className="border-b border-line text-sm text-quiet">
+                <th scope="col" className="w-1/4 py-2 pr-3 font-medium">
+                  Field
+                </th>
+                <th scope="col" className="py-2 pr-3 font-medium">
+                  Before
+                </th>
+                <th scope="col" className="py-2 font-medium">
+                  After
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {changes.map(([name, { before, after }]) => (
+                <tr key={name} className="border-b border-line align-top last:border-b-0">
+                  <th scope="row" className="py-2 pr-3 font-medium">
+                    {name}
+                  </th>
+                  <td className="py-2 pr-3 whitespace-pre-wrap text-quiet">{valueText(before)}</td>
+                  <td className="py-2 whitespace-pre-wrap">{valueText(after)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </div>
+    </Sheet>
+  )
+}

@@ -1,0 +1,74 @@
+/** Entries of the audit log in words. */
+import type { AuditLogEntry } from '@laurel/client'
+
+/** The kinds of resources, in the order of the pages. */
+export const KINDS: Readonly<Record<AuditLogEntry['kind'], string>> = {
+  metric: 'metric',
+  event: 'event',
+  event_batch: 'batch of events',
+  points_system: 'points system',
+  points_level: 'level',
+  points_trigger: 'trigger',
+  points_boost: 'boost',
+  points_adjustment: 'points adjustment',
+  streak_settings: 'streak settings',
+  streak: 'streak',
+  streak_freezes: 'streak freezes',
+  streak_pause: 'streak pause',
+  achievement: 'achievement',
+  achievement_completion: 'achievement of a user',
+  leaderboard: 'leaderboard',
+  attribute: 'attribute',
+  user: 'user',
+  webhook: 'webhook',
+  notification_template: 'notification template',
+  application_key: 'application key',
+  admin_key: 'admin key',
+  settings: 'settings',
+  tenant: 'tenant',
+  test_clock: 'test clock',
+}
+
+export const isKind = (given: unknown): given is AuditLogEntry['kind'] =>
+  typeof given === 'string' && Object.hasOwn(KINDS, given)
+
+const ACTIONS: Readonly<Record<AuditLogEntry['action'], string>> = {
+  create: 'Created',
+  update: 'Changed',
+  delete: 'Deleted',
+  grant: 'Granted',
+  restore: 'Restored',
+  void: 'Voided',
+  rotate: 'Replaced the secret of',
+  send_sample: 'Sent a sample to',
+  redeliver: 'Sent again to',
+  archive: 'Archived',
+  purge: 'Erased',
+  reset: 'Reset',
+}
+
+/** The verb of a change, such as "Created". */
+export const actionOf = ({ action }: Pick<AuditLogEntry, 'action'>): string => ACTIONS[action]
+
+/** The thing that was changed, such as "metric words". */
+export const subjectOf = ({ kind, key }: Pick<AuditLogEntry, 'kind' | 'key'>): string =>
+  key === null ? KINDS[kind] : `${KINDS[kind]} ${key}`
+
+/** The key that made the change. */
+export const actorOf = ({ actor: { name, keyId } }: Pick<AuditLogEntry, 'actor'>): string =>
+  name ?? keyId ?? 'unknown'
+
+const SHOWN = 3
+
+/** The names of the changed fields. */
+export function changedOf({ fields }: Pick<AuditLogEntry, 'fields'>): string {
+  const names = Object.keys(fields)
+  const more = names.length - SHOWN
+  return more > 0 ? `${names.slice(0, SHOWN).join(', ')} and ${more} more` : names.join(', ')
+}
+
+/** A value before or after a change, as text. */
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined || value === '') return '–'
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}

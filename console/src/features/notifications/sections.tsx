@@ -1,0 +1,131 @@
+import type { NotificationLogEntry } from '@laurel/client'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { messageOf } from '../../api/errors'
+import { useAdmin } from '../../api/laurel'
+import { LogTable, useCursorPages } from '../../resource/cursor-pages'
+import { Button } from '../../ui/button'
+import { Sheet } from '../../ui/dialog'
+import { Moment } from '../../ui/format'
+import { Badge, Card, Code, Facts, Notice, Skeleton } from '../../ui/page'
+import { Message } from './template-preview'
+import { CHANNELS, TONES, TYPES } from './words'
+
+const PROVIDERS = {
+  resend: 'Resend',
+  cloudflare: 'Cloudflare',
+  expo: 'Expo',
+  apns: 'Apple (APNs)',
+  fcm: 'Google (FCM)',
+} as const
+
+/** Whether emails and push messages can be sent. */
+export function ChannelsSection() {
+  const admin = useAdmin()
+  const channels = useQuery({
+    queryKey: ['/notifications', 'channels'],
+    queryFn: async () => admin.notifications.channels(),
+  })
+  const shown = (providers: readonly (keyof typeof PROVIDERS)[] | undefined, variables: string) =>
+    providers === undefined ? (
+      <Skeleton className="w-40" />
+    ) : providers.length > 0 ? (
+      <span className="flex flex-wrap items-center gap-2">
+        <Badge tone="good">configured</Badge>
+        {providers.map((provider) => PROVIDERS[provider]).join(', ')}
+      </span>
+    ) : (
+      <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
+        <Badge tone="warning">not configured</Badge>
+        <span className="text-quiet">Messages are only logged. Set {variables}.</span>
+      </span>
+    )
+  return (
+    <Card title="Channels" about="The providers that send. They are set in the variables of the deployment.">
+      {channels.isError ? (
+        <Notice tone="danger" action={<Button onClick={() => channels.refetch()}>Try again</Button>}>
+          {messageOf(channels.error)}
+        </Notice>
+      ) : (
+        <Facts
+          facts={[
+            ['Email', shown(channels.data?.email, 'EMAIL_FROM and RESEND_API_KEY')],
+            [
+              'Push messages',
+              shown(channels.data?.push, 'EXPO_ACCESS_TOKEN, FCM_SERVICE_ACCOUNT or the variables of APNs'),
+            ],
+          ]}
+        />
+      )}
+    </Card>
+  )
+}
+
+/** The messages that were sent, or would have been. `?message=` names the one that is open. */
+export function LogSection() {
+  const { message: open }: { message?: string } = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const pages = useCursorPages({
+    queryKey: ['/notifications', 'log'],
+    list: (admin, query, options) => admin.notifications.log.list(query, options),
+  })
+  const message = pages.data?.find(({ id }) => id === open)
+  return (
+    <Card title="Messages" about="What was sent to users, newest first." flush>
+      <LogTable
+        label="Messages"
+        pages={pages}
+        keyOf={({ id }) => id}
+        hrefOf={({ id }) => `/notifications?message=${id}`}
+        empty={{
+          title: 'No messages yet',
+          text: 'They appear here once a template is active and its time comes for a user.',
+        }}
+        columns={[
+          { name: 'Message', cell: ({ title, type }) => title || TYPES[type] },
+          { name: 'User', cell: ({ userId }) => userId },
+          { name: 'Channel', cell: ({ channel }) => CHANNELS[channel], isMinor: true },
+          { name: 'Status', cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
+          { name: 'Due', cell: ({ created }) => <Moment iso={created} />, isMinor: true },
+        ]}
+      />
+      {message !== undefined && (
+        <MessageSheet
+          message={message}
+          onClose={() => navigate({ to: '/notifications', search: {}, resetScroll: false })}
+        />
+      )}
+    </Card>
+  )
+}
+
+function MessageSheet({ message, onClose }: { message: NotificationLogEntry; onClose: () => void }) {
+  const { id, userId, type, channel, status, title, body, created } = message
+  return (
+    <Sheet title={title || TYPES[type]} onClose={onClose}>
+      <div className="flex min-h-0 flex-1 flex-col gap-5 overflow-y-auto px-6 py-5">
+        <Facts
+          facts={[
+            [
+              'User',
+              <Link key="user" to={`/users/${encodeURIComponent(userId)}`} className="text-accent underline">
+                {userId}
+              </Link>,
+            ],
+            ['Type', TYPES[type]],
+            ['Channel', CHANNELS[channel]],
+            [
+              'Status',
+              <Badge key="status" tone={TONES[status]}>
+                {status}
+              </Badge>,
+            ],
+            ['Due', <Moment key="due" iso={created} />],
+            ['Id', <Code key="id">{id}</Code>],
+          ]}
+        />
+        <Message message={{ channel, body, ...(channel === 'email' ? { subject: title } : { title }) }} />
+      </div>
+    </Sheet>
+  )
+}

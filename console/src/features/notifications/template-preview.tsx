@@ -1,0 +1,146 @@
+import type { AdminNotificationTemplate, PreviewTemplateResponse } from '@laurel/client'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useEffect, useId, useState } from 'react'
+import { type Control, useWatch } from 'react-hook-form'
+import { messageOf } from '../../api/errors'
+import { useAdmin } from '../../api/laurel'
+import { Labelled } from '../../resource/fields'
+import { Notice, Skeleton } from '../../ui/page'
+
+/** How many users the field suggests. */
+const SUGGESTED = 10
+/** How long after the last key the preview is made again, in milliseconds. */
+const PAUSE = 400
+
+type Shown = Pick<AdminNotificationTemplate, 'type' | 'channel' | 'subject' | 'title' | 'body'>
+
+/** A value, a moment after its last change. */
+function useSettled<T extends string>(value: T): T {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), PAUSE)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
+}
+
+/** The message that a user would get by a template, as one types. */
+export function TemplatePreview({ template, label = 'User' }: { template: Shown; label?: string }) {
+  const admin = useAdmin()
+  const list = useId()
+  const [typed, setTyped] = useState<string | null>(null)
+  const search = useSettled(typed?.trim() ?? '')
+  const users = useQuery({
+    queryKey: ['/users', 'suggested', search],
+    queryFn: async ({ signal }) =>
+      admin.users.list({ limit: SUGGESTED, ...(search !== '' && { search }) }, { signal }),
+    placeholderData: keepPreviousData,
+  })
+  const [first] = users.data ?? []
+  // The oldest user until another one was named.
+  const userId = typed === null ? (first?.id ?? '') : search
+  const { type, channel, body } = template
+  const title = (channel === 'email' ? template.subject : template.title) ?? ''
+  const draft = useSettled(JSON.stringify([type, channel, title, body]))
+  const isComplete = title.trim() !== '' && body.trim() !== ''
+  const preview = useQuery({
+    queryKey: ['/notifications', 'preview', draft, userId],
+    queryFn: async ({ signal }) =>
+      admin.notifications.templates.previewDraft(
+        {
+          userId,
+          template: { type, channel, body, ...(channel === 'email' ? { subject: title } : { title }) },
+        },
+        { signal },
+      ),
+    enabled: isComplete && userId !== '',
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+  return (
+    <div className="flex flex-col gap-3">
+      <Labelled label={label} hint="The id of a user. Type a part of the id or the name to find one.">
+        {(tied) => (
+          <input
+            className="control"
+            autoComplete="off"
+            spellCheck={false}
+            list={list}
+            {...tied}
+            value={typed ?? first?.id ?? ''}
+            onChange={({ target }) => setTyped(target.value)}
+          />
+        )}
+      </Labelled>
+      <datalist id={list}>
+        {users.data?.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name ?? id}
+          </option>
+        ))}
+      </datalist>
+      <div aria-live="polite">
+        {users.data?.length === 0 && typed === null ? (
+          <p className="text-quiet">There are no users yet. The first event of a user makes one.</p>
+        ) : !isComplete ? (
+          <p className="text-quiet">
+            Write {channel === 'email' ? 'a subject' : 'a title'} and a body to see it.
+          </p>
+        ) : preview.isError ? (
+          <Notice tone="warning">{messageOf(preview.error)}</Notice>
+        ) : preview.data === undefined ? (
+          <Skeleton className="h-24 w-full" />
+        ) : (
+          <Message message={preview.data} />
+        )}
+      </div>
+    </div>
+  )
+}
+
+/** The preview in the form of a template. */
+export function FormPreview({ control, label }: { control: Control<Shown & TemplateRest>; label: string }) {
+  const [type, channel, subject, title, body] = useWatch({
+    control,
+    name: ['type', 'channel', 'subject', 'title', 'body'],
+  })
+  return (
+    <div className="rounded-md border border-line bg-sunken p-4">
+      <TemplatePreview label={label} template={{ type, channel, subject, title, body }} />
+    </div>
+  )
+}
+
+/** The values of the form that the preview does not need. */
+type TemplateRest = {
+  subject: string
+  title: string
+  userAttributes: { attributeId: string; attributeValue: string }[]
+  status: AdminNotificationTemplate['status']
+  key: string
+  userId: string
+}
+
+/** A rendered message. The HTML of an email is in a frame without scripts, forms and other servers. */
+export function Message({
+  message: { channel, subject, title, body },
+}: {
+  message: Pick<PreviewTemplateResponse, 'channel' | 'subject' | 'title' | 'body'>
+}) {
+  if (channel === 'push')
+    return (
+      <div className="rounded-lg border border-line bg-raised px-4 py-3 shadow-raised">
+        <p className="font-semibold">{title}</p>
+        <p className="whitespace-pre-wrap">{body}</p>
+      </div>
+    )
+  return (
+    <div className="overflow-hidden rounded-lg border border-line bg-raised">
+      <p className="border-b border-line px-4 py-2.5 font-semibold">{subject}</p>
+      <iframe title="The email" sandbox="" srcDoc={body} className="email-preview block h-64 w-full" />
+      <p className="border-t border-line px-4 py-2 text-sm text-quiet">
+        Styles, and images of other servers, are left out here. The user sees them.
+      </p>
+    </div>
+  )
+}

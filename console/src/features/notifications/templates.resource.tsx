@@ -1,0 +1,187 @@
+import type { AdminNotificationTemplate } from '@laurel/client'
+import { z } from 'zod'
+import { filtersInWords } from '../../resource/parts'
+import type { Resource } from '../../resource/resource'
+import { choice, filters, optionalText, text } from '../../resource/schemas'
+import { Card, Code } from '../../ui/page'
+import { ChannelsSection, LogSection } from './sections'
+import { FormPreview, TemplatePreview } from './template-preview'
+import { CHANNELS, nameOf, TIMES, TYPES } from './words'
+
+const Common = z.object({
+  type: choice(['streak_reminder', 'achievement_completed', 'recap', 'reactivation']),
+  body: text(65_536),
+  userAttributes: filters(),
+  status: choice(['active', 'inactive']),
+  key: optionalText(255).regex(/^[\w-]*$/, 'Use letters, digits, hyphens and underscores only.'),
+})
+
+/** An email has a subject, a push message a title. */
+const Draft = z
+  .discriminatedUnion('channel', [
+    Common.extend({ channel: z.literal('email'), subject: text(1000) }),
+    Common.extend({ channel: z.literal('push'), title: text(1000) }),
+  ])
+  .transform(({ key, ...draft }) => ({ ...draft, ...(key !== '' && { key }) }))
+
+/** The texts of the form. `userId` is the user of the preview, and is not sent. */
+type Values = {
+  type: AdminNotificationTemplate['type']
+  channel: AdminNotificationTemplate['channel']
+  subject: string
+  title: string
+  body: string
+  userAttributes: { attributeId: string; attributeValue: string }[]
+  status: AdminNotificationTemplate['status']
+  key: string
+  userId: string
+}
+
+export const templates: Resource<AdminNotificationTemplate, Values, z.output<typeof Draft>> = {
+  name: 'Notifications',
+  one: 'template',
+  path: '/notifications',
+  intro: 'Emails and push messages to users, at the right time of their day. A template says their text.',
+  empty: {
+    title: 'No templates yet',
+    text: 'Create one, for example a reminder in the evening for users whose streak would end.',
+  },
+  idOf: ({ id }) => id,
+  keyOf: ({ key }) => key,
+  nameOf,
+  statusOf: ({ status }) => status,
+  list: (admin, query) => admin.notifications.templates.list(query),
+  get: (admin, key) => admin.notifications.templates.get(key),
+  create: (admin, draft) => admin.notifications.templates.create([draft]),
+  update: (admin, { id, key: before }, { key: after, ...draft }) =>
+    admin.notifications.templates.update([
+      { id, ...draft, ...(after !== undefined && after !== before && { key: after }) },
+    ]),
+  columns: () => [
+    { name: 'Name', cell: nameOf },
+    {
+      name: 'Text',
+      cell: ({ subject, title }) => <span className="text-quiet">{subject ?? title}</span>,
+      isMinor: true,
+    },
+  ],
+  facts: ({ type, channel, subject, title, userAttributes }, lookups) => [
+    ['Sent', TIMES[type]],
+    ['Channel', CHANNELS[channel]],
+    subject === undefined ? null : ['Subject', <Code key="subject">{subject}</Code>],
+    title === undefined ? null : ['Title', <Code key="title">{title}</Code>],
+    ['For', filtersInWords(userAttributes, lookups) ?? 'all users'],
+  ],
+  summary: ({ type, status }) =>
+    status === 'active' ? `Is sent ${TIMES[type]}.` : 'Is inactive: nothing is sent with it.',
+  Sections: ({ item }) => (
+    <Card title="Preview" about="With the present data of a user. Nothing is sent.">
+      <TemplatePreview template={item} />
+    </Card>
+  ),
+  ListSections: () => (
+    <>
+      <ChannelsSection />
+      <LogSection />
+    </>
+  ),
+  form: {
+    schema: Draft,
+    values: (item) => ({
+      type: item?.type ?? 'streak_reminder',
+      channel: item?.channel ?? 'push',
+      subject: item?.subject ?? '',
+      title: item?.title ?? '',
+      body: item?.body ?? '',
+      userAttributes: item?.userAttributes ?? [],
+      status: item?.status ?? 'inactive',
+      key: item?.key ?? '',
+      userId: '',
+    }),
+    fields: [
+      {
+        kind: 'choice',
+        name: 'type',
+        label: 'Type',
+        options: Object.entries(TYPES).map(([value, label]) => ({ value, label })),
+      },
+      {
+        kind: 'choice',
+        name: 'channel',
+        label: 'Channel',
+        options: [
+          { value: 'push', label: 'Push message' },
+          { value: 'email', label: 'Email' },
+        ],
+      },
+      {
+        kind: 'text',
+        name: 'subject',
+        label: 'Subject',
+        placeholder: 'Keep your streak, {{ user.name }}',
+        when: ({ channel }) => channel === 'email',
+      },
+      {
+        kind: 'text',
+        name: 'title',
+        label: 'Title',
+        placeholder: 'Keep your streak, {{ user.name }}',
+        when: ({ channel }) => channel === 'push',
+      },
+      {
+        kind: 'long-text',
+        name: 'body',
+        label: 'Body',
+        hint: 'HTML for an email. {{ user.name }}, {{ streak.length }}, {{ points.xp }} and others stand for values.',
+      },
+      { kind: 'custom', name: 'userId', label: 'Preview for the user', render: FormPreview },
+      {
+        kind: 'choice',
+        name: 'status',
+        label: 'Status',
+        options: [
+          { value: 'inactive', label: 'Inactive: nothing is sent' },
+          { value: 'active', label: 'Active' },
+        ],
+      },
+      {
+        kind: 'filters',
+        name: 'userAttributes',
+        label: 'Only for some users',
+        hint: 'All must match. Of several templates that match, the oldest one is used.',
+        of: 'user',
+      },
+      {
+        kind: 'text',
+        name: 'key',
+        label: 'Key',
+        isOptional: true,
+        hint: 'Names the template in the interface. Empty: Laurel makes one.',
+      },
+    ],
+  },
+  moves: ({ id, status, type, channel }) => [
+    status === 'active'
+      ? {
+          label: 'Deactivate',
+          done: 'The template is inactive',
+          act: (admin) => admin.notifications.templates.update([{ id, status: 'inactive' }]),
+        }
+      : {
+          label: 'Activate',
+          done: 'The template is active',
+          act: (admin) => admin.notifications.templates.update([{ id, status: 'active' }]),
+        },
+    {
+      label: 'Delete',
+      done: 'The template was deleted',
+      isDangerous: true,
+      isRemoval: true,
+      ask: {
+        title: `Delete ${nameOf({ type, channel })}?`,
+        text: 'Messages that wait are not sent any more. This cannot be undone.',
+      },
+      act: (admin) => admin.notifications.templates.delete({ ids: [id] }),
+    },
+  ],
+}

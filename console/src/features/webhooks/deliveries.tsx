@@ -1,0 +1,28 @@
+import type { WebhookDelivery } from '@laurel/client'
+import { Badge } from '../../ui/page'
+
+const TONES = { pending: 'warning', delivered: 'good', dead: 'danger' } as const
+const NAMES = { pending: 'pending', delivered: 'delivered', dead: 'given up' } as const
+
+/** The state of a delivery. */
+export const DeliveryStatus = ({ status }: Pick<WebhookDelivery, 'status'>) => (
+  <Badge tone={TONES[status]}>{NAMES[status]}</Badge>
+)
+
+/** The keys of the reads of a webhook's deliveries. */
+export const deliveriesKey = (webhookKey: string, ...more: string[]) => [
+  '/webhooks',
+  'deliveries',
+  webhookKey,
+  ...more,
+]
+
+const SOON = 2_000
+const LATER = 15_000
+
+/** When deliveries are read again: soon if one waits for its first attempt, later if one waits for a retry. */
+export function readAgain(shown: readonly Pick<WebhookDelivery, 'status' | 'attempts'>[]): number | null {
+  const pending = shown.filter(({ status }) => status === 'pending')
+  if (pending.length === 0) return null
+  return pending.some(({ attempts }) => attempts === 0) ? SOON : LATER
+}

@@ -1,0 +1,175 @@
+import type { AdminWebhook, CreatedWebhook } from '@laurel/client'
+import { z } from 'zod'
+import type { Resource } from '../../resource/resource'
+import { choice, optionalText } from '../../resource/schemas'
+import { Code } from '../../ui/page'
+import { SecretDialog } from '../../ui/secret'
+import { EVENT_TYPES, EVENTS, isEventType } from './events'
+import { DeliveriesSection, SecretSection, TestSection } from './sections'
+
+const Draft = z
+  .object({
+    url: z
+      .string()
+      .trim()
+      .min(1, 'Fill this in.')
+      .max(2048, 'Use at most 2,048 characters.')
+      .regex(/^https?:\/\/\S+$/, 'Use a whole address, such as https://example.com/laurel.'),
+    key: optionalText(255).regex(/^[\w-]*$/, 'Use letters, digits, hyphens and underscores only.'),
+    isAll: z.boolean(),
+    events: z.array(z.string()).transform((given) => given.filter(isEventType)),
+    status: choice(['active', 'inactive']),
+  })
+  .refine(({ isAll, events }) => isAll || events.length > 0, {
+    path: ['events'],
+    message: 'Choose at least one event.',
+  })
+  .transform(({ isAll, events, key, ...draft }) => ({
+    ...draft,
+    events: isAll ? (['*'] as const).slice() : events,
+    ...(key !== '' && { key }),
+  }))
+
+/** An address without its scheme, which all share. */
+const shortUrl = (url: string) => url.replace(/^https?:\/\//, '').replace(/\/$/, '')
+
+/** What a webhook listens to, in words. */
+const eventsOf = (events: readonly string[]) =>
+  events.includes('*')
+    ? 'All events'
+    : events.length === 1
+      ? '1 type of event'
+      : `${events.length} types of events`
+
+export const webhooks: Resource<
+  AdminWebhook | CreatedWebhook,
+  z.input<typeof Draft>,
+  z.output<typeof Draft>
+> = {
+  name: 'Webhooks',
+  one: 'webhook',
+  path: '/webhooks',
+  intro: 'Addresses of your servers. Laurel tells them at once what happened, such as a lost streak.',
+  empty: {
+    title: 'No webhooks yet',
+    text: 'Create one to react in your product: unlock something at a new level, or write to a user.',
+  },
+  idOf: ({ id }) => id,
+  keyOf: ({ key }) => key,
+  nameOf: ({ url }) => shortUrl(url),
+  statusOf: ({ status }) => status,
+  list: (admin, query) => admin.webhooks.list(query),
+  get: (admin, key) => admin.webhooks.get(key),
+  create: (admin, draft) => admin.webhooks.create([draft]),
+  update: (admin, { id, key: before }, { key: after, ...draft }) =>
+    admin.webhooks.update([{ id, ...draft, ...(after !== undefined && after !== before && { key: after }) }]),
+  columns: () => [
+    { name: 'Address', cell: ({ url }) => shortUrl(url) },
+    { name: 'Events', cell: ({ events }) => eventsOf(events), isMinor: true },
+  ],
+  facts: ({ url, events }) => [
+    ['Address', <Code key="url">{url}</Code>],
+    [
+      'Events',
+      events.includes('*') ? (
+        'All, also those of later versions'
+      ) : (
+        <span key="events" className="flex flex-wrap gap-1.5">
+          {events.map((event) => (
+            <Code key={event}>{event}</Code>
+          ))}
+        </span>
+      ),
+    ],
+  ],
+  Created: ({ item, onClose }) =>
+    'secret' in item ? (
+      <SecretDialog
+        title="The webhook was created"
+        label="Signing secret"
+        secret={item.secret}
+        onClose={onClose}
+      >
+        Each request is signed with this secret. Your server needs it to check that a request is from Laurel.
+      </SecretDialog>
+    ) : null,
+  Sections: ({ item }) => (
+    <>
+      <DeliveriesSection webhook={item} />
+      <TestSection webhook={item} />
+      <SecretSection webhook={item} />
+    </>
+  ),
+  form: {
+    schema: Draft,
+    values: (item) => ({
+      url: item?.url ?? '',
+      key: item?.key ?? '',
+      isAll: item === null ? true : item.events.includes('*'),
+      events: [...(item?.events ?? [])].filter((event) => event !== '*'),
+      status: item?.status ?? 'active',
+    }),
+    fields: [
+      {
+        kind: 'text',
+        name: 'url',
+        label: 'Address',
+        placeholder: 'https://example.com/laurel',
+        hint: 'Laurel sends a POST request with JSON to it.',
+      },
+      { kind: 'switch', name: 'isAll', label: 'All events', hint: 'Also those of later versions.' },
+      {
+        kind: 'references',
+        name: 'events',
+        label: 'Events',
+        options: () => EVENT_TYPES.map((value) => ({ value, label: EVENTS[value] })),
+        when: ({ isAll }) => !isAll,
+      },
+      {
+        kind: 'choice',
+        name: 'status',
+        label: 'Status',
+        options: [
+          { value: 'active', label: 'Active' },
+          { value: 'inactive', label: 'Inactive: gets nothing' },
+        ],
+      },
+      {
+        kind: 'text',
+        name: 'key',
+        label: 'Key',
+        isOptional: true,
+        hint: 'Names the webhook in the interface. Empty: Laurel makes one.',
+      },
+    ],
+    preview: ({ url, isAll, events, status }) => {
+      if (status === 'inactive') return 'Nothing is sent until it is active.'
+      if (!isAll && events.length === 0) return null
+      return `${isAll ? 'All events' : eventsOf(events)} go to ${shortUrl(url) || 'your server'} within seconds.`
+    },
+  },
+  moves: ({ id, url, status }) => [
+    status === 'active'
+      ? {
+          label: 'Deactivate',
+          done: 'The webhook is inactive',
+          act: (admin) => admin.webhooks.update([{ id, status: 'inactive' }]),
+        }
+      : {
+          label: 'Activate',
+          done: 'The webhook is active',
+          act: (admin) => admin.webhooks.update([{ id, status: 'active' }]),
+        },
+    {
+      label: 'Delete',
+      done: 'The webhook was deleted',
+      isDangerous: true,
+      isRemoval: true,
+      ask: {
+        title: `Delete the webhook to ${shortUrl(url)}?`,
+        text: 'Its deliveries are deleted with it, also those that wait. This cannot be undone.',
+      },
+      act: (admin) => admin.webhooks.delete({ ids: [id] }),
+    },
+  ],
+}

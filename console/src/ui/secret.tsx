@@ -1,0 +1,75 @@
+import { Dialog } from '@base-ui/react/dialog'
+import { Check, Copy } from 'lucide-react'
+import { type ReactNode, useState } from 'react'
+import { Button } from './button'
+import { BACKDROP } from './dialog'
+import { Notice } from './page'
+
+/** Copies a text. If the browser does not allow it, the label says so. */
+export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
+  const [state, setState] = useState<'new' | 'copied' | 'refused'>('new')
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      setState('copied')
+    } catch {
+      setState('refused')
+    }
+  }
+  const said = { new: label, copied: 'Copied', refused: 'Select and copy it' }[state]
+  return (
+    <Button onClick={copy}>
+      {state === 'copied' ? <Check size={15} aria-hidden="true" /> : <Copy size={15} aria-hidden="true" />}
+      <span aria-live="polite">{said}</span>
+    </Button>
+  )
+}
+
+/** Shows a secret, which no page shows again. It stays until it is closed on purpose. */
+export function SecretDialog({
+  title,
+  label,
+  secret,
+  children,
+  onClose,
+}: {
+  title: string
+  /** The name of the secret, such as "Signing secret". */
+  label: string
+  secret: string
+  /** What it is for. */
+  children: ReactNode
+  onClose: () => void
+}) {
+  return (
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()} disablePointerDismissal>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={BACKDROP} />
+        <Dialog.Popup className="fixed top-1/2 left-1/2 z-50 flex w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 -translate-y-1/2 flex-col gap-4 rounded-lg border border-line bg-raised p-6 shadow-raised outline-none">
+          <div>
+            <Dialog.Title className="text-xl font-semibold tracking-tight">{title}</Dialog.Title>
+            <Dialog.Description className="mt-2 text-quiet" render={<div />}>
+              {children}
+            </Dialog.Description>
+          </div>
+          <label className="flex flex-col gap-1.5">
+            <span className="font-medium">{label}</span>
+            <input
+              className="control font-mono text-xs"
+              readOnly
+              value={secret}
+              onFocus={({ target }) => target.select()}
+            />
+          </label>
+          <Notice tone="warning">Copy it now. It is not shown again.</Notice>
+          <div className="flex flex-wrap justify-end gap-2">
+            <CopyButton text={secret} />
+            <Button look="primary" onClick={onClose}>
+              Done
+            </Button>
+          </div>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  )
+}
