@@ -166,9 +166,11 @@ export function joinWork(db: TenantDatabase, kind: DueKind, at: Instant, patch: 
   return db.statement(JOIN, db.tenantId, kind, at, patch)
 }
 
-const MAKE_ALL_DUE = 'UPDATE due_work SET due_at = ?2 WHERE kind = ?1'
+const MAKE_ALL_DUE = `
+  UPDATE due_work SET due_at = ?2
+  WHERE kind = ?1 AND tenant_id IN (SELECT id FROM tenants WHERE status = 'active')`
 
-/** Makes all work of a kind, of all tenants, due at a moment, also if it was due earlier. */
+/** Makes all work of a kind, of all active tenants, due at a moment, also if it was due earlier. */
 export function makeAllDue(db: AccountDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
   return db.statement(MAKE_ALL_DUE, kind, at)
 }

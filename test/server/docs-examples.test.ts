@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import client from '../../clients/typescript/package.json'
+import consoleOf from '../../console/package.json'
 import { scripts } from '../../package.json'
 import { PATIENCE } from '../patience'
 import { blocksOf, type Example, examplesOf, expectation, filesOf, isShell, variablesOf } from './examples'
@@ -74,11 +75,15 @@ describe.each(PAGES)('%s', (name) => {
   })
 
   test('names only scripts that exist', () => {
-    const named = [...page.matchAll(/npm run ([\w:]+)(?: -w @laurel\/client)?|npm (start|test)\b/g)]
-    const unknown = named.filter(([whole, script, short]) => {
-      const known = whole.includes(' -w ') ? client.scripts : scripts
-      return !Object.hasOwn(known, script ?? short ?? '')
-    })
+    const named = [...page.matchAll(/npm run ([\w:]+)(?: -w (@laurel\/client|console))?|npm (start|test)\b/g)]
+    const ofWorkspaces = new Map<string | undefined, object>([
+      ['@laurel/client', client.scripts],
+      ['console', consoleOf.scripts],
+    ])
+    const unknown = named.filter(
+      ([, script, workspace, short]) =>
+        !Object.hasOwn(ofWorkspaces.get(workspace) ?? scripts, script ?? short ?? ''),
+    )
     expect(unknown.map(([whole]) => whole)).toEqual([])
   })
 })
