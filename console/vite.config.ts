@@ -1,13 +1,35 @@
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
 
 /** The server that `npm run dev` in this folder shows, such as the one that `npm start` runs. */
 const server = process.env.LAUREL_URL ?? 'http://localhost:8787'
 
+/** Loads the font together with the script, so that no text changes its shape after it was shown. */
+const preloadFont: Plugin = {
+  name: 'preload-font',
+  transformIndexHtml: {
+    order: 'post',
+    handler: (_, { bundle = {} }) =>
+      Object.keys(bundle)
+        .filter((file) => file.includes('inter-latin-wght-normal'))
+        .map((file) => ({
+          tag: 'link',
+          attrs: {
+            rel: 'preload',
+            as: 'font',
+            type: 'font/woff2',
+            href: `/console/${file}`,
+            crossorigin: '',
+          },
+          injectTo: 'head',
+        })),
+  },
+}
+
 export default defineConfig({
   base: '/console/',
-  plugins: [react(), tailwind()],
+  plugins: [react(), tailwind(), preloadFont],
   // The sources of the workspaces, so that their packages need not be built first.
   resolve: { conditions: ['@laurel/source', 'module', 'browser', 'development|production'] },
   build: {

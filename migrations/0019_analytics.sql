@@ -8,9 +8,15 @@ CREATE TABLE `analytics_figures` (
 	PRIMARY KEY(`tenant_id`, `figure`, `subject_no`, `day`, `part`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
+CREATE TABLE `analytics_passes` (
+	`tenant_id` text PRIMARY KEY NOT NULL,
+	`updated` integer NOT NULL,
+	`since` integer,
+	`ladder` text NOT NULL
+) WITHOUT ROWID;
+--> statement-breakpoint
 CREATE TABLE `counted_users` (
 	`user_iid` blob PRIMARY KEY NOT NULL,
-	`seq` integer NOT NULL,
 	`days` text NOT NULL,
 	`days_from` integer NOT NULL,
 	`streak` integer NOT NULL,
@@ -18,14 +24,46 @@ CREATE TABLE `counted_users` (
 	`levels` text NOT NULL
 ) WITHOUT ROWID;
 --> statement-breakpoint
--- Each tenant has the work `analytics` for ever. Existing tenants are counted soon, new ones at the next full hour.
-INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`)
-	SELECT `id`, 'analytics', '', unixepoch() * 1000 FROM `tenants` WHERE `status` <> 'purging';
+ALTER TABLE `users` ADD `counted` integer DEFAULT 0 NOT NULL;
 --> statement-breakpoint
-CREATE TRIGGER `analytics_of_new_tenants` AFTER INSERT ON `tenants`
+-- A change of a user or a level makes a pass due at the next full hour, and asks a pass in progress for another
+-- one. Later changes of the user fire no trigger until the next pass has counted the user. So a tenant without
+-- changes has no due work.
+CREATE TRIGGER `analytics_of_new_users` AFTER INSERT ON `users`
 BEGIN
-	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`)
-	VALUES (new.`id`, 'analytics', '', (new.`created` / 3600000 + 1) * 3600000) ON CONFLICT DO NOTHING;
+	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`)
+	SELECT new.`tenant_id`, 'analytics', '', `hour` + 3600000, 1, json_object('until', `hour`) FROM (
+		SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) / 3600000 * 3600000 AS `hour`) WHERE true
+	ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0;
 END;
+--> statement-breakpoint
+CREATE TRIGGER `analytics_of_changed_users` AFTER UPDATE OF `seq` ON `users` WHEN old.`seq` <= old.`counted`
+BEGIN
+	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`)
+	SELECT new.`tenant_id`, 'analytics', '', `hour` + 3600000, 1, json_object('until', `hour`) FROM (
+		SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) / 3600000 * 3600000 AS `hour`) WHERE true
+	ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `analytics_of_new_levels` AFTER INSERT ON `points_levels`
+BEGIN
+	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`)
+	SELECT new.`tenant_id`, 'analytics', '', `hour` + 3600000, 1, json_object('until', `hour`) FROM (
+		SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) / 3600000 * 3600000 AS `hour`) WHERE true
+	ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0;
+END;
+--> statement-breakpoint
+CREATE TRIGGER `analytics_of_changed_levels` AFTER UPDATE OF `points`, `deleted` ON `points_levels`
+BEGIN
+	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`)
+	SELECT new.`tenant_id`, 'analytics', '', `hour` + 3600000, 1, json_object('until', `hour`) FROM (
+		SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) / 3600000 * 3600000 AS `hour`) WHERE true
+	ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0;
+END;
+--> statement-breakpoint
+-- Existing tenants are counted soon.
+INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`)
+	SELECT `id`, 'analytics', '', unixepoch() * 1000, 1 FROM `tenants`
+	WHERE `status` <> 'purging' AND EXISTS (SELECT 1 FROM `users` WHERE `tenant_id` = `tenants`.`id`);
 --> statement-breakpoint
 UPDATE `schema_version` SET `migration` = 19, `name` = '0019_analytics', `oldest` = 15;

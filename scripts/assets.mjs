@@ -1,11 +1,16 @@
 /**
  * Makes the assets of the project. Wrangler calls it before it builds the Worker (see `wrangler.toml`). With
- * `--no-console`, it leaves the console as it is.
+ * `--no-console`, it leaves the console as it is. Under `wrangler dev`, a console that cannot be built does
+ * not stop the Worker.
  */
 import { buildAssets } from './lib/assets.mjs'
 import { project, report } from './lib/project.mjs'
 
-buildAssets(project, { console: !process.argv.includes('--no-console') }).catch((error) => {
+buildAssets(project, {
+  console: !process.argv.includes('--no-console'),
+  // Wrangler says which of its commands builds.
+  mayFail: process.env.WRANGLER_COMMAND === 'dev',
+}).catch((error) => {
   report(error)
   process.exitCode = 1
 })

@@ -12,14 +12,25 @@ import { parseArgs } from 'node:util'
 import { project, report } from './lib/project.mjs'
 import { documentParagraphs } from './lib/prose/documents.mjs'
 import { CONSTRUCTIONS } from './lib/prose/patterns.mjs'
-import { commentsOf, parseProgram, testNamesOf, textsOf } from './lib/prose/programs.mjs'
+import { commentsOf, markupOf, parseProgram, testNamesOf, textsOf } from './lib/prose/programs.mjs'
 import { sentencesOf } from './lib/prose/text.mjs'
 import { wideLines } from './lib/prose/widths.mjs'
 
 /** @typedef {import('./lib/prose/text.mjs').Paragraph} Paragraph */
 /** @typedef {import('./lib/prose/text.mjs').Sentence & { area: string; file: string }} Found */
 
-const AREAS = ['src comments', 'src texts', 'test comments', 'test names', 'documents', 'scripts and bench']
+const AREAS = [
+  'src comments',
+  'src texts',
+  'pages',
+  'test comments',
+  'test names',
+  'documents',
+  'scripts and bench',
+]
+
+/** Programs with texts for people in the browser. */
+const PAGES = /^(?:console|clients\/react)\/src\//
 
 /** Folders of dependencies and generated files. */
 const SKIPPED = ['node_modules', 'dist', 'generated', 'results']
@@ -36,7 +47,7 @@ const filesBelow = (folder) =>
       const path = join(folder, entry.name)
       const isSkipped = SKIPPED.includes(entry.name) || entry.name.startsWith('.')
       if (entry.isDirectory()) return isSkipped ? [] : filesBelow(path)
-      return /\.(?:ts|mjs|md)$/.test(entry.name) ? [path] : []
+      return /\.(?:tsx?|mjs|md)$/.test(entry.name) ? [path] : []
     })
 
 /**
@@ -51,11 +62,13 @@ function read(root, path, width) {
   const found = (/** @type {string} */ area, /** @type {Paragraph[]} */ paragraphs) =>
     paragraphs.flatMap(sentencesOf).map((sentence) => ({ ...sentence, area, file }))
   if (file.endsWith('.md')) return { sentences: found('documents', documentParagraphs(text)), wide: [] }
-  const { nodes, comments } = parseProgram(text, file.endsWith('.ts'))
+  const { nodes, comments } = parseProgram(text, /[^.]*$/.exec(file)?.[0])
   const wide = wideLines(text, nodes, width).map((line) => ({ file, line }))
   const prose = commentsOf(comments)
   if (file.startsWith('src/'))
     return { sentences: [...found('src comments', prose), ...found('src texts', textsOf(nodes))], wide }
+  if (PAGES.test(file))
+    return { sentences: found('pages', [...prose, ...textsOf(nodes), ...markupOf(nodes)]), wide }
   if (file.startsWith('test/'))
     return { sentences: [...found('test comments', prose), ...found('test names', testNamesOf(nodes))], wide }
   return { sentences: found('scripts and bench', prose), wide }

@@ -1,13 +1,15 @@
 /**
- * `npm start`: runs Laurel on this machine, ready to use. Needs no build and no network.
+ * `npm start`: runs Laurel on this machine, ready to use. Needs no network.
  *
- * It completes `.dev.vars`, applies the migrations, starts `wrangler dev` on PORT (8787), waits for the demo
- * configuration and prints how to send the first event. SIGINT or SIGTERM ends everything that it started.
+ * It completes `.dev.vars`, applies the migrations, builds the console if its sources have changed, starts
+ * `wrangler dev` on PORT (8787), waits for the demo configuration and prints how to send the first event.
+ * SIGINT or SIGTERM ends everything that it started.
  */
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demandAlone, variablesFileOf } from './lib/alone.mjs'
+import { builtConsole } from './lib/console.mjs'
 import {
   completeDevVars,
   demandValid,
@@ -18,8 +20,8 @@ import {
 import { onceNpmEnded } from './lib/npm.mjs'
 import { Output } from './lib/output.mjs'
 import { demandFree, parsePort } from './lib/port.mjs'
-import { endMarked } from './lib/processes.mjs'
-import { Complaint, inProject, report } from './lib/project.mjs'
+import { endMarked, marked } from './lib/processes.mjs'
+import { Complaint, inProject, project, report } from './lib/project.mjs'
 import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
 import { offerSignIn } from './lib/sign-in.mjs'
 import { hasDemoMetric, welcome } from './lib/welcome.mjs'
@@ -92,7 +94,7 @@ async function start() {
   process.stdout.write('Applying the migrations…\n')
   const migrations = applyLocalMigrations('laurel')
   child = migrations.child
-  await migrations.done
+  await Promise.all([migrations.done, prepareConsole()])
   if (ending.signal.aborted) return
 
   process.stdout.write('Starting the Worker…\n')
@@ -106,6 +108,20 @@ async function start() {
   const ended = unexpectedEnd(wrangler)
   await Promise.race([ended, listening(wrangler).then(() => greet(port, variables, signIn.code))])
   await ended
+}
+
+/**
+ * Builds the console if it is stale. Wrangler would do it too, but without a word. The interfaces work
+ * without it, so a failure does not stop the start.
+ */
+async function prepareConsole() {
+  try {
+    await builtConsole(project, marked(process.env))
+  } catch (error) {
+    if (ending.signal.aborted) return
+    report(error)
+    process.stderr.write('Laurel starts without it.\n')
+  }
 }
 
 /** Waits until the Worker is ready, and prints the welcome text. */

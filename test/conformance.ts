@@ -110,7 +110,7 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
   if (method === 'OPTIONS' && status === 204) return text === '' ? found : [...found, `${at}: has a body`]
   // The reference page, the console and the first page are for browsers. They are not part of the contract.
   const isForBrowsers = /^\/(?:docs|console|readme)(?:\/|$)/.test(path) || (path === '/' && isPage(headers))
-  if (method === 'GET' && isForBrowsers && (status === 200 || status === 301)) return found
+  if (/^(?:GET|HEAD)$/.test(method) && isForBrowsers && (status === 200 || status === 301)) return found
   // The page to unsubscribe is for mailbox owners. Its rate is limited like all others.
   const isLink = /^\/unsubscribe\/[^/]+$/.test(path)
   if (isLink && isPage(headers) && (status === 200 || status === 404)) return found

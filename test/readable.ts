@@ -38,7 +38,7 @@ const SUMS = `(SELECT ${uuid('user_iid')} AS user_iid, log,
 const CHANGES = `(SELECT ${uuid('user_iid')} AS user_iid, at, seq, position, entries
   FROM user_changes LIMIT -1)`
 
-const COUNTED = `(SELECT ${uuid('user_iid')} AS user_iid, seq, days, days_from, streak, completions, levels
+const COUNTED = `(SELECT ${uuid('user_iid')} AS user_iid, days, days_from, streak, completions, levels
   FROM counted_users LIMIT -1)`
 
 export const readable = {

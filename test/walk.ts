@@ -560,6 +560,10 @@ export const calls: ReadonlyMap<string, Calls> = new Map<string, Calls>([
       },
     }),
   ],
+  [
+    'admin_notification_templates_test',
+    ({ ids }) => ({ params: { id: ids('template') }, body: { userId: 'ada' } }),
+  ],
   ['admin_notifications_channels', () => ({})],
   ['admin_notifications_log', page],
   ['admin_audit_log', page],

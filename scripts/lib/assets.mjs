@@ -6,7 +6,8 @@
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { placeConsole } from './console.mjs'
+import { placeConsole, placeNotice } from './console.mjs'
+import { Complaint, report } from './project.mjs'
 import { importSource } from './sources.mjs'
 
 /** The parts of swagger-ui-dist that the page loads. */
@@ -17,10 +18,12 @@ const VIEWER = ['swagger-ui.css', 'swagger-ui-bundle.js', 'swagger-ui-standalone
  * a running server does not restart.
  *
  * @param {string} folder of the project
- * @param {{ console?: boolean }} [options] whether the console is made too (true)
+ * @param {{ console?: boolean; mayFail?: boolean }} [options] whether the console is made too (true), and
+ *   whether the rest goes on without a console that cannot be built (false)
  * @returns {Promise<void>}
+ * @throws {Complaint} if the console cannot be built
  */
-export async function buildAssets(folder, { console: isConsoleMade = true } = {}) {
+export async function buildAssets(folder, { console: isConsoleMade = true, mayFail = false } = {}) {
   const target = join(folder, '.wrangler', 'assets')
   mkdirSync(target, { recursive: true })
   const files = new Map(await documents(folder))
@@ -38,7 +41,14 @@ export async function buildAssets(folder, { console: isConsoleMade = true } = {}
     writeFileSync(draft, content)
     renameSync(draft, path)
   }
-  if (isConsoleMade) await placeConsole(folder, target)
+  if (!isConsoleMade) return
+  try {
+    await placeConsole(folder, target)
+  } catch (error) {
+    if (!mayFail || !(error instanceof Complaint)) throw error
+    report(error)
+    placeNotice(folder, target)
+  }
 }
 
 /**

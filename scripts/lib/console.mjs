@@ -19,7 +19,7 @@ import { promisify, stripVTControlCharacters } from 'node:util'
 import { Complaint, nodeExecutable, toolScript } from './project.mjs'
 
 /** The sources of a build, below the project's folder. */
-const SOURCES = ['console', 'clients/typescript', 'clients/react', 'package.json']
+const SOURCES = ['console', 'clients/typescript', 'clients/react', 'package.json', 'package-lock.json']
 
 /** Folders that are no source. */
 const SKIPPED = new Set(['node_modules', 'dist', 'test'])
@@ -52,10 +52,11 @@ function hashOf(/** @type {string} */ folder) {
  * Makes the console's files, if they are not there yet.
  *
  * @param {string} folder of the project
+ * @param {NodeJS.ProcessEnv} [environment] of the processes that build it
  * @returns {Promise<string>} the folder with `index.html` and the files that it loads. Do not change it
  * @throws {Complaint} with Vite's output if the build fails
  */
-export async function builtConsole(folder) {
+export async function builtConsole(folder, environment = process.env) {
   const builds = join(folder, 'node_modules', '.cache', 'laurel-console')
   const target = join(builds, hashOf(folder))
   if (existsSync(target)) return target
@@ -64,12 +65,15 @@ export async function builtConsole(folder) {
   const draft = join(builds, `draft-${process.pid}`)
   const args = [toolScript('vite', 'bin', 'vite.js'), 'build', '--outDir', draft, '--emptyOutDir']
   try {
-    await promisify(execFile)(nodeExecutable(), args, { cwd: join(folder, 'console') })
+    await promisify(execFile)(nodeExecutable(), args, {
+      cwd: join(folder, 'console'),
+      env: environment,
+    })
   } catch (error) {
     rmSync(draft, { recursive: true, force: true })
     const { stdout = '', stderr = '' } = Object(error)
     throw new Complaint(
-      `${stripVTControlCharacters(stdout + stderr).trim()}\n\nThe console could not be built.`,
+      `${stripVTControlCharacters(stdout + stderr).trim()}\n\nThe console could not be built. Repair the source above, or run \`npm install\` if a package is missing.`,
     )
   }
   keep(draft, target)
@@ -94,6 +98,32 @@ function removeOld(/** @type {string} */ builds, /** @type {string} */ target) {
     .map((name) => ({ path: join(builds, name), time: statSync(join(builds, name)).mtimeMs }))
     .toSorted((a, b) => b.time - a.time)
   for (const { path } of old.slice(KEPT - 1)) rmSync(path, { recursive: true, force: true })
+}
+
+/** Answers instead of a console that could not be built. */
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>The console is missing · Laurel</title></head>
+  <body>
+    <h1>The console could not be built</h1>
+    <p>The reason is in the output of <code>npm start</code>. Repair it, then reload this page.</p>
+    <p>The interfaces work without the console. <a href="/">Back</a></p>
+  </body>
+</html>
+`
+
+/**
+ * Puts a page that says so among the assets of a project if there is no console yet. A console that was built
+ * before stays.
+ *
+ * @param {string} folder of the project
+ * @param {string} assets the folder of the assets
+ */
+export function placeNotice(folder, assets) {
+  const page = join(assets, 'console', 'page')
+  if (existsSync(page)) return
+  mkdirSync(join(assets, 'console'), { recursive: true })
+  place(Buffer.from(NOT_BUILT), page, folder)
 }
 
 /**

@@ -22,6 +22,16 @@ export async function limit(
   if (!(await isWithin(limiter, key))) throw errors.tooMany(RETRY_AFTER.rateLimit)
 }
 
+/**
+ * Counts a test message to a user against a limit of the tenant: as many as requests of one address (N4).
+ * Throws 429 if the limit is reached.
+ */
+export async function limitTestMessages({ env, variables }: Context, tenantId: string): Promise<void> {
+  if (variables.RATE_LIMITS === 'off') return
+  const isAllowed = await isWithin(env.ADDRESS_LIMIT, `test messages of ${tenantId}`)
+  if (!isAllowed) throw errors.tooMany(RETRY_AFTER.rateLimit)
+}
+
 async function isWithin(limiter: RateLimit, key: string): Promise<boolean> {
   try {
     return (await limiter.limit({ key })).success

@@ -384,11 +384,19 @@ export function followEarliest<const T extends string>(
   ]
 }
 
-const PATCH_ALL = 'UPDATE due_work SET progress = json_patch(progress, ?2) WHERE kind = ?1'
+const CLEAR_REQUESTS = `
+  UPDATE due_work SET asked = 0 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3`
 
-/** Merges a patch (JSON, RFC 7396) into the progress of all work of a kind, of all tenants. */
-export function patchAllProgress(db: AccountDatabase, kind: DueKind, patch: string): D1PreparedStatement {
-  return db.statement(PATCH_ALL, kind, patch)
+/** Notes that all requests of a piece of work so far are being done. */
+export function clearRequests(db: TenantDatabase, { kind, subject }: Piece): D1PreparedStatement {
+  return db.statement(CLEAR_REQUESTS, db.tenantId, kind, subject)
+}
+
+const BEGIN_ALL_AGAIN = 'UPDATE due_work SET progress = NULL WHERE kind = ?1'
+
+/** Makes all work of a kind, of all tenants, begin again. */
+export function beginAllAgain(db: AccountDatabase, kind: DueKind): D1PreparedStatement {
+  return db.statement(BEGIN_ALL_AGAIN, kind)
 }
 
 const UNCHANGED = guardSql(`

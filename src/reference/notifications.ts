@@ -57,6 +57,11 @@ export const notifications: Chapter = {
         },
       },
     },
+    admin_notification_templates_test: {
+      description:
+        'Sends a message by a template to a user, now and once, and says whether the provider took it. The user really gets it. The template may be inactive. The message is not in the log of messages, but the audit log names the user. With the rate limits on, a tenant can send as many tests as one address can send requests without a key.',
+      example: { body: { userId: 'demo-ada' } },
+    },
     admin_notifications_channels: {
       description:
         'The providers that are configured in the variables of the deployment. A channel without a provider sends nothing: its messages are only in the log.',
@@ -95,6 +100,17 @@ export const notifications: Chapter = {
         headers: 'Headers of the email, for one-click unsubscribing.',
         status: '`pending`, `sent`, `failed`, or `unsent: no provider`.',
         created: 'The time at which the message was due.',
+      },
+    },
+    {
+      of: ['TestTemplateRequest', 'TestTemplateResponse'],
+      fields: {
+        userId: 'The user who gets the message. The user must be reachable by the channel of the template.',
+        channel: 'Whether it is an email or a push message.',
+        status:
+          '`sent`: the provider took it, for at least one device. `failed`: it did not. `unsent: no provider`: no provider is configured.',
+        reason:
+          'Why it was not sent, in the words of the provider, or which variables to set. After `sent`, why some devices could not be reached. Null if there is nothing to say.',
       },
     },
     {

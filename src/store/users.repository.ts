@@ -57,7 +57,7 @@ const UserRow = z.object({
   preferences: json(Preferences).nullable(),
   active_day: z.number().nullable(),
   boosts: json(z.array(BoostRow)),
-} satisfies Record<Exclude<ColumnNames<typeof users>, 'tenant_id'> | 'boosts', z.ZodType>)
+} satisfies Record<Exclude<ColumnNames<typeof users>, 'tenant_id' | 'counted'> | 'boosts', z.ZodType>)
 
 /**
  * SQL: a user's own boosts that were not over two days ago. ?3 is the system time. ?4 is whether the test
@@ -131,7 +131,7 @@ const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1 AND status 
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4
     AND coalesce((SELECT now FROM test_clock WHERE ?5), 0) = ?6`
 
-const USER_VALUES: ColumnValues<typeof users, UserState, 'tenantId'> = {
+const USER_VALUES: ColumnValues<typeof users, UserState, 'tenantId' | 'counted'> = {
   id: (user) => user.id,
   iid: (user) => user.iid,
   seq: (user) => user.seq,

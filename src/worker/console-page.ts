@@ -9,6 +9,7 @@ const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
+  "font-src 'self'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -24,16 +25,20 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
+  woff2: 'font/woff2',
 }
 
-const headers = (type: string, cache: string) => ({
-  'content-type': type,
-  'cache-control': cache,
+/** The headers of every answer below `/console`, also of errors. */
+const SECURITY = {
   'content-security-policy': POLICY,
   'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
-})
+}
+
+/** The name of a file at the top of the console, such as `/console/page.js`. No page has such a path. */
+const TOP_FILE = /^\/console\/[^/]*\.[^/]*$/
 
 /**
  * `GET /console`: the console (G14). Its files are assets of the Worker. Every path below it that is no file
@@ -42,17 +47,22 @@ const headers = (type: string, cache: string) => ({
  */
 export function consoleRoutes(app: App): void {
   const serve = async (c: HonoContext<AppEnv>) => {
-    if (c.env.ADMIN_HOST && !isByAdminHost(c.req.raw, c.env)) return unserved(c, [])
     const { pathname } = new URL(c.req.url)
     const isFile = pathname.startsWith(FILES)
-    const name = pathname.slice(FILES.length)
-    const type = isFile ? TYPES[/^\w[\w.-]*\.([a-z]+)$/.exec(name)?.[1] ?? ''] : 'text/html; charset=utf-8'
-    if (type === undefined) return unserved(c, [])
+    const name = isFile ? pathname.slice(FILES.length) : ''
+    const type = isFile ? TYPES[/^\w[\w.-]*\.([a-z\d]+)$/.exec(name)?.[1] ?? ''] : 'text/html; charset=utf-8'
+    if (type === undefined || TOP_FILE.test(pathname)) return unserved(c, [])
     const asset = await findAsset(c.env, isFile ? `console/assets/${name}` : 'console/page')
     if (!asset.ok) return unserved(c, [])
     const cache = isFile ? 'public, max-age=31536000, immutable' : 'no-cache'
-    return new Response(asset.body, { headers: headers(type, cache) })
+    return new Response(asset.body, { headers: { 'content-type': type, 'cache-control': cache } })
   }
+  // Also the exchange of a one-time code (`console-sign-in.ts`).
+  app.use('/console/*', async (c, next) => {
+    if (c.env.ADMIN_HOST && !isByAdminHost(c.req.raw, c.env)) c.res = await unserved(c, [])
+    else await next()
+    for (const [name, value] of Object.entries(SECURITY)) c.res.headers.set(name, value)
+  })
   app.get('/console', serve)
   app.get('/console/*', serve)
 }

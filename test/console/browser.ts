@@ -13,19 +13,34 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     executablePath,
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      // Nothing reaches another machine.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE 127.0.0.1',
+    ],
   })
 
 /** A page of the console, and everything that went wrong in it. */
 export type Watched = {
   page: Page
-  /** Errors and warnings of the browser, also those of the page's policy, and requests to other servers. */
+  /**
+   * Errors and warnings of the browser, also those of the page's policy, requests to other servers, keys in
+   * addresses, and dialogs that a script opened.
+   */
   complaints: string[]
+  /** All requests so far, in their order: the method, and the address without the server. */
+  requests: { method: string; path: string }[]
 }
+
+/** The body of a key, in an address. The prefix is public. */
+const KEY = /\b(?:adm|app)_\w+\.[\w-]{16}/
 
 export type PageOptions = { scheme?: 'light' | 'dark'; isPhone?: boolean }
 
-/** Opens a page with storage of its own. The browser blocks requests to other servers. */
+/** Opens a page with storage of its own, and watches it. */
 export async function watchedPage(
   browser: Browser,
   url: string,
@@ -41,17 +56,27 @@ export async function watchedPage(
   const page = await context.newPage()
   page.setDefaultTimeout(Math.min(PATIENCE, 30_000))
   const complaints: string[] = []
-  await page.route('**/*', (route) => {
-    const requested = route.request().url()
-    if (requested.startsWith(`${url}/`)) return route.continue()
-    complaints.push(`request to ${requested}`)
-    return route.abort()
+  const requests: Watched['requests'] = []
+  // Not by a route: with one, the browser would keep no files.
+  page.on('request', (request) => {
+    const requested = request.url()
+    requests.push({ method: request.method(), path: requested.slice(url.length) })
+    if (KEY.test(requested)) complaints.push('a key in the address of a request')
+    if (!requested.startsWith(`${url}/`) && !/^(?:data|blob):/.test(requested))
+      complaints.push(`request to ${requested}`)
   })
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
-  return { page, complaints }
+  page.on('framenavigated', (frame) => {
+    if (KEY.test(frame.url())) complaints.push('a key in the address of a page')
+  })
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`)
+    return dialog.dismiss()
+  })
+  return { page, complaints, requests }
 }
 
 /** Signs in on the page that is open. */

@@ -1,137 +1,100 @@
-/** The frame of the console, in a real browser on a real server. */
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Server, startServer } from '../server/harness'
-import {
-  expectAccessible,
-  hasBrowser,
-  launchBrowser,
-  settled,
-  signedInPage,
-  signIn,
-  watchedPage,
-} from './browser'
-import { MAIN_PAGES } from './pages'
+/** The console in a real browser, on a real server: the frame of the pages, and what all of them have. */
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { expectAccessible, hasBrowser, settled, signIn } from './browser'
+import { FORMS, MAIN_PAGES } from './pages'
+import { ATTACK, sharedWorld } from './world'
 
-let server: Server
-let browser: Browser
-
-beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer(), launchBrowser()])
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.stop()
-})
-
-/** Asks the admin interface. */
-async function ask(method: string, path: string, body?: unknown, key = server.adminKey) {
-  const answer = await fetch(`${server.url}/admin/v1${path}`, {
-    method,
-    headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  return { status: answer.status, body: Object(await answer.json()) }
-}
+const world = sharedWorld()
 
 const stored = () => Object.entries(sessionStorage).concat(Object.entries(localStorage)).flat().join(' ')
+/** Leaves out what the browser notes about a response with an error. */
+const besides = (complaints: readonly string[], ...statuses: number[]) =>
+  complaints.filter((text) => !statuses.some((status) => text.includes(`with a status of ${status}`)))
 
-describe.skipIf(!hasBrowser)('the console', () => {
+describe.skipIf(!hasBrowser)('the session', () => {
   it('[G14] tells a wrong key in place, signs in with a right one, and forgets it on demand', async () => {
-    const { page, complaints } = await watchedPage(browser, server.url)
-    await page.goto(`${server.url}/console/metrics`)
+    const { page, complaints } = await world.page()
+    const { url, adminKey } = world.server
+    await page.goto(`${url}/console/metrics`)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('Paste your admin key first.').waitFor()
     await page.getByLabel('Admin API key').fill('adm_wrong.key')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('This key is not valid.').waitFor()
     await expectAccessible(page, 'the sign-in')
-    // The browser notes that the answer was 401.
-    expect(complaints.splice(0).filter((text) => !text.includes('401'))).toEqual([])
+    const { body } = await world.ask('POST', '/admin/v1/application-api-keys', [{ userId: 'demo-ada' }])
+    await page.getByLabel('Admin API key').fill(body.created[0].key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Use an admin key.').waitFor()
+    expect(await page.evaluate(stored)).toBe('')
+    expect(besides(complaints.splice(0), 401, 403)).toEqual([])
 
-    await signIn(page, server.adminKey)
+    await signIn(page, adminKey)
     // The page that was opened.
     await page.getByRole('heading', { level: 1, name: 'Metrics' }).waitFor()
-    expect(page.url()).toBe(`${server.url}/console/metrics`)
-    expect(await page.evaluate(stored)).toContain(server.adminKey)
+    expect(page.url()).toBe(`${url}/console/metrics`)
+    expect(await page.evaluate(stored)).toContain(adminKey)
     expect(await page.evaluate(() => Object.keys(localStorage))).toEqual([])
     await page.reload()
-    await page.getByRole('heading', { level: 1, name: 'Metrics' }).waitFor()
+    await page.getByRole('link', { name: 'Lessons completed' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Lessons completed' }).waitFor()
 
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('Admin API key').waitFor()
-    expect(await page.evaluate(stored)).not.toContain(server.adminKey)
+    await page.goBack()
+    await page.getByLabel('Admin API key').waitFor()
+    await page.reload()
+    await page.getByLabel('Admin API key').waitFor()
+    expect(await page.getByText('Lessons completed').count()).toBe(0)
+    // Only scroll positions stay, without the addresses of pages, which may have ids of users.
+    expect(await page.evaluate(stored)).not.toMatch(/adm_|metrics/)
     expect(complaints).toEqual([])
     await page.context().close()
   })
 
   it('[G14] signs in by the printed link, once, and keeps the code out of the address', async () => {
-    const [link = ''] = /^http:\S+#code=\S+$/m.exec(server.output()) ?? []
-    const { page, complaints } = await watchedPage(browser, server.url)
+    const [link = ''] = /^http:\S+#code=\S+$/m.exec(world.server.output()) ?? []
+    const { page, complaints } = await world.page()
+    // The page is open already, so that the link changes only the fragment.
+    await page.goto(`${world.server.url}/console`)
+    await page.getByLabel('Admin API key').waitFor()
     await page.goto(link)
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     expect(page.url()).not.toContain('code')
+
+    // Someone who is signed in stays so. The code goes away too.
+    await page.goto(link)
+    await page.waitForURL((url) => url.hash === '')
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     expect(complaints).toEqual([])
 
-    const again = await watchedPage(browser, server.url)
+    const again = await world.page()
     await again.page.goto(link)
     await again.page.getByText('This link was used before, or is older than 10 minutes.').waitFor()
+    expect(again.page.url()).not.toContain('code')
     await page.context().close()
     await again.page.context().close()
   })
 
   it('[G14] asks for the key again after it was deleted, and returns to the same page', async () => {
-    const { body } = await ask('POST', '/admin-api-keys', [{ name: 'Of a test' }])
+    const { body } = await world.ask('POST', '/admin/v1/admin-api-keys', [{ name: 'Of a test' }])
     const [{ id, key }] = body.created
-    const { page } = await watchedPage(browser, server.url)
-    await page.goto(`${server.url}/console/metrics/demo-lessons`)
+    const { page } = await world.page()
+    await page.goto(`${world.server.url}/console/metrics/demo-lessons`)
     await signIn(page, key)
     await page.getByRole('heading', { level: 1, name: 'Lessons completed' }).waitFor()
-    await ask('DELETE', `/admin-api-keys?ids=${id}`)
+    await world.ask('DELETE', `/admin/v1/admin-api-keys?ids=${id}`)
     await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Metrics' }).click()
     await page.getByText('Your key is no longer valid.').waitFor()
-    await signIn(page, server.adminKey)
+    expect(await page.evaluate(stored)).not.toContain(key)
+    await signIn(page, world.server.adminKey)
     await page.getByRole('heading', { level: 1, name: 'Metrics' }).waitFor()
     await page.context().close()
   })
 
-  it('the addresses of pages and forms can be opened, and axe finds no faults', async () => {
-    const { page, complaints } = await signedInPage(browser, server)
-    // pages.long.test.ts opens all pages.
-    for (const path of ['/metrics', '/metrics/demo-lessons', '/metrics/new']) {
-      await page.goto(`${server.url}/console${path}`)
-      await settled(page)
-      await expectAccessible(page, path)
-    }
-    expect(complaints).toEqual([])
-    await page.context().close()
-  })
-
-  it('the navigation leads to every page, and the command palette opens the first match', async () => {
-    const { page, complaints } = await signedInPage(browser, server)
-    const main = page.getByRole('navigation', { name: 'Main' })
-    expect(await main.getByRole('link').allTextContents()).toEqual(MAIN_PAGES.map(({ heading }) => heading))
-    for (const { heading } of MAIN_PAGES) {
-      await main.getByRole('link', { name: heading, exact: true }).click()
-      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
-      expect(await page.title()).toBe(`${heading} · Laurel`)
-    }
-    await page.keyboard.press('Control+k')
-    const palette = page.getByRole('dialog')
-    await palette.waitFor()
-    await page.keyboard.type('leader')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'Leaderboards' }).waitFor()
-    await page.keyboard.press('Control+k')
-    await palette.waitFor()
-    await page.keyboard.press('Escape')
-    await palette.waitFor({ state: 'detached' })
-    expect(complaints).toEqual([])
-    await page.context().close()
-  })
-
   it('says that the connection was lost, and goes on when it is back', async () => {
-    const { page } = await signedInPage(browser, server)
+    const { page } = await world.signedIn()
     await page.context().setOffline(true)
     await page.getByRole('link', { name: 'Metrics' }).click()
     await page.getByText('Lost connection to the server.').waitFor()
@@ -140,11 +103,102 @@ describe.skipIf(!hasBrowser)('the console', () => {
     expect(await page.getByText('Lost connection to the server.').count()).toBe(0)
     await page.context().close()
   })
+})
 
+describe.skipIf(!hasBrowser)('all pages', () => {
+  it('are named by the navigation, have one heading, and axe finds nothing', async () => {
+    const { page, complaints } = await world.signedIn()
+    const main = page.getByRole('navigation', { name: 'Main' })
+    expect(await main.getByRole('link').allTextContents()).toEqual(MAIN_PAGES.map(({ heading }) => heading))
+    for (const { heading, path } of MAIN_PAGES) {
+      await main.getByRole('link', { name: heading, exact: true }).click()
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+      await settled(page)
+      expect(await page.getByRole('heading', { level: 1 }).allTextContents()).toEqual([heading])
+      expect(await page.title()).toBe(`${heading} · Laurel`)
+      expect(page.url()).toBe(`${world.server.url}/console${path}`)
+      await expectAccessible(page, heading)
+    }
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('open each form by its button, with fields by their names, and each form has an address', async () => {
+    const { page, complaints } = await world.signedIn()
+    for (const { path, opens, title, submit, fields } of FORMS) {
+      await world.open(page, path)
+      await page.getByRole('button', { name: opens, exact: true }).click()
+      const form = page.getByRole('dialog', { name: title, exact: true })
+      await form.waitFor()
+      expect(page.url()).not.toBe(`${world.server.url}/console${path}`)
+      for (const field of fields)
+        expect([title, field, await page.getByLabel(field, { exact: true }).count()]).toEqual([
+          title,
+          field,
+          1,
+        ])
+      expect([title, await form.getByRole('button', { name: submit, exact: true }).count()]).toEqual([
+        title,
+        1,
+      ])
+      expect(submit).toMatch(/^(?:Save|Create|Add|Adjust|Confirm)/)
+      // The first field has the focus.
+      expect(await form.locator(':is(input, select, textarea):focus').count()).toBe(1)
+      await page.keyboard.press('Escape')
+      await form.waitFor({ state: 'detached' })
+      expect(page.url()).toBe(`${world.server.url}/console${path}`)
+    }
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('the command palette opens the first match, and closes with Escape', async () => {
+    const { page, complaints } = await world.signedIn()
+    const palette = page.getByRole('dialog')
+    await page.keyboard.press('Control+k')
+    await palette.waitFor()
+    expect(await palette.locator('input:focus').count()).toBe(1)
+    await expectAccessible(page, 'the command palette')
+    await page.keyboard.type('leader')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Leaderboards' }).waitFor()
+    await palette.waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+k')
+    await palette.waitFor()
+    await page.keyboard.press('Escape')
+    await palette.waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('the first page loads at most 250 KB of JavaScript, compressed, each file once', async () => {
+    const { page } = await world.page()
+    const sizes = new Map<string, Promise<number>>()
+    page.on('response', (response) => {
+      const type = response.headers()['content-type'] ?? ''
+      if (!type.includes('javascript')) return
+      expect(sizes.has(response.url())).toBe(false)
+      sizes.set(
+        response.url(),
+        response.body().then((body) => gzipSync(body).length),
+      )
+    })
+    await page.goto(`${world.server.url}/console`)
+    await signIn(page, world.server.adminKey)
+    await settled(page)
+    const total = (await Promise.all(sizes.values())).reduce((sum, size) => sum + size, 0)
+    expect(sizes.size).toBeGreaterThan(1)
+    expect(total).toBeLessThanOrEqual(250_000)
+    await page.context().close()
+  })
+})
+
+describe.skipIf(!hasBrowser)('the work of every day', () => {
   it('creates, edits and deletes a metric, and shows at its field what the interface objects to', async () => {
-    const { page, complaints } = await signedInPage(browser, server)
+    const { page, complaints } = await world.signedIn()
+    const read = () => world.ask('GET', '/admin/v1/metrics/books-read')
     await page.getByRole('link', { name: 'Metrics' }).click()
-    await page.getByRole('link', { name: 'New metric' }).click()
+    await page.getByRole('button', { name: 'New metric' }).click()
     const form = page.getByRole('dialog', { name: 'New metric' })
     await form.getByLabel('Name').fill('Books read')
     await form.getByLabel('Key').fill('demo-lessons')
@@ -153,23 +207,45 @@ describe.skipIf(!hasBrowser)('the console', () => {
     await form.getByLabel('Key').fill('books-read')
     await form.getByRole('button', { name: 'Create metric' }).click()
     await page.getByRole('heading', { level: 1, name: 'Books read' }).waitFor()
-    expect((await ask('GET', '/metrics/books-read')).body).toMatchObject({
-      name: 'Books read',
-      unitType: 'number',
-    })
+    expect((await read()).body).toMatchObject({ name: 'Books read', unitType: 'number' })
 
     await page.getByRole('link', { name: 'Edit' }).click()
     await page.getByLabel('Units').fill('books')
     await page.getByRole('button', { name: 'Save changes' }).click()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.getByRole('definition').getByText('books', { exact: true }).waitFor()
-    expect((await ask('GET', '/metrics/books-read')).body).toMatchObject({ units: 'books' })
+    expect((await read()).body).toMatchObject({ units: 'books' })
 
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('button', { name: 'Confirm: delete' }).click()
     await page.getByRole('heading', { level: 1, name: 'Metrics' }).waitFor()
-    expect((await ask('GET', '/metrics/books-read')).status).toBe(404)
-    expect(complaints.filter((text) => !text.includes('404'))).toEqual([])
+    expect((await read()).status).toBe(404)
+    expect(besides(complaints, 404)).toEqual([])
+    await page.context().close()
+  })
+
+  it('finds a user, shows the name as text whatever is in it, and adjusts points', async () => {
+    await world.ask('POST', '/v1/users', { id: 'attack', name: ATTACK })
+    const { page, complaints } = await world.signedIn()
+    await world.open(page, '/users')
+    await page.getByLabel('Search users').fill('attack')
+    await page.getByRole('link', { name: ATTACK }).click()
+    await page.getByRole('heading', { level: 1, name: ATTACK }).waitFor()
+    expect(page.url()).toBe(`${world.server.url}/console/users/attack`)
+    await page.getByRole('button', { name: 'Adjust points' }).click()
+    const form = page.getByRole('dialog', { name: 'Adjust points' })
+    const submit = form.getByRole('button', { name: 'Adjust points' })
+    await form.getByLabel('Amount').fill('ten')
+    await submit.click()
+    await form.getByText('Use a whole number, such as 10.').waitFor()
+    await form.getByLabel('Amount').fill('25')
+    await form.getByLabel('Reason').fill(ATTACK)
+    await submit.click()
+    await form.waitFor({ state: 'detached' })
+    expect((await world.ask('GET', '/v1/users/attack/points/demo-xp')).body).toMatchObject({ total: 25 })
+    await page.getByRole('tab', { name: 'Timeline' }).click()
+    await page.getByText(`Reason: ${ATTACK}`).waitFor()
+    expect(complaints).toEqual([])
     await page.context().close()
   })
 })

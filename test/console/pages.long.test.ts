@@ -1,164 +1,159 @@
-/** All pages of the console in both themes and sizes, and the main task of each. */
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Server, startServer } from '../server/harness'
-import { expectAccessible, hasBrowser, launchBrowser, settled, signedInPage } from './browser'
-import { MAIN_PAGES, OTHER_PAGES } from './pages'
+/** All pages of the console, and all that opens on them, in both themes and sizes. */
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { expectAccessible, hasBrowser, settled } from './browser'
+import { FORMS, MAIN_PAGES, OTHER_PAGES } from './pages'
+import { ATTACK, sharedWorld } from './world'
 
-let server: Server
-let browser: Browser
+const world = sharedWorld()
+/** The id of an event in the timeline of `opened`. */
+let eventId: string
 
 beforeAll(async () => {
-  ;[server, browser] = await Promise.all([startServer(), launchBrowser()])
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.stop()
+  if (!hasBrowser) return
+  const { body } = await world.ask('POST', '/v1/metrics/demo-lessons/event', {
+    user: { id: 'opened' },
+    value: 3,
+  })
+  eventId = body.eventId
+  await world.ask('POST', '/v1/users', {
+    id: 'strange',
+    name: `${ATTACK}${'Wolfeschlegelsteinhausen'.repeat(9)}`,
+  })
 })
 
-/** Reads something from the admin interface. */
-async function read(path: string): Promise<unknown> {
-  const answer = await fetch(`${server.url}/admin/v1${path}`, { headers: { 'X-API-KEY': server.adminKey } })
-  return answer.json()
+const VARIANTS = [
+  { scheme: 'light', isPhone: false },
+  { scheme: 'dark', isPhone: false },
+  { scheme: 'light', isPhone: true },
+  { scheme: 'dark', isPhone: true },
+] as const
+
+const press = (name: string | RegExp) => (page: Page) => page.getByRole('button', { name }).first().click()
+const submit = (name: string) => async (page: Page) => {
+  await press(name)(page)
+  await page.getByRole('alert').first().waitFor()
 }
 
-const open = (page: Page, path: string) => page.goto(`${server.url}/console${path}`)
+/** Dialogs, menus and messages: the address of the page, and the steps that open them. */
+const opened = (): { name: string; path: string; act?: (page: Page) => Promise<unknown> }[] => [
+  ...FORMS.map(({ path, opens, submit: name }) => ({
+    name: `the faults of ${opens}`,
+    path,
+    act: async (page: Page) => {
+      await press(opens)(page)
+      await page.getByRole('dialog').waitFor()
+      // A choice without a chosen item, or a text that is missing.
+      await submit(name)(page)
+    },
+  })),
+  { name: 'the actions', path: '/users/opened', act: press('Actions') },
+  ...['freeze', 'pause', 'restore', 'erase'].map((action) => ({
+    name: action,
+    path: `/users/opened?action=${action}`,
+  })),
+  { name: 'the fault of a restore', path: '/users/opened?action=restore', act: submit('Confirm: restore') },
+  { name: 'an explanation', path: '/users/opened/timeline', act: press(/^Why /) },
+  { name: 'the form to void', path: `/users/opened/timeline?void=${eventId}` },
+  { name: 'the question of an achievement', path: '/users/opened/achievements', act: press(/^Complete /) },
+  { name: 'a long name', path: '/users/strange' },
+  { name: 'a search without a result', path: '/users?search=no-such-user' },
+  { name: 'no such user', path: '/users/no-such-user' },
+  { name: 'no such metric', path: '/metrics/no-such-metric' },
+  { name: 'no such page', path: '/no/such/page' },
+  { name: 'a question before a removal', path: '/metrics/demo-lessons', act: press('Delete') },
+  {
+    name: 'a message',
+    path: '/settings',
+    act: async (page) => {
+      await press('Save changes')(page)
+      await page.getByText('The settings were saved').first().waitFor()
+    },
+  },
+  {
+    name: 'a chart as a table',
+    path: '/',
+    act: async (page) => page.getByText('Show as a table').first().click(),
+  },
+  {
+    name: 'an entry of the audit log',
+    path: '/audit-log',
+    act: async (page) => page.getByRole('main').getByRole('row').nth(1).getByRole('link').click(),
+  },
+  { name: 'the command palette', path: '/', act: (page) => page.keyboard.press('Control+k') },
+]
 
 describe.skipIf(!hasBrowser)('the pages of the console', () => {
-  it.each([
-    { scheme: 'light', isPhone: false },
-    { scheme: 'dark', isPhone: false },
-    { scheme: 'light', isPhone: true },
-    { scheme: 'dark', isPhone: true },
-  ] as const)(
+  it.each(VARIANTS)(
     'have one heading, no faults that axe finds, and fit the screen: $scheme, phone: $isPhone',
     async (options) => {
-      const { page, complaints } = await signedInPage(browser, server, options)
+      const { page, complaints } = await world.signedIn(options)
       for (const { path, heading } of [...MAIN_PAGES, ...OTHER_PAGES]) {
-        await open(page, path)
-        await settled(page)
+        await world.open(page, path)
         expect([path, await page.locator('h1').allTextContents()]).toEqual([path, [heading]])
         expect(await page.title()).toBe(`${heading} · Laurel`)
         await expectAccessible(page, path)
-        // Nothing makes the page wider than the screen.
-        const overflow = await page
-          .locator('#content')
-          .evaluate((main) => main.scrollWidth - main.clientWidth)
-        expect([path, overflow]).toEqual([path, 0])
+        expect([path, await overflowOf(page)]).toEqual([path, 0])
       }
       expect(complaints).toEqual([])
       await page.context().close()
     },
   )
 
-  it('configure points: a system, a trigger in words, a level; bad input is told as one types', async () => {
-    const { page, complaints } = await signedInPage(browser, server)
-    await open(page, '/points/new')
-    await page.getByLabel('Name').fill('Coins')
-    await page.getByRole('button', { name: 'Create points system' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Coins' }).waitFor()
+  it.each(VARIANTS)(
+    'open dialogs, menus and messages without such faults: $scheme, phone: $isPhone',
+    async (options) => {
+      const { page, complaints } = await world.signedIn(options)
+      for (const { name, path, act } of opened()) {
+        await world.open(page, path)
+        await act?.(page)
+        await settled(page)
+        await expectAccessible(page, name)
+        expect([name, await overflowOf(page)]).toEqual([name, 0])
+      }
+      if (options.isPhone) {
+        await world.open(page, '/')
+        await press('Menu')(page)
+        await page.getByRole('navigation', { name: 'Main' }).waitFor()
+        await expectAccessible(page, 'the menu')
+      }
+      expect(complaints.filter((text) => !/status of 4\d\d/.test(text))).toEqual([])
+      await page.context().close()
+    },
+  )
 
-    await page.getByRole('link', { name: 'New trigger' }).first().click()
-    const trigger = page.getByRole('dialog', { name: 'New trigger' })
-    await trigger.getByLabel('Metric').selectOption({ label: 'Lessons completed' })
-    await trigger.getByLabel('Threshold').fill('5')
-    await trigger.getByLabel('Points', { exact: true }).fill('ten')
-    await trigger.getByLabel('Threshold').focus()
-    await trigger.getByText('Use a whole number, such as 10.').waitFor()
-    await trigger.getByLabel('Points', { exact: true }).fill('10')
-    await trigger.getByText('10 Coins for every 5 lessons.').waitFor()
-    await trigger.getByRole('button', { name: 'Create trigger' }).click()
-    await trigger.waitFor({ state: 'detached' })
-    await page.getByRole('link', { name: '10 Coins for every 5 lessons' }).waitFor()
-    expect(await read('/points/coins/triggers')).toMatchObject([
-      { type: 'metric', points: 10, metricThreshold: 5, status: 'active' },
-    ])
-
-    await page.getByRole('link', { name: 'New level' }).first().click()
-    const level = page.getByRole('dialog', { name: 'New level' })
-    await level.getByLabel('Name').fill('Gold')
-    await level.getByLabel('Points', { exact: true }).fill('100')
-    await level.getByRole('button', { name: 'Create level' }).click()
-    await level.waitFor({ state: 'detached' })
-    await page.getByRole('link', { name: 'Gold' }).click()
-    await page.getByRole('dialog', { name: 'Gold' }).waitFor()
-    expect(await read('/points/coins/levels')).toMatchObject([{ name: 'Gold', key: 'gold', points: 100 }])
-    expect(complaints).toEqual([])
-    await page.context().close()
-  })
-
-  it('configure an achievement, and move its status', async () => {
-    const { page, complaints } = await signedInPage(browser, server)
-    await open(page, '/achievements/new')
-    await page.getByLabel('Name').fill('Five lessons')
-    await page.getByLabel('Metric').selectOption({ label: 'Lessons completed' })
-    await page.getByLabel('Value').fill('5')
-    await page.getByLabel('Status').selectOption('inactive')
-    await page.getByRole('button', { name: 'Create achievement' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Five lessons' }).waitFor()
-    await page.getByText('Users complete it with 5 lessons.').waitFor()
-    await page.getByRole('button', { name: 'Activate' }).click()
-    await page.getByRole('button', { name: 'Lock' }).waitFor()
-    expect(await read('/achievements/five-lessons')).toMatchObject({ status: 'active', metricValue: 5 })
-    expect(complaints).toEqual([])
-    await page.context().close()
-  })
-
-  it('configure a weekly leaderboard, and a streak', async () => {
-    const { page, complaints } = await signedInPage(browser, server)
-    await open(page, '/leaderboards/new')
-    await page.getByLabel('Name').fill('Weekly league')
-    await page.getByLabel('Points system').selectOption({ label: 'XP' })
-    await page.getByText('Ranks users by XP. It begins again each week.').waitFor()
-    await page.getByRole('button', { name: 'Create leaderboard' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Weekly league' }).waitFor()
-    const board = Object(await read('/leaderboards/weekly-league'))
-    expect(board).toMatchObject({ status: 'active', rankBy: 'points', runUnit: 'day', runInterval: 7 })
-    expect(new Date(board.start).getUTCDay()).toBe(1)
-
-    await open(page, '/streaks')
-    await page.getByLabel('Frequency').selectOption('weekly')
-    await page.getByRole('button', { name: 'Save changes' }).click()
-    await page.getByText('The settings of streaks were saved').waitFor()
-    expect(await read('/streaks/settings')).toMatchObject({ frequency: 'weekly' })
-    expect(complaints).toEqual([])
-    await page.context().close()
-  })
-
-  it('show names that look like HTML as text, and a change of another tab', async () => {
-    const name = '<img src=x onerror=alert(1)>'
-    const first = await signedInPage(browser, server)
-    await open(first.page, '/attributes/new')
-    await first.page.getByLabel('Name').fill(name)
-    await first.page.getByLabel('Key').fill('strange')
-    await first.page.getByRole('button', { name: 'Create attribute' }).click()
-    await first.page.getByRole('heading', { level: 1, name }).waitFor()
-
-    // A tab of its own has to sign in.
-    const second = await first.page.context().newPage()
-    await open(second, '/attributes')
-    await second.getByLabel('Admin API key').fill(server.adminKey)
-    await second.getByRole('button', { name: 'Sign in' }).click()
-    await second.getByRole('link', { name }).waitFor()
-    await first.page.getByRole('button', { name: 'Delete' }).click()
-    await first.page.getByRole('button', { name: 'Confirm: delete' }).click()
-    await first.page.getByRole('heading', { level: 1, name: 'Attributes' }).waitFor()
-    // The other tab follows a link to what is gone, and says so.
-    await second.getByRole('link', { name }).click()
-    await second.getByText('There is no attribute with this key').waitFor()
-    expect(first.complaints.filter((text) => !text.includes('404'))).toEqual([])
-    await first.page.context().close()
-  })
-
-  it('move the test clock, and show the new time', async () => {
-    const { page, complaints } = await signedInPage(browser, server)
-    const now = async () => Date.parse(String(Object(await read('/test-clock')).now))
-    const before = await now()
-    const bar = page.getByRole('region', { name: 'Test clock' })
-    await bar.getByRole('button', { name: '+1 day' }).click()
-    await settled(page)
-    await expect.poll(async () => (await now()) - before).toBeGreaterThanOrEqual(86_400_000 - 60_000)
-    expect(complaints).toEqual([])
+  it('show with aria-busy that they are loading, have their heading from the start, and nothing jumps', async () => {
+    const { page } = await world.signedIn()
+    await page.addInitScript(`
+      shift = 0
+      new PerformanceObserver((list) => {
+        for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) shift += value
+      }).observe({ type: 'layout-shift', buffered: true })`)
+    for (const { heading, path } of MAIN_PAGES) {
+      let release = () => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      await page.route(/\/(?:admin\/)?v1\//, async (route) => {
+        await held
+        await route.continue()
+      })
+      await page.goto(`${world.server.url}/console${path}`)
+      await page.getByRole('heading', { level: 1, name: heading, exact: true }).waitFor()
+      await page.getByRole('main').locator('[aria-busy="true"]').first().waitFor()
+      release()
+      await settled(page)
+      // Two frames later, everything has been painted and counted.
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+      const shift = Number(await page.evaluate('shift'))
+      // Below 0.1 counts as good. Half of that is left for text that is longer than its place.
+      expect([path, shift < 0.05 ? 'steady' : shift]).toEqual([path, 'steady'])
+      await page.unroute(/\/(?:admin\/)?v1\//)
+    }
     await page.context().close()
   })
 })
+
+/** By how much the content is wider than the screen, in pixels. */
+const overflowOf = (page: Page) =>
+  page.locator('#content').evaluate((main) => main.scrollWidth - main.clientWidth)

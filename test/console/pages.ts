@@ -52,3 +52,47 @@ export const OTHER_PAGES: readonly ConsolePage[] = [
   { path: '/notifications/new', heading: 'Notifications', picture: 'template-new' },
   { path: '/api-keys/new', heading: 'API keys', picture: 'application-key-new' },
 ]
+
+/** A form as the conventions of docs/console.md have it. Tests of others find it by these names. */
+export type ConsoleForm = {
+  /** The page with the button. */
+  path: string
+  /** The button that opens the form. */
+  opens: string
+  /** The title of the form. */
+  title: string
+  submit: string
+  /** Some of its fields. */
+  fields: readonly string[]
+}
+
+const formOf = (path: string, one: string, fields: readonly string[], submit = `Create ${one}`) => ({
+  path,
+  opens: `New ${one}`,
+  title: `New ${one}`,
+  submit,
+  fields,
+})
+
+export const FORMS: readonly ConsoleForm[] = [
+  formOf('/users', 'user', ['Id', 'Name', 'Email', 'Time zone']),
+  formOf('/metrics', 'metric', ['Name', 'Key', 'Unit type', 'Units']),
+  formOf('/points', 'points system', ['Name', 'Key', 'Description']),
+  formOf('/points/demo-xp', 'trigger', ['Type', 'Metric', 'Threshold', 'Points', 'Status']),
+  formOf('/points/demo-xp', 'level', ['Name', 'Key', 'Points']),
+  formOf('/points/demo-xp', 'boost', ['Name', 'Multiplier', 'Start', 'End']),
+  formOf('/achievements', 'achievement', ['Name', 'Key', 'Trigger', 'Metric', 'Value', 'Status']),
+  formOf('/leaderboards', 'leaderboard', ['Name', 'Key', 'Rank by', 'Points system', 'Status']),
+  formOf('/attributes', 'attribute', ['Name', 'Key', 'Type']),
+  formOf('/webhooks', 'webhook', ['Address', 'Key', 'Status']),
+  formOf('/notifications', 'template', ['Type', 'Channel', 'Title', 'Body', 'Key', 'Status']),
+  formOf('/api-keys', 'admin key', ['Name'], 'Create key'),
+  formOf('/api-keys', 'application key', ['User id', 'Scope'], 'Create key'),
+  {
+    path: '/users/demo-ada',
+    opens: 'Adjust points',
+    title: 'Adjust points',
+    submit: 'Adjust points',
+    fields: ['Points system', 'Amount', 'Reason'],
+  },
+]

@@ -18,6 +18,7 @@ const root = join(import.meta.dirname, '..', '..')
 /** The files that a project needs to start. */
 const COPIED = [
   'package.json',
+  'package-lock.json',
   '.npmrc',
   'README.md',
   'wrangler.toml',

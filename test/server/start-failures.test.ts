@@ -3,7 +3,7 @@ import { appendFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { freePort, launch, newProject } from './harness'
+import { freePort, launch, newProject, startServer } from './harness'
 
 const SLOW = 120_000
 
@@ -45,6 +45,22 @@ describe('a start that does not succeed', () => {
       expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
       expect(starting.output()).toContain('TABEL')
       expect(starting.output()).toContain('The migrations failed')
+      await rm(folder, { recursive: true, force: true })
+    },
+    SLOW,
+  )
+
+  test(
+    'a console that cannot be built does not stop the start: the reason is printed, and the page says so',
+    async () => {
+      const folder = await newProject()
+      await appendFile(join(folder, 'console', 'src', 'main.tsx'), "\nimport 'no-such-package'\n")
+      const server = await startServer({ folder })
+      expect(server.output()).toContain('no-such-package')
+      expect(server.output()).toMatch(/The console could not be built\. .*npm install/)
+      expect((await fetch(`${server.url}/health`)).status).toBe(200)
+      expect(await (await fetch(`${server.url}/console`)).text()).toContain('The console could not be built')
+      expect(await server.stop()).toMatchObject({ code: 0, leftovers: [] })
       await rm(folder, { recursive: true, force: true })
     },
     SLOW,

@@ -189,10 +189,11 @@ describe('two projects, started at the same time', () => {
   })
 
   test(
-    'state is kept between starts; if wrangler dies, the start script ends with an error',
+    'state and the console are kept between starts; if wrangler dies, the start script ends with an error',
     async () => {
       const again = await startServer({ folder: plain.folder, port: plain.port })
       expect(again.adminKey).toBe(plain.adminKey)
+      expect(again.output()).not.toContain('Building the console')
       const { added, total } = await sendLesson(again)
       expect(added).toBeGreaterThan(0)
       // The demo has one lesson of this user already.

@@ -86,6 +86,30 @@ other('counts anew')
   ])
 })
 
+test('texts and comments of pages are read, between tags and in properties', async () => {
+  const text = `/** Counts anew. */
+export const a = (
+  <Card title="It is for somebody here">
+    It goes on
+    to <b>somebody</b> who{' '}
+    reads. Plain words. {count} counted anew.
+    <p>It counts anew.</p>
+    {isOpen && <>It is kept of late.</>}
+  </Card>
+)
+`
+  const places = (file: string) => [
+    `${file}:1: Counts anew.`,
+    `${file}:3: It is for somebody here`,
+    `${file}:6: \`…\` counted anew.`,
+    `${file}:7: It counts anew.`,
+    `${file}:8: It is kept of late.`,
+  ]
+  expect(await listed({ 'console/src/a.tsx': text })).toEqual(places('console/src/a.tsx'))
+  expect(await listed({ 'clients/react/src/a.tsx': text })).toEqual(places('clients/react/src/a.tsx'))
+  expect(await listed({ 'bench/a.tsx': text })).toEqual(places('bench/a.tsx').slice(0, 1))
+})
+
 test('documents are read by paragraph, item and cell, without headings and code', async () => {
   const text = `# What it is
 
@@ -120,10 +144,11 @@ test('sentences are counted by area', async () => {
     'node_modules/a.mjs': '// What it is.\n',
   })
   expect(code).toBe(0)
-  const counts = lines.slice(1, 8).map((line) => line.split(/ {2,}/))
+  const counts = lines.slice(1, 9).map((line) => line.split(/ {2,}/))
   expect(counts).toEqual([
     ['src comments', '2', '1', '50.0 %'],
     ['src texts', '1', '1', '100.0 %'],
+    ['pages', '0', '0', '0.0 %'],
     ['test comments', '0', '0', '0.0 %'],
     ['test names', '0', '0', '0.0 %'],
     ['documents', '1', '0', '0.0 %'],

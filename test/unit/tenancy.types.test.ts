@@ -27,7 +27,8 @@ type Modules = {
   'features/attributes/attributes.repository': typeof import('../../src/features/attributes/attributes.repository')
   'access/clock.repository': typeof import('../../src/access/clock.repository')
   'features/analytics/figures.repository': typeof import('../../src/features/analytics/figures.repository')
-  'features/analytics/pass.repository': typeof import('../../src/features/analytics/pass.repository')
+  'features/analytics/count.repository': typeof import('../../src/features/analytics/count.repository')
+  'features/analytics/passes.repository': typeof import('../../src/features/analytics/passes.repository')
   'config/configuration.repository': typeof import('../../src/config/configuration.repository')
   'db/queries': typeof import('../../src/db/queries')
   'store/events.repository': typeof import('../../src/store/events.repository')
@@ -103,7 +104,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     removeTestClock: ONE_CLOCK,
   },
   'features/analytics/figures.repository': null,
-  'features/analytics/pass.repository': null,
+  'features/analytics/count.repository': null,
+  'features/analytics/passes.repository': { forgetSince: ONE_CLOCK },
   'config/configuration.repository': null,
   'db/queries': null,
   'store/events.repository': null,
@@ -174,7 +176,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     dueWorkOfPart: STATUS,
     capDueTimes: 'a clock that goes back affects all tenants (C1)',
     makeAllDue: ONE_CLOCK,
-    patchAllProgress: ONE_CLOCK,
+    beginAllAgain: ONE_CLOCK,
   },
   'jobs/sweeps.repository': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
   'config/board-deletions.repository': null,

@@ -5,6 +5,7 @@ import { ADMIN_KEY, at, newApp } from './harness'
 const FILES = new Map([
   ['/console/page', '<!doctype html><title>Laurel</title>'],
   ['/console/assets/index-a1B2.js', 'export {}'],
+  ['/console/assets/inter-a1B2.woff2', 'font'],
 ])
 const ASSETS = {
   fetch: async (url: string) => {
@@ -24,7 +25,9 @@ describe('the console', () => {
       '/console/',
       '/console/metrics',
       '/console/users/a%2Fb',
-      '/console/x.js',
+      // The id of a user may look like the name of a file.
+      '/console/users/x.js',
+      '/console//attacker.test',
     ]) {
       const response = await get(path)
       expect([path, response.status, await response.text()]).toEqual([path, 200, FILES.get('/console/page')])
@@ -45,8 +48,45 @@ describe('the console', () => {
     expect([response.status, await response.text()]).toEqual([200, 'export {}'])
     expect(response.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
     expect(response.headers.get('cache-control')).toContain('immutable')
+    const font = await get('/console/assets/inter-a1B2.woff2')
+    expect([font.status, font.headers.get('content-type')]).toEqual([200, 'font/woff2'])
     for (const path of ['', 'index-old.js', 'page', '..%2fpage', 'a/b.js', 'index-a1B2.js.map'])
       expect([path, (await get(`/console/assets/${path}`)).status]).toEqual([path, 404])
+    // No page either: the answer would be HTML where a program or a picture was asked for.
+    for (const path of [
+      'x.js',
+      'page.html',
+      '.env',
+      'index-a1B2.js',
+      '%2e%2e%2fassets%2findex-a1B2.js',
+      'assets',
+    ])
+      expect([path, (await get(`/console/${path}`)).status]).toEqual([path, path === 'assets' ? 200 : 404])
+    expect((await get('/console/../console/assets/index-a1B2.js')).status).toBe(200)
+    for (const path of ['/console/../admin/v1/metrics', '/console/%2e%2e/admin/v1/metrics'])
+      expect([path, (await get(path)).status]).toEqual([path, 401])
+    for (const path of ['//console', '/Console', '/consoles', '/console%2f', '/%63onsole'])
+      expect([path, (await get(path)).status]).toEqual([path, 404])
+  })
+
+  it('[G14] gives every answer below it the same policy, also errors, and answers HEAD without a body', async () => {
+    const policyOf = async (method: string, path: string) => {
+      const response = await send(new Request(`http://laurel.test${path}`, { method }))
+      return [response.status, response.headers.get('content-security-policy'), await response.text()]
+    }
+    const [, policy] = await policyOf('GET', '/console')
+    expect(policy).toContain("frame-ancestors 'none'")
+    for (const [method, path, status] of [
+      ['GET', '/console/assets/index-a1B2.js', 200],
+      ['GET', '/console/assets/no-such-file.js', 404],
+      ['GET', '/console/no-such-file.js', 404],
+      ['PUT', '/console', 405],
+      ['POST', '/console/metrics', 405],
+      ['POST', '/console/one-time-code', 404],
+    ] as const)
+      expect([path, ...(await policyOf(method, path)).slice(0, 2)]).toEqual([path, status, policy])
+    for (const path of ['/console', '/console/assets/index-a1B2.js'])
+      expect([path, ...(await policyOf('HEAD', path))]).toEqual([path, 200, policy, ''])
   })
 
   it('[G14] accepts only GET, and is 404 if it was not built', async () => {
@@ -59,12 +99,26 @@ describe('the console', () => {
   })
 
   it('[G14, G1] exists only on the admin host, if there is one', async () => {
-    const app = newApp({ ASSETS, ADMIN_HOST: 'Admin.laurel.test' })
-    const on = async (host: string, path: string) => (await app(new Request(`http://${host}${path}`))).status
+    const app = newApp({ ASSETS, ADMIN_HOST: 'Admin.laurel.test', CONSOLE_SIGN_IN: 'http://127.0.0.1:9/' })
+    const on = async (host: string, path: string, method = 'GET') =>
+      (await app(new Request(`http://${host}${path}`, { method }))).status
     for (const path of ['/console', '/console/metrics', '/console/assets/index-a1B2.js']) {
       expect(await on('laurel.test', path)).toBe(404)
       expect(await on('admin.laurel.test', path)).toBe(200)
+      // On the other host, the path is none of Laurel's.
+      expect([await on('laurel.test', path, 'POST'), await on('laurel.test', path, 'PUT')]).toEqual([
+        404, 404,
+      ])
+      expect(await on('admin.laurel.test', path, 'PUT')).toBe(405)
     }
+    for (const host of [
+      'laurel.test',
+      'localhost',
+      'admin.laurel.test.attacker.test',
+      'admin.laurel.test:8787',
+    ])
+      expect([host, await on(host, '/console/one-time-code', 'POST')]).toEqual([host, 404])
+    expect(await on('admin.laurel.test', '/console/one-time-code', 'POST')).toBe(403)
     const linksOn = async (host: string) => {
       const request = new Request(`http://${host}/`, { headers: { accept: 'application/json' } })
       return Object.keys(Object(at(await (await app(request)).json(), 'links')))

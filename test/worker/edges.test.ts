@@ -232,6 +232,7 @@ describe('tables', () => {
     expect(tables.results.map(({ name }) => name)).toEqual([
       'adjustment_keys',
       'analytics_figures',
+      'analytics_passes',
       'audit_log',
       'awards',
       'change_distributions',

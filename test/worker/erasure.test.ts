@@ -222,6 +222,7 @@ describe('[U8] erasing a user', () => {
         'audit_log',
         'awards',
         ...boards.slice(0, 2).map((id) => `board ${id}`),
+        'counted_users',
         'events',
         'idempotency_keys',
         'inbox',

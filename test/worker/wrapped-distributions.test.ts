@@ -2,9 +2,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { distributionStep } from '../../src/features/wrapped/distributions.job'
-import type { DueWork } from '../../src/jobs/due-work.repository'
-import { nextWork } from '../../src/jobs/run.service'
-import { JOBS } from '../../src/worker/jobs'
+import { type DueWork, workOf } from '../../src/jobs/due-work.repository'
 import { bytes, number } from '../readable'
 import { contextOf } from './contexts'
 import { newTenant } from './harness'
@@ -77,7 +75,7 @@ async function setup(
 /** Builds the distributions, each step several times. Returns the number of steps. */
 async function build(tenantId: string): Promise<number> {
   for (let steps = 0; ; steps += 1) {
-    const [work] = await nextWork(contextOf(tenantId), JOBS)
+    const work = await workOf(contextOf(tenantId).db, 'distributions')
     if (work === undefined) return steps
     const step = (one: DueWork) => distributionStep(contextOf(tenantId), one)
     await Promise.all([step(work), step(work)])

@@ -6,7 +6,14 @@ export type * from './view/data.ts'
 export { type Format, formatOf } from './view/format.ts'
 export { defaultLabels, type Labels } from './view/labels.ts'
 export { type LevelView, levelView } from './view/levels.ts'
-export { type RankChange, type RankingView, rankChange, rankingView } from './view/ranking.ts'
+export {
+  type RankChange,
+  type RankingView,
+  rankChange,
+  rankingView,
+  withPreviousRanks,
+} from './view/ranking.ts'
+export { runOf, type Schedule } from './view/runs.ts'
 export { LaurelSettings, type SettingsProps, useLaurelSettings } from './view/settings.tsx'
 export {
   type MonthCell,

@@ -1,13 +1,17 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { ArrowRight, type LucideIcon, Plus } from 'lucide-react'
-import { useMemo } from 'react'
+import { CornerDownLeft, type LucideIcon, Plus, UserRound } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { useAdmin } from '../api/laurel'
+import { headingOfPage } from '../ui/heading'
 import { ALL_PAGES } from './navigation'
 
-type Command = { label: string; words: string; path: string; icon: LucideIcon }
+/** `words` are more words by which it is found, `about` is beside its label. */
+type Command = { label: string; words: string; path: string; icon: LucideIcon; about?: string }
 
-/** What can be created, with the path of its form. */
+/** The things that can be created, with the path of its form. */
 const CREATED = [
   ['user', '/users/new'],
   ['metric', '/metrics/new'],
@@ -35,7 +39,47 @@ function rankOf({ label, words }: Command, text: string): number | null {
   return words.split(' ').some((word) => word.startsWith(text)) ? 3 : null
 }
 
-/** A field that finds every page. Enter opens the first match. */
+/** The commands that fit a text, the best first. */
+function commandsFor(text: string): readonly Command[] {
+  if (text === '') return COMMANDS
+  return COMMANDS.map((command) => ({ command, rank: rankOf(command, text) }))
+    .filter(({ rank }) => rank !== null)
+    .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0))
+    .map(({ command }) => command)
+}
+
+/** How many users the palette shows, from how many letters on, and how long it waits for the next letter. */
+const MOST_USERS = 5
+const LETTERS = 2
+const PATIENCE = 200
+
+/** The users whose id, name or email address contains a text. */
+function useUsersFor(text: string): readonly Command[] {
+  const admin = useAdmin()
+  const [search, setSearch] = useState(text)
+  useEffect(() => {
+    const timer = setTimeout(() => setSearch(text), PATIENCE)
+    return () => clearTimeout(timer)
+  }, [text])
+  const isWanted = search.length >= LETTERS && text.length >= LETTERS
+  const { data } = useQuery({
+    queryKey: ['/users', 'palette', search],
+    queryFn: ({ signal }) => admin.users.list({ search, limit: MOST_USERS }, { signal }),
+    enabled: isWanted,
+    placeholderData: keepPreviousData,
+  })
+  if (!isWanted || data === undefined) return []
+  return data.map(({ id, name }) => ({
+    label: name?.trim() || id,
+    about: name?.trim() ? id : '',
+    words: '',
+    // `/users/new` is a form.
+    path: `/users/${encodeURIComponent(id)}${id === 'new' ? '/summary' : ''}`,
+    icon: UserRound,
+  }))
+}
+
+/** A field that finds every page, and users. Enter opens the first match. */
 export function CommandPalette({
   isOpen,
   onOpenChange,
@@ -43,15 +87,29 @@ export function CommandPalette({
   isOpen: boolean
   onOpenChange: (isOpen: boolean) => void
 }) {
+  /** Whether it was closed by a command, so that the focus goes to the page. */
+  const isLeaving = useRef(false)
   return (
-    <Dialog.Root open={isOpen} onOpenChange={onOpenChange}>
+    <Dialog.Root
+      open={isOpen}
+      onOpenChange={(opens) => {
+        isLeaving.current = false
+        onOpenChange(opens)
+      }}
+    >
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-50 bg-backdrop" />
         <Dialog.Popup
           aria-label="Search"
-          className="fixed top-[12vh] left-1/2 z-50 flex max-h-[70vh] w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-line bg-raised shadow-raised outline-none"
+          finalFocus={() => (isLeaving.current ? headingOfPage() : true)}
+          className="fixed top-[10vh] left-1/2 z-50 flex max-h-[70vh] w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 flex-col overflow-hidden rounded-lg border border-line bg-raised shadow-raised outline-none"
         >
-          <Commands onDone={() => onOpenChange(false)} />
+          <Commands
+            onDone={() => {
+              isLeaving.current = true
+              onOpenChange(false)
+            }}
+          />
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
@@ -60,26 +118,34 @@ export function CommandPalette({
 
 function Commands({ onDone }: { onDone: () => void }) {
   const navigate = useNavigate()
-  const items = useMemo(() => [...COMMANDS], [])
+  const [typed, setTyped] = useState('')
+  const text = typed.trim()
+  const users = useUsersFor(text)
+  const items = [...commandsFor(text.toLowerCase()), ...users]
   return (
     <Autocomplete.Root
       items={items}
+      value={typed}
+      onValueChange={setTyped}
       inline
       open
       autoHighlight="always"
       keepHighlight
       itemToStringValue={({ label }) => label}
-      filter={(command, query) => rankOf(command, query.trim().toLowerCase()) !== null}
+      filter={null}
     >
       <Autocomplete.Input
         aria-label="Search"
-        placeholder="Go to a page, or create something"
+        placeholder="Find a page or a user, or create something"
+        maxLength={255}
         className="border-b border-line bg-transparent px-5 py-4 text-lg outline-none placeholder:text-faint"
       />
       <Autocomplete.Empty>
-        <p className="px-5 py-6 text-quiet empty:hidden">Nothing fits. Try the name of a page.</p>
+        <p className="px-5 py-6 text-quiet empty:hidden">
+          Nothing fits. Try the name of a page, or the id, name or email address of a user.
+        </p>
       </Autocomplete.Empty>
-      <Autocomplete.List className="overflow-y-auto p-2 empty:p-0">
+      <Autocomplete.List className="overflow-y-auto overscroll-contain p-2 empty:p-0">
         {(command: Command) => (
           <Autocomplete.Item
             key={command.path}
@@ -88,14 +154,19 @@ function Commands({ onDone }: { onDone: () => void }) {
               onDone()
               navigate({ to: command.path })
             }}
-            className="group flex cursor-pointer items-center gap-3 rounded-md px-3 py-2 data-highlighted:bg-accent-soft"
+            className="group flex cursor-pointer scroll-my-2 items-center gap-3 rounded-md px-3 py-2 data-highlighted:bg-accent-soft"
           >
-            <command.icon size={16} aria-hidden="true" className="text-quiet" />
-            <span className="flex-1">{command.label}</span>
-            <ArrowRight
-              size={15}
+            <command.icon
+              size={16}
               aria-hidden="true"
-              className="invisible text-quiet group-data-highlighted:visible"
+              className="shrink-0 text-quiet group-data-highlighted:text-accent"
+            />
+            <span className="min-w-0 truncate">{command.label}</span>
+            <span className="min-w-0 flex-1 truncate text-sm text-quiet">{command.about}</span>
+            <CornerDownLeft
+              size={14}
+              aria-hidden="true"
+              className="invisible shrink-0 text-quiet group-data-highlighted:visible"
             />
           </Autocomplete.Item>
         )}

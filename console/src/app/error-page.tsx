@@ -19,7 +19,7 @@ export const NotFoundPage = () => (
   </Page>
 )
 
-/** What is shown instead of a page that failed. The rest of the console goes on. */
+/** Is shown instead of a page that failed. The rest of the console goes on. */
 export const ErrorPage = ({ error, reset }: { error: unknown; reset: () => void }) => (
   <Page name="Something went wrong">
     <Empty title="This page could not be shown" action={<Button onClick={reset}>Try again</Button>}>

@@ -1,11 +1,13 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { LogOut, Menu, Search } from 'lucide-react'
-import { Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { watchCodes } from '../session/one-time-code'
 import { useSession, useSessionState } from '../session/session-context'
 import { SignInPage } from '../session/sign-in-page'
 import { TenantPage, TenantSwitch } from '../session/tenant-picker'
 import { Button, IconButton } from '../ui/button'
+import { headingOfPage, ShownPage } from '../ui/heading'
 import { Page } from '../ui/page'
 import { ClockBar } from './clock-bar'
 import { CommandPalette } from './command-palette'
@@ -13,19 +15,35 @@ import { ConnectionBanner } from './connection-banner'
 import icon from './icon.svg'
 import { ALL_PAGES, NAVIGATION } from './navigation'
 
+/** Forms are loaded when they are needed, so that the first page is small. */
+const NewTenant = lazy(() => import('./new-tenant'))
+
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
 
 /** Everything around the pages. Without a key it shows the sign-in, at the same address. */
 export function Layout() {
   const { signedIn } = useSessionState()
+  const isSignedIn = signedIn !== null
+  // A session goes on if its tab is given a link with a code. The code must not stay in the address.
+  useEffect(() => (isSignedIn ? watchCodes(() => {}) : undefined), [isSignedIn])
   if (signedIn === null) return <SignInPage />
-  if (signedIn.multiTenancy && signedIn.tenant === null) return <TenantPage />
+  if (signedIn.multiTenancy && signedIn.tenant === null) {
+    const create = (
+      <Suspense>
+        <NewTenant />
+      </Suspense>
+    )
+    return <TenantPage create={create} />
+  }
   return <Shell key={signedIn.tenant?.id} />
 }
 
 function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false)
   const [isMenuOpen, setMenuOpen] = useState(false)
+  /** Whether the menu was closed by a link, so that the focus goes to the page. */
+  const isLeaving = useRef(false)
+  const shown = useRef<string | null>(null)
   const { signedIn } = useSessionState()
   useEffect(() => {
     const open = (event: KeyboardEvent) => {
@@ -51,7 +69,13 @@ function Shell() {
           <Sidebar onSearch={() => setPaletteOpen(true)} />
         </header>
         <header className="flex items-center justify-between border-b border-line bg-surface px-3 py-2 lg:hidden">
-          <Dialog.Root open={isMenuOpen} onOpenChange={setMenuOpen}>
+          <Dialog.Root
+            open={isMenuOpen}
+            onOpenChange={(isOpen) => {
+              isLeaving.current = false
+              setMenuOpen(isOpen)
+            }}
+          >
             <Dialog.Trigger
               render={
                 <IconButton label="Menu">
@@ -63,6 +87,7 @@ function Shell() {
               <Dialog.Backdrop className="fixed inset-0 z-40 bg-backdrop" />
               <Dialog.Popup
                 aria-label="Menu"
+                finalFocus={() => (isLeaving.current ? headingOfPage() : true)}
                 className="fixed inset-y-0 left-0 z-40 flex w-72 max-w-[85vw] flex-col bg-surface shadow-raised outline-none"
               >
                 <Sidebar
@@ -70,7 +95,10 @@ function Shell() {
                     setMenuOpen(false)
                     setPaletteOpen(true)
                   }}
-                  onLeave={() => setMenuOpen(false)}
+                  onLeave={() => {
+                    isLeaving.current = true
+                    setMenuOpen(false)
+                  }}
                 />
               </Dialog.Popup>
             </Dialog.Portal>
@@ -85,9 +113,11 @@ function Shell() {
           tabIndex={-1}
           className="min-h-0 min-w-0 flex-1 overflow-y-auto outline-none lg:[scrollbar-gutter:stable]"
         >
-          <Suspense fallback={<PageIsLoading />}>
-            <Outlet />
-          </Suspense>
+          <ShownPage value={shown}>
+            <Suspense fallback={<PageIsLoading />}>
+              <Outlet />
+            </Suspense>
+          </ShownPage>
         </main>
       </div>
       <CommandPalette isOpen={isPaletteOpen} onOpenChange={setPaletteOpen} />
@@ -111,7 +141,7 @@ function PageIsLoading() {
 }
 
 const Wordmark = () => (
-  <span className="flex items-center gap-2 text-lg font-semibold tracking-tight">
+  <span className="flex items-center gap-2 px-1.5 text-lg font-semibold tracking-tight">
     <img src={icon} alt="" width={24} height={24} />
     Laurel
   </span>
@@ -123,19 +153,21 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
   const { pathname } = useLocation()
   return (
     <>
-      <div className="flex flex-col gap-3 px-4 pt-5 pb-2">
+      <div className="flex flex-col gap-4 px-3 pt-5 pb-3">
         <Wordmark />
         {signedIn?.multiTenancy === true && <TenantSwitch />}
         <Button className="justify-start! text-quiet!" isSmall onClick={onSearch}>
           <Search size={15} aria-hidden="true" />
           <span className="flex-1 text-left">Search</span>
-          <kbd className="font-sans text-xs">{isApple ? '⌘K' : 'Ctrl K'}</kbd>
+          <kbd className="rounded-sm border border-line px-1.5 font-sans text-xs">
+            {isApple ? '⌘K' : 'Ctrl K'}
+          </kbd>
         </Button>
       </div>
       <nav aria-label="Main" className="flex-1 overflow-y-auto px-3 pb-4">
         {NAVIGATION.map(({ title, items }) => (
           <div key={title ?? ''}>
-            {title !== null && <p className="px-2.5 pt-4 pb-1 text-xs font-medium text-faint">{title}</p>}
+            {title !== null && <p className="px-2.5 pt-5 pb-1.5 text-xs font-medium text-faint">{title}</p>}
             <ul className="flex flex-col gap-px">
               {items.map(({ name, path, icon: Icon }) => (
                 <li key={path}>
@@ -143,7 +175,7 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
                     to={path}
                     onClick={onLeave}
                     aria-current={isWithin(pathname, path) ? 'page' : undefined}
-                    className="flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-quiet hover:bg-hover hover:text-text aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
+                    className="flex items-center gap-2.5 rounded-md px-2.5 py-1 font-medium text-quiet pointer-coarse:py-2 hover:bg-hover hover:text-text focus-visible:-outline-offset-2 aria-[current=page]:bg-accent-soft aria-[current=page]:text-accent"
                   >
                     <Icon size={16} aria-hidden="true" />
                     {name}

@@ -58,5 +58,7 @@ export const newRouter = () =>
     defaultPreload: 'intent',
     defaultErrorComponent: ErrorPage,
     scrollRestoration: true,
+    // sessionStorage keeps these names longer than a session, and an address may have the id of a user.
+    getScrollRestorationKey: ({ state }) => state.__TSR_key ?? 'first',
     scrollToTopSelectors: ['#content'],
   })

@@ -72,7 +72,7 @@ export function LogTable<T>({
   columns: readonly Column<T>[]
   keyOf: (entry: T) => string
   hrefOf: (entry: T) => string
-  /** What is said if there are no entries. */
+  /** The text if there are no entries. */
   empty: { title: string; text: ReactNode }
 }) {
   const { data, error, hasNextPage } = pages

@@ -1,19 +1,18 @@
-import { Plus, Trash2 } from 'lucide-react'
-import { type ComponentProps, type ReactNode, useId } from 'react'
+import { type ComponentProps, type ReactNode, useEffect, useId } from 'react'
 import {
-  type Control,
   Controller,
   type FieldPath,
   type FieldValues,
+  type PathValue,
   type UseFormReturn,
-  useFieldArray,
   useFormState,
-  useWatch,
 } from 'react-hook-form'
-import { Button, IconButton, Toggle } from '../ui/button'
+import { Toggle } from '../ui/button'
+import { Filters } from './filters'
+import { messageAt } from './form-values'
 import type { Lookups } from './lookups'
-import type { Field, Option } from './resource'
-import { slugOf } from './slug'
+import type { Field, Initial, Option } from './resource'
+import { Several } from './several'
 
 /** A label, a control, a hint and a message, tied together for screen readers. */
 export function Labelled({
@@ -77,10 +76,13 @@ export function FormField<Values extends FieldValues>({
   isNew,
 }: FieldProps<Values>) {
   const { control } = form
-  const { errors } = useFormState({ control, name: field.name })
+  const { errors, defaultValues } = useFormState({ control, name: field.name })
+  const initial = isNew ? null : (defaultValues ?? null)
   const message = messageAt(errors, field.name)
-  const isDisabled = !isNew && field.isFixed === true
-  const { label, hint, isOptional = false } = field
+  const { label, isOptional = false } = field
+  const fixed = initial === null ? null : fixedBy(field, values, initial)
+  const isDisabled = fixed !== null
+  const hint = fixed ?? field.hint
   const shared = { label, hint, message, isOptional }
   const plain = (props: ComponentProps<'input'>) => (
     <Labelled {...shared}>
@@ -147,20 +149,29 @@ export function FormField<Values extends FieldValues>({
       )
     case 'choice':
       return (
-        <Choice {...shared} name={field.name} form={form} options={field.options} isDisabled={isDisabled} />
+        <Choice
+          {...shared}
+          name={field.name}
+          form={form}
+          options={typeof field.options === 'function' ? field.options(initial) : field.options}
+          isDisabled={isDisabled}
+        />
       )
     case 'reference': {
       const { all, isLoading } = lookups[field.to]
       const options = all.map(({ id, name }) => ({ value: id, label: name }))
       const first = isLoading ? 'Loading…' : all.length === 0 ? 'There is none yet' : 'Choose…'
       return (
-        <Choice
-          {...shared}
-          name={field.name}
-          form={form}
-          options={[{ value: '', label: first }, ...options]}
-          isDisabled={isDisabled}
-        />
+        <>
+          {field.isFirstChosen && <FirstChosen form={form} name={field.name} value={all[0]?.id} />}
+          <Choice
+            {...shared}
+            name={field.name}
+            form={form}
+            options={[{ value: '', label: first }, ...options]}
+            isDisabled={isDisabled}
+          />
+        </>
       )
     }
     case 'switch':
@@ -183,7 +194,15 @@ export function FormField<Values extends FieldValues>({
         />
       )
     case 'references':
-      return <Several {...shared} control={control} name={field.name} options={field.options(lookups)} />
+      return (
+        <Several
+          {...shared}
+          control={control}
+          name={field.name}
+          options={field.options(lookups, initial)}
+          isDisabled={isDisabled}
+        />
+      )
     case 'filters':
       return (
         <Filters form={form} name={field.name} label={label} hint={hint} of={field.of} lookups={lookups} />
@@ -193,14 +212,27 @@ export function FormField<Values extends FieldValues>({
   }
 }
 
-/** The message at a path of the errors, which may be nested. */
-export function messageAt(errors: unknown, path: string): string | undefined {
-  let found: unknown = errors
-  for (const part of path.split('.'))
-    found = typeof found === 'object' && found !== null ? Reflect.get(found, part) : undefined
-  const message: unknown =
-    typeof found === 'object' && found !== null ? Reflect.get(found, 'message') : undefined
-  return typeof message === 'string' && message !== '' ? message : undefined
+/** Why a field of an existing item can't be changed; null if it can. */
+const fixedBy = <Values extends FieldValues>(
+  { fixed }: Field<Values>,
+  values: Values,
+  initial: Initial<Values>,
+): string | null => (typeof fixed === 'function' ? fixed(values, initial) : (fixed ?? null))
+
+/** Fills an empty field with a value as soon as the value is known. */
+function FirstChosen<Values extends FieldValues>({
+  form: { getValues, setValue },
+  name,
+  value,
+}: {
+  form: UseFormReturn<Values>
+  name: FieldPath<Values>
+  value: string | undefined
+}) {
+  useEffect(() => {
+    if (value !== undefined && getValues(name) === '') setValue(name, value as PathValue<Values, typeof name>)
+  }, [getValues, setValue, name, value])
+  return null
 }
 
 function Choice<Values extends FieldValues>({
@@ -239,174 +271,4 @@ function Choice<Values extends FieldValues>({
       )}
     </Labelled>
   )
-}
-
-/** A box to tick for each of several options. */
-function Several<Values extends FieldValues>({
-  control,
-  name,
-  options,
-  label,
-  hint,
-  message,
-}: {
-  control: Control<Values>
-  name: FieldPath<Values>
-  options: readonly Option[]
-  label: string
-  hint?: string | undefined
-  message?: string | undefined
-}) {
-  return (
-    <Controller
-      control={control}
-      name={name}
-      render={({ field: { value, onChange } }) => {
-        const chosen: readonly string[] = Array.isArray(value) ? value : []
-        return (
-          <fieldset className="flex flex-col gap-1.5">
-            <legend className="mb-1.5 font-medium">{label}</legend>
-            {options.length === 0 && <p className="text-quiet">There is none yet.</p>}
-            <div className="flex max-h-56 flex-col gap-1 overflow-y-auto rounded-md border border-line p-2 empty:hidden">
-              {options.map((option) => (
-                <label
-                  key={option.value}
-                  className="flex items-center gap-2.5 rounded-sm px-1.5 py-1 hover:bg-hover"
-                >
-                  <input
-                    type="checkbox"
-                    className="accent-accent"
-                    checked={chosen.includes(option.value)}
-                    onChange={({ target }) =>
-                      onChange(
-                        target.checked
-                          ? [...chosen, option.value]
-                          : chosen.filter((one) => one !== option.value),
-                      )
-                    }
-                  />
-                  {option.label}
-                </label>
-              ))}
-            </div>
-            {message !== undefined && (
-              <p role="alert" className="text-sm text-danger">
-                {message}
-              </p>
-            )}
-            {hint !== undefined && <p className="text-sm text-quiet">{hint}</p>}
-          </fieldset>
-        )
-      }}
-    />
-  )
-}
-
-/** Attributes with the values that they must have. */
-function Filters<Values extends FieldValues>({
-  form,
-  name,
-  label,
-  hint,
-  of,
-  lookups,
-}: {
-  form: UseFormReturn<Values>
-  name: FieldPath<Values>
-  label: string
-  hint?: string | undefined
-  of: 'user' | 'event'
-  lookups: Lookups
-}) {
-  const attributes = lookups.attributes.all.filter(({ type }) => type === of)
-  const { errors } = useFormState({ control: form.control, name })
-  const rows = useRows(form, name)
-  return (
-    <fieldset className="flex flex-col gap-2">
-      <legend className="mb-1.5 font-medium">{label}</legend>
-      {hint !== undefined && <p className="text-sm text-quiet">{hint}</p>}
-      {rows.all.map(({ id }, index) => {
-        const message =
-          messageAt(errors, `${name}.${index}.attributeId`) ??
-          messageAt(errors, `${name}.${index}.attributeValue`)
-        const at = (part: string) => form.register(`${name}.${index}.${part}` as FieldPath<Values>)
-        return (
-          <div key={id} className="flex flex-col gap-1">
-            <div className="flex items-center gap-2">
-              <Controller
-                control={form.control}
-                name={`${name}.${index}.attributeId` as FieldPath<Values>}
-                render={({ field }) => (
-                  <select className="control" aria-label={`Attribute ${index + 1}`} {...field}>
-                    <option value="">Attribute…</option>
-                    {attributes.map((attribute) => (
-                      <option key={attribute.id} value={attribute.id}>
-                        {attribute.name}
-                      </option>
-                    ))}
-                  </select>
-                )}
-              />
-              <span className="text-quiet">is</span>
-              <input
-                className="control"
-                aria-label={`Value ${index + 1}`}
-                autoComplete="off"
-                {...at('attributeValue')}
-              />
-              <IconButton label={`Remove filter ${index + 1}`} onClick={() => rows.remove(index)}>
-                <Trash2 size={16} aria-hidden="true" />
-              </IconButton>
-            </div>
-            {message !== undefined && (
-              <p role="alert" className="text-sm text-danger">
-                {message}
-              </p>
-            )}
-          </div>
-        )
-      })}
-      {attributes.length === 0 ? (
-        <p className="text-sm text-quiet">There are no {of} attributes yet.</p>
-      ) : (
-        <div>
-          <Button isSmall onClick={rows.add}>
-            <Plus size={15} aria-hidden="true" />
-            Filter
-          </Button>
-        </div>
-      )}
-    </fieldset>
-  )
-}
-
-/** The rows of a list in a form. */
-function useRows<Values extends FieldValues>(form: UseFormReturn<Values>, name: FieldPath<Values>) {
-  // The types of the library can't say that this path is a list.
-  const list = useFieldArray({
-    control: form.control as unknown as Control<FieldValues>,
-    name: name as string,
-  })
-  return {
-    all: list.fields,
-    remove: (index: number) => list.remove(index),
-    add: () => list.append({ attributeId: '', attributeValue: '' }),
-  }
-}
-
-/** The values of a form, kept up to date. A key follows the name until it is edited. */
-export function useFormValues<Values extends FieldValues>(
-  form: UseFormReturn<Values>,
-  fields: readonly Field<Values>[],
-  isNew: boolean,
-): Values {
-  useWatch({ control: form.control })
-  const values = form.getValues()
-  for (const field of isNew ? fields : []) {
-    if (field.kind !== 'key' || form.getFieldState(field.name).isDirty) continue
-    const from: FieldPath<Values> = field.from ?? ('name' as FieldPath<Values>)
-    const slug = slugOf(String(form.getValues(from) ?? ''))
-    if (form.getValues(field.name) !== slug) form.resetField(field.name, { defaultValue: slug as never })
-  }
-  return values
 }

@@ -5,7 +5,8 @@ import { messagesByField, objectionsOf } from '../api/errors'
 import { Button } from '../ui/button'
 import { Sheet } from '../ui/dialog'
 import { Notice } from '../ui/page'
-import { FormField, useFormValues } from './fields'
+import { FormField } from './fields'
+import { useFormValues } from './form-values'
 import { type LookupName, useLookups } from './lookups'
 import { resolverOf } from './resolver'
 import type { Field } from './resource'
@@ -26,7 +27,10 @@ type FormSheetProps<Values extends FieldValues, Draft> = {
   onClose: () => void
 }
 
-/** A form beside the page, of something that is no resource. What the interface objects to is shown at its field. */
+/**
+ * A form beside the page, of something that is no resource. Each error of the interface is shown at its
+ * field.
+ */
 export function FormSheet<Values extends FieldValues, Draft>({
   title,
   about,

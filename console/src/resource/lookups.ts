@@ -29,8 +29,10 @@ export type Lookups = {
 /** How many are read in one request: the most that the interface gives. */
 const PAGE = 100
 
-/** Reads all of a list, page by page. A tenant has at most 1,000 of each. */
-async function all<T>(list: (query: { limit: number; skip: number }) => PromiseLike<T[]>): Promise<T[]> {
+/** Reads all of a list of configured things, page by page. A tenant has at most 1,000 of each. */
+export async function allOf<T>(
+  list: (query: { limit: number; skip: number }) => PromiseLike<T[]>,
+): Promise<T[]> {
   const found: T[] = []
   for (;;) {
     const page = await list({ limit: PAGE, skip: found.length })
@@ -48,7 +50,7 @@ function useLookup<T extends Named>(
   const admin = useAdmin()
   const { data, isLoading } = useQuery({
     queryKey: [path, 'all'],
-    queryFn: () => all((query) => list(admin, query)),
+    queryFn: () => allOf((query) => list(admin, query)),
     enabled: isWanted,
     staleTime: 60_000,
   })

@@ -11,6 +11,7 @@ import { failed } from '../ui/toasts'
 import type { Lookups } from './lookups'
 import type { Move, Resource } from './resource'
 import { Status } from './resource-list'
+import { hideItem, itemKey, showExpected, showItem } from './shown'
 import { useWrite } from './writes'
 
 /** One item, by its key or id. */
@@ -19,7 +20,7 @@ export function useResourceItem<Item extends object, Values extends FieldValues,
   key: string,
 ) {
   const admin = useAdmin()
-  return useQuery({ queryKey: [path, 'item', key], queryFn: async () => get(admin, key) })
+  return useQuery({ queryKey: itemKey(path, key), queryFn: async () => get(admin, key) })
 }
 
 type DetailProps<Item extends object, Values extends FieldValues, Draft> = {
@@ -37,7 +38,7 @@ export function ResourceDetailPage<Item extends object, Values extends FieldValu
   const navigate = useNavigate()
   const { data: item, error, refetch } = useResourceItem(resource, itemKey)
   const above = (
-    <Link to={resource.path} className="hover:text-text hover:underline">
+    <Link to={resource.path} activeOptions={{ exact: true }} className="rounded-sm hover:underline">
       {resource.name}
     </Link>
   )
@@ -98,7 +99,7 @@ export function ResourceDetailPage<Item extends object, Values extends FieldValu
   )
 }
 
-/** The buttons of what can be done with an item. */
+/** The buttons of the actions that an item offers. */
 export function Moves<Item extends object, Values extends FieldValues, Draft>({
   resource,
   item,
@@ -111,8 +112,17 @@ export function Moves<Item extends object, Values extends FieldValues, Draft>({
 }) {
   const write = useWrite<Item>(resource.path)
   const [asked, setAsked] = useState<Move<Item> | null>(null)
-  const act = ({ act, done, isRemoval = false }: Move<Item>) =>
-    write.mutateAsync({ act, done, ...(isRemoval && { after: onGone }) })
+  const act = ({ act, done, expected, isRemoval = false }: Move<Item>) =>
+    write.mutateAsync({
+      act,
+      done,
+      ...(expected !== undefined && { expect: (queries) => showExpected(queries, resource, expected) }),
+      show: (queries, written) => {
+        if (isRemoval) hideItem(queries, resource, item)
+        else if (written !== undefined) showItem(queries, resource, written)
+      },
+      ...(isRemoval && { after: onGone }),
+    })
   return (
     <>
       {resource.moves?.(item).map((move) => (
@@ -121,7 +131,7 @@ export function Moves<Item extends object, Values extends FieldValues, Draft>({
           isBusy={write.isPending}
           onClick={() => {
             if (move.ask !== undefined) setAsked(move)
-            else act(move).catch((error) => failed(`${move.label} failed`, messageOf(error)))
+            else act(move).catch((error) => failed(`“${move.label}” was not done`, messageOf(error)))
           }}
         >
           {move.label}
@@ -132,6 +142,7 @@ export function Moves<Item extends object, Values extends FieldValues, Draft>({
           title={asked.ask.title}
           confirm={`Confirm: ${asked.label.toLowerCase()}`}
           isDangerous={asked.isDangerous ?? false}
+          {...(asked.ask.typed !== undefined && { typed: asked.ask.typed })}
           onConfirm={() => act(asked)}
           onClose={() => setAsked(null)}
         >

@@ -4,10 +4,13 @@ import { messagesByField, objectionsOf } from '../api/errors'
 import { Button } from '../ui/button'
 import { Sheet } from '../ui/dialog'
 import { Notice } from '../ui/page'
-import { FormField, useFormValues } from './fields'
+import { failed } from '../ui/toasts'
+import { FormField } from './fields'
+import { useFormValues } from './form-values'
 import type { Lookups } from './lookups'
 import { resolverOf } from './resolver'
 import type { Resource, Written } from './resource'
+import { showExpected, showItem } from './shown'
 import { useWrite } from './writes'
 
 type FormProps<Item extends object, Values extends FieldValues, Draft> = {
@@ -20,7 +23,7 @@ type FormProps<Item extends object, Values extends FieldValues, Draft> = {
   onWritten: (item: Item) => void
 }
 
-/** The form of a new or an existing item. What the interface objects to is shown at its field. */
+/** The form of a new or an existing item. Each error of the interface is shown at its field. */
 export function ResourceForm<Item extends object, Values extends FieldValues, Draft>({
   resource,
   item,
@@ -41,19 +44,31 @@ export function ResourceForm<Item extends object, Values extends FieldValues, Dr
   const write = useWrite<Item>(path)
   const preview = declared.preview?.(values, lookups) ?? null
 
+  // The page behind shows an edited item at once. If the interface refuses it, the form is back.
+  const [isHidden, setHidden] = useState(false)
+
   const submit = form.handleSubmit(
     async (given) => {
       setOthers([])
       const draft = declared.schema.parse(given)
+      setHidden(item !== null)
       try {
         const written = await write.mutateAsync({
           act: (admin): PromiseLike<Written<Item>> =>
             item === null ? resource.create(admin, draft) : resource.update(admin, item, draft),
           done: isNew ? `The ${one} was created` : 'Your changes were saved',
+          ...(item !== null && {
+            expect: (queries) => showExpected(queries, resource, resource.expected(item, draft)),
+          }),
+          show: (queries, answer) => {
+            if (answer !== undefined) showItem(queries, resource, answer)
+          },
         })
         if (written !== undefined) onWritten(written)
         else onClose()
       } catch (error) {
+        setHidden(false)
+        if (item !== null) failed('Your changes were not saved', 'Correct them in the form, or try again.')
         const names = declared.fields.map(({ name }) => name)
         const { byField, others: rest } = messagesByField(objectionsOf(error), names)
         for (const name of names) {
@@ -66,6 +81,7 @@ export function ResourceForm<Item extends object, Values extends FieldValues, Dr
     () => setOthers([]),
   )
 
+  if (isHidden) return null
   return (
     <Sheet title={isNew ? `New ${one}` : `Edit ${resource.nameOf(item, lookups)}`} onClose={onClose}>
       <form onSubmit={submit} noValidate className="flex min-h-0 flex-1 flex-col" aria-busy={write.isPending}>
@@ -98,7 +114,7 @@ export function ResourceForm<Item extends object, Values extends FieldValues, Dr
   )
 }
 
-/** What a form will do, in words. It changes while one types. */
+/** The item of a form in words. It changes while one types. */
 export const InWords = ({ children }: { children: ReactNode }) => (
   <div className="rounded-md bg-accent-soft px-4 py-2.5">
     <p className="text-sm font-medium text-accent">In words</p>

@@ -1,17 +1,14 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
 import type { FieldValues } from 'react-hook-form'
 import { messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
-import { Button, buttonClasses } from '../ui/button'
+import { Button } from '../ui/button'
+import { NewButton } from '../ui/new-button'
 import { Badge, Card, Empty, Notice, Page } from '../ui/page'
 import { type Column, Table } from '../ui/table'
 import type { Lookups } from './lookups'
 import type { Resource } from './resource'
-
-/** How many items a list shows at first, and how many more at a time. */
-const PAGE = 25
+import { listKey, PAGE } from './shown'
 
 /** The items of a resource, page by page. */
 export function useResourceList<Item extends object, Values extends FieldValues, Draft>({
@@ -20,7 +17,7 @@ export function useResourceList<Item extends object, Values extends FieldValues,
 }: Resource<Item, Values, Draft>) {
   const admin = useAdmin()
   return useInfiniteQuery({
-    queryKey: [path, 'list'],
+    queryKey: listKey(path),
     // One more than is shown tells whether there is more.
     queryFn: async ({ pageParam }) => list(admin, { limit: PAGE + 1, skip: pageParam }),
     initialPageParam: 0,
@@ -44,7 +41,7 @@ export function hrefOf<Item extends object, Values extends FieldValues, Draft>(
   return `${resource.path}/${encodeURIComponent(key === 'new' ? resource.idOf(item) : key)}`
 }
 
-/** The table of a resource, with what to say if there is nothing. */
+/** The table of a resource, with the text if it is empty. */
 export function ResourceTable<Item extends object, Values extends FieldValues, Draft>({
   resource,
   lookups,
@@ -106,14 +103,11 @@ export function ResourceListPage<Item extends object, Values extends FieldValues
   resource: Resource<Item, Values, Draft>
   lookups: Lookups
 }) {
-  const create = (
-    <Link to={`${resource.path}/new`} className={buttonClasses('primary')}>
-      <Plus size={16} aria-hidden="true" />
-      New {resource.one}
-    </Link>
-  )
+  const create = <NewButton one={resource.one} to={`${resource.path}/new`} />
+  const isEmpty = useResourceList(resource).data?.length === 0
   return (
-    <Page name={resource.name} intro={resource.intro} actions={create}>
+    // Without any items, the button is where they would be.
+    <Page name={resource.name} intro={resource.intro} actions={!isEmpty && create}>
       <Card flush>
         <ResourceTable
           resource={resource}

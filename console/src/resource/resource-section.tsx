@@ -1,17 +1,20 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import type { FieldValues } from 'react-hook-form'
 import { buttonClasses } from '../ui/button'
 import { Sheet } from '../ui/dialog'
+import { NewButton } from '../ui/new-button'
 import { Card, Code, Facts } from '../ui/page'
 import type { Lookups } from './lookups'
 import type { Resource } from './resource'
 import { Moves, useResourceItem } from './resource-detail'
 import { ResourceForm } from './resource-form'
-import { ResourceTable, Status } from './resource-list'
+import { ResourceTable, Status, useResourceList } from './resource-list'
 
-/** The part of an address that says which item of a section is open: `levels.gold`, `levels.gold.edit`. */
-type Opened = { open?: string }
+/**
+ * The part of an address that says which item of a section is open: `levels.gold`, `levels.gold.edit`. The
+ * rest of the address, such as the period of the charts, stays.
+ */
+type Opened = Record<string, unknown> & { open?: string }
 
 /**
  * Things inside an item, such as the levels of a points system: a table on the item's page. The form of a new
@@ -35,21 +38,22 @@ export function ResourceSection<Item extends object, Values extends FieldValues,
   const navigate = useNavigate()
   const [section, key, action] = (search.open ?? '').split('.')
   const opened = section === name && key !== undefined ? key : null
-  const close = () => navigate({ to: within, search: {}, resetScroll: false })
-  const addressOf = (part: string) => `${within}?open=${name}.${encodeURIComponent(part)}`
+  const { open: _open, ...others } = search
+  const close = () => navigate({ to: within, search: others, resetScroll: false })
+  const addressOf = (part: string) =>
+    `${within}?${new URLSearchParams({ ...textsOf(others), open: `${name}.${part}` })}`
   const create = (
-    <Link
+    <NewButton
+      one={resource.one}
       to={within}
-      search={{ open: `${name}.new` }}
-      resetScroll={false}
-      className={buttonClasses('plain', true)}
-    >
-      <Plus size={15} aria-hidden="true" />
-      New {resource.one}
-    </Link>
+      search={{ ...textsOf(others), open: `${name}.new` }}
+      look="plain"
+      isSmall
+    />
   )
+  const isEmpty = useResourceList(resource).data?.length === 0
   return (
-    <Card title={resource.name} about={resource.intro} actions={create} flush>
+    <Card title={resource.name} about={resource.intro} actions={!isEmpty && create} flush>
       <ResourceTable
         resource={resource}
         lookups={lookups}
@@ -67,13 +71,20 @@ export function ResourceSection<Item extends object, Values extends FieldValues,
           lookups={lookups}
           onClose={close}
           onEdit={() =>
-            navigate({ to: within, search: { open: `${name}.${opened}.edit` }, resetScroll: false })
+            navigate({
+              to: within,
+              search: { ...others, open: `${name}.${opened}.edit` },
+              resetScroll: false,
+            })
           }
         />
       )}
     </Card>
   )
 }
+
+const textsOf = (search: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(Object.entries(search).map(([key, value]) => [key, String(value)]))
 
 /** One item of a section, beside the page. */
 function Opened<Item extends object, Values extends FieldValues, Draft>({
@@ -104,7 +115,10 @@ function Opened<Item extends object, Values extends FieldValues, Draft>({
         <Facts
           facts={[
             status ? ['Status', <Status key="status" status={status} />] : null,
-            ['Key', <Code key="key">{resource.keyOf(item)}</Code>],
+            [
+              resource.keyOf(item) === resource.idOf(item) ? 'Id' : 'Key',
+              <Code key="key">{resource.keyOf(item)}</Code>,
+            ],
             ...resource.facts(item, lookups),
           ]}
         />

@@ -4,7 +4,7 @@
  */
 import type { Laurel } from '@laurel/client'
 import type { ComponentType, ReactNode } from 'react'
-import type { Control, FieldPath, FieldValues } from 'react-hook-form'
+import type { Control, DeepPartial, FieldPath, FieldValues } from 'react-hook-form'
 import type { z } from 'zod'
 import type { Column } from '../ui/table'
 import type { Lookups } from './lookups'
@@ -25,6 +25,9 @@ export type Written<Item> = {
 /** A choice of a list. */
 export type Option = { value: string; label: string }
 
+/** The values that the form of an existing item had at first. */
+export type Initial<Values extends FieldValues> = Readonly<DeepPartial<Values>>
+
 /** The parts of a field that all kinds have. */
 type FieldBase<Values extends FieldValues> = {
   name: FieldPath<Values>
@@ -35,8 +38,8 @@ type FieldBase<Values extends FieldValues> = {
   isOptional?: boolean
   /** Whether the field is shown with these values. A field that is not shown is not sent. */
   when?: (values: Values) => boolean
-  /** Is true if it can't be changed later. The form of an existing item shows it disabled. */
-  isFixed?: boolean
+  /** Why it can't be changed in an existing item, in words; null if it can. It is shown disabled. */
+  fixed?: string | ((values: Values, initial: Initial<Values>) => string | null)
 }
 
 export type Field<Values extends FieldValues> = FieldBase<Values> &
@@ -45,12 +48,24 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
     /** A key. It follows the name until it is edited. */
     | { kind: 'key'; from?: FieldPath<Values> }
     | { kind: 'number'; unit?: string | ((values: Values, lookups: Lookups) => string) }
-    | { kind: 'choice'; options: readonly Option[] }
+    /** Its options may depend on the item: `initial` is null in the form of a new one. */
+    | {
+        kind: 'choice'
+        options: readonly Option[] | ((initial: Initial<Values> | null) => readonly Option[])
+      }
     /** A choice among other resources, by id. */
-    | { kind: 'reference'; to: 'metrics' | 'points' | 'achievements' }
+    | {
+        kind: 'reference'
+        to: 'metrics' | 'points' | 'achievements'
+        /** Whether the oldest one is chosen at first. */
+        isFirstChosen?: boolean
+      }
     | { kind: 'switch' }
     /** Several other resources, by id or key. */
-    | { kind: 'references'; options: (lookups: Lookups) => readonly Option[] }
+    | {
+        kind: 'references'
+        options: (lookups: Lookups, initial: Initial<Values> | null) => readonly Option[]
+      }
     | { kind: 'filters'; of: 'user' | 'event' }
     | { kind: 'custom'; render: ComponentType<{ control: Control<Values>; label: string }> }
   )
@@ -59,10 +74,14 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
 export type Move<Item> = {
   label: string
   act: (admin: Admin) => PromiseLike<Written<Item>>
+  /** The item afterwards. It shows at once, before the interface has answered. */
+  expected?: Item
   /** The message afterwards. */
   done: string
-  /** Asks before. The button of the question begins with "Confirm". */
-  ask?: { title: string; text: ReactNode }
+  /**
+   * Asks before. The button of the question begins with "Confirm". `typed` is a text that has to be typed.
+   */
+  ask?: { title: string; text: ReactNode; typed?: { label: string; text: string } }
   isDangerous?: boolean
   /** Is true if the item is gone afterwards. */
   isRemoval?: boolean
@@ -89,6 +108,8 @@ export type Resource<Item extends object, Values extends FieldValues, Draft> = {
   get: (admin: Admin, key: string) => PromiseLike<Item>
   create: (admin: Admin, draft: Draft) => PromiseLike<Written<Item>>
   update: (admin: Admin, item: Item, draft: Draft) => PromiseLike<Written<Item>>
+  /** An item after an update. It shows at once, before the interface has answered. */
+  expected: (item: Item, draft: Draft) => Item
 
   /** More of the page with the list. */
   ListSections?: ComponentType

@@ -59,7 +59,8 @@ export const choice = <const T extends readonly [string, ...string[]]>(values: T
 export const reference = () => z.string().min(1, 'Choose one.')
 
 /** A date, `2026-01-31`. */
-export const date = () => z.string().regex(/^\d{4}-\d{2}-\d{2}$/, 'Choose a date.')
+export const date = () =>
+  z.iso.date('Choose a date.').refine((given) => !given.startsWith('0000'), 'Choose a later year.')
 export const optionalDate = () =>
   z.union([z.literal(''), date()]).transform((given) => (given === '' ? null : given))
 

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query'
 import { type Objection, WriteRefused } from '../api/errors'
 import { useAdmin } from '../api/laurel'
 import { done } from '../ui/toasts'
@@ -17,6 +17,13 @@ type Write<Item> = {
   act: (admin: Admin) => PromiseLike<Written<Item>>
   /** The message afterwards. */
   done: string
+  /**
+   * Shows the effect before the interface has answered. Returns a function that takes it back, which is
+   * called if the write fails.
+   */
+  expect?: (queries: QueryClient) => Promise<() => void>
+  /** Shows the answer, so that nobody waits until everything was read again. */
+  show?: (queries: QueryClient, item: Item | undefined) => void
   /** Is called at once afterwards, for example to leave the page of an item that is gone. */
   after?: () => void
 }
@@ -30,10 +37,14 @@ export function useWrite<Item>(path: string) {
   const queries = useQueryClient()
   return useMutation({
     mutationFn: async ({ act }: Write<Item>) => demandWritten(await act(admin)),
-    onSuccess: async (_item, write) => {
+    onMutate: async ({ expect }) => expect?.(queries),
+    onError: (_error, _write, takeBack) => takeBack?.(),
+    onSuccess: async (item, write) => {
+      write.show?.(queries, item)
       write.after?.()
       done(write.done)
-      await queries.invalidateQueries({ queryKey: [path] })
+      const read = queries.invalidateQueries({ queryKey: [path] })
+      if (write.show === undefined) await read
     },
   })
 }

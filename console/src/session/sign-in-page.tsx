@@ -4,6 +4,7 @@ import { clientOf } from '../api/laurel'
 import icon from '../app/icon.svg'
 import { Button } from '../ui/button'
 import { Notice } from '../ui/page'
+import { keyFor, watchCodes } from './one-time-code'
 import type { Session } from './session'
 import { useSession, useSessionState } from './session-context'
 
@@ -13,40 +14,20 @@ async function signIn(session: Session, apiKey: string): Promise<void> {
   session.signIn(apiKey, { multiTenancy, testClock, version })
 }
 
-/** The code of a link that `npm start` has printed; null if the address has none. */
-function takeCode(): string | null {
-  const code = new URLSearchParams(location.hash.slice(1)).get('code')
-  // The code is used up at once, and must not stay in the history.
-  if (code !== null) history.replaceState(history.state, '', location.pathname + location.search)
-  return code
-}
-
-/** Exchanges a code for a key. Throws with the server's message. */
-async function keyFor(code: string): Promise<string> {
-  const answer = await fetch('/console/one-time-code', {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ code }),
-  })
-  const body: unknown = await answer.json()
-  const text = (name: string) => String(Object(body)[name] ?? '')
-  if (!answer.ok) throw new Error(text('error'))
-  return text('apiKey')
-}
-
 const explained = (error: unknown): string =>
   isKeyRefused(error)
     ? 'This key is not valid. Check that you copied all of it, and that it was not deleted.'
     : messageOf(error)
 
-/** The page of users who are not signed in, at every address. Afterwards they see the page that they opened. */
+/**
+ * The page of users who are not signed in, at every address. Afterwards they see the page that they opened.
+ */
 export function SignInPage() {
   const session = useSession()
   const { message } = useSessionState()
   const [key, setKey] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<string | null>(null)
-  const [code] = useState(takeCode)
 
   const attempt = async (work: () => Promise<void>) => {
     setBusy(true)
@@ -61,10 +42,8 @@ export function SignInPage() {
   useEffect(() => {
     document.title = 'Sign in · Laurel'
   }, [])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a code is exchanged once.
-  useEffect(() => {
-    if (code !== null) attempt(async () => signIn(session, await keyFor(code)))
-  }, [code])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each code is exchanged once.
+  useEffect(() => watchCodes((code) => attempt(async () => signIn(session, await keyFor(code)))), [])
 
   const submit = (event: FormEvent) => {
     event.preventDefault()

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
 import { Button } from '../ui/button'
@@ -12,14 +12,14 @@ const SHOWN = 100
 function useTenants() {
   const admin = useAdmin()
   return useQuery({
-    queryKey: ['tenants'],
+    queryKey: ['/tenants', 'active'],
     queryFn: async () =>
       (await admin.tenants.list({ limit: SHOWN })).filter(({ status }) => status === 'active'),
   })
 }
 
-/** The page on which a tenant is chosen, with multi-tenancy. */
-export function TenantPage() {
+/** The page on which a tenant is chosen, with multi-tenancy. `create` is the button of a new tenant. */
+export function TenantPage({ create }: { create: ReactNode }) {
   const session = useSession()
   const tenants = useTenants()
   const [text, setText] = useState('')
@@ -66,10 +66,15 @@ export function TenantPage() {
         ))}
         {found?.length === 0 && (
           <li>
-            <Empty title="No tenant fits">Create tenants with POST /admin/v1/tenants.</Empty>
+            {wanted === '' ? (
+              <Empty title="No tenants yet">Create one for each of your customers or products.</Empty>
+            ) : (
+              <Empty title="No tenant fits">Only active tenants are here. Type less, or create one.</Empty>
+            )}
           </li>
         )}
       </ul>
+      <div>{create}</div>
     </main>
   )
 }

@@ -4,17 +4,17 @@ import { classes } from './classes'
 type Look = 'primary' | 'plain' | 'quiet' | 'danger'
 
 const LOOKS: Readonly<Record<Look, string>> = {
-  primary: 'bg-accent text-on-accent hover:not-disabled:bg-accent-hover',
-  plain: 'border border-line-strong bg-surface text-text hover:not-disabled:bg-hover',
-  quiet: 'text-quiet hover:not-disabled:bg-hover hover:not-disabled:text-text',
-  danger: 'bg-danger text-on-danger hover:not-disabled:bg-danger-hover',
+  primary: 'border-transparent bg-accent text-on-accent hover:not-disabled:bg-accent-hover',
+  plain: 'border-line-button bg-surface text-text shadow-card hover:not-disabled:bg-hover',
+  quiet: 'border-transparent text-quiet hover:not-disabled:bg-hover hover:not-disabled:text-text',
+  danger: 'border-transparent bg-danger text-on-danger hover:not-disabled:bg-danger-hover',
 }
 
 /** The classes of a button, also for links that look like one. */
 export const buttonClasses = (look: Look = 'plain', isSmall = false): string =>
   classes(
-    'inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md font-medium whitespace-nowrap transition-colors disabled:opacity-55',
-    isSmall ? 'min-h-8 px-2.5 text-sm' : 'min-h-9 px-3.5',
+    'inline-flex shrink-0 items-center justify-center gap-1.5 rounded-md border font-medium whitespace-nowrap transition-colors active:not-disabled:brightness-95 disabled:opacity-55 dark:active:not-disabled:brightness-110',
+    isSmall ? 'min-h-8 px-2.5 text-sm pointer-coarse:min-h-9' : 'min-h-9 px-3.5 pointer-coarse:min-h-11',
     LOOKS[look],
   )
 

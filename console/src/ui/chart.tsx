@@ -1,7 +1,7 @@
 import { AxisBottom, AxisLeft } from '@visx/axis'
 import { useParentSize } from '@visx/responsive'
 import { scaleBand, scaleLinear } from '@visx/scale'
-import { Bar, LinePath } from '@visx/shape'
+import { AreaClosed, Bar, LinePath } from '@visx/shape'
 import { type PointerEvent, useState } from 'react'
 import { classes } from './classes'
 import { formatCompact, formatDate, formatNumber } from './format'
@@ -10,7 +10,7 @@ import { formatCompact, formatDate, formatNumber } from './format'
 export type Series = { name: string; values: readonly number[] }
 
 type ChartProps = {
-  /** What the chart shows, such as "Events by day". */
+  /** The name of the chart, such as "Events by day". */
   label: string
   /** Civil dates, `2026-01-31`, one for each value. */
   dates: readonly string[]
@@ -22,7 +22,12 @@ type ChartProps = {
   height?: number
 }
 
-const MARGIN = { top: 12, right: 8, bottom: 28, left: 44 }
+const MARGIN = { top: 10, right: 8, bottom: 28 }
+/** The place of a label at the left: one figure, and what is beside all of them, in pixels. */
+const FIGURE = 7.5
+const BESIDE = 12
+/** The look of the labels at the axes. */
+const LABEL = { fontSize: 12, fontFamily: 'inherit', fill: 'currentColor' }
 const STROKES = [
   'stroke-series-1',
   'stroke-series-2',
@@ -31,7 +36,8 @@ const STROKES = [
   'stroke-series-5',
 ]
 const FILLS = ['fill-series-1', 'fill-series-2', 'fill-series-3', 'fill-series-4', 'fill-series-5']
-const DOTS = ['bg-series-1', 'bg-series-2', 'bg-series-3', 'bg-series-4', 'bg-series-5']
+/** The lines differ by their dashes too, for people who see few colours. */
+const DASHES = ['none', '7 3', '2 3', '9 3 2 3', '4 5']
 const at = (list: readonly string[], index: number) => list[index % list.length] ?? ''
 
 const SHORT = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
@@ -40,7 +46,25 @@ const short = (date: string) => {
   return SHORT.format(new Date(year, month - 1, day))
 }
 
-/** The chart in words, for those who do not see it. */
+/** A sample of the line or the bar of a series. */
+const Mark = ({ kind, index }: { kind: 'bars' | 'lines'; index: number }) => (
+  <svg width={16} height={10} aria-hidden="true" className="shrink-0">
+    {kind === 'bars' ? (
+      <rect x={3} width={10} height={10} rx={3} className={at(FILLS, index)} />
+    ) : (
+      <line
+        x2={16}
+        y1={5}
+        y2={5}
+        strokeWidth={2.5}
+        strokeDasharray={at(DASHES, index)}
+        className={at(STROKES, index)}
+      />
+    )}
+  </svg>
+)
+
+/** The chart in words, for readers who do not see it. */
 function described({ label, dates, series, unit }: ChartProps): string {
   const [first, last] = [dates[0], dates.at(-1)]
   if (first === undefined || last === undefined) return `${label}: no data.`
@@ -58,30 +82,51 @@ export function SeriesChart(props: ChartProps) {
   const { label, dates, series, kind = 'lines', unit, height = 220 } = props
   const { parentRef, width } = useParentSize({ initialSize: { width: 0, height }, debounceTime: 50 })
   const [pointed, setPointed] = useState<number | null>(null)
+  const all = series.flatMap(({ values }) => values)
+  const hasData = all.some((value) => value !== 0)
+  const most = all.reduce((one, other) => Math.max(one, other), hasData ? 1 : 4)
+  const least = all.reduce((one, other) => Math.min(one, other), 0)
+  const y = scaleLinear({
+    domain: [least, most],
+    range: [height - MARGIN.top - MARGIN.bottom, 0],
+    nice: 4,
+  })
+  const ticks = y.ticks(4).filter(Number.isInteger)
+  const left = Math.max(...ticks.map((tick) => formatCompact(tick).length)) * FIGURE + BESIDE
   const inner = {
-    width: Math.max(0, width - MARGIN.left - MARGIN.right),
+    width: Math.max(0, width - left - MARGIN.right),
     height: height - MARGIN.top - MARGIN.bottom,
   }
-  const most = Math.max(1, ...series.flatMap(({ values }) => values))
-  const least = Math.min(0, ...series.flatMap(({ values }) => values))
-  const x = scaleBand({ domain: [...dates], range: [0, inner.width], paddingInner: 0.25, paddingOuter: 0.1 })
-  const y = scaleLinear({ domain: [least, most], range: [inner.height, 0], nice: 4 })
+  // So many days have bars without a gap.
+  const isDense = inner.width / Math.max(1, dates.length) < 4
+  const x = scaleBand({
+    domain: [...dates],
+    range: [0, inner.width],
+    paddingInner: isDense ? 0 : 0.3,
+    paddingOuter: isDense ? 0 : 0.15,
+  })
   const middle = (date: string) => (x(date) ?? 0) + x.bandwidth() / 2
+  const pointsOf = (values: readonly number[]) =>
+    dates.map((date, day) => ({ date, value: values[day] ?? 0 }))
   const shown = pointed ?? dates.length - 1
+  // A line of one day would not be seen.
+  const dot = dates.length === 1 ? 0 : (pointed ?? -1)
   const point = (event: PointerEvent<SVGSVGElement>) => {
-    const offset = event.clientX - event.currentTarget.getBoundingClientRect().left - MARGIN.left
+    const offset = event.clientX - event.currentTarget.getBoundingClientRect().left - left
     const index = Math.floor((offset / Math.max(1, inner.width)) * dates.length)
     setPointed(index >= 0 && index < dates.length ? index : null)
   }
-  const every = Math.max(1, Math.ceil(dates.length / Math.max(2, Math.floor(inner.width / 90))))
+  const every = Math.max(1, Math.ceil(dates.length / Math.max(2, Math.floor(inner.width / 80))))
   return (
     <figure className="flex min-w-0 flex-col gap-2">
       <figcaption className="flex flex-wrap items-baseline gap-x-4 gap-y-1 text-sm" aria-hidden="true">
-        {dates[shown] !== undefined && <span className="text-quiet">{formatDate(dates[shown])}</span>}
+        {dates[shown] !== undefined && (
+          <span className="min-w-22 text-quiet tabular-nums">{formatDate(dates[shown])}</span>
+        )}
         {series.map(({ name, values }, index) => (
-          <span key={name} className="flex items-center gap-1.5">
-            <span className={classes('size-2 rounded-full', at(DOTS, index))} />
-            {name}
+          <span key={name} className="flex min-w-0 items-center gap-1.5">
+            <Mark kind={kind} index={index} />
+            <span className="truncate">{name}</span>
             <strong className="font-semibold tabular-nums">{formatNumber(values[shown] ?? 0)}</strong>
           </span>
         ))}
@@ -93,16 +138,33 @@ export function SeriesChart(props: ChartProps) {
             aria-label={described(props)}
             width={width}
             height={height}
+            className="touch-pan-y"
             onPointerMove={point}
             onPointerLeave={() => setPointed(null)}
           >
-            <g transform={`translate(${MARGIN.left},${MARGIN.top})`}>
-              {y.ticks(4).map((tick) => (
-                <line key={tick} x2={inner.width} y1={y(tick)} y2={y(tick)} className="stroke-line" />
+            <g transform={`translate(${left},${MARGIN.top})`}>
+              {ticks.map((tick) => (
+                <line
+                  key={tick}
+                  x2={inner.width}
+                  y1={y(tick)}
+                  y2={y(tick)}
+                  className={tick === 0 ? 'stroke-line-button' : 'stroke-line'}
+                />
               ))}
+              {!hasData && (
+                <text
+                  x={inner.width / 2}
+                  y={inner.height / 2}
+                  textAnchor="middle"
+                  className="fill-quiet text-sm"
+                >
+                  No data in this period
+                </text>
+              )}
               {pointed !== null && (
                 <rect
-                  x={(x(dates[pointed] ?? '') ?? 0) - x.step() * 0.12}
+                  x={(x(dates[pointed] ?? '') ?? 0) - (x.step() - x.bandwidth()) / 2}
                   width={x.step()}
                   height={inner.height}
                   className="fill-hover"
@@ -121,43 +183,63 @@ export function SeriesChart(props: ChartProps) {
                           y={Math.min(y(value), y(0))}
                           width={wide}
                           height={Math.abs(y(0) - y(value))}
-                          rx={Math.min(2, wide / 4)}
+                          rx={Math.min(3, wide / 4)}
                           className={at(FILLS, index)}
                         />
                       )
                     })}
                   </g>
                 ) : (
-                  <LinePath
-                    key={name}
-                    data={dates.map((date, day) => ({ date, value: values[day] ?? 0 }))}
-                    x={({ date }) => middle(date)}
-                    y={({ value }) => y(value)}
-                    fill="none"
-                    strokeWidth={2}
-                    strokeLinejoin="round"
-                    className={at(STROKES, index)}
-                  />
+                  <g key={name}>
+                    {index === 0 && hasData && (
+                      <AreaClosed
+                        data={pointsOf(values)}
+                        x={({ date }) => middle(date)}
+                        y={({ value }) => y(value)}
+                        yScale={y}
+                        className="fill-series-1 opacity-8"
+                      />
+                    )}
+                    <LinePath
+                      data={pointsOf(values)}
+                      x={({ date }) => middle(date)}
+                      y={({ value }) => y(value)}
+                      fill="none"
+                      strokeWidth={2}
+                      strokeLinejoin="round"
+                      strokeDasharray={at(DASHES, index)}
+                      className={at(STROKES, index)}
+                    />
+                    {dates[dot] !== undefined && (
+                      <circle
+                        cx={middle(dates[dot])}
+                        cy={y(values[dot] ?? 0)}
+                        r={4}
+                        strokeWidth={2}
+                        className={classes('stroke-surface', at(FILLS, index))}
+                      />
+                    )}
+                  </g>
                 ),
               )}
               <AxisLeft
                 scale={y}
-                numTicks={4}
+                tickValues={ticks}
                 hideAxisLine
                 hideTicks
                 tickFormat={(value) => formatCompact(Number(value))}
                 tickClassName="chart-label"
-                tickLabelProps={{ textAnchor: 'end', dx: -4, dy: 4, fill: 'currentColor' }}
+                tickLabelProps={{ ...LABEL, textAnchor: 'end', dx: -2, dy: 4 }}
               />
               <AxisBottom
                 scale={x}
                 top={inner.height}
                 hideTicks
-                axisLineClassName="stroke-line"
+                hideAxisLine
                 tickValues={dates.filter((_, day) => day % every === 0)}
                 tickFormat={(date) => short(String(date))}
                 tickClassName="chart-label"
-                tickLabelProps={{ textAnchor: 'middle', dy: 4, fill: 'currentColor' }}
+                tickLabelProps={{ ...LABEL, textAnchor: 'middle', dy: 4 }}
               />
             </g>
           </svg>

@@ -1,12 +1,14 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog } from '@base-ui/react/dialog'
 import { X } from 'lucide-react'
-import { type ReactNode, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { messageOf } from '../api/errors'
 import { Button, buttonClasses } from './button'
+import { classes } from './classes'
 import { Notice } from './page'
+import { toasts } from './toasts'
 
-/** The classes of what is behind a dialog. */
+/** The classes of the area behind a dialog. */
 export const BACKDROP =
   'fixed inset-0 z-40 bg-backdrop transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0'
 
@@ -25,8 +27,18 @@ export function Sheet({
   const popup = useRef<HTMLDivElement>(null)
   // The first field, not the button that closes.
   const first = () => popup.current?.querySelector<HTMLElement>('form :is(input, select, textarea)') ?? true
+  // A message of the write before would cover the buttons, above all on a phone.
+  useEffect(() => toasts.close(), [])
+  // A press beside a form is often a slip, and the form would lose what was typed.
+  const isSlip = (reason: string) =>
+    reason === 'outside-press' && popup.current?.querySelector('form') !== null
   return (
-    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+    <Dialog.Root
+      open
+      onOpenChange={(isOpen, { reason }) => {
+        if (!isOpen && !isSlip(reason)) onClose()
+      }}
+    >
       <Dialog.Portal>
         <Dialog.Backdrop className={BACKDROP} />
         <Dialog.Popup
@@ -34,14 +46,20 @@ export function Sheet({
           initialFocus={first}
           className="fixed inset-y-0 right-0 z-40 flex w-full max-w-lg flex-col bg-raised shadow-raised outline-none transition-transform duration-150 data-ending-style:translate-x-6 data-starting-style:translate-x-6 sm:border-l sm:border-line"
         >
-          <header className="flex items-start justify-between gap-4 border-b border-line px-6 py-4">
-            <div className="min-w-0">
-              <Dialog.Title className="text-xl font-semibold tracking-tight">{title}</Dialog.Title>
+          <header className="flex items-start justify-between gap-4 border-b border-line py-4 pr-4 pl-6">
+            <div className="min-w-0 pt-0.5">
+              <Dialog.Title className="line-clamp-3 text-xl font-semibold tracking-tight wrap-anywhere">
+                {title}
+              </Dialog.Title>
               {about !== undefined && (
                 <Dialog.Description className="mt-0.5 text-quiet">{about}</Dialog.Description>
               )}
             </div>
-            <Dialog.Close className={buttonClasses('quiet')} aria-label="Close" title="Close">
+            <Dialog.Close
+              className={classes(buttonClasses('quiet', true), 'aspect-square px-0!')}
+              aria-label="Close"
+              title="Close"
+            >
               <X size={18} aria-hidden="true" />
             </Dialog.Close>
           </header>
@@ -54,7 +72,7 @@ export function Sheet({
 
 type ConfirmProps = {
   title: string
-  /** What will happen, and whether it can be undone. */
+  /** The effect, and whether it can be undone. */
   children: ReactNode
   /** The text of the button. It begins with "Confirm". */
   confirm: string

@@ -1,16 +1,26 @@
-import { type ReactNode, useEffect } from 'react'
+import { ChevronLeft } from 'lucide-react'
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useEffect,
+  useLayoutEffect,
+  useState,
+} from 'react'
 import { classes } from './classes'
+import { useHeadingFocus } from './heading'
 
 type PageProps = {
   /** The name of the page: its heading, and the title of the tab. */
   name: string
   /** One sentence that says what the page is for. */
   intro?: ReactNode
-  /** Above the heading, such as a link to the list. */
+  /** Above the heading: a link to the list. */
   above?: ReactNode
   /** Beside the heading, such as a state. */
   beside?: ReactNode
-  /** What can be done here: buttons. */
+  /** The buttons of the page. */
   actions?: ReactNode
   /** Is true until the content has been loaded. */
   isLoading?: boolean
@@ -19,31 +29,47 @@ type PageProps = {
 
 /** A page: one heading, its actions, its content. */
 export function Page({ name, intro, above, beside, actions, isLoading = false, children }: PageProps) {
+  const heading = useHeadingFocus()
   useEffect(() => {
     document.title = `${name} · Laurel`
   }, [name])
   return (
     <div
-      className="mx-auto flex w-full max-w-5xl flex-col gap-6 px-4 py-6 sm:px-8 sm:py-8"
+      className="stack mx-auto flex w-full max-w-6xl flex-col gap-6 px-4 py-6 sm:px-8 sm:py-8"
       aria-busy={isLoading}
     >
       <header className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
         <div className="min-w-0 flex-1 basis-72">
-          {above !== undefined && <div className="mb-1.5 text-sm text-quiet">{above}</div>}
+          {above !== undefined && (
+            <div className="mb-1.5 -ml-1 flex w-fit items-center gap-0.5 text-sm text-quiet hover:text-text">
+              <ChevronLeft size={15} aria-hidden="true" />
+              {above}
+            </div>
+          )}
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
-            <h1 className="text-2xl font-semibold tracking-tight">{name}</h1>
+            <h1
+              ref={heading}
+              tabIndex={-1}
+              title={name.length > 60 ? name : undefined}
+              className="line-clamp-3 text-2xl font-semibold tracking-tight outline-none"
+            >
+              {name}
+            </h1>
             {beside}
           </div>
-          {intro !== undefined && <p className="mt-1 max-w-2xl text-quiet">{intro}</p>}
+          {intro !== undefined && <p className="mt-1 max-w-3xl text-quiet">{intro}</p>}
         </div>
-        {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
+        {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
       </header>
       {children}
     </div>
   )
 }
 
-/** A part of a page on a surface of its own. */
+/** Counts the skeletons of a card. */
+const Skeletons = createContext<((change: 1 | -1) => void) | null>(null)
+
+/** A part of a page on a surface of its own. It is busy as long as it has a skeleton. */
 export function Card({
   title,
   about,
@@ -58,18 +84,26 @@ export function Card({
   flush?: boolean
   children: ReactNode
 }) {
+  const hasHeader = title !== undefined || Boolean(actions)
+  const [skeletons, setSkeletons] = useState(0)
+  const count = useCallback((change: 1 | -1) => setSkeletons((before) => before + change), [])
   return (
-    <section className="min-w-0 rounded-lg border border-line bg-surface">
-      {(title !== undefined || actions !== undefined) && (
-        <header className="flex flex-wrap items-center justify-between gap-3 px-5 pt-4 pb-1">
-          <div>
-            {title !== undefined && <h2 className="text-lg font-semibold">{title}</h2>}
+    <section
+      className="min-w-0 rounded-lg border border-line bg-surface shadow-card"
+      aria-busy={skeletons > 0 || undefined}
+    >
+      {hasHeader && (
+        <header className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3 px-4 pt-4 sm:px-5">
+          <div className="min-w-0">
+            {title !== undefined && <h2 className="text-lg font-semibold tracking-tight">{title}</h2>}
             {about !== undefined && <p className="text-sm text-quiet">{about}</p>}
           </div>
-          {actions !== undefined && <div className="flex gap-2">{actions}</div>}
+          {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
         </header>
       )}
-      <div className={classes(flush ? (title === undefined ? '' : 'pt-3') : 'px-5 py-4')}>{children}</div>
+      <div className={classes(flush ? hasHeader && 'pt-3' : 'px-4 pb-5 sm:px-5', !flush && 'pt-4')}>
+        <Skeletons value={count}>{children}</Skeletons>
+      </div>
     </section>
   )
 }
@@ -77,12 +111,12 @@ export function Card({
 /** Names and values, in two columns. Leaves out values that are not there. */
 export function Facts({ facts }: { facts: readonly (readonly [name: string, value: ReactNode] | null)[] }) {
   return (
-    <dl className="grid grid-cols-1 gap-x-6 gap-y-3 sm:grid-cols-[minmax(8rem,auto)_1fr]">
+    <dl className="grid grid-cols-[fit-content(45%)_1fr] gap-x-4 gap-y-3 sm:gap-x-6">
       {facts
         .filter((fact) => fact !== null)
         .map(([name, value]) => (
           <div key={name} className="contents">
-            <dt className="text-quiet max-sm:-mb-2.5">{name}</dt>
+            <dt className="min-w-24 text-quiet wrap-anywhere sm:min-w-32">{name}</dt>
             <dd className="min-w-0">{value}</dd>
           </div>
         ))}
@@ -90,7 +124,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   )
 }
 
-/** What a page shows that has no content yet: what to do first. */
+/** A page without content yet: it says what to do first. */
 export function Empty({
   title,
   children,
@@ -101,8 +135,8 @@ export function Empty({
   action?: ReactNode
 }) {
   return (
-    <div className="flex flex-col items-center gap-2 px-6 py-14 text-center">
-      <p className="text-lg font-semibold">{title}</p>
+    <div className="flex flex-col items-center gap-1.5 px-6 py-12 text-center">
+      <p className="text-lg font-semibold tracking-tight">{title}</p>
       <div className="max-w-md text-quiet">{children}</div>
       {action !== undefined && <div className="mt-3">{action}</div>}
     </div>
@@ -137,6 +171,11 @@ export function Notice({
 
 /** Lines of a text that is loading. They have the height of the text. */
 export function Skeleton({ className }: { className?: string }) {
+  const count = useContext(Skeletons)
+  useLayoutEffect(() => {
+    count?.(1)
+    return () => count?.(-1)
+  }, [count])
   return (
     <span
       aria-hidden="true"
@@ -162,10 +201,11 @@ export function Badge({
   return (
     <span
       className={classes(
-        'inline-flex items-center rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap',
+        'inline-flex items-center gap-1.5 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap',
         look,
       )}
     >
+      <span aria-hidden="true" className="size-1.5 shrink-0 rounded-full bg-current" />
       {children}
     </span>
   )
@@ -173,7 +213,9 @@ export function Badge({
 
 /** A key or an id. */
 export const Code = ({ children }: { children: ReactNode }) => (
-  <code className="rounded-sm bg-sunken px-1.5 py-0.5 font-mono text-xs break-all">{children}</code>
+  <code className="rounded-sm bg-sunken px-1.5 py-0.5 align-[0.06em] font-mono text-xs break-all box-decoration-clone">
+    {children}
+  </code>
 )
 
 /** A value as indented JSON, in a box that scrolls. */

@@ -37,7 +37,7 @@ export function SecretDialog({
   /** The name of the secret, such as "Signing secret". */
   label: string
   secret: string
-  /** What it is for. */
+  /** Its use. */
   children: ReactNode
   onClose: () => void
 }) {

@@ -25,6 +25,9 @@ type TableProps<Row> = {
   expected?: number
 }
 
+/** From so many characters on, a text may not fit. */
+const LONG = 60
+
 /** An address as the router takes it. A place on the same page keeps the scroll position. */
 function targetOf(href: string) {
   const [to = '', query] = href.split('?')
@@ -35,7 +38,21 @@ function targetOf(href: string) {
 /** A table of rows, of which each may lead to a page. */
 export function Table<Row>({ label, columns, rows, keyOf, hrefOf, expected = 5 }: TableProps<Row>) {
   const cell = ({ isNumber, isMinor }: Column<Row>) =>
-    classes('px-5 py-3 align-middle', isNumber && 'text-right tabular-nums', isMinor && 'max-sm:hidden')
+    classes(
+      'h-12 py-2.5 align-middle max-sm:px-2 max-sm:first:pl-4 max-sm:last:pr-4 sm:min-w-28 sm:px-5',
+      isNumber && 'text-right whitespace-nowrap tabular-nums',
+      isMinor && 'max-sm:hidden',
+    )
+  // A long text takes two lines, and is whole in the hint.
+  const content = ({ cell: contentOf }: Column<Row>, row: Row) => {
+    const shown = contentOf(row)
+    if (typeof shown !== 'string') return shown
+    return (
+      <span className="line-clamp-2" title={shown.length > LONG ? shown : undefined}>
+        {shown}
+      </span>
+    )
+  }
   return (
     <div className="overflow-x-auto">
       <table className="w-full border-collapse text-left" aria-busy={rows === undefined}>
@@ -46,9 +63,10 @@ export function Table<Row>({ label, columns, rows, keyOf, hrefOf, expected = 5 }
               <th
                 key={column.name}
                 scope="col"
-                className={classes(cell(column), 'py-2.5! font-medium whitespace-nowrap')}
+                className={classes(cell(column), 'h-10! font-medium whitespace-nowrap')}
               >
-                {column.name}
+                {/* The width of the columns is known with the rows. */}
+                <span className={rows === undefined ? 'invisible' : undefined}>{column.name}</span>
               </th>
             ))}
           </tr>
@@ -66,10 +84,10 @@ export function Table<Row>({ label, columns, rows, keyOf, hrefOf, expected = 5 }
                       {...targetOf(hrefOf(row))}
                       className="font-medium text-text after:absolute after:inset-0 hover:underline focus-visible:outline-none focus-visible:after:outline-2 focus-visible:after:-outline-offset-2 focus-visible:after:outline-accent"
                     >
-                      {column.cell(row)}
+                      {content(column, row)}
                     </Link>
                   ) : (
-                    column.cell(row)
+                    content(column, row)
                   )}
                 </td>
               ))}

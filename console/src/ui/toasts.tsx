@@ -22,7 +22,7 @@ function List() {
       role="group"
       // biome-ignore lint/a11y/useValidAriaValues: it removes the attribute, which a group must not have.
       aria-modal={undefined}
-      className="rounded-lg border border-line bg-raised shadow-raised transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0"
+      className="pointer-events-auto rounded-lg border border-line bg-raised shadow-raised transition-opacity data-ending-style:opacity-0 data-starting-style:opacity-0"
     >
       <Toast.Content className="flex items-start gap-3 px-4 py-3">
         <div className="min-w-0 flex-1">
@@ -47,7 +47,7 @@ export function Toasts() {
       <Toast.Portal>
         <Toast.Viewport
           aria-label="Messages"
-          className="fixed right-4 bottom-4 z-60 flex w-[calc(100vw-2rem)] max-w-sm flex-col gap-2"
+          className="pointer-events-none fixed inset-x-4 bottom-4 z-60 mx-auto flex max-w-sm flex-col gap-2"
         >
           <List />
         </Toast.Viewport>

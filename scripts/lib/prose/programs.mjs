@@ -44,13 +44,15 @@ function nodesOf(tree) {
 /**
  * Reads a program: its nodes and its comments.
  * @param {string} text
- * @param {boolean} isTypeScript
+ * @param {string | undefined} ending of the file's name: `mjs`, `ts` or `tsx`
  * @throws {SyntaxError}
  */
-export function parseProgram(text, isTypeScript) {
+export function parseProgram(text, ending) {
+  /** @type {import('@babel/parser').ParserPlugin[]} */
+  const plugins = ending === 'tsx' ? ['typescript', 'jsx'] : ending === 'ts' ? ['typescript'] : []
   const { program, comments } = parse(text, {
     sourceType: 'module',
-    plugins: isTypeScript ? ['typescript'] : [],
+    plugins,
     attachComment: false,
   })
   return { nodes: nodesOf(program), comments: comments ?? [] }
@@ -182,3 +184,28 @@ export const textsOf = (nodes) =>
     const text = literal(node)
     return text !== undefined && SENTENCE.test(text.text) ? text : []
   })
+
+/**
+ * The texts between the tags of JSX, one paragraph for each element. Values and elements inside a text count
+ * as code; an element inside has a paragraph of its own.
+ * @param {readonly Node[]} nodes
+ * @returns {Paragraph[]}
+ */
+export const markupOf = (nodes) =>
+  nodes.flatMap((node) => {
+    if (node.type !== 'JSXElement' && node.type !== 'JSXFragment') return []
+    if (!node.children.some((child) => child.type === 'JSXText' && /[a-z]/i.test(child.value))) return []
+    return paragraphOf(
+      node.children.flatMap((child) => {
+        const line = child.loc?.start.line ?? 0
+        if (child.type !== 'JSXText') return { text: isSpace(child) ? ' ' : '`…`', line }
+        return child.value.split('\n').map((text, index) => ({ text: text.trim(), line: line + index }))
+      }),
+    )
+  })
+
+/** Is true for `{' '}`, a space that the formatter keeps. @param {Node} node */
+const isSpace = (node) =>
+  node.type === 'JSXExpressionContainer' &&
+  node.expression.type === 'StringLiteral' &&
+  node.expression.value.trim() === ''

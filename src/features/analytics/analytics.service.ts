@@ -34,7 +34,8 @@ import {
   MOST_ANALYTICS_DAYS,
   type PointsAnalytics,
 } from './analytics.schemas'
-import { type Asked, type FigureRow, readFigures, readUpdated } from './figures.repository'
+import { type Asked, type FigureRow, readFigures } from './figures.repository'
+import { readUpdated } from './passes.repository'
 
 /** The number of dates if `from` is left out. */
 const DEFAULT_DAYS = 30
@@ -75,7 +76,7 @@ const byDay = (rows: readonly FigureRow[]) => sumsBy(rows, ({ day }) => day)
  * brought up to date.
  */
 async function read<const Names extends Readonly<Record<string, Asked>>>(
-  { db }: Scope,
+  scope: Scope,
   asked: Names,
   others?: readonly Asked[],
 ): Promise<{
@@ -83,10 +84,14 @@ async function read<const Names extends Readonly<Record<string, Asked>>>(
   rows: { [Name in keyof Names]: FigureRow[] }
   others: FigureRow[][]
 }>
-async function read({ db }: Scope, asked: Readonly<Record<string, Asked>>, others: readonly Asked[] = []) {
+async function read(
+  { db, now }: Scope,
+  asked: Readonly<Record<string, Asked>>,
+  others: readonly Asked[] = [],
+) {
   const names = Object.keys(asked)
   const [updated, lists] = await Promise.all([
-    readUpdated(db),
+    readUpdated(db, now),
     readFigures(db, [...Object.values(asked), ...others]),
   ])
   const rows = Object.fromEntries(names.map((name, nth) => [name, lists[nth] ?? []]))
@@ -256,7 +261,7 @@ export async function leaderboardAnalytics(
   const config = await configurationOf(scope)
   const { now, db } = scope
   const [updated, participants] = await Promise.all([
-    readUpdated(db),
+    readUpdated(db, now),
     askedOf(scope, board, ParticipantsReply, (object) =>
       object.participants({ definition: definitionOf(config, board), now, ...range }),
     ),

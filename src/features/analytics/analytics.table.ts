@@ -22,14 +22,26 @@ export const analyticsFigures = sqliteTable(
   ],
 )
 
+/** The last finished pass of each tenant. Moments are in milliseconds. WITHOUT ROWID. */
+export const analyticsPasses = sqliteTable('analytics_passes', {
+  tenantId: text('tenant_id').primaryKey().notNull(),
+  /** When it began. */
+  updated: integer('updated').notNull(),
+  /**
+   * All rows of the logs that were stored since then are of this moment or a later one. Null if that is not
+   * known.
+   */
+  since: integer('since'),
+  /** Names the levels by which users are counted. If the levels change, the next pass visits all users. */
+  ladder: text('ladder').notNull(),
+})
+
 /**
- * Up to which change each user is counted in the figures. A pass compares this with the user, and adds the
- * difference. WITHOUT ROWID.
+ * The state in which each user is counted in the figures. A pass compares it with the user, and adds the
+ * difference. `users.counted` says up to which change the user's logs are counted. WITHOUT ROWID.
  */
 export const countedUsers = sqliteTable('counted_users', {
   userIid: blob('user_iid').primaryKey().notNull(),
-  /** The user's `seq` up to which the log is counted. */
-  seq: integer('seq').notNull(),
   /** JSON: the latest local days with a counted event: all of them from the day `daysFrom` on. */
   days: text('days').notNull(),
   daysFrom: integer('days_from').notNull(),

@@ -1,11 +1,8 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { bytesOf, numberOf } from '../../db/short-ids'
-import type { DueKind } from '../../jobs/due-kinds.types'
-import { workState } from '../../jobs/due-work.repository'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import { utcDay } from '../../lib/zone'
-import { parseProgress } from './pass.codec'
 
 /**
  * The figures that a pass keeps:
@@ -88,13 +85,6 @@ export async function readFigures(db: TenantDatabase, asked: readonly Asked[]): 
   const rows = Rows.parse(await db.rows(db.statement(READ, db.tenantId, JSON.stringify(list))))
   const byRequest = Map.groupBy(rows, ({ nth }) => nth)
   return asked.map((_, nth) => byRequest.get(nth) ?? [])
-}
-
-/** When the last finished pass began; null before the first one. */
-export async function readUpdated(db: TenantDatabase): Promise<Instant | null> {
-  const { progress } = await workState(db, 'analytics' satisfies DueKind)
-  const { updated } = parseProgress(progress)
-  return updated === null ? null : instant(updated)
 }
 
 const LEAVE = `

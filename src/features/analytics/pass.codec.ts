@@ -3,30 +3,34 @@ import * as z from 'zod'
 /**
  * The progress of the work `analytics`. Moments are in milliseconds.
  *
- * - `updated`: when the last finished pass began; null before the first one.
- * - `since`: all rows of the logs that were stored since then are of this moment or a later one. Null if that
- *   is not known.
- * - `ladder`: names the levels by which users are counted. If the levels change, all users are visited.
- * - `pass`: the pass in progress. It has visited the users up to the id `after`.
+ * - `until`: if the tenant had no work `analytics` before, the full hour before the work was made due. All
+ *   earlier changes are counted. The triggers in migrations/0019_analytics.sql write it.
+ * - `pass`: the pass in progress, null before it has begun. `since` is the moment from which on it reads the
+ *   logs, and `nextSince` the same for the pass after it. It counts users by the levels that `ladder` names.
+ *   `isAll` is true if it visits users without a change too. It has visited the users up to the id `after`.
  */
 const Progress = z.object({
-  updated: z.number().nullable().default(null),
-  since: z.number().nullable().default(null),
-  ladder: z.string().nullable().default(null),
+  until: z.number().nullable().default(null),
   pass: z
-    .object({ began: z.number(), since: z.number(), ladder: z.string(), after: z.string() })
+    .object({
+      began: z.number(),
+      since: z.number(),
+      nextSince: z.number(),
+      ladder: z.string(),
+      isAll: z.boolean(),
+      after: z.string(),
+    })
     .nullable()
     .default(null),
 })
 
 /** See `Progress`. */
 export type Progress = z.infer<typeof Progress>
+/** A pass in progress, see `Progress`. */
+export type Pass = NonNullable<Progress['pass']>
 
 /** The stored progress of the work `analytics`. */
 export const parseProgress = (text: string | null): Progress => Progress.parse(JSON.parse(text ?? '{}'))
 
 /** The text that is stored. */
 export const progressText = (progress: Progress): string => JSON.stringify(progress)
-
-/** A patch that makes the next pass read the whole logs of changed users, and starts it again. */
-export const RESTART = JSON.stringify({ since: null, pass: null })

@@ -1,26 +1,28 @@
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
-import { makeAllDue, patchAllProgress } from '../../jobs/due-work.repository'
+import { beginAllAgain, makeAllDue } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
-import * as repository from './figures.repository'
-import { RESTART } from './pass.codec'
+import * as figures from './figures.repository'
+import * as passes from './passes.repository'
 
 /**
- * A statement that makes one pass of each tenant due when the test clock has reached a moment, however many
- * full hours it passes on the way (C1).
+ * A statement that makes a pass due at a moment for each tenant whose users have changed since the last one,
+ * however many full hours the test clock passes on the way (C1).
  */
 export const requestPasses = (db: AccountDatabase, at: Instant): D1PreparedStatement =>
   makeAllDue(db, 'analytics', at)
 
 /**
- * A statement for when the clock goes back (C1): the next pass of each tenant also finds rows that are
- * earlier than the last pass.
+ * The statements for when the clock goes back to `now` (C1): the next pass of each tenant also finds rows
+ * that are earlier than the last pass, and a pass in progress begins again.
  */
-export const restartPasses = (db: AccountDatabase): D1PreparedStatement =>
-  patchAllProgress(db, 'analytics', RESTART)
+export const restartPasses = (db: AccountDatabase, now: Instant): D1PreparedStatement[] => [
+  beginAllAgain(db, 'analytics'),
+  passes.forgetSince(db, now),
+]
 
 /**
  * A statement for a user who is erased: the figures stay as they are; from the next day on, the user has no
  * streak and no level any more (I1). Part of the batch that deletes the user, before the user's rows.
  */
 export const leaveFigures = (db: TenantDatabase, userId: string, now: Instant): D1PreparedStatement =>
-  repository.leaveFigures(db, userId, now)
+  figures.leaveFigures(db, userId, now)

@@ -52,6 +52,9 @@ export async function moveClock(
     advance === undefined ? await moveTo(scope, moment ?? scope.now) : await moveBy(scope, advance)
   await scope.db.run(requestPasses(scope.db, to))
   await catchUpAll(scope, jobs, from, to)
+  // The work has changed users of tenants for which no pass was due.
+  const { meta } = await scope.db.run(requestPasses(scope.db, to))
+  if (meta.changes > 0) await catchUpAll(scope, jobs, to, to)
   return { now: iso(to) }
 }
 
@@ -95,7 +98,7 @@ export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock
     capDueTimes(db, jobs.list, now),
     shortenQuiet(db, now),
     forgetSums(db),
-    restartPasses(db),
+    ...restartPasses(db, now),
     removeTestClock(db),
   ])
   await wakeAll(scope, jobs)

@@ -19,6 +19,7 @@ import {
   previewTemplate,
   updateTemplates,
 } from './templates/templates.service'
+import { sendTest } from './test-messages.service'
 
 const operations = resourceOperations({
   id: 'admin_notification_templates',
@@ -65,6 +66,23 @@ const draftPreview = operation({
   errorStatuses: [400, 403, 413, 422],
 })
 
+const test = operation({
+  id: 'admin_notification_templates_test',
+  surface: 'admin',
+  method: 'post',
+  path: '/notifications/templates/{id}/test',
+  summary: 'Send a notification template to a user now, once, as a test',
+  params: z.object({ id: IdOrKey }),
+  body: schemas.TestTemplateRequest,
+  responses: {
+    200: {
+      description: 'Whether the provider took the message, and if not, why.',
+      body: schemas.TestTemplateResponse,
+    },
+  },
+  errorStatuses: [400, 403, 404, 413, 422],
+})
+
 const log = operation({
   id: 'admin_notifications_log',
   surface: 'admin',
@@ -94,7 +112,14 @@ const channels = operation({
 })
 
 /** The operations of this module, in the order of the OpenAPI document. */
-export const notificationOperations = [...operationsOf(operations), preview, draftPreview, log, channels]
+export const notificationOperations = [
+  ...operationsOf(operations),
+  preview,
+  draftPreview,
+  test,
+  log,
+  channels,
+]
 
 /** Serves the management of notifications (N3, N4). */
 export function notificationRoutes(app: App): void {
@@ -117,6 +142,12 @@ export function notificationRoutes(app: App): void {
     async (scope, { body }, found) => ok(await previewTemplate(scope, found, body)),
   )
   mount(app, draftPreview, {}, async (scope, { body }) => ok(await previewDraft(scope, body)))
+  mount(
+    app,
+    test,
+    { find: (scope, param) => findTemplate(scope, param('id')) },
+    async (scope, { body }, found) => ok(await sendTest(scope, found, body.userId)),
+  )
   mount(app, channels, {}, async (scope) => ok(configuredProviders(scope)))
   mount(app, log, {}, async (scope, { query }) => {
     const { items, next } = await readLog(scope, query)

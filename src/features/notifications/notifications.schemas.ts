@@ -106,6 +106,9 @@ export const DeleteTemplatesResponse = deleteResponse('DeleteTemplatesResponse')
 /** The user for the preview of a template. */
 export const PreviewTemplateRequest = z.object({ userId: UserId }).meta({ id: 'PreviewTemplateRequest' })
 
+/** The user who gets a test message. */
+export const TestTemplateRequest = z.object({ userId: UserId }).meta({ id: 'TestTemplateRequest' })
+
 /** A template that is not stored, and the user for its preview. */
 export const PreviewDraftRequest = z
   .object({ userId: UserId, template: CreateTemplateRequestItem })
@@ -124,6 +127,16 @@ export const PreviewTemplateResponse = withIssues(
     body: z.string(),
     text: z.string().optional(),
     headers: z.record(z.string(), z.string()).optional(),
+  }),
+)
+
+/** The outcome of a test message. `reason` says why it was not sent, and what to do (N4). */
+export const TestTemplateResponse = withIssues(
+  'TestTemplateResponse',
+  z.object({
+    channel: Channel,
+    status: z.enum(['sent', 'failed', 'unsent: no provider']),
+    reason: z.string().nullable(),
   }),
 )
 

@@ -20,6 +20,11 @@ export const users = sqliteTable(
     iid: text('iid').notNull(),
     /** The number of changes of the user. */
     seq: integer('seq').notNull(),
+    /**
+     * The `seq` up to which the analytics count the user (I1). Only they write it. The first change after it
+     * makes a pass due: the triggers are in migrations/0019_analytics.sql.
+     */
+    counted: integer('counted').notNull().default(0),
     /** When the last change happened, in milliseconds. */
     changed: integer('changed').notNull(),
     email: text('email'),

@@ -224,6 +224,11 @@ export const TABLES = {
     users: { nothing: 'numbers about all users together' },
     purged: ['rows'],
   },
+  analytics_passes: {
+    key: ['tenant_id'],
+    users: { nothing: 'when all users were counted' },
+    purged: ['rows'],
+  },
   change_distributions: {
     key: ['tenant_id', 'period', 'subject'],
     isLong: true,

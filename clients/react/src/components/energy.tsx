@@ -51,7 +51,7 @@ export function Energy({ className, id, ...resource }: EnergyProps) {
               >
                 {maxPoints <= MOST_SEGMENTS
                   ? Array.from({ length: maxPoints }, (_, index) => (
-                      // biome-ignore lint/suspicious/noArrayIndexKey: points differ in nothing but their place.
+                      // biome-ignore lint/suspicious/noArrayIndexKey: points differ only by place.
                       <span key={index} data-part="segment" data-filled={index < total || undefined} />
                     ))
                   : undefined}

@@ -1,5 +1,5 @@
 'use client'
-import { type CSSProperties, useMemo } from 'react'
+import { type CSSProperties, type ReactNode, useMemo } from 'react'
 import { Announcer } from '../parts/announcer.tsx'
 import { GroupPicker } from '../parts/group-picker.tsx'
 import { Picture } from '../parts/picture.tsx'
@@ -22,7 +22,11 @@ export interface LeaderboardProps extends ResourceProps<LeaderboardData>, CardAt
   maxHeight?: string | undefined
   /** Grey rows while the ranking is loading. */
   placeholderRows?: number
+  /** Draws the name of a user, for example as a link to the profile. The name alone if absent. */
+  renderName?: RenderName | undefined
 }
+
+type RenderName = (row: Pick<RankingTableRow, 'userId'>, name: string) => ReactNode
 
 const placeholderOf = (rows: number): LeaderboardData => ({
   name: 'Leaderboard',
@@ -47,6 +51,7 @@ export function Leaderboard(props: LeaderboardProps) {
     onGroupChange,
     maxHeight,
     placeholderRows = 5,
+    renderName,
     ...resource
   } = props
   const { labels } = useLaurelSettings()
@@ -69,7 +74,12 @@ export function Leaderboard(props: LeaderboardProps) {
               onChange={(chosen) => onGroupChange?.(chosen)}
             />
           )}
-          <Ranking board={board} maxHeight={maxHeight} isReady={isReady} />
+          <Ranking
+            board={board}
+            maxHeight={maxHeight}
+            isReady={isReady}
+            renderName={isReady ? renderName : undefined}
+          />
         </>
       )}
     </Card>
@@ -105,9 +115,10 @@ interface RankingProps {
   board: LeaderboardData
   maxHeight: string | undefined
   isReady: boolean
+  renderName: RenderName | undefined
 }
 
-function Ranking({ board, maxHeight, isReady }: RankingProps) {
+function Ranking({ board, maxHeight, isReady, renderName }: RankingProps) {
   const { labels, format } = useLaurelSettings()
   const { rankings, own, name, unit } = board
   const view = useMemo(() => rankingView(rankings, own), [rankings, own])
@@ -125,7 +136,7 @@ function Ranking({ board, maxHeight, isReady }: RankingProps) {
       caption={name}
       columns={[labels.rank, labels.player, score]}
     >
-      {(row) => <Cells row={row} unit={unit} />}
+      {(row) => <Cells row={row} unit={unit} renderName={renderName} />}
     </RankingTable>
   )
   if (rankings.length === 0 && view.pinned === undefined) return <Nobody />
@@ -159,7 +170,15 @@ function Nobody() {
   )
 }
 
-function Cells({ row, unit }: { row: RankingTableRow; unit: string | undefined }) {
+function Cells({
+  row,
+  unit,
+  renderName,
+}: {
+  row: RankingTableRow
+  unit: string | undefined
+  renderName: RenderName | undefined
+}) {
   const { labels, format } = useLaurelSettings()
   const { rank, value, isOwn } = row
   const name = row.userName ?? (isOwn ? labels.you : row.userId)
@@ -182,7 +201,7 @@ function Cells({ row, unit }: { row: RankingTableRow; unit: string | undefined }
             <Picture src={row.imageUrl} fallback={<span>{initials(name, format.locale)}</span>} />
           </span>
           <span className="laurel-truncate laurel-text" dir="auto" title={name}>
-            {name}
+            {renderName === undefined ? name : renderName(row, name)}
           </span>
           {isOwn && name !== labels.you && <span className="laurel-tag">{labels.you}</span>}
           {rank === null ? (

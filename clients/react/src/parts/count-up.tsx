@@ -16,7 +16,10 @@ export interface CountUpProps {
   text?: string | undefined
 }
 
-/** A number that counts to its new value. Screen readers and users who want less motion get the value at once. */
+/**
+ * A number that counts to its new value. Screen readers, and users who want less motion, get the value at
+ * once.
+ */
 export function CountUp({ value, format, text }: CountUpProps) {
   const isReduced = useReducedMotion()
   const [shown, setShown] = useState(value)

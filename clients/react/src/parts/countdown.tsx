@@ -5,7 +5,9 @@ import { useSeconds } from './browser.ts'
 export interface CountdownProps {
   /** An instant, in ISO 8601. */
   until: string
-  /** Makes the content from the whole seconds that are left. They are null on servers, which do not know them. */
+  /**
+   * Makes the content from the whole seconds that are left. They are null on servers, which do not know them.
+   */
   children: (seconds: number | null) => ReactNode
 }
 

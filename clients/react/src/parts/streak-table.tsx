@@ -22,7 +22,9 @@ export const periodAttributes = (period: PeriodView | undefined) => ({
   'data-joins-after': period?.joins.after || undefined,
 })
 
-/** One month of a daily streak, as a table of weeks. Its name comes from `aria-labelledby` or `aria-label`. */
+/**
+ * One month of a daily streak, as a table of weeks. Its name comes from `aria-labelledby` or `aria-label`.
+ */
 export function MonthTable({ month, periods, children, ...rest }: MonthTableProps) {
   const { format, firstDayOfWeek } = useLaurelSettings()
   return (

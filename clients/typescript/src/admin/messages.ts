@@ -5,6 +5,7 @@ import type {
   CreateWebhooksRequest,
   PreviewDraftRequest,
   PreviewTemplateRequest,
+  TestTemplateRequest,
   TestWebhookRequest,
   UpdateTemplatesRequest,
   UpdateWebhooksRequest,
@@ -160,6 +161,12 @@ class AdminTemplates {
       ...options,
       isRepeatable: true,
     })
+  }
+
+  /** Sends a message by a template to a user now, once. Says whether the provider took it. */
+  test(id: string, fields: TestTemplateRequest, options?: CallOptions) {
+    const request = { path: { id }, body: fields }
+    return this.#core.call('POST /admin/v1/notifications/templates/{id}/test', request, options)
   }
 }
 

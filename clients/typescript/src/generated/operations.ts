@@ -85,6 +85,8 @@ import type {
   AdminNotificationTemplatesPreviewData,
   AdminNotificationTemplatesPreviewDraftAnswer,
   AdminNotificationTemplatesPreviewDraftData,
+  AdminNotificationTemplatesTestAnswer,
+  AdminNotificationTemplatesTestData,
   AdminNotificationTemplatesUpdateAnswer,
   AdminNotificationTemplatesUpdateData,
   AdminNotificationsChannelsAnswer,
@@ -533,6 +535,8 @@ export interface Operations {
   'POST /admin/v1/notifications/templates/{id}/preview': Operation<AdminNotificationTemplatesPreviewData, AdminNotificationTemplatesPreviewAnswer>
   /** Render a template that is not stored for a user, without sending anything */
   'POST /admin/v1/notifications/templates/preview': Operation<AdminNotificationTemplatesPreviewDraftData, AdminNotificationTemplatesPreviewDraftAnswer>
+  /** Send a notification template to a user now, once, as a test */
+  'POST /admin/v1/notifications/templates/{id}/test': Operation<AdminNotificationTemplatesTestData, AdminNotificationTemplatesTestAnswer>
   /** List emails and push messages to users, newest first */
   'GET /admin/v1/notifications/log': Operation<AdminNotificationsLogData, AdminNotificationsLogAnswer>
   /** Get the providers that are configured for email and push messages */

@@ -3525,6 +3525,13 @@ export type PreviewDraftRequest = {
     template: CreateTemplateRequestItem;
 };
 
+export type TestTemplateRequest = {
+    /**
+     * The user who gets the message. The user must be reachable by the channel of the template.
+     */
+    userId: string;
+};
+
 export type CreateApplicationKeysRequest = Array<CreateApplicationKeyRequestItem>;
 
 export type CreateApplicationKeyRequestItem = {
@@ -7002,6 +7009,22 @@ export type PreviewTemplateResponse = {
     issues?: Array<AdminIssue>;
 };
 
+export type TestTemplateResponse = {
+    /**
+     * Whether it is an email or a push message.
+     */
+    channel: 'email' | 'push';
+    /**
+     * `sent`: the provider took it, for at least one device. `failed`: it did not. `unsent: no provider`: no provider is configured.
+     */
+    status: 'sent' | 'failed' | 'unsent: no provider';
+    /**
+     * Why it was not sent, in the words of the provider, or which variables to set. After `sent`, why some devices could not be reached. Null if there is nothing to say.
+     */
+    reason: string | null;
+    issues?: Array<AdminIssue>;
+};
+
 export type NotificationLogResponse = Array<NotificationLogEntry>;
 
 export type NotificationLogEntry = {
@@ -10343,6 +10366,27 @@ export type AdminNotificationTemplatesPreviewDraftAnswers = {
 };
 
 export type AdminNotificationTemplatesPreviewDraftAnswer = AdminNotificationTemplatesPreviewDraftAnswers[keyof AdminNotificationTemplatesPreviewDraftAnswers];
+
+export type AdminNotificationTemplatesTestData = {
+    body: TestTemplateRequest;
+    path: {
+        /**
+         * The id or the key of the template.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/admin/v1/notifications/templates/{id}/test';
+};
+
+export type AdminNotificationTemplatesTestAnswers = {
+    /**
+     * Whether the provider took the message, and if not, why.
+     */
+    200: TestTemplateResponse;
+};
+
+export type AdminNotificationTemplatesTestAnswer = AdminNotificationTemplatesTestAnswers[keyof AdminNotificationTemplatesTestAnswers];
 
 export type AdminNotificationsLogData = {
     body?: never;

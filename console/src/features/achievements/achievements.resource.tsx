@@ -15,8 +15,11 @@ import {
   whole,
 } from '../../resource/schemas'
 
+import { AchievementFigures } from './achievement-figures'
+
 const MOST_VALUE = 9_007_199_254
 const MOST_WHOLE = 2_147_483_647
+const MOST_PREREQUISITES = 100
 
 /** The fields of each trigger. Fields of the others are not sent. */
 const Condition = z.discriminatedUnion('trigger', [
@@ -30,7 +33,10 @@ const Condition = z.discriminatedUnion('trigger', [
   z.object({ trigger: z.literal('api') }),
   z.object({
     trigger: z.literal('achievement'),
-    achievementIds: z.array(z.string()).min(1, 'Choose at least one achievement.'),
+    achievementIds: z
+      .array(z.string())
+      .min(1, 'Choose at least one achievement.')
+      .max(MOST_PREREQUISITES, `Choose at most ${MOST_PREREQUISITES}.`),
   }),
 ])
 
@@ -103,11 +109,17 @@ function inWords(given: ConditionGiven, lookups: Lookups): string | null {
 const STATUS_HINT =
   'Inactive: hidden. Active: can be completed. Locked: kept by its owners, and given to nobody else.'
 
+/** The statuses to choose from (A1). */
+const statusesAfter = (status: Values['status']): readonly Values['status'][] =>
+  status === 'inactive' ? ['active', 'inactive'] : ['active', 'locked']
+
 /** The moves that a status allows (A1). */
-function movesOf({ id, name, status }: AdminAchievement): Move<AdminAchievement>[] {
+function movesOf(item: AdminAchievement): Move<AdminAchievement>[] {
+  const { id, name, status } = item
   const move = (label: string, to: AdminAchievement['status'], done: string): Move<AdminAchievement> => ({
     label,
     done,
+    expected: { ...item, status: to },
     act: (admin) => admin.achievements.update([{ id, status: to }]),
   })
   return [
@@ -131,7 +143,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
   name: 'Achievements',
   one: 'achievement',
   path: '/achievements',
-  intro: 'What users complete once: a first lesson, a streak of 30 days, a set of other achievements.',
+  intro: 'Goals that users complete once: a first lesson, a streak of 30 days, a set of other achievements.',
   empty: {
     title: 'No achievements yet',
     text: 'An achievement is completed by a total, by a streak, by other achievements, or by your own code.',
@@ -149,6 +161,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     const { trigger: _trigger, ...rest } = draft
     return admin.achievements.update([{ id, ...rest }])
   },
+  expected: (item, draft) => ({ ...item, ...draft, key: item.key }),
   columns: (lookups) => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Condition', cell: (item) => conditionOf(item, lookups) ?? '–', isMinor: true },
@@ -158,6 +171,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     badge === null ? null : ['Badge', badge.url],
   ],
   summary: inWords,
+  Sections: AchievementFigures,
   form: {
     schema: Draft,
     values: (item) => ({
@@ -176,7 +190,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
     }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'First lesson' },
-      { kind: 'key', name: 'key', label: 'Key', isFixed: true },
+      { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of an achievement never changes.' },
       {
         kind: 'choice',
         name: 'trigger',
@@ -187,6 +201,10 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
           { value: 'achievement', label: 'Other achievements' },
           { value: 'api', label: 'Your own code, by the interface' },
         ],
+        fixed: (_values, { status }) =>
+          status === 'inactive'
+            ? null
+            : 'The trigger changes only before it was active. Create another achievement instead.',
       },
       {
         kind: 'reference',
@@ -213,7 +231,10 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
         kind: 'references',
         name: 'achievementIds',
         label: 'Achievements',
-        options: (lookups) => lookups.achievements.all.map(({ id, name }) => ({ value: id, label: name })),
+        options: ({ achievements }, initial) =>
+          achievements.all
+            .filter(({ key }) => key !== initial?.key)
+            .map(({ id, name }) => ({ value: id, label: name })),
         when: ({ trigger }) => trigger === 'achievement',
       },
       {
@@ -221,7 +242,8 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
         name: 'status',
         label: 'Status',
         hint: STATUS_HINT,
-        options: ['active', 'inactive', 'locked'].map((value) => ({ value, label: value })),
+        options: (initial) =>
+          statusesAfter(initial?.status ?? 'inactive').map((value) => ({ value, label: value })),
       },
       { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
       {

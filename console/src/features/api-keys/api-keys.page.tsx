@@ -1,6 +1,5 @@
-import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
-import { buttonClasses } from '../../ui/button'
+import { useNavigate, useParams } from '@tanstack/react-router'
+import { NewButton } from '../../ui/new-button'
 import { Page } from '../../ui/page'
 import { AdminKeys, NewAdminKey } from './admin-keys'
 import { ApplicationKeys, NewApplicationKey } from './application-keys'
@@ -16,14 +15,8 @@ export default function ApiKeysPage() {
       intro="Keys give access to Laurel. Everyone who has a key can use it, so keep keys like passwords."
       actions={
         <>
-          <Link to="/api-keys/new-admin" className={buttonClasses('plain')}>
-            <Plus size={16} aria-hidden="true" />
-            New admin key
-          </Link>
-          <Link to="/api-keys/new" className={buttonClasses('primary')}>
-            <Plus size={16} aria-hidden="true" />
-            New application key
-          </Link>
+          <NewButton one="admin key" to="/api-keys/new-admin" look="plain" />
+          <NewButton one="application key" to="/api-keys/new" />
         </>
       }
     >

@@ -35,8 +35,9 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
   list: (admin, query) => admin.attributes.list(query),
   get: (admin, id) => admin.attributes.get(id),
   create: (admin, draft) => admin.attributes.create([draft]),
-  update: (admin, { id, key: before, type: _type }, { key: after, type: _fixed, ...draft }) =>
-    admin.attributes.update([{ id, ...draft, ...(after !== before && { key: after }) }]),
+  update: (admin, { id }, { key: _key, type: _type, ...draft }) =>
+    admin.attributes.update([{ id, ...draft }]),
+  expected: (item, draft) => ({ ...item, ...draft, type: item.type }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
@@ -59,12 +60,12 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
     }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'Country' },
-      { kind: 'key', name: 'key', label: 'Key' },
+      { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of an attribute never changes.' },
       {
         kind: 'choice',
         name: 'type',
         label: 'Type',
-        isFixed: true,
+        fixed: 'The type of an attribute never changes.',
         options: [
           { value: 'user', label: 'Of users' },
           { value: 'event', label: 'Of events' },

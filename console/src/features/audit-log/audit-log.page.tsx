@@ -9,7 +9,7 @@ import { Card, Page } from '../../ui/page'
 import { EntrySheet } from './entry-sheet'
 import { actionOf, actorOf, changedOf, isKind, KINDS, subjectOf } from './words'
 
-/** What the address of the page says: the filters, and the entry that is open. */
+/** The parts of the page's address: the filters, and the entry that is open. */
 type Shown = { kind?: string; key?: string; actor?: string; entry?: string }
 
 /** The parts of an address that have a value. */
@@ -40,7 +40,10 @@ export default function AuditLogPage() {
   const isFiltered = Object.keys(query).length > 0
   const entry = pages.data?.find(({ id }) => id === open)
   return (
-    <Page name="Audit log" intro="Who changed what, and when. Entries are kept for a year.">
+    <Page
+      name="Audit log"
+      intro="Each change of the configuration and of users: the key that made it, its time, and the values before and after. Entries are kept for a year."
+    >
       <Card flush>
         <search>
           <form
@@ -93,14 +96,16 @@ export default function AuditLogPage() {
           empty={
             isFiltered
               ? { title: 'No such changes', text: 'Change the filters, or clear them. Keys must be whole.' }
-              : { title: 'No changes yet', text: 'What you and your servers configure appears here.' }
+              : { title: 'No changes yet', text: 'Each change that you or your servers make appears here.' }
           }
           columns={[
             {
               name: 'Change',
               cell: (one) => (
                 <>
-                  {actionOf(one)} {subjectOf(one)}
+                  <span className="line-clamp-2">
+                    {actionOf(one)} {subjectOf(one)}
+                  </span>
                   <span className="block text-sm font-normal text-quiet sm:hidden">
                     {formatMoment(one.at)}
                   </span>
@@ -109,10 +114,14 @@ export default function AuditLogPage() {
             },
             {
               name: 'Fields',
-              cell: (one) => <span className="text-quiet">{changedOf(one)}</span>,
+              cell: (one) => <span className="line-clamp-1 text-quiet">{changedOf(one)}</span>,
               isMinor: true,
             },
-            { name: 'Changed by', cell: actorOf, isMinor: true },
+            {
+              name: 'Changed by',
+              cell: (one) => <span className="block max-w-48 truncate">{actorOf(one)}</span>,
+              isMinor: true,
+            },
             { name: 'Time', cell: ({ at }) => <Moment iso={at} />, isMinor: true },
           ]}
         />

@@ -40,7 +40,7 @@ const ACTIONS: Readonly<Record<AuditLogEntry['action'], string>> = {
   restore: 'Restored',
   void: 'Voided',
   rotate: 'Replaced the secret of',
-  send_sample: 'Sent a sample to',
+  send_sample: 'Tested',
   redeliver: 'Sent again to',
   archive: 'Archived',
   purge: 'Erased',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Resource } from '../../resource/resource'
 import { key, optionalText, text } from '../../resource/schemas'
 import { Code } from '../../ui/page'
+import { MetricFigures } from './metric-figures'
 
 const UNIT_TYPES = ['number', 'currency'] as const
 
@@ -17,7 +18,8 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
   name: 'Metrics',
   one: 'metric',
   path: '/metrics',
-  intro: 'What your users do, counted: lessons, minutes, purchases. Your product sends an event for each.',
+  intro:
+    'The actions of your users that count: lessons, minutes, purchases. Your product sends an event for each.',
   empty: {
     title: 'Begin with a metric',
     text: 'A metric counts something that users do. Points, achievements, streaks and leaderboards build on it.',
@@ -28,7 +30,8 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
   list: (admin, query) => admin.metrics.list(query),
   get: (admin, key) => admin.metrics.get(key),
   create: (admin, draft) => admin.metrics.create([draft]),
-  update: (admin, { id }, draft) => admin.metrics.update([{ id, ...draft }]),
+  update: (admin, { id }, { key: _key, ...draft }) => admin.metrics.update([{ id, ...draft }]),
+  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },
@@ -37,6 +40,7 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
   facts: ({ unitType, units }) => [['Unit type', unitType], units === '' ? null : ['Units', units]],
   summary: ({ units, key }) =>
     `Counts ${units === '' ? 'the values' : units} of the events that your product sends to ${key}.`,
+  Sections: MetricFigures,
   form: {
     schema: Draft,
     values: (item) => ({
@@ -47,7 +51,13 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
     }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'Lessons done' },
-      { kind: 'key', name: 'key', label: 'Key', hint: 'Your product sends events to this key.' },
+      {
+        kind: 'key',
+        name: 'key',
+        label: 'Key',
+        hint: 'Your product sends events to this key. It never changes.',
+        fixed: 'The key of a metric never changes.',
+      },
       {
         kind: 'choice',
         name: 'unitType',
@@ -79,7 +89,10 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
       isRemoval: true,
       ask: {
         title: `Delete ${name}?`,
-        text: 'Its events and the totals of users are deleted with it. This cannot be undone.',
+        text: [
+          'Its events, totals, triggers and leaderboards are deleted with it, and streaks do not count it any more.',
+          'Nobody can complete its achievements any more. This cannot be undone.',
+        ].join(' '),
       },
       act: (admin) => admin.metrics.delete({ ids: [id] }),
     },

@@ -71,7 +71,7 @@ export function LogSection() {
   })
   const message = pages.data?.find(({ id }) => id === open)
   return (
-    <Card title="Messages" about="What was sent to users, newest first." flush>
+    <Card title="Messages" about="All messages to users, newest first." flush>
       <LogTable
         label="Messages"
         pages={pages}

@@ -1,6 +1,6 @@
 import type { AdminNotificationTemplate, PreviewTemplateResponse } from '@laurel/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useState } from 'react'
+import { type ReactNode, useEffect, useId, useState } from 'react'
 import { type Control, useWatch } from 'react-hook-form'
 import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
@@ -24,8 +24,15 @@ function useSettled<T extends string>(value: T): T {
   return settled
 }
 
+type PreviewProps = {
+  template: Shown
+  label?: string
+  /** Is shown below the message of a user. */
+  after?: (userId: string) => ReactNode
+}
+
 /** The message that a user would get by a template, as one types. */
-export function TemplatePreview({ template, label = 'User' }: { template: Shown; label?: string }) {
+export function TemplatePreview({ template, label = 'User', after }: PreviewProps) {
   const admin = useAdmin()
   const list = useId()
   const [typed, setTyped] = useState<string | null>(null)
@@ -94,6 +101,7 @@ export function TemplatePreview({ template, label = 'User' }: { template: Shown;
           <Message message={preview.data} />
         )}
       </div>
+      {userId !== '' && after?.(userId)}
     </div>
   )
 }

@@ -6,6 +6,7 @@ import { choice, filters, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { ChannelsSection, LogSection } from './sections'
 import { FormPreview, TemplatePreview } from './template-preview'
+import { TestSend } from './test-send'
 import { CHANNELS, nameOf, TIMES, TYPES } from './words'
 
 const Common = z.object({
@@ -57,6 +58,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
     admin.notifications.templates.update([
       { id, ...draft, ...(after !== undefined && after !== before && { key: after }) },
     ]),
+  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Name', cell: nameOf },
     {
@@ -75,8 +77,11 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
   summary: ({ type, status }) =>
     status === 'active' ? `Is sent ${TIMES[type]}.` : 'Is inactive: nothing is sent with it.',
   Sections: ({ item }) => (
-    <Card title="Preview" about="With the present data of a user. Nothing is sent.">
-      <TemplatePreview template={item} />
+    <Card title="Preview" about="With the present data of a user. Nothing is sent, except by “Send a test”.">
+      <TemplatePreview
+        template={item}
+        after={(userId) => <TestSend key={`${item.id} ${userId}`} template={item} userId={userId} />}
+      />
     </Card>
   ),
   ListSections: () => (
@@ -160,28 +165,33 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
       },
     ],
   },
-  moves: ({ id, status, type, channel }) => [
-    status === 'active'
-      ? {
-          label: 'Deactivate',
-          done: 'The template is inactive',
-          act: (admin) => admin.notifications.templates.update([{ id, status: 'inactive' }]),
-        }
-      : {
-          label: 'Activate',
-          done: 'The template is active',
-          act: (admin) => admin.notifications.templates.update([{ id, status: 'active' }]),
+  moves: (item) => {
+    const { id, status, type, channel } = item
+    return [
+      status === 'active'
+        ? {
+            label: 'Deactivate',
+            done: 'The template is inactive',
+            expected: { ...item, status: 'inactive' },
+            act: (admin) => admin.notifications.templates.update([{ id, status: 'inactive' }]),
+          }
+        : {
+            label: 'Activate',
+            done: 'The template is active',
+            expected: { ...item, status: 'active' },
+            act: (admin) => admin.notifications.templates.update([{ id, status: 'active' }]),
+          },
+      {
+        label: 'Delete',
+        done: 'The template was deleted',
+        isDangerous: true,
+        isRemoval: true,
+        ask: {
+          title: `Delete ${nameOf({ type, channel })}?`,
+          text: 'Messages that wait are not sent any more. This cannot be undone.',
         },
-    {
-      label: 'Delete',
-      done: 'The template was deleted',
-      isDangerous: true,
-      isRemoval: true,
-      ask: {
-        title: `Delete ${nameOf({ type, channel })}?`,
-        text: 'Messages that wait are not sent any more. This cannot be undone.',
+        act: (admin) => admin.notifications.templates.delete({ ids: [id] }),
       },
-      act: (admin) => admin.notifications.templates.delete({ ids: [id] }),
-    },
-  ],
+    ]
+  },
 }

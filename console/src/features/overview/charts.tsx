@@ -8,7 +8,7 @@ const MOST_SYSTEMS = 5
 
 type Rows = AnalyticsOverview['series']
 
-/** What happened day by day. */
+/** The activity day by day. */
 export default function Charts({ series: rows }: { series: Rows }) {
   const lookups = useLookups(['points'])
   const dates = rows.map(({ date }) => date)

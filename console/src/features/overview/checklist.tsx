@@ -7,22 +7,30 @@ import { Card } from '../../ui/page'
 
 type Step = {
   name: string
-  /** What it is good for. */
+  /** Its use. */
   about: string
   /** The page on which it is done. */
   path: string
   /** Whether nothing works without it. */
   isNeeded?: boolean
+  /** Whether it happens outside of the console, so that the page has to look again. */
+  isDoneElsewhere?: boolean
   isDone: (admin: Admin) => Promise<boolean>
 }
 
-export type SetupItem = Omit<Step, 'isDone' | 'isNeeded'> & { isDone: boolean; isNeeded: boolean }
+export type SetupItem = Omit<Step, 'isDone' | 'isNeeded' | 'isDoneElsewhere'> & {
+  isDone: boolean
+  isNeeded: boolean
+}
+
+/** How long the page waits before it looks again for a step that is done elsewhere, in milliseconds. */
+const LOOK_AGAIN = 5_000
 
 /** Whether a list has an item. It asks for one only. */
 const hasOne = async (list: PromiseLike<readonly unknown[]>) => (await list).length > 0
 const ONE = { limit: 1 }
 
-/** What a tenant needs, in the order in which one does it. */
+/** The steps that a tenant needs, in their order. */
 const STEPS: readonly Step[] = [
   {
     name: 'Create a metric',
@@ -35,13 +43,15 @@ const STEPS: readonly Step[] = [
     name: 'Create an API key for your product',
     about: 'Your product sends events with it.',
     path: '/api-keys',
-    isDone: (admin) => hasOne(admin.applicationKeys.list(ONE)),
+    isDone: async (admin) =>
+      (await hasOne(admin.adminKeys.list(ONE))) || (await hasOne(admin.applicationKeys.list(ONE))),
   },
   {
     name: 'See the first user',
     about: 'Send an event, or create a user to try things out.',
     path: '/users',
     isNeeded: true,
+    isDoneElsewhere: true,
     isDone: (admin) => hasOne(admin.users.list(ONE)),
   },
   {
@@ -82,18 +92,23 @@ const STEPS: readonly Step[] = [
   },
 ]
 
-/** What is configured, and what is still missing. Null while it is loading. A step that can't be read is left out. */
+/**
+ * The steps that are done, and those that are still missing. Null while they are loading. A step that can't
+ * be read is left out.
+ */
 export function useSetup(): readonly SetupItem[] | null {
   const admin = useAdmin()
   const answers = useQueries({
-    queries: STEPS.map(({ path, isDone }) => ({
+    queries: STEPS.map(({ path, isDone, isDoneElsewhere = false }) => ({
       queryKey: [path, 'setup'],
       queryFn: () => isDone(admin),
       staleTime: 30_000,
+      refetchInterval: ({ state }: { state: { data: boolean | undefined } }) =>
+        isDoneElsewhere && state.data === false && LOOK_AGAIN,
     })),
   })
   if (answers.some(({ isPending }) => isPending)) return null
-  return STEPS.flatMap(({ isNeeded = false, ...step }, index) => {
+  return STEPS.flatMap(({ isNeeded = false, isDoneElsewhere: _, ...step }, index) => {
     const isDone = answers[index]?.data
     return isDone === undefined ? [] : [{ ...step, isNeeded, isDone }]
   })
@@ -109,11 +124,11 @@ export function Checklist({ items }: { items: readonly SetupItem[] }) {
       about={isComplete ? 'Everything is configured.' : `${done} of ${items.length} steps are done.`}
       flush
     >
-      <ul className="grid gap-px overflow-hidden rounded-b-lg border-t border-line bg-line sm:grid-cols-2 lg:grid-cols-3">
+      <ul className="grid overflow-hidden rounded-b-lg sm:grid-cols-2 lg:grid-cols-3">
         {items.map(({ name, about, path, isDone }) => {
           const Icon = isDone ? CircleCheck : Circle
           return (
-            <li key={path} className="bg-surface">
+            <li key={path} className="-ml-px border-t border-l border-line">
               <Link
                 to={path}
                 className="group flex h-full items-start gap-3 px-5 py-3.5 hover:bg-hover focus-visible:-outline-offset-2"

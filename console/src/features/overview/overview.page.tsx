@@ -2,16 +2,17 @@ import type { AnalyticsOverview } from '@laurel/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
+import { periodOf, useToday } from '../../analytics/period'
+import { PeriodPicker } from '../../analytics/period-picker'
+import { StreakLengths } from '../../analytics/streak-lengths'
 import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
 import { Button } from '../../ui/button'
 import { counted, formatCompact, formatDate, formatMoment, formatNumber } from '../../ui/format'
 import { Card, Notice, Page, Skeleton } from '../../ui/page'
 import { Checklist, useSetup } from './checklist'
-import { periodOf, useToday } from './period'
-import { PeriodPicker } from './period-picker'
+import { FirstEvent } from './first-event'
 import { RetentionTable } from './retention-table'
-import { StreakLengths } from './streak-lengths'
 
 /** The charts are loaded after the figures, so that the first page is small. */
 const Charts = lazy(() => import('./charts'))
@@ -37,7 +38,12 @@ export default function OverviewPage() {
       intro={data === undefined ? <Skeleton className="w-80 max-w-full" /> : <Newest overview={data} />}
       isLoading={overview.isPending || overview.isPlaceholderData || setup === null}
     >
-      {setup !== null && missing.length > 0 && <Checklist items={setup} />}
+      {setup !== null && missing.length > 0 && (
+        <>
+          <Checklist items={setup} />
+          <FirstEvent />
+        </>
+      )}
       {period !== null && today !== null && <PeriodPicker period={period} today={today} />}
       {error !== null && (
         <Notice tone="danger" action={<Button onClick={() => overview.refetch()}>Try again</Button>}>
@@ -60,7 +66,7 @@ function Newest({ overview: { updated, series } }: { overview: AnalyticsOverview
       : `Newest activity: ${formatDate(newest.date)}, ${counted(newest.events, 'event')} by ${counted(newest.activeUsers, 'user')}.`
   return (
     <>
-      {activity} Updated <time dateTime={updated}>{formatMoment(updated)}</time>.
+      {activity} Updated <time dateTime={updated}>{formatMoment(updated)}</time>, and again at each full hour.
     </>
   )
 }
@@ -82,9 +88,12 @@ function Figures({ overview }: { overview: AnalyticsOverview | undefined }) {
   ]
   return (
     <>
-      <dl className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line lg:grid-cols-3">
+      <dl className="grid grid-cols-2 overflow-hidden rounded-lg border border-line bg-surface shadow-card lg:grid-cols-3">
         {figures.map(({ name, value }) => (
-          <div key={name} className="flex flex-col justify-between gap-1 bg-surface px-5 py-4">
+          <div
+            key={name}
+            className="-mt-px -ml-px flex flex-col justify-between gap-1 border-t border-l border-line px-4 py-4 sm:px-5"
+          >
             <dt className="text-sm text-quiet">{name}</dt>
             <dd
               className="text-2xl font-semibold tracking-tight tabular-nums"
@@ -107,7 +116,7 @@ function Figures({ overview }: { overview: AnalyticsOverview | undefined }) {
       <div className="grid items-start gap-6 lg:grid-cols-2">
         <Card
           title="Retention"
-          about="Users who were active again, exactly so many days after their first one."
+          about="Users who were active again 1, 7 and 30 days after their first day."
           flush
         >
           <RetentionTable retention={overview?.retention} />

@@ -23,14 +23,14 @@ export function RetentionTable({ retention }: { retention: Retention | undefined
         <caption className="sr-only">Retention with and without notifications</caption>
         <thead>
           <tr className="border-b border-line text-sm text-quiet">
-            <th scope="col" className="px-5 py-2.5 font-medium">
+            <th scope="col" className="py-2.5 pr-2 pl-4 font-medium sm:px-5">
               Users
             </th>
             {DAYS.map(({ key, name }) => (
               <th
                 key={key}
                 scope="col"
-                className="px-3 py-2.5 text-right font-medium whitespace-nowrap last:pr-5"
+                className="px-2 py-2.5 text-right font-medium whitespace-nowrap last:pr-4 sm:px-3 sm:last:pr-5"
               >
                 {name}
               </th>
@@ -40,7 +40,7 @@ export function RetentionTable({ retention }: { retention: Retention | undefined
         <tbody>
           {GROUPS.map(({ key, name }) => (
             <tr key={key} className="border-b border-line align-top last:border-b-0">
-              <th scope="row" className="px-5 py-3 font-normal">
+              <th scope="row" className="min-w-26 py-3 pr-2 pl-4 font-normal sm:px-5">
                 {name}
                 <p className="text-sm text-quiet">
                   {retention === undefined ? (
@@ -51,7 +51,10 @@ export function RetentionTable({ retention }: { retention: Retention | undefined
                 </p>
               </th>
               {DAYS.map((day) => (
-                <td key={day.key} className="px-3 py-3 text-right tabular-nums last:pr-5">
+                <td
+                  key={day.key}
+                  className="px-2 py-3 text-right tabular-nums last:pr-4 sm:px-3 sm:last:pr-5"
+                >
                   {retention === undefined ? (
                     <Skeleton className="w-10" />
                   ) : (

@@ -18,10 +18,9 @@ import { formatDate } from '../../ui/format'
 const Draft = z
   .object({
     name: text(),
-    multiplier: decimal({ min: 0.01, max: 99.99 }).refine(
-      (multiplier) => multiplier !== 1,
-      'Use a number that is not 1.',
-    ),
+    multiplier: decimal({ min: 0, max: 100 })
+      .refine((multiplier) => multiplier > 0 && multiplier < 100, 'Use a number above 0 and below 100.')
+      .refine((multiplier) => multiplier !== 1, 'Use a number that is not 1, which changes nothing.'),
     start: date(),
     end: optionalDate(),
     rounding: choice(['down', 'up', 'nearest']),
@@ -59,7 +58,7 @@ const valuesOf = (item: AdminPointsBoost | null): Values => ({
   userAttributes: item?.userAttributes ?? [],
 })
 
-/** What a boost does, in words. */
+/** A boost in words. */
 function inWords(values: Values, system: string, lookups: Lookups): string | null {
   const { multiplier, start, end, userId, userAttributes } = values
   if (multiplier.trim() === '' || start === '') return null
@@ -88,9 +87,14 @@ export const boostsOf = (system: {
   list: (admin, query) => admin.points.boosts.list(system.key, query),
   get: (admin, key) => admin.points.boosts.get(system.key, key),
   create: (admin, draft) => admin.points.boosts.create(system.key, [draft]),
-  // Whom a boost is for does not change.
+  // The users of a boost do not change.
   update: (admin, { id }, { userId: _userId, ...draft }) =>
     admin.points.boosts.update(system.key, [{ id, ...draft }]),
+  expected: (item, { userId: _userId, userAttributes, ...draft }) => ({
+    ...item,
+    ...draft,
+    ...(userAttributes !== null && { userAttributes }),
+  }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Multiplier', cell: ({ multiplier }) => `× ${multiplier}`, isNumber: true },
@@ -137,7 +141,7 @@ export const boostsOf = (system: {
         name: 'userId',
         label: 'User id',
         isOptional: true,
-        isFixed: true,
+        fixed: 'The user of a boost never changes.',
         hint: 'Only for this user. Empty: for all users who fit the filters.',
       },
       {

@@ -30,8 +30,9 @@ export const levelsOf = (system: {
   list: (admin, query) => admin.points.levels.list(system.key, query),
   get: (admin, key) => admin.points.levels.get(system.key, key),
   create: (admin, draft) => admin.points.levels.create(system.key, [draft]),
-  update: (admin, { id, key: before }, { key: after, ...draft }) =>
-    admin.points.levels.update(system.key, [{ id, ...draft, ...(after !== before && { key: after }) }]),
+  update: (admin, { id }, { key: _key, ...draft }) =>
+    admin.points.levels.update(system.key, [{ id, ...draft }]),
+  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Points', cell: ({ points }) => formatNumber(points), isNumber: true },
@@ -52,7 +53,7 @@ export const levelsOf = (system: {
     }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'Gold' },
-      { kind: 'key', name: 'key', label: 'Key' },
+      { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of a level never changes.' },
       {
         kind: 'number',
         name: 'points',

@@ -10,6 +10,7 @@ import { formatNumber } from '../../ui/format'
 import { Code } from '../../ui/page'
 import { boostsOf } from './boosts.resource'
 import { levelsOf } from './levels.resource'
+import { PointsFigures } from './points-figures'
 import { triggersOf } from './triggers.resource'
 
 const Draft = z.object({
@@ -23,7 +24,7 @@ const Draft = z.object({
 /** A points system, without its levels, triggers and boosts: the page asks for these by themselves. */
 type System = Omit<CreatedAdminPointsSystem, 'levels' | 'boosts' | 'triggers'>
 
-/** What belongs to a system: what gives points, the levels, and the boosts. */
+/** The parts of a system: triggers, levels and boosts. */
 function Sections({ item: { key, name } }: { item: System }) {
   const lookups = useLookups(['metrics', 'achievements', 'attributes'])
   const within = `/points/${encodeURIComponent(key)}`
@@ -36,6 +37,7 @@ function Sections({ item: { key, name } }: { item: System }) {
       <ResourceSection name="triggers" resource={triggers} lookups={lookups} within={within} />
       <ResourceSection name="levels" resource={levels} lookups={lookups} within={within} />
       <ResourceSection name="boosts" resource={boosts} lookups={lookups} within={within} />
+      <PointsFigures system={{ key, name }} triggers={triggers} levels={levels} lookups={lookups} />
     </>
   )
 }
@@ -44,7 +46,7 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
   name: 'Points',
   one: 'points system',
   path: '/points',
-  intro: 'What users collect: XP, gems, energy. Each system has its own triggers, levels and boosts.',
+  intro: 'Points that users collect: XP, gems, energy. Each system has its own triggers, levels and boosts.',
   empty: {
     title: 'Begin with a points system',
     text: 'Create one, such as XP. Then say what gives points: each lesson, each day of a streak.',
@@ -57,6 +59,7 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
   create: (admin, draft) => admin.points.create([draft]),
   update: (admin, { id, key: before }, { key: after, ...draft }) =>
     admin.points.update([{ id, ...draft, ...(after !== before && { key: after }) }]),
+  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
     { name: 'Key', cell: ({ key }) => <Code>{key}</Code>, isMinor: true },

@@ -88,7 +88,7 @@ function occasion(values: Values, lookups: Lookups): string | null {
   }
 }
 
-/** What a trigger does, in words: "10 XP for every 5 lessons". */
+/** A trigger in words: "10 XP for every 5 lessons". */
 function inWords(values: Values, system: string, lookups: Lookups): string | null {
   const when = occasion(values, lookups)
   const points = Number(values.points)
@@ -114,7 +114,7 @@ export const triggersOf = (system: {
   name: 'Triggers',
   one: 'trigger',
   path: `/points/${system.key}/triggers`,
-  intro: 'What gives points, and how many.',
+  intro: 'The rules that give points.',
   empty: { title: 'Nothing gives points yet', text: 'Add a trigger, such as 10 points for every lesson.' },
   idOf: ({ id }) => id,
   keyOf: ({ key }) => key,
@@ -124,6 +124,7 @@ export const triggersOf = (system: {
   get: (admin, key) => admin.points.triggers.get(system.key, key),
   create: (admin, draft) => admin.points.triggers.create(system.key, [draft]),
   update: (admin, { id }, draft) => admin.points.triggers.update(system.key, [{ id, ...draft }]),
+  expected: (item, draft) => ({ ...item, ...draft }),
   columns: (lookups) => [
     {
       name: 'Trigger',
@@ -220,12 +221,14 @@ export const triggersOf = (system: {
     ],
     preview: (values, lookups) => inWords(values, system.name, lookups),
   },
-  moves: ({ id, status }) => {
+  moves: (item) => {
+    const { id, status } = item
     const to = status === 'active' ? 'inactive' : 'active'
     return [
       {
         label: to === 'active' ? 'Activate' : 'Deactivate',
         done: `The trigger is ${to}`,
+        expected: { ...item, status: to },
         act: (admin) => admin.points.triggers.update(system.key, [{ id, status: to }]),
       },
       {

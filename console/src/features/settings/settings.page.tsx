@@ -2,10 +2,20 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
+import { useTenantsResource } from '../../app/tenants.resource'
+import { useLookups } from '../../resource/lookups'
+import { ResourceSection } from '../../resource/resource-section'
 import { useSignedIn } from '../../session/session-context'
 import { Button, buttonClasses } from '../../ui/button'
 import { Card, Code, Facts, Notice, Page, Skeleton } from '../../ui/page'
 import { SettingsForm } from './settings-form'
+
+/** All tenants of the account: who has an admin key may create, archive and erase them. */
+function Tenants() {
+  const resource = useTenantsResource()
+  const lookups = useLookups([])
+  return <ResourceSection resource={resource} lookups={lookups} within="/settings" name="tenants" />
+}
 
 export default function SettingsPage() {
   const admin = useAdmin()
@@ -35,9 +45,10 @@ export default function SettingsPage() {
         }
       >
         <p className="text-quiet">
-          How often users must be active, what counts, and freezes: on a page of their own.
+          How often users must be active, which events count, and freezes: on a page of their own.
         </p>
       </Card>
+      {tenant !== null && <Tenants />}
       <Card title="This deployment">
         <Facts
           facts={[

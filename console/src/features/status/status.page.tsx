@@ -1,5 +1,6 @@
 import type { StatusResponse } from '@laurel/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { isConnectionLost, messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
@@ -71,7 +72,14 @@ export default function StatusPage() {
             {
               name: 'State',
               cell: ({ problem }) =>
-                problem === null ? <Badge tone="good">fine</Badge> : <Badge tone="warning">{problem}</Badge>,
+                problem === null ? (
+                  <Badge tone="good">fine</Badge>
+                ) : (
+                  <>
+                    <Badge tone="warning">{problem.name}</Badge>
+                    <span className="mt-1 block max-w-md text-sm text-quiet">{problem.remedy}</span>
+                  </>
+                ),
             },
           ]}
         />
@@ -137,15 +145,21 @@ function Health({ health }: { health: HealthAnswer | undefined }) {
   return <Badge tone={health.isOk ? 'good' : 'danger'}>{health.isOk ? 'healthy' : 'not healthy'}</Badge>
 }
 
+const linkTo = (path: string, name: string) => (
+  <Link to={path} className="text-accent underline">
+    {name}
+  </Link>
+)
+
 type Row = {
   name: string
   about: string
   count: ReactNode
-  /** What is not as it should be; null if all is well. docs/operations.md has the same thresholds. */
-  problem: string | null
+  /** The problem; null if there is none. docs/operations.md has the same thresholds. */
+  problem: { name: string; remedy: ReactNode } | null
 }
 
-/** The state in rows, with what each means. */
+/** The state in rows, with the meaning of each. */
 function rowsOf({ due, inbox, outbox, deliveries, leaderboards }: StatusResponse, now: number): Row[] {
   const late = due.oldest === null ? 0 : now - Date.parse(due.oldest)
   return [
@@ -156,43 +170,95 @@ function rowsOf({ due, inbox, outbox, deliveries, leaderboards }: StatusResponse
           ? 'Streaks that end, points by time, runs of leaderboards.'
           : `The oldest piece is due since ${formatRelative(due.oldest, now)}.`,
       count: formatNumber(due.count),
-      problem: late > 10 * MINUTE ? 'late' : due.count >= 1_000 ? 'much to do' : null,
+      problem:
+        late > 10 * MINUTE
+          ? {
+              name: 'late',
+              remedy:
+                'Look in the log for “due work failed”. A new rule that counts past events takes a while: then the number falls.',
+            }
+          : due.count >= 1_000
+            ? {
+                name: 'much to do',
+                remedy: 'If it stays like this for 15 minutes, more work comes than is done.',
+              }
+            : null,
     },
     {
       name: 'Events of batches',
       about: 'Events that were accepted, and wait to be processed.',
       count: formatNumber(inbox),
-      problem: inbox >= 100_000 ? 'too many' : null,
+      problem:
+        inbox >= 100_000
+          ? { name: 'too many', remedy: 'Batches come faster than they are processed. Send fewer at once.' }
+          : null,
     },
     {
       name: 'Changes to hand over',
       about: 'Changes whose messages are not in the delivery queues yet.',
       count: formatNumber(outbox),
-      problem: outbox >= 1_000 ? 'too many' : null,
+      problem:
+        outbox >= 1_000
+          ? {
+              name: 'too many',
+              remedy: 'Messages do not reach the queues. Look in the log for “not drained”.',
+            }
+          : null,
     },
     {
       name: 'Messages that wait',
       about: 'Webhooks, emails and push messages that were not delivered yet.',
       count: formatNumber(deliveries.pending),
-      problem: deliveries.pending >= 5_000 ? 'a receiver is slow' : null,
+      problem:
+        deliveries.pending >= 5_000
+          ? {
+              name: 'a receiver is slow',
+              remedy: <>Look at the deliveries of each {linkTo('/webhooks', 'webhook')} for the reason.</>,
+            }
+          : null,
     },
     {
       name: 'Messages given up',
-      about: 'After the last attempt. Send them again on the page of the webhook.',
+      about: 'Messages whose last attempt failed.',
       count: formatNumber(deliveries.dead),
-      problem: deliveries.dead > 0 ? 'look at them' : null,
+      problem:
+        deliveries.dead > 0
+          ? {
+              name: 'look at them',
+              remedy: (
+                <>
+                  Repair the receiver, and send them again on the page of the {linkTo('/webhooks', 'webhook')}
+                  . {linkTo('/notifications', 'Notifications')} lists emails and push messages.
+                </>
+              ),
+            }
+          : null,
     },
     {
       name: 'Delivery queues without an answer',
       about: 'Queues that did not answer, or are more than 100.',
       count: formatNumber(deliveries.unknown),
-      problem: deliveries.unknown > 0 ? 'not counted' : null,
+      problem:
+        deliveries.unknown > 0
+          ? {
+              name: 'not counted',
+              remedy:
+                'With fewer than 100 webhooks and channels, look in the log for “delivery queue not reached”.',
+            }
+          : null,
     },
     {
       name: 'Leaderboards behind',
       about: 'They may lack changes of more than a minute ago.',
       count: formatNumber(leaderboards.behind),
-      problem: leaderboards.behind > 0 ? `${counted(leaderboards.behind, 'leaderboard')} behind` : null,
+      problem:
+        leaderboards.behind > 0
+          ? {
+              name: `${counted(leaderboards.behind, 'leaderboard')} behind`,
+              remedy:
+                'Rankings may lack changes. After a new leaderboard, or the end of a run, a million users take minutes.',
+            }
+          : null,
     },
   ]
 }

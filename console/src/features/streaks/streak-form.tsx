@@ -4,7 +4,8 @@ import { useState } from 'react'
 import { useFieldArray, useForm } from 'react-hook-form'
 import { z } from 'zod'
 import { messagesByField, objectionsOf } from '../../api/errors'
-import { FormField, messageAt, useFormValues } from '../../resource/fields'
+import { FormField } from '../../resource/fields'
+import { messageAt, useFormValues } from '../../resource/form-values'
 import type { Lookups } from '../../resource/lookups'
 import { amountOf } from '../../resource/parts'
 import { resolverOf } from '../../resource/resolver'
@@ -17,17 +18,28 @@ import { Notice } from '../../ui/page'
 
 const MOST_FREEZES = 100
 
-const Freezes = z.object({
-  initial: whole({ min: 0, max: MOST_FREEZES }),
-  max: whole({ min: 1, max: MOST_FREEZES }),
-  autoEarnInterval: optionalWhole({ min: 1, max: 3650 }),
-  autoEarnAmount: whole({ min: 1, max: MOST_FREEZES }),
-})
+const Freezes = z
+  .object({
+    initial: whole({ min: 0, max: MOST_FREEZES }),
+    max: whole({ min: 1, max: MOST_FREEZES }),
+    autoEarnInterval: optionalWhole({ min: 1, max: 3650 }),
+    autoEarnAmount: whole({ min: 1, max: MOST_FREEZES }),
+  })
+  .refine(({ initial, max }) => initial <= max, {
+    path: ['initial'],
+    message: 'Use a number that is not above “Freezes at most”.',
+  })
 
 const Common = z.object({
   enabled: z.boolean(),
   frequency: choice(['daily', 'weekly', 'monthly']),
-  metrics: z.array(z.object({ key: reference(), threshold: decimal({ min: 0.000001, max: 1_000_000_000 }) })),
+  metrics: z
+    .array(z.object({ key: reference(), threshold: decimal({ min: 0.000001, max: 1_000_000_000 }) }))
+    .superRefine((metrics, context) => {
+      for (const [index, { key }] of metrics.entries())
+        if (metrics.findIndex((one) => one.key === key) < index)
+          context.addIssue({ code: 'custom', path: [index, 'key'], message: 'Choose each metric once.' })
+    }),
   evaluationMode: choice(['ALL', 'OR']),
   personalisation: z.boolean(),
 })
@@ -67,7 +79,7 @@ const valuesOf = ({ freezes, metrics, ...settings }: StreakSettings): Values => 
 
 const PERIODS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
 
-/** What the settings mean for a user, in words. */
+/** The settings in words, as a user sees them. */
 function inWords(
   { enabled, frequency, metrics, evaluationMode, hasFreezes, freezes }: Values,
   lookups: Lookups,
@@ -126,7 +138,7 @@ const LAST: readonly Field<Values>[] = [
     hint: 'A freeze keeps the streak when a user misses a period.',
     when,
   },
-  { kind: 'number', name: 'freezes.initial', label: 'Freezes at first', when: withFreezes },
+  { kind: 'number', name: 'freezes.initial', label: 'Freezes of a new user', when: withFreezes },
   { kind: 'number', name: 'freezes.max', label: 'Freezes at most', when: withFreezes },
   {
     kind: 'number',
@@ -170,8 +182,12 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
     const draft = Draft.parse(given)
     try {
       await write.mutateAsync({
-        act: async (admin) => ({ issues: (await admin.streaks.settings.update(draft)).issues ?? [] }),
+        act: async (admin) => {
+          const { issues = [], ...settings } = await admin.streaks.settings.update(draft)
+          return { updated: [settings], issues }
+        },
         done: 'The settings of streaks were saved',
+        show: (queries, settings) => queries.setQueryData(['/streaks', 'settings'], settings),
       })
       form.reset(given)
     } catch (error) {
@@ -203,14 +219,18 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
 /** The metrics that satisfy a period, with the total that is needed of each. */
 function StreakMetrics({ form, lookups }: { form: ReturnType<typeof useForm<Values>>; lookups: Lookups }) {
   const { fields, append, remove } = useFieldArray({ control: form.control, name: 'metrics' })
-  const { errors } = form.formState
+  const { errors, touchedFields, isSubmitted } = form.formState
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="mb-1.5 font-medium">What counts</legend>
+      <legend className="mb-1.5 font-medium">Events that count</legend>
       {fields.length === 0 && <p className="text-quiet">Any event counts.</p>}
       {fields.map(({ id }, index) => {
-        const message =
-          messageAt(errors, `metrics.${index}.key`) ?? messageAt(errors, `metrics.${index}.threshold`)
+        // A new row has an error at once. It is shown after the row was left, or after a try to save.
+        const messageOf = (name: 'key' | 'threshold') =>
+          isSubmitted || touchedFields.metrics?.[index]?.[name] === true
+            ? messageAt(errors, `metrics.${index}.${name}`)
+            : undefined
+        const message = messageOf('key') ?? messageOf('threshold')
         return (
           <div key={id} className="flex flex-col gap-1">
             <div className="flex items-center gap-2">
@@ -248,7 +268,7 @@ function StreakMetrics({ form, lookups }: { form: ReturnType<typeof useForm<Valu
       <div>
         <Button isSmall onClick={() => append({ key: '', threshold: '1' })}>
           <Plus size={15} aria-hidden="true" />
-          Add a metric
+          Require a metric
         </Button>
       </div>
     </fieldset>

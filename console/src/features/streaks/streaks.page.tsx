@@ -1,8 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
+import { useToday } from '../../analytics/period'
+import { StreakLengths } from '../../analytics/streak-lengths'
 import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
 import { useLookups } from '../../resource/lookups'
 import { Button } from '../../ui/button'
+import { formatMoment } from '../../ui/format'
 import { Card, Notice, Page, Skeleton } from '../../ui/page'
 import { StreakForm } from './streak-form'
 
@@ -30,6 +33,39 @@ export default function StreaksPage() {
         )}
         {settings.data && !lookups.isLoading && <StreakForm settings={settings.data} lookups={lookups} />}
       </Card>
+      <Lengths />
     </Page>
+  )
+}
+
+/** How long the streaks of all users are now. */
+function Lengths() {
+  const admin = useAdmin()
+  const today = useToday()
+  const overview = useQuery({
+    queryKey: ['/streaks', 'lengths', today],
+    // The lengths are those of now. So one day is enough.
+    queryFn: async ({ signal }) =>
+      admin.analytics.overview(today === null ? {} : { from: today, to: today }, { signal }),
+    enabled: today !== null,
+  })
+  const { data, error } = overview
+  return (
+    <Card
+      title="Streak lengths"
+      about={
+        data?.updated == null
+          ? 'Users by the length of their streak.'
+          : `Users by the length of their streak, at ${formatMoment(data.updated)}.`
+      }
+    >
+      {error !== null && data === undefined ? (
+        <Notice tone="danger" action={<Button onClick={() => overview.refetch()}>Try again</Button>}>
+          {messageOf(error)}
+        </Notice>
+      ) : (
+        <StreakLengths streaks={data?.streaks} />
+      )}
+    </Card>
   )
 }

@@ -36,7 +36,7 @@ const LEADERBOARDS: readonly Column<UserLeaderboardResponseWithHistory>[] = [
   { name: 'Score', cell: ({ value }) => (value === null ? '–' : formatNumber(value)), isNumber: true },
 ]
 
-/** What a user has now: points and levels, metrics, places on leaderboards, the streak, the profile. */
+/** The present state of a user: points, levels, metrics, places on leaderboards, the streak, the profile. */
 export function SummaryTab({ user }: { user: User }) {
   const laurel = useLaurel()
   const overview = useQuery({
@@ -52,14 +52,14 @@ export function SummaryTab({ user }: { user: User }) {
     )
   return (
     <div className="grid items-start gap-6 lg:grid-cols-[minmax(0,1fr)_23rem]" aria-busy={overview.isPending}>
-      <div className="flex min-w-0 flex-col gap-6">
+      <div className="stack flex min-w-0 flex-col gap-6">
         <Card title="Points and levels">
           {data === undefined ? (
             <Skeleton className="h-24 w-full" />
           ) : data.points.length === 0 ? (
             <p className="text-quiet">There are no points systems yet.</p>
           ) : (
-            <ul className="flex flex-col divide-y divide-line">
+            <ul className="stack flex flex-col divide-y divide-line">
               {data.points.map((points) => (
                 <Points key={points.id} points={points} />
               ))}
@@ -95,7 +95,7 @@ export function SummaryTab({ user }: { user: User }) {
           )}
         </Card>
       </div>
-      <div className="flex min-w-0 flex-col gap-6">
+      <div className="stack flex min-w-0 flex-col gap-6">
         <StreakCard userId={user.id} />
         <Profile user={user} />
       </div>
@@ -114,7 +114,10 @@ function Points({ points: { id, key, name, total, maxPoints } }: { points: GetUs
   return (
     <li className="flex flex-col gap-3 py-4 first:pt-0 last:pb-0" aria-busy={levels.isPending}>
       <div className="flex items-baseline justify-between gap-4">
-        <Link to={`/points/${encodeURIComponent(key)}`} className={LINK}>
+        <Link
+          to={`/points/${encodeURIComponent(key)}`}
+          className={`${LINK} line-clamp-2 min-w-0 wrap-anywhere`}
+        >
           {name}
         </Link>
         <span className="shrink-0 text-quiet">
@@ -122,6 +125,7 @@ function Points({ points: { id, key, name, total, maxPoints } }: { points: GetUs
           {maxPoints !== null && ` of at most ${formatNumber(maxPoints)}`}
         </span>
       </div>
+      {levels.isPending && <Skeleton className="h-14 w-full" />}
       {levels.data !== undefined && levels.data.length > 0 && (
         <LaurelLook>
           <LevelProgress data={{ name, total, levels: levels.data }} />

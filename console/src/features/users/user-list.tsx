@@ -1,14 +1,16 @@
 import type { User } from '@laurel/client'
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { Plus, Search } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { Search } from 'lucide-react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useCursorPages } from '../../api/cursor-pages'
 import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
 import { useLookups } from '../../resource/lookups'
-import { Button, buttonClasses } from '../../ui/button'
+import { Button } from '../../ui/button'
 import { Moment } from '../../ui/format'
+import { NewButton } from '../../ui/new-button'
 import { Badge, Card, Code, Empty, Notice, Page } from '../../ui/page'
+import { SendEvent } from '../../ui/send-event'
 import { type Column, Table } from '../../ui/table'
 import { NEW_USER, pathOfUser, USERS } from './user-paths'
 
@@ -50,17 +52,13 @@ export function UserListPage() {
       { signal },
     ),
   )
-  const create = (
-    <Link to={NEW_USER} className={buttonClasses('primary')}>
-      <Plus size={16} aria-hidden="true" />
-      New user
-    </Link>
-  )
+  const hasNoUsers = users.data?.length === 0 && search === '' && !isFiltered
+  const create = <NewButton one="user" to={NEW_USER} />
   return (
     <Page
       name="Users"
       intro="Everyone who uses your product. A user appears with their first event."
-      actions={create}
+      actions={!hasNoUsers && create}
     >
       <Card flush>
         <div className="flex flex-wrap gap-3 border-b border-line p-3">
@@ -74,10 +72,8 @@ export function UserListPage() {
             </Notice>
           </div>
         ) : users.data?.length === 0 ? (
-          search === '' && !isFiltered ? (
-            <Empty title="No users yet" action={create}>
-              Users appear here with their first event. You can also create one.
-            </Empty>
+          hasNoUsers ? (
+            <NoUsers create={create} />
           ) : (
             <Empty title="No user fits">
               {search !== '' && <p>No id, name or email address contains “{search}”.</p>}
@@ -103,6 +99,24 @@ export function UserListPage() {
         )}
       </Card>
     </Page>
+  )
+}
+
+/** Says how the first user appears: with an event. */
+function NoUsers({ create }: { create: ReactNode }) {
+  const { metrics } = useLookups(['metrics'])
+  const [metric] = metrics.all
+  return (
+    <>
+      <Empty title="No users yet" action={create}>
+        Users appear here with their first event. You can also create one.
+      </Empty>
+      {metric !== undefined && (
+        <div className="border-t border-line p-5">
+          <SendEvent metricKey={metric.key} />
+        </div>
+      )}
+    </>
   )
 }
 

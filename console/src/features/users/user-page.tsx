@@ -27,7 +27,7 @@ export function UserPage({ id, part = 'summary' }: { id: string; part?: string |
     refetch,
   } = useQuery({ queryKey: keyOfUser(id, 'profile'), queryFn: () => laurel.users.get(id) })
   const above = (
-    <Link to={USERS} className="hover:text-text hover:underline">
+    <Link to={USERS} activeOptions={{ exact: true }} className="rounded-sm hover:underline">
       Users
     </Link>
   )

@@ -20,9 +20,15 @@ export const deliveriesKey = (webhookKey: string, ...more: string[]) => [
 const SOON = 2_000
 const LATER = 15_000
 
-/** When deliveries are read again: soon if one waits for its first attempt, later if one waits for a retry. */
-export function readAgain(shown: readonly Pick<WebhookDelivery, 'status' | 'attempts'>[]): number | null {
+/** When deliveries are read again: soon if an attempt is due, later if one waits for a retry. */
+export function readAgain(
+  shown: readonly Pick<WebhookDelivery, 'status' | 'attempts' | 'nextAttempt'>[],
+): number | null {
   const pending = shown.filter(({ status }) => status === 'pending')
   if (pending.length === 0) return null
-  return pending.some(({ attempts }) => attempts === 0) ? SOON : LATER
+  const isDue = pending.some(
+    ({ attempts, nextAttempt }) =>
+      attempts === 0 || (nextAttempt !== null && Date.parse(nextAttempt) <= Date.now()),
+  )
+  return isDue ? SOON : LATER
 }

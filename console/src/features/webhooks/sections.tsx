@@ -15,7 +15,7 @@ import { EVENT_TYPES, EVENTS } from './events'
 
 type SectionProps = { webhook: AdminWebhook }
 
-/** What was sent, and what came back. */
+/** The deliveries of a webhook, with the answers. */
 export function DeliveriesSection({ webhook: { key } }: SectionProps) {
   const queries = useQueryClient()
   const pages = useCursorPages({
@@ -26,7 +26,7 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
   return (
     <Card
       title="Deliveries"
-      about="What was sent, newest first. Open one to see its body, or to send it again."
+      about="All deliveries, newest first. Open one to see its body, or to send it again."
       actions={
         <Button isSmall onClick={() => queries.invalidateQueries({ queryKey: deliveriesKey(key) })}>
           Refresh

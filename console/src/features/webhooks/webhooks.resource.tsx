@@ -33,7 +33,7 @@ const Draft = z
 /** An address without its scheme, which all share. */
 const shortUrl = (url: string) => url.replace(/^https?:\/\//, '').replace(/\/$/, '')
 
-/** What a webhook listens to, in words. */
+/** The events of a webhook in words. */
 const eventsOf = (events: readonly string[]) =>
   events.includes('*')
     ? 'All events'
@@ -63,6 +63,7 @@ export const webhooks: Resource<
   create: (admin, draft) => admin.webhooks.create([draft]),
   update: (admin, { id, key: before }, { key: after, ...draft }) =>
     admin.webhooks.update([{ id, ...draft, ...(after !== undefined && after !== before && { key: after }) }]),
+  expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Address', cell: ({ url }) => shortUrl(url) },
     { name: 'Events', cell: ({ events }) => eventsOf(events), isMinor: true },
@@ -148,28 +149,33 @@ export const webhooks: Resource<
       return `${isAll ? 'All events' : eventsOf(events)} go to ${shortUrl(url) || 'your server'} within seconds.`
     },
   },
-  moves: ({ id, url, status }) => [
-    status === 'active'
-      ? {
-          label: 'Deactivate',
-          done: 'The webhook is inactive',
-          act: (admin) => admin.webhooks.update([{ id, status: 'inactive' }]),
-        }
-      : {
-          label: 'Activate',
-          done: 'The webhook is active',
-          act: (admin) => admin.webhooks.update([{ id, status: 'active' }]),
+  moves: (item) => {
+    const { id, url, status } = item
+    return [
+      status === 'active'
+        ? {
+            label: 'Deactivate',
+            done: 'The webhook is inactive',
+            expected: { ...item, status: 'inactive' },
+            act: (admin) => admin.webhooks.update([{ id, status: 'inactive' }]),
+          }
+        : {
+            label: 'Activate',
+            done: 'The webhook is active',
+            expected: { ...item, status: 'active' },
+            act: (admin) => admin.webhooks.update([{ id, status: 'active' }]),
+          },
+      {
+        label: 'Delete',
+        done: 'The webhook was deleted',
+        isDangerous: true,
+        isRemoval: true,
+        ask: {
+          title: `Delete the webhook to ${shortUrl(url)}?`,
+          text: 'Its deliveries are deleted with it, also those that wait. This cannot be undone.',
         },
-    {
-      label: 'Delete',
-      done: 'The webhook was deleted',
-      isDangerous: true,
-      isRemoval: true,
-      ask: {
-        title: `Delete the webhook to ${shortUrl(url)}?`,
-        text: 'Its deliveries are deleted with it, also those that wait. This cannot be undone.',
+        act: (admin) => admin.webhooks.delete({ ids: [id] }),
       },
-      act: (admin) => admin.webhooks.delete({ ids: [id] }),
-    },
-  ],
+    ]
+  },
 }

@@ -14,6 +14,7 @@ import {
   updateEach,
 } from '../../../config/drafts.rules'
 import { withIds } from '../../../config/references.rules'
+import type { UserState } from '../../../engine/state.types'
 import { instant, iso } from '../../../lib/clock'
 import { errors } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
@@ -21,6 +22,7 @@ import { systemNow } from '../../../lib/system-clock'
 import type { Scope } from '../../../runtime/context'
 import { parseUser, userStatement } from '../../../store/users.repository'
 import { listenerStatements } from '../listening.service'
+import type { Notification } from '../notification.messages'
 import type {
   AdminTemplate,
   CreateTemplateRequestItem,
@@ -121,14 +123,14 @@ export function deleteTemplates(scope: Scope, names: Names) {
 }
 
 /**
- * A preview of a notification: from the user's real state, or with an invented reason. Throws 422 if there is
- * no such user, or the template can't be rendered.
+ * The message that a user would get by a template: from the user's real state, or with an invented reason.
+ * Throws 422 if there is no such user, or the template can't be rendered.
  */
-export async function previewTemplate(
+export async function messageTo(
   scope: Scope,
   template: Template,
-  { userId }: z.output<typeof PreviewTemplateRequest>,
-): Promise<z.infer<typeof PreviewTemplateResponse>> {
+  userId: string,
+): Promise<{ user: UserState; message: Notification }> {
   const { db, now } = scope
   const config = await configurationOf(scope)
   const result = await db.run(userStatement(db, userId, systemNow()))
@@ -138,9 +140,20 @@ export async function previewTemplate(
   }
   const reason = sampleReason(config, user, template.type, now)
   const compose = await composer(scope)
-  const { title, body, headers, fault } = await compose({ config, template, user, reason, now })
+  const message = await compose({ config, template, user, reason, now })
+  const { fault } = message
   if (fault !== undefined) throw errors.unprocessable(`The template can't be rendered. ${fault}.`)
-  const { channel } = template
+  return { user, message }
+}
+
+/** A preview of a notification. Throws 422 like `messageTo`. */
+export async function previewTemplate(
+  scope: Scope,
+  template: Template,
+  { userId }: z.output<typeof PreviewTemplateRequest>,
+): Promise<z.infer<typeof PreviewTemplateResponse>> {
+  const { message } = await messageTo(scope, template, userId)
+  const { channel, title, body, headers } = message
   return channel === 'push'
     ? { channel, title, body }
     : { channel, subject: title, body, text: textOfHtml(body), headers }

@@ -66,7 +66,7 @@ export function boostFrom(
   const item = withIds(config, asked)
   if (typeof item === 'string') return item
   const person = item.userId == null ? null : users.get(item.userId)
-  if (person === undefined) return 'This user does not exist. Create the user first.'
+  if (person === undefined) return 'No user has this userId. Create the user first.'
   const others =
     person === null ? 0 : person.boosts + made.filter(({ userId }) => userId === person.id).length
   if (others >= MOST_OWN_BOOSTS) {

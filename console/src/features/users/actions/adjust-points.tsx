@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { useAdmin } from '../../../api/laurel'
+import { FormSheet } from '../../../resource/form-sheet'
 import type { Field } from '../../../resource/resource'
 import { optionalText, reference, whole } from '../../../resource/schemas'
-import { FormSheet } from '../form-sheet'
 import { useUserWrite } from '../user-writes'
 
 /** The most points of one adjustment. */
@@ -15,7 +15,7 @@ const Draft = z.object({
 })
 
 const FIELDS: readonly Field<z.input<typeof Draft>>[] = [
-  { kind: 'reference', name: 'system', label: 'System', to: 'points' },
+  { kind: 'reference', name: 'system', label: 'Points system', to: 'points', isFirstChosen: true },
   {
     kind: 'number',
     name: 'amount',

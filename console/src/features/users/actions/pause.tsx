@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { useAdmin } from '../../../api/laurel'
+import { FormSheet } from '../../../resource/form-sheet'
 import type { Field } from '../../../resource/resource'
 import { date } from '../../../resource/schemas'
-import { FormSheet } from '../form-sheet'
 import { useUserWrite } from '../user-writes'
 
 const Draft = z.object({ start: date(), end: date() }).refine(({ start, end }) => start <= end, {

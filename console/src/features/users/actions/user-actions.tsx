@@ -12,10 +12,10 @@ import { useUserWrite } from '../user-writes'
 import { AdjustPointsForm } from './adjust-points'
 import { PauseForm } from './pause'
 
-/** What can be open, by its name in the address: `?action=pause`. */
+/** The forms that can be open, by their names in the address: `?action=pause`. */
 type Action = 'adjust-points' | 'freeze' | 'pause' | 'restore' | 'erase'
 
-/** The buttons of what support can do for a user. Each form has an address. */
+/** The buttons of the actions that support can take for a user. Each form has an address. */
 export function UserActions({ user }: { user: User }) {
   const navigate = useNavigate()
   const { action }: { action?: unknown } = useSearch({ strict: false })

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { useAdmin } from '../../../api/laurel'
+import { FormSheet } from '../../../resource/form-sheet'
 import type { Field } from '../../../resource/resource'
 import { optionalText } from '../../../resource/schemas'
-import { FormSheet } from '../form-sheet'
 import { useUserWrite } from '../user-writes'
 
 const Draft = z.object({ reason: optionalText(1000) })
@@ -15,10 +15,13 @@ const FIELDS: readonly Field<z.input<typeof Draft>>[] = [
 export function VoidEventForm({
   userId,
   eventId,
+  event,
   onClose,
 }: {
   userId: string
   eventId: string
+  /** The event in words. Undefined if it has not been loaded. */
+  event: string | undefined
   onClose: () => void
 }) {
   const admin = useAdmin()
@@ -26,7 +29,13 @@ export function VoidEventForm({
   return (
     <FormSheet
       title="Void this event"
-      about="Everything then counts as if the event had never come. The streak and completed achievements stay. This cannot be undone."
+      about={
+        <>
+          {event !== undefined && <strong className="block font-medium text-text">{event}</strong>}
+          Totals, points and rankings then count as if the event had never come. The streak and completed
+          achievements stay. This cannot be undone.
+        </>
+      }
       fields={FIELDS}
       schema={Draft}
       values={{ reason: '' }}

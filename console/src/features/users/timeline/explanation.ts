@@ -49,12 +49,12 @@ function countedInWords({ counter, firings, trigger }: AwardExplanation): string
 /** The attributes that the trigger asks for. */
 function filtersInWords(trigger: PointsTrigger): string[] {
   const listed = (all: readonly { key: string; value: string }[] | undefined) =>
-    (all ?? []).map(({ key, value }) => `${key} is ${value}`).join(' and ')
+    (all ?? []).map(({ key, value }) => `${key} = ${value}`).join(' and ')
   const users = listed(trigger.userAttributes)
   const events = listed(trigger.eventAttributes)
   return [
-    ...(users === '' ? [] : [`It is for users of whom ${users}.`]),
-    ...(events === '' ? [] : [`It counts events of which ${events}.`]),
+    ...(users === '' ? [] : [`It is for users with ${users}.`]),
+    ...(events === '' ? [] : [`It counts events with ${events}.`]),
   ]
 }
 

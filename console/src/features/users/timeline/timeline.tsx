@@ -5,14 +5,14 @@ import { messageOf } from '../../../api/errors'
 import { useAdmin } from '../../../api/laurel'
 import { type Lookups, useLookups } from '../../../resource/lookups'
 import { Button } from '../../../ui/button'
-import { formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
+import { formatMoment, formatTime, formatTimeIn, VIEWER_ZONE } from '../../../ui/format'
 import { Card, Empty, Notice, Skeleton } from '../../../ui/page'
 import { VoidEventForm } from '../actions/void-event'
 import { keyOfUser, pathOfUser } from '../user-paths'
 import { entryInWords, TYPES } from './entries'
 import { ExplanationSheet } from './explanation-sheet'
 
-/** What the address says about the timeline: the type that is shown, and what is open. */
+/** The parts of the address about the timeline: the type that is shown, and what is open. */
 type Opened = { type?: string; award?: string; system?: string; void?: string }
 
 const isType = (text: unknown): text is keyof typeof TYPES =>
@@ -118,10 +118,23 @@ export function Timeline({ user }: { user: User }) {
         />
       )}
       {opened.void !== undefined && (
-        <VoidEventForm userId={user.id} eventId={String(opened.void)} onClose={() => show({})} />
+        <VoidEventForm
+          userId={user.id}
+          eventId={String(opened.void)}
+          event={eventInWords(entries.data, String(opened.void), lookups)}
+          onClose={() => show({})}
+        />
       )}
     </Card>
   )
+}
+
+/** An event of a list in words, with its time. Undefined if the list does not have it. */
+function eventInWords(entries: readonly TimelineEntry[] | undefined, id: string, lookups: Lookups) {
+  const event = entries?.find((entry) => entry.type === 'event' && entry.id === id)
+  if (event === undefined) return undefined
+  const { title } = entryInWords(event, lookups)
+  return event.at === null ? title : `${title}, ${formatMoment(event.at)}`
 }
 
 const Loading = () => (
@@ -183,9 +196,9 @@ function Entry({ entry, user, lookups, onOpen }: EntryProps) {
   )
 }
 
-const ACTION = 'rounded-sm font-medium text-accent hover:underline'
+const ACTION = 'rounded-sm text-left font-medium text-accent hover:underline'
 
-/** What can be asked or done about an entry. */
+/** The question and the action that an entry offers. */
 function EntryAction({ entry, onOpen }: Pick<EntryProps, 'entry' | 'onOpen'>) {
   if ((entry.type === 'award' || entry.type === 'adjustment') && entry.systemKey !== null) {
     const { id, systemKey, awarded } = entry

@@ -3,8 +3,6 @@ import type { Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
 import { localDayOf } from '../../db/local-time'
 import { bytesOf, LOGS, type Log, numberOf } from '../../db/short-ids'
-import type { DueKind } from '../../jobs/due-kinds.types'
-import { firstDueOf } from '../../jobs/due-work.repository'
 import { DAY, FURTHEST_OFFSET, MINUTE } from '../../lib/units'
 import { KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
 
@@ -37,15 +35,15 @@ export type StepScope = {
 }
 
 const COUNTED = `LEFT JOIN counted_users c ON c.user_iid = ${bytesOf('u.iid')}`
-const HAS_NEWS = 'u.seq > coalesce(c.seq, 0)'
+const HAS_NEWS = 'u.seq > u.counted'
 
 const FOUND = `
   SELECT count(*) AS users, max(id) FILTER (WHERE nth = 1 OR before < ${MOST_CHANGES}) AS last, sum(nth > 1
     AND before >= ${MOST_CHANGES}) AS rest FROM (
     SELECT id, row_number() OVER (ORDER BY id) AS nth, sum(news) OVER (ORDER BY id) - news AS before FROM (
       SELECT id, news FROM (
-        SELECT u.id, u.seq - coalesce(c.seq, 0) AS news FROM users u ${COUNTED}
-        WHERE u.tenant_id = ?1 AND u.id > ?2 ORDER BY u.id LIMIT ${MOST_WALKED})
+        SELECT id, seq - counted AS news FROM users WHERE tenant_id = ?1 AND id > ?2
+        ORDER BY id LIMIT ${MOST_WALKED})
       WHERE news > 0 OR ?3 LIMIT ?4))`
 const WALKED = `
   SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT 1 OFFSET ${MOST_WALKED - 1}`
@@ -83,32 +81,17 @@ export async function nextRange(
   return { last: end?.id ?? END, users, isEnd: end === undefined }
 }
 
-/**
- * Work that logs rows with a past moment: ticks (P4), and events of a batch under a test clock (E9). That
- * moment is not before the time at which the work is due.
- */
-const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
-const FIRST_LATE = `SELECT ${firstDueOf('?2, ?3')} AS due`
-
-/**
- * The moment of the earliest rows that are still to be logged late, in milliseconds; null if there are none.
- */
-export async function firstLateMoment(db: TenantDatabase): Promise<number | null> {
-  const [row] = await db.rows(db.statement(FIRST_LATE, db.tenantId, ...LATE))
-  return z.object({ due: z.number().nullable() }).parse(row).due
-}
-
 /** The users of the step who have changed: their state now (`upto`) and as counted (`seen`). */
 const CHUNK = `
   chunk AS MATERIALIZED (
-    SELECT ${bytesOf('u.iid')} AS iid, u.seq AS upto, coalesce(c.seq, 0) AS seen, u.points, u.control,
+    SELECT ${bytesOf('u.iid')} AS iid, u.seq AS upto, u.counted AS seen, u.points, u.control,
       coalesce(u.streak ->> '$.born', u.created / ${DAY}) AS born,
       CASE WHEN coalesce(u.preferences ->> '$.streak.enabled', 1)
         THEN coalesce(u.streak ->> '$.run.length', 0) ELSE 0 END AS length,
       u.achievements, coalesce(c.days, '[]') AS days, coalesce(c.days_from, ${EVER}) AS days_from,
       c.streak, coalesce(c.completions, '[]') AS completions,
       coalesce(c.levels, '{}') AS levels,
-      iif(c.seq IS NULL, 0, ?4) AS since
+      iif(u.counted = 0, 0, ?4) AS since
     FROM users u ${COUNTED}
     WHERE u.tenant_id = ?1 AND u.id > ?2 AND u.id <= ?3 AND (${HAS_NEWS} OR ?5))`
 
@@ -307,18 +290,21 @@ const COUNT = `
   lists AS MATERIALIZED (
     SELECT p.iid, l.first, json_group_array(p.day) AS days FROM latest l CROSS JOIN present p ON p.iid = l.iid
     WHERE p.day >= l.first GROUP BY p.iid)
-  INSERT INTO counted_users (user_iid, seq, days, days_from, streak, completions, levels)
-  SELECT c.iid, c.upto, iif(a.iid IS NULL, c.days, coalesce(l.days, '[]')),
+  INSERT INTO counted_users (user_iid, days, days_from, streak, completions, levels)
+  SELECT c.iid, iif(a.iid IS NULL, c.days, coalesce(l.days, '[]')),
     max(c.days_from, coalesce(l.first, c.days_from)),
     ${classOf('c.length')},
     (SELECT json_group_array(json_array(${COMPLETED_NO}, ${COMPLETED_DAY})) FROM json_each(c.achievements) a),
     coalesce((SELECT json_group_object(s.system, ${levelOf('s.system', TOTAL)}) FROM levelled s
       WHERE ${levelOf('s.system', TOTAL)} IS NOT NULL), '{}')
   FROM chunk c LEFT JOIN altered a ON a.iid = c.iid LEFT JOIN lists l ON l.iid = c.iid WHERE true
-  ON CONFLICT DO UPDATE SET seq = excluded.seq, days = excluded.days, days_from = excluded.days_from,
-    streak = excluded.streak, completions = excluded.completions,
-    levels = excluded.levels
-  WHERE excluded.seq <> seq OR excluded.levels <> levels`
+  ON CONFLICT DO UPDATE SET days = excluded.days, days_from = excluded.days_from, streak = excluded.streak,
+    completions = excluded.completions, levels = excluded.levels
+  WHERE (excluded.days, excluded.days_from, excluded.streak, excluded.completions, excluded.levels)
+    <> (days, days_from, streak, completions, levels)`
+
+const MARK = `
+  UPDATE users SET counted = seq WHERE tenant_id = ?1 AND id > ?2 AND id <= ?3 AND seq > counted`
 
 /** The levels of all points systems that have some: [system id, level id, points]. */
 export const ladderOf = ({ systems }: Configuration): (readonly [string, string, number])[] =>
@@ -339,7 +325,8 @@ export function countUsers(
     db.statement(ACTIVITY, ...chunk),
     db.statement(POINTS, ...chunk, today, ladder),
     db.statement(STATES, ...chunk),
-    // The last one, because it notes how far the users are counted. It does not use ?6.
+    // After the figures, because they note what is counted. COUNT does not use ?6.
     db.statement(COUNT, ...chunk, today, ladder),
+    db.statement(MARK, db.tenantId, after, last),
   ]
 }

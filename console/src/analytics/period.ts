@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
-import { useAdmin } from '../../api/laurel'
-import { useSignedIn } from '../../session/session-context'
+import { useAdmin } from '../api/laurel'
+import { useSignedIn } from '../session/session-context'
 
 /** Local dates, both included. */
 export type Period = { from: string; to: string; days: number }

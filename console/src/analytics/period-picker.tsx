@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import { classes } from '../../ui/classes'
+import { classes } from '../ui/classes'
 import { DEFAULT_DAYS, daysBefore, MOST_DAYS, type Period } from './period'
 
 const CHOICES = [
@@ -9,11 +9,19 @@ const CHOICES = [
   { days: 365, name: '1 year' },
 ] as const
 
-/** Chooses the days of all figures. The choice is part of the address. */
+/** Chooses the days of the figures of a page. The choice is part of the address. */
 export function PeriodPicker({ period: { from, to, days }, today }: { period: Period; today: string }) {
   const navigate = useNavigate()
   const show = (search: Record<string, string | number>) =>
-    navigate({ to: '/', search, replace: true, resetScroll: false })
+    navigate({
+      to: '.',
+      search: ({ days: _days, from: _from, to: _to, ...others }: Record<string, unknown>) => ({
+        ...others,
+        ...search,
+      }),
+      replace: true,
+      resetScroll: false,
+    })
   return (
     <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
       <fieldset className="flex gap-1 rounded-md border border-line bg-surface p-1">

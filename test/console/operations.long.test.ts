@@ -1,13 +1,13 @@
 /** The pages of webhooks, notifications, keys, settings, the audit log and the status, in a real browser. */
 import { once } from 'node:events'
 import { createServer, type Server as HttpServer } from 'node:http'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Server, startServer } from '../server/harness'
-import { expectAccessible, hasBrowser, launchBrowser, settled, signedInPage, type Watched } from './browser'
+import { expectAccessible, hasBrowser, type Watched } from './browser'
+import { ATTACK, sharedWorld } from './world'
 
-let server: Server
-let browser: Browser
+const world = sharedWorld()
+const { ask } = world
 let watched: Watched
 let page: Page
 let receiver: HttpServer
@@ -24,33 +24,16 @@ beforeAll(async () => {
   const bound = receiver.address()
   if (bound === null || typeof bound === 'string') throw new Error('no port')
   address = `127.0.0.1:${bound.port}/laurel`
-  ;[server, browser] = await Promise.all([startServer(), launchBrowser()])
-  watched = await signedInPage(browser, server)
+  if (!hasBrowser) return
+  watched = await world.signedIn()
   page = watched.page
 })
-afterAll(async () => {
-  await browser?.close()
-  await server?.stop()
+afterAll(() => {
   receiver?.close()
 })
 beforeEach(() => watched?.complaints.splice(0))
 
-/** Asks the interface, with the admin key or another one. */
-async function ask(method: string, path: string, body?: unknown, key = server.adminKey) {
-  const response = await fetch(server.url + path, {
-    method,
-    headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  return { status: response.status, body: Object(await response.json()) }
-}
-
-/** Opens a page of the console, and waits until it is there. */
-async function open(path: string): Promise<void> {
-  await page.goto(`${server.url}/console${path}`)
-  await settled(page)
-}
-
+const open = (path: string) => world.open(page, path)
 const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
 const confirm = (name: string) => page.getByRole('alertdialog').getByRole('button', { name }).click()
 
@@ -71,7 +54,7 @@ const sectionOf = (section: string) =>
 describe.skipIf(!hasBrowser)('the pages of operations', () => {
   it('[W1, W4] a webhook is created with its secret shown once, tested, and its deliveries are sent again', async () => {
     await open('/webhooks')
-    await page.getByRole('link', { name: 'New webhook' }).click()
+    await page.getByRole('button', { name: 'New webhook' }).click()
     const form = dialog('New webhook')
     await form.getByLabel('Address').fill('nowhere')
     await form.getByRole('button', { name: 'Create webhook' }).click()
@@ -113,11 +96,11 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
   })
 
   it('[N3, N4] a template is written with a preview for a real user, and says that no channel is configured', async () => {
-    await ask('PUT', '/v1/users/zoe', { name: '<img src=x onerror=alert(1)>' })
+    await ask('PUT', '/v1/users/zoe', { name: ATTACK })
     await open('/notifications')
     expect(await page.getByText('not configured', { exact: true }).count()).toBe(2)
     await expectAccessible(page, 'the notifications')
-    await page.getByRole('link', { name: 'New template' }).click()
+    await page.getByRole('button', { name: 'New template' }).click()
     const form = dialog('New template')
     await form.getByLabel('Type').selectOption('recap')
     await form.getByLabel('Title').fill('Hello {{ user.name }}')
@@ -125,7 +108,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await form.getByLabel('Preview for the user').fill('zoe')
     await form.getByText(/not Liquid|illegal|tag/i).waitFor()
     await form.getByLabel('Body').fill('You are {{ user.id }}.')
-    await form.getByText('Hello <img src=x onerror=alert(1)>').waitFor()
+    await form.getByText(`Hello ${ATTACK}`).waitFor()
     await form.getByText('You are zoe.').waitFor()
     await expectAccessible(page, 'the form of a template')
     await form.getByRole('button', { name: 'Create template' }).click()
@@ -145,7 +128,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
 
   it('[K4, K5] admin keys and application keys are created, shown once, rotated and deleted', async () => {
     await open('/api-keys')
-    await page.getByRole('link', { name: 'New admin key' }).click()
+    await page.getByRole('button', { name: 'New admin key' }).click()
     await dialog('New admin key').getByRole('button', { name: 'Create key' }).click()
     await dialog('New admin key').getByText('Fill this in.').waitFor()
     await dialog('New admin key').getByLabel('Name').fill('Of a person')
@@ -162,7 +145,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await page.getByRole('button', { name: 'Delete Of a person' }).waitFor({ state: 'detached' })
     expect(await works(second)).toBe(401)
 
-    await page.getByRole('link', { name: 'New application key' }).click()
+    await page.getByRole('button', { name: 'New application key' }).click()
     const form = dialog('New application key')
     await form.getByLabel('User id').fill('demo-ada')
     await form.getByLabel('Last day').fill('2099-12-31')

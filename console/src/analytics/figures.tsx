@@ -1,0 +1,110 @@
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useSearch } from '@tanstack/react-router'
+import { type ComponentProps, lazy, type ReactNode, Suspense } from 'react'
+import { messageOf } from '../api/errors'
+import { useAdmin } from '../api/laurel'
+import type { Admin } from '../resource/resource'
+import { Button } from '../ui/button'
+import type { SeriesChart } from '../ui/chart'
+import { formatMoment } from '../ui/format'
+import { Card, Notice, Skeleton } from '../ui/page'
+import { periodOf, useToday } from './period'
+import { PeriodPicker } from './period-picker'
+
+/** Charts are loaded after the page, so that the page is small. */
+const Chart = lazy(async () => ({ default: (await import('../ui/chart')).SeriesChart }))
+
+/** The figures of one item, as the interface answers them (I2). */
+type Figures<Row> = { updated: string | null; series: Row[] }
+
+type Dated = { date: string }
+
+/**
+ * The figures of one item in the period that the address names, below a picker of the period.
+ *
+ * @param props.queryKey begins with the path of the page
+ * @param props.children the charts; the rows are undefined while they are loading
+ */
+export function FiguresOf<Row extends Dated>({
+  queryKey,
+  read,
+  children,
+}: {
+  queryKey: readonly string[]
+  read: (
+    admin: Admin,
+    period: { from: string; to: string },
+    options: { signal: AbortSignal },
+  ) => PromiseLike<Figures<Row>>
+  children: (rows: readonly Row[] | undefined) => ReactNode
+}) {
+  const admin = useAdmin()
+  const search: Record<string, unknown> = useSearch({ strict: false })
+  const today = useToday()
+  const period = today === null ? null : periodOf(search, today)
+  const figures = useQuery({
+    queryKey: [...queryKey, period?.from, period?.to],
+    queryFn: async ({ signal }) => {
+      if (period === null) throw new Error('The period is not known yet.')
+      return read(admin, { from: period.from, to: period.to }, { signal })
+    },
+    enabled: period !== null,
+    placeholderData: keepPreviousData,
+  })
+  const { data, error } = figures
+  return (
+    <section aria-label="Figures" aria-busy={figures.isPlaceholderData} className="flex flex-col gap-6">
+      {period === null || today === null ? (
+        <Skeleton className="h-10.5 w-full" />
+      ) : (
+        <PeriodPicker period={period} today={today} />
+      )}
+      {error !== null && (
+        <Notice tone="danger" action={<Button onClick={() => figures.refetch()}>Try again</Button>}>
+          {messageOf(error)}
+        </Notice>
+      )}
+      {(data !== undefined || error === null) && children(data?.series)}
+      <p className="-mt-3 text-sm text-quiet">
+        {data === undefined ? <Skeleton className="w-48" /> : age(data)}
+      </p>
+    </section>
+  )
+}
+
+const age = ({ updated }: Figures<unknown>) =>
+  updated === null
+    ? 'No figures yet. The first ones appear here within the hour.'
+    : `Figures of ${formatMoment(updated)}. They are made each hour.`
+
+type DayChartProps<Row> = Omit<ComponentProps<typeof SeriesChart>, 'dates' | 'series'> & {
+  title: string
+  /** Undefined while they are loading. */
+  rows: readonly Row[] | undefined
+  series: readonly { name: string; value: (row: Row) => number }[]
+}
+
+/** A card with figures by day. It has its final size while it is loading. */
+export function DayChart<Row extends Dated>({ title, rows, series, ...chart }: DayChartProps<Row>) {
+  return (
+    <Card title={title}>
+      {rows === undefined ? (
+        <ChartIsLoading />
+      ) : (
+        <Suspense fallback={<ChartIsLoading />}>
+          <Chart
+            {...chart}
+            dates={rows.map(({ date }) => date)}
+            series={series.map(({ name, value }) => ({ name, values: rows.map(value) }))}
+          />
+        </Suspense>
+      )}
+    </Card>
+  )
+}
+
+const ChartIsLoading = () => (
+  <div aria-busy="true">
+    <Skeleton className="block! h-69 w-full" />
+  </div>
+)

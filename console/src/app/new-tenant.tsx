@@ -1,0 +1,32 @@
+import { Plus } from 'lucide-react'
+import { useState } from 'react'
+import { useLookups } from '../resource/lookups'
+import { ResourceForm } from '../resource/resource-form'
+import { useSession } from '../session/session-context'
+import { Button } from '../ui/button'
+import { useTenantsResource } from './tenants.resource'
+
+/** The button and the form of a new tenant, on the page on which a tenant is chosen. It is chosen at once. */
+export default function NewTenant() {
+  const session = useSession()
+  const resource = useTenantsResource()
+  const lookups = useLookups([])
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>
+        <Plus size={15} aria-hidden="true" />
+        New tenant
+      </Button>
+      {isOpen && (
+        <ResourceForm
+          resource={resource}
+          item={null}
+          lookups={lookups}
+          onClose={() => setOpen(false)}
+          onWritten={({ id, name }) => session.chooseTenant({ id, name })}
+        />
+      )}
+    </>
+  )
+}

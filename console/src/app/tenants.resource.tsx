@@ -1,0 +1,98 @@
+import type { AdminTenant } from '@laurel/client'
+import { z } from 'zod'
+import type { Resource } from '../resource/resource'
+import { text } from '../resource/schemas'
+import { useSession, useSignedIn } from '../session/session-context'
+import { Moment } from '../ui/format'
+import { Code } from '../ui/page'
+
+const Draft = z.object({ name: text(), customerId: text() })
+type Values = z.input<typeof Draft>
+
+/** The tenants of the account. */
+export function useTenantsResource(): Resource<AdminTenant, Values, z.output<typeof Draft>> {
+  const session = useSession()
+  const { tenant: chosen } = useSignedIn()
+  return {
+    name: 'Tenants',
+    one: 'tenant',
+    path: '/tenants',
+    intro: 'Each has users and a configuration of its own. This list is about the whole account.',
+    empty: { title: 'No tenants yet', text: 'Create one for each of your customers or products.' },
+    idOf: ({ id }) => id,
+    keyOf: ({ id }) => id,
+    nameOf: ({ name }) => name,
+    statusOf: ({ status, purging }) => (purging === true ? 'is being erased' : status),
+    list: (admin, query) => admin.tenants.list(query),
+    get: (admin, id) => admin.tenants.get(id),
+    create: (admin, draft) => admin.tenants.create([draft]),
+    update: (admin, { id }, draft) => admin.tenants.update([{ id, ...draft }]),
+    expected: (item, draft) => ({ ...item, ...draft }),
+    columns: () => [
+      { name: 'Name', cell: ({ name }) => name },
+      { name: 'Customer id', cell: ({ customerId }) => <Code>{customerId}</Code>, isMinor: true },
+    ],
+    facts: ({ customerId, created }) => [
+      ['Customer id', <Code key="customer">{customerId}</Code>],
+      ['Created', <Moment key="created" iso={created} />],
+    ],
+    summary: ({ status, purging }) =>
+      status === 'active'
+        ? null
+        : purging === true
+          ? 'All its data is being erased. This may take minutes.'
+          : 'It is archived: calls for it are refused. Its data is kept until you erase it.',
+    form: {
+      schema: Draft,
+      values: (item) => ({ name: item?.name ?? '', customerId: item?.customerId ?? '' }),
+      fields: [
+        { kind: 'text', name: 'name', label: 'Name', placeholder: 'Acme' },
+        {
+          kind: 'text',
+          name: 'customerId',
+          label: 'Customer id',
+          placeholder: 'acme',
+          hint: 'Your own id of the tenant. Servers may send it in the header Tenant-ID.',
+        },
+      ],
+    },
+    moves: ({ id, name, customerId, status, purging }) =>
+      status === 'active'
+        ? [
+            {
+              label: 'Archive',
+              done: 'The tenant was archived',
+              isDangerous: true,
+              ask: {
+                title: `Archive ${name}?`,
+                text: 'From now on, all its calls are refused, and nothing is sent to its users. It cannot be activated again. Its data is kept until you erase it.',
+              },
+              act: async (admin) => {
+                const answer = await admin.tenants.delete({ ids: [id] })
+                // No call for the chosen tenant works from now on.
+                if (answer.deleted.length > 0 && id === chosen?.id) session.chooseTenant(null)
+                return answer
+              },
+            },
+          ]
+        : purging === true
+          ? []
+          : [
+              {
+                label: 'Erase',
+                done: 'The tenant is being erased',
+                isDangerous: true,
+                isRemoval: true,
+                ask: {
+                  title: `Erase ${name} with everything in it?`,
+                  text: 'All its users, events and configuration are deleted for good. This cannot be undone.',
+                  typed: { label: `Type the customer id ${customerId} to confirm`, text: customerId },
+                },
+                act: async (admin) => {
+                  await admin.tenants.purge(id)
+                  return {}
+                },
+              },
+            ],
+  }
+}

@@ -1,0 +1,254 @@
+import type { AdminLeaderboard } from '@laurel/client'
+import { z } from 'zod'
+import type { Initial, Resource } from '../../resource/resource'
+import { asText, choice, key, optionalDate, optionalText, optionalWhole, text } from '../../resource/schemas'
+import { formatNumber } from '../../ui/format'
+import { DAYS_OF_A_WEEK, inWords, runOf } from './words'
+
+const STATUSES = ['inactive', 'active', 'scheduled', 'finished'] as const
+const MOST_INTERVAL = 2_147_483_647
+/** The most participants of a group, and their number if none is given. */
+export const MOST_PARTICIPANTS = 1000
+
+/** The texts of the form. */
+export type Values = {
+  name: string
+  key: string
+  description: string
+  status: (typeof STATUSES)[number]
+  rankBy: 'points' | 'streak' | 'metric'
+  metricId: string
+  pointsSystemId: string
+  runs: 'none' | 'day' | 'week' | 'month' | 'year'
+  runInterval: string
+  start: string
+  end: string
+  startTime: string
+  endTime: string
+  maxParticipants: string
+  breakdownAttributes: string[]
+}
+
+const DAY = 86_400_000
+
+/** The Monday of the week of a day, or of today. A weekly board begins on one (L2). */
+function mondayOf(date: string | null): string {
+  const day = date === null ? Date.now() : Date.parse(date)
+  return new Date(day - ((new Date(day).getUTCDay() + 6) % DAYS_OF_A_WEEK) * DAY).toISOString().slice(0, 10)
+}
+
+/** A draft, as the interface takes it. 7 days are a week. */
+const Checked = z
+  .object({
+    name: text(),
+    key: key(),
+    description: optionalText(),
+    status: choice(STATUSES),
+    rankBy: choice(['points', 'streak', 'metric']),
+    metricId: z.string(),
+    pointsSystemId: z.string(),
+    runs: choice(['none', 'day', 'week', 'month', 'year']),
+    runInterval: optionalWhole({ min: 1, max: MOST_INTERVAL }),
+    start: optionalDate(),
+    end: optionalDate(),
+    startTime: z.string(),
+    endTime: z.string(),
+    maxParticipants: optionalWhole({ min: 1, max: MOST_PARTICIPANTS }),
+    breakdownAttributes: z.array(z.string()).max(10, 'Choose at most 10.'),
+  })
+  .refine(({ rankBy, metricId }) => rankBy !== 'metric' || metricId !== '', {
+    path: ['metricId'],
+    message: 'Choose one.',
+  })
+  .refine(({ rankBy, pointsSystemId }) => rankBy !== 'points' || pointsSystemId !== '', {
+    path: ['pointsSystemId'],
+    message: 'Choose one.',
+  })
+  .refine(({ startTime, endTime }) => (startTime === '') === (endTime === ''), {
+    path: ['endTime'],
+    message: 'Fill in both times, or none.',
+  })
+  .refine(({ startTime, endTime }) => startTime === '' || startTime !== endTime, {
+    path: ['endTime'],
+    message: 'Choose another time than the first one.',
+  })
+  .refine(
+    ({ runs, runInterval }) =>
+      runs !== 'week' || runInterval === null || runInterval <= Math.floor(MOST_INTERVAL / DAYS_OF_A_WEEK),
+    {
+      path: ['runInterval'],
+      message: `Use a number from 1 to ${formatNumber(Math.floor(MOST_INTERVAL / DAYS_OF_A_WEEK))}.`,
+    },
+  )
+  .refine(({ start, end }) => start === null || end === null || start <= end, {
+    path: ['end'],
+    message: 'Choose a date after the start.',
+  })
+  .transform(({ runs, runInterval, metricId, pointsSystemId, startTime, endTime, ...draft }) => ({
+    ...draft,
+    start: runs === 'week' ? mondayOf(draft.start) : draft.start,
+    ...(draft.rankBy === 'metric' && { metricId }),
+    ...(draft.rankBy === 'points' && { pointsSystemId }),
+    startTime: startTime === '' ? null : startTime,
+    endTime: endTime === '' ? null : endTime,
+    runUnit: runs === 'none' ? null : runs === 'week' ? ('day' as const) : runs,
+    runInterval: runs === 'none' ? null : (runInterval ?? 1) * (runs === 'week' ? DAYS_OF_A_WEEK : 1),
+  }))
+
+/** The values of hidden fields count as empty. A board by streaks has no runs and no times (L3). */
+const shownOf = (given: Values): Values => ({
+  ...given,
+  ...(given.rankBy === 'streak' && { runs: 'none', startTime: '', endTime: '' }),
+  ...((given.rankBy === 'streak' || given.runs === 'none') && { runInterval: '' }),
+})
+
+const Draft = z.custom<Values>().transform(shownOf).pipe(Checked)
+export type Draft = z.output<typeof Draft>
+
+const FROZEN = 'It changes only while the leaderboard is inactive. Deactivate it first.'
+const FINAL = 'It never changes again, since the leaderboard is finished.'
+
+/** Why a field can't change: most of them only while the leaderboard is inactive (L7). */
+const frozen = ({ status }: Values, { status: before }: Initial<Values>): string | null =>
+  before === 'finished' ? FINAL : before === 'inactive' || status === 'inactive' ? null : FROZEN
+const final = (_values: Values, { status }: Initial<Values>): string | null =>
+  status === 'finished' ? FINAL : null
+
+type Status = Values['status']
+
+/** The statuses that can be chosen in the form, by the present one; null for a new leaderboard (L7). */
+const STATUSES_AFTER: Readonly<Record<Status, readonly Status[]>> = {
+  inactive: ['active', 'scheduled', 'inactive'],
+  scheduled: ['scheduled', 'inactive'],
+  active: ['active', 'inactive', 'finished'],
+  finished: ['finished'],
+}
+
+/** The form of a leaderboard. */
+export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
+  schema: Draft,
+  values: (item) => ({
+    name: item?.name ?? '',
+    key: item?.key ?? '',
+    description: item?.description ?? '',
+    status: item?.status ?? 'active',
+    rankBy: item?.rankBy ?? 'points',
+    metricId: item?.metricId ?? '',
+    pointsSystemId: item?.pointsSystemId ?? '',
+    ...(item === null ? { runs: 'week', runInterval: '1' } : runOf(item)),
+    start: item?.start ?? '',
+    end: item?.end ?? '',
+    startTime: item?.startTime ?? '',
+    endTime: item?.endTime ?? '',
+    maxParticipants: asText(item?.maxParticipants),
+    breakdownAttributes: item?.breakdownAttributes ?? [],
+  }),
+  fields: [
+    { kind: 'text', name: 'name', label: 'Name', placeholder: 'Weekly league' },
+    { kind: 'key', name: 'key', label: 'Key', fixed: frozen },
+    {
+      kind: 'choice',
+      name: 'rankBy',
+      fixed: frozen,
+      label: 'Rank by',
+      options: [
+        { value: 'points', label: 'Points' },
+        { value: 'metric', label: 'A metric' },
+        { value: 'streak', label: 'The length of the streak' },
+      ],
+    },
+    {
+      kind: 'reference',
+      to: 'points',
+      name: 'pointsSystemId',
+      fixed: frozen,
+      label: 'Points system',
+      when: ({ rankBy }) => rankBy === 'points',
+    },
+    {
+      kind: 'reference',
+      to: 'metrics',
+      name: 'metricId',
+      fixed: frozen,
+      label: 'Metric',
+      when: ({ rankBy }) => rankBy === 'metric',
+    },
+    {
+      kind: 'choice',
+      name: 'runs',
+      fixed: frozen,
+      when: ({ rankBy }) => rankBy !== 'streak',
+      label: 'Begins again',
+      options: [
+        { value: 'none', label: 'Never' },
+        { value: 'day', label: 'By days' },
+        { value: 'week', label: 'By weeks, on Mondays' },
+        { value: 'month', label: 'By months' },
+        { value: 'year', label: 'By years' },
+      ],
+    },
+    {
+      kind: 'number',
+      name: 'runInterval',
+      fixed: frozen,
+      label: 'Every',
+      unit: ({ runs }) => `${runs}s`,
+      when: ({ rankBy, runs }) => rankBy !== 'streak' && runs !== 'none',
+    },
+    {
+      kind: 'choice',
+      name: 'status',
+      label: 'Status',
+      hint: 'Scheduled: it becomes active on its start date.',
+      options: (initial) =>
+        STATUSES_AFTER[initial?.status ?? 'inactive'].map((value) => ({ value, label: value })),
+    },
+    {
+      kind: 'date',
+      name: 'start',
+      fixed: frozen,
+      label: 'Start',
+      isOptional: true,
+      hint: 'Today, if empty. By weeks: the Monday of that week.',
+    },
+    { kind: 'date', name: 'end', label: 'End', isOptional: true, fixed: final },
+    {
+      kind: 'references',
+      name: 'breakdownAttributes',
+      fixed: frozen,
+      label: 'A ranking for each',
+      hint: 'Users with the same values are ranked together. Users who lack one are not ranked.',
+      options: ({ attributes }) =>
+        attributes.all
+          .filter(({ type }) => type === 'user')
+          .map(({ id, name }) => ({ value: id, label: name })),
+    },
+    {
+      kind: 'number',
+      name: 'maxParticipants',
+      fixed: final,
+      label: 'Participants at most',
+      isOptional: true,
+      hint: '1 to 1,000 in each group; 1,000 if empty.',
+    },
+    {
+      kind: 'time',
+      name: 'startTime',
+      fixed: frozen,
+      label: 'Counts from',
+      isOptional: true,
+      hint: 'Only events in this part of the day of each user count.',
+      when: ({ rankBy }) => rankBy !== 'streak',
+    },
+    {
+      kind: 'time',
+      name: 'endTime',
+      fixed: frozen,
+      label: 'Counts until',
+      isOptional: true,
+      when: ({ rankBy }) => rankBy !== 'streak',
+    },
+    { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
+  ],
+  preview: inWords,
+}

@@ -1,0 +1,19 @@
+import type { AdminLeaderboard } from '@laurel/client'
+import { DayChart, FiguresOf } from '../../analytics/figures'
+
+/** How many users were ranked at the end of each day, in all groups (I2). */
+export const LeaderboardFigures = ({ board: { key } }: { board: AdminLeaderboard }) => (
+  <FiguresOf
+    queryKey={['/leaderboards', 'analytics', key]}
+    read={(admin, period, options) => admin.leaderboards.analytics(key, period, options)}
+  >
+    {(rows) => (
+      <DayChart
+        title="Participants"
+        label="Participants by day"
+        rows={rows}
+        series={[{ name: 'Participants', value: ({ participants }) => participants }]}
+      />
+    )}
+  </FiguresOf>
+)

@@ -1,0 +1,197 @@
+import type { AdminLeaderboard } from '@laurel/client'
+import { type GroupData, Leaderboard } from '@laurel/react'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useToday } from '../../../analytics/period'
+import { messageOf } from '../../../api/errors'
+import { useLaurel } from '../../../api/laurel'
+import { Button } from '../../../ui/button'
+import { LaurelLook } from '../../../ui/laurel'
+import { Card, Empty, Notice, Skeleton } from '../../../ui/page'
+import { datesOf, type Run, runHolding, runsBefore } from './runs'
+import { useRanking, valuesOf } from './use-ranking'
+
+/** How many places are shown at first, and at most: the most that a stream sends. */
+const FIRST_PLACES = 10
+const MOST_PLACES = 100
+/** The most groups to choose from, largest first. The address can name others. */
+const MOST_GROUPS = 100
+
+const TITLE = 'Rankings'
+
+/** The rankings of a leaderboard by run and by group. Those of the present run move while people look. */
+export function Rankings({ board }: { board: AdminLeaderboard }) {
+  const today = useToday()
+  if (board.status === 'inactive' || board.status === 'scheduled')
+    return (
+      <Card title={TITLE}>
+        <Empty title="No rankings yet">
+          {board.status === 'inactive'
+            ? 'They appear here once the leaderboard is active. Activate it above.'
+            : 'They appear here once it has started.'}
+        </Empty>
+      </Card>
+    )
+  if (today === null)
+    return (
+      <Card title={TITLE}>
+        <div aria-busy="true">
+          <Skeleton className="block! h-100 w-full" />
+        </div>
+      </Card>
+    )
+  return <Ranking board={board} today={today} />
+}
+
+/** The choices of the address: `?run=2026-11-16`, and `?group={"plan":"pro"}`. */
+type Chosen = { run: string | null; group: Record<string, string> | null }
+
+function useChosen(): [Chosen, (change: Partial<Chosen>) => void] {
+  const search: Record<string, unknown> = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const { run, group } = search
+  const chosen = {
+    run: typeof run === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(run) ? run : null,
+    group: isTexts(group) ? group : null,
+  }
+  const choose = (change: Partial<Chosen>) => {
+    const { run: _run, group: _group, ...others } = search
+    const next = Object.entries({ ...chosen, ...change }).filter(([, value]) => value !== null)
+    navigate({
+      to: '.',
+      search: { ...others, ...Object.fromEntries(next) },
+      replace: true,
+      resetScroll: false,
+    })
+  }
+  return [chosen, choose]
+}
+
+const isTexts = (value: unknown): value is Record<string, string> =>
+  typeof value === 'object' && value !== null && Object.values(value).every((one) => typeof one === 'string')
+
+function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
+  const { key, maxParticipants, status, breakdownAttributes } = board
+  const laurel = useLaurel()
+  const [chosen, choose] = useChosen()
+  const [isLong, setLong] = useState(false)
+  const present = runHolding(board, today)
+  const run = chosen.run === null ? present : runHolding(board, chosen.run)
+  const isPresent = run.start === present.start
+  const hasGroups = breakdownAttributes.length > 0
+  const groups = useQuery({
+    queryKey: ['/leaderboards', 'groups', key, isPresent ? null : run.start],
+    queryFn: async ({ signal }) =>
+      laurel.leaderboards.groups.list(
+        key,
+        { limit: MOST_GROUPS, ...(!isPresent && { run: run.start }) },
+        { signal },
+      ),
+    enabled: hasGroups,
+  })
+  const [largest] = groups.data ?? []
+  const group = chosen.group ?? (largest === undefined ? undefined : valuesOf(largest))
+  const places = Math.min(isLong ? MOST_PLACES : FIRST_PLACES, maxParticipants)
+  const ranking = useRanking(
+    { boardKey: key, run, isPresent, group, places },
+    !hasGroups || group !== undefined,
+  )
+  const error = groups.error ?? ranking.error
+  return (
+    <Card
+      title={TITLE}
+      about="Open a user by the name."
+      actions={
+        <RunPicker
+          runs={runsBefore(board, today)}
+          chosen={isPresent ? null : run}
+          present={status === 'finished' ? 'The last run' : `Now: ${datesOf(present)}`}
+          onChoose={(start) => choose({ run: start })}
+        />
+      }
+    >
+      {error !== null && ranking.data === undefined ? (
+        <Notice
+          tone="danger"
+          action={
+            <Button onClick={() => (groups.isError ? groups.refetch() : ranking.refetch())}>Try again</Button>
+          }
+        >
+          {messageOf(error)}
+        </Notice>
+      ) : hasGroups && group === undefined && !groups.isPending ? (
+        <Empty title="Nobody is ranked yet">
+          Users are ranked once they have a score and a value of each attribute of the groups.
+        </Empty>
+      ) : (
+        <LaurelLook>
+          <Leaderboard
+            {...ranking}
+            {...(hasGroups && {
+              groups: groups.data ?? [],
+              group: group && groupOf(group),
+              onGroupChange: (one: GroupData) => choose({ group: valuesOf(one) }),
+            })}
+            placeholderRows={FIRST_PLACES}
+            renderName={({ userId }, name) => (
+              <Link
+                to={`/users/${encodeURIComponent(userId)}`}
+                className="rounded-sm hover:underline"
+                preload={false}
+              >
+                {name}
+              </Link>
+            )}
+          />
+        </LaurelLook>
+      )}
+      {ranking.data !== undefined &&
+        !isLong &&
+        ranking.data.rankings.length === places &&
+        places < maxParticipants && (
+          <div className="mt-3 text-center">
+            <Button look="quiet" onClick={() => setLong(true)}>
+              Show the first {Math.min(MOST_PLACES, maxParticipants)}
+            </Button>
+          </div>
+        )}
+    </Card>
+  )
+}
+
+const groupOf = (values: Record<string, string>): GroupData => ({
+  userAttributes: Object.entries(values).map(([key, value]) => ({ key, value })),
+})
+
+/** Chooses a run. A leaderboard that never begins again has none to choose from. */
+function RunPicker({
+  runs,
+  chosen,
+  present,
+  onChoose,
+}: {
+  runs: readonly Run[]
+  /** Null for the present one. */
+  chosen: Run | null
+  present: string
+  onChoose: (start: string | null) => void
+}) {
+  if (runs.length === 0) return null
+  const isListed = chosen === null || runs.some(({ start }) => start === chosen.start)
+  return (
+    <select
+      className="control"
+      aria-label="Run"
+      value={chosen?.start ?? ''}
+      onChange={({ target }) => onChoose(target.value || null)}
+    >
+      <option value="">{present}</option>
+      {(isListed || chosen === null ? runs : [...runs, chosen]).map((run) => (
+        <option key={run.start} value={run.start}>
+          {datesOf(run)}
+        </option>
+      ))}
+    </select>
+  )
+}

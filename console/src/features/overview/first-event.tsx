@@ -1,0 +1,15 @@
+import { useLookups } from '../../resource/lookups'
+import { Card } from '../../ui/page'
+import { SendEvent } from '../../ui/send-event'
+
+/** How to send the first event. There is nothing to send before there is a metric. */
+export function FirstEvent() {
+  const { metrics } = useLookups(['metrics'])
+  const [metric] = metrics.all
+  if (metric === undefined) return null
+  return (
+    <Card title="Send your first event" about={`It adds 1 to ${metric.name}, and makes a user appear.`}>
+      <SendEvent metricKey={metric.key} />
+    </Card>
+  )
+}

@@ -1,0 +1,144 @@
+import type { AdminPointsLevel, AdminPointsTrigger, PointsAnalytics } from '@laurel/client'
+import { useQuery } from '@tanstack/react-query'
+import type { FieldValues } from 'react-hook-form'
+import { DayChart, FiguresOf } from '../../analytics/figures'
+import { useAdmin } from '../../api/laurel'
+import { allOf, type Lookups } from '../../resource/lookups'
+import type { Resource } from '../../resource/resource'
+import { BarTable } from '../../ui/bar-table'
+import { formatDate } from '../../ui/format'
+import { Card, Skeleton } from '../../ui/page'
+
+type Rows = readonly PointsAnalytics['series'][number][]
+
+/** The list of a part of a points system, and the names in it. */
+type Part<Item extends object> = Pick<Resource<Item, FieldValues, unknown>, 'path' | 'list' | 'nameOf'>
+
+/** The points of a system by day and by trigger, and the users of each level (I2). */
+export function PointsFigures({
+  system: { key, name },
+  triggers,
+  levels,
+  lookups,
+}: {
+  system: { key: string; name: string }
+  triggers: Part<AdminPointsTrigger>
+  levels: Part<AdminPointsLevel>
+  lookups: Lookups
+}) {
+  const knownTriggers = useAll(triggers)
+  const knownLevels = useAll(levels)
+  return (
+    <FiguresOf
+      queryKey={['/points', 'analytics', key]}
+      read={(admin, period, options) => admin.points.analytics(key, period, options)}
+    >
+      {(rows) => (
+        <div className="grid items-start gap-6 lg:grid-cols-2">
+          <div className="lg:col-span-2">
+            <DayChart
+              title="Added"
+              label={`${name} by day, added less taken`}
+              kind="bars"
+              rows={rows}
+              series={[{ name, value: ({ added }) => added }]}
+            />
+          </div>
+          <Card title="By trigger" about="Added less taken, in the whole period.">
+            <Bars
+              label={`${name} by trigger`}
+              columns={['Trigger', name]}
+              empty="Nothing gives points yet. Create a trigger first."
+              bars={
+                rows &&
+                knownTriggers &&
+                !lookups.isLoading &&
+                namedSums(
+                  rows,
+                  knownTriggers.map((one) => [one.key, triggers.nameOf(one, lookups)]),
+                )
+              }
+            />
+          </Card>
+          <Card title="Users by level" about={rows === undefined ? <Skeleton /> : endOf(rows)}>
+            <Bars
+              label="Users by level"
+              columns={['Level', 'Users']}
+              empty="There are no levels yet. Create one first."
+              bars={
+                rows &&
+                knownLevels &&
+                namedCounts(
+                  rows,
+                  knownLevels.toSorted((a, b) => a.points - b.points).map((one) => [one.key, one.name]),
+                )
+              }
+            />
+          </Card>
+        </div>
+      )}
+    </FiguresOf>
+  )
+}
+
+/** All items of a part, also those that its table does not show yet. */
+function useAll<Item extends object>({ path, list }: Part<Item>): Item[] | undefined {
+  const admin = useAdmin()
+  return useQuery({
+    queryKey: [path, 'all'],
+    queryFn: () => allOf((query) => list(admin, query)),
+  }).data
+}
+
+function Bars({
+  empty,
+  bars,
+  ...table
+}: {
+  label: string
+  columns: readonly [string, string]
+  empty: string
+  bars: readonly { key: string; name: string; value: number }[] | undefined | false
+}) {
+  if (!bars)
+    return (
+      <div aria-busy="true">
+        <Skeleton className="block! h-32 w-full" />
+      </div>
+    )
+  return bars.length === 0 ? (
+    <p className="text-quiet">{empty}</p>
+  ) : (
+    <BarTable {...table} bars={bars} isWide />
+  )
+}
+
+const endOf = (rows: Rows) => {
+  const { date } = rows.at(-1) ?? {}
+  return date === undefined ? undefined : `At the end of ${formatDate(date)}.`
+}
+
+type Names = readonly (readonly [key: string, name: string])[]
+
+/** The keys of an answer with their names. Those without one are deleted: they have their key. */
+function named(keys: readonly string[], names: Names): { key: string; name: string }[] {
+  const known = new Map(names)
+  return keys.map((key) => ({ key, name: known.get(key) ?? `${key} (deleted)` }))
+}
+
+/** The points of each trigger in all rows, most first. */
+function namedSums(rows: Rows, names: Names) {
+  const sums = new Map<string, number>()
+  for (const { byTrigger } of rows)
+    for (const [key, amount] of Object.entries(byTrigger)) sums.set(key, (sums.get(key) ?? 0) + amount)
+  return named([...sums.keys()], names)
+    .map((one) => ({ ...one, value: sums.get(one.key) ?? 0 }))
+    .toSorted((a, b) => b.value - a.value)
+}
+
+/** The users of each level in the last row: in the order of the levels, then those of deleted ones. */
+function namedCounts(rows: Rows, names: Names) {
+  const { byLevel = {} } = rows.at(-1) ?? {}
+  const keys = new Set([...names.map(([key]) => key), ...Object.keys(byLevel)])
+  return named([...keys], names).map((one) => ({ ...one, value: byLevel[one.key] ?? 0 }))
+}

@@ -1,0 +1,35 @@
+/** The code of a link that `npm start` has printed. It is in the fragment of the address: `#code=…`. */
+
+/** Takes the code out of the address; null if there is none. It must not stay in the history. */
+function takeCode(): string | null {
+  const code = new URLSearchParams(location.hash.slice(1)).get('code')
+  if (code !== null) history.replaceState(history.state, '', location.pathname + location.search)
+  return code
+}
+
+/**
+ * Calls back with the code in the address, now and later: a link that is opened in a tab with the console
+ * changes only the fragment. Returns a function that ends it.
+ */
+export function watchCodes(use: (code: string) => void): () => void {
+  const look = () => {
+    const code = takeCode()
+    if (code !== null) use(code)
+  }
+  look()
+  addEventListener('hashchange', look)
+  return () => removeEventListener('hashchange', look)
+}
+
+/** Exchanges a code for a key. Throws with the server's message. */
+export async function keyFor(code: string): Promise<string> {
+  const answer = await fetch('/console/one-time-code', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ code }),
+  })
+  const body: unknown = await answer.json()
+  const text = (name: string) => String(Object(body)[name] ?? '')
+  if (!answer.ok) throw new Error(text('error'))
+  return text('apiKey')
+}

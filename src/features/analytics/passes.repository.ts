@@ -1,0 +1,73 @@
+import * as z from 'zod'
+import type { AccountDatabase, TenantDatabase } from '../../db/database'
+import type { DueKind } from '../../jobs/due-kinds.types'
+import { firstDueOf, workState } from '../../jobs/due-work.repository'
+import { type Instant, instant } from '../../lib/clock'
+import { HOUR } from '../../lib/units'
+import { parseProgress } from './pass.codec'
+
+/*
+ * The last finished pass of each tenant, and the moments that a pass begins with.
+ */
+
+/** The last finished pass of a tenant. The fields are those of the table. */
+export type FinishedPass = { updated: number; since: number | null; ladder: string }
+
+const LAST = 'SELECT updated, since, ladder FROM analytics_passes WHERE tenant_id = ?1'
+const Last = z.object({ updated: z.number(), since: z.number().nullable(), ladder: z.string() })
+
+const lastOf = ({ results }: D1Result): FinishedPass | null => Last.nullable().parse(results[0] ?? null)
+
+/**
+ * Work that logs rows with a past moment: ticks (P4), and events of a batch under a test clock (E9). That
+ * moment is not before the time at which the work is due.
+ */
+const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
+const FIRST_LATE = `SELECT ${firstDueOf('?2, ?3')} AS due`
+
+/**
+ * The last finished pass, null before the first one; and the moment of the earliest rows that are still to be
+ * logged late, in milliseconds, null if there are none.
+ */
+export async function readPasses(
+  db: TenantDatabase,
+): Promise<{ last: FinishedPass | null; firstLate: number | null }> {
+  const { last, late } = await db.batchOf({
+    last: db.statement(LAST, db.tenantId),
+    late: db.statement(FIRST_LATE, db.tenantId, ...LATE),
+  })
+  const { due } = z.object({ due: z.number().nullable() }).parse(late.results[0])
+  return { last: lastOf(last), firstLate: due }
+}
+
+const FINISH = `
+  INSERT INTO analytics_passes (tenant_id, updated, since, ladder) VALUES (?1, ?2, ?3, ?4)
+  ON CONFLICT DO UPDATE SET updated = excluded.updated, since = excluded.since, ladder = excluded.ladder`
+
+/** Stores a pass as finished. Part of its last batch. */
+export const finishPass = (
+  db: TenantDatabase,
+  { updated, since, ladder }: FinishedPass,
+): D1PreparedStatement => db.statement(FINISH, db.tenantId, updated, since, ladder)
+
+const FORGET_SINCE = 'UPDATE analytics_passes SET since = NULL, updated = min(updated, ?1)'
+
+/** Makes the next pass of each tenant read the whole logs of changed users. `now` is the present time. */
+export const forgetSince = (db: AccountDatabase, now: Instant): D1PreparedStatement =>
+  db.statement(FORGET_SINCE, now)
+
+/**
+ * The moment up to which all changes are counted, as far as that is known: when the last finished pass began.
+ * If nothing was changed after that pass, no pass is due, and it is the last full hour. Null before the first
+ * pass.
+ */
+export async function readUpdated(db: TenantDatabase, now: Instant): Promise<Instant | null> {
+  const [result, { dueAt, progress }] = await Promise.all([
+    db.run(db.statement(LAST, db.tenantId)),
+    workState(db, 'analytics' satisfies DueKind),
+  ])
+  const last = lastOf(result)
+  if (last === null) return null
+  const until = dueAt === null ? Math.floor(now / HOUR) * HOUR : (parseProgress(progress).until ?? 0)
+  return instant(Math.max(last.updated, until))
+}

@@ -1,0 +1,49 @@
+/** The server with the demo and the browser that all tests of a file share. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll } from 'vitest'
+import { type Server, type StartOptions, startServer } from '../server/harness'
+import { launchBrowser, type PageOptions, settled, signedInPage, watchedPage } from './browser'
+
+/** A text of a user or a tenant that would run as a program if the page took it for HTML. */
+export const ATTACK = '<img src=x onerror=alert(1)>'
+
+export type World = ReturnType<typeof sharedWorld>
+
+/** Starts a server and a browser before the tests of this file, and ends both after them. */
+export function sharedWorld(options: StartOptions = {}) {
+  let server: Server
+  let browser: Browser
+  beforeAll(async () => {
+    ;[server, browser] = await Promise.all([startServer(options), launchBrowser()])
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.stop()
+  })
+  return {
+    get server() {
+      return server
+    },
+    get browser() {
+      return browser
+    },
+    /** Asks the interface, with the admin key or another one. */
+    async ask(method: string, path: string, body?: unknown, key = server.adminKey) {
+      const response = await fetch(server.url + path, {
+        method,
+        headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      return { status: response.status, body: Object(await response.json()) }
+    },
+    /** A page with storage of its own, not signed in. */
+    page: (page?: PageOptions) => watchedPage(browser, server.url, page),
+    /** A page with storage of its own, signed in with the admin key. */
+    signedIn: (page?: PageOptions) => signedInPage(browser, server, page),
+    /** Opens a page of the console, and waits until it is there. */
+    async open(page: Page, path: string) {
+      await page.goto(`${server.url}/console${path}`)
+      await settled(page)
+    },
+  }
+}
