@@ -26,9 +26,9 @@ CREATE TABLE `counted_users` (
 --> statement-breakpoint
 ALTER TABLE `users` ADD `counted` integer DEFAULT 0 NOT NULL;
 --> statement-breakpoint
--- A change of a user or a level makes a pass due at the next full hour, and asks a pass in progress for another
--- one. Later changes of the user fire no trigger until the next pass has counted the user. So a tenant without
--- changes has no due work.
+-- The first change of a user since the user was counted makes a pass due at the next full hour, and asks a pass
+-- in progress for another one. A change of a level does the same. While a pass is due, this writes nothing. A
+-- tenant without changes has no due work.
 CREATE TRIGGER `analytics_of_new_users` AFTER INSERT ON `users`
 BEGIN
 	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`)
@@ -64,6 +64,6 @@ END;
 -- Existing tenants are counted soon.
 INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`)
 	SELECT `id`, 'analytics', '', unixepoch() * 1000, 1 FROM `tenants`
-	WHERE `status` <> 'purging' AND EXISTS (SELECT 1 FROM `users` WHERE `tenant_id` = `tenants`.`id`);
+	WHERE `status` <> 'purging';
 --> statement-breakpoint
 UPDATE `schema_version` SET `migration` = 19, `name` = '0019_analytics', `oldest` = 15;

@@ -1,26 +1,66 @@
 /**
  * `npm run screenshots -- [NAME…]`: pictures of the pages of the console, light and dark, on a desktop and on
- * a phone, in `dist/screenshots`. It starts a server with the demo. Names choose pages of
- * `test/console/pages.ts`. With URL and KEY in the environment, it uses a server that runs.
+ * a phone, in `dist/screenshots`. Names choose pages of `test/console/pages.ts`. With `--docs`, it makes the
+ * pictures of the documentation and of the README again (`docs/pictures`).
+ *
+ * It starts a server of its own with the demo, and plays five weeks with it, which takes some minutes. With
+ * URL and KEY in the environment, it uses a server that runs, as it is.
  */
 import { spawn } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
+import { playBusyWeeks } from './lib/busy-weeks.mjs'
 import { inProject, project, report } from './lib/project.mjs'
 import { importSource } from './lib/sources.mjs'
 
 const PORT = '8799'
 const FOLDER = inProject('dist', 'screenshots')
-const SIZES = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
+const SIZES = {
+  desktop: { viewport: { width: 1280, height: 800 } },
+  phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+}
+const THEMES = /** @type {const} */ (['light', 'dark'])
+/** So that the same dates look the same on every machine. */
+const VIEWER = {
+  locale: 'en-US',
+  timezoneId: 'Europe/Berlin',
+  reducedMotion: /** @type {const} */ ('reduce'),
+}
+
+/** The pictures of the documentation: a page and a theme, on a desktop. */
+const IN_DOCS = [
+  ['overview', 'light'],
+  ['user', 'light'],
+  ['user-timeline', 'dark'],
+  ['leaderboard', 'dark'],
+  ['trigger-new', 'light'],
+  ['template', 'light'],
+]
+
+/** The files of the project that a server needs. */
+const NEEDED = ['package.json', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations', 'scripts', 'console']
+
+/** A copy of the project without its data, so that the server begins with the demo alone. */
+function newProject() {
+  const folder = mkdtempSync(join(tmpdir(), 'laurel-screenshots-'))
+  const isSource = (/** @type {string} */ path) => !path.includes('node_modules')
+  for (const name of [...NEEDED, 'clients'])
+    cpSync(inProject(name), join(folder, name), { recursive: true, filter: isSource })
+  symlinkSync(inProject('node_modules'), join(folder, 'node_modules'), 'dir')
+  return folder
+}
 
 /** Starts a server, or takes the one that the environment names. */
 async function serve() {
   const { URL: url, KEY: key } = process.env
-  if (url !== undefined && key !== undefined) return { url, key, stop: () => undefined }
-  const child = spawn(process.execPath, [inProject('scripts', 'start.mjs')], {
-    cwd: project,
+  if (url !== undefined && key !== undefined) return { url, key, stop: async () => undefined }
+  const folder = newProject()
+  const child = spawn(process.execPath, [join(folder, 'scripts', 'start.mjs')], {
+    cwd: folder,
     env: { ...process.env, PORT },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -33,43 +73,79 @@ async function serve() {
     })
     child.once('exit', () => reject(new Error(`The server has ended.\n${output}`)))
   })
-  return { url: `http://localhost:${PORT}`, key: String(printed), stop: () => child.kill('SIGTERM') }
+  const server = { url: `http://localhost:${PORT}`, key: String(printed) }
+  const stop = async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+    }
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    process.stdout.write('Playing five weeks…\n')
+    await playBusyWeeks(server)
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return { ...server, stop }
+}
+
+/** Waits until nothing of the page is loading. */
+async function settled(/** @type {import('playwright-core').Page} */ page) {
+  await page.locator('h1').first().waitFor({ state: 'attached' })
+  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+  await page.evaluate('document.fonts.ready.then(() => undefined)')
 }
 
 async function run() {
-  const { positionals } = parseArgs({ allowPositionals: true })
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { docs: { type: 'boolean', default: false } },
+  })
   const { MAIN_PAGES, OTHER_PAGES } = await importSource(project, 'test/console/pages.ts')
-  const pages = [...MAIN_PAGES, ...OTHER_PAGES].filter(
-    ({ picture }) => positionals.length === 0 || positionals.includes(picture),
-  )
-  mkdirSync(FOLDER, { recursive: true })
+  const pages = [...MAIN_PAGES, ...OTHER_PAGES]
+  const isWanted = (
+    /** @type {string} */ picture,
+    /** @type {string} */ theme,
+    /** @type {string} */ size,
+  ) =>
+    values.docs
+      ? size === 'desktop' && IN_DOCS.some(([name, one]) => name === picture && one === theme)
+      : positionals.length === 0 || positionals.includes(picture)
+  const folder = values.docs ? inProject('docs', 'pictures') : FOLDER
+  mkdirSync(folder, { recursive: true })
+  const pathOf = (/** @type {string} */ picture, /** @type {string} */ theme, /** @type {string} */ size) =>
+    join(folder, values.docs ? `${picture}.png` : `${picture}-${theme}-${size}.png`)
   const { url, key, stop } = await serve()
   const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   try {
-    for (const colorScheme of /** @type {const} */ (['light', 'dark']))
-      for (const [size, viewport] of Object.entries(SIZES)) {
-        const context = await browser.newContext({ colorScheme, viewport, reducedMotion: 'reduce' })
+    for (const theme of THEMES)
+      for (const [size, screen] of Object.entries(SIZES)) {
+        const chosen = pages.filter(({ picture }) => isWanted(picture, theme, size))
+        if (chosen.length === 0) continue
+        const context = await browser.newContext({ colorScheme: theme, ...VIEWER, ...screen })
         const page = await context.newPage()
         await page.goto(`${url}/console`)
         await page.getByLabel('Admin API key').waitFor()
-        await page.screenshot({ path: join(FOLDER, `sign-in-${colorScheme}-${size}.png`) })
+        if (!values.docs) await page.screenshot({ path: pathOf('sign-in', theme, size) })
         await page.getByLabel('Admin API key').fill(key)
         await page.getByRole('button', { name: 'Sign in' }).click()
         await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-        for (const { path, picture } of pages) {
+        for (const { path, picture } of chosen) {
           await page.goto(`${url}/console${path}`)
-          await page.locator('h1').first().waitFor({ state: 'attached' })
-          await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
-          await page.screenshot({ path: join(FOLDER, `${picture}-${colorScheme}-${size}.png`) })
+          await settled(page)
+          await page.screenshot({ path: pathOf(picture, theme, size) })
         }
         await context.close()
       }
   } finally {
     await browser.close()
-    stop()
+    await stop()
   }
-  process.stdout.write(`The pictures are in ${FOLDER}.\n`)
+  process.stdout.write(`The pictures are in ${folder}.\n`)
 }
 
 run().then(

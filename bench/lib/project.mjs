@@ -6,11 +6,20 @@ import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { builtConsole } from '../../scripts/lib/console.mjs'
 import { inProject } from '../../scripts/lib/project.mjs'
 import { Server } from './server.mjs'
 
 /** The files of Laurel and of the baseline. The scripts start both. */
-export const OURS = ['package.json', 'wrangler.toml', 'tsconfig.json', 'src', 'migrations']
+export const OURS = [
+  'package.json',
+  'wrangler.toml',
+  'tsconfig.json',
+  'src',
+  'migrations',
+  'console',
+  'clients',
+]
 const BASELINE = ['wrangler.toml', 'index.ts', 'migrations']
 
 /**
@@ -42,6 +51,8 @@ async function copy({ folder, from, names, database, variables }) {
   for (const name of names) cpSync(join(from, name), join(folder, name), { recursive: true })
   cpSync(inProject('scripts'), join(folder, 'scripts'), { recursive: true })
   symlinkSync(inProject('node_modules'), join(folder, 'node_modules'), 'dir')
+  // Before the start, which has a time limit. A build is kept, so the start finds it.
+  if (names.includes('console')) await builtConsole(folder)
   // The copy's own scripts run wrangler in the copy's folder, in the same way as `npm start`.
   const load = (/** @type {string} */ name) => import(pathToFileURL(join(folder, 'scripts/lib', name)).href)
   const scripts = {

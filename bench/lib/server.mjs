@@ -7,7 +7,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { Complaint } from '../../scripts/lib/project.mjs'
 
 /** Timeouts in milliseconds: to become ready, to end by itself, to be killed, to find a log line. */
-const READY = 30_000
+const READY = 180_000
 const GRACE = 3000
 const KILL = 1000
 const LOG = 5000

@@ -111,7 +111,12 @@ const StoredEntry = z.object({
 export type StoredEntry = z.output<typeof StoredEntry>
 
 /** Which entries a list has: all, or only those with these values. The actor is a key's id or name. */
-export type Wanted = { kind?: string | undefined; key?: string | undefined; actor?: string | undefined }
+export type Wanted = {
+  id?: string | undefined
+  kind?: string | undefined
+  key?: string | undefined
+  actor?: string | undefined
+}
 
 /** The most entries that one request reads, also if few of them match. */
 const SCANNED = 5_000
@@ -123,7 +128,7 @@ const PAGE = `
   FROM (SELECT * FROM audit_log WHERE tenant_id = ?1 AND id < ?2 AND id >= ?3
     ORDER BY id DESC LIMIT ${SCANNED})
   WHERE (?4 IS NULL OR kind = ?4) AND (?5 IS NULL OR key = ?5)
-    AND (?6 IS NULL OR key_id = ?6 OR key_name = ?6)
+    AND (?6 IS NULL OR key_id = ?6 OR key_name = ?6) AND (?8 IS NULL OR id = ?8)
   ORDER BY id DESC LIMIT ?7`
 const LAST_SCANNED = `
   SELECT id FROM audit_log WHERE tenant_id = ?1 AND id < ?2 AND id >= ?3 ORDER BY id DESC
@@ -139,18 +144,20 @@ const NEWEST = '~'
  */
 export async function auditPage(
   { db, auditLog: log }: AccountScope,
-  { kind, key, actor }: Wanted,
+  { id, kind, key, actor }: Wanted,
   { before = NEWEST, oldest, limit }: { before?: string | undefined; oldest: Instant; limit: number },
 ): Promise<{ entries: StoredEntry[]; next: string | null }> {
-  const from = [log, before, firstIdAt(oldest)] as const
-  const rows = await db.rows(db.statement(PAGE, ...from, kind ?? null, key ?? null, actor ?? null, limit + 1))
+  // A single entry is the first one that is read.
+  const from = [log, id === undefined ? before : `${id}${NEWEST}`, firstIdAt(oldest)] as const
+  const filters = [kind ?? null, key ?? null, actor ?? null] as const
+  const rows = await db.rows(db.statement(PAGE, ...from, ...filters, limit + 1, id ?? null))
   const entries = z.array(StoredEntry).parse(rows)
   if (entries.length > limit) {
     const page = entries.slice(0, limit)
     return { entries: page, next: page.at(-1)?.id ?? null }
   }
   const isAll = kind === undefined && key === undefined && actor === undefined
-  if (isAll) return { entries, next: null }
+  if (isAll || id !== undefined) return { entries, next: null }
   const [last] = await db.rows(db.statement(LAST_SCANNED, ...from))
   return { entries, next: last === undefined ? null : z.object({ id: z.string() }).parse(last).id }
 }

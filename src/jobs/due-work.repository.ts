@@ -175,6 +175,18 @@ export function makeAllDue(db: AccountDatabase, kind: DueKind, at: Instant): D1P
   return db.statement(MAKE_ALL_DUE, kind, at)
 }
 
+const MAKE_BEGUN_DUE = `
+  UPDATE due_work SET due_at = ?2 WHERE kind = ?1 AND due_at > ?2 AND progress IS NOT NULL
+    AND tenant_id IN (SELECT id FROM tenants WHERE status = 'active')`
+
+/**
+ * Makes all work of a kind, of all active tenants, due at a moment, if it has progress and was due later.
+ * `meta.changes` is the number of these pieces of work.
+ */
+export function makeBegunDue(db: AccountDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
+  return db.statement(MAKE_BEGUN_DUE, kind, at)
+}
+
 // -- Read due work --
 
 /** A subquery: when the work of the kind ?2 and the subject ?3 is due. Null if it does not exist. */
@@ -384,12 +396,12 @@ export function followEarliest<const T extends string>(
   ]
 }
 
-const CLEAR_REQUESTS = `
-  UPDATE due_work SET asked = 0 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3`
+const SET_ASKED = `
+  UPDATE due_work SET asked = ?4 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3`
 
-/** Notes that all requests of a piece of work so far are being done. */
-export function clearRequests(db: TenantDatabase, { kind, subject }: Piece): D1PreparedStatement {
-  return db.statement(CLEAR_REQUESTS, db.tenantId, kind, subject)
+/** Stores how often a piece of work was asked for. */
+export function setAsked(db: TenantDatabase, { kind, subject }: Piece, asked: number): D1PreparedStatement {
+  return db.statement(SET_ASKED, db.tenantId, kind, subject, asked)
 }
 
 const BEGIN_ALL_AGAIN = 'UPDATE due_work SET progress = NULL WHERE kind = ?1'

@@ -59,7 +59,7 @@ export const notifications: Chapter = {
     },
     admin_notification_templates_test: {
       description:
-        'Sends a message by a template to a user, now and once, and says whether the provider took it. The user really gets it. The template may be inactive. The message is not in the log of messages, but the audit log names the user. With the rate limits on, a tenant can send as many tests as one address can send requests without a key.',
+        'Sends a message by a template to a user, now and once, and says whether the provider took it. The user really gets it. The template may be inactive. The message is not in the log of messages, but the audit log has it, with the internal id of the user. With the rate limits on, a tenant can send as many tests as one address can send requests without a key.',
       example: { body: { userId: 'demo-ada' } },
     },
     admin_notifications_channels: {

@@ -71,7 +71,7 @@ export const users: Chapter = {
     users_update_preferences: {
       description:
         'Changes the types and fields that you pass. The others stay. An empty list of channels switches a type off. `streak.metrics` and `streak.evaluationMode` get 403 while `personalisation` is off in the settings of streaks. `streak.enabled` is always allowed.',
-      example: { body: { notifications: { streak_reminder: ['push'] } } },
+      example: { body: { notifications: { reactivation: ['push'] } } },
     },
     admin_users_list: {
       description:

@@ -37,8 +37,11 @@ const SECURITY = {
   'x-content-type-options': 'nosniff',
 }
 
-/** The name of a file at the top of the console, such as `/console/page.js`. No page has such a path. */
-const TOP_FILE = /^\/console\/[^/]*\.[^/]*$/
+/** Whether a path is that of a file at the top of the console, such as `/console/x.js`. No page has one. */
+const isTopFile = (pathname: string): boolean => {
+  const [, , name = '', ...others] = pathname.split('/')
+  return others.length === 0 && name.includes('.')
+}
 
 /**
  * `GET /console`: the console (G14). Its files are assets of the Worker. Every path below it that is no file
@@ -51,7 +54,7 @@ export function consoleRoutes(app: App): void {
     const isFile = pathname.startsWith(FILES)
     const name = isFile ? pathname.slice(FILES.length) : ''
     const type = isFile ? TYPES[/^\w[\w.-]*\.([a-z\d]+)$/.exec(name)?.[1] ?? ''] : 'text/html; charset=utf-8'
-    if (type === undefined || TOP_FILE.test(pathname)) return unserved(c, [])
+    if (type === undefined || isTopFile(pathname)) return unserved(c, [])
     const asset = await findAsset(c.env, isFile ? `console/assets/${name}` : 'console/page')
     if (!asset.ok) return unserved(c, [])
     const cache = isFile ? 'public, max-age=31536000, immutable' : 'no-cache'

@@ -115,12 +115,18 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await page.getByRole('heading', { level: 1, name: 'Recap by push message' }).waitFor()
     await page.getByRole('button', { name: 'Activate', exact: true }).click()
     await page.getByRole('button', { name: 'Deactivate' }).waitFor()
-    const { body } = await ask('GET', '/admin/v1/notifications/templates/recap-push')
-    expect(body).toMatchObject({ title: 'Hello {{ user.name }}', status: 'active' })
+    // The page shows the change before the server has answered.
+    await expect
+      .poll(async () => (await ask('GET', '/admin/v1/notifications/templates/recap-push')).body)
+      .toMatchObject({ title: 'Hello {{ user.name }}', status: 'active' })
 
     await open('/notifications/streak_reminder-email')
     await page.getByLabel('User').fill('demo-ada')
     await page.frameLocator('iframe').getByText('A lesson today makes it').waitFor()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await confirm('Confirm: send the test')
+    await page.getByText('The message was not sent. No provider of emails is configured.').waitFor()
+    await expectAccessible(page, 'a template after a test')
     // The preview of bad Liquid is a 422. The policy of the page leaves out the styles of the email.
     const expected = /status of 422|inline style violates/
     expect(watched.complaints.filter((text) => !expected.test(text))).toEqual([])
@@ -208,6 +214,14 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await page.getByRole('button', { name: 'Show more' }).click()
     // The first 25 entries, and the row of names before them.
     await page.getByRole('row').nth(26).waitFor()
+    // A link leads to an entry that is not on the first page, and from there to the page of the metric.
+    const { body: entries } = await ask('GET', '/admin/v1/audit-log?kind=metric&key=demo-lessons&limit=100')
+    const [oldest] = Object.values(entries).toReversed()
+    await open(`/audit-log?entry=${Object(oldest).id}`)
+    await dialog('Created metric demo-lessons').getByRole('link', { name: 'metric demo-lessons' }).click()
+    await page.waitForURL('**/console/metrics/demo-lessons')
+    await open('/audit-log?entry=018f0000-0000-7000-8000-000000000000')
+    await page.getByText('There is no such entry.').waitFor()
     expect(watched.complaints).toEqual([])
   })
 

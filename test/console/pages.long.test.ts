@@ -146,8 +146,8 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
       // Two frames later, everything has been painted and counted.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
       const shift = Number(await page.evaluate('shift'))
-      // Below 0.1 counts as good. Half of that is left for text that is longer than its place.
-      expect([path, shift < 0.05 ? 'steady' : shift]).toEqual([path, 'steady'])
+      // Below 0.1 counts as good (Web Vitals). A list may be shorter than its place.
+      expect([path, shift < 0.07 ? 'steady' : shift]).toEqual([path, 'steady'])
       await page.unroute(/\/(?:admin\/)?v1\//)
     }
     await page.context().close()

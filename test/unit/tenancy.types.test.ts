@@ -28,6 +28,7 @@ type Modules = {
   'access/clock.repository': typeof import('../../src/access/clock.repository')
   'features/analytics/figures.repository': typeof import('../../src/features/analytics/figures.repository')
   'features/analytics/count.repository': typeof import('../../src/features/analytics/count.repository')
+  'features/analytics/range.repository': typeof import('../../src/features/analytics/range.repository')
   'features/analytics/passes.repository': typeof import('../../src/features/analytics/passes.repository')
   'config/configuration.repository': typeof import('../../src/config/configuration.repository')
   'db/queries': typeof import('../../src/db/queries')
@@ -105,6 +106,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   },
   'features/analytics/figures.repository': null,
   'features/analytics/count.repository': null,
+  'features/analytics/range.repository': null,
   'features/analytics/passes.repository': { forgetSince: ONE_CLOCK },
   'config/configuration.repository': null,
   'db/queries': null,
@@ -176,6 +178,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     dueWorkOfPart: STATUS,
     capDueTimes: 'a clock that goes back affects all tenants (C1)',
     makeAllDue: ONE_CLOCK,
+    makeBegunDue: ONE_CLOCK,
     beginAllAgain: ONE_CLOCK,
   },
   'jobs/sweeps.repository': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { analyticsStep } from '../../src/features/analytics/analytics.job'
 import { workOf } from '../../src/jobs/due-work.repository'
-import { AnalyticsWorld, beforeClocksChange, clock, DAY, HOUR, plans } from './analytics.world'
+import { AnalyticsWorld, beforeClocksChange, clock, DAY, HOUR, plans, type Step } from './analytics.world'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant, until } from './harness'
@@ -39,6 +39,26 @@ beforeEach(async () => {
 })
 
 describe('random worlds', () => {
+  it('[I1, I2] the figures equal a recount, in a month with each kind of change', async () => {
+    const world = await AnalyticsWorld.begin(beforeClocksChange())
+    const event = (user: number, zone: number | null = null): Step => ({
+      do: 'event',
+      user,
+      zone,
+      metric: 'm0',
+      value: 5,
+    })
+    const days = (count: number): Step => ({ do: 'wait', hours: 24 * count })
+    const parts: Step[][] = [
+      [event(0), event(1, 3), event(2, 4), days(1), event(0), event(1, 4), { do: 'void', nth: 0 }, days(1)],
+      [{ do: 'restore', user: 2 }, { do: 'rename' }, event(2), days(5), event(1), event(2)],
+      [{ do: 'complete', user: 2 }, { do: 'adjust', user: 0, amount: 30 }, days(23), event(0), days(1)],
+      [{ do: 'remove' }, { do: 'erase', user: 1 }, { do: 'revoke', user: 2, points: true }, days(1)],
+      [{ do: 'back', hours: 30 }, event(0), event(2), { do: 'void', nth: 3 }, days(2)],
+    ]
+    for (const step of parts.flat()) await world.play(step)
+  })
+
   it.each([1, 2])('[I1, I2] the figures equal a recount, world %i', async (seed) => {
     const world = await AnalyticsWorld.begin(beforeClocksChange())
     const [steps = []] = fc.sample(plans, { numRuns: 1, seed })
@@ -123,6 +143,49 @@ describe('passes', () => {
     expect(await figures()).toEqual(before)
     expect((await env.DB.prepare('SELECT * FROM counted_users').all()).results).toEqual(counted.results)
     expect(at(await overview(), 'updated')).toBe(new Date(now).toISOString())
+  })
+
+  it('[I1] a tenant without changes has no work, and the first change makes a pass due at the full hour', async () => {
+    const work = () => workOf(contextOf(tenant.id).db, 'analytics')
+    expect(await work()).toBeUndefined()
+    await tenant.event('words', 'ada', 1)
+    expect((await work())?.dueAt).toBe(now + HOUR)
+    // A pass that has counted a user is followed by another one.
+    await wait(1)
+    expect((await work())?.dueAt).toBe(now + HOUR)
+    await wait(1)
+    expect(await work()).toBeUndefined()
+    // Other tenants are idle still.
+    expect(await workOf(contextOf((await newTenant()).id).db, 'analytics')).toBeUndefined()
+    await tenant.event('words', 'ada', 1)
+    expect((await work())?.dueAt).toBe(now + HOUR)
+  })
+
+  it('[I1] counts changes that the work of a move of the clock makes in an idle tenant', async () => {
+    await tenant.event('words', 'ada', 1)
+    await wait(2)
+    await wait(1)
+    expect(at(await overview(), 'streaks', 1, 'users')).toBe(1)
+    await wait(72)
+    expect(at(await overview(), 'streaks', 1, 'users')).toBe(0)
+    expect(at(await overview(), 'streaks', 0, 'users')).toBe(1)
+  })
+
+  it('[I1, V2] a void takes its event from its own day', async () => {
+    const sent = await tenant.event('words', 'ada', 2)
+    const today = Math.floor(now / DAY)
+    await wait(48)
+    const row = async () => {
+      const { body } = await tenant.admin(
+        'GET',
+        `/metrics/words/analytics?from=${date(today)}&to=${date(today)}`,
+      )
+      return lastRow(body)
+    }
+    expect(await row()).toEqual({ date: date(today), events: 1, total: 2, activeUsers: 1 })
+    await tenant.admin('POST', `/users/ada/events/${at(sent.body, 'eventId')}/void`, {})
+    await wait(1)
+    expect(await row()).toEqual({ date: date(today), events: 0, total: 0, activeUsers: 0 })
   })
 
   it('[I1] erasure leaves the figures as they are, and the next day has no streak of the user', async () => {
@@ -237,6 +300,23 @@ describe('faults', () => {
     }
     throw new Error('the pass did not end')
   }
+
+  it('[I1] a change during an empty pass is counted by the next one', async () => {
+    await tenant.event('words', 'ada', 1)
+    await wait(1)
+    const { db } = contextOf(tenant.id)
+    const work = await workOf(db, 'analytics')
+    if (work === undefined) throw new Error('no pass is due')
+    // The event is stored after the pass has read the users, before it stores its end.
+    const { DB, seen } = faulty(async (run, write) => {
+      if (write === 1) await tenant.event('words', 'ada', 1)
+      return run()
+    })
+    await analyticsStep(contextOf(tenant.id, DB), work)
+    expect(seen.writes).toBe(2)
+    await wait(1)
+    expect(lastRow(await overview())).toMatchObject({ events: 2 })
+  })
 
   it.each([
     ['before they are stored', async () => Promise.reject(lost())],

@@ -15,13 +15,15 @@ import { ADMIN_KEY, at, call, newTenant, type TestTenant, until } from './harnes
 
 /*
  * Random worlds for the analytics: users in several zones who travel, around a change of clocks, with events,
- * batches, ticks, corrections, completions, switches of the streak, and erasures.
+ * batches, ticks, corrections, completions, restored streaks, switches of the streak, erasures, a renamed
+ * key, a deleted metric, an archived achievement, and a test clock that goes back.
  */
 
 export const HOUR = 3_600_000
 export const DAY = 24 * HOUR
 const ZONES = ['America/New_York', 'Europe/Berlin', 'Asia/Tokyo', 'Pacific/Kiritimati', 'Etc/GMT+12']
-const METRICS = ['m0', 'm1'] as const
+/** The last one has no trigger. It is deleted in some worlds. */
+const METRICS = ['m0', 'm1', 'm2'] as const
 const SYSTEMS = ['xp', 'coins'] as const
 const LEVELS = [
   { key: 'none', points: 0 },
@@ -39,8 +41,12 @@ export type Step =
   | { do: 'complete'; user: number }
   | { do: 'revoke'; user: number; points: boolean }
   | { do: 'switch'; user: number; enabled: boolean }
+  | { do: 'restore'; user: number }
   | { do: 'erase'; user: number }
+  | { do: 'rename' }
+  | { do: 'remove' }
   | { do: 'wait'; hours: number }
+  | { do: 'back'; hours: number }
 
 const user = fc.nat({ max: 4 })
 const zone = fc.nat({ max: ZONES.length - 1 })
@@ -78,7 +84,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ do: fc.constant('switch' as const), user, enabled: fc.boolean() }),
   },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restore' as const), user }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('erase' as const), user }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'rename' as const }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'remove' as const }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('back' as const), hours: fc.integer({ min: 1, max: 60 }) }),
+  },
   {
     weight: 8,
     arbitrary: fc.record({
@@ -134,7 +147,11 @@ const UserRow = z.object({ id: z.string(), iid: z.string(), control: z.number(),
 /** A world: a tenant, and what its oracle knows beside the tables. */
 export class AnalyticsWorld {
   readonly tenant: TestTenant
+  /** The first keys of resources, by id. The oracle knows resources by these. */
   readonly #keys = new Map<string, string>()
+  /** The present keys of renamed resources, by first key. */
+  readonly #renamed = new Map<string, string>()
+  readonly #metrics = new Set<string>(METRICS)
   /** By internal id: the local day of the creation, by the zone of the call that created the user. */
   readonly #created = new Map<string, number>()
   /** By internal id: the users as the last pass has seen them, and erased users. */
@@ -163,8 +180,8 @@ export class AnalyticsWorld {
     await tenant.admin('PATCH', '/settings', { controlRatio: 50 })
     for (const key of METRICS) this.#keys.set(await tenant.metric(key), key)
     for (const key of SYSTEMS) this.#keys.set(await tenant.create('/points', { key, name: key }), key)
-    const levels = LEVELS.map((level) => ({ ...level, name: level.key }))
-    await tenant.admin('POST', '/points/xp/levels', levels)
+    for (const level of LEVELS)
+      this.#keys.set(await tenant.create('/points/xp/levels', { ...level, name: level.key }), level.key)
     const triggers = [
       { key: 'five', type: 'metric', metricKey: 'm0', metricThreshold: 5, points: 3, status: 'active' },
       { key: 'streak', type: 'streak', streakLength: 2, points: 4, status: 'active' },
@@ -188,6 +205,20 @@ export class AnalyticsWorld {
     this.#keys.set(await tenant.create('/points/coins/triggers', coins), 'coin')
   }
 
+  /** The present key of a resource, by its first one. */
+  #key(first: string): string {
+    return this.#renamed.get(first) ?? first
+  }
+
+  #id(first: string): string {
+    return [...this.#keys].find(([, key]) => key === first)?.[0] ?? ''
+  }
+
+  /** Moves the clock, which does all passes. */
+  async #move(now: number): Promise<void> {
+    await clock(this.tenant, 'PUT', { now: new Date(now).toISOString() })
+  }
+
   get now(): Promise<number> {
     return clock(this.tenant, 'GET')
   }
@@ -202,11 +233,15 @@ export class AnalyticsWorld {
     const { tenant } = this
     switch (step.do) {
       case 'event':
+        if (!this.#metrics.has(step.metric)) return
         await tenant.event(step.metric, this.#user(step), step.value)
         break
       case 'batch': {
         // A user who is in several zones in one batch ends in the last one.
-        const items = step.events.map((one) => ({ key: one.metric, user: this.#user(one), value: one.value }))
+        const items = step.events
+          .filter(({ metric }) => this.#metrics.has(metric))
+          .map((one) => ({ key: one.metric, user: this.#user(one), value: one.value }))
+        if (items.length === 0) return
         const created = new Map(items.map(({ user }) => [user.id, user.tz] as const).toReversed())
         const { headers } = await tenant.admin('POST', '/metrics/events', items)
         const batch = `/metrics/events/batches/${headers.get('x-batch-id')}`
@@ -239,6 +274,21 @@ export class AnalyticsWorld {
       case 'switch':
         await tenant.app('PATCH', `/users/u${step.user}/preferences`, { streak: { enabled: step.enabled } })
         break
+      case 'restore':
+        await tenant.admin('POST', '/streaks/restore', { users: [{ id: `u${step.user}` }] })
+        return
+      case 'rename': {
+        const key = this.#key('five') === 'five' ? 'renamed' : 'five'
+        this.#renamed.set('five', key)
+        const { body } = await tenant.admin('PATCH', '/points/xp/triggers', [{ id: this.#id('five'), key }])
+        expect(body).toMatchObject({ issues: [] })
+        return
+      }
+      case 'remove':
+        // The metric is deleted, and an achievement archived: their figures stay.
+        if (this.#metrics.delete('m2')) await tenant.admin('DELETE', '/metrics?keys=m2')
+        await tenant.admin('PATCH', '/achievements', [{ id: this.#id('ten'), status: 'archived' }])
+        return
       case 'erase': {
         const iid = await this.#iid(step.user)
         await tenant.admin('DELETE', `/users/u${step.user}`)
@@ -248,8 +298,17 @@ export class AnalyticsWorld {
         return
       }
       case 'wait':
-        await clock(tenant, 'PUT', { now: new Date((await this.now) + step.hours * HOUR).toISOString() })
+        await this.#move((await this.now) + step.hours * HOUR)
         return this.holds()
+      case 'back': {
+        const now = await this.now
+        await this.#move(now)
+        await this.holds()
+        const back = Math.max(now - step.hours * HOUR, (Math.floor(Date.now() / HOUR) + 1) * HOUR)
+        await clock(tenant, 'DELETE')
+        await this.#move(back)
+        return this.holds()
+      }
       default:
         throw new Error(`unknown step: ${JSON.stringify(step satisfies never)}`)
     }
@@ -338,6 +397,15 @@ export class AnalyticsWorld {
     return z.array(z.unknown()).parse(at(body, 'series'))
   }
 
+  /** A row of a points system, with the first keys and without zeros in its maps. */
+  #maps(row: unknown) {
+    const { byTrigger, byLevel, ...rest } = Maps.parse(row)
+    const first = new Map([...this.#renamed].map(([key, present]) => [present, key]))
+    const bare = (numbers: Record<string, number>) =>
+      withoutZeros(new Map(Object.entries(numbers).map(([key, number]) => [first.get(key) ?? key, number])))
+    return { ...rest, byTrigger: bare(byTrigger), byLevel: bare(byLevel) }
+  }
+
   /** Compares all figures with the oracle. */
   async holds(): Promise<void> {
     const now = await this.now
@@ -354,7 +422,7 @@ export class AnalyticsWorld {
       const { body } = await this.tenant.admin('GET', `/analytics/overview${query}`)
       const { series, ...rest } = overviewOf(users, SYSTEMS, range, today)
       expect(body).toEqual({ updated: new Date(now).toISOString(), series: dated(series), ...rest })
-      for (const metric of METRICS) {
+      for (const metric of this.#metrics) {
         const wanted = dated(metricOf(users, metric, range)).map((row) => ({
           ...row,
           total: row.total / 1e6,
@@ -364,7 +432,7 @@ export class AnalyticsWorld {
       for (const system of SYSTEMS) {
         const levels = system === 'xp' ? LEVELS : []
         const rows = await this.#series(`/points/${system}/analytics${query}`)
-        expect(rows.map(maps)).toEqual(dated(pointsOf(users, system, levels, range)))
+        expect(rows.map((row) => this.#maps(row))).toEqual(dated(pointsOf(users, system, levels, range)))
       }
       for (const key of ['done', 'ten'])
         expect(await this.#series(`/achievements/${key}/analytics${query}`)).toEqual(
@@ -378,10 +446,3 @@ const Maps = z.looseObject({
   byTrigger: z.record(z.string(), z.number()),
   byLevel: z.record(z.string(), z.number()),
 })
-
-/** A row of a points system, without zeros in its maps. */
-function maps(row: unknown) {
-  const { byTrigger, byLevel, ...rest } = Maps.parse(row)
-  const bare = (numbers: Record<string, number>) => withoutZeros(new Map(Object.entries(numbers)))
-  return { ...rest, byTrigger: bare(byTrigger), byLevel: bare(byLevel) }
-}

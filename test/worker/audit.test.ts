@@ -417,7 +417,14 @@ describe('[Z1] the list', () => {
     expect(await keysOf('key=two&kind=attribute')).toEqual(['two'])
     expect(await keysOf('actor=ADMIN_API_KEY')).toEqual(all)
     expect(await keysOf(`actor=${crypto.randomUUID()}`)).toEqual([])
-    for (const query of ['kind=none', 'limit=101', 'after=x', 'key=a&key=b'])
+    const entries = Entries.parse((await tenant.admin('GET', '/audit-log?limit=100')).body)
+    for (const entry of entries) {
+      const alone = await tenant.admin('GET', `/audit-log?id=${entry.id.toUpperCase()}&limit=1`)
+      expect([alone.body, alone.headers.get('link')]).toEqual([[entry], null])
+    }
+    expect((await tenant.admin('GET', `/audit-log?id=${entries[0]?.id}&kind=event`)).body).toEqual([])
+    expect((await (await newTenant(app)).admin('GET', `/audit-log?id=${entries[0]?.id}`)).body).toEqual([])
+    for (const query of ['id=x', 'kind=none', 'limit=101', 'after=x', 'key=a&key=b'])
       expect((await tenant.admin('GET', `/audit-log?${query}`)).status).toBe(422)
   })
 

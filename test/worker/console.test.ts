@@ -184,6 +184,8 @@ describe('the exchange of a one-time code', () => {
       { ...HERE, origin: 'null' },
       { ...HERE, origin: 'http://localhost:8788' },
       { ...HERE, origin: 'http://attacker.test' },
+      { ...HERE, origin: 'https://localhost:8787' },
+      { ...HERE, origin: 'http://localhost:8787.attacker.test' },
       { ...HERE, 'cf-connecting-ip': '192.0.2.1' },
       { ...HERE, 'cf-connecting-ip': '::2' },
     ])

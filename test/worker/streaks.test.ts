@@ -571,8 +571,9 @@ describe('rows that an event writes (design)', () => {
       await through.event('steps', user, 1)
       return seen.rowsWritten - before
     }
-    // The first user of a tenant wakes the Timekeeper. A new user is counted and indexed by age.
-    expect(await rowsOf('ada')).toBe(6)
+    // The first user of a tenant makes the first midnight and the first pass of the analytics due. A new user
+    // is counted and indexed by age.
+    expect(await rowsOf('ada')).toBe(7)
     expect(await rowsOf('bob')).toBe(5)
     expect([await rowsOf('ada'), await rowsOf('bob')]).toEqual([2, 2])
     await move(1, 9)

@@ -1,4 +1,4 @@
-/** `POST /admin/v1/notifications/templates/{id}/test`: a message to a real user, now and once (N4). */
+/** Test messages: a message by a template to a real user, now and once (N4). */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Bindings } from '../../src/runtime/env'
 import { at, newApp, newTenant, type TestTenant } from './harness'
@@ -73,9 +73,10 @@ describe('[N4] a test of a template', () => {
         kind: 'notification_template',
         resourceId: id,
         key: 'recap-email',
-        fields: { userId: { after: 'ada' }, channel: { after: 'email' } },
+        fields: { user: { before: null, after: expect.any(String) }, channel: { after: 'email' } },
       },
     ])
+    expect(JSON.stringify(await logged())).not.toContain('ada')
     expect((await tenant.admin('GET', '/notifications/log')).body).toEqual([])
   })
 

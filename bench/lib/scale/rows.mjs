@@ -51,6 +51,13 @@ const KEY = "lower(printf('%s-%s', hex(randomblob(8)), hex(randomblob(9))))"
 const VALUE = (/** @type {string} */ nth) => `(1 + (i * (30 + ${nth}) + ${nth} * ${nth} * 17) % 97)`
 const TOTAL = (/** @type {string} */ upTo) =>
   `(SELECT sum(${VALUE('k.value')}) FROM k WHERE k.value <= ${upTo})`
+/** The total before the nth event. */
+const BEFORE = `coalesce(${TOTAL('nth - 1')}, 0)`
+/** The level at a total of the metric, as an award notes it. */
+const LEVEL = (/** @type {string} */ total) =>
+  `(SELECT json_object('id', l.id, 'key', l.key, 'name', l.name, 'points', l.points) FROM points_levels l
+    WHERE l.system_id = ${given('system')} AND l.points <= ${total} * ${AWARD}
+    ORDER BY l.points DESC LIMIT 1)`
 const FIRST_DAY = `CASE WHEN i % ${ONE_OF} = 0 THEN ${given('day')} - ${EVENTS} ELSE ${given('day')} - 25 + i % 15 END`
 const TIME = '(i * 7919 % 36000) * 1000'
 const AT = (/** @type {string} */ nth) => `((day + ${nth} - 1) * ${DAY} + ${TIME})`
@@ -91,22 +98,24 @@ export const USERS = [
     CASE WHEN ${LIVE} THEN ${JUDGED} END, '[]', ${LAST}
   FROM u`,
   `${WITH}
-  INSERT INTO streak_runs (user_iid, first, last, started, history, length)
-  SELECT ${IID}, day, ${LAST}, day, '${EVENTS}e', ${EVENTS} FROM u WHERE NOT ${LIVE}`,
+  INSERT INTO streak_runs (user_iid, first, last, started, history, length, lost)
+  SELECT ${IID}, day, ${LAST}, day, '${EVENTS}e', ${EVENTS}, ${JUDGED} FROM u WHERE NOT ${LIVE}`,
 ]
 
 /** The nth event of each user, with its award and its idempotency key. */
 export const PASSES = [
   `${WITH}
-  INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+  INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, counter_ids, streak)
   SELECT ${bytes(IID)}, ${METRIC_NO}, ${AT('nth')}, nth, ${bytes(EVENT_ID('nth'))}, ${VALUE('nth')} * 1000000,
-    0 FROM u`,
+    0, '[]', json_array(json_object('kind', iif(nth = 1, 'started', 'extended'), 'length', nth)) FROM u`,
   `${WITH}
   INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no,
-    trigger_version)
+    trigger_version, counter_before, counter_after, levels)
   SELECT ${bytes(IID)}, ${no('points_systems', given('system'))}, ${AT('nth')}, nth, 0, ${bytes(AWARD_ID)},
     ${VALUE('nth')} * ${AWARD}, ${TOTAL('nth')} * ${AWARD}, 0,
-    ${no('points_triggers', given('trigger'))}, 1 FROM u`,
+    ${no('points_triggers', given('trigger'))}, 1, ${BEFORE} * 1000000, ${TOTAL('nth')} * 1000000,
+    CASE WHEN ${LEVEL(BEFORE)} = ${LEVEL(TOTAL('nth'))} THEN NULL
+      ELSE json_array(json(${LEVEL(BEFORE)}), json(${LEVEL(TOTAL('nth'))})) END FROM u`,
   `${WITH}
   INSERT INTO idempotency_keys (user_iid, metric_no, key, event_id)
   SELECT ${bytes(IID)}, ${METRIC_NO}, ${KEY}, ${bytes(EVENT_ID('nth'))} FROM u`,

@@ -122,6 +122,17 @@ test('a leaderboard is a table with a name, and the own row is the current one',
   expect(screen.getByRole('rowheader', { name: /^user_01HZX/ })).toBeDefined()
 })
 
+test('an app can draw the names of a leaderboard, such as links to profiles', () => {
+  const [first] = board.rankings
+  if (first === undefined) throw new Error('One row is needed.')
+  render(
+    <Leaderboard data={board} renderName={({ userId }, name) => <a href={`/users/${userId}`}>{name}</a>} />,
+  )
+  const link = screen.getByRole('link', { name: first.userName ?? first.userId })
+  expect(link.getAttribute('href')).toBe(`/users/${first.userId}`)
+  expect(screen.getAllByRole('link')).toHaveLength(board.rankings.length)
+})
+
 test('a user who is not ranked has a row too', () => {
   render(<Leaderboard data={{ ...boardUnranked, rankings: [] }} />)
   expect(screen.getByText('Nobody is ranked yet.')).toBeDefined()

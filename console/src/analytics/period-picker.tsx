@@ -24,7 +24,7 @@ export function PeriodPicker({ period: { from, to, days }, today }: { period: Pe
     })
   return (
     <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-3">
-      <fieldset className="flex gap-1 rounded-md border border-line bg-surface p-1">
+      <fieldset className="flex gap-1 rounded-md border border-line bg-surface p-1 shadow-card max-sm:w-full">
         <legend className="sr-only">Period</legend>
         {CHOICES.map(({ days: one, name }) => {
           const isChosen = to === today && days === one
@@ -35,7 +35,7 @@ export function PeriodPicker({ period: { from, to, days }, today }: { period: Pe
               aria-pressed={isChosen}
               onClick={() => show(one === DEFAULT_DAYS ? {} : { days: one })}
               className={classes(
-                'min-h-8 rounded-sm px-3 text-sm font-medium whitespace-nowrap',
+                'min-h-7 rounded-sm px-3 text-sm font-medium whitespace-nowrap max-sm:flex-1 pointer-coarse:min-h-9',
                 isChosen ? 'bg-accent-soft text-accent' : 'text-quiet hover:bg-hover hover:text-text',
               )}
             >
@@ -44,23 +44,23 @@ export function PeriodPicker({ period: { from, to, days }, today }: { period: Pe
           )
         })}
       </fieldset>
-      <div className="flex flex-wrap items-center gap-2 text-sm">
-        <label className="flex items-center gap-2">
+      <div className="flex items-center gap-2 text-sm max-sm:w-full">
+        <label className="flex items-center gap-2 max-sm:min-w-0 max-sm:flex-1 max-sm:flex-col max-sm:items-stretch max-sm:gap-1">
           <span className="text-quiet">From</span>
           <input
             type="date"
-            className="control w-auto!"
+            className="control sm:w-auto!"
             value={from}
             min={daysBefore(to, MOST_DAYS - 1)}
             max={to}
             onChange={({ target: { value } }) => value !== '' && show({ from: value, to })}
           />
         </label>
-        <label className="flex items-center gap-2">
+        <label className="flex items-center gap-2 max-sm:min-w-0 max-sm:flex-1 max-sm:flex-col max-sm:items-stretch max-sm:gap-1">
           <span className="text-quiet">To</span>
           <input
             type="date"
-            className="control w-auto!"
+            className="control sm:w-auto!"
             value={to}
             max={today}
             onChange={({ target: { value } }) =>

@@ -56,17 +56,17 @@ export function ClockBar() {
       <p className="flex items-center gap-1.5">
         <Clock size={14} aria-hidden="true" className="text-warning" />
         Test clock:
-        <strong className="inline-block min-w-44 font-semibold tabular-nums">
+        <strong className="min-w-40 font-semibold tabular-nums">
           {move.isPending ? 'moving…' : clock.data ? formatMoment(clock.data.now) : '…'}
         </strong>
       </p>
-      <div className="flex flex-wrap">
+      <div className="flex flex-wrap justify-center">
         {steps.map((step) => (
           <Button
             key={step === 'real time' ? step : step.label}
             isSmall
             look="quiet"
-            className="min-h-7! px-2! text-text!"
+            className="min-h-7! px-2! text-text! max-sm:px-1! max-sm:text-xs"
             disabled={!clock.data || move.isPending}
             onClick={() => move.mutate(step)}
           >

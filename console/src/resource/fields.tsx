@@ -200,6 +200,7 @@ export function FormField<Values extends FieldValues>({
           control={control}
           name={field.name}
           options={field.options(lookups, initial)}
+          none={field.none}
           isDisabled={isDisabled}
         />
       )

@@ -4,6 +4,7 @@ import {
   Controller,
   type FieldPath,
   type FieldValues,
+  get,
   type UseFormReturn,
   useFieldArray,
   useFormState,
@@ -29,16 +30,19 @@ export function Filters<Values extends FieldValues>({
   lookups: Lookups
 }) {
   const attributes = lookups.attributes.all.filter(({ type }) => type === of)
-  const { errors } = useFormState({ control: form.control, name })
+  const { errors, touchedFields, isSubmitted } = useFormState({ control: form.control, name })
   const rows = useRows(form, name)
   return (
     <fieldset className="flex flex-col gap-2">
       <legend className="mb-1.5 font-medium">{label}</legend>
       {hint !== undefined && <p className="text-sm text-quiet">{hint}</p>}
       {rows.all.map(({ id }, index) => {
-        const message =
-          messageAt(errors, `${name}.${index}.attributeId`) ??
-          messageAt(errors, `${name}.${index}.attributeValue`)
+        // A new row has an error at once. It is shown after the row was left, or after a try to save.
+        const message = ['attributeId', 'attributeValue']
+          .map((part) => `${name}.${index}.${part}` as FieldPath<Values>)
+          .filter((path) => isSubmitted || get(touchedFields, path) === true)
+          .map((path) => messageAt(errors, path))
+          .find((found) => found !== undefined)
         const at = (part: string) => form.register(`${name}.${index}.${part}` as FieldPath<Values>)
         return (
           <div key={id} className="flex flex-col gap-1">
@@ -77,7 +81,7 @@ export function Filters<Values extends FieldValues>({
         )
       })}
       {attributes.length === 0 ? (
-        <p className="text-sm text-quiet">There are no {of} attributes yet.</p>
+        <p className="text-sm text-quiet">There are no {of} attributes yet. Create one under Attributes.</p>
       ) : (
         <div>
           <Button isSmall onClick={rows.add}>

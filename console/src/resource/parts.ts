@@ -22,7 +22,8 @@ export function filtersInWords(
 export function amountOf(value: string | number, metricId: string, { metrics }: Lookups): string {
   const metric = metrics.find(metricId)
   const units = metric?.units.trim() ?? ''
-  if (units === '') return `${value} of ${metric?.name ?? 'the metric'}`
+  const isOpen = metricId === '' || metrics.isLoading
+  if (units === '') return `${value} of ${metric?.name ?? (isOpen ? 'the metric' : 'a deleted metric')}`
   // Units are the plural. Only the usual English one has a known singular.
   return Number(value) === 1 && /[^s]s$/.test(units) ? `${value} ${units.slice(0, -1)}` : `${value} ${units}`
 }

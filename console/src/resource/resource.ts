@@ -65,6 +65,8 @@ export type Field<Values extends FieldValues> = FieldBase<Values> &
     | {
         kind: 'references'
         options: (lookups: Lookups, initial: Initial<Values> | null) => readonly Option[]
+        /** The next step if there are no options. */
+        none?: string
       }
     | { kind: 'filters'; of: 'user' | 'event' }
     | { kind: 'custom'; render: ComponentType<{ control: Control<Values>; label: string }> }

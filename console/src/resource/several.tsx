@@ -9,6 +9,7 @@ export function Several<Values extends FieldValues>({
   label,
   hint,
   message,
+  none = 'There is none yet.',
   isDisabled,
 }: {
   control: Control<Values>
@@ -17,6 +18,8 @@ export function Several<Values extends FieldValues>({
   label: string
   hint?: string | undefined
   message?: string | undefined
+  /** The next step if there are no options. */
+  none?: string | undefined
   isDisabled: boolean
 }) {
   return (
@@ -28,7 +31,7 @@ export function Several<Values extends FieldValues>({
         return (
           <fieldset className="flex flex-col gap-1.5" disabled={isDisabled}>
             <legend className="mb-1.5 font-medium">{label}</legend>
-            {options.length === 0 && <p className="text-quiet">There is none yet.</p>}
+            {options.length === 0 && <p className="text-quiet">{none}</p>}
             <div className="flex max-h-56 flex-col gap-1 overflow-y-auto rounded-md border border-line p-2 empty:hidden">
               {options.map((option) => (
                 <label

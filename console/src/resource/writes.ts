@@ -1,5 +1,5 @@
 import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query'
-import { type Objection, WriteRefused } from '../api/errors'
+import { type Objection, sentence, WriteRefused } from '../api/errors'
 import { useAdmin } from '../api/laurel'
 import { done } from '../ui/toasts'
 import type { Admin, Written } from './resource'
@@ -36,13 +36,18 @@ export function useWrite<Item>(path: string) {
   const admin = useAdmin()
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: async ({ act }: Write<Item>) => demandWritten(await act(admin)),
+    mutationFn: async (write: Write<Item>) => {
+      const written = await write.act(admin)
+      const item = demandWritten(written)
+      const warnings = (written.issues ?? []).map(({ message }) => sentence(message))
+      done(write.done, ...(warnings.length > 0 ? [warnings.join(' ')] : []))
+      return item
+    },
     onMutate: async ({ expect }) => expect?.(queries),
     onError: (_error, _write, takeBack) => takeBack?.(),
     onSuccess: async (item, write) => {
       write.show?.(queries, item)
       write.after?.()
-      done(write.done)
       const read = queries.invalidateQueries({ queryKey: [path] })
       if (write.show === undefined) await read
     },

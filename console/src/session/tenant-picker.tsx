@@ -1,20 +1,25 @@
-import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { type ReactNode, useEffect, useState } from 'react'
 import { messageOf } from '../api/errors'
 import { useAdmin } from '../api/laurel'
 import { Button } from '../ui/button'
 import { Empty, Notice, Skeleton } from '../ui/page'
 import { useSession, useSignedIn } from './session-context'
 
-/** How many tenants the picker shows at once. */
-const SHOWN = 100
+/** How many tenants are read at once: the most that the interface gives. */
+const PAGE = 100
+/** While fewer tenants than this fit a search, more of them are read. */
+const ENOUGH = 10
 
+/** The active tenants, page by page. */
 function useTenants() {
   const admin = useAdmin()
-  return useQuery({
+  return useInfiniteQuery({
     queryKey: ['/tenants', 'active'],
-    queryFn: async () =>
-      (await admin.tenants.list({ limit: SHOWN })).filter(({ status }) => status === 'active'),
+    queryFn: async ({ pageParam }) => admin.tenants.list({ limit: PAGE, skip: pageParam }),
+    initialPageParam: 0,
+    getNextPageParam: (last, all) => (last.length === PAGE ? all.length * PAGE : undefined),
+    select: ({ pages }) => pages.flat().filter(({ status }) => status === 'active'),
   })
 }
 
@@ -27,10 +32,15 @@ export function TenantPage({ create }: { create: ReactNode }) {
   const found = tenants.data?.filter(({ name, customerId }) =>
     `${name} ${customerId}`.toLowerCase().includes(wanted),
   )
+  const { hasNextPage, isFetching, fetchNextPage } = tenants
+  const isSearching = wanted !== '' && hasNextPage && (found?.length ?? 0) < ENOUGH
+  useEffect(() => {
+    if (isSearching && !isFetching) fetchNextPage()
+  }, [isSearching, isFetching, fetchNextPage])
   return (
     <main
       className="mx-auto flex min-h-dvh w-full max-w-md flex-col gap-5 px-6 py-[12vh]"
-      aria-busy={tenants.isPending}
+      aria-busy={tenants.isPending || isSearching}
     >
       <div className="flex items-end justify-between gap-4">
         <h1 className="text-2xl font-semibold tracking-tight">Choose a tenant</h1>
@@ -64,7 +74,7 @@ export function TenantPage({ create }: { create: ReactNode }) {
             </button>
           </li>
         ))}
-        {found?.length === 0 && (
+        {found?.length === 0 && !isSearching && (
           <li>
             {wanted === '' ? (
               <Empty title="No tenants yet">Create one for each of your customers or products.</Empty>
@@ -74,6 +84,11 @@ export function TenantPage({ create }: { create: ReactNode }) {
           </li>
         )}
       </ul>
+      {hasNextPage && (
+        <Button look="quiet" isBusy={tenants.isFetchingNextPage} onClick={() => fetchNextPage()}>
+          Show more
+        </Button>
+      )}
       <div>{create}</div>
     </main>
   )

@@ -12,7 +12,10 @@ import { toasts } from './toasts'
 export const BACKDROP =
   'fixed inset-0 z-40 bg-backdrop transition-opacity duration-150 data-ending-style:opacity-0 data-starting-style:opacity-0'
 
-/** A form beside the page. It is a dialog: the page behind it can't be used meanwhile. */
+/**
+ * A form beside the page. It is a dialog: the page behind it can't be used meanwhile. It asks before it is
+ * closed with entries. The form's own Cancel button does not ask.
+ */
 export function Sheet({
   title,
   about,
@@ -25,25 +28,24 @@ export function Sheet({
   children: ReactNode
 }) {
   const popup = useRef<HTMLDivElement>(null)
+  const hasInput = useRef(false)
   // The first field, not the button that closes.
   const first = () => popup.current?.querySelector<HTMLElement>('form :is(input, select, textarea)') ?? true
   // A message of the write before would cover the buttons, above all on a phone.
   useEffect(() => toasts.close(), [])
-  // A press beside a form is often a slip, and the form would lose what was typed.
-  const isSlip = (reason: string) =>
-    reason === 'outside-press' && popup.current?.querySelector('form') !== null
+  const [isAsking, setAsking] = useState(false)
+  // Escape, the cross, or a press beside the form may be a slip.
+  const dismiss = () => (hasInput.current ? setAsking(true) : onClose())
   return (
-    <Dialog.Root
-      open
-      onOpenChange={(isOpen, { reason }) => {
-        if (!isOpen && !isSlip(reason)) onClose()
-      }}
-    >
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && dismiss()}>
       <Dialog.Portal>
         <Dialog.Backdrop className={BACKDROP} />
         <Dialog.Popup
           ref={popup}
           initialFocus={first}
+          onInput={() => {
+            hasInput.current = true
+          }}
           className="fixed inset-y-0 right-0 z-40 flex w-full max-w-lg flex-col bg-raised shadow-raised outline-none transition-transform duration-150 data-ending-style:translate-x-6 data-starting-style:translate-x-6 sm:border-l sm:border-line"
         >
           <header className="flex items-start justify-between gap-4 border-b border-line py-4 pr-4 pl-6">
@@ -66,6 +68,17 @@ export function Sheet({
           {children}
         </Dialog.Popup>
       </Dialog.Portal>
+      {isAsking && (
+        <Confirm
+          title="Close without saving?"
+          confirm="Confirm: close"
+          isDangerous
+          onConfirm={async () => onClose()}
+          onClose={() => setAsking(false)}
+        >
+          Your entries in this form will be lost.
+        </Confirm>
+      )}
     </Dialog.Root>
   )
 }

@@ -57,7 +57,7 @@ export function Page({ name, intro, above, beside, actions, isLoading = false, c
             </h1>
             {beside}
           </div>
-          {intro !== undefined && <p className="mt-1 max-w-3xl text-quiet">{intro}</p>}
+          {intro && <p className="mt-1 max-w-3xl text-quiet">{intro}</p>}
         </div>
         {actions && <div className="flex flex-wrap gap-2">{actions}</div>}
       </header>

@@ -3,10 +3,10 @@ import type { Configuration } from '../../config/configuration.types'
 import type { Cost } from '../../db/database'
 import { isConflict } from '../../db/guard'
 import {
-  clearRequests,
   type DueWork,
   progressUnchanged,
   rescheduled,
+  setAsked,
   storeState,
 } from '../../jobs/due-work.repository'
 import type { Job } from '../../jobs/job.types'
@@ -16,9 +16,10 @@ import { systemNow } from '../../lib/system-clock'
 import { HOUR, MINUTE } from '../../lib/units'
 import { utcDay } from '../../lib/zone'
 import type { TenantContext } from '../../runtime/context'
-import { countUsers, ladderOf, nextRange } from './count.repository'
-import { type Pass, type Progress, parseProgress, progressText } from './pass.codec'
+import { countUsers, ladderOf } from './count.repository'
+import { type Pass, parseProgress, progressText } from './pass.codec'
 import { finishPass, readPasses } from './passes.repository'
+import { nextRange } from './range.repository'
 
 declare module '../../jobs/due-kinds.types' {
   interface DueKinds {
@@ -42,30 +43,71 @@ export const analyticsJob: Job = {
  * transaction, so a step that is repeated, or interrupted, counts nothing twice (I1).
  */
 export async function analyticsStep(context: TenantContext, work: DueWork): Promise<void> {
-  const { db, cost } = context
-  const [began, before] = [systemNow(), { ...cost }]
   const { config, clock } = await presentState(context)
   if (config === null) return
   const now = clock ?? systemNow()
-  const progress = parseProgress(work.progress)
-  const pass = progress.pass ?? (await newPass(context, config, now))
-  const { after, last, users, isEnd } = await changedUsers(context, config, pass)
-  const counts = users === 0 ? [] : countUsers(db, config, { ...pass, after, last, today: utcDay(now) })
   try {
-    await db.batch([
-      progressUnchanged(db, work, work.dueAt),
-      // The changes from here on need another pass.
-      ...(progress.pass === null ? [clearRequests(db, work)] : []),
-      ...counts,
-      ...(isEnd
-        ? end(context, work, pass, now)
-        : [advance(context, work, { ...progress, pass: { ...pass, after: last } }, now)]),
-    ])
-    if (users > 0) console.log(stepLine(context, users, systemNow() - began, before))
+    const { pass } = parseProgress(work.progress)
+    await step(context, config, now, pass === null ? await begin(context, config, now, work) : work)
   } catch (error) {
     // Another run has done the step, or the clock went back.
     if (!isConflict(error)) throw error
   }
+}
+
+/**
+ * Begins a pass, and returns the work as it is stored. From then on, a change of a counted user asks for the
+ * work again. This is stored before users are read, because an empty pass deletes work that was not asked for
+ * again.
+ */
+async function begin(
+  { db }: TenantContext,
+  config: Configuration,
+  now: Instant,
+  work: DueWork,
+): Promise<DueWork> {
+  const { last, firstLate } = await readPasses(db)
+  const ladder = namedId(instant(0), JSON.stringify(ladderOf(config)))
+  const pass: Pass = {
+    began: now,
+    since: last?.since ?? 0,
+    nextSince: Math.min(now - MARGIN, firstLate ?? now),
+    ladder,
+    isAll: ladder !== last?.ladder,
+    after: '',
+    hasCounted: false,
+  }
+  const begun = { progress: progressText({ ...parseProgress(work.progress), pass }), dueAt: now }
+  await db.batch([
+    progressUnchanged(db, work, work.dueAt),
+    setAsked(db, work, 0),
+    storeState(db, work, begun),
+  ])
+  return { ...work, ...begun }
+}
+
+/** Does a step of a pass that has begun. */
+async function step(
+  context: TenantContext,
+  config: Configuration,
+  now: Instant,
+  work: DueWork,
+): Promise<void> {
+  const { db, cost } = context
+  const [began, before] = [systemNow(), { ...cost }]
+  const progress = parseProgress(work.progress)
+  if (progress.pass === null) return
+  const { after, last, users, isEnd } = await changedUsers(context, config, progress.pass)
+  const pass = { ...progress.pass, after: last, hasCounted: progress.pass.hasCounted || users > 0 }
+  await db.batch([
+    progressUnchanged(db, work, work.dueAt),
+    ...(users > 0 ? countUsers(db, config, { ...pass, after, last, today: utcDay(now) }) : []),
+    ...(isEnd
+      ? end(context, work, pass, now)
+      : // Due now, so that other work that is due goes first.
+        [storeState(db, work, { progress: progressText({ ...progress, pass }), dueAt: now })]),
+  ])
+  if (users > 0) console.log(stepLine(context, users, systemNow() - began, before))
 }
 
 /** The next range with changed users after those that a pass has visited, or the last one that was read. */
@@ -80,16 +122,19 @@ async function changedUsers({ db }: TenantContext, config: Configuration, { isAl
   return { after, ...range }
 }
 
-/** Stores how far a pass has got. The work is due now, so other work that is due goes first. */
-const advance = ({ db }: TenantContext, work: DueWork, progress: Progress, now: Instant) =>
-  storeState(db, work, { progress: progressText(progress), dueAt: now })
-
-/** Ends a pass. The work is due again at the next full hour if a user has changed meanwhile. */
-const end = ({ db }: TenantContext, work: DueWork, { began, nextSince, ladder }: Pass, now: Instant) => [
-  finishPass(db, { updated: began, since: nextSince, ladder }),
-  storeState(db, work, { progress: null, dueAt: nextHour(now) }),
-  rescheduled(db, { ...work, asked: 0 }, null),
-]
+/**
+ * Ends a pass. After a pass that has counted a user there is another one. Otherwise the work is deleted,
+ * unless it was asked for since the pass began, because a user has changed.
+ */
+function end({ db }: TenantContext, work: DueWork, pass: Pass, now: Instant): D1PreparedStatement[] {
+  const { began, nextSince, ladder, hasCounted } = pass
+  return [
+    finishPass(db, { updated: began, since: nextSince, ladder }),
+    storeState(db, work, { progress: null, dueAt: nextHour(now) }),
+    // If it is asked for already, a change of a user writes no row of due work.
+    hasCounted ? setAsked(db, work, 1) : rescheduled(db, { ...work, asked: 0 }, null),
+  ]
+}
 
 /** The log line of a step that has counted users, as JSON: their number, and the cost. */
 function stepLine({ db, cost }: TenantContext, users: number, milliseconds: number, before: Cost): string {
@@ -99,20 +144,6 @@ function stepLine({ db, cost }: TenantContext, users: number, milliseconds: numb
     rowsWritten: cost.rowsWritten - before.rowsWritten,
   }
   return JSON.stringify({ level: 'info', work: 'analytics', tenant: db.tenantId, milliseconds, users, d1 })
-}
-
-/** A pass that begins now. */
-async function newPass({ db }: TenantContext, config: Configuration, now: Instant): Promise<Pass> {
-  const { last, firstLate } = await readPasses(db)
-  const ladder = namedId(instant(0), JSON.stringify(ladderOf(config)))
-  return {
-    began: now,
-    since: last?.since ?? 0,
-    nextSince: Math.min(now - MARGIN, firstLate ?? now),
-    ladder,
-    isAll: ladder !== last?.ladder,
-    after: '',
-  }
 }
 
 const nextHour = (now: Instant): Instant => instant((Math.floor(now / HOUR) + 1) * HOUR)

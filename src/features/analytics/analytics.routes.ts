@@ -4,6 +4,7 @@ import { mount } from '../../http/mount'
 import { ok, operation } from '../../http/operation'
 import * as schemas from './analytics.schemas'
 import * as service from './analytics.service'
+import { overview } from './overview.service'
 
 const DESCRIPTION = 'A row for each local date, oldest first.'
 
@@ -48,7 +49,7 @@ export const analyticsOperations = [
 
 /** Serves the analytics (I). */
 export function analyticsRoutes(app: App): void {
-  mount(app, adminAnalyticsOverview, {}, async (scope, { query }) => ok(await service.overview(scope, query)))
+  mount(app, adminAnalyticsOverview, {}, async (scope, { query }) => ok(await overview(scope, query)))
   mount(
     app,
     adminMetricsAnalytics,

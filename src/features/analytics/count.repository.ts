@@ -1,10 +1,10 @@
-import * as z from 'zod'
 import type { Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
 import { localDayOf } from '../../db/local-time'
-import { bytesOf, LOGS, type Log, numberOf } from '../../db/short-ids'
+import { LOGS, numberOf } from '../../db/short-ids'
 import { DAY, FURTHEST_OFFSET, MINUTE } from '../../lib/units'
-import { KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
+import { KEPT_AFTER, LONGEST_WINDOW } from './analytics.rules'
+import { ADD, ADDED, CHUNK, classOf, LADDER, levelOf, TOTAL, used } from './step.builder'
 
 /*
  * A pass counts the changes of users since they were last counted (I1). A row of a log belongs to a change of
@@ -13,13 +13,6 @@ import { KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
  * stores how far each user is counted. So nothing is counted twice, and an event between two statements does
  * no harm.
  */
-
-/** Users that are looked at in search of changed ones. Users and changes that one step counts. */
-const MOST_WALKED = 20_000
-const MOST_USERS = 300
-const MOST_CHANGES = 3_000
-/** The most pairs of a user and a points system with levels that one step looks at. */
-const MOST_LEVELS = 20_000
 
 /** The users of a step, the moments since which it reads the logs, and what it counts them by. */
 export type StepScope = {
@@ -34,88 +27,13 @@ export type StepScope = {
   today: number
 }
 
-const COUNTED = `LEFT JOIN counted_users c ON c.user_iid = ${bytesOf('u.iid')}`
-const HAS_NEWS = 'u.seq > u.counted'
-
-const FOUND = `
-  SELECT count(*) AS users, max(id) FILTER (WHERE nth = 1 OR before < ${MOST_CHANGES}) AS last, sum(nth > 1
-    AND before >= ${MOST_CHANGES}) AS rest FROM (
-    SELECT id, row_number() OVER (ORDER BY id) AS nth, sum(news) OVER (ORDER BY id) - news AS before FROM (
-      SELECT id, news FROM (
-        SELECT id, seq - counted AS news FROM users WHERE tenant_id = ?1 AND id > ?2
-        ORDER BY id LIMIT ${MOST_WALKED})
-      WHERE news > 0 OR ?3 LIMIT ?4))`
-const WALKED = `
-  SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT 1 OFFSET ${MOST_WALKED - 1}`
-
-const FoundRow = z.object({ users: z.number(), last: z.string().nullable(), rest: z.number().nullable() })
-const WalkedRow = z.array(z.object({ id: z.string() }))
-
-/** Before all days. */
-const EVER = -1_000_000
 /** How many of the latest days of a user are known without the log: a window, and days that come late. */
 const KNOWN_DAYS = LONGEST_WINDOW + 3
-
-/** The last id of all users: no id is longer than 255 characters, and none has this one. */
-const END = '\u{10FFFF}'.repeat(256)
-
-/**
- * The range of users of the next step, after an id: its last id, how many users in it are to be counted, and
- * whether it is the end of all users. A range has at most 300 changed users with 3,000 changes (one user
- * alone may have more), or 20,000 users who have not changed.
- */
-export async function nextRange(
-  db: TenantDatabase,
-  after: string,
-  { isAll, levelled }: { isAll: boolean; levelled: number },
-): Promise<{ last: string; users: number; isEnd: boolean }> {
-  const limit = Math.max(1, Math.min(MOST_USERS, Math.floor(MOST_LEVELS / Math.max(1, levelled))))
-  const { found, walked } = await db.batchOf({
-    found: db.statement(FOUND, db.tenantId, after, isAll ? 1 : 0, limit),
-    walked: db.statement(WALKED, db.tenantId, after),
-  })
-  const { users: all, last, rest } = FoundRow.parse(found.results[0])
-  const users = all - (rest ?? 0)
-  if (last !== null && (all === limit || users < all)) return { last, users, isEnd: false }
-  const [end] = WalkedRow.parse(walked.results)
-  return { last: end?.id ?? END, users, isEnd: end === undefined }
-}
-
-/** The users of the step who have changed: their state now (`upto`) and as counted (`seen`). */
-const CHUNK = `
-  chunk AS MATERIALIZED (
-    SELECT ${bytesOf('u.iid')} AS iid, u.seq AS upto, u.counted AS seen, u.points, u.control,
-      coalesce(u.streak ->> '$.born', u.created / ${DAY}) AS born,
-      CASE WHEN coalesce(u.preferences ->> '$.streak.enabled', 1)
-        THEN coalesce(u.streak ->> '$.run.length', 0) ELSE 0 END AS length,
-      u.achievements, coalesce(c.days, '[]') AS days, coalesce(c.days_from, ${EVER}) AS days_from,
-      c.streak, coalesce(c.completions, '[]') AS completions,
-      coalesce(c.levels, '{}') AS levels,
-      iif(u.counted = 0, 0, ?4) AS since
-    FROM users u ${COUNTED}
-    WHERE u.tenant_id = ?1 AND u.id > ?2 AND u.id <= ?3 AND (${HAS_NEWS} OR ?5))`
-
-/** The logs of these users: their metrics, or points systems. The index finds each next one. */
-const used = ({ log, no }: Log) => `
-  used(iid, seen, since, no) AS (
-    SELECT iid, seen, since, (SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = chunk.iid) FROM chunk
-    UNION ALL SELECT iid, seen, since, (
-      SELECT min(l.${no}) FROM ${log} l WHERE l.user_iid = used.iid AND l.${no} > used.no)
-      FROM used WHERE used.no IS NOT NULL),
-  logs AS MATERIALIZED (SELECT iid, seen, since, no FROM used WHERE no IS NOT NULL)`
 
 /** All rows of a local day, or a later one, are at this moment or after it, in every zone. */
 const beginOf = (day: string) => `(${day}) * ${DAY} - ${FURTHEST_OFFSET * MINUTE}`
 /** All rows of a local day, or an earlier one, are before this moment, in every zone. */
 const endOf = (day: string) => `(${day} + 1) * ${DAY} + ${FURTHEST_OFFSET * MINUTE}`
-
-// D1 allows at most five terms in one compound SELECT, so there are several lists.
-const ADD = 'INSERT INTO analytics_figures (tenant_id, figure, subject_no, day, part, amount)'
-/** Adds the rows of `added` (figure, subject_no, day, part, amount) to the figures. */
-const ADDED = `
-  SELECT ?1, figure, subject_no, day, part, total(amount) AS sum FROM added
-  WHERE subject_no IS NOT NULL AND part IS NOT NULL GROUP BY 2, 3, 4, 5 HAVING sum <> 0
-  ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`
 
 const ON_DAY = (day: string) =>
   `e.at >= ${beginOf(day)} AND e.at < ${endOf(day)} AND ${localDayOf('e')} = ${day}`
@@ -194,21 +112,6 @@ const ACTIVITY = `
   added AS (SELECT * FROM sums UNION ALL SELECT * FROM activity)
   ${ADD} ${ADDED}`
 
-/** The level of a total in a points system: the highest one whose points are at most the total (P9). */
-const levelOf = (system: string, total: string) =>
-  `(SELECT l.level FROM ladder l WHERE l.system = ${system} AND l.points <= ${total}
-    ORDER BY l.points DESC LIMIT 1)`
-
-// ?7 is a list of [system id, level id, points].
-const LADDER = `
-  ladder AS MATERIALIZED (
-    SELECT value ->> 0 AS id, ${numberOf('points_systems', 'value ->> 0')} AS system,
-      ${numberOf('points_levels', 'value ->> 1')} AS level, value ->> 2 AS points FROM json_each(?7)),
-  levelled AS MATERIALIZED (SELECT DISTINCT id, system FROM ladder)`
-
-/** The total of a user of the chunk in a points system with levels. */
-const TOTAL = `coalesce(c.points ->> ('$."' || s.id || '"'), 0)`
-
 // `fresh` has the new entries of the ledger. A correction has the moment of the award that it reverses, so
 // it is found by its change. `standing` has each user's total in each system with levels: as counted, and as
 // it is now. `course` has the totals at the begin and the end of each day from the first new entry on.
@@ -254,12 +157,6 @@ const POINTS = `
       CROSS JOIN json_each(c.levels) k WHERE CAST(k.key AS INTEGER) NOT IN (SELECT system FROM levelled))
   ${ADD} ${ADDED}`
 
-/** The class of a length: the shortest length in it. */
-const classOf = (length: string) =>
-  `CASE ${STREAK_CLASSES.toReversed()
-    .map(({ from }) => `WHEN ${length} >= ${from} THEN ${from}`)
-    .join(' ')} END`
-
 /** The number of the achievement of a completion `a`, and its local day. */
 const COMPLETED_NO = numberOf('achievements', 'a.value ->> 0')
 const COMPLETED_DAY = `(a.value ->> 2 + a.value ->> 3 * ${MINUTE}) / ${DAY}`
@@ -286,18 +183,21 @@ const COUNT = `
   present AS MATERIALIZED (
     SELECT a.iid, k.value AS day FROM altered a CROSS JOIN json_each(a.days) k WHERE ${isSame('a')}
     UNION ALL SELECT iid, day FROM touched WHERE is_now AND iid IN (SELECT iid FROM altered)),
-  latest AS MATERIALIZED (SELECT iid, max(day) - ${KNOWN_DAYS - 1} AS first FROM present GROUP BY iid),
   lists AS MATERIALIZED (
-    SELECT p.iid, l.first, json_group_array(p.day) AS days FROM latest l CROSS JOIN present p ON p.iid = l.iid
-    WHERE p.day >= l.first GROUP BY p.iid)
+    SELECT a.iid, (SELECT max(p.day) - ${KNOWN_DAYS - 1} FROM present p WHERE p.iid = a.iid) AS first
+    FROM altered a),
+  counted AS (
+    SELECT c.*, (SELECT l.iid FROM lists l WHERE l.iid = c.iid) AS altered,
+      (SELECT l.first FROM lists l WHERE l.iid = c.iid) AS first FROM chunk c)
   INSERT INTO counted_users (user_iid, days, days_from, streak, completions, levels)
-  SELECT c.iid, iif(a.iid IS NULL, c.days, coalesce(l.days, '[]')),
-    max(c.days_from, coalesce(l.first, c.days_from)),
+  SELECT c.iid, iif(c.altered IS NULL, c.days, (
+      SELECT json_group_array(p.day) FROM present p WHERE p.iid = c.iid AND p.day >= c.first)),
+    max(c.days_from, coalesce(c.first, c.days_from)),
     ${classOf('c.length')},
     (SELECT json_group_array(json_array(${COMPLETED_NO}, ${COMPLETED_DAY})) FROM json_each(c.achievements) a),
     coalesce((SELECT json_group_object(s.system, ${levelOf('s.system', TOTAL)}) FROM levelled s
       WHERE ${levelOf('s.system', TOTAL)} IS NOT NULL), '{}')
-  FROM chunk c LEFT JOIN altered a ON a.iid = c.iid LEFT JOIN lists l ON l.iid = c.iid WHERE true
+  FROM counted c WHERE true
   ON CONFLICT DO UPDATE SET days = excluded.days, days_from = excluded.days_from, streak = excluded.streak,
     completions = excluded.completions, levels = excluded.levels
   WHERE (excluded.days, excluded.days_from, excluded.streak, excluded.completions, excluded.levels)

@@ -7,7 +7,8 @@ import * as z from 'zod'
  *   earlier changes are counted. The triggers in migrations/0019_analytics.sql write it.
  * - `pass`: the pass in progress, null before it has begun. `since` is the moment from which on it reads the
  *   logs, and `nextSince` the same for the pass after it. It counts users by the levels that `ladder` names.
- *   `isAll` is true if it visits users without a change too. It has visited the users up to the id `after`.
+ *   `isAll` is true if it visits users without a change too. It has visited the users up to the id `after`,
+ *   and `hasCounted` is true if it has counted one of them.
  */
 const Progress = z.object({
   until: z.number().nullable().default(null),
@@ -19,6 +20,7 @@ const Progress = z.object({
       ladder: z.string(),
       isAll: z.boolean(),
       after: z.string(),
+      hasCounted: z.boolean(),
     })
     .nullable()
     .default(null),

@@ -1,15 +1,22 @@
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
-import { beginAllAgain, makeAllDue } from '../../jobs/due-work.repository'
+import { beginAllAgain, makeAllDue, makeBegunDue } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
 import * as figures from './figures.repository'
 import * as passes from './passes.repository'
 
 /**
- * A statement that makes a pass due at a moment for each tenant whose users have changed since the last one,
- * however many full hours the test clock passes on the way (C1).
+ * A statement that makes the next pass of each tenant due at a moment, if there is one, however many full
+ * hours the test clock passes on the way (C1).
  */
 export const requestPasses = (db: AccountDatabase, at: Instant): D1PreparedStatement =>
   makeAllDue(db, 'analytics', at)
+
+/**
+ * A statement that does the same for tenants that had no next pass before the work of the move has changed
+ * their users. `meta.changes` is the number of these tenants.
+ */
+export const requestNewPasses = (db: AccountDatabase, at: Instant): D1PreparedStatement =>
+  makeBegunDue(db, 'analytics', at)
 
 /**
  * The statements for when the clock goes back to `now` (C1): the next pass of each tenant also finds rows

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { AUDIT_ACTIONS, AUDIT_KINDS } from '../../audit/audit.types'
 import { cursorQuery } from '../../http/cursors'
-import { Timestamp, UuidResponse } from '../../http/fields'
+import { Timestamp, Uuid, UuidResponse } from '../../http/fields'
 import { integerQuery } from '../../http/queries'
 import { isId } from '../../lib/ids'
 import { PAGES } from '../../lib/limits'
@@ -13,6 +13,7 @@ const once = () => z.string('must be given once')
 
 /** The page of an audit log, and which entries it has (Z1). */
 export const AuditLogQuery = z.object({
+  id: Uuid.optional(),
   kind: z.enum(AUDIT_KINDS, `must be one of ${AUDIT_KINDS.join(', ')}`).optional(),
   key: once().optional(),
   actor: once().optional(),

@@ -18,7 +18,7 @@ import { systemNow } from '../../lib/system-clock'
 import { DAY } from '../../lib/units'
 import { shortenQuiet } from '../../outbox/points-notifications.repository'
 import type { AccountScope } from '../../runtime/context'
-import { requestPasses, restartPasses } from '../analytics/passes.service'
+import { requestNewPasses, requestPasses, restartPasses } from '../analytics/passes.service'
 import { restartTriggers } from '../points/ticks/schedule.service'
 import { forgetSums } from '../summaries/day-sums.service'
 import type { ClockResponse, MoveClockRequest } from './clock.schemas'
@@ -52,8 +52,7 @@ export async function moveClock(
     advance === undefined ? await moveTo(scope, moment ?? scope.now) : await moveBy(scope, advance)
   await scope.db.run(requestPasses(scope.db, to))
   await catchUpAll(scope, jobs, from, to)
-  // The work has changed users of tenants for which no pass was due.
-  const { meta } = await scope.db.run(requestPasses(scope.db, to))
+  const { meta } = await scope.db.run(requestNewPasses(scope.db, to))
   if (meta.changes > 0) await catchUpAll(scope, jobs, to, to)
   return { now: iso(to) }
 }

@@ -77,7 +77,8 @@ async function logTest(
     resourceId,
     key,
     user: { iid: user.iid },
-    fields: madeFields({ userId: user.id, type, channel }),
+    // The internal id: the log never has the external one.
+    fields: madeFields({ user: user.iid, type, channel }),
   } as const
   try {
     await scope.db.batch([tenantActive(scope.db), ...auditEntries(scope, [entry])])

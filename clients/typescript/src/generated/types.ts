@@ -10659,6 +10659,10 @@ export type AdminAuditLogData = {
     path?: never;
     query?: {
         /**
+         * Only the entry with this id.
+         */
+        id?: string;
+        /**
          * Only entries about resources of this kind.
          */
         kind?: 'attribute' | 'metric' | 'event_batch' | 'event' | 'points_system' | 'points_level' | 'points_trigger' | 'points_boost' | 'points_adjustment' | 'achievement' | 'achievement_completion' | 'leaderboard' | 'streak_settings' | 'streak' | 'streak_freezes' | 'streak_pause' | 'user' | 'settings' | 'webhook' | 'notification_template' | 'application_key' | 'admin_key' | 'tenant' | 'test_clock';

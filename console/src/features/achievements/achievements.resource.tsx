@@ -231,6 +231,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
         kind: 'references',
         name: 'achievementIds',
         label: 'Achievements',
+        none: 'There are no other achievements yet. Create them first.',
         options: ({ achievements }, initial) =>
           achievements.all
             .filter(({ key }) => key !== initial?.key)

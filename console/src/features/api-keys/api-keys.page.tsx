@@ -12,7 +12,7 @@ export default function ApiKeysPage() {
   return (
     <Page
       name="API keys"
-      intro="Keys give access to Laurel. Everyone who has a key can use it, so keep keys like passwords."
+      intro="Your servers use admin keys. The apps and browsers of your users use application keys. Keep both like passwords."
       actions={
         <>
           <NewButton one="admin key" to="/api-keys/new-admin" look="plain" />

@@ -80,6 +80,14 @@ export const attributes: Resource<AdminAttribute, z.input<typeof Draft>, z.outpu
         when: ({ type }) => type === 'user',
       },
     ],
+    preview: ({ name, type, writableBy }) =>
+      name.trim() === ''
+        ? null
+        : type === 'event'
+          ? `An event may have a value of ${name}. Triggers and achievements can count only some values.`
+          : `A user may have a value of ${name}. ${
+              writableBy === 'admin' ? 'Only your servers set it.' : 'Users may set their own.'
+            }`,
   },
   moves: ({ id, name }) => [
     {

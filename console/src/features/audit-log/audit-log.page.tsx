@@ -1,16 +1,20 @@
 import type { AuditLogEntry } from '@laurel/client'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { useDeferredValue, useEffect, useState } from 'react'
+import { useDeferredValue, useEffect, useMemo, useState } from 'react'
+import { messageOf } from '../../api/errors'
+import { clientOf, useAdmin } from '../../api/laurel'
 import { LogTable, useCursorPages } from '../../resource/cursor-pages'
 import { Labelled } from '../../resource/fields'
+import { useSignedIn } from '../../session/session-context'
 import { Button } from '../../ui/button'
 import { formatMoment, Moment } from '../../ui/format'
-import { Card, Page } from '../../ui/page'
+import { Card, Notice, Page } from '../../ui/page'
 import { EntrySheet } from './entry-sheet'
 import { actionOf, actorOf, changedOf, isKind, KINDS, subjectOf } from './words'
 
 /** The parts of the page's address: the filters, and the entry that is open. */
-type Shown = { kind?: string; key?: string; actor?: string; entry?: string }
+type Shown = { kind?: string; key?: string; actor?: string; log?: string; entry?: string }
 
 /** The parts of an address that have a value. */
 const given = (shown: Shown): Shown =>
@@ -20,14 +24,25 @@ export default function AuditLogPage() {
   const shown: Shown = useSearch({ strict: false })
   const navigate = useNavigate()
   const { entry: open, ...filters } = shown
-  const { kind, key, actor } = useDeferredValue(filters)
+  const { kind, key, actor, log } = useDeferredValue(filters)
+  const { apiKey, tenant } = useSignedIn()
+  const isOfAccount = tenant !== null && log === 'account'
+  // A client without a tenant reads the log of the account.
+  const account = useMemo(() => clientOf(apiKey).admin, [apiKey])
+  const ofTenant = useAdmin()
+  const reader = isOfAccount ? account : ofTenant
   const show = (changes: Shown) =>
     navigate({ to: '/audit-log', search: given({ ...shown, ...changes }), resetScroll: false, replace: true })
-  const query = given({ kind: isKind(kind) ? kind : '', key: text(key), actor: text(actor) })
+  const query = given({
+    kind: isKind(kind) ? kind : '',
+    key: text(key),
+    actor: text(actor),
+    log: isOfAccount ? 'account' : '',
+  })
   const pages = useCursorPages({
     queryKey: ['/audit-log', 'list', query],
-    list: (admin, page, options) =>
-      admin.auditLog.list(
+    list: (_admin, page, options) =>
+      reader.auditLog.list(
         {
           ...page,
           ...(isKind(kind) && { kind }),
@@ -37,13 +52,25 @@ export default function AuditLogPage() {
         options,
       ),
   })
-  const isFiltered = Object.keys(query).length > 0
-  const entry = pages.data?.find(({ id }) => id === open)
+  const isFiltered = Object.keys(query).some((name) => name !== 'log')
+  const listed = pages.data?.find(({ id }) => id === open)
+  // A link may lead to an entry that is not on the pages so far.
+  const single = useQuery({
+    queryKey: ['/audit-log', 'entry', isOfAccount, open],
+    queryFn: async () => reader.auditLog.list({ id: open ?? '' }),
+    enabled: open !== undefined && listed === undefined && pages.data !== undefined,
+  })
+  const entry = listed ?? single.data?.[0]
   return (
     <Page
       name="Audit log"
       intro="Each change of the configuration and of users: the key that made it, its time, and the values before and after. Entries are kept for a year."
     >
+      {open !== undefined && entry === undefined && (single.isError || single.data !== undefined) && (
+        <Notice tone="warning">
+          {single.isError ? messageOf(single.error) : 'There is no such entry. Entries are kept for a year.'}
+        </Notice>
+      )}
       <Card flush>
         <search>
           <form
@@ -69,6 +96,23 @@ export default function AuditLogPage() {
                 )}
               </Labelled>
             </div>
+            {tenant !== null && (
+              <div className="min-w-0 flex-1 basis-40">
+                <Labelled label="Log">
+                  {(tied) => (
+                    <select
+                      className="control"
+                      {...tied}
+                      value={isOfAccount ? 'account' : ''}
+                      onChange={({ target }) => show({ log: target.value, entry: '' })}
+                    >
+                      <option value="">{tenant.name}</option>
+                      <option value="account">Account: tenants and admin keys</option>
+                    </select>
+                  )}
+                </Labelled>
+              </div>
+            )}
             <TextFilter
               label="Key"
               placeholder="weekly-xp"
@@ -82,7 +126,7 @@ export default function AuditLogPage() {
               onChange={(value) => show({ actor: value })}
             />
             {isFiltered && (
-              <Button look="quiet" onClick={() => navigate({ to: '/audit-log', search: {} })}>
+              <Button look="quiet" onClick={() => show({ kind: '', key: '', actor: '' })}>
                 Clear
               </Button>
             )}

@@ -1,13 +1,15 @@
 import type { AuditLogEntry } from '@laurel/client'
+import { Link } from '@tanstack/react-router'
 import { Sheet } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Code, Facts } from '../../ui/page'
-import { actionOf, actorOf, subjectOf, valueText } from './words'
+import { actionOf, actorOf, pathOf, subjectOf, valueText } from './words'
 
 /** One change: who made it, and each field before and after. */
 export function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: () => void }) {
   const { at, resourceId, requestId, fields } = entry
   const changes = Object.entries(fields)
+  const path = pathOf(entry)
   return (
     <Sheet title={`${actionOf(entry)} ${subjectOf(entry)}`} onClose={onClose}>
       <div className="flex min-h-0 flex-1 flex-col gap-6 overflow-y-auto px-6 py-5">
@@ -15,6 +17,14 @@ export function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: 
           facts={[
             ['Time', <Moment key="at" iso={at} />],
             ['Changed by', actorOf(entry)],
+            path === null
+              ? null
+              : [
+                  'Page',
+                  <Link key="path" to={path} className="text-accent underline">
+                    {subjectOf(entry)}
+                  </Link>,
+                ],
             resourceId === null ? null : ['Id', <Code key="id">{resourceId}</Code>],
             ['Request', <Code key="request">{requestId}</Code>],
           ]}

@@ -72,3 +72,43 @@ export function valueText(value: unknown): string {
   if (value === null || value === undefined || value === '') return '–'
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
+
+/**
+ * The page of the thing that was changed; null if it is gone, or if the entry does not say which page it has:
+ * entries about users have no id that a page knows.
+ */
+export function pathOf({ action, kind, key, resourceId, fields }: AuditLogEntry): string | null {
+  if (action === 'delete' || action === 'purge') return null
+  const id = encodeURIComponent(key ?? resourceId ?? '')
+  const { after: systemId } = fields.pointsSystemId ?? {}
+  switch (kind) {
+    case 'metric':
+      return `/metrics/${id}`
+    case 'points_system':
+      return `/points/${id}`
+    case 'points_level':
+    case 'points_trigger':
+    case 'points_boost':
+      return typeof systemId === 'string' ? `/points/${systemId}` : null
+    case 'achievement':
+      return `/achievements/${id}`
+    case 'leaderboard':
+      return `/leaderboards/${id}`
+    case 'attribute':
+      return `/attributes/${id}`
+    case 'webhook':
+      return `/webhooks/${id}`
+    case 'notification_template':
+      return `/notifications/${id}`
+    case 'streak_settings':
+      return '/streaks'
+    case 'settings':
+    case 'tenant':
+      return '/settings'
+    case 'admin_key':
+    case 'application_key':
+      return '/api-keys'
+    default:
+      return null
+  }
+}

@@ -105,7 +105,7 @@ const shownOf = (given: Values): Values => ({
 const Draft = z.custom<Values>().transform(shownOf).pipe(Checked)
 export type Draft = z.output<typeof Draft>
 
-const FROZEN = 'It changes only while the leaderboard is inactive. Deactivate it first.'
+const FROZEN = 'Deactivate the leaderboard to change it.'
 const FINAL = 'It never changes again, since the leaderboard is finished.'
 
 /** Why a field can't change: most of them only while the leaderboard is inactive (L7). */
@@ -218,6 +218,7 @@ export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
       fixed: frozen,
       label: 'A ranking for each',
       hint: 'Users with the same values are ranked together. Users who lack one are not ranked.',
+      none: 'There are no user attributes yet. Create one under Attributes, such as Country.',
       options: ({ attributes }) =>
         attributes.all
           .filter(({ type }) => type === 'user')

@@ -2,7 +2,8 @@ import type { CreatedMetric } from '@laurel/client'
 import { z } from 'zod'
 import type { Resource } from '../../resource/resource'
 import { key, optionalText, text } from '../../resource/schemas'
-import { Code } from '../../ui/page'
+import { Card, Code } from '../../ui/page'
+import { SendEvent } from '../../ui/send-event'
 import { MetricFigures } from './metric-figures'
 
 const UNIT_TYPES = ['number', 'currency'] as const
@@ -13,6 +14,16 @@ const Draft = z.object({
   unitType: z.enum(UNIT_TYPES),
   units: optionalText(255),
 })
+
+/** The parts of a metric's page: its figures, and how to send an event to it. */
+const MetricSections = ({ item }: { item: CreatedMetric }) => (
+  <>
+    <MetricFigures item={item} />
+    <Card title="Send an event" about="It adds to the total of a user.">
+      <SendEvent metricKey={item.key} />
+    </Card>
+  </>
+)
 
 export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<typeof Draft>> = {
   name: 'Metrics',
@@ -40,7 +51,7 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
   facts: ({ unitType, units }) => [['Unit type', unitType], units === '' ? null : ['Units', units]],
   summary: ({ units, key }) =>
     `Counts ${units === '' ? 'the values' : units} of the events that your product sends to ${key}.`,
-  Sections: MetricFigures,
+  Sections: MetricSections,
   form: {
     schema: Draft,
     values: (item) => ({

@@ -164,6 +164,12 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
         hint: 'Names the template in the interface. Empty: Laurel makes one.',
       },
     ],
+    preview: ({ type, channel, status, userAttributes }, lookups) => {
+      const users = filtersInWords(userAttributes, lookups)
+      const whom = users === null ? 'all users' : `users whose ${users}`
+      const sent = `${channel === 'email' ? 'An email' : 'A push message'} to ${whom}, ${TIMES[type]}.`
+      return status === 'active' ? sent : `${sent} Nothing is sent until it is active.`
+    },
   },
   moves: (item) => {
     const { id, status, type, channel } = item

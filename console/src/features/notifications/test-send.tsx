@@ -38,7 +38,7 @@ export function TestSend({ template, userId }: { template: AdminNotificationTemp
       {isAsking && (
         <Confirm
           title={`Send this message to ${userId}?`}
-          confirm="Send"
+          confirm="Confirm: send the test"
           onClose={() => setAsking(false)}
           onConfirm={async () => {
             // The result, or the error, is shown below the button.

@@ -117,13 +117,8 @@ export function useSetup(): readonly SetupItem[] | null {
 /** The steps of the setup. Each leads to its page. */
 export function Checklist({ items }: { items: readonly SetupItem[] }) {
   const done = items.filter(({ isDone }) => isDone).length
-  const isComplete = done === items.length
   return (
-    <Card
-      title="Setup"
-      about={isComplete ? 'Everything is configured.' : `${done} of ${items.length} steps are done.`}
-      flush
-    >
+    <Card title="Setup" about={`${done} of ${items.length} steps are done.`} flush>
       <ul className="grid overflow-hidden rounded-b-lg sm:grid-cols-2 lg:grid-cols-3">
         {items.map(({ name, about, path, isDone }) => {
           const Icon = isDone ? CircleCheck : Circle

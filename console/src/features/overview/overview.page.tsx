@@ -35,7 +35,13 @@ export default function OverviewPage() {
   return (
     <Page
       name="Overview"
-      intro={data === undefined ? <Skeleton className="w-80 max-w-full" /> : <Newest overview={data} />}
+      intro={
+        data !== undefined ? (
+          <Newest overview={data} />
+        ) : (
+          error === null && <Skeleton className="w-80 max-w-full" />
+        )
+      }
       isLoading={overview.isPending || overview.isPlaceholderData || setup === null}
     >
       {setup !== null && missing.length > 0 && (
@@ -44,14 +50,20 @@ export default function OverviewPage() {
           <FirstEvent />
         </>
       )}
-      {period !== null && today !== null && <PeriodPicker period={period} today={today} />}
+      {period !== null && today !== null ? (
+        <PeriodPicker period={period} today={today} />
+      ) : (
+        <div className="h-10.5" />
+      )}
       {error !== null && (
         <Notice tone="danger" action={<Button onClick={() => overview.refetch()}>Try again</Button>}>
           {messageOf(error)}
         </Notice>
       )}
       {(data !== undefined || error === null) && <Figures overview={data} />}
-      {setup !== null && missing.length === 0 && <Checklist items={setup} />}
+      {setup !== null && missing.length === 0 && setup.some(({ isDone }) => !isDone) && (
+        <Checklist items={setup} />
+      )}
     </Page>
   )
 }

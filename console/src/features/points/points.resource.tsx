@@ -57,8 +57,7 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
   list: (admin, query) => admin.points.list(query),
   get: (admin, key) => admin.points.get(key),
   create: (admin, draft) => admin.points.create([draft]),
-  update: (admin, { id, key: before }, { key: after, ...draft }) =>
-    admin.points.update([{ id, ...draft, ...(after !== before && { key: after }) }]),
+  update: (admin, { id }, { key: _key, ...draft }) => admin.points.update([{ id, ...draft }]),
   expected: (item, draft) => ({ ...item, ...draft }),
   columns: () => [
     { name: 'Name', cell: ({ name }) => name },
@@ -86,7 +85,7 @@ export const points: Resource<System, z.input<typeof Draft>, z.output<typeof Dra
     }),
     fields: [
       { kind: 'text', name: 'name', label: 'Name', placeholder: 'XP' },
-      { kind: 'key', name: 'key', label: 'Key' },
+      { kind: 'key', name: 'key', label: 'Key', fixed: 'The key of a points system never changes.' },
       {
         kind: 'number',
         name: 'maxPoints',

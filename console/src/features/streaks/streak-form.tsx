@@ -18,17 +18,12 @@ import { Notice } from '../../ui/page'
 
 const MOST_FREEZES = 100
 
-const Freezes = z
-  .object({
-    initial: whole({ min: 0, max: MOST_FREEZES }),
-    max: whole({ min: 1, max: MOST_FREEZES }),
-    autoEarnInterval: optionalWhole({ min: 1, max: 3650 }),
-    autoEarnAmount: whole({ min: 1, max: MOST_FREEZES }),
-  })
-  .refine(({ initial, max }) => initial <= max, {
-    path: ['initial'],
-    message: 'Use a number that is not above “Freezes at most”.',
-  })
+const Freezes = z.object({
+  initial: whole({ min: 0, max: MOST_FREEZES }),
+  max: whole({ min: 1, max: MOST_FREEZES }),
+  autoEarnInterval: optionalWhole({ min: 1, max: 3650 }),
+  autoEarnAmount: whole({ min: 1, max: MOST_FREEZES }),
+})
 
 const Common = z.object({
   enabled: z.boolean(),

@@ -9,6 +9,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { messageOf } from '../../api/errors'
 import { useAdmin, useLaurel } from '../../api/laurel'
+import { useLookups } from '../../resource/lookups'
 import { Button } from '../../ui/button'
 import { formatDate, formatNumber, Moment } from '../../ui/format'
 import { LaurelLook } from '../../ui/laurel'
@@ -137,6 +138,7 @@ function Points({ points: { id, key, name, total, maxPoints } }: { points: GetUs
 
 function Profile({ user }: { user: User }) {
   const { tz, email, subscribeToEmails, deviceTokens, attributes, control, created } = user
+  const lookups = useLookups(['attributes'])
   return (
     <Card title="Profile">
       <Facts
@@ -157,9 +159,11 @@ function Profile({ user }: { user: User }) {
           ['First seen', <Moment key="created" iso={created} zone={tz} />],
           [
             'Notifications',
-            control ? <Badge key="control">none: control group</Badge> : 'yes, by preference',
+            control ? <Badge key="control">none: control group</Badge> : 'as the user prefers',
           ],
-          ...Object.entries(attributes).map(([name, value]) => [name, value] as const),
+          ...Object.entries(attributes).map(
+            ([key, value]) => [lookups.attributes.nameOf(key), value] as const,
+          ),
         ]}
       />
     </Card>

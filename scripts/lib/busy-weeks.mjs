@@ -1,0 +1,101 @@
+/** Plays weeks of a learning app with the demo, by the test clock, so that pictures show a product in use. */
+
+const DAY = 86_400_000
+/** The time at which learners learn, in milliseconds after midnight in UTC. */
+const EVENING = 17.5 * 3_600_000
+
+const NAMES =
+  'Ada Grace Alan Edsger Barbara Donald Margaret Katherine Dennis Radia Frances Hedy Emmy Sophie Marie Rosalind Lise Niels Max Erwin Paul Richard Chien Vera Jocelyn Carl Leonhard Blaise Pierre Isaac Gottfried Johannes Tycho Galileo Maria Hypatia Sonja Srinivasa Julia Mary Dorothy Rita Gerty Irène Otto Enrico Abdus Satyendra Chandra Rachel Jane Dian Sylvia Mae Sally Valentina Yuri Neil Buzz Michael'.split(
+    ' ',
+  )
+const ZONES = ['Europe/Paris', 'Europe/Berlin', 'America/New_York', 'America/Los_Angeles', 'Asia/Tokyo']
+const PLANS = ['free', 'free', 'free', 'pro', 'team']
+
+/** Numbers from 0 to 1, the same ones each time (Mulberry32). */
+function chances(/** @type {number} */ seed) {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/**
+ * Moves the clock day by day. New users arrive each day; some stay, most become rarer. Takes some minutes.
+ *
+ * @param {{ url: string; key: string }} server it has the demo, and a test clock
+ * @param {number} days how many days are played
+ * @throws {Error} if the server refuses a request
+ */
+export async function playBusyWeeks({ url, key }, days = 35) {
+  const send = async (
+    /** @type {string} */ method,
+    /** @type {string} */ path,
+    /** @type {unknown} */ body,
+  ) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${await answer.text()}`)
+    return answer.json()
+  }
+  const chance = chances(7)
+  const pick = (/** @type {readonly string[]} */ list) => list[Math.floor(chance() * list.length)] ?? ''
+  /** @type {{ id: string; name: string; tz: string; attributes: object; day: number; zeal: number }[]} */
+  const users = ['demo-ada', 'demo-grace', 'demo-alan'].map((id, index) => ({
+    id,
+    name: NAMES[index] ?? id,
+    tz: 'Europe/Paris',
+    attributes: { 'demo-plan': 'pro' },
+    day: 0,
+    zeal: index === 0 ? 1 : 0.8,
+  }))
+  await send('PATCH', '/admin/v1/settings', { controlRatio: 20 })
+  const { now } = await send('GET', '/admin/v1/test-clock')
+  let time = Math.ceil(Date.parse(now) / DAY) * DAY + EVENING
+  for (let day = 0; day < days; day++) {
+    time += DAY
+    await send('PUT', '/admin/v1/test-clock', { now: new Date(time).toISOString() })
+    const isWeekend = [0, 6].includes(new Date(time).getUTCDay())
+    const arrivals = day === 0 ? 12 : 2 + Math.floor(chance() * 4) + Math.floor(day / 10)
+    for (let n = 0; n < arrivals; n++) {
+      const number = users.length
+      const round = Math.floor(number / NAMES.length)
+      const name = NAMES[number % NAMES.length] ?? ''
+      const tz = pick(ZONES)
+      const attributes = { 'demo-plan': pick(PLANS) }
+      const id = `learner-${String(number + 1).padStart(3, '0')}`
+      users.push({
+        id,
+        name: round === 0 ? name : `${name} ${round + 1}`,
+        tz,
+        attributes,
+        day,
+        zeal: chance(),
+      })
+    }
+    const active = users.filter(({ day: first, zeal }) => {
+      const age = day - first
+      const likely = zeal > 0.6 ? 0.55 + zeal * 0.43 : zeal * 0.4 + 0.6 * Math.exp(-age / 5)
+      return age === 0 || chance() < likely * (isWeekend ? 0.8 : 1)
+    })
+    const events = active.flatMap(({ id, name, tz, attributes, zeal }) => {
+      const user = { id, name, tz, attributes }
+      const minutes = 5 + Math.floor(chance() * 40 * zeal)
+      return [
+        { metric: 'demo-lessons', body: { user, value: 1 + Math.floor(chance() * 4 * zeal) } },
+        ...(chance() < 0.6 ? [{ metric: 'demo-minutes', body: { user, value: minutes } }] : []),
+      ]
+    })
+    while (events.length > 0)
+      await Promise.all(
+        events.splice(0, 8).map(({ metric, body }) => send('POST', `/v1/metrics/${metric}/event`, body)),
+      )
+  }
+  // The figures are counted again, and the last day has them too.
+  await send('PUT', '/admin/v1/test-clock', { advance: 'PT1H' })
+}
