@@ -5,7 +5,7 @@ import { Complaint } from './project.mjs'
 /** The most time from listening to ready, in milliseconds. */
 const PATIENCE = 120_000
 
-const FIVE_MINUTES = 5 * 60_000
+const MINUTE = 60_000
 
 /**
  * Waits until `GET /health` responds with 200.
@@ -39,7 +39,7 @@ export async function waitForHealth(url, signal, send) {
 }
 
 /**
- * Calls the Worker's `scheduled` handler now and every five minutes, because wrangler does not. After a
+ * Calls the Worker's `scheduled` handler now and every minute, because wrangler does not. After a
  * failure it prints a line and calls again sooner. It keeps no process alive.
  *
  * @param {string} url
@@ -48,7 +48,7 @@ export async function waitForHealth(url, signal, send) {
 export async function keepSchedule(url, signal) {
   for (let pause = 1000; ; ) {
     const succeeded = await callScheduled(url, signal)
-    pause = succeeded ? FIVE_MINUTES : Math.min(pause * 2, FIVE_MINUTES)
+    pause = succeeded ? MINUTE : Math.min(pause * 2, MINUTE)
     await sleep(pause, undefined, { signal, ref: false })
   }
 }

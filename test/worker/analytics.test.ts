@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { analyticsStep } from '../../src/features/analytics/analytics.job'
 import { workOf } from '../../src/jobs/due-work.repository'
+import { MINUTE } from '../../src/lib/units'
 import { AnalyticsWorld, beforeClocksChange, clock, DAY, HOUR, plans, type Step } from './analytics.world'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
@@ -145,20 +146,30 @@ describe('passes', () => {
     expect(at(await overview(), 'updated')).toBe(new Date(now).toISOString())
   })
 
-  it('[I1] a tenant without changes has no work, and the first change makes a pass due at the full hour', async () => {
+  it('[I1] a tenant without changes has no work, and the first change makes a pass due soon', async () => {
     const work = () => workOf(contextOf(tenant.id).db, 'analytics')
     expect(await work()).toBeUndefined()
     await tenant.event('words', 'ada', 1)
-    expect((await work())?.dueAt).toBe(now + HOUR)
+    expect((await work())?.dueAt).toBe(now + MINUTE)
     // A pass that has counted a user is followed by another one.
     await wait(1)
-    expect((await work())?.dueAt).toBe(now + HOUR)
+    expect((await work())?.dueAt).toBe(now + MINUTE)
     await wait(1)
     expect(await work()).toBeUndefined()
     // Other tenants are idle still.
     expect(await workOf(contextOf((await newTenant()).id).db, 'analytics')).toBeUndefined()
     await tenant.event('words', 'ada', 1)
-    expect((await work())?.dueAt).toBe(now + HOUR)
+    expect((await work())?.dueAt).toBe(now + MINUTE)
+  })
+
+  it('[I1] the next pass is due after a minute if few users have changed, else at the full hour', async () => {
+    const due = async () => ((await workOf(contextOf(tenant.id).db, 'analytics'))?.dueAt ?? 0) - now
+    for (let n = 0; n < 10; n += 1) await tenant.event('words', `user ${n}`, 1)
+    await wait(1)
+    expect(await due()).toBe(MINUTE)
+    for (let n = 0; n < 11; n += 1) await tenant.event('words', `user ${n}`, 1)
+    await wait(1)
+    expect(await due()).toBe(HOUR)
   })
 
   it('[I1] counts changes that the work of a move of the clock makes in an idle tenant', async () => {

@@ -29,10 +29,12 @@ declare module '../../jobs/due-kinds.types' {
 
 /** By how much the moment of a row may be before its commit: clocks differ, and commits may be slow. */
 const MARGIN = 10 * MINUTE
+/** A pass that counts at most so many users, in one range, is followed by another one soon. */
+const FEW_USERS = 10
 /** The most ranges without a changed user that one step passes. */
 const MOST_RANGES = 10
 
-/** The analytics: counts the changes of users since the last pass, at each full hour (I1). */
+/** The analytics: counts the changes of users since the last pass, a minute or at most an hour ago (I1). */
 export const analyticsJob: Job = {
   kind: 'analytics',
   run: (context, work) => analyticsStep(context, work),
@@ -98,12 +100,13 @@ async function step(
   const progress = parseProgress(work.progress)
   if (progress.pass === null) return
   const { after, last, users, isEnd } = await changedUsers(context, config, progress.pass)
+  const isSmall = after === '' && users <= FEW_USERS
   const pass = { ...progress.pass, after: last, hasCounted: progress.pass.hasCounted || users > 0 }
   await db.batch([
     progressUnchanged(db, work, work.dueAt),
     ...(users > 0 ? countUsers(db, config, { ...pass, after, last, today: utcDay(now) }) : []),
     ...(isEnd
-      ? end(context, work, pass, now)
+      ? end(context, work, pass, isSmall ? soon(now) : nextHour(now))
       : // Due now, so that other work that is due goes first.
         [storeState(db, work, { progress: progressText({ ...progress, pass }), dueAt: now })]),
   ])
@@ -123,14 +126,14 @@ async function changedUsers({ db }: TenantContext, config: Configuration, { isAl
 }
 
 /**
- * Ends a pass. After a pass that has counted a user there is another one. Otherwise the work is deleted,
- * unless it was asked for since the pass began, because a user has changed.
+ * Ends a pass. After a pass that has counted a user there is another one, at the moment `next`. Otherwise the
+ * work is deleted, unless it was asked for since the pass began, because a user has changed.
  */
-function end({ db }: TenantContext, work: DueWork, pass: Pass, now: Instant): D1PreparedStatement[] {
+function end({ db }: TenantContext, work: DueWork, pass: Pass, next: Instant): D1PreparedStatement[] {
   const { began, nextSince, ladder, hasCounted } = pass
   return [
     finishPass(db, { updated: began, since: nextSince, ladder }),
-    storeState(db, work, { progress: null, dueAt: nextHour(now) }),
+    storeState(db, work, { progress: null, dueAt: next }),
     // If it is asked for already, a change of a user writes no row of due work.
     hasCounted ? setAsked(db, work, 1) : rescheduled(db, { ...work, asked: 0 }, null),
   ]
@@ -146,4 +149,6 @@ function stepLine({ db, cost }: TenantContext, users: number, milliseconds: numb
   return JSON.stringify({ level: 'info', work: 'analytics', tenant: db.tenantId, milliseconds, users, d1 })
 }
 
+/** A small pass may run each minute: that costs at most a few dollars a month (docs/scale.md). */
+const soon = (now: Instant): Instant => instant(now + MINUTE)
 const nextHour = (now: Instant): Instant => instant((Math.floor(now / HOUR) + 1) * HOUR)

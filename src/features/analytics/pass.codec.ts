@@ -3,7 +3,7 @@ import * as z from 'zod'
 /**
  * The progress of the work `analytics`. Moments are in milliseconds.
  *
- * - `until`: if the tenant had no work `analytics` before, the full hour before the work was made due. All
+ * - `until`: if the tenant had no work `analytics` before, the moment of the change that made it due. All
  *   earlier changes are counted. The triggers in migrations/0019_analytics.sql write it.
  * - `pass`: the pass in progress, null before it has begun. `since` is the moment from which on it reads the
  *   logs, and `nextSince` the same for the pass after it. It counts users by the levels that `ladder` names.
