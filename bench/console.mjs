@@ -4,6 +4,7 @@
  *
  * `-- --users 10000` takes fewer users, `-- --turns 2` opens each page less often.
  */
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
@@ -13,7 +14,7 @@ import { importSource } from '../scripts/lib/sources.mjs'
 import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
 import { closeAll } from './lib/scale/filler.mjs'
 import { openScene } from './lib/scale/scene.mjs'
-import { BOARD } from './lib/scene.mjs'
+import { BOARD, METRIC, SYSTEM } from './lib/scene.mjs'
 import { lastWords, stopAll } from './lib/server.mjs'
 
 /** The time limit of the whole run, in minutes. */
@@ -24,6 +25,8 @@ const MANY = 100_000
 const TURNS = '5'
 /** How long a page may take to be ready, in milliseconds. */
 const PATIENCE = 60_000
+/** How much later a page may be ready with many users than with few, in milliseconds. */
+const MUST = 1000
 
 /** @typedef {import('playwright-core').Page} Page */
 
@@ -56,20 +59,30 @@ async function openConsole(/** @type {number} */ users) {
   return { users, page, url: `${scene.server.url}/console`, user: String(Object(body)[0].id) }
 }
 
+/** Whether a page waits for the answer. The one for live rankings never ends. */
+const isAnswered = (/** @type {import('playwright-core').Request} */ request) =>
+  /\/v1\//.test(request.url()) && request.headers().accept !== 'text/event-stream'
+
 /** Opens a page by its address, and measures until nothing of it loads. @returns {Promise<Opening>} */
 async function open(/** @type {Page} */ page, /** @type {string} */ url) {
-  const sizes = /** @type {Promise<number>[]} */ ([])
-  const note = (/** @type {import('playwright-core').Response} */ response) => {
-    if (/\/v1\//.test(response.url())) sizes.push(response.body().then(({ length }) => length))
+  const requests = /** @type {import('playwright-core').Request[]} */ ([])
+  const note = (/** @type {import('playwright-core').Request} */ request) => {
+    if (isAnswered(request)) requests.push(request)
   }
-  page.on('response', note)
+  page.on('request', note)
   const began = performance.now()
   await page.goto(url, { waitUntil: 'commit' })
   await page.locator('h1').first().waitFor({ state: 'attached' })
-  await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+  let seen = -1
+  // An answer may be followed by a request that needs it.
+  while (requests.length > seen) {
+    seen = requests.length
+    await Promise.all(requests.map(async (request) => (await request.response())?.finished()))
+    await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+  }
   const milliseconds = performance.now() - began
-  page.off('response', note)
-  const bytes = await Promise.all(sizes)
+  page.off('request', note)
+  const bytes = await Promise.all(requests.map(async (request) => (await request.sizes()).responseBodySize))
   return { milliseconds, answers: bytes.length, bytes: bytes.reduce((sum, size) => sum + size, 0) }
 }
 
@@ -87,9 +100,13 @@ async function run() {
   const paths = [
     ...MAIN_PAGES.map((/** @type {{ path: string }} */ { path }) => path),
     '/users?search=7',
+    // Nobody fits, so all users are searched.
+    '/users?search=nobody',
     '/users/:user',
     '/users/:user/timeline',
     '/users/:user/achievements',
+    `/metrics/${METRIC}`,
+    `/points/${SYSTEM}`,
     `/leaderboards/${BOARD}`,
   ]
   const rows = []
@@ -124,7 +141,13 @@ async function run() {
   process.stdout.write(
     `\n| page | ${sizes.map((size) => `ready, ${size} users`).join(' | ')} | ${sizes.map((size) => `answers, ${size}`).join(' | ')} | ${sizes.map((size) => `bytes, ${size}`).join(' | ')} |\n|---|---|---|---|---|---|---|\n${cells.map((line) => `| ${line} |`).join('\n')}\n\n`,
   )
-  save('console-', began, { pages: rows })
+  const load = loadavg().map((one) => one.toFixed(1))
+  tell(`The load of the machine was ${load.join(', ')} in the last minute, 5 and 15 minutes.`)
+  save('console-', began, { pages: rows, load })
+  const late = rows.filter(({ few, many }) => (many?.milliseconds ?? 0) - (few?.milliseconds ?? 0) > MUST)
+  const greedy = rows.filter(({ few, many }) => few?.answers !== many?.answers)
+  for (const { path } of late) tell(`${path} is ready too late with many users.`)
+  for (const { path } of greedy) tell(`${path} asks for another number of answers with many users.`)
 }
 
 const began = performance.now()

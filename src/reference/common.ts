@@ -76,6 +76,7 @@ export const common: Chapter = {
         'MovedClock',
         'PreviewTemplateResponse',
         'TestDelivery',
+        'TestTemplateResponse',
         'UpdatedSettings',
         'UpdatedStreakSettings',
         'VoidEventResponse',

@@ -147,9 +147,31 @@ describe.skipIf(!hasBrowser)('the pages of the console', () => {
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
       const shift = Number(await page.evaluate('shift'))
       // Below 0.1 counts as good (Web Vitals). A list may be shorter than its place.
-      expect([path, shift < 0.07 ? 'steady' : shift]).toEqual([path, 'steady'])
+      expect([path, shift < 0.05 ? 'steady' : shift]).toEqual([path, 'steady'])
       await page.unroute(/\/(?:admin\/)?v1\//)
     }
+    await page.context().close()
+  })
+
+  it('ask once for what they show: few requests, and no list without a limit', async () => {
+    const { page, requests } = await world.signedIn()
+    const lists = new Set<string>()
+    page.on('response', async (response) => {
+      if (!/\/v1\//.test(response.url())) return
+      const answer: unknown = await response.json().catch(() => null)
+      if (Array.isArray(answer)) lists.add(response.url().slice(world.server.url.length))
+    })
+    for (const { path } of [...MAIN_PAGES, ...OTHER_PAGES]) {
+      requests.splice(0)
+      await world.open(page, path)
+      const asked = requests.filter((one) => /\/v1\//.test(one.path)).map((one) => one.path)
+      expect([path, asked.filter((one, nth) => asked.indexOf(one) !== nth)]).toEqual([path, []])
+      expect([path, asked.length <= 12 ? 'few' : asked]).toEqual([path, 'few'])
+    }
+    expect(lists.size).toBeGreaterThan(10)
+    // The achievements of a user have no pages.
+    const whole = '/v1/users/demo-ada/achievements?includeIncomplete=true'
+    expect([...lists].filter((path) => !/[?&]limit=\d/.test(path))).toEqual([whole])
     await page.context().close()
   })
 })

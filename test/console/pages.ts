@@ -46,7 +46,7 @@ export const OTHER_PAGES: readonly ConsolePage[] = [
   { path: '/webhooks/new', heading: 'Webhooks', picture: 'webhook-new' },
   {
     path: '/notifications/achievement_completed-push',
-    heading: 'Achievement by push message',
+    heading: 'Completed achievement by push message',
     picture: 'template',
   },
   { path: '/notifications/new', heading: 'Notifications', picture: 'template-new' },

@@ -74,8 +74,8 @@ export function FiguresOf<Row extends Dated>({
 
 const age = ({ updated }: Figures<unknown>) =>
   updated === null
-    ? 'No figures yet. The first ones appear here within the hour.'
-    : `Figures of ${formatMoment(updated)}. They are made each hour.`
+    ? 'No figures yet. They appear here a minute after the first event.'
+    : `Figures of ${formatMoment(updated)}. They are counted again a minute after the first change, and at least at each full hour.`
 
 type DayChartProps<Row> = Omit<ComponentProps<typeof SeriesChart>, 'dates' | 'series'> & {
   title: string
@@ -86,6 +86,7 @@ type DayChartProps<Row> = Omit<ComponentProps<typeof SeriesChart>, 'dates' | 'se
 
 /** A card with figures by day. It has its final size while it is loading. */
 export function DayChart<Row extends Dated>({ title, rows, series, ...chart }: DayChartProps<Row>) {
+  const today = useToday()
   return (
     <Card title={title}>
       {rows === undefined ? (
@@ -94,6 +95,7 @@ export function DayChart<Row extends Dated>({ title, rows, series, ...chart }: D
         <Suspense fallback={<ChartIsLoading />}>
           <Chart
             {...chart}
+            today={today ?? undefined}
             dates={rows.map(({ date }) => date)}
             series={series.map(({ name, value }) => ({ name, values: rows.map(value) }))}
           />

@@ -32,8 +32,8 @@ export function periodOf(search: Readonly<Record<string, unknown>>, today: strin
   return { from: first, to, days: Math.round((Date.parse(to) - Date.parse(first)) / DAY) + 1 }
 }
 
-/** Today in UTC, by the test clock of the server if it has one. Null while that is loading. */
-export function useToday(): string | null {
+/** The present moment, by the test clock of the server if it has one. Null while that is loading. */
+export function useNow(): number | null {
   const admin = useAdmin()
   const { testClock } = useSignedIn()
   const clock = useQuery({
@@ -41,6 +41,12 @@ export function useToday(): string | null {
     queryFn: () => admin.testClock.get(),
     enabled: testClock,
   })
-  if (!testClock || clock.isError) return dateOf(Date.now())
-  return clock.data === undefined ? null : clock.data.now.slice(0, 10)
+  if (!testClock || clock.isError) return Date.now()
+  return clock.data === undefined ? null : Date.parse(clock.data.now)
+}
+
+/** Today in UTC. Null while that is loading. */
+export function useToday(): string | null {
+  const now = useNow()
+  return now === null ? null : dateOf(now)
 }

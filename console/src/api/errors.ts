@@ -68,6 +68,7 @@ const fieldIn = (text: string, fields: readonly string[]): string | undefined =>
 
 /** A message with a capital letter and a full stop. */
 export function sentence(message: string): string {
-  const capital = message.charAt(0).toUpperCase() + message.slice(1)
+  const plain = message.replace(/^is not Liquid: /, 'there is a mistake in {{ … }} or {% … %}: ')
+  const capital = plain.charAt(0).toUpperCase() + plain.slice(1)
   return /[.!?]$/.test(capital) ? capital : `${capital}.`
 }

@@ -2,9 +2,6 @@ import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import type { Session } from '../session/session'
 import { isConnectionLost, isKeyRefused } from './errors'
 
-/** The most tries of a read. The client itself tries again if the server is busy. */
-const MOST_RETRIES = 2
-
 /**
  * The cache of all reads. An answer that the key is not valid ends the session. A failure to reach the server
  * shows the banner.
@@ -20,7 +17,8 @@ export function newQueryClient(session: Session, onConnectionLost: () => void): 
     defaultOptions: {
       queries: {
         staleTime: 5_000,
-        retry: (failures, error) => isConnectionLost(error) && failures < MOST_RETRIES,
+        // The client itself tries again.
+        retry: false,
         // The connection is judged by the requests themselves: a server on this machine needs no network.
         networkMode: 'always',
       },

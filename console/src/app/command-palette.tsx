@@ -1,10 +1,12 @@
 import { Autocomplete } from '@base-ui/react/autocomplete'
 import { Dialog } from '@base-ui/react/dialog'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { CornerDownLeft, type LucideIcon, Plus, UserRound } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useAdmin } from '../api/laurel'
+import { allOf } from '../resource/lookups'
+import type { Admin } from '../resource/resource'
 import { headingOfPage } from '../ui/heading'
 import { ALL_PAGES } from './navigation'
 
@@ -25,6 +27,9 @@ const CREATED = [
   ['application key', '/api-keys/new'],
 ] as const
 
+/** The icon of each page. */
+const ICONS = new Map(ALL_PAGES.map(({ path, icon }) => [path, icon]))
+
 const COMMANDS: readonly Command[] = [
   ...ALL_PAGES.map(({ name, path, icon, words = '' }) => ({ label: name, words, path, icon })),
   ...CREATED.map(([what, path]) => ({ label: `New ${what}`, words: 'create add', path, icon: Plus })),
@@ -41,8 +46,13 @@ function rankOf({ label, words }: Command, text: string): number | null {
 
 /** The commands that fit a text, the best first. */
 function commandsFor(text: string): readonly Command[] {
-  if (text === '') return COMMANDS
-  return COMMANDS.map((command) => ({ command, rank: rankOf(command, text) }))
+  return text === '' ? COMMANDS : fitting(COMMANDS, text)
+}
+
+/** Those of some commands that fit a text, the best first. */
+function fitting(commands: readonly Command[], text: string): readonly Command[] {
+  return commands
+    .map((command) => ({ command, rank: rankOf(command, text) }))
     .filter(({ rank }) => rank !== null)
     .toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0))
     .map(({ command }) => command)
@@ -79,7 +89,75 @@ function useUsersFor(text: string): readonly Command[] {
   }))
 }
 
-/** A field that finds every page, and users. Enter opens the first match. */
+/** A configured thing, as the palette finds it. */
+type Thing = { name: string; key: string; id: string }
+
+type Kind = {
+  /** The path of the page, whose icon the palette shows. */
+  path: string
+  one: string
+  /** The part of the address is the key, or the id. */
+  by: 'key' | 'id'
+  all: (admin: Admin, query: { limit: number; skip: number }) => PromiseLike<Thing[]>
+}
+
+const KINDS: readonly Kind[] = [
+  { path: '/metrics', one: 'Metric', by: 'key', all: (admin, query) => admin.metrics.list(query) },
+  { path: '/points', one: 'Points system', by: 'key', all: (admin, query) => admin.points.list(query) },
+  {
+    path: '/achievements',
+    one: 'Achievement',
+    by: 'key',
+    all: (admin, query) => admin.achievements.list(query),
+  },
+  {
+    path: '/leaderboards',
+    one: 'Leaderboard',
+    by: 'key',
+    all: (admin, query) => admin.leaderboards.list(query),
+  },
+  { path: '/attributes', one: 'Attribute', by: 'id', all: (admin, query) => admin.attributes.list(query) },
+  {
+    path: '/webhooks',
+    one: 'Webhook',
+    by: 'key',
+    all: async (admin, query) =>
+      (await admin.webhooks.list(query)).map(({ id, key, url }) => ({ id, key, name: url })),
+  },
+]
+
+/** How long the names of configured things are kept, in milliseconds. */
+const FRESH = 60_000
+/** The most configured things that the palette shows. */
+const MOST_THINGS = 10
+
+/** The configured things whose name or key fits a text. They are read once there is a text. */
+function useThingsFor(text: string): readonly Command[] {
+  const admin = useAdmin()
+  const isWanted = text.length >= LETTERS
+  const kinds = useQueries({
+    queries: KINDS.map(({ path, all }) => ({
+      queryKey: [path, 'palette'],
+      queryFn: () => allOf((query) => all(admin, query)),
+      enabled: isWanted,
+      staleTime: FRESH,
+    })),
+  })
+  if (!isWanted) return []
+  const commands = KINDS.flatMap(({ path, one, by }, index) =>
+    (kinds[index]?.data ?? []).map((thing) => ({
+      label: thing.name,
+      about: `${one} ${thing.key}`,
+      words: `${thing.key} ${thing.key.replaceAll(/[-_]+/g, ' ')}`.toLowerCase(),
+      // `/metrics/new` is a form.
+      path: `${path}/${encodeURIComponent(thing[by] === 'new' ? thing.id : thing[by])}`,
+      icon: ICONS.get(path) ?? Plus,
+    })),
+  )
+  return fitting(commands, text.toLowerCase()).slice(0, MOST_THINGS)
+}
+
+/** A field that finds every page, configured things, and users. Enter opens the first match. */
 export function CommandPalette({
   isOpen,
   onOpenChange,
@@ -120,8 +198,9 @@ function Commands({ onDone }: { onDone: () => void }) {
   const navigate = useNavigate()
   const [typed, setTyped] = useState('')
   const text = typed.trim()
+  const things = useThingsFor(text)
   const users = useUsersFor(text)
-  const items = [...commandsFor(text.toLowerCase()), ...users]
+  const items = [...commandsFor(text.toLowerCase()), ...things, ...users]
   return (
     <Autocomplete.Root
       items={items}
@@ -136,13 +215,14 @@ function Commands({ onDone }: { onDone: () => void }) {
     >
       <Autocomplete.Input
         aria-label="Search"
-        placeholder="Find a page or a user, or create something"
+        placeholder="Find a page, a leaderboard, a user…"
         maxLength={255}
         className="border-b border-line bg-transparent px-5 py-4 text-lg outline-none placeholder:text-faint"
       />
       <Autocomplete.Empty>
         <p className="px-5 py-6 text-quiet empty:hidden">
-          Nothing fits. Try the name of a page, or the id, name or email address of a user.
+          Nothing fits. Try the name of a page, the name or key of a metric, a leaderboard and so on, or the
+          id, name or email address of a user.
         </p>
       </Autocomplete.Empty>
       <Autocomplete.List className="overflow-y-auto overscroll-contain p-2 empty:p-0">

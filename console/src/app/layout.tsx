@@ -1,12 +1,13 @@
 import { Dialog } from '@base-ui/react/dialog'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
-import { LogOut, Menu, Search } from 'lucide-react'
+import { BookOpen, LogOut, Menu, Search } from 'lucide-react'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { watchCodes } from '../session/one-time-code'
 import { useSession, useSessionState } from '../session/session-context'
 import { SignInPage } from '../session/sign-in-page'
 import { TenantPage, TenantSwitch } from '../session/tenant-picker'
-import { Button, IconButton } from '../ui/button'
+import { Button, buttonClasses, IconButton } from '../ui/button'
+import { classes } from '../ui/classes'
 import { headingOfPage, ShownPage } from '../ui/heading'
 import { Page } from '../ui/page'
 import { ClockBar } from './clock-bar'
@@ -19,6 +20,9 @@ import { ALL_PAGES, NAVIGATION } from './navigation'
 const NewTenant = lazy(() => import('./new-tenant'))
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
+/** A form or a question has to be closed first: its entries would be lost. */
+const isDialogOpen = () => document.querySelector('[role="dialog"], [role="alertdialog"]') !== null
 
 /** Everything around the pages. Without a key it shows the sign-in, at the same address. */
 export function Layout() {
@@ -49,7 +53,7 @@ function Shell() {
     const open = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.shiftKey) return
       event.preventDefault()
-      setPaletteOpen(true)
+      setPaletteOpen((isOpen) => !isOpen && !isDialogOpen())
     }
     addEventListener('keydown', open)
     return () => removeEventListener('keydown', open)
@@ -186,7 +190,16 @@ function Sidebar({ onSearch, onLeave }: { onSearch: () => void; onLeave?: () => 
           </div>
         ))}
       </nav>
-      <div className="border-t border-line p-3">
+      <div className="flex flex-col gap-px border-t border-line p-3">
+        <a
+          href="/docs"
+          target="_blank"
+          rel="noreferrer"
+          className={classes(buttonClasses('quiet', true), 'w-full justify-start!')}
+        >
+          <BookOpen size={15} aria-hidden="true" />
+          API reference
+        </a>
         <Button look="quiet" className="w-full justify-start!" isSmall onClick={() => session.end()}>
           <LogOut size={15} aria-hidden="true" />
           Sign out

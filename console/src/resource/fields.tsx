@@ -82,7 +82,7 @@ export function FormField<Values extends FieldValues>({
   const { label, isOptional = false } = field
   const fixed = initial === null ? null : fixedBy(field, values, initial)
   const isDisabled = fixed !== null
-  const hint = fixed ?? field.hint
+  const hint = fixed ?? (typeof field.hint === 'function' ? field.hint(values) : field.hint)
   const shared = { label, hint, message, isOptional }
   const plain = (props: ComponentProps<'input'>) => (
     <Labelled {...shared}>

@@ -58,8 +58,14 @@ function useLookup<T extends Named>(
     const known = data ?? []
     const find = (idOrKey: string | null | undefined) =>
       known.find(({ id, key }) => id === idOrKey || key === idOrKey)
-    return { all: known, isLoading, find, nameOf: (one) => find(one)?.name ?? one ?? '' }
-  }, [data, isLoading])
+    return {
+      all: known,
+      // Another part of the page may read a list that is not wanted here: nobody waits for that.
+      isLoading: isWanted && isLoading,
+      find,
+      nameOf: (one) => find(one)?.name ?? one ?? '',
+    }
+  }, [data, isWanted, isLoading])
 }
 
 export type LookupName = Exclude<keyof Lookups, 'isLoading'>

@@ -85,6 +85,7 @@ export function ResourceDetailPage<Item extends object, Values extends FieldValu
         </>
       }
     >
+      {Sections !== undefined && <Sections item={item} />}
       <Card title="Details">
         <Facts
           facts={[
@@ -94,7 +95,6 @@ export function ResourceDetailPage<Item extends object, Values extends FieldValu
           ]}
         />
       </Card>
-      {Sections !== undefined && <Sections item={item} />}
     </Page>
   )
 }
@@ -121,7 +121,7 @@ export function Moves<Item extends object, Values extends FieldValues, Draft>({
         if (isRemoval) hideItem(queries, resource, item)
         else if (written !== undefined) showItem(queries, resource, written)
       },
-      ...(isRemoval && { after: onGone }),
+      ...(isRemoval && { after: onGone, isRemoval }),
     })
   return (
     <>

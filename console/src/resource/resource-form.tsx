@@ -1,4 +1,4 @@
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, useRef, useState } from 'react'
 import { type DefaultValues, type FieldValues, useForm } from 'react-hook-form'
 import { messagesByField, objectionsOf } from '../api/errors'
 import { Button } from '../ui/button'
@@ -47,44 +47,60 @@ export function ResourceForm<Item extends object, Values extends FieldValues, Dr
   // The page behind shows an edited item at once. If the interface refuses it, the form is back.
   const [isHidden, setHidden] = useState(false)
 
-  const submit = form.handleSubmit(
-    async (given) => {
-      setOthers([])
-      const draft = declared.schema.parse(given)
-      setHidden(item !== null)
-      try {
-        const written = await write.mutateAsync({
-          act: (admin): PromiseLike<Written<Item>> =>
-            item === null ? resource.create(admin, draft) : resource.update(admin, item, draft),
-          done: isNew ? `The ${one} was created` : 'Your changes were saved',
-          ...(item !== null && {
-            expect: (queries) => showExpected(queries, resource, resource.expected(item, draft)),
-          }),
-          show: (queries, answer) => {
-            if (answer !== undefined) showItem(queries, resource, answer)
-          },
-        })
-        if (written !== undefined) onWritten(written)
-        else onClose()
-      } catch (error) {
-        setHidden(false)
-        if (item !== null) failed('Your changes were not saved', 'Correct them in the form, or try again.')
-        const names = declared.fields.map(({ name }) => name)
-        const { byField, others: rest } = messagesByField(objectionsOf(error), names)
-        for (const name of names) {
-          const message = byField.get(name)
-          if (message !== undefined) form.setError(name, { type: 'server', message })
+  const element = useRef<HTMLFormElement>(null)
+  /** Empties the form for the next item. */
+  const startAgain = () => {
+    element.current?.reset()
+    form.reset(declared.values(null) as DefaultValues<Values>)
+    element.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  }
+
+  const submitThen = (isLast: boolean) =>
+    form.handleSubmit(
+      async (given) => {
+        setOthers([])
+        const draft = declared.schema.parse(given)
+        setHidden(item !== null)
+        try {
+          const written = await write.mutateAsync({
+            act: (admin): PromiseLike<Written<Item>> =>
+              item === null ? resource.create(admin, draft) : resource.update(admin, item, draft),
+            done: isNew ? `The ${one} was created` : 'Your changes were saved',
+            ...(item !== null && {
+              expect: (queries) => showExpected(queries, resource, resource.expected(item, draft)),
+            }),
+            show: (queries, answer) => {
+              if (answer !== undefined) showItem(queries, resource, answer)
+            },
+          })
+          if (!isLast) startAgain()
+          else if (written !== undefined) onWritten(written)
+          else onClose()
+        } catch (error) {
+          setHidden(false)
+          if (item !== null) failed('Your changes were not saved', 'Correct them in the form, or try again.')
+          const names = declared.fields.map(({ name }) => name)
+          const { byField, others: rest } = messagesByField(objectionsOf(error), names)
+          for (const name of names) {
+            const message = byField.get(name)
+            if (message !== undefined) form.setError(name, { type: 'server', message })
+          }
+          setOthers(rest)
         }
-        setOthers(rest)
-      }
-    },
-    () => setOthers([]),
-  )
+      },
+      () => setOthers([]),
+    )
 
   if (isHidden) return null
   return (
     <Sheet title={isNew ? `New ${one}` : `Edit ${resource.nameOf(item, lookups)}`} onClose={onClose}>
-      <form onSubmit={submit} noValidate className="flex min-h-0 flex-1 flex-col" aria-busy={write.isPending}>
+      <form
+        ref={element}
+        onSubmit={submitThen(true)}
+        noValidate
+        className="flex min-h-0 flex-1 flex-col"
+        aria-busy={write.isPending}
+      >
         <div className="flex flex-1 flex-col gap-5 overflow-y-auto px-6 py-5">
           {fields.map((field) => (
             <FormField
@@ -102,8 +118,13 @@ export function ResourceForm<Item extends object, Values extends FieldValues, Dr
             <InWords>{preview ?? 'Fill in the fields to see what happens.'}</InWords>
           )}
           {others.length > 0 && <Notice tone="danger">{others.join(' ')}</Notice>}
-          <div className="flex justify-end gap-2">
+          <div className="flex flex-wrap justify-end gap-2">
             <Button onClick={onClose}>Cancel</Button>
+            {isNew && declared.isRepeated && (
+              <Button isBusy={write.isPending} onClick={submitThen(false)}>
+                Save and add another
+              </Button>
+            )}
             <Button type="submit" look="primary" isBusy={write.isPending}>
               {isNew ? `Create ${one}` : 'Save changes'}
             </Button>

@@ -33,7 +33,7 @@ type FieldBase<Values extends FieldValues> = {
   name: FieldPath<Values>
   /** The name of the field in the interface, in words, such as "Metric". */
   label: string
-  hint?: string
+  hint?: string | ((values: Values) => string | undefined)
   /** Is said beside the label, so that required fields need no mark. */
   isOptional?: boolean
   /** Whether the field is shown with these values. A field that is not shown is not sent. */
@@ -127,6 +127,8 @@ export type Resource<Item extends object, Values extends FieldValues, Draft> = {
   summary?: (item: Item, lookups: Lookups) => string | null
 
   form: {
+    /** Whether people often create several in a row: the form then has a button that stays open. */
+    isRepeated?: boolean
     fields: readonly Field<Values>[]
     /** Turns values into a draft. Its messages are shown as one types. */
     schema: z.ZodType<Draft>

@@ -3,6 +3,7 @@ import { type Objection, sentence, WriteRefused } from '../api/errors'
 import { useAdmin } from '../api/laurel'
 import { done } from '../ui/toasts'
 import type { Admin, Written } from './resource'
+import { listKey } from './shown'
 
 /** Throws if the interface did not do a write: its issues say why. */
 export function demandWritten<T>(written: Written<T>): T | undefined {
@@ -26,6 +27,8 @@ type Write<Item> = {
   show?: (queries: QueryClient, item: Item | undefined) => void
   /** Is called at once afterwards, for example to leave the page of an item that is gone. */
   after?: () => void
+  /** Whether the item is gone. Its page, which is about to be left, then reads nothing again. */
+  isRemoval?: boolean
 }
 
 /**
@@ -48,7 +51,11 @@ export function useWrite<Item>(path: string) {
     onSuccess: async (item, write) => {
       write.show?.(queries, item)
       write.after?.()
-      const read = queries.invalidateQueries({ queryKey: [path] })
+      const { isRemoval = false } = write
+      const read = Promise.all([
+        queries.invalidateQueries({ queryKey: [path], refetchType: isRemoval ? 'none' : 'active' }),
+        isRemoval && queries.refetchQueries({ queryKey: listKey(path), type: 'active' }),
+      ])
       if (write.show === undefined) await read
     },
   })

@@ -20,6 +20,8 @@ type ChartProps = {
   /** The noun of the values, such as "events". */
   unit?: string
   height?: number
+  /** A date that is not over. Its values still grow, so they are drawn faintly. */
+  today?: string | undefined
 }
 
 const MARGIN = { top: 10, right: 8, bottom: 28 }
@@ -65,21 +67,22 @@ const Mark = ({ kind, index }: { kind: 'bars' | 'lines'; index: number }) => (
 )
 
 /** The chart in words, for readers who do not see it. */
-function described({ label, dates, series, unit }: ChartProps): string {
+function described({ label, dates, series, unit, today }: ChartProps): string {
   const [first, last] = [dates[0], dates.at(-1)]
   if (first === undefined || last === undefined) return `${label}: no data.`
   const parts = series.map(({ name, values }) => {
     const most = Math.max(...values)
     const day = dates[values.indexOf(most)] ?? first
     const latest = values.at(-1) ?? 0
-    return `${name}: ${formatNumber(latest)} on the last day, at most ${formatNumber(most)} on ${formatDate(day)}.`
+    const when = last === today ? 'today so far' : 'on the last day'
+    return `${name}: ${formatNumber(latest)} ${when}, at most ${formatNumber(most)} on ${formatDate(day)}.`
   })
   return `${label}${unit === undefined ? '' : ` in ${unit}`}, from ${formatDate(first)} to ${formatDate(last)}. ${parts.join(' ')}`
 }
 
 /** Values by day as an image, with a text alternative and a table of the same values. */
 export function SeriesChart(props: ChartProps) {
-  const { label, dates, series, kind = 'lines', unit, height = 220 } = props
+  const { label, dates, series, kind = 'lines', unit, height = 220, today } = props
   const { parentRef, width } = useParentSize({ initialSize: { width: 0, height }, debounceTime: 50 })
   const [pointed, setPointed] = useState<number | null>(null)
   const all = series.flatMap(({ values }) => values)
@@ -108,6 +111,9 @@ export function SeriesChart(props: ChartProps) {
   const middle = (date: string) => (x(date) ?? 0) + x.bandwidth() / 2
   const pointsOf = (values: readonly number[]) =>
     dates.map((date, day) => ({ date, value: values[day] ?? 0 }))
+  const isUnfinished = today !== undefined && dates.at(-1) === today && dates.length > 1
+  /** The points of days that are over. */
+  const over = <T,>(points: readonly T[]) => [...(isUnfinished ? points.slice(0, -1) : points)]
   const shown = pointed ?? dates.length - 1
   // A line of one day would not be seen.
   const dot = dates.length === 1 ? 0 : (pointed ?? -1)
@@ -121,7 +127,10 @@ export function SeriesChart(props: ChartProps) {
     <figure className="flex min-w-0 flex-col gap-2">
       <figcaption className="flex flex-wrap items-baseline gap-x-4 gap-y-1 text-sm" aria-hidden="true">
         {dates[shown] !== undefined && (
-          <span className="min-w-22 text-quiet tabular-nums">{formatDate(dates[shown])}</span>
+          <span className="min-w-22 text-quiet tabular-nums">
+            {formatDate(dates[shown])}
+            {dates[shown] === today && ' so far'}
+          </span>
         )}
         {series.map(({ name, values }, index) => (
           <span key={name} className="flex min-w-0 items-center gap-1.5">
@@ -184,7 +193,7 @@ export function SeriesChart(props: ChartProps) {
                           width={wide}
                           height={Math.abs(y(0) - y(value))}
                           rx={Math.min(3, wide / 4)}
-                          className={at(FILLS, index)}
+                          className={classes(at(FILLS, index), date === today && 'opacity-50')}
                         />
                       )
                     })}
@@ -193,15 +202,27 @@ export function SeriesChart(props: ChartProps) {
                   <g key={name}>
                     {index === 0 && hasData && (
                       <AreaClosed
-                        data={pointsOf(values)}
+                        data={over(pointsOf(values))}
                         x={({ date }) => middle(date)}
                         y={({ value }) => y(value)}
                         yScale={y}
                         className="fill-series-1 opacity-8"
                       />
                     )}
+                    {isUnfinished && (
+                      <LinePath
+                        data={pointsOf(values).slice(-2)}
+                        x={({ date }) => middle(date)}
+                        y={({ value }) => y(value)}
+                        fill="none"
+                        strokeWidth={2}
+                        strokeDasharray="1 4"
+                        strokeLinecap="round"
+                        className={classes(at(STROKES, index), 'opacity-70')}
+                      />
+                    )}
                     <LinePath
-                      data={pointsOf(values)}
+                      data={over(pointsOf(values))}
                       x={({ date }) => middle(date)}
                       y={({ value }) => y(value)}
                       fill="none"

@@ -1,10 +1,12 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog'
 import { Dialog } from '@base-ui/react/dialog'
+import { type ShouldBlockFn, useBlocker } from '@tanstack/react-router'
 import { X } from 'lucide-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { messageOf } from '../api/errors'
 import { Button, buttonClasses } from './button'
 import { classes } from './classes'
+import { useFocusAfterwards } from './heading'
 import { Notice } from './page'
 import { toasts } from './toasts'
 
@@ -14,7 +16,7 @@ export const BACKDROP =
 
 /**
  * A form beside the page. It is a dialog: the page behind it can't be used meanwhile. It asks before it is
- * closed with entries. The form's own Cancel button does not ask.
+ * closed with entries, also by the Back button of the browser. The form's own Cancel button does not ask.
  */
 export function Sheet({
   title,
@@ -28,6 +30,7 @@ export function Sheet({
   children: ReactNode
 }) {
   const popup = useRef<HTMLDivElement>(null)
+  useFocusAfterwards()
   const hasInput = useRef(false)
   // The first field, not the button that closes.
   const first = () => popup.current?.querySelector<HTMLElement>('form :is(input, select, textarea)') ?? true
@@ -45,6 +48,9 @@ export function Sheet({
           initialFocus={first}
           onInput={() => {
             hasInput.current = true
+          }}
+          onReset={() => {
+            hasInput.current = false
           }}
           className="fixed inset-y-0 right-0 z-40 flex w-full max-w-lg flex-col bg-raised shadow-raised outline-none transition-transform duration-150 data-ending-style:translate-x-6 data-starting-style:translate-x-6 sm:border-l sm:border-line"
         >
@@ -76,10 +82,52 @@ export function Sheet({
           onConfirm={async () => onClose()}
           onClose={() => setAsking(false)}
         >
-          Your entries in this form will be lost.
+          Your entries will be lost.
         </Confirm>
       )}
+      <Unsaved
+        hasEntries={() => hasInput.current}
+        leaves={isHistoryStep}
+        title="Close without saving?"
+        confirm="Confirm: close"
+      />
     </Dialog.Root>
+  )
+}
+
+/** Whether a step of the browser, such as Back, leads away. A link or a form does not. */
+const isHistoryStep: ShouldBlockFn = ({ action }) => action !== 'PUSH' && action !== 'REPLACE'
+
+/** Whether another page opens. The same one may change what is after `?`. */
+const isOtherPage: ShouldBlockFn = ({ current, next }) => current.pathname !== next.pathname
+
+/**
+ * Asks before entries are lost, because people go to another page, or close the tab.
+ *
+ * @param props.hasEntries whether there are entries that are not saved
+ * @param props.leaves whether a way to another address loses them: at first, each way to another page
+ */
+export function Unsaved({
+  hasEntries,
+  leaves = isOtherPage,
+  title = 'Leave without saving?',
+  confirm = 'Confirm: leave',
+}: {
+  hasEntries: () => boolean
+  leaves?: ShouldBlockFn
+  title?: string
+  confirm?: string
+}) {
+  const { status, proceed, reset } = useBlocker({
+    shouldBlockFn: (way) => hasEntries() && leaves(way),
+    enableBeforeUnload: hasEntries,
+    withResolver: true,
+  })
+  if (status !== 'blocked') return null
+  return (
+    <Confirm title={title} confirm={confirm} isDangerous onConfirm={async () => proceed()} onClose={reset}>
+      Your entries will be lost.
+    </Confirm>
   )
 }
 
@@ -106,6 +154,7 @@ export function Confirm({
   onConfirm,
   onClose,
 }: ConfirmProps) {
+  useFocusAfterwards()
   const [given, setGiven] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<string | null>(null)

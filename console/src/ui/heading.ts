@@ -39,3 +39,19 @@ export function useHeadingFocus(): RefObject<HTMLHeadingElement | null> {
   }, [page, shown])
   return heading
 }
+
+/**
+ * Moves the focus to the heading of the page if it is lost when a dialog closes: the element that opened it
+ * was removed, or there was none.
+ */
+export function useFocusAfterwards(): void {
+  useEffect(
+    () => () => {
+      // The dialog gives the focus back before the next frame.
+      requestAnimationFrame(() => {
+        if (document.activeElement === document.body) headingOfPage()?.focus({ preventScroll: true })
+      })
+    },
+    [],
+  )
+}

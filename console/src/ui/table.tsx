@@ -23,6 +23,8 @@ type TableProps<Row> = {
   hrefOf?: (row: Row) => string
   /** How many rows the table shows while it loads. */
   expected?: number
+  /** Is true if the first cell has two lines: so do the rows that are shown while it loads. */
+  hasTwoLines?: boolean
 }
 
 /** From so many characters on, a text may not fit. */
@@ -36,7 +38,15 @@ function targetOf(href: string) {
 }
 
 /** A table of rows, of which each may lead to a page. */
-export function Table<Row>({ label, columns, rows, keyOf, hrefOf, expected = 5 }: TableProps<Row>) {
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  hrefOf,
+  expected = 5,
+  hasTwoLines = false,
+}: TableProps<Row>) {
   const cell = ({ isNumber, isMinor }: Column<Row>) =>
     classes(
       'h-12 py-2.5 align-middle max-sm:px-2 max-sm:first:pl-4 max-sm:last:pr-4 sm:min-w-28 sm:px-5',
@@ -99,6 +109,11 @@ export function Table<Row>({ label, columns, rows, keyOf, hrefOf, expected = 5 }
                 {columns.map((column, index) => (
                   <td key={column.name} className={cell(column)}>
                     <Skeleton className={index === 0 ? 'w-32' : 'w-16'} />
+                    {index === 0 && hasTwoLines && (
+                      <span className="block text-sm">
+                        <Skeleton className="w-48 max-w-full" />
+                      </span>
+                    )}
                   </td>
                 ))}
               </tr>

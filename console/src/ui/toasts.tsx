@@ -32,7 +32,12 @@ function List() {
           />
           <Toast.Description className="text-sm text-quiet" />
         </div>
-        <Toast.Close aria-label="Dismiss" className="rounded-sm p-0.5 text-quiet hover:bg-hover">
+        <Toast.Close
+          aria-label="Dismiss"
+          // By default it is hidden from screen readers until it has the focus.
+          aria-hidden={false}
+          className="rounded-sm p-0.5 text-quiet hover:bg-hover"
+        >
           <X size={16} aria-hidden="true" />
         </Toast.Close>
       </Toast.Content>

@@ -45,13 +45,7 @@ export function LevelProgress({ className, id, ...resource }: LevelProgressProps
                   {name}
                 </strong>
                 <span className="laurel-amount laurel-text" title={format.number(total)}>
-                  {next === null ? (
-                    <b>{format.shortNumber(total)}</b>
-                  ) : (
-                    <>
-                      <b>{format.shortNumber(total)}</b> / {format.shortNumber(to)}
-                    </>
-                  )}
+                  <b>{format.shortNumber(total)}</b>
                 </span>
               </span>
               <Meter

@@ -7022,6 +7022,9 @@ export type TestTemplateResponse = {
      * Why it was not sent, in the words of the provider, or which variables to set. After `sent`, why some devices could not be reached. Null if there is nothing to say.
      */
     reason: string | null;
+    /**
+     * Warnings about unknown fields. Missing if there are none.
+     */
     issues?: Array<AdminIssue>;
 };
 

@@ -109,6 +109,12 @@ function inWords(given: ConditionGiven, lookups: Lookups): string | null {
 const STATUS_HINT =
   'Inactive: hidden. Active: can be completed. Locked: kept by its owners, and given to nobody else.'
 
+const STATUSES: Readonly<Record<Values['status'], string>> = {
+  inactive: 'Inactive',
+  active: 'Active',
+  locked: 'Locked',
+}
+
 /** The statuses to choose from (A1). */
 const statusesAfter = (status: Values['status']): readonly Values['status'][] =>
   status === 'inactive' ? ['active', 'inactive'] : ['active', 'locked']
@@ -244,7 +250,7 @@ export const achievements: Resource<AdminAchievement, Values, Draft> = {
         label: 'Status',
         hint: STATUS_HINT,
         options: (initial) =>
-          statusesAfter(initial?.status ?? 'inactive').map((value) => ({ value, label: value })),
+          statusesAfter(initial?.status ?? 'inactive').map((value) => ({ value, label: STATUSES[value] })),
       },
       { kind: 'long-text', name: 'description', label: 'Description', isOptional: true },
       {

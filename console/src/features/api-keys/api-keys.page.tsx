@@ -12,11 +12,11 @@ export default function ApiKeysPage() {
   return (
     <Page
       name="API keys"
-      intro="Your servers use admin keys. The apps and browsers of your users use application keys. Keep both like passwords."
+      intro="The server of your product needs an admin key, for example to send events. An application key acts for one user only, so it can be in an app or a browser."
       actions={
         <>
-          <NewButton one="admin key" to="/api-keys/new-admin" look="plain" />
-          <NewButton one="application key" to="/api-keys/new" />
+          <NewButton one="application key" to="/api-keys/new" look="plain" />
+          <NewButton one="admin key" to="/api-keys/new-admin" />
         </>
       }
     >

@@ -1,15 +1,36 @@
 import type { AuditLogEntry } from '@laurel/client'
 import { Link } from '@tanstack/react-router'
+import { type Lookup, type Lookups, type Named, useLookups } from '../../resource/lookups'
 import { Sheet } from '../../ui/dialog'
 import { Moment } from '../../ui/format'
 import { Code, Facts } from '../../ui/page'
-import { actionOf, actorOf, pathOf, subjectOf, valueText } from './words'
+import { actionOf, actorOf, fieldInWords, isOfUser, pathOf, subjectOf, valueText } from './words'
+
+/** The things that a field names by their ids. */
+function lookupOf(field: string, { points, metrics, achievements }: Lookups): Lookup<Named> | undefined {
+  switch (field) {
+    case 'pointsSystemId':
+      return points
+    case 'metricId':
+      return metrics
+    case 'achievementId':
+      return achievements
+    default:
+      return undefined
+  }
+}
 
 /** One change: who made it, and each field before and after. */
 export function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: () => void }) {
   const { at, resourceId, requestId, fields } = entry
   const changes = Object.entries(fields)
   const path = pathOf(entry)
+  const lookups = useLookups(['points', 'metrics', 'achievements'])
+  /** The value of a field. Ids of configured things have their names. */
+  const shown = (name: string, value: unknown): string => {
+    const found = typeof value === 'string' ? lookupOf(name, lookups)?.find(value) : undefined
+    return found?.name ?? valueText(value)
+  }
   return (
     <Sheet title={`${actionOf(entry)} ${subjectOf(entry)}`} onClose={onClose}>
       <div className="flex min-h-0 flex-1 flex-col gap-6 overflow-y-auto px-6 py-5">
@@ -29,6 +50,12 @@ export function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: 
             ['Request', <Code key="request">{requestId}</Code>],
           ]}
         />
+        {isOfUser(entry) && (
+          <p className="text-quiet">
+            The log names users by an internal id only, so that nothing of an erased user stays here. The
+            timeline of a user has the same change.
+          </p>
+        )}
         {changes.length === 0 ? (
           <p className="text-quiet">
             The entry has no fields: nothing was stored with it, or its user was erased.
@@ -53,10 +80,10 @@ export function EntrySheet({ entry, onClose }: { entry: AuditLogEntry; onClose: 
               {changes.map(([name, { before, after }]) => (
                 <tr key={name} className="border-b border-line align-top last:border-b-0">
                   <th scope="row" className="py-2 pr-3 font-medium">
-                    {name}
+                    {fieldInWords(name)}
                   </th>
-                  <td className="py-2 pr-3 whitespace-pre-wrap text-quiet">{valueText(before)}</td>
-                  <td className="py-2 whitespace-pre-wrap">{valueText(after)}</td>
+                  <td className="py-2 pr-3 whitespace-pre-wrap text-quiet">{shown(name, before)}</td>
+                  <td className="py-2 whitespace-pre-wrap">{shown(name, after)}</td>
                 </tr>
               ))}
             </tbody>

@@ -1,5 +1,6 @@
 /** Entries of the audit log in words. */
 import type { AuditLogEntry } from '@laurel/client'
+import { formatMoment } from '../../ui/format'
 
 /** The kinds of resources, in the order of the pages. */
 export const KINDS: Readonly<Record<AuditLogEntry['kind'], string>> = {
@@ -47,12 +48,18 @@ const ACTIONS: Readonly<Record<AuditLogEntry['action'], string>> = {
   reset: 'Reset',
 }
 
+type Subject = Pick<AuditLogEntry, 'action' | 'kind' | 'key' | 'fields'>
+
 /** The verb of a change, such as "Created". */
 export const actionOf = ({ action }: Pick<AuditLogEntry, 'action'>): string => ACTIONS[action]
 
-/** The thing that was changed, such as "metric words". */
-export const subjectOf = ({ kind, key }: Pick<AuditLogEntry, 'kind' | 'key'>): string =>
-  key === null ? KINDS[kind] : `${KINDS[kind]} ${key}`
+/** The thing that was changed, such as "metric words", or the test clock with its new moment. */
+export function subjectOf({ action, kind, key, fields }: Subject): string {
+  const { after } = fields.now ?? {}
+  if (kind === 'test_clock' && action !== 'reset' && typeof after === 'string')
+    return `test clock to ${formatMoment(after)}`
+  return key === null ? KINDS[kind] : `${KINDS[kind]} ${key}`
+}
 
 /** The key that made the change. */
 export const actorOf = ({ actor: { name, keyId } }: Pick<AuditLogEntry, 'actor'>): string =>
@@ -60,9 +67,29 @@ export const actorOf = ({ actor: { name, keyId } }: Pick<AuditLogEntry, 'actor'>
 
 const SHOWN = 3
 
+/** Kinds whose entries are about a user. They name the user by an internal id only (Z1). */
+const OF_USERS: ReadonlySet<AuditLogEntry['kind']> = new Set([
+  'event',
+  'points_adjustment',
+  'achievement_completion',
+  'streak',
+  'streak_freezes',
+  'streak_pause',
+  'user',
+  'application_key',
+])
+export const isOfUser = ({ kind }: Pick<AuditLogEntry, 'kind'>): boolean => OF_USERS.has(kind)
+
+/** The name of a field in words: "points system" for `pointsSystemId`. */
+export const fieldInWords = (name: string): string =>
+  name
+    .replace(/(.)Ids?$/, '$1')
+    .replaceAll(/([A-Z])/g, ' $1')
+    .toLowerCase()
+
 /** The names of the changed fields. */
 export function changedOf({ fields }: Pick<AuditLogEntry, 'fields'>): string {
-  const names = Object.keys(fields)
+  const names = Object.keys(fields).map(fieldInWords)
   const more = names.length - SHOWN
   return more > 0 ? `${names.slice(0, SHOWN).join(', ')} and ${more} more` : names.join(', ')
 }

@@ -236,7 +236,7 @@ export const form: Resource<AdminLeaderboard, Values, Draft>['form'] = {
       kind: 'time',
       name: 'startTime',
       fixed: frozen,
-      label: 'Counts from',
+      label: 'Counts from (time of day)',
       isOptional: true,
       hint: 'Only events in this part of the day of each user count.',
       when: ({ rankBy }) => rankBy !== 'streak',

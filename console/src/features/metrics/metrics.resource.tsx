@@ -4,6 +4,7 @@ import type { Resource } from '../../resource/resource'
 import { key, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { SendEvent } from '../../ui/send-event'
+import { MetricDependents } from './metric-dependents'
 import { MetricFigures } from './metric-figures'
 
 const UNIT_TYPES = ['number', 'currency'] as const
@@ -92,20 +93,23 @@ export const metrics: Resource<CreatedMetric, z.input<typeof Draft>, z.output<ty
         ? null
         : `Each event sent to “${key}” adds its value to the ${units.trim() || 'total'} of a user.`,
   },
-  moves: ({ id, name }) => [
+  moves: (item) => [
     {
       label: 'Delete',
       done: 'The metric was deleted',
       isDangerous: true,
       isRemoval: true,
       ask: {
-        title: `Delete ${name}?`,
-        text: [
-          'Its events, totals, triggers and leaderboards are deleted with it, and streaks do not count it any more.',
-          'Nobody can complete its achievements any more. This cannot be undone.',
-        ].join(' '),
+        title: `Delete ${item.name}?`,
+        text: (
+          <>
+            Its events, totals, triggers and leaderboards are deleted with it, and streaks do not count it any
+            more. Nobody can complete its achievements any more. This cannot be undone.
+            <MetricDependents metric={item} />
+          </>
+        ),
       },
-      act: (admin) => admin.metrics.delete({ ids: [id] }),
+      act: (admin) => admin.metrics.delete({ ids: [item.id] }),
     },
   ],
 }

@@ -6,6 +6,9 @@ import { messageOf } from '../../api/errors'
 import { useAdmin } from '../../api/laurel'
 import { Labelled } from '../../resource/fields'
 import { Notice, Skeleton } from '../../ui/page'
+import { withoutForbidden } from './email-html'
+import { ChannelWarning, UnknownVariables } from './template-help'
+import type { Values } from './templates.resource'
 
 /** How many users the field suggests. */
 const SUGGESTED = 10
@@ -101,32 +104,24 @@ export function TemplatePreview({ template, label = 'User', after }: PreviewProp
           <Message message={preview.data} />
         )}
       </div>
+      <UnknownVariables template={template} text={`${title}\n${body}`} />
       {userId !== '' && after?.(userId)}
     </div>
   )
 }
 
 /** The preview in the form of a template. */
-export function FormPreview({ control, label }: { control: Control<Shown & TemplateRest>; label: string }) {
+export function FormPreview({ control, label }: { control: Control<Values>; label: string }) {
   const [type, channel, subject, title, body] = useWatch({
     control,
     name: ['type', 'channel', 'subject', 'title', 'body'],
   })
   return (
-    <div className="rounded-md border border-line bg-sunken p-4">
+    <div className="flex flex-col gap-4 rounded-md border border-line bg-sunken p-4">
+      <ChannelWarning channel={channel} />
       <TemplatePreview label={label} template={{ type, channel, subject, title, body }} />
     </div>
   )
-}
-
-/** The values of the form that the preview does not need. */
-type TemplateRest = {
-  subject: string
-  title: string
-  userAttributes: { attributeId: string; attributeValue: string }[]
-  status: AdminNotificationTemplate['status']
-  key: string
-  userId: string
 }
 
 /** A rendered message. The HTML of an email is in a frame without scripts, forms and other servers. */
@@ -145,7 +140,12 @@ export function Message({
   return (
     <div className="overflow-hidden rounded-lg border border-line bg-raised">
       <p className="border-b border-line px-4 py-2.5 font-semibold">{subject}</p>
-      <iframe title="The email" sandbox="" srcDoc={body} className="email-preview block h-64 w-full" />
+      <iframe
+        title="The email"
+        sandbox=""
+        srcDoc={withoutForbidden(body)}
+        className="email-preview block h-64 w-full"
+      />
       <p className="border-t border-line px-4 py-2 text-sm text-quiet">
         Styles, and images of other servers, are left out here. The user sees them.
       </p>

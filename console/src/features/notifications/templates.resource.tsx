@@ -5,6 +5,7 @@ import type { Resource } from '../../resource/resource'
 import { choice, filters, optionalText, text } from '../../resource/schemas'
 import { Card, Code } from '../../ui/page'
 import { ChannelsSection, LogSection } from './sections'
+import { ChannelWarning, Variables } from './template-help'
 import { FormPreview, TemplatePreview } from './template-preview'
 import { TestSend } from './test-send'
 import { CHANNELS, nameOf, TIMES, TYPES } from './words'
@@ -25,8 +26,8 @@ const Draft = z
   ])
   .transform(({ key, ...draft }) => ({ ...draft, ...(key !== '' && { key }) }))
 
-/** The texts of the form. `userId` is the user of the preview, and is not sent. */
-type Values = {
+/** The texts of the form. `userId` is the user of the preview. It is not sent. */
+export type Values = {
   type: AdminNotificationTemplate['type']
   channel: AdminNotificationTemplate['channel']
   subject: string
@@ -35,6 +36,8 @@ type Values = {
   userAttributes: { attributeId: string; attributeValue: string }[]
   status: AdminNotificationTemplate['status']
   key: string
+  /** The variables are listed here. It is not sent. */
+  variables: string
   userId: string
 }
 
@@ -78,6 +81,11 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
     status === 'active' ? `Is sent ${TIMES[type]}.` : 'Is inactive: nothing is sent with it.',
   Sections: ({ item }) => (
     <Card title="Preview" about="With the present data of a user. Nothing is sent, except by “Send a test”.">
+      {item.status === 'active' && (
+        <div className="mb-4 empty:hidden">
+          <ChannelWarning channel={item.channel} />
+        </div>
+      )}
       <TemplatePreview
         template={item}
         after={(userId) => <TestSend key={`${item.id} ${userId}`} template={item} userId={userId} />}
@@ -101,6 +109,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
       userAttributes: item?.userAttributes ?? [],
       status: item?.status ?? 'inactive',
       key: item?.key ?? '',
+      variables: '',
       userId: '',
     }),
     fields: [
@@ -109,6 +118,7 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
         name: 'type',
         label: 'Type',
         options: Object.entries(TYPES).map(([value, label]) => ({ value, label })),
+        hint: ({ type }) => `Is sent ${TIMES[type]}, in the time zone of the user.`,
       },
       {
         kind: 'choice',
@@ -137,8 +147,9 @@ export const templates: Resource<AdminNotificationTemplate, Values, z.output<typ
         kind: 'long-text',
         name: 'body',
         label: 'Body',
-        hint: 'HTML for an email. {{ user.name }}, {{ streak.length }}, {{ points.xp }} and others stand for values.',
+        hint: 'HTML for an email, plain text for a push message. Variables such as {{ user.name }} stand for values.',
       },
+      { kind: 'custom', name: 'variables', label: 'All variables', render: Variables },
       { kind: 'custom', name: 'userId', label: 'Preview for the user', render: FormPreview },
       {
         kind: 'choice',

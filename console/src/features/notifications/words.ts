@@ -3,9 +3,9 @@ import type { AdminNotificationTemplate, NotificationLogEntry } from '@laurel/cl
 
 export const TYPES: Readonly<Record<AdminNotificationTemplate['type'], string>> = {
   streak_reminder: 'Streak reminder',
-  achievement_completed: 'Achievement',
+  achievement_completed: 'Completed achievement',
   recap: 'Recap',
-  reactivation: 'Come back',
+  reactivation: 'Reactivation',
 }
 
 /** When each type is sent, in the user's zone. */

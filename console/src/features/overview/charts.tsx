@@ -1,4 +1,5 @@
 import type { AnalyticsOverview } from '@laurel/client'
+import { useToday } from '../../analytics/period'
 import { useLookups } from '../../resource/lookups'
 import { SeriesChart } from '../../ui/chart'
 import { Card } from '../../ui/page'
@@ -11,6 +12,7 @@ type Rows = AnalyticsOverview['series']
 /** The activity day by day. */
 export default function Charts({ series: rows }: { series: Rows }) {
   const lookups = useLookups(['points'])
+  const today = useToday() ?? undefined
   const dates = rows.map(({ date }) => date)
   const systems = systemsOf(rows)
   return (
@@ -19,6 +21,7 @@ export default function Charts({ series: rows }: { series: Rows }) {
         <SeriesChart
           label="Active users by day"
           dates={dates}
+          today={today}
           series={[
             { name: 'Active', values: rows.map(({ activeUsers }) => activeUsers) },
             { name: 'New', values: rows.map(({ newUsers }) => newUsers) },
@@ -29,6 +32,7 @@ export default function Charts({ series: rows }: { series: Rows }) {
         <SeriesChart
           label="Events by day"
           dates={dates}
+          today={today}
           kind="bars"
           series={[{ name: 'Events', values: rows.map(({ events }) => events) }]}
         />
@@ -40,6 +44,7 @@ export default function Charts({ series: rows }: { series: Rows }) {
           <SeriesChart
             label="Points by day, added less taken"
             dates={dates}
+            today={today}
             series={systems.map((key) => ({
               name: lookups.points.nameOf(key),
               values: rows.map(({ points }) => points[key] ?? 0),
@@ -51,6 +56,7 @@ export default function Charts({ series: rows }: { series: Rows }) {
         <SeriesChart
           label="Completed achievements by day"
           dates={dates}
+          today={today}
           kind="bars"
           series={[{ name: 'Completed', values: rows.map(({ achievements }) => achievements) }]}
         />

@@ -70,7 +70,7 @@ export default function OverviewPage() {
 
 /** The newest activity that the last pass found, and the time of that pass. */
 function Newest({ overview: { updated, series } }: { overview: AnalyticsOverview }) {
-  if (updated === null) return 'No figures yet. The first ones appear here within the hour.'
+  if (updated === null) return 'No figures yet. They appear here a minute after the first event.'
   const newest = series.findLast(({ events }) => events > 0)
   const activity =
     newest === undefined
@@ -78,7 +78,8 @@ function Newest({ overview: { updated, series } }: { overview: AnalyticsOverview
       : `Newest activity: ${formatDate(newest.date)}, ${counted(newest.events, 'event')} by ${counted(newest.activeUsers, 'user')}.`
   return (
     <>
-      {activity} Updated <time dateTime={updated}>{formatMoment(updated)}</time>, and again at each full hour.
+      {activity} Updated <time dateTime={updated}>{formatMoment(updated)}</time>, and again a minute after the
+      first change, at least at each full hour.
     </>
   )
 }

@@ -43,6 +43,7 @@ export const levelsOf = (system: {
     badge === null ? null : ['Badge', badge.url],
   ],
   form: {
+    isRepeated: true,
     schema: Draft,
     values: (item) => ({
       name: item?.name ?? '',

@@ -12,6 +12,7 @@ import { InWords } from '../../resource/resource-form'
 import { asText, choice, decimal } from '../../resource/schemas'
 import { useWrite } from '../../resource/writes'
 import { Button } from '../../ui/button'
+import { Unsaved } from '../../ui/dialog'
 import { Notice } from '../../ui/page'
 
 const Draft = z.object({
@@ -68,6 +69,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
   const values = useFormValues(form, FIELDS, false)
   const write = useWrite<never>('/settings')
   const [others, setOthers] = useState<readonly string[]>([])
+  const { isDirty } = form.formState
   const submit = form.handleSubmit(async (given) => {
     setOthers([])
     try {
@@ -88,6 +90,7 @@ export function SettingsForm({ settings }: { settings: Settings }) {
   })
   return (
     <form onSubmit={submit} noValidate className="flex max-w-xl flex-col gap-5" aria-busy={write.isPending}>
+      <Unsaved hasEntries={() => isDirty} />
       {FIELDS.map((field) => (
         <FormField
           key={field.name}

@@ -56,7 +56,8 @@ export default function StatusPage() {
         <Table
           label="Work in the background"
           rows={status.data === undefined ? undefined : rowsOf(status.data, now)}
-          expected={6}
+          expected={7}
+          hasTwoLines
           keyOf={({ name }) => name}
           columns={[
             {

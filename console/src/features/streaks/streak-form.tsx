@@ -14,9 +14,12 @@ import { InWords } from '../../resource/resource-form'
 import { asText, choice, decimal, optionalWhole, reference, whole } from '../../resource/schemas'
 import { useWrite } from '../../resource/writes'
 import { Button, IconButton } from '../../ui/button'
+import { Unsaved } from '../../ui/dialog'
 import { Notice } from '../../ui/page'
 
 const MOST_FREEZES = 100
+/** The values when freezes are switched on: one to begin with, and another one each week. */
+const FIRST_FREEZES = { initial: 1, max: 2, autoEarnInterval: 7 }
 
 const Freezes = z.object({
   initial: whole({ min: 0, max: MOST_FREEZES }),
@@ -65,14 +68,26 @@ const valuesOf = ({ freezes, metrics, ...settings }: StreakSettings): Values => 
   metrics: metrics.map(({ key, threshold }) => ({ key, threshold: asText(threshold) })),
   hasFreezes: freezes !== null,
   freezes: {
-    initial: asText(freezes?.initial ?? 0),
-    max: asText(freezes?.max ?? MOST_FREEZES),
-    autoEarnInterval: asText(freezes?.autoEarnInterval),
+    initial: asText(freezes?.initial ?? FIRST_FREEZES.initial),
+    max: asText(freezes?.max ?? FIRST_FREEZES.max),
+    autoEarnInterval: asText(freezes === null ? FIRST_FREEZES.autoEarnInterval : freezes.autoEarnInterval),
     autoEarnAmount: asText(freezes?.autoEarnAmount ?? 1),
   },
 })
 
 const PERIODS = { daily: 'day', weekly: 'week', monthly: 'month' } as const
+
+/** How users get freezes. */
+function freezesInWords({ initial, autoEarnInterval, autoEarnAmount }: Values['freezes']): string {
+  const isNone = initial.trim() === '' || Number(initial) === 0
+  if (isNone && autoEarnInterval.trim() === '')
+    return 'Nobody gets one by these settings: let users begin with one, or earn them. Else you grant each by hand.'
+  const earned =
+    autoEarnInterval.trim() === ''
+      ? 'earn no more'
+      : `earn ${autoEarnAmount || 1} every ${Number(autoEarnInterval) === 1 ? 'day' : `${autoEarnInterval} days`}`
+  return `Users begin with ${isNone ? 'none' : initial}, and ${earned}.`
+}
 
 /** The settings in words, as a user sees them. */
 function inWords(
@@ -85,9 +100,7 @@ function inWords(
     .filter(({ key, threshold }) => key !== '' && threshold !== '')
     .map(({ key, threshold }) => amountOf(threshold, key, lookups))
   const needed = needs.length === 0 ? 'any event' : needs.join(evaluationMode === 'ALL' ? ' and ' : ' or ')
-  const spared = hasFreezes
-    ? ` A freeze spares a ${period} without it; users begin with ${freezes.initial || 0}.`
-    : ''
+  const spared = hasFreezes ? ` A freeze spares a ${period} without it. ${freezesInWords(freezes)}` : ''
   return `The streak grows each ${period} with ${needed}.${spared}`
 }
 
@@ -159,6 +172,7 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
   const values = useFormValues(form, FIELDS, false)
   const write = useWrite<StreakSettings>('/streaks')
   const [others, setOthers] = useState<readonly string[]>([])
+  const { isDirty } = form.formState
   const shown = (fields: readonly Field<Values>[]) =>
     fields
       .filter((field) => field.when === undefined || field.when(values))
@@ -197,6 +211,7 @@ export function StreakForm({ settings, lookups }: { settings: StreakSettings; lo
   })
   return (
     <form onSubmit={submit} noValidate className="flex max-w-xl flex-col gap-5" aria-busy={write.isPending}>
+      <Unsaved hasEntries={() => isDirty} />
       {shown(FIRST)}
       {values.enabled && <StreakMetrics form={form} lookups={lookups} />}
       {shown(LAST)}

@@ -1,4 +1,4 @@
-import type { User, UserAchievementWithStatsResponse } from '@laurel/client'
+import type { User, UserAchievementWithStatsResponse, UserOverviewResponse } from '@laurel/client'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { messageOf } from '../../api/errors'
@@ -33,6 +33,30 @@ function conditionOf({
   }
 }
 
+/** How far the user is: "3 of 5". Null if that cannot be told. */
+function progressOf(
+  { trigger, metricId, metricValue, streakLength, achievementIds = [], eventAttributes = [] }: Achievement,
+  { metrics, streak, achievements }: UserOverviewResponse,
+): string | null {
+  const of = (done: number, all: number) => `${formatNumber(Math.min(done, all))} of ${formatNumber(all)}`
+  switch (trigger) {
+    case 'metric': {
+      const metric = metrics.find(({ id }) => id === metricId)
+      // The total of a metric says nothing about a part of its events.
+      if (metric === undefined || metricValue === undefined || eventAttributes.length > 0) return null
+      return of(metric.current, metricValue)
+    }
+    case 'streak':
+      return streakLength === undefined ? null : of(streak.length, streakLength)
+    case 'achievement': {
+      const done = achievements.filter(({ id }) => achievementIds.includes(id))
+      return of(done.length, achievementIds.length)
+    }
+    case 'api':
+      return null
+  }
+}
+
 /** All achievements: those that the user has completed, and the others. */
 export function AchievementsTab({ user }: { user: User }) {
   const laurel = useLaurel()
@@ -40,6 +64,10 @@ export function AchievementsTab({ user }: { user: User }) {
   const achievements = useQuery({
     queryKey: keyOfUser(user.id, 'achievements'),
     queryFn: async () => laurel.users.achievements.list(user.id, { includeIncomplete: true }),
+  })
+  const { data: overview } = useQuery({
+    queryKey: keyOfUser(user.id, 'overview'),
+    queryFn: () => laurel.users.overview(user.id),
   })
   const columns: readonly Column<Achievement>[] = [
     {
@@ -53,14 +81,18 @@ export function AchievementsTab({ user }: { user: User }) {
     },
     {
       name: 'Completed',
-      cell: ({ achievedAt }) =>
-        achievedAt === null ? (
-          <span className="text-quiet">not yet</span>
-        ) : (
-          <Moment iso={achievedAt} zone={user.tz} />
-        ),
+      cell: (one) => {
+        if (one.achievedAt !== null) return <Moment iso={one.achievedAt} zone={user.tz} />
+        const progress = overview && progressOf(one, overview)
+        return <span className="text-quiet">{progress ? `not yet: ${progress}` : 'not yet'}</span>
+      },
     },
-    { name: 'Rarity', cell: ({ rarity }) => formatPercent(rarity / 100), isNumber: true, isMinor: true },
+    {
+      name: 'Completed by',
+      cell: ({ rarity }) => `${formatPercent(rarity / 100)} of users`,
+      isNumber: true,
+      isMinor: true,
+    },
     {
       name: 'Action',
       cell: (one) =>
@@ -72,7 +104,9 @@ export function AchievementsTab({ user }: { user: User }) {
           >
             {one.achievedAt === null ? 'Complete' : 'Revoke'}
           </Button>
-        ) : null,
+        ) : (
+          <span className="text-quiet">automatic</span>
+        ),
       isNumber: true,
     },
   ]
@@ -87,7 +121,13 @@ export function AchievementsTab({ user }: { user: User }) {
       ) : achievements.data?.length === 0 ? (
         <Empty title="There are no achievements yet">Create achievements on the page Achievements.</Empty>
       ) : (
-        <Table label="Achievements" columns={columns} rows={achievements.data} keyOf={({ id }) => id} />
+        <Table
+          label="Achievements"
+          columns={columns}
+          rows={achievements.data}
+          keyOf={({ id }) => id}
+          hasTwoLines
+        />
       )}
       {asked !== null && <Question user={user} achievement={asked} onClose={() => setAsked(null)} />}
     </Card>

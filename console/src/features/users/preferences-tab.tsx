@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { messageOf } from '../../api/errors'
 import { useAdmin, useLaurel } from '../../api/laurel'
 import { Button, Toggle } from '../../ui/button'
+import { Unsaved } from '../../ui/dialog'
 import { Card, Notice, Skeleton } from '../../ui/page'
 import { keyOfUser } from './user-paths'
 import { useUserWrite } from './user-writes'
@@ -103,6 +104,7 @@ function PreferencesForm({ user, preferences, isPersonal }: FormProps) {
   const thresholds = preferences.streak?.metrics ?? []
   return (
     <form onSubmit={submit} className="flex flex-col gap-6" aria-busy={write.isPending}>
+      <Unsaved hasEntries={() => isChanged} />
       <Card title="Notifications" about="The channels that the user wants, by type.">
         {user.control && (
           <div className="mb-4">

@@ -4,9 +4,10 @@ import type {
   User,
   UserLeaderboardResponseWithHistory,
 } from '@laurel/client'
-import { LevelProgress } from '@laurel/react'
+import { LevelProgress, runOf } from '@laurel/react'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { useNow } from '../../analytics/period'
 import { messageOf } from '../../api/errors'
 import { useAdmin, useLaurel } from '../../api/laurel'
 import { useLookups } from '../../resource/lookups'
@@ -25,9 +26,42 @@ const METRICS: readonly Column<MetricResponse>[] = [
   { name: 'Total', cell: ({ current }) => formatNumber(current), isNumber: true },
 ]
 
-const LEADERBOARDS: readonly Column<UserLeaderboardResponseWithHistory>[] = [
-  { name: 'Leaderboard', cell: ({ name }) => name },
-  { name: 'Ends', cell: ({ end }) => (end === null ? '–' : formatDate(end)), isMinor: true },
+type Place = UserLeaderboardResponseWithHistory
+
+/** The last date of the run that holds a date (L2). */
+const endOf = ({ start, end, runUnit, runInterval }: Place, date: string): string => {
+  const run = runOf({ start, end, runUnit, runInterval }, date < start ? start : date)
+  return run.end === null ? 'no end' : formatDate(run.end)
+}
+
+/** The present date of a user. */
+const localDate = (now: number, zone: string | null): string =>
+  new Intl.DateTimeFormat('en-CA', { timeZone: zone ?? 'UTC' }).format(now)
+
+/** The user's places. `date` is the present date of the user; null while it is loading. */
+const leaderboardsOf = (
+  { attributes }: User,
+  date: string | null,
+  nameOf: (key: string) => string,
+): readonly Column<Place>[] => [
+  {
+    name: 'Leaderboard',
+    cell: ({ name, breakdownAttributes }) => (
+      <>
+        <span className="line-clamp-2">{name}</span>
+        {breakdownAttributes.length > 0 && (
+          <span className="block text-sm font-normal text-quiet">
+            {breakdownAttributes.map((key) => `${nameOf(key)}: ${attributes[key] ?? 'none'}`).join(', ')}
+          </span>
+        )}
+      </>
+    ),
+  },
+  {
+    name: 'Run ends',
+    cell: (place) => (date === null ? '…' : endOf(place, date)),
+    isMinor: true,
+  },
   {
     name: 'Rank',
     cell: ({ rank }) =>
@@ -40,6 +74,9 @@ const LEADERBOARDS: readonly Column<UserLeaderboardResponseWithHistory>[] = [
 /** The present state of a user: points, levels, metrics, places on leaderboards, the streak, the profile. */
 export function SummaryTab({ user }: { user: User }) {
   const laurel = useLaurel()
+  const lookups = useLookups(['attributes'])
+  const now = useNow()
+  const date = now === null ? null : localDate(now, user.tz)
   const overview = useQuery({
     queryKey: keyOfUser(user.id, 'overview'),
     queryFn: () => laurel.users.overview(user.id),
@@ -87,7 +124,7 @@ export function SummaryTab({ user }: { user: User }) {
           ) : (
             <Table
               label="Places on leaderboards"
-              columns={LEADERBOARDS}
+              columns={leaderboardsOf(user, date, lookups.attributes.nameOf)}
               rows={data?.leaderboards}
               keyOf={({ id }) => id}
               hrefOf={({ key }) => `/leaderboards/${encodeURIComponent(key)}`}

@@ -13,6 +13,8 @@ type UserWrite = {
   act: () => PromiseLike<object>
   /** The text of the message that appears afterwards. */
   done: string
+  /** More of the message, which depends on the answer. It is called after `act`. */
+  more?: () => string | undefined
   /** Is called at once afterwards, for example to leave the page of a user who is gone. */
   after?: () => unknown
 }
@@ -30,7 +32,8 @@ export function useUserWrite() {
     },
     onSuccess: async (_, write) => {
       await write.after?.()
-      done(write.done)
+      const more = write.more?.()
+      done(write.done, ...(more === undefined ? [] : [more]))
       await queries.invalidateQueries({ queryKey: [USERS] })
     },
   })

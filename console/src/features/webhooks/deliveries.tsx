@@ -4,9 +4,9 @@ import { Badge } from '../../ui/page'
 const TONES = { pending: 'warning', delivered: 'good', dead: 'danger' } as const
 const NAMES = { pending: 'pending', delivered: 'delivered', dead: 'given up' } as const
 
-/** The state of a delivery. */
-export const DeliveryStatus = ({ status }: Pick<WebhookDelivery, 'status'>) => (
-  <Badge tone={TONES[status]}>{NAMES[status]}</Badge>
+/** The state of a delivery. After a failed attempt, a pending one is tried again. */
+export const DeliveryStatus = ({ status, attempts }: Pick<WebhookDelivery, 'status' | 'attempts'>) => (
+  <Badge tone={TONES[status]}>{status === 'pending' && attempts > 0 ? 'retrying' : NAMES[status]}</Badge>
 )
 
 /** The keys of the reads of a webhook's deliveries. */

@@ -52,7 +52,7 @@ export function DeliverySheet({
           <>
             <Facts
               facts={[
-                ['Status', <DeliveryStatus key="status" status={data.status} />],
+                ['Status', <DeliveryStatus key="status" {...data} />],
                 ['Answer', data.lastStatus === null ? 'none' : <Code key="answer">{data.lastStatus}</Code>],
                 data.lastError === null ? null : ['Reason', data.lastError],
                 ['Attempts', formatNumber(data.attempts)],

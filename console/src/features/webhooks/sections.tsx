@@ -45,7 +45,7 @@ export function DeliveriesSection({ webhook: { key } }: SectionProps) {
         }}
         columns={[
           { name: 'Event', cell: ({ event }) => event },
-          { name: 'Status', cell: ({ status }) => <DeliveryStatus status={status} /> },
+          { name: 'Status', cell: (delivery) => <DeliveryStatus {...delivery} /> },
           {
             name: 'Answer',
             cell: ({ lastStatus, lastError }) => (
@@ -147,7 +147,16 @@ export function SecretSection({ webhook: { id, url } }: SectionProps) {
       }
     >
       <p className="text-quiet">
-        Your server checks the header <Code>webhook-signature</Code> with it. docs/webhooks.md shows how.
+        Your server checks the header <Code>webhook-signature</Code> with it. The page{' '}
+        <a
+          className="text-accent underline"
+          href="https://www.standardwebhooks.com"
+          target="_blank"
+          rel="noreferrer"
+        >
+          Standard Webhooks
+        </a>{' '}
+        has programs for it, and so has the package <Code>@laurel/client</Code>.
       </p>
       {isAsked && (
         <Confirm

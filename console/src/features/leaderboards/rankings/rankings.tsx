@@ -3,13 +3,14 @@ import { type GroupData, Leaderboard } from '@laurel/react'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { useToday } from '../../../analytics/period'
+import { useNow, useToday } from '../../../analytics/period'
 import { messageOf } from '../../../api/errors'
 import { useLaurel } from '../../../api/laurel'
 import { Button } from '../../../ui/button'
+import { formatDate, formatMoment } from '../../../ui/format'
 import { LaurelLook } from '../../../ui/laurel'
 import { Card, Empty, Notice, Skeleton } from '../../../ui/page'
-import { datesOf, type Run, runHolding, runsBefore } from './runs'
+import { datesOf, finalAt, type Run, runHolding, runsBefore } from './runs'
 import { useRanking, valuesOf } from './use-ranking'
 
 /** How many places are shown at first, and at most: the most that a stream sends. */
@@ -101,7 +102,7 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
   return (
     <Card
       title={TITLE}
-      about="Open a user by the name."
+      about={<RunInWords run={run} isFinished={status === 'finished'} />}
       actions={
         <RunPicker
           runs={runsBefore(board, today)}
@@ -158,6 +159,17 @@ function Ranking({ board, today }: { board: AdminLeaderboard; today: string }) {
         )}
     </Card>
   )
+}
+
+/** Until when a run lasts, and when its ranking is final (L8). */
+function RunInWords({ run, isFinished }: { run: Run; isFinished: boolean }) {
+  const now = useNow()
+  const final = finalAt(run)
+  if (isFinished) return 'The ranking is final. Open a user by the name.'
+  if (run.end === null || final === null) return 'It has no end. Open a user by the name.'
+  const moment = formatMoment(new Date(final).toISOString())
+  if (now !== null && now >= final) return `Final since ${moment}. Open a user by the name.`
+  return `It lasts until the end of ${formatDate(run.end)} in the time zone of each user, and is final on ${moment}.`
 }
 
 const groupOf = (values: Record<string, string>): GroupData => ({

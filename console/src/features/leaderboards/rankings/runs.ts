@@ -10,6 +10,9 @@ type Board = Pick<AdminLeaderboard, 'start' | 'end' | 'runUnit' | 'runInterval'>
 /** The most earlier runs to choose from. The address can name earlier ones. */
 const MOST_RUNS = 52
 const DAY = 86_400_000
+const HOUR = 3_600_000
+/** How long after its last date in UTC a run is final, in hours (L8). */
+const FINAL_AFTER = 12
 
 const dayBefore = (date: string) => new Date(Date.parse(date) - DAY).toISOString().slice(0, 10)
 
@@ -32,6 +35,10 @@ export function runsBefore(board: Board, date: string): Run[] {
   }
   return runs
 }
+
+/** When a run is final, in milliseconds since 1970. Null for a run without an end (L8). */
+export const finalAt = ({ end }: Run): number | null =>
+  end === null ? null : Date.parse(end) + DAY + FINAL_AFTER * HOUR
 
 /** The dates of a run, such as "Nov 23, 2026 – Nov 29, 2026". */
 export const datesOf = ({ start, end }: Run): string =>

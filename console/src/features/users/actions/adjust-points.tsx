@@ -1,8 +1,12 @@
+import type { GetUserPointsResponse } from '@laurel/client'
+import { useQuery } from '@tanstack/react-query'
 import { z } from 'zod'
-import { useAdmin } from '../../../api/laurel'
+import { useAdmin, useLaurel } from '../../../api/laurel'
 import { FormSheet } from '../../../resource/form-sheet'
 import type { Field } from '../../../resource/resource'
 import { optionalText, reference, whole } from '../../../resource/schemas'
+import { formatNumber } from '../../../ui/format'
+import { keyOfUser } from '../user-paths'
 import { useUserWrite } from '../user-writes'
 
 /** The most points of one adjustment. */
@@ -14,14 +18,40 @@ const Draft = z.object({
   reason: optionalText(1000),
 })
 
-const FIELDS: readonly Field<z.input<typeof Draft>>[] = [
+type Values = z.input<typeof Draft>
+type Total = Pick<GetUserPointsResponse, 'id' | 'name' | 'total' | 'maxPoints'>
+
+/** The total after an adjustment: from 0 to the maximum of the system (V1). */
+const totalAfter = ({ total, maxPoints }: Total, amount: number): number =>
+  amount < 0
+    ? Math.max(0, total + amount)
+    : Math.max(total, Math.min(total + amount, maxPoints ?? Number.POSITIVE_INFINITY))
+
+const AMOUNT_HINT = 'A negative number takes points, such as -20.'
+
+/** The present total, and the one afterwards, in words. */
+function totalInWords({ system, amount }: Values, totals: readonly Total[] | undefined): string {
+  const found = totals?.find(({ id }) => id === system)
+  if (found === undefined) return AMOUNT_HINT
+  const { name, total } = found
+  const now = `Now: ${formatNumber(total)} ${name}.`
+  const parsed = Draft.shape.amount.safeParse(amount)
+  if (!parsed.success) return `${now} ${AMOUNT_HINT}`
+  const after = totalAfter(found, parsed.data)
+  const then = `${now} Afterwards: ${formatNumber(after)}.`
+  if (after === total + parsed.data) return then
+  return `${then} ${parsed.data < 0 ? 'A total cannot be below 0.' : 'A total cannot exceed the maximum.'}`
+}
+
+/** The fields of the form. Totals are undefined until they have been read. */
+const fieldsOf = (totals: readonly Total[] | undefined): readonly Field<Values>[] => [
   { kind: 'reference', name: 'system', label: 'Points system', to: 'points', isFirstChosen: true },
   {
     kind: 'number',
     name: 'amount',
     label: 'Amount',
     unit: 'points',
-    hint: 'A negative number takes points, such as -20.',
+    hint: (values) => totalInWords(values, totals),
   },
   {
     kind: 'long-text',
@@ -35,24 +65,40 @@ const FIELDS: readonly Field<z.input<typeof Draft>>[] = [
 /** Gives points to a user by hand, or takes them. */
 export function AdjustPointsForm({ userId, onClose }: { userId: string; onClose: () => void }) {
   const admin = useAdmin()
+  const laurel = useLaurel()
   const write = useUserWrite()
+  const overview = useQuery({
+    queryKey: keyOfUser(userId, 'overview'),
+    queryFn: () => laurel.users.overview(userId),
+  })
+  const adjust = async ({ system, amount, reason }: z.output<typeof Draft>) => {
+    let applied = amount
+    await write.mutateAsync({
+      act: async () => {
+        const answer = await admin.points.adjustments.create(system, [
+          { userId, amount, ...(reason !== '' && { reason }) },
+        ])
+        applied = answer.created[0]?.awarded ?? amount
+        return answer
+      },
+      done: 'The points were adjusted',
+      more: () =>
+        applied === amount
+          ? undefined
+          : `By ${formatNumber(applied)} instead of ${formatNumber(amount)}: that is the limit of the total.`,
+      after: onClose,
+    })
+  }
   return (
     <FormSheet
       title="Adjust points"
       about="The maximum of the system applies, boosts do not. A total cannot be below 0."
-      fields={FIELDS}
+      fields={fieldsOf(overview.data?.points)}
       schema={Draft}
       values={{ system: '', amount: '', reason: '' }}
       needs={['points']}
       submit="Adjust points"
-      onSubmit={({ system, amount, reason }) =>
-        write.mutateAsync({
-          act: () =>
-            admin.points.adjustments.create(system, [{ userId, amount, ...(reason !== '' && { reason }) }]),
-          done: 'The points were adjusted',
-          after: onClose,
-        })
-      }
+      onSubmit={adjust}
       onClose={onClose}
     />
   )
