@@ -28,7 +28,7 @@ async function opensAndReturns(opener: Locator): Promise<void> {
   await opener.focus()
   await press('Enter')
   await dialog().waitFor()
-  expect(await dialog().locator(':focus').count()).toBe(1)
+  await expect.poll(() => dialog().locator(':focus').count()).toBe(1)
   await press('Escape')
   await dialog().waitFor({ state: 'detached' })
   await hasFocus(opener)
@@ -137,6 +137,39 @@ describe.skipIf(!hasBrowser)('by the keyboard', () => {
     await button('Confirm: delete').press('Enter')
     await dialog().first().waitFor({ state: 'detached' })
     await hasFocus(heading('XP'))
+    expect(complaints).toEqual([])
+  })
+
+  it('the heading takes the focus only if its element is removed and nothing else takes it', async () => {
+    await open('/metrics')
+    const frames = () =>
+      page.evaluate(
+        'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))',
+      )
+    const withButton = (script: string) =>
+      page.evaluate(`{
+        const button = document.querySelector('#content').appendChild(document.createElement('button'))
+        button.focus()
+        ${script}
+      }`)
+    await withButton('button.remove()')
+    await hasFocus(heading('Metrics'))
+
+    // Something else takes the focus.
+    const other = button('New metric')
+    await withButton("button.remove(); document.querySelector('main header button').focus()")
+    await frames()
+    await hasFocus(other)
+
+    // The focus was taken away before, as by a press beside the page's buttons.
+    await withButton('button.blur(); setTimeout(() => button.remove())')
+    await frames()
+    await frames()
+    await hasFocus(page.locator('body'))
+    // A removed element without the focus changes nothing.
+    await withButton("document.querySelector('main header button').focus(); button.remove()")
+    await frames()
+    await hasFocus(other)
     expect(complaints).toEqual([])
   })
 })

@@ -8,7 +8,7 @@ import { SignInPage } from '../session/sign-in-page'
 import { TenantPage, TenantSwitch } from '../session/tenant-picker'
 import { Button, buttonClasses, IconButton } from '../ui/button'
 import { classes } from '../ui/classes'
-import { headingOfPage, ShownPage } from '../ui/heading'
+import { headingOfPage, ShownPage, useKeptFocus } from '../ui/heading'
 import { Page } from '../ui/page'
 import { ClockBar } from './clock-bar'
 import { CommandPalette } from './command-palette'
@@ -28,6 +28,7 @@ const isDialogOpen = () => document.querySelector('[role="dialog"], [role="alert
 export function Layout() {
   const { signedIn } = useSessionState()
   const isSignedIn = signedIn !== null
+  useKeptFocus(isSignedIn && !(signedIn.multiTenancy && signedIn.tenant === null))
   // A session goes on if its tab is given a link with a code. The code must not stay in the address.
   useEffect(() => (isSignedIn ? watchCodes(() => {}) : undefined), [isSignedIn])
   if (signedIn === null) return <SignInPage />

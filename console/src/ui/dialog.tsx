@@ -6,7 +6,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { messageOf } from '../api/errors'
 import { Button, buttonClasses } from './button'
 import { classes } from './classes'
-import { useFocusAfterwards } from './heading'
+import { useFocusReturn } from './heading'
 import { Notice } from './page'
 import { toasts } from './toasts'
 
@@ -30,7 +30,7 @@ export function Sheet({
   children: ReactNode
 }) {
   const popup = useRef<HTMLDivElement>(null)
-  useFocusAfterwards()
+  const finalFocus = useFocusReturn()
   const hasInput = useRef(false)
   // The first field, not the button that closes.
   const first = () => popup.current?.querySelector<HTMLElement>('form :is(input, select, textarea)') ?? true
@@ -46,6 +46,7 @@ export function Sheet({
         <Dialog.Popup
           ref={popup}
           initialFocus={first}
+          finalFocus={finalFocus}
           onInput={() => {
             hasInput.current = true
           }}
@@ -154,7 +155,7 @@ export function Confirm({
   onConfirm,
   onClose,
 }: ConfirmProps) {
-  useFocusAfterwards()
+  const finalFocus = useFocusReturn()
   const [given, setGiven] = useState('')
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<string | null>(null)
@@ -173,7 +174,10 @@ export function Confirm({
     <AlertDialog.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={BACKDROP} />
-        <AlertDialog.Popup className="fixed top-1/2 left-1/2 z-50 flex w-[calc(100vw-2rem)] max-w-md -translate-x-1/2 -translate-y-1/2 flex-col gap-4 rounded-lg border border-line bg-raised p-6 shadow-raised outline-none">
+        <AlertDialog.Popup
+          finalFocus={finalFocus}
+          className="fixed top-1/2 left-1/2 z-50 flex w-[calc(100vw-2rem)] max-w-md -translate-x-1/2 -translate-y-1/2 flex-col gap-4 rounded-lg border border-line bg-raised p-6 shadow-raised outline-none"
+        >
           <div>
             <AlertDialog.Title className="text-xl font-semibold tracking-tight">{title}</AlertDialog.Title>
             <AlertDialog.Description className="mt-2 text-quiet" render={<div />}>
