@@ -50,10 +50,17 @@ describe('random worlds', () => {
       value: 5,
     })
     const days = (count: number): Step => ({ do: 'wait', hours: 24 * count })
+    const hour: Step = { do: 'wait', hours: 1 }
     const parts: Step[][] = [
       [event(0), event(1, 3), event(2, 4), days(1), event(0), event(1, 4), { do: 'void', nth: 0 }, days(1)],
-      [{ do: 'restore', user: 2 }, { do: 'rename' }, event(2), days(5), event(1), event(2)],
-      [{ do: 'complete', user: 2 }, { do: 'adjust', user: 0, amount: 30 }, days(23), event(0), days(1)],
+      [{ do: 'restore', user: 2 }, { do: 'rename' }, event(2), event(3), event(4), days(5)],
+      // The week to tomorrow begins with the day of the event of user 3 before, and counts the user once.
+      [event(3), hour, event(1), event(2)],
+      [{ do: 'complete', user: 2 }, { do: 'adjust', user: 0, amount: 30 }, days(23)],
+      // The same with user 4 and the month to tomorrow.
+      [event(4), hour, event(0), days(1)],
+      // An erased user has neither the first level any more, nor a higher one.
+      [{ do: 'adjust', user: 3, amount: 15 }, hour, { do: 'erase', user: 3 }],
       [{ do: 'remove' }, { do: 'erase', user: 1 }, { do: 'revoke', user: 2, points: true }, days(1)],
       [{ do: 'back', hours: 30 }, event(0), event(2), { do: 'void', nth: 3 }, days(2)],
     ]
