@@ -289,6 +289,22 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     await page.waitForURL(/to=2027-02-25/)
   })
 
+  it('[I1] figures that are counted while the page is open appear by themselves', async () => {
+    await page.clock.install()
+    await open('/?from=2027-03-20&to=2027-04-30')
+    await page.getByText('No activity in this period.').waitFor()
+    await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-20T12:00:00Z' })
+    await sendLessons('newcomer', 2)
+    await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-20T14:00:00Z' })
+    await page.clock.fastForward(60_000)
+    await page.getByText('Newest activity: Mar 20, 2027').waitFor()
+    await sendLessons('another-newcomer', 2)
+    await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-20T16:00:00Z' })
+    await page.clock.fastForward(60_000)
+    await page.getByText('by 2 users.').waitFor()
+    await page.clock.resume()
+  })
+
   it('says what is missing, with a link to the page that fixes it', async () => {
     const { body: webhooks } = await ask('GET', '/admin/v1/webhooks')
     const ids = Object.values<{ id: string }>(webhooks).map(({ id }) => id)

@@ -8,7 +8,7 @@ import { Button } from '../ui/button'
 import type { SeriesChart } from '../ui/chart'
 import { formatMoment } from '../ui/format'
 import { Card, Notice, Skeleton } from '../ui/page'
-import { periodOf, useToday } from './period'
+import { FIGURES_AGAIN, periodOf, useToday } from './period'
 import { PeriodPicker } from './period-picker'
 
 /** Charts are loaded after the page, so that the page is small. */
@@ -49,6 +49,7 @@ export function FiguresOf<Row extends Dated>({
       return read(admin, { from: period.from, to: period.to }, { signal })
     },
     enabled: period !== null,
+    refetchInterval: FIGURES_AGAIN,
     placeholderData: keepPreviousData,
   })
   const { data, error } = figures
@@ -75,7 +76,7 @@ export function FiguresOf<Row extends Dated>({
 const age = ({ updated }: Figures<unknown>) =>
   updated === null
     ? 'No figures yet. They appear here a minute after the first event.'
-    : `Figures of ${formatMoment(updated)}. They are counted again a minute after the first change, and at least at each full hour.`
+    : `Updated ${formatMoment(updated)}. Figures are counted a minute after the first change, and at least each hour.`
 
 type DayChartProps<Row> = Omit<ComponentProps<typeof SeriesChart>, 'dates' | 'series'> & {
   title: string

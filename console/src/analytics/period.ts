@@ -11,6 +11,9 @@ const DAY = 86_400_000
 export const DEFAULT_DAYS = 30
 export const MOST_DAYS = 400
 
+/** After how many milliseconds figures that are shown are read again. They change each minute at most (I1). */
+export const FIGURES_AGAIN = 60_000
+
 const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10)
 const isDate = (text: unknown): text is string =>
   typeof text === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text))

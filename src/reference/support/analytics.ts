@@ -22,7 +22,7 @@ export const analytics: Chapter = {
   operations: {
     admin_analytics_overview: {
       description:
-        'Figures of all users by local date: new and active users, events, points and completed achievements; the users who were active in the day, the week and the month that end with `to`; how many new users come back, with and without notifications (the control group gets none); and the lengths of streaks. They are brought up to date at each full hour, and by each move of the test clock. Dates without data have zeros.',
+        'Figures of all users by local date: new and active users, events, points and completed achievements; the users who were active in the day, the week and the month that end with `to`; how many new users come back, with and without notifications (the control group gets none); and the lengths of streaks. They are counted a minute after the first change, at least each hour while there are changes, and by each move of the test clock. Dates without data have zeros.',
       parameters: RANGE,
       example: { query: {} },
     },

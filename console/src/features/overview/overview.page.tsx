@@ -2,7 +2,7 @@ import type { AnalyticsOverview } from '@laurel/client'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
-import { periodOf, useToday } from '../../analytics/period'
+import { FIGURES_AGAIN, periodOf, useToday } from '../../analytics/period'
 import { PeriodPicker } from '../../analytics/period-picker'
 import { StreakLengths } from '../../analytics/streak-lengths'
 import { messageOf } from '../../api/errors'
@@ -17,6 +17,13 @@ import { RetentionTable } from './retention-table'
 /** The charts are loaded after the figures, so that the first page is small. */
 const Charts = lazy(() => import('./charts'))
 
+/** The same before the first activity, which people wait for. */
+const FIRST_FIGURES_AGAIN = 10_000
+
+/** The last date with an event. */
+const newestOf = (overview: AnalyticsOverview | undefined) =>
+  overview?.series.findLast(({ events }) => events > 0)
+
 /** Whether people use the product, and whether gamification keeps them. */
 export default function OverviewPage() {
   const admin = useAdmin()
@@ -27,6 +34,8 @@ export default function OverviewPage() {
     queryKey: ['/', 'analytics', period?.from, period?.to],
     queryFn: ({ signal }) => admin.analytics.overview({ from: period?.from, to: period?.to }, { signal }),
     enabled: period !== null,
+    refetchInterval: ({ state }) =>
+      newestOf(state.data) === undefined ? FIRST_FIGURES_AGAIN : FIGURES_AGAIN,
     placeholderData: keepPreviousData,
   })
   const setup = useSetup()
@@ -69,17 +78,18 @@ export default function OverviewPage() {
 }
 
 /** The newest activity that the last pass found, and the time of that pass. */
-function Newest({ overview: { updated, series } }: { overview: AnalyticsOverview }) {
+function Newest({ overview }: { overview: AnalyticsOverview }) {
+  const { updated } = overview
   if (updated === null) return 'No figures yet. They appear here a minute after the first event.'
-  const newest = series.findLast(({ events }) => events > 0)
+  const newest = newestOf(overview)
   const activity =
     newest === undefined
       ? 'No activity in this period.'
       : `Newest activity: ${formatDate(newest.date)}, ${counted(newest.events, 'event')} by ${counted(newest.activeUsers, 'user')}.`
   return (
     <>
-      {activity} Updated <time dateTime={updated}>{formatMoment(updated)}</time>, and again a minute after the
-      first change, at least at each full hour.
+      {activity} Updated <time dateTime={updated}>{formatMoment(updated)}</time>. Figures are counted a minute
+      after the first change, and at least each hour.
     </>
   )
 }
