@@ -11,7 +11,7 @@ const DAY = 86_400_000
 export const DEFAULT_DAYS = 30
 export const MOST_DAYS = 400
 
-/** After how many milliseconds figures that are shown are read again. They change each minute at most (I1). */
+/** The milliseconds between two reads of figures that are shown. They change each minute at most (I1). */
 export const FIGURES_AGAIN = 60_000
 
 const dateOf = (time: number) => new Date(time).toISOString().slice(0, 10)

@@ -95,7 +95,7 @@ export function useKeptFocus(isOn: boolean): void {
   }, [isOn])
 }
 
-/** What opens a dialog: the element with the focus. An item of a menu stands for the button of the menu. */
+/** The element that opens a dialog: the one with the focus. For an item of a menu, it is the menu button. */
 function openerOfDialog(): Element | null {
   const active = document.activeElement
   const button = active?.closest('[role="menu"]')?.getAttribute('aria-labelledby')
@@ -107,9 +107,9 @@ const isFocusOnPage = () =>
   !hasNoFocus() && document.activeElement?.closest('[role="dialog"], [role="alertdialog"]') === null
 
 /**
- * Gives the focus back when a dialog closes, to what opened it. If that was removed, nothing gets it here, and
- * `useKeptFocus` moves it to the heading. By itself, the dialog would give it to a button that opened an
- * earlier dialog.
+ * Gives the focus back to the element that opened a dialog, when the dialog closes. If the element was
+ * removed, `useKeptFocus` moves the focus to the heading. By itself, the dialog would give it to a button
+ * that opened an earlier dialog.
  *
  * @returns the `finalFocus` of the dialog
  */
