@@ -60,6 +60,9 @@ const LONG_WORKERS = [
   'upgrade-load',
 ].map((name) => `test/worker/${name}.test.ts`)
 
+/** Tests that also run with three databases, in `npm test`; and all others that hold with three. */
+const SPREAD = ['databases', 'databases-configuration'].map((name) => `test/worker/${name}.test.ts`)
+
 /** Servers that are killed and started again, and packages that are installed: `npm run test:long`. */
 const LONG = [
   'webhooks-events',
@@ -105,6 +108,7 @@ const impatientConsumers = () =>
 const workers = ({
   groupOrder,
   main,
+  databases = 1,
   ...files
 }: {
   name: string
@@ -113,6 +117,8 @@ const workers = ({
   groupOrder: number
   /** The module of the objects and handlers, if it is not the Worker itself. */
   main?: string
+  /** How many databases there are. Each tenant of the tests is spread over all of them. */
+  databases?: number
 }) => ({
   plugins: [
     cloudflareTest(async () => ({
@@ -120,6 +126,11 @@ const workers = ({
       wrangler: { configPath: join(root, 'wrangler.toml') },
       miniflare: {
         queueConsumers: impatientConsumers(),
+        ...(databases > 1 && {
+          d1Databases: Object.fromEntries(
+            Array.from({ length: databases - 1 }, (_, index) => [`DB_${index + 2}`, `laurel-${index + 2}`]),
+          ),
+        }),
         bindings: {
           ...noDevVars(),
           ADMIN_API_KEY: 'adm_test.the-key-of-the-tests-and-of-nothing-else',
@@ -233,8 +244,15 @@ export default defineConfig({
       workers({
         name: 'simulation',
         include: ['test/simulation/**/*.test.ts'],
+        databases: Number(process.env.SIMULATE_DATABASES ?? 1),
         main: 'test/simulation/worker.ts',
         // It is one long file, so the tests over HTTP can use the other core.
+        groupOrder: 2,
+      }),
+      workers({
+        name: 'databases',
+        include: process.env.SPREAD_FILES?.split(',') ?? SPREAD,
+        databases: 3,
         groupOrder: 2,
       }),
       workers({ name: 'long-worker', include: LONG_WORKERS, groupOrder: 5 }),

@@ -2,14 +2,15 @@
 /**
  * The simulation with seeds (test/simulation). `npm run simulate -- --seeds 50` plays fifty worlds of full
  * size, one after another. `-- --seed 7` plays the world of that seed. `--small` plays the small worlds of
- * CI. Prints a line for each world. Exits with 1 if an invariant of a world failed.
+ * CI. `--databases 3` spreads the users over three databases. Prints a line for each world. Exits with 1 if an invariant of a world failed.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
 const root = join(import.meta.dirname, '..')
-const USAGE = 'usage: npm run simulate -- [--seeds COUNT] [--from SEED | --seed SEED] [--small]'
+const USAGE =
+  'usage: npm run simulate -- [--seeds COUNT] [--from SEED | --seed SEED] [--small] [--databases COUNT]'
 
 /**
  * Prints the problem with the arguments and exits with 2.
@@ -42,6 +43,7 @@ function asked() {
         seed: { type: 'string' },
         small: { type: 'boolean', default: false },
         full: { type: 'boolean', default: false },
+        databases: { type: 'string' },
       },
     })
     return values
@@ -50,11 +52,13 @@ function asked() {
   }
 }
 
-const { seeds, from, seed, small, full } = asked()
+const { seeds, from, seed, small, full, databases } = asked()
 if (seed !== undefined && (seeds !== undefined || from !== undefined))
   refuse('Use --seed without --seeds and --from')
 if (small && full) refuse('Use either --small or --full')
 const first = whole('from', seed ?? from ?? '1')
+const used = whole('databases', databases ?? '1')
+if (used > 8) refuse('--databases must be at most 8')
 const count = whole('seeds', seed === undefined ? (seeds ?? '1') : '1')
 
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
@@ -65,6 +69,7 @@ const child = spawn(process.execPath, [vitest, 'run', '--project', 'simulation',
     ...process.env,
     SIMULATE_FROM: String(first),
     SIMULATE_SEEDS: String(count),
+    SIMULATE_DATABASES: String(used),
     SIMULATE_SIZE: small ? 'small' : 'full',
   },
   stdio: ['ignore', 'inherit', 'inherit'],

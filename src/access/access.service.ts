@@ -1,3 +1,4 @@
+import type { TenantDatabase } from '../db/database'
 import type { Instant } from '../lib/clock'
 import { ApiError, errors } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
@@ -99,10 +100,17 @@ async function tenantOf(
 }
 
 /**
- * Confirms a claim by a snapshot from D1, and makes its scope. Throws, in G2's order, 401, 403 for the kind
- * of key, and the tenant's errors.
+ * Confirms a claim by a snapshot from D1, and makes its scope. `about` is the user of the request, if it has
+ * one: its scope then has the database of that user (B2). Throws, in G2's order, 401, 403 for the kind of
+ * key, and the tenant's errors.
  */
-export function confirm(ctx: Context, surface: Surface, claim: Claim, snapshot: RequestSnapshot): Scope {
+export function confirm(
+  ctx: Context,
+  surface: Surface,
+  claim: Claim,
+  snapshot: RequestSnapshot,
+  about: string | null = null,
+): Scope {
   const now = snapshot.clock ?? systemNow()
   confirmKey(surface, claim, snapshot, now)
   if (typeof claim.tenantId !== 'string') throw claim.tenantId
@@ -110,13 +118,17 @@ export function confirm(ctx: Context, surface: Surface, claim: Claim, snapshot: 
   if (tenant === null || !isMeant(tenant, claim)) throw errors.tenantUnknown()
   return {
     ...ctx,
-    db: ctx.db.of(tenant.id),
+    db: databaseFor(ctx, tenant.id, about),
     access: claim.access,
     tenant,
     now,
     auditLog: tenant.id,
   }
 }
+
+/** The database of the request's user, else the first one. */
+const databaseFor = ({ databases }: Context, tenantId: string, about: string | null): TenantDatabase =>
+  about === null ? databases.home(tenantId) : databases.ofUser(tenantId, about)
 
 function confirmKey(
   surface: Surface,
@@ -137,10 +149,18 @@ export const permits = (access: Access, needs: KeyScope): boolean =>
 const isMeant = (tenant: Tenant, { tenantName }: Claim): boolean =>
   tenantName === null || isCalled(tenant, tenantName)
 
-/** Confirms a claim in a round trip of its own. Throws like `confirm`. */
-export async function enter(ctx: Context, surface: Surface, claim: Claim): Promise<Scope> {
+/**
+ * Confirms a claim in a round trip of its own, in the database of the request's user if there is one. Throws
+ * like `confirm`.
+ */
+export async function enter(
+  ctx: Context,
+  surface: Surface,
+  claim: Claim,
+  about: string | null = null,
+): Promise<Scope> {
   return byPresentName(ctx, claim, async (present) =>
-    confirm(ctx, surface, present, await snapshotOf(ctx, present)),
+    confirm(ctx, surface, present, await snapshotOf(ctx, present, about), about),
   )
 }
 
@@ -190,9 +210,17 @@ export async function confirmKeyOnly(ctx: Context, surface: Surface, headers: He
   confirmKey(surface, claim, snapshot, snapshot.clock ?? systemNow())
 }
 
-async function snapshotOf(ctx: Context, claim: Claim): Promise<RequestSnapshot> {
+async function snapshotOf(ctx: Context, claim: Claim, about: string | null = null): Promise<RequestSnapshot> {
   const tenantId = typeof claim.tenantId === 'string' ? claim.tenantId : IMPLICIT_TENANT_ID
   const credentials = claim.credential === null ? [] : [claim.credential]
-  const result = await ctx.db.run(requestSnapshotStatement(ctx.db, tenantId, credentials, claim))
+  // The user of a token is in that user's database.
+  const token = claim.credential?.user ?? null
+  const db =
+    token !== null && token.tenantId === tenantId
+      ? ctx.databases.ofUser(tenantId, token.id)
+      : typeof claim.tenantId === 'string'
+        ? databaseFor(ctx, tenantId, about)
+        : ctx.db
+  const result = await db.run(requestSnapshotStatement(ctx.db, tenantId, credentials, claim))
   return parseRequestSnapshot(result)
 }

@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import { changeClocks } from '../db/clock-copies'
 import type { AccountDatabase } from '../db/database'
+import type { Databases } from '../db/databases'
+import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
 
 const MOVE = `
@@ -21,27 +24,33 @@ const Row = z.object({ now: z.number().transform(instant) })
  * Moves the test clock, unless it is already later. Returns its time (C1). `before` are statements that
  * belong to the change.
  */
-export async function moveTestClock(
-  db: AccountDatabase,
+export function moveTestClock(
+  databases: Databases,
   to: Instant,
-  before: readonly D1PreparedStatement[],
+  before: readonly Statement[],
 ): Promise<Instant> {
-  const { moved } = await db.batchOf({ before, moved: db.statement(MOVE, to) })
-  return Row.parse(moved.results[0]).now
+  const db = databases.first
+  return changeClocks(databases, async (guards) => {
+    const { moved } = await db.batchOf({ guards, before, moved: db.statement(MOVE, to) })
+    return Row.parse(moved.results[0]).now
+  })
 }
 
 /**
  * Moves the test clock if it still shows `from` (null: it is not set). Returns whether it has moved (C1).
  * `before` are statements that belong to the change.
  */
-export async function moveTestClockFrom(
-  db: AccountDatabase,
+export function moveTestClockFrom(
+  databases: Databases,
   from: Instant | null,
   to: Instant,
-  before: readonly D1PreparedStatement[],
+  before: readonly Statement[],
 ): Promise<boolean> {
-  const { moved } = await db.batchOf({ before, moved: db.statement(MOVE_FROM, from, to) })
-  return moved.results.length > 0
+  const db = databases.first
+  return changeClocks(databases, async (guards) => {
+    const { moved } = await db.batchOf({ guards, before, moved: db.statement(MOVE_FROM, from, to) })
+    return moved.results.length > 0
+  })
 }
 
 /** The time of the test clock; null if it is not set or not permitted (C1). */
@@ -52,6 +61,6 @@ export async function readTestClock(db: AccountDatabase): Promise<Instant | null
 }
 
 /** Removes the test clock, so that real time counts again (C1). */
-export function removeTestClock(db: AccountDatabase): D1PreparedStatement {
+export function removeTestClock(db: AccountDatabase): Statement {
   return db.statement('DELETE FROM test_clock')
 }

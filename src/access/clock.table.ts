@@ -5,4 +5,9 @@ export const testClock = sqliteTable('test_clock', {
   /** Always 1. */
   id: integer('id').primaryKey(),
   now: integer('now').notNull(),
+  /**
+   * In a database that is not the first one: while a change of the clock is under way, until when it may be
+   * stored, in milliseconds of real time. Else null (B4).
+   */
+  changing: integer('changing'),
 })

@@ -1,10 +1,12 @@
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import * as z from 'zod'
-import { AccountDatabase, noCost, type TenantDatabase } from '../db/database'
+import { type AccountDatabase, noCost, type TenantDatabase } from '../db/database'
 import { among, ofTenant } from '../db/queries'
+import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
 import { DAY, SECOND } from '../lib/units'
 import type { Context } from '../runtime/context'
+import { databasesOf } from '../runtime/databases'
 import { KEY_SCOPES } from '../runtime/key-scopes.types'
 import { type KeyRecord, keyCacheOf } from './keys.cache'
 import { apiKeys } from './keys.table'
@@ -66,10 +68,10 @@ const PRESENT = 'SELECT 1 FROM api_keys WHERE prefix = ?1'
  */
 export function rememberKey(ctx: Caches, prefix: string, record: KeyRecord): void {
   keyCacheOf(ctx.instance).set(prefix, record)
-  const { DB, KEYS } = ctx.env
+  const { KEYS } = ctx.env
   const remember = async () => {
     await KEYS.put(kvKey(prefix), JSON.stringify(record))
-    const db = new AccountDatabase(DB, noCost(), false)
+    const db = databasesOf(ctx.instance, ctx.env, noCost()).first
     const rows = await db.rows(db.statement(PRESENT, prefix))
     if (rows.length === 0) await KEYS.delete(kvKey(prefix))
   }
@@ -120,7 +122,7 @@ const ownedById = (owner: KeyOwner) =>
 export async function insertKeys(
   owner: KeyOwner,
   rows: readonly KeyRow[],
-  also: readonly D1PreparedStatement[],
+  also: readonly Statement[],
 ): Promise<void> {
   const { db } = owner
   const guards = owner.kind === 'admin' ? [] : [tenantActive(owner.db)]
@@ -198,7 +200,7 @@ export const PREFIX_EXISTS = 'EXISTS (SELECT 1 FROM api_keys WHERE prefix = valu
 export async function deleteKeys(
   owner: KeyOwner,
   ids: readonly string[],
-  before: readonly D1PreparedStatement[],
+  before: readonly Statement[],
 ): Promise<z.infer<typeof DeletedRows>> {
   const { db } = owner
   const query = db.orm
@@ -245,7 +247,7 @@ export async function replaceKey(
   db: AccountDatabase,
   { id, prefix: present }: { id: string; prefix: string },
   { prefix, hash }: Pick<KeyRow, 'prefix' | 'hash'>,
-  before: readonly D1PreparedStatement[],
+  before: readonly Statement[],
 ): Promise<boolean> {
   const its = and(ownedBy({ kind: 'admin', db }), eq(apiKeys.id, id), eq(apiKeys.prefix, present))
   const { replaced } = await db.batchOf({

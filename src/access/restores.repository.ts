@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase } from '../db/database'
+import type { Statement } from '../db/statement'
 
 const READ = 'SELECT epoch, redone, progress FROM restores'
 
@@ -21,10 +22,6 @@ const FINISH = 'UPDATE restores SET redone = ?1, progress = NULL WHERE epoch = ?
  * Stores the last deletion that was done again after the restore of this epoch; null: all of them (M3). Does
  * nothing if there was another restore meanwhile.
  */
-export function advanceRedo(
-  db: AccountDatabase,
-  epoch: number,
-  progress: string | null,
-): D1PreparedStatement {
+export function advanceRedo(db: AccountDatabase, epoch: number, progress: string | null): Statement {
   return progress === null ? db.statement(FINISH, epoch) : db.statement(ADVANCE, epoch, progress)
 }

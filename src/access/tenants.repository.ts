@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
 import { guardSql } from '../db/guard'
+import { placedOrRefused } from '../db/placement'
+import { PLACEMENT, PLACEMENT_WITHOUT_TENANT, type Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
 import type { Tenant } from '../runtime/context'
 import type { Credential } from './keys.rules'
@@ -32,14 +34,16 @@ export type RequestSnapshot = {
 }
 
 const REQUEST_SNAPSHOT = `
-  SELECT t.id, t.customer_id, t.config_version,
+  SELECT ${placedOrRefused('t', '?6', '?7')} AS placed, CASE WHEN t.status = 'active' OR (?4
+    AND t.status = 'archived') THEN t.id END AS id, t.customer_id, t.config_version,
     (SELECT now FROM test_clock WHERE ?3) AS clock,
-    (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k
-      ON k.prefix = p.value) AS keys,
+    CASE WHEN t.is_copy = 1 THEN (SELECT json_group_array(p.value) FROM json_each(?2) p
+      WHERE NOT EXISTS (SELECT 1 FROM deleted_keys d WHERE d.prefix = p.value))
+    ELSE (SELECT json_group_array(k.prefix) FROM json_each(?2) p CROSS JOIN api_keys k
+      ON k.prefix = p.value) END AS keys,
     (SELECT json_group_array(u.iid) FROM json_each(?5) p CROSS JOIN users u
       ON u.tenant_id = p.value ->> 0 AND u.id = p.value ->> 1 AND u.iid = p.value ->> 2) AS users
-  FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1 AND (t.status = 'active' OR (?4
-    AND t.status = 'archived'))`
+  FROM (SELECT 1) LEFT JOIN tenants t ON t.id = ?1`
 
 const RequestSnapshotRow = z.object({
   id: z.string().nullable(),
@@ -54,25 +58,29 @@ const Names = z.array(z.string())
 /**
  * Reads a request's snapshot. It can be part of a batch, so that the clock, the keys and the users of tokens
  * cost no round trip (K2, K6, C1). The tenant must be active. With `archived`, it may also be archived (U8).
+ * Databases that are not the first one have no keys: there, a key whose record was found exists unless it was
+ * deleted.
  */
 export function requestSnapshotStatement(
   db: AccountDatabase,
   tenantId: string,
   credentials: readonly Credential[],
   { archived }: { archived: boolean } = { archived: false },
-): D1PreparedStatement {
+): Statement {
   const prefixes = new Set(credentials.flatMap(({ prefix }) => prefix ?? []))
   const users = new Set(
     credentials.flatMap(({ user }) => (user ? JSON.stringify([user.tenantId, user.id, user.iid]) : [])),
   )
-  return db.statement(
-    REQUEST_SNAPSHOT,
+  const params = [
     tenantId,
     JSON.stringify([...prefixes]),
     db.testClock ? 1 : 0,
     archived ? 1 : 0,
     `[${[...users].join()}]`,
-  )
+    PLACEMENT,
+    PLACEMENT_WITHOUT_TENANT,
+  ]
+  return { sql: REQUEST_SNAPSHOT, params, isPlaced: true }
 }
 
 /** Parses the result of `requestSnapshotStatement`. */
@@ -101,7 +109,7 @@ const ACTIVE_OR_CONFLICT = guardSql(`EXISTS (${ACTIVE})`)
  * A guard (see db/guard.ts): holds while the tenant is active, so that nothing is stored for a tenant that is
  * being erased.
  */
-export function tenantActive(db: TenantDatabase): D1PreparedStatement {
+export function tenantActive(db: TenantDatabase): Statement {
   return db.statement(ACTIVE_OR_CONFLICT, db.tenantId)
 }
 
@@ -194,7 +202,7 @@ export async function insertTenants(
   db: AccountDatabase,
   tenants: readonly Pick<TenantRow, 'id' | 'customerId' | 'name'>[],
   now: Instant,
-  after: readonly D1PreparedStatement[],
+  after: readonly Statement[],
 ): Promise<TenantRow[]> {
   const rows = tenants.map(({ id, customerId, name }) => [id, customerId, name])
   const { stored } = await db.batchOf({ stored: db.statement(INSERT, JSON.stringify(rows), now), after })
@@ -239,7 +247,7 @@ export const TENANT_FIELDS = `(SELECT json_patch(
  */
 export async function updateTenants(
   db: AccountDatabase,
-  changes: readonly (TenantChange & { before: readonly D1PreparedStatement[] })[],
+  changes: readonly (TenantChange & { before: readonly Statement[] })[],
   now: Instant,
 ): Promise<(TenantRow | null)[]> {
   const results = await db.batchOf(
@@ -269,7 +277,7 @@ export async function archiveTenants(
   db: AccountDatabase,
   ids: readonly string[],
   now: Instant,
-  before: readonly D1PreparedStatement[],
+  before: readonly Statement[],
 ): Promise<string[]> {
   const { archived } = await db.batchOf({
     before,

@@ -31,6 +31,20 @@ export const tenants = sqliteTable(
     streaks: text('streaks'),
     /** The secret that signs links in notifications (N3); null until the first template is made. */
     linkSecret: text('link_secret'),
+    /** Whether this is a copy in a database that is not the first one (B4). */
+    isCopy: integer('is_copy').notNull().default(0),
+    /**
+     * How often the buckets that this database holds have changed (B3). A batch by an older directory is
+     * refused.
+     */
+    placement: integer('placement').notNull().default(0),
+    /**
+     * In a copy, JSON: the change of the configuration that it expects (`change`), and until when that may be
+     * stored (`until`). While it is set, no batch about users is accepted. Else null (B4).
+     */
+    changing: text('changing'),
+    /** JSON: the work on users that the last change begins in the copies: names of statements, parameters. */
+    configWork: text('config_work'),
     created: integer('created').notNull(),
     updated: integer('updated').notNull(),
   },

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { AccountDatabase } from '../db/database'
 import type { FixedSql } from '../db/fixed-sql'
+import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
 import { firstIdAt } from '../lib/ids'
 import { orderedId } from '../lib/new-id'
@@ -48,7 +49,7 @@ const insertSql = (fields: string, condition: string): string => `
   FROM json_each(?1) WHERE ${condition}`
 const INSERT = insertSql(FIELDS, 'true')
 
-function inserts(scope: AccountScope, sql: string, rows: readonly Row[]): D1PreparedStatement[] {
+function inserts(scope: AccountScope, sql: string, rows: readonly Row[]): Statement[] {
   const { db, auditLog: log, now, access, requestId } = scope
   if (access.kind !== 'admin') return []
   return packed(rows.map(rowOf)).map((list) =>
@@ -61,7 +62,7 @@ function inserts(scope: AccountScope, sql: string, rows: readonly Row[]): D1Prep
  * that both are stored or none (Z1). A batch that deletes admin keys has them first, because they read the
  * name of the key.
  */
-export function auditEntries(scope: AccountScope, entries: readonly AuditEntry[]): D1PreparedStatement[] {
+export function auditEntries(scope: AccountScope, entries: readonly AuditEntry[]): Statement[] {
   const { now } = scope
   return inserts(
     scope,
@@ -80,7 +81,7 @@ export function auditEntriesIf<const T extends string, const F extends string = 
   entries: readonly { subject: string | null; entry: AuditEntry }[],
   condition: T & FixedSql<T>,
   fields?: F & FixedSql<F>,
-): D1PreparedStatement[] {
+): Statement[] {
   const { now } = scope
   return inserts(
     scope,

@@ -161,16 +161,18 @@ async function commitOrHandOver(
 ): Promise<CommandResult[]> {
   const { tenantId, userId } = user
   const deps: CommitDeps = {
-    db: ctx.db.of(tenantId),
+    db: ctx.databases.ofUser(tenantId, userId),
     instance: ctx.instance,
     ensureAlarm: () => ctx.waitUntil(ensureAlarm(ctx, tenantId)),
     scheduleDrain: () => requestDrain(ctx, tenantId),
   }
   const batch = { userId, jobs, mayWrite }
+  // Users in one database are committed together. If one of them is moved meanwhile, each is committed alone.
+  const group = await ctx.databases.withUser(tenantId, userId)
   const settled = await groupsOf(ctx.instance).submit(
-    tenantId,
+    `${tenantId} ${group.name}`,
     batch,
-    (batches) => commitGroup(ctx, deps, batches),
+    (batches) => commitGroup(ctx, { ...deps, db: group.db }, batches),
     ctx.waitUntil,
   )
   if (settled !== null) return settled

@@ -1,9 +1,10 @@
 import { DurableObject } from 'cloudflare:workers'
 import type * as z from 'zod'
-import { AccountDatabase, type Cost, noCost } from '../db/database'
+import { type Cost, noCost } from '../db/database'
 import { requestDrain } from '../delivery/drain-debouncer.cache'
 import { ensureAlarm } from '../jobs/timekeeper.service'
-import { type Bindings, variables } from '../runtime/env'
+import { databasesOf } from '../runtime/databases'
+import type { Bindings } from '../runtime/env'
 import { Instance } from '../runtime/instance'
 import { Commands } from './command.messages'
 import { type CommitDeps, Contention, commit, giveUp, type UserRef } from './commit.service'
@@ -39,14 +40,13 @@ export class UserLane extends DurableObject<Bindings> {
   }
 
   #submit(user: UserRef, job: Job, cost: Cost): Promise<CommandResult> {
-    const testClock = variables(this.env).TEST_CLOCK === 'on'
     return queuesOf(this.#instance).submit(
       JSON.stringify([user.tenantId, user.userId]),
       job,
       async (jobs, mayWrite) => {
         const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work)
         const deps: CommitDeps = {
-          db: new AccountDatabase(this.env.DB, cost, testClock).of(user.tenantId),
+          db: databasesOf(this.#instance, this.env, cost).ofUser(user.tenantId, user.userId),
           instance: this.#instance,
           ensureAlarm: () => waitUntil(ensureAlarm({ env: this.env }, user.tenantId)),
           scheduleDrain: () =>

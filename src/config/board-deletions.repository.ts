@@ -1,5 +1,6 @@
 import { and, eq, isNull } from 'drizzle-orm'
 import { among } from '../db/queries'
+import type { Statement } from '../db/statement'
 import type { Scope } from '../runtime/context'
 import { leaderboards } from './tables/leaderboards.table'
 
@@ -11,7 +12,7 @@ export function deleteBoards(
   { db, tenant, now }: Scope,
   by: 'id' | 'metricId' | 'systemId',
   ids: readonly string[],
-): D1PreparedStatement[] {
+): Statement[] {
   if (ids.length === 0) return []
   const query = db.orm
     .update(leaderboards)

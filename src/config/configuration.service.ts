@@ -1,11 +1,14 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.repository'
 import { auditEntries } from '../audit/audit.repository'
 import type { AuditEntry } from '../audit/audit.types'
+import { prepareCopies } from '../db/copies'
 import type { TenantDatabase } from '../db/database'
 import { configurationUnchanged, isConflict } from '../db/guard'
+import type { Statement } from '../db/statement'
 import { ensureAlarm } from '../jobs/timekeeper.service'
 import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
+import { wait } from '../lib/system-clock'
 import type { Scope, TenantContext } from '../runtime/context'
 import { configurationAt } from './configuration.repository'
 import type { Configuration } from './configuration.types'
@@ -13,13 +16,13 @@ import type { Configuration } from './configuration.types'
 /** The result of deciding a change of the configuration. */
 export type Decision<T> = {
   /** The statements that store the change. */
-  statements: readonly D1PreparedStatement[]
+  statements: readonly Statement[]
   /** Statements in the same batch that change no configuration, and so do not raise its version. */
-  beside?: readonly D1PreparedStatement[]
+  beside?: readonly Statement[]
   /** The entries of the audit log: one for each changed resource (Z1). */
   audit: readonly AuditEntry[]
   /** Further guards, for other data that must still be as the decision saw it. */
-  guards?: readonly D1PreparedStatement[]
+  guards?: readonly Statement[]
   /** The value that `configure` returns. */
   result: T
 }
@@ -58,16 +61,22 @@ const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
  * Raises the version of a tenant's configuration; part of the batch that changes it. A change without a
  * request has no name.
  */
-export function raiseVersion(db: TenantDatabase, change: string | null = null): D1PreparedStatement {
+export function raiseVersion(db: TenantDatabase, change: string | null = null): Statement {
   return db.statement(RAISE_VERSION, db.tenantId, change)
 }
 
-/** Attempts of a change before it gives up. Each failed attempt means that another change was stored. */
-const TRIES = 50
+/**
+ * Attempts of a change before it gives up. Each failed attempt means that another change was stored, or, with
+ * several databases, is under way. Then it pauses, in milliseconds: longer in all than another change, whose
+ * process may have died, can stay under way.
+ */
+const TRIES = 250
+const PAUSE = 40
 
 /**
  * Changes the configuration. `decide` gets the present configuration, and returns the statements. They are
- * stored only if no other change came in between. They raise the version, so that no event that was evaluated
+ * stored only if no other change came in between. They go to the first database, and then to the copies in
+ * the others (B4). They raise the version, so that no event that was evaluated
  * before is stored after. On a conflict, `decide` is called again with the newer configuration. If D1's reply
  * is lost, the tenant's row says whether this change was the last one. Throws 404 if the tenant is not active
  * any more.
@@ -76,31 +85,45 @@ export async function configure<T>(
   scope: Scope,
   decide: (config: Configuration) => Decision<T> | Promise<Decision<T>>,
 ): Promise<T> {
-  const { db } = scope
+  const db = scope.databases.home(scope.tenant.id)
   let config = await configurationOf(scope)
   for (let tries = 0; tries < TRIES; tries += 1) {
     const { statements, beside = [], audit, guards = [], result } = await decide(config)
     if (statements.length + beside.length === 0) return result
     const change = crypto.randomUUID()
+    const prepared =
+      statements.length === 0
+        ? null
+        : await prepareCopies(scope.databases, db.tenantId, { change, version: config.version })
+    if (statements.length > 0 && prepared === null) {
+      await wait(PAUSE * (1 + Math.random()))
+      config = await presentConfiguration({ ...scope, db })
+      continue
+    }
     try {
       await db.batch([
         configurationUnchanged(db, config.version),
+        ...(prepared?.guards ?? []),
         ...guards,
         ...statements,
         ...beside,
         ...auditEntries(scope, audit),
+        ...(prepared?.noting([...statements, ...beside]) ?? []),
         ...(statements.length === 0 ? [] : [raiseVersion(db, change)]),
       ])
+      await prepared?.finish()
       // These statements may have made work due at once, or added messages to the outbox.
       if (beside.length > 0) scope.waitUntil(ensureAlarm(scope, db.tenantId))
       return result
     } catch (error) {
       if (!isConflict(error)) {
         const rows = await db.rows(db.statement(LAST_CHANGE, db.tenantId, change))
+        await (rows.length > 0 ? prepared?.finish() : prepared?.withdraw())
         if (rows.length > 0) return result
         throw error
       }
-      const present = await presentState(scope)
+      await prepared?.withdraw()
+      const present = await presentState({ ...scope, db })
       if (present.config === null) throw errors.tenantUnknown()
       config = present.config
     }

@@ -1,6 +1,7 @@
 import { and, sql } from 'drizzle-orm'
 import type { TenantDatabase } from '../db/database'
 import { among, ofTenant } from '../db/queries'
+import type { Statement } from '../db/statement'
 import type { leaderboards } from './tables/leaderboards.table'
 import type { pointsBoosts, pointsTriggers } from './tables/points.table'
 import type { notificationTemplates } from './tables/templates.table'
@@ -23,7 +24,7 @@ export function freeKeys(
   table: Rekeyed,
   before: readonly { id: string; key: string }[],
   changed: readonly { id: string; key: string }[],
-): D1PreparedStatement[] {
+): Statement[] {
   const keys = new Map(before.map(({ id, key }) => [id, key]))
   const rekeyed = changed.filter(({ id, key }) => keys.get(id) !== key).map(({ id }) => id)
   if (rekeyed.length === 0) return []

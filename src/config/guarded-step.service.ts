@@ -1,4 +1,5 @@
 import { configurationUnchanged, isConflict } from '../db/guard'
+import type { Statement } from '../db/statement'
 import { type DueWork, workUnchanged } from '../jobs/due-work.repository'
 import type { TenantContext } from '../runtime/context'
 import { loadConfiguration, recentConfiguration } from './configuration.repository'
@@ -12,7 +13,7 @@ import type { Configuration } from './configuration.types'
 export async function guardedStep(
   context: TenantContext,
   work: DueWork,
-  decide: (config: Configuration) => Promise<readonly D1PreparedStatement[]>,
+  decide: (config: Configuration) => Promise<readonly Statement[]>,
 ): Promise<void> {
   const { db } = context
   const config = await recentConfiguration(context)

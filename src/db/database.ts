@@ -1,6 +1,8 @@
 import { getTableColumns } from 'drizzle-orm'
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
 import type { SQLiteInsertValue, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { bucketOf } from './buckets'
+import { PLACEMENT, PLACEMENT_WITHOUT_TENANT, type Statement } from './statement'
 
 /** The maximum number of parameters of one D1 statement. */
 const MOST_PARAMETERS = 100
@@ -14,35 +16,82 @@ export function noCost(): Cost {
 }
 
 /** A query that Drizzle has built and that was not sent yet. */
-type Built = { toSQL(): { sql: string; params: unknown[] } }
+type Built = { toSQL(): Statement }
 
 /** Statements by name: one, or a list of any length. */
-type Named = Readonly<Record<string, D1PreparedStatement | readonly D1PreparedStatement[]>>
+type Named = Readonly<Record<string, Statement | readonly Statement[]>>
 
-const isList = (group: Named[string]): group is readonly D1PreparedStatement[] => Array.isArray(group)
+const isList = (group: Named[string]): group is readonly Statement[] => Array.isArray(group)
 
 /** The result of each named statement; of a list of statements, the list of their results. */
 export type ResultsOf<S extends Named> = {
-  [Name in keyof S]: S[Name] extends D1PreparedStatement ? D1Result : D1Result[]
+  [Name in keyof S]: S[Name] extends Statement ? D1Result : D1Result[]
+}
+
+/** One D1 database. Each batch is counted. */
+export class Connection {
+  /** The name of its binding: `DB`, `DB_2` and so on. */
+  readonly name: string
+  readonly d1: D1Database
+  readonly #cost: Cost
+
+  constructor(name: string, d1: D1Database, cost: Cost) {
+    this.name = name
+    this.d1 = d1
+    this.#cost = cost
+  }
+
+  /**
+   * Sends the statements in one transaction and one round trip. If one fails, none of them takes effect.
+   * `placement` are the values of their parameters `PLACEMENT` and `PLACEMENT_WITHOUT_TENANT`.
+   */
+  async send(
+    statements: readonly Statement[],
+    placement: { wanted: number | null; without: number | null } = { wanted: null, without: null },
+  ): Promise<D1Result[]> {
+    this.#cost.roundTrips += 1
+    const value = (param: unknown) =>
+      param === PLACEMENT ? placement.wanted : param === PLACEMENT_WITHOUT_TENANT ? placement.without : param
+    const results = await this.d1.batch(
+      statements.map(({ sql, params }) => this.d1.prepare(sql).bind(...params.map(value))),
+    )
+    for (const { meta } of results) {
+      this.#cost.rowsRead += meta.rows_read
+      this.#cost.rowsWritten += meta.rows_written
+    }
+    return results
+  }
+}
+
+/** How the batches of a tenant's database are sent. */
+type Route = {
+  send: (statements: readonly Statement[]) => Promise<D1Result[]>
+  /** Whether there are several databases, so that each user's row notes the user's bucket. */
+  isSeveral: boolean
 }
 
 /**
  * D1 for the modules that serve the whole account: tenants, keys, the clock. All statements go in batches,
- * because a batch is one round trip and one transaction. Each batch is counted. Query texts are constants or
- * come from Drizzle: no value ever becomes part of a text.
+ * because a batch is one round trip and one transaction. Query texts are constants or come from Drizzle: no
+ * value ever becomes part of a text.
  */
 export class AccountDatabase {
-  readonly #d1: D1Database
-  readonly #cost: Cost
+  readonly #connection: Connection
+  readonly #route: Route | undefined
   #orm: DrizzleD1Database | undefined
 
   /** Whether the test clock may be set. If not, a time that was set earlier is ignored (C1). */
   readonly testClock: boolean
 
-  constructor(d1: D1Database, cost: Cost, testClock: boolean) {
-    this.#d1 = d1
-    this.#cost = cost
+  constructor(connection: Connection, testClock: boolean, route?: Route) {
+    this.#connection = connection
     this.testClock = testClock
+    this.#route = route
+  }
+
+  /** Whether there are several databases (B1). */
+  get isSeveral(): boolean {
+    return this.#route?.isSeveral ?? false
   }
 
   /**
@@ -50,30 +99,29 @@ export class AccountDatabase {
    * counted.
    */
   get orm(): DrizzleD1Database {
-    this.#orm ??= drizzle(this.#d1)
+    this.#orm ??= drizzle(this.#connection.d1)
     return this.#orm
   }
 
   /** A statement with its parameters, ready for a batch. */
-  statement(sql: string, ...params: unknown[]): D1PreparedStatement {
-    return this.#d1.prepare(sql).bind(...params)
+  statement(sql: string, ...params: unknown[]): Statement {
+    return { sql, params }
   }
 
   /** A query that Drizzle built, ready for a batch. */
-  built(query: Built): D1PreparedStatement {
-    const { sql, params } = query.toSQL()
-    return this.statement(sql, ...params)
+  built(query: Built): Statement {
+    return query.toSQL()
   }
 
   /** Inserts of new rows, ready for a batch: as few statements as D1's limit on parameters allows. */
-  inserts<T extends SQLiteTable>(table: T, rows: readonly SQLiteInsertValue<T>[]): D1PreparedStatement[] {
+  inserts<T extends SQLiteTable>(table: T, rows: readonly SQLiteInsertValue<T>[]): Statement[] {
     const given = new Set(rows.flatMap((row) => Object.keys(row)))
     // If a column is left out, Drizzle binds its default, if it has one.
     const bound = Object.entries(getTableColumns(table)).filter(
       ([name, column]) => given.has(name) || column.default !== undefined,
     )
     const size = Math.floor(MOST_PARAMETERS / bound.length)
-    const inserts: D1PreparedStatement[] = []
+    const inserts: Statement[] = []
     for (let from = 0; from < rows.length; from += size) {
       inserts.push(this.built(this.orm.insert(table).values(rows.slice(from, from + size))))
     }
@@ -81,14 +129,8 @@ export class AccountDatabase {
   }
 
   /** Runs the statements in one transaction and one round trip. If one fails, none of them takes effect. */
-  async batch(statements: readonly D1PreparedStatement[]): Promise<D1Result[]> {
-    this.#cost.roundTrips += 1
-    const results = await this.#d1.batch([...statements])
-    for (const { meta } of results) {
-      this.#cost.rowsRead += meta.rows_read
-      this.#cost.rowsWritten += meta.rows_written
-    }
-    return results
+  batch(statements: readonly Statement[]): Promise<D1Result[]> {
+    return this.#route?.send(statements) ?? this.#connection.send(statements)
   }
 
   /**
@@ -113,30 +155,35 @@ export class AccountDatabase {
   }
 
   /** Runs one statement. */
-  async run(statement: D1PreparedStatement): Promise<D1Result> {
+  async run(statement: Statement): Promise<D1Result> {
     return (await this.batchOf({ statement })).statement
   }
 
   /** The rows of one statement. */
-  async rows(statement: D1PreparedStatement): Promise<unknown[]> {
+  async rows(statement: Statement): Promise<unknown[]> {
     return (await this.run(statement)).results
   }
 
   /** The same database for one tenant. */
   of(tenantId: string): TenantDatabase {
-    return new TenantDatabase(this.#d1, this.#cost, this.testClock, tenantId)
+    return new TenantDatabase(this.#connection, this.testClock, tenantId)
   }
 }
 
 /**
  * D1 for one tenant. Every function that reads or writes a tenant's data takes this type, so that none can be
- * called without a tenant (T1, T3).
+ * called without a tenant (T1, T3). It is the first database, or one that holds users: see `Databases`.
  */
 export class TenantDatabase extends AccountDatabase {
   readonly tenantId: string
 
-  constructor(d1: D1Database, cost: Cost, testClock: boolean, tenantId: string) {
-    super(d1, cost, testClock)
+  constructor(connection: Connection, testClock: boolean, tenantId: string, route?: Route) {
+    super(connection, testClock, route)
     this.tenantId = tenantId
+  }
+
+  /** The bucket that the row of a user notes; null if there is only one database (B2). */
+  bucketOf(userId: string): number | null {
+    return this.isSeveral ? bucketOf(this.tenantId, userId) : null
   }
 }

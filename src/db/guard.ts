@@ -2,6 +2,7 @@ import type { Instant } from '../lib/clock'
 import { jsonRow, packed } from '../lib/packed'
 import type { JsonValue } from './column-list'
 import type { TenantDatabase } from './database'
+import type { Statement } from './statement'
 
 /**
  * The only SQL that raises a conflict: all guards are made from it. Outside triggers, SQLite raises an error
@@ -31,7 +32,7 @@ const BOTH_UNCHANGED = guardSql(`
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4`)
 
 /** A guard: holds while the tenant is active and its configuration has this version. */
-export function configurationUnchanged(db: TenantDatabase, version: number): D1PreparedStatement {
+export function configurationUnchanged(db: TenantDatabase, version: number): Statement {
   return db.statement(CONFIGURATION_UNCHANGED, db.tenantId, version)
 }
 
@@ -44,7 +45,7 @@ export function bothUnchanged(
   version: number,
   userId: string,
   was: { iid: string; seq: number } | null,
-): D1PreparedStatement {
+): Statement {
   return db.statement(
     BOTH_UNCHANGED,
     db.tenantId,
@@ -66,7 +67,7 @@ const USERS_UNCHANGED = guardSql(`
 export function usersUnchanged(
   db: TenantDatabase,
   users: readonly { id: string; was: { iid: string; seq: number } | null }[],
-): D1PreparedStatement {
+): Statement {
   const asked = users.map(({ id, was }) => [id, was === null ? '' : `${was.iid}:${was.seq}`])
   return db.statement(USERS_UNCHANGED, db.tenantId, JSON.stringify(asked))
 }
@@ -118,14 +119,14 @@ export function overUsers(
   sql: string,
   rows: readonly (readonly unknown[])[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   return packed(rows.map(jsonRow)).map((list) => db.statement(sql, list, db.tenantId, among))
 }
 
 const CLOCK_UNCHANGED = guardSql('coalesce((SELECT now FROM test_clock WHERE ?1), 0) = ?2')
 
 /** A guard: holds while the test clock shows the same time; null if it is not set (C1). */
-export function clockUnchanged(db: TenantDatabase, clock: Instant | null): D1PreparedStatement {
+export function clockUnchanged(db: TenantDatabase, clock: Instant | null): Statement {
   return db.statement(CLOCK_UNCHANGED, db.testClock ? 1 : 0, clock ?? 0)
 }
 

@@ -92,7 +92,12 @@ export async function drainAll(context: Context, messages: readonly Message[]): 
   await Promise.all(
     [...byTenant].map(async ([tenantId, theirs]) => {
       try {
-        if (await drain({ ...context, db: context.db.of(tenantId) })) await ensureAlarm(context, tenantId)
+        const { databases } = context
+        const all = await databases.ofAllUsers(tenantId)
+        const results = await Promise.allSettled(all.map(({ db }) => drain({ ...context, db })))
+        const isSooner = results.some((result) => result.status === 'fulfilled' && result.value)
+        if (isSooner) await ensureAlarm(context, tenantId)
+        for (const result of results) if (result.status === 'rejected') throw result.reason
         for (const message of theirs) message.ack()
       } catch (error) {
         logProblem('warn', { tenant: tenantId, error: `not drained: ${String(error)}` })

@@ -13,6 +13,7 @@ declare module '../jobs/due-kinds.types' {
 /** Sends changes of points once their quiet time is over (W5). */
 export const pointsNotificationsJob: Job = {
   kind: 'outbox',
+  isOfUsers: true,
   run: (context, work, { mustAll }) => sendPoints(context, work, mustAll),
 }
 

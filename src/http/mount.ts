@@ -121,6 +121,10 @@ export function ownUser(subject: Stage<unknown>['subject']): Handler {
   }
 }
 
+/** The user of an operation, if its path names one. */
+const userInPath = ({ path }: OperationSpec, c: HonoContext<AppEnv>): string | null =>
+  path.startsWith('/users/{id}') ? paramOf(c)('id') : null
+
 /** The first stage of operations that confirm the key first: it reads and confirms the claim. */
 function entered(spec: OperationSpec): Handler {
   return async (c, next) => {
@@ -129,7 +133,7 @@ function entered(spec: OperationSpec): Handler {
     const claim = await readClaim(ctx, c.req.raw.headers, { ...spec, needs: scopeNeededFor(spec) }, ticket)
     c.set('claim', claim)
     if (claim.isOfAccount) c.set('account', await enterAccount(ctx, spec.surface, claim))
-    else c.set('scope', await enter(ctx, spec.surface, claim))
+    else c.set('scope', await enter(ctx, spec.surface, claim, userInPath(spec, c)))
     await next()
   }
 }

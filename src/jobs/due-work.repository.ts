@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
+import { EVERYWHERE, everywhere } from '../db/everywhere'
 import type { FixedSql } from '../db/fixed-sql'
 import { guardSql } from '../db/guard'
+import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
 import type { DueKind, TenantStatus, WorkKind } from './due-kinds.types'
 
@@ -31,21 +33,20 @@ export type WorkState = { dueAt: Instant | null; progress: string | null }
 
 // -- Schedule work --
 
-// An archived or erased tenant gets no due work. Objects may ask for it at any time.
-const MAKE_DUE = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, ?3, ?4 FROM tenants WHERE id = ?1
-    AND status = 'active'
-  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
-
-/** Schedules work for a moment, unless it is due earlier. Part of the batch that stores the reason. */
-export function makeDue(
-  db: TenantDatabase,
-  kind: DueKind,
-  subject: string,
-  at: Instant,
-): D1PreparedStatement {
-  return db.statement(MAKE_DUE, db.tenantId, kind, subject, at)
+/**
+ * Schedules work for a moment, unless it is due earlier. Part of the batch that stores the reason. An
+ * archived or erased tenant gets no due work: objects may ask for it at any time.
+ */
+export function makeDue(db: TenantDatabase, kind: DueKind, subject: string, at: Instant): Statement {
+  return db.statement(EVERYWHERE.makeDue, db.tenantId, kind, subject, at)
 }
+
+/**
+ * The same for work on users. As part of a change of the configuration, it is scheduled in each database of
+ * the tenant.
+ */
+export const makeDueForUsers = (db: TenantDatabase, kind: DueKind, at: Instant): Statement =>
+  everywhere('makeDue', db.tenantId, kind, '', at)
 
 const MAKE_DUE_EARLIER = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ?3 FROM tenants WHERE id = ?1
@@ -56,7 +57,7 @@ const MAKE_DUE_EARLIER = `
  * The same for a kind that a tenant has only once, and that is scheduled often: it writes a row only if the
  * work was not due by then.
  */
-export function makeDueEarlier(db: TenantDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
+export function makeDueEarlier(db: TenantDatabase, kind: DueKind, at: Instant): Statement {
   return db.statement(MAKE_DUE_EARLIER, db.tenantId, kind, at)
 }
 
@@ -68,7 +69,7 @@ export function makeDueByEarliest<const T extends string>(
   db: TenantDatabase,
   kind: DueKind,
   earliest: T & FixedSql<T>,
-): D1PreparedStatement {
+): Statement {
   const sql = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, '', ${earliest} FROM tenants
   WHERE id = ?1 AND status = 'active' AND ${earliest} IS NOT NULL
@@ -85,7 +86,7 @@ const MAKE_DUE_NOW = `
  * Schedules work for the time at which it is stored, unless it is scheduled already. `now` is real time. The
  * batch must have a guard for the tenant.
  */
-export function makeDueNow(db: TenantDatabase, kind: DueKind, now: Instant): D1PreparedStatement {
+export function makeDueNow(db: TenantDatabase, kind: DueKind, now: Instant): Statement {
   return db.statement(MAKE_DUE_NOW, db.tenantId, kind, db.testClock ? 1 : 0, now)
 }
 
@@ -94,12 +95,7 @@ const MAKE_DUE_ONCE = `
   WHERE id = ?1 AND status = ?4 ON CONFLICT DO NOTHING`
 
 /** Schedules work for a moment if the tenant has this status, unless it is scheduled already. */
-export function makeDueOnce(
-  db: TenantDatabase,
-  kind: DueKind,
-  at: Instant,
-  status: TenantStatus,
-): D1PreparedStatement {
+export function makeDueOnce(db: TenantDatabase, kind: DueKind, at: Instant, status: TenantStatus): Statement {
   return db.statement(MAKE_DUE_ONCE, db.tenantId, kind, at, status)
 }
 
@@ -113,57 +109,35 @@ export function makeEachDue<const T extends string>(
   at: Instant,
   query: T & FixedSql<T>,
   ...more: readonly unknown[]
-): D1PreparedStatement {
+): Statement {
   const sql = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) SELECT ?1, ?2, subject, ?3, progress
     FROM (${query})`
   return db.statement(sql, db.tenantId, kind, at, ...more)
 }
 
-const BEGIN = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, ?3, ?4)
-  ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1, progress = NULL`
-
 /**
  * Schedules a walk over all users for a moment. If it is under way, it starts again. Part of the batch that
  * stores the reason.
  */
-export function beginWalk(
-  db: TenantDatabase,
-  kind: DueKind,
-  subject: string,
-  at: Instant,
-): D1PreparedStatement {
-  return db.statement(BEGIN, db.tenantId, kind, subject, at)
+export function beginWalk(db: TenantDatabase, kind: DueKind, subject: string, at: Instant): Statement {
+  return everywhere('beginWalk', db.tenantId, kind, subject, at)
 }
-
-const BEGIN_OR_EXPECT = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, ?2, '', ?3, ?4)
-  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`
 
 /**
  * Schedules work for a moment, unless it is due earlier. If it does not exist yet, it begins with this
  * progress.
  */
-export function beginOrExpect(
-  db: TenantDatabase,
-  kind: DueKind,
-  at: Instant,
-  progress: string,
-): D1PreparedStatement {
-  return db.statement(BEGIN_OR_EXPECT, db.tenantId, kind, at, progress)
+export function beginOrExpect(db: TenantDatabase, kind: DueKind, at: Instant, progress: string): Statement {
+  return everywhere('beginOrExpect', db.tenantId, kind, at, progress)
 }
-
-const JOIN = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, '', ?3)
-  ON CONFLICT DO UPDATE SET due_at = min(due_at, ?3), asked = asked + 1, progress = json_patch(progress, ?4)`
 
 /**
  * Schedules work for a moment, unless it is due earlier, and merges a patch (JSON, RFC 7396) into its
  * progress, if it has any.
  */
-export function joinWork(db: TenantDatabase, kind: DueKind, at: Instant, patch: string): D1PreparedStatement {
-  return db.statement(JOIN, db.tenantId, kind, at, patch)
+export function joinWork(db: TenantDatabase, kind: DueKind, at: Instant, patch: string): Statement {
+  return everywhere('join', db.tenantId, kind, at, patch)
 }
 
 const MAKE_ALL_DUE = `
@@ -171,7 +145,7 @@ const MAKE_ALL_DUE = `
   WHERE kind = ?1 AND tenant_id IN (SELECT id FROM tenants WHERE status = 'active')`
 
 /** Makes all work of a kind, of all active tenants, due at a moment, also if it was due earlier. */
-export function makeAllDue(db: AccountDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
+export function makeAllDue(db: AccountDatabase, kind: DueKind, at: Instant): Statement {
   return db.statement(MAKE_ALL_DUE, kind, at)
 }
 
@@ -183,7 +157,7 @@ const MAKE_BEGUN_DUE = `
  * Makes all work of a kind, of all active tenants, due at a moment, if it has progress and was due later.
  * `meta.changes` is the number of these pieces of work.
  */
-export function makeBegunDue(db: AccountDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
+export function makeBegunDue(db: AccountDatabase, kind: DueKind, at: Instant): Statement {
   return db.statement(MAKE_BEGUN_DUE, kind, at)
 }
 
@@ -320,11 +294,7 @@ const CAP_DUE_TIMES = `
  * Makes all work of all tenants due by a moment, except kinds that keep their time. For a clock that went
  * back (C1).
  */
-export function capDueTimes(
-  db: AccountDatabase,
-  kinds: readonly WorkKind[],
-  by: Instant,
-): D1PreparedStatement {
+export function capDueTimes(db: AccountDatabase, kinds: readonly WorkKind[], by: Instant): Statement {
   const kept = kinds.filter(({ keepsItsTime }) => keepsItsTime).map(({ kind }) => kind)
   return db.statement(CAP_DUE_TIMES, by, JSON.stringify(kept))
 }
@@ -343,7 +313,7 @@ export function rescheduled(
   db: TenantDatabase,
   { kind, subject, asked }: DueWork,
   next: Instant | null,
-): D1PreparedStatement {
+): Statement {
   const its = [db.tenantId, kind, subject, asked] as const
   return next === null ? db.statement(DONE, ...its) : db.statement(RESCHEDULED, ...its, next)
 }
@@ -356,7 +326,7 @@ export function progressed(
   db: TenantDatabase,
   { kind, subject, asked }: DueWork,
   progress: string,
-): D1PreparedStatement {
+): Statement {
   return db.statement(PROGRESSED, db.tenantId, kind, subject, asked, progress)
 }
 
@@ -372,7 +342,7 @@ export function storeState(
   db: TenantDatabase,
   { kind, subject }: Piece,
   { dueAt, progress }: WorkState,
-): D1PreparedStatement {
+): Statement {
   const its = [db.tenantId, kind, subject] as const
   return dueAt === null ? db.statement(FORGET, ...its) : db.statement(STORE, ...its, progress, dueAt)
 }
@@ -387,7 +357,7 @@ export function followEarliest<const T extends string>(
   kind: DueKind,
   earliest: T & FixedSql<T>,
   ...more: readonly unknown[]
-): D1PreparedStatement[] {
+): Statement[] {
   const its = "tenant_id = ?1 AND kind = ?2 AND subject = ''"
   return [
     db.statement(`DELETE FROM due_work WHERE ${its} AND ${earliest} IS NULL`, db.tenantId, kind, ...more),
@@ -400,14 +370,14 @@ const SET_ASKED = `
   UPDATE due_work SET asked = ?4 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3`
 
 /** Stores how often a piece of work was asked for. */
-export function setAsked(db: TenantDatabase, { kind, subject }: Piece, asked: number): D1PreparedStatement {
+export function setAsked(db: TenantDatabase, { kind, subject }: Piece, asked: number): Statement {
   return db.statement(SET_ASKED, db.tenantId, kind, subject, asked)
 }
 
 const BEGIN_ALL_AGAIN = 'UPDATE due_work SET progress = NULL WHERE kind = ?1'
 
 /** Makes all work of a kind, of all tenants, begin again. */
-export function beginAllAgain(db: AccountDatabase, kind: DueKind): D1PreparedStatement {
+export function beginAllAgain(db: AccountDatabase, kind: DueKind): Statement {
   return db.statement(BEGIN_ALL_AGAIN, kind)
 }
 
@@ -416,10 +386,7 @@ const UNCHANGED = guardSql(`
     AND progress IS ?5)`)
 
 /** A guard (see db/guard.ts): holds while a piece of work has this progress and was not asked for again. */
-export function workUnchanged(
-  db: TenantDatabase,
-  { kind, subject, asked, progress }: DueWork,
-): D1PreparedStatement {
+export function workUnchanged(db: TenantDatabase, { kind, subject, asked, progress }: DueWork): Statement {
   return db.statement(UNCHANGED, db.tenantId, kind, subject, asked, progress)
 }
 
@@ -432,7 +399,7 @@ export function progressUnchanged(
   db: TenantDatabase,
   { kind, subject, progress }: Piece & Pick<WorkState, 'progress'>,
   dueAt: Instant | null = null,
-): D1PreparedStatement {
+): Statement {
   return db.statement(PROGRESS_UNCHANGED, db.tenantId, kind, subject, progress, dueAt)
 }
 
@@ -443,7 +410,7 @@ const REMOVE = `
     WHERE tenant_id = ?1 AND kind NOT IN (SELECT value FROM json_each(?2)) LIMIT ?3)`
 
 /** Deletes at most `limit` pieces of the tenant's work, but none of these kinds. */
-export function removeWork(db: TenantDatabase, but: readonly DueKind[], limit: number): D1PreparedStatement {
+export function removeWork(db: TenantDatabase, but: readonly DueKind[], limit: number): Statement {
   return db.statement(REMOVE, db.tenantId, JSON.stringify(but), limit)
 }
 
@@ -451,6 +418,6 @@ const NOTHING_ELSE = guardSql(`
   NOT EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind <> ?2)`)
 
 /** A guard: holds while the tenant has no work of another kind. */
-export function nothingElseDue(db: TenantDatabase, kind: DueKind): D1PreparedStatement {
+export function nothingElseDue(db: TenantDatabase, kind: DueKind): Statement {
   return db.statement(NOTHING_ELSE, db.tenantId, kind)
 }

@@ -27,18 +27,29 @@ export type Job = WorkKind & {
    */
   isFirst?: boolean
   /**
+   * Whether it is work on users. If so, each database that holds users of the tenant has its own piece of the
+   * work, and the job gets that database. All other work is in the first database (B1).
+   */
+  isOfUsers?: boolean
+  /**
    * Does a step in guarded batches, and stores when the next one is due. A step that is repeated does
    * nothing.
    */
   run(context: TenantContext, work: DueWork, when: When): Promise<void>
 }
 
+/** A database in which a tenant has due work, and the jobs that work there. */
+export type Workplace = { context: TenantContext; list: readonly Job[] }
+
 /** The jobs of a Timekeeper. */
 export type Jobs = {
   /** In order of priority, for work that is due at the same moment. */
   list: readonly Job[]
-  /** Called before each step while a test clock is moved: sends the messages that were stored before. */
+  /**
+   * Called before each step while a test clock is moved, for each database with users: sends the messages
+   * that were stored before.
+   */
   beforeStep(context: TenantContext, by: Instant): Promise<void>
-  /** Called once the steps are done. */
+  /** Called once the steps are done, for each database with users. */
   afterwards(context: TenantContext, now: Instant): Promise<void>
 }

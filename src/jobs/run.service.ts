@@ -1,11 +1,11 @@
 import { isConflict } from '../db/guard'
 import { type Instant, instant } from '../lib/clock'
 import { MINUTE, SECOND } from '../lib/units'
-import type { TenantContext } from '../runtime/context'
 import { logProblem } from '../runtime/log'
 import type { DueKind } from './due-kinds.types'
-import { type DueWork, nextWorkOf, rescheduled, workOf } from './due-work.repository'
-import type { Job, Jobs } from './job.types'
+import { rescheduled, workOf } from './due-work.repository'
+import type { Jobs, Workplace } from './job.types'
+import { firstDue, nextWork, placesWithUsers, wantedAt } from './workplaces.service'
 
 /** How long work waits after a failure, and after a conflict with live events, in milliseconds. */
 const PAUSE = MINUTE
@@ -17,16 +17,6 @@ const SOON = SECOND
  */
 export type Grace = { first: number; finals: number }
 
-/** The job for a piece of work. Throws if there is none. */
-const jobOf = ({ list }: Jobs, work: DueWork): Job => {
-  const job = list.find(({ kind }) => kind === work.kind)
-  if (job === undefined) throw new Error(`no job does work of the kind ${work.kind}`)
-  return job
-}
-
-/** The tenant's work that is due first, of the kinds that have a job. */
-export const nextWork = ({ db }: TenantContext, { list }: Jobs): Promise<DueWork[]> => nextWorkOf(db, list)
-
 /**
  * Does a tenant's work that is due by a moment, in order of due time, in at most `steps` steps. Every step is
  * idempotent: its results are in D1 before the next one begins. If a job fails that no other job relies on,
@@ -37,7 +27,7 @@ export const nextWork = ({ db }: TenantContext, { list }: Jobs): Promise<DueWork
  */
 export async function workOff(
   jobs: Jobs,
-  context: TenantContext,
+  places: readonly Workplace[],
   {
     to,
     steps,
@@ -57,32 +47,36 @@ export async function workOff(
   let now = from
   for (let step = 0; step < steps; step += 1) {
     // During a move of the clock, messages that were stored earlier are sent before the next step.
-    if (now !== null) await jobs.beforeStep(context, now)
-    const work = await nextWork(context, jobs)
-    const [first, ...others] = work.filter((one) => wantedAt(jobs, one, grace) <= to)
+    if (now !== null) for (const { context } of placesWithUsers(places)) await jobs.beforeStep(context, now)
+    const { found } = await nextWork(places, jobs, mustAll)
+    const [first, ...others] = found.filter((one) => wantedAt(one, grace) <= to)
     if (first === undefined) {
       if (now === null || now === to) return
       // The messages that are sent at the end may make work of a delivery queue due.
       now = to
       continue
     }
-    if (now !== null) now = instant(Math.max(now, Math.min(first.dueAt, to)))
-    const job = jobOf(jobs, first)
-    const next = others[0]?.dueAt ?? null
-    const by = instant(Math.max(first.dueAt, Math.min(to - grace.first, next ?? to)))
+    if (now !== null) now = instant(Math.max(now, Math.min(first.work.dueAt, to)))
+    const {
+      job,
+      work,
+      place: { context },
+    } = first
+    const next = firstDue(others)
+    const by = instant(Math.max(work.dueAt, Math.min(to - grace.first, next ?? to)))
     const when = { until: to, by, next, grace: grace.finals, mustAll, isSet }
     if (job.isFirst) {
-      await job.run(context, first, when)
+      await job.run(context, work, when)
       continue
     }
     try {
-      await job.run(context, first, when)
+      await job.run(context, work, when)
     } catch (error) {
-      const { kind, subject } = first
+      const { kind, subject } = work
       const { tenantId } = context.db
       // Live events came first each time. This is not an error: other work runs before the next attempt.
       if (isConflict(error)) {
-        if (!mustAll) await context.db.batch([rescheduled(context.db, first, instant(to + SOON))])
+        if (!mustAll) await context.db.batch([rescheduled(context.db, work, instant(to + SOON))])
         continue
       }
       if (mustAll) throw error
@@ -92,26 +86,21 @@ export async function workOff(
         subject,
         error: `due work failed: ${String(error)}`,
       })
-      await context.db.batch([rescheduled(context.db, first, instant(to + PAUSE))])
+      await context.db.batch([rescheduled(context.db, work, instant(to + PAUSE))])
     }
   }
 }
 
-/** When a piece of work is done: later than its due time if other jobs rely on it. */
-export const wantedAt = (jobs: Jobs, work: DueWork, grace: Grace): Instant =>
-  instant(work.dueAt + (jobOf(jobs, work).isFirst ? grace.first : 0))
-
-/** Does all work of a kind that is due by a moment. The tenant must have this kind only once. */
-export async function workOffKind(
-  jobs: Jobs,
-  context: TenantContext,
-  kind: DueKind,
-  to: Instant,
-): Promise<void> {
-  for (;;) {
-    const work = await workOf(context.db, kind)
-    if (work === undefined || work.dueAt > to) return
-    const when = { until: to, by: to, next: null, grace: 0, mustAll: true, isSet: true }
-    await jobOf(jobs, work).run(context, work, when)
+/** Does all work of a kind that is due by a moment. Each database must have this kind only once. */
+export async function workOffKind(places: readonly Workplace[], kind: DueKind, to: Instant): Promise<void> {
+  for (const { context, list } of places) {
+    const job = list.find((one) => one.kind === kind)
+    if (job === undefined) continue
+    for (;;) {
+      const work = await workOf(context.db, kind)
+      if (work === undefined || work.dueAt > to) break
+      const when = { until: to, by: to, next: null, grace: 0, mustAll: true, isSet: true }
+      await job.run(context, work, when)
+    }
   }
 }

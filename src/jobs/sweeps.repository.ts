@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
 import { guardSql } from '../db/guard'
+import type { Statement } from '../db/statement'
 import type { Instant } from '../lib/clock'
 import type { DueKind } from './due-kinds.types'
 import { DueRow, type WorkState } from './due-work.repository'
@@ -20,7 +21,7 @@ const BETWEEN_SWEEPS = guardSql(`
     WHERE tenant_id = ?1 AND kind = ?2 AND subject = '' AND progress ->> '$.sweep.to' IS NOT NULL)`)
 
 /** A guard: holds while no sweep is under way. */
-export function betweenSweeps(db: TenantDatabase, kind: DueKind): D1PreparedStatement {
+export function betweenSweeps(db: TenantDatabase, kind: DueKind): Statement {
   return db.statement(BETWEEN_SWEEPS, db.tenantId, kind)
 }
 
@@ -29,7 +30,7 @@ const STILL_AHEAD = guardSql(`
     AND ${REACHED} >= ?3)`)
 
 /** A guard: holds while no sweep has reached a moment. */
-export function stillAhead(db: TenantDatabase, kind: DueKind, at: Instant): D1PreparedStatement {
+export function stillAhead(db: TenantDatabase, kind: DueKind, at: Instant): Statement {
   return db.statement(STILL_AHEAD, db.tenantId, kind, at)
 }
 
@@ -54,7 +55,7 @@ export function advanceSweep(
   kind: DueKind,
   users: readonly { id: string; iid: string; seq: number }[],
   { done, open }: { done: WorkState; open: WorkState },
-): D1PreparedStatement {
+): Statement {
   const seen = JSON.stringify(users.map(({ id, iid, seq }) => [id, iid, seq]))
   const states = [done.progress, done.dueAt, open.progress, open.dueAt]
   return db.statement(ADVANCE_SWEEP, db.tenantId, kind, seen, ...states)
@@ -80,6 +81,6 @@ const RESTART = [
  * Restarts the sweeps of all tenants that have passed `now`, and makes all sweeps due by then. For a clock
  * that went back (C1).
  */
-export function restartSweeps(db: AccountDatabase, kind: DueKind, now: Instant): D1PreparedStatement[] {
+export function restartSweeps(db: AccountDatabase, kind: DueKind, now: Instant): Statement[] {
   return RESTART.map((sql) => db.statement(sql, now, kind))
 }

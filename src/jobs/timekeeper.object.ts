@@ -4,14 +4,14 @@ import { exists } from '../access/tenants.repository'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { DAY, MINUTE, SECOND } from '../lib/units'
-import type { TenantContext } from '../runtime/context'
 import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
 import { Instance } from '../runtime/instance'
 import { logProblem } from '../runtime/log'
 import type { DueKind } from './due-kinds.types'
-import type { Jobs } from './job.types'
-import { type Grace, nextWork, wantedAt, workOff, workOffKind } from './run.service'
+import type { Jobs, Workplace } from './job.types'
+import { type Grace, workOff, workOffKind } from './run.service'
+import { firstDue, nextWork, placesWithUsers, wantedAt, workplacesOf } from './workplaces.service'
 
 declare module '../runtime/env' {
   interface Bindings {
@@ -72,7 +72,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
   /** Does all work of one kind that is due by a moment. Throws if a step fails. */
   async catchUpKind(tenantId: string, kind: DueKind, to: Instant): Promise<void> {
     await this.#remember(tenantId)
-    await this.#inTurn(() => workOffKind(this.jobs, this.#context(tenantId), kind, to))
+    await this.#inTurn(async () => workOffKind(await this.#places(tenantId), kind, to))
   }
 
   /** Does due work. The platform runs each alarm at least once. */
@@ -98,9 +98,11 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     await this.ctx.storage.deleteAll()
   }
 
-  #context(tenantId: string): TenantContext {
+  /** The databases in which the tenant has due work now. */
+  #places(tenantId: string): Promise<Workplace[]> {
     const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
-    return { ...context, db: context.db.of(tenantId) }
+    context.databases.forget(tenantId)
+    return workplacesOf(context, tenantId, this.jobs)
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -114,11 +116,14 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
    * sets the alarm for the next work.
    */
   async #run(tenantId: string, moved: { from: Instant; to: Instant } | null, steps: number): Promise<void> {
-    const context = this.#context(tenantId)
+    const places = await this.#places(tenantId)
+    const [first] = places
+    if (first === undefined) return
+    const { context } = first
     const clock = await readTestClock(context.db)
     const now = clock ?? systemNow()
     const grace = clock === null ? REAL : SET
-    await workOff(this.jobs, context, {
+    await workOff(this.jobs, places, {
       to: moved?.to ?? now,
       steps,
       mustAll: moved !== null,
@@ -126,17 +131,25 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
       from: moved?.from ?? null,
       grace,
     })
-    await this.jobs.afterwards(context, now)
-    const coming = await nextWork(context, this.jobs)
-    const [next] = coming
+    for (const place of placesWithUsers(places)) {
+      await this.jobs.afterwards(place.context, now).catch((error: unknown) => {
+        if (places.length === 1) throw error
+        logProblem('warn', { tenant: tenantId, error: `a database's messages wait: ${String(error)}` })
+      })
+    }
+    const { found: coming, isWhole } = await nextWork(places, this.jobs, false)
+    const next = firstDue(coming)
     // If the tenant is gone, this object's storage is cleared.
-    if (next === undefined && !(await exists(context.db))) return this.#forget()
+    if (next === null && isWhole && !(await exists(context.db))) return this.#forget()
     // A test clock moves only by a request, and that request makes this object do the due work. So there is
     // no alarm for later work.
-    if (next === undefined || (clock !== null && next.dueAt > now)) return
     const present = systemNow()
-    const wanted =
-      clock === null ? Math.min(...coming.map((work) => wantedAt(this.jobs, work, grace))) : present
+    const again = isWhole ? Number.POSITIVE_INFINITY : present + PAUSE
+    if (next === null || (clock !== null && next > now)) {
+      if (!isWhole) await this.ctx.storage.setAlarm(again)
+      return
+    }
+    const wanted = clock === null ? Math.min(again, ...coming.map((one) => wantedAt(one, grace))) : present
     await this.ctx.storage.setAlarm(Math.min(Math.max(wanted, present), present + LONGEST))
   }
 }

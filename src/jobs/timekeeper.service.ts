@@ -98,7 +98,15 @@ async function ofEachTenant(
   by: Instant,
   work: (tenantId: string) => Promise<void>,
 ): Promise<PromiseSettledResult<void>[]> {
-  const tenantIds = await tenantsWithDueWork(context.db, list, by)
+  const { databases } = context
+  const answers = await Promise.allSettled(
+    databases.names.map((name) => tenantsWithDueWork(databases.named(name), list, by)),
+  )
+  const [first] = answers
+  if (first?.status === 'rejected') throw first.reason
+  const tenantIds = [
+    ...new Set(answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))),
+  ]
   const results: PromiseSettledResult<void>[] = []
   for (let from = 0; from < tenantIds.length; from += GROUP) {
     results.push(...(await Promise.allSettled(tenantIds.slice(from, from + GROUP).map(work))))

@@ -156,6 +156,13 @@ export const errors = {
       `The database cannot be reached at the moment. Try again in ${seconds} seconds, with the same idempotency key if it is an event.`,
       seconds,
     ),
+  /** `name` is the name of a binding, such as `DB_3`. */
+  databaseMissing: (name: string) =>
+    new ApiError(
+      503,
+      `The database ${name} holds users, but this deployment has no binding of that name. Bind it again, and deploy.`,
+      RETRY_AFTER.databaseAway,
+    ),
   tooManyWatchers: (seconds: number) =>
     new ApiError(
       503,

@@ -1,6 +1,7 @@
 import type { Configuration } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
 import type { UnchangedUsers } from '../db/guard'
+import type { Statement } from '../db/statement'
 import type { Change } from '../engine/change.rules'
 import { MOST_AT_ONCE } from '../lib/packed'
 import { outboxEntriesOfChange } from './change-messages.builder'
@@ -20,7 +21,7 @@ export function outboxInserts(
   config: Configuration,
   changes: readonly Change[],
   among: UnchangedUsers,
-): { statements: D1PreparedStatement[]; isMuch: boolean } {
+): { statements: Statement[]; isMuch: boolean } {
   if (!config.webhooks.some(({ status }) => status === 'active')) return { statements: [], isMuch: false }
   const outboxEntries = changes.flatMap((change) => outboxEntriesOfChange(config, change))
   const { statements, bytes } = insertOutboxEntries(db, outboxEntries, among)

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { onlyUnchanged, type UnchangedUsers } from '../db/guard'
+import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
 import { firstPack, jsonBytes, MOST_AT_ONCE, packed } from '../lib/packed'
 import type { AddressedEntry } from './outbox.messages'
@@ -30,7 +31,7 @@ export function insertOutboxEntries(
   db: TenantDatabase,
   outboxEntries: readonly OutboxEntry[],
   among: UnchangedUsers,
-): { statements: D1PreparedStatement[]; bytes: number } {
+): { statements: Statement[]; bytes: number } {
   const rows = outboxEntries.map((outboxEntry) => JSON.stringify(ENTRY_LIST.values(outboxEntry)))
   const lists = packed(rows)
   return {
@@ -58,10 +59,7 @@ const KEEP = `
  * Writes entries to the outbox in a batch that changes no user. Skips erased users. Writes each entry once,
  * even if it is called again.
  */
-export function insertEntriesOnce(
-  db: TenantDatabase,
-  outboxEntries: readonly AddressedEntry[],
-): D1PreparedStatement[] {
+export function insertEntriesOnce(db: TenantDatabase, outboxEntries: readonly AddressedEntry[]): Statement[] {
   const rows = outboxEntries.map(({ outboxEntry, userId }) =>
     JSON.stringify([userId, ...KEPT_LIST.values(outboxEntry)]),
   )
@@ -103,7 +101,7 @@ const LongRow = z.object({ id: z.string(), messages: Messages })
 export type OutboxPosition = Pick<OutboxEntry, 'at' | 'seq' | 'id'>
 
 /** Finds the oldest entries of a tenant, or the oldest after a position. Read by `outboxEntriesFrom`. */
-export function nextOutboxEntries(db: TenantDatabase, after: OutboxPosition | null): D1PreparedStatement {
+export function nextOutboxEntries(db: TenantDatabase, after: OutboxPosition | null): Statement {
   return db.statement(NEXT, db.tenantId, after?.at ?? -1, after?.seq ?? 0, after?.id ?? '')
 }
 
@@ -140,7 +138,7 @@ const REMOVE = `
 export function removeOutboxEntries(
   db: TenantDatabase,
   outboxEntries: readonly OutboxPosition[],
-): D1PreparedStatement[] {
+): Statement[] {
   return packed(outboxEntries.map(({ at, seq, id }) => JSON.stringify([at, seq, id]))).map((list) =>
     db.statement(REMOVE, db.tenantId, list),
   )

@@ -3,6 +3,7 @@ import { pendingNotifications } from '../config/tables/templates.table'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
+import type { Statement } from '../db/statement'
 import { followEarliest } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
 
@@ -35,7 +36,7 @@ export function insertPendingNotifications(
   db: TenantDatabase,
   kept: readonly PendingNotification[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   return overUsers(db, KEEP, kept.map(PENDING_LIST.values), among)
 }
 
@@ -63,7 +64,7 @@ const PRESENT = guardSql(`
 export function pendingNotificationsPresent(
   db: TenantDatabase,
   pending: readonly PendingNotification[],
-): D1PreparedStatement {
+): Statement {
   return db.statement(PRESENT, db.tenantId, keys(pending))
 }
 
@@ -76,6 +77,6 @@ const EARLIEST = '(SELECT min(due_at) FROM pending_notifications WHERE tenant_id
 export function deletePendingNotifications(
   db: TenantDatabase,
   pending: readonly PendingNotification[],
-): D1PreparedStatement[] {
+): Statement[] {
   return [db.statement(FORGET, db.tenantId, keys(pending)), ...followEarliest(db, 'completions', EARLIEST)]
 }

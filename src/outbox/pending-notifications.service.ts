@@ -1,6 +1,7 @@
 import type { Configuration } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
 import type { UnchangedUsers } from '../db/guard'
+import type { Statement } from '../db/statement'
 import type { Change } from '../engine/change.rules'
 import { makeDue } from '../jobs/due-work.repository'
 import { instant } from '../lib/clock'
@@ -22,7 +23,7 @@ export function pendingNotificationsOf(
   config: Configuration,
   changes: readonly Pick<Change, 'after' | 'completed'>[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   if (changes.every(({ completed }) => completed.length === 0) || !wantsCompletions(config)) return []
   const pending = changes.flatMap(({ after, completed }) => {
     const { id: userId, iid: userIid, control, profile } = after

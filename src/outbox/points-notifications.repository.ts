@@ -4,6 +4,7 @@ import { type ColumnValues, columnList } from '../db/column-list'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { bytesOf, idOf, numberOf } from '../db/short-ids'
+import type { Statement } from '../db/statement'
 import type { UserState } from '../engine/state.types'
 import { makeDueByEarliest } from '../jobs/due-work.repository'
 import { type Instant, instant } from '../lib/clock'
@@ -53,7 +54,7 @@ export function notePoints(
   config: Configuration,
   changes: readonly PointsChange[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   if (!listens(config, 'points.changed')) return []
   const noted = new Set<string>()
   const rows = changes.flatMap(({ before, after, awards }) =>
@@ -102,7 +103,7 @@ const NOT_SENT = guardSql(`
       AND t.due_at = asked.value ->> 3))`)
 
 /** A guard. It holds while no other call has sent these. */
-export function notSentYet(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {
+export function notSentYet(db: TenantDatabase, due: readonly DuePoints[]): Statement {
   const asked = due.map(({ userIid, systemId, seq, dueAt }) => [userIid, systemId, seq, dueAt])
   return db.statement(NOT_SENT, JSON.stringify(asked))
 }
@@ -128,11 +129,7 @@ export type SentPoints = Pick<DuePoints, 'userIid' | 'systemId' | 'seq' | 'at' |
 }
 
 /** Stores the last sent state. After a message, nothing more is sent for 15 minutes (W5). */
-export function notePointsSent(
-  db: TenantDatabase,
-  rows: readonly SentPoints[],
-  now: Instant,
-): D1PreparedStatement {
+export function notePointsSent(db: TenantDatabase, rows: readonly SentPoints[], now: Instant): Statement {
   const list = rows.map(({ userIid, systemId, seq, at, total, wasSent }) => [
     userIid,
     systemId,
@@ -180,7 +177,7 @@ const AWARDS = `
  * Reads the awards since these states, oldest first. `nth` is the index in `due`. Parse rows with
  * `StoredAwardRow` and `nth`.
  */
-export function awardsSince(db: TenantDatabase, due: readonly DuePoints[]): D1PreparedStatement {
+export function awardsSince(db: TenantDatabase, due: readonly DuePoints[]): Statement {
   const asked = due.map(({ userIid, systemId, at, seq }) => [userIid, systemId, at - LATE, seq])
   return db.statement(AWARDS, JSON.stringify(asked))
 }
@@ -190,14 +187,14 @@ const FORGET = `
     FROM json_each(?1))`
 
 /** Deletes the last sent state of deleted users or systems. */
-export function forgetPoints(db: TenantDatabase, rows: readonly DuePoints[]): D1PreparedStatement {
+export function forgetPoints(db: TenantDatabase, rows: readonly DuePoints[]): Statement {
   return db.statement(FORGET, JSON.stringify(rows.map(({ userIid, systemId }) => [userIid, systemId])))
 }
 
 const FIRST = '(SELECT min(due_at) FROM points_notifications WHERE tenant_id = ?1 AND due_at IS NOT NULL)'
 
 /** Schedules the Timekeeper for the next message. Writes a row only if no earlier work is scheduled. */
-export function schedulePointsNotification(db: TenantDatabase): D1PreparedStatement {
+export function schedulePointsNotification(db: TenantDatabase): Statement {
   return makeDueByEarliest(db, 'outbox', FIRST)
 }
 
@@ -214,6 +211,6 @@ const SHORTEN = `
     OR due_at > ?1`
 
 /** Shortens all waits to one quiet time from a moment. Needed after the clock was set back (C1). */
-export function shortenQuiet(db: AccountDatabase, now: Instant): D1PreparedStatement {
+export function shortenQuiet(db: AccountDatabase, now: Instant): Statement {
   return db.statement(SHORTEN, now + QUIET)
 }

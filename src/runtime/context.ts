@@ -1,6 +1,8 @@
-import { AccountDatabase, type Cost, noCost, type TenantDatabase } from '../db/database'
+import { type AccountDatabase, type Cost, noCost, type TenantDatabase } from '../db/database'
+import type { Databases } from '../db/databases'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
+import { databasesOf } from './databases'
 import { type Bindings, type Variables, variables } from './env'
 import type { Instance } from './instance'
 import type { KeyScope } from './key-scopes.types'
@@ -49,6 +51,9 @@ export type Context = {
   env: Bindings
   variables: Variables
   instance: Instance
+  /** All databases of the account. */
+  databases: Databases
+  /** The first one of them. In a scope or in background work, it may be one that holds users: see there. */
   db: AccountDatabase
   cost: Cost
   notes: Notes
@@ -56,7 +61,10 @@ export type Context = {
   waitUntil(work: Promise<unknown>): void
 }
 
-/** The same for one tenant. Background work gets this. */
+/**
+ * The same for one tenant. Background work gets this. `db` is the database of the request's user if it is
+ * about one; the database whose users the work is about; else the first one.
+ */
 export type TenantContext = Context & { db: TenantDatabase }
 
 /** A request with a valid key, at one moment. Verbs of the whole account get this. */
@@ -74,6 +82,7 @@ export type Scope = AccountScope & TenantContext & { tenant: Tenant }
 export function newContext(instance: Instance, env: Bindings, waitUntil: Context['waitUntil']): Context {
   const cost = noCost()
   const settings = variables(env)
+  const databases = databasesOf(instance, env, cost)
   return {
     requestId: crypto.randomUUID(),
     began: systemNow(),
@@ -82,7 +91,8 @@ export function newContext(instance: Instance, env: Bindings, waitUntil: Context
     env,
     variables: settings,
     instance,
-    db: new AccountDatabase(env.DB, cost, settings.TEST_CLOCK === 'on'),
+    databases,
+    db: databases.first,
     cost,
     notes: {},
     waitUntil,

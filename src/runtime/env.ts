@@ -103,7 +103,8 @@ const ADMIN_KEY_MIN = 32
 export type Variables = z.infer<typeof Variables>
 
 /**
- * The Worker's bindings, with their names in wrangler.toml. If only a higher room knows the type of a
+ * The Worker's bindings, with their names in wrangler.toml. Further databases are found by their names
+ * (`boundDatabases`). If only a higher room knows the type of a
  * binding, that room adds the binding next to the type, with `declare module`.
  */
 export interface Bindings extends Partial<Record<keyof Variables, string>> {

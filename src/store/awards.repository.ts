@@ -5,6 +5,7 @@ import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { bytesOf, HexId, idOf, numberOf } from '../db/short-ids'
+import type { Statement } from '../db/statement'
 import type { Change } from '../engine/change.rules'
 import type { StoredAward } from '../engine/points/award.types'
 import type { AwardRecord } from '../engine/state.types'
@@ -51,7 +52,7 @@ export function bookAwards(
   db: TenantDatabase,
   changes: readonly Change[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   const rows = changes.flatMap(({ after, awards }) =>
     awards.map((award) => [after.iid, ...AWARD_LIST.values(award)]),
   )
@@ -168,7 +169,7 @@ export function awardsOfEachStatements(
   db: TenantDatabase,
   userId: string,
   { systemIds, limit }: { systemIds: readonly string[]; limit: number },
-): Record<'awards' | 'forms', D1PreparedStatement> {
+): Record<'awards' | 'forms', Statement> {
   const values = [db.tenantId, userId, JSON.stringify(systemIds), limit]
   return { awards: db.statement(AWARDS_OF_EACH, ...values), forms: db.statement(FORMS_OF_EACH, ...values) }
 }

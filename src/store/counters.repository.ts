@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
+import type { Statement } from '../db/statement'
 
 /** The name of the counter of a tenant's users. Counters of completions have the achievement's id as name. */
 export const USERS = 'users'
@@ -18,14 +19,14 @@ export function changeTenantCounters(
   db: TenantDatabase,
   names: readonly (readonly [iid: string, name: string])[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   return overUsers(db, COUNT, names, among)
 }
 
 const LOWER = 'UPDATE tenant_counters SET count = count - 1 WHERE tenant_id = ?1 AND name = ?2'
 
 /** Takes one from a counter (V4). Part of a batch with a guard of the user. */
-export function lowerTenantCounter(db: TenantDatabase, name: string): D1PreparedStatement {
+export function lowerTenantCounter(db: TenantDatabase, name: string): Statement {
   return db.statement(LOWER, db.tenantId, name)
 }
 
@@ -35,7 +36,7 @@ const ALL = 'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1'
 export type TenantCounters = ReadonlyMap<string, number>
 
 /** Reads the counters of a tenant. Parsed by `parseTenantCounters`. */
-export function tenantCountersStatement(db: TenantDatabase): D1PreparedStatement {
+export function tenantCountersStatement(db: TenantDatabase): Statement {
   return db.statement(ALL, db.tenantId)
 }
 

@@ -3,6 +3,7 @@ import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { bytesOf, HexId, numberOf } from '../db/short-ids'
+import type { Statement } from '../db/statement'
 import type { Change } from '../engine/change.rules'
 import type { StreakEntry } from '../engine/streaks/streak-events.types'
 import { streakEntriesOf } from '../engine/user-changes.rules'
@@ -28,7 +29,7 @@ const USED_KEYS = `
 export function usedKeysStatement(
   db: TenantDatabase,
   triples: readonly (readonly [string, string, string])[],
-): D1PreparedStatement {
+): Statement {
   return db.statement(USED_KEYS, db.tenantId, JSON.stringify(triples))
 }
 
@@ -59,7 +60,7 @@ export type EventLookup = { userId: string; metricId: string; since: Instant; id
 export type Recorded = { at: number; seq: number }
 
 /** Finds which of these events were recorded, after attempts with a lost reply. Parsed by `parseRecorded`. */
-export function recordedStatement(db: TenantDatabase, sought: readonly EventLookup[]): D1PreparedStatement {
+export function recordedStatement(db: TenantDatabase, sought: readonly EventLookup[]): Statement {
   const asked = sought.map(({ userId, metricId, since, id }) => [userId, metricId, since, id])
   return db.statement(RECORDED, db.tenantId, JSON.stringify(asked))
 }
@@ -96,7 +97,7 @@ export function logEvents(
   db: TenantDatabase,
   changes: readonly Change[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   const rows = changes.flatMap((change) => {
     const { event, after } = change
     return event === null
@@ -120,10 +121,6 @@ const USE_KEYS = `
   SELECT ${KEY_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(KEY_LIST.value('userIid'))}`
 
 /** Marks idempotency keys as used by a user, given by internal id. One row each. */
-export function useKeys(
-  db: TenantDatabase,
-  keys: readonly OwnKey[],
-  among: UnchangedUsers,
-): D1PreparedStatement[] {
+export function useKeys(db: TenantDatabase, keys: readonly OwnKey[], among: UnchangedUsers): Statement[] {
   return overUsers(db, USE_KEYS, keys.map(KEY_LIST.values), among)
 }

@@ -4,6 +4,7 @@ import { awards } from '../config/tables/points.table'
 import { columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { bytesOf } from '../db/short-ids'
+import type { Statement } from '../db/statement'
 import type { TickChange, TickUser } from '../engine/points/ticks.rules'
 import type { AwardRecord } from '../engine/state.types'
 import type { DueKind } from '../jobs/due-kinds.types'
@@ -167,8 +168,8 @@ export function writeTicks(
   changed: Instant,
   row: { done: WorkState; open: WorkState },
   /** Statements for users who are still as read. They must select these users themselves. */
-  beside: readonly D1PreparedStatement[],
-): { row: D1PreparedStatement; changes: D1PreparedStatement[] } {
+  beside: readonly Statement[],
+): { row: Statement; changes: Statement[] } {
   const users = changes.map(({ before }) => before)
   const ticks = new TickList()
   const booked = changes.flatMap((change) => bookings(change, ticks))

@@ -2,6 +2,7 @@ import { getTableColumns } from 'drizzle-orm'
 import * as z from 'zod'
 import type { ColumnNames } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
+import type { Statement } from '../db/statement'
 import { firstPack, MOST_AT_ONCE } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
 import { users } from './tables/users.table'
@@ -75,7 +76,7 @@ const NEXT = `
 export const shortAmong = (users: number): number => Math.floor(MOST_AT_ONCE / Math.max(users, 1))
 
 /** Finds several users, like `usersStatement`. Read by `portionOf`. */
-export function portionStatement(db: TenantDatabase, several: Several): D1PreparedStatement {
+export function portionStatement(db: TenantDatabase, several: Several): Statement {
   const testClock = db.testClock ? 1 : 0
   return 'ids' in several
     ? db.statement(
@@ -127,7 +128,7 @@ export async function portionOf(
   }: {
     short: number
     /** Makes the statement that reads users with all columns. */
-    whole?: (ids: readonly string[]) => D1PreparedStatement
+    whole?: (ids: readonly string[]) => Statement
   },
 ): Promise<Portion> {
   const all = Found.parse(found ?? [])

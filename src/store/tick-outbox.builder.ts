@@ -1,5 +1,6 @@
 import type { Configuration } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
+import type { Statement } from '../db/statement'
 import type { TickChange } from '../engine/points/ticks.rules'
 import { type Instant, instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
@@ -17,7 +18,7 @@ export async function outboxInsertsOfTicks(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly TickChange[],
-): Promise<D1PreparedStatement[]> {
+): Promise<Statement[]> {
   if (!config.webhooks.some(({ status }) => status === 'active')) return []
   const among = asRead(db, config, changes)
   const dated = changes.map((change) => ({ ...change, after: { ...change.after, changed: lastOf(change) } }))

@@ -3,6 +3,7 @@ import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { bytesOf } from '../db/short-ids'
+import type { Statement } from '../db/statement'
 import type { Change } from '../engine/change.rules'
 import { STREAK_ENTRY_KINDS } from '../engine/streaks/streak-events.types'
 import { historyRowsOf } from '../engine/user-changes.rules'
@@ -44,7 +45,7 @@ export function keepHistory(
   db: TenantDatabase,
   changes: readonly Change[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   const rows = changes.flatMap((change) => {
     const { iid: userIid, changed: at, seq } = change.after
     return historyRowsOf(change).map((row, position) =>

@@ -4,6 +4,8 @@ import { NO_PREFERENCES, Preferences } from '../config/preferences.types'
 import { type ColumnNames, type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
 import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
+import { stillPlaced } from '../db/placement'
+import { PLACEMENT, type Statement } from '../db/statement'
 import { type Completion, type Counter, NOTHING_REVOKED, type UserState } from '../engine/state.types'
 import type { StreakState } from '../engine/streaks/streak-state.types'
 import { type Instant, instant } from '../lib/clock'
@@ -57,7 +59,10 @@ const UserRow = z.object({
   preferences: json(Preferences).nullable(),
   active_day: z.number().nullable(),
   boosts: json(z.array(BoostRow)),
-} satisfies Record<Exclude<ColumnNames<typeof users>, 'tenant_id' | 'counted'> | 'boosts', z.ZodType>)
+} satisfies Record<
+  Exclude<ColumnNames<typeof users>, 'tenant_id' | 'counted' | 'bucket'> | 'boosts',
+  z.ZodType
+>)
 
 /**
  * SQL: a user's own boosts that were not over two days ago. ?3 is the system time. ?4 is whether the test
@@ -81,7 +86,7 @@ export async function findIid(db: TenantDatabase, userId: string): Promise<strin
 }
 
 /** Reads a user's whole state, with the own boosts that were not over two days ago. Parsed by `parseUser`. */
-export function userStatement(db: TenantDatabase, userId: string, systemNow: Instant): D1PreparedStatement {
+export function userStatement(db: TenantDatabase, userId: string, systemNow: Instant): Statement {
   return db.statement(USER, db.tenantId, userId, systemNow, db.testClock ? 1 : 0)
 }
 
@@ -127,11 +132,20 @@ export function userOf(row: unknown): UserState {
  * The guard (see db/guard.ts) is part of the statement: it stores the user if nothing has changed since the
  * read, or raises a conflict.
  */
-const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2
+const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active'
+      AND ${stillPlaced('?7')}) = ?2
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4
     AND coalesce((SELECT now FROM test_clock WHERE ?5), 0) = ?6`
 
-const USER_VALUES: ColumnValues<typeof users, UserState, 'tenantId' | 'counted'> = {
+/** A user's state with the user's bucket, which is null if there is only one database. */
+type StoredUser = UserState & { bucket: number | null }
+
+const storedUser = (db: TenantDatabase, user: UserState): StoredUser => ({
+  ...user,
+  bucket: db.bucketOf(user.id),
+})
+
+const USER_VALUES: ColumnValues<typeof users, StoredUser, 'tenantId' | 'counted'> = {
   id: (user) => user.id,
   iid: (user) => user.iid,
   seq: (user) => user.seq,
@@ -159,10 +173,11 @@ const USER_VALUES: ColumnValues<typeof users, UserState, 'tenantId' | 'counted'>
     preferences === NO_PREFERENCES ? null : new Json(JSON.stringify(preferences)),
   activeDay: (user) => user.activeDay,
   streakDue: (user) => user.streak.due,
+  bucket: (user) => user.bucket,
 }
 const USER_LIST = columnList(users, USER_VALUES)
-// Without the streak's deadline, which is replaced only if it has changed.
-const REPLACED = USER_LIST.update(['id', 'iid', 'control', 'created', 'streakDue'])
+// Without the streak's deadline, which is replaced only if it has changed, and the bucket, which never does.
+const REPLACED = USER_LIST.update(['id', 'iid', 'control', 'created', 'streakDue', 'bucket'])
 
 /** A map as an object of JSON. */
 const jsonOf = (map: ReadonlyMap<string, string | number>) =>
@@ -172,8 +187,8 @@ const GUARDED_VALUES: typeof USER_VALUES = {
   ...USER_VALUES,
   seq: { of: ({ seq }) => seq, as: (value) => `CASE WHEN ${CONDITION} THEN ${value} ELSE ${CONFLICT} END` },
 }
-// The condition has the parameters before ?7.
-const GUARDED_LIST = columnList(users, GUARDED_VALUES, 7)
+// The condition has the parameters before ?8.
+const GUARDED_LIST = columnList(users, GUARDED_VALUES, 8)
 
 const STORE = `
   INSERT INTO users (tenant_id, ${GUARDED_LIST.columns}) VALUES (?1, ${GUARDED_LIST.sql((nth) => `?${nth}`)})
@@ -199,17 +214,18 @@ export function storeUser(
     clock: Instant | null
     was: (Pick<UserState, 'iid' | 'seq'> & { streak: Pick<StreakState, 'due'> }) | null
   },
-): D1PreparedStatement {
-  return db.statement(
-    was?.streak.due === user.streak.due ? STORE : STORE_WITH_DUE,
+): Statement {
+  const params = [
     db.tenantId,
     version,
     user.id,
     was === null ? '' : `${was.iid}:${was.seq}`,
     db.testClock ? 1 : 0,
     clock ?? 0,
-    ...GUARDED_LIST.values(user).map((value) => (value instanceof Json ? value.text : value)),
-  )
+    PLACEMENT,
+    ...GUARDED_LIST.values(storedUser(db, user)).map((value) => (value instanceof Json ? value.text : value)),
+  ]
+  return { sql: was?.streak.due === user.streak.due ? STORE : STORE_WITH_DUE, params, isPlaced: true }
 }
 
 const STORE_SEVERAL = `
@@ -228,14 +244,14 @@ export function storeUsers(
   db: TenantDatabase,
   changes: readonly { was: UserState | null; after: UserState }[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   const isMoved = ({ was, after }: { was: UserState | null; after: UserState }) =>
     was !== null && was.streak.due !== after.streak.due
   const each = (sql: string, some: typeof changes) =>
     overUsers(
       db,
       sql,
-      some.map(({ after }) => USER_LIST.values(after)),
+      some.map(({ after }) => USER_LIST.values(storedUser(db, after))),
       among,
     )
   return [
@@ -279,11 +295,11 @@ const STORE_STREAK_WITH_DUE = `${STORE_STREAK}, streak_due = ${asked('streakDue'
 export function storeStreaks(
   db: TenantDatabase,
   changes: readonly { was: UserState; after: UserState }[],
-): D1PreparedStatement[] {
+): Statement[] {
   const each = (sql: string, some: typeof changes) =>
-    packed(some.map(({ was, after }) => jsonRow([was.seq, ...STREAK_LIST.values(after)]))).map((list) =>
-      db.statement(sql, list, db.tenantId),
-    )
+    packed(
+      some.map(({ was, after }) => jsonRow([was.seq, ...STREAK_LIST.values(storedUser(db, after))])),
+    ).map((list) => db.statement(sql, list, db.tenantId))
   const isMoved = ({ was, after }: (typeof changes)[number]) => was.streak.due !== after.streak.due
   return [
     ...each(
@@ -322,11 +338,7 @@ export type Several = { ids: readonly string[] } | { after: string; limit: numbe
 /**
  * Reads several users like `userStatement`. Users who do not exist are left out. Parse rows with `userOf`.
  */
-export function usersStatement(
-  db: TenantDatabase,
-  several: Several,
-  systemNow: Instant,
-): D1PreparedStatement {
+export function usersStatement(db: TenantDatabase, several: Several, systemNow: Instant): Statement {
   const testClock = db.testClock ? 1 : 0
   return 'ids' in several
     ? db.statement(SEVERAL, db.tenantId, JSON.stringify(several.ids), systemNow, testClock)

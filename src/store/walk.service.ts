@@ -3,6 +3,7 @@ import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenant
 import { configurationAt } from '../config/configuration.repository'
 import type { Configuration } from '../config/configuration.types'
 import { configurationUnchanged, isConflict } from '../db/guard'
+import type { Statement } from '../db/statement'
 import type { BulkChange } from '../engine/change.rules'
 import type { UserState } from '../engine/state.types'
 import { type DueWork, progressed, rescheduled } from '../jobs/due-work.repository'
@@ -43,7 +44,7 @@ export async function walkStep(
   context: TenantContext,
   work: DueWork,
   visit: Visit,
-  last: (config: Configuration) => readonly D1PreparedStatement[] = () => [],
+  last: (config: Configuration) => readonly Statement[] = () => [],
 ): Promise<WalkStep> {
   const { db } = context
   const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))

@@ -1,6 +1,7 @@
 import type { Configuration } from '../config/configuration.types'
 import type { TenantDatabase } from '../db/database'
 import { type UnchangedUsers, unchangedUsers } from '../db/guard'
+import type { Statement } from '../db/statement'
 import type { BulkChange, Change } from '../engine/change.rules'
 import type { UserState } from '../engine/state.types'
 import { type Instant, instant } from '../lib/clock'
@@ -41,7 +42,7 @@ type Parts<T> = { user: T[]; outbox: T[]; pendingNotifications: T[]; deadline: T
 
 /** The statements that store changes. */
 export type Writing = {
-  statements: Parts<D1PreparedStatement>
+  statements: Parts<Statement>
   /** Whether these are too many bytes for one batch. */
   isMuch: boolean
   /** Reads the results of these statements. */
@@ -112,11 +113,7 @@ export function writeUsers(
  * The statements that store the rows of the log, the ledger, past streaks, history, counters and idempotency
  * keys.
  */
-function recordsOf(
-  db: TenantDatabase,
-  users: readonly UserWrite[],
-  among: UnchangedUsers,
-): D1PreparedStatement[] {
+function recordsOf(db: TenantDatabase, users: readonly UserWrite[], among: UnchangedUsers): Statement[] {
   const changes = users.flatMap((user) => user.changes)
   const names = changes.flatMap(({ before, after, completed }) =>
     [...(before === null ? [USERS] : []), ...completed].map((name) => [after.iid, name] as const),
@@ -160,7 +157,7 @@ export function writeBulk(
   db: TenantDatabase,
   config: Configuration,
   changes: readonly BulkChange[],
-): { beside: D1PreparedStatement[]; stores: D1PreparedStatement[] } {
+): { beside: Statement[]; stores: Statement[] } {
   if (changes.length === 0) return { beside: [], stores: [] }
   const among = asRead(db, config, changes)
   const users = changes.map(({ before: was, after, onlyStreak }) => ({

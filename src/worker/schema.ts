@@ -1,4 +1,5 @@
 export * from '../access/clock.table'
+export * from '../access/databases.table'
 export * from '../access/keys.table'
 export * from '../access/restores.table'
 export * from '../access/tenants.table'

@@ -1,3 +1,4 @@
+import { boundDatabases } from '../../src/runtime/databases'
 import type { Bindings } from '../../src/runtime/env'
 import { chance } from './random'
 
@@ -195,7 +196,7 @@ export function faulty(env: Bindings): Bindings {
   return {
     ...env,
     ...chaos.variables,
-    DB: d1(env.DB),
+    ...Object.fromEntries(boundDatabases(env).map(({ name, d1: real }) => [name, d1(real)])),
     KEYS: kv(env.KEYS),
     USER_LANE: objects('lane', env.USER_LANE),
     LEADERBOARD: objects('board', env.LEADERBOARD),

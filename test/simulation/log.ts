@@ -1,6 +1,6 @@
-import { env } from 'cloudflare:workers'
 import * as z from 'zod'
 import { readable } from '../readable'
+import { databases } from '../worker/harness'
 
 /** Reads the rows of a tenant directly, without any query of the service. */
 
@@ -72,14 +72,18 @@ export type Stored = {
   tenantCounters: Map<string, number>
 }
 
-const all = async <S extends z.ZodType>(schema: S, sql: string, ...params: unknown[]) =>
-  z.array(schema).parse(
-    (
-      await env.DB.prepare(sql)
+/** The rows of all databases. All rows of a user are in one of them. */
+const all = async <S extends z.ZodType>(schema: S, sql: string, ...params: unknown[]) => {
+  const results = await Promise.all(
+    databases().map(({ d1 }) =>
+      d1
+        .prepare(sql)
         .bind(...params)
-        .all()
-    ).results,
+        .all(),
+    ),
   )
+  return z.array(schema).parse(results.flatMap(({ results: rows }) => rows))
+}
 
 const Count = z.object({ name: z.string(), count: z.number() })
 
@@ -105,26 +109,25 @@ const COUNTED = {
   'points notifications without a user': `points_notifications ${OF_NOBODY}`,
 } as const
 
-/** The database has only one tenant, so this also finds rows that belong to no user. */
+/** There is only one tenant, so this also finds rows that belong to no user. */
 export async function storedOf(tenantId: string): Promise<Stored> {
   const events = await all(EventRow, `SELECT * FROM ${readable.events} ORDER BY user_iid, seq`)
   const awards = await all(AwardRow, `SELECT * FROM ${readable.awards} ORDER BY user_iid, seq, position`)
   const counts: Record<string, number> = {}
   for (const [name, where] of Object.entries(COUNTED)) {
-    counts[name] =
-      (await env.DB.prepare(`SELECT count(*) AS count FROM ${where}`).first<number>('count')) ?? 0
+    const found = await all(z.object({ count: z.number() }), `SELECT count(*) AS count FROM ${where}`)
+    counts[name] = found.reduce((sum, { count }) => sum + count, 0)
   }
-  const tenantCounters = await all(
-    Count,
-    'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1',
-    tenantId,
-  )
+  const users = await all(UserRow, 'SELECT * FROM users WHERE tenant_id = ?1', tenantId)
+  const counters = await all(Count, 'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1', tenantId)
+  const tenantCounters = new Map<string, number>()
+  for (const { name, count } of counters) tenantCounters.set(name, (tenantCounters.get(name) ?? 0) + count)
   return {
-    users: await all(UserRow, 'SELECT * FROM users WHERE tenant_id = ?1 ORDER BY id', tenantId),
+    users: users.sort((a, b) => (a.id < b.id ? -1 : 1)),
     events: Map.groupBy(events, ({ user_iid }) => user_iid),
     awards: Map.groupBy(awards, ({ user_iid }) => user_iid),
     keys: await all(KeyRow, `SELECT * FROM ${readable.idempotency_keys}`),
     counts,
-    tenantCounters: new Map(tenantCounters.map(({ name, count }) => [name, count])),
+    tenantCounters,
   }
 }

@@ -1,6 +1,7 @@
 import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, inject, it } from 'vitest'
+import { databases } from '../worker/harness'
 import { Hook } from '../worker/receiver'
 import { chaos } from './faults'
 import { eventsOnce, totalsAdd } from './invariants'
@@ -30,7 +31,7 @@ const MOST = 40
 async function simulate(seed: number): Promise<Outcome> {
   const began = performance.now()
   await reset()
-  await applyD1Migrations(env.DB, env.MIGRATIONS)
+  for (const { d1 } of databases()) await applyD1Migrations(d1, env.MIGRATIONS)
   const mail = new Hook()
   await mail.plan({ always: true, body: JSON.stringify({ id: 'x', data: [{ status: 'ok' }] }) })
   chaos.variables = {
@@ -75,9 +76,9 @@ async function simulate(seed: number): Promise<Outcome> {
 }
 
 describe.each(Array.from({ length: seeds }, (_, n) => from + n))('seed %i', (seed) => {
-  it(`holds (to repeat it: npm run simulate -- --${size} --seed ${seed})`, { timeout: 300_000 }, async ({
-    task,
-  }) => {
+  it(`holds (to repeat it: npm run simulate -- --${size} --seed ${seed} --databases ${databases().length})`, {
+    timeout: 300_000,
+  }, async ({ task }) => {
     const outcome = await simulate(seed)
     task.meta.simulation = outcome
     expect(outcome.broken).toEqual([])

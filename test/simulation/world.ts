@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { offsetAt } from '../oracle/calendar.oracle'
 import type { Step } from '../receiver'
-import { at } from '../worker/harness'
+import { at, databases, spread } from '../worker/harness'
 import { Hook } from '../worker/receiver'
 import { Client } from './client'
 import { chaos } from './faults'
@@ -64,6 +64,7 @@ export async function build(plan: Plan, mail: Hook): Promise<World> {
   )
     .bind(tenantId, `customer-${tenantId}`)
     .run()
+  if (databases().length > 1) await spread(tenantId)
   const client = new Client(tenantId, ISOLATES)
   const began = beginningOf(plan)
   await client.sure('PUT', '/admin/v1/test-clock', { now: new Date(began).toISOString() })

@@ -99,8 +99,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/counters.repository': null,
   'features/attributes/attributes.repository': null,
   'access/clock.repository': {
-    moveTestClock: ONE_CLOCK,
-    moveTestClockFrom: ONE_CLOCK,
     readTestClock: ONE_CLOCK,
     removeTestClock: ONE_CLOCK,
   },

@@ -2,11 +2,9 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import * as z from 'zod'
 import { boostStep } from '../../src/features/points/boosts/boost-notifications.job'
-import { nextWork } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
-import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, forgetTime, HOUR, moveTo } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, worksOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant, untilHeld } from './harness'
 import { messagesOf } from './messages'
@@ -75,9 +73,7 @@ it('[W6] a boost for all users starts with its first day in the first zone, and 
   })
   expect(finished?.body).toMatchObject({ boost: { ...common, status: 'finished' } })
   // No event can follow, so no work is due.
-  expect((await nextWork(contextOf(setup.tenant.id), JOBS)).filter(({ kind }) => kind === 'boosts')).toEqual(
-    [],
-  )
+  expect((await worksOf(contextOf(setup.tenant.id))).filter(({ kind }) => kind === 'boosts')).toEqual([])
 })
 
 it('[W6] sends past starts and ends at once and in order, also for boosts that are created with their system', async () => {
@@ -173,7 +169,7 @@ it('[C2] notifies once if a step fails, repeats, or runs six times in parallel',
   await setup.tenant.create(setup.path, boost('own', 1, null, { userId: 'ada' }))
   const context = (DB = env.DB) => contextOf(setup.tenant.id, DB)
   const work = async () => {
-    const found = (await nextWork(context(), JOBS)).find(({ kind }) => kind === 'boosts')
+    const found = (await worksOf(context())).find(({ kind }) => kind === 'boosts')
     if (found === undefined) throw new Error('no boosts')
     return found
   }
@@ -183,7 +179,7 @@ it('[C2] notifies once if a step fails, repeats, or runs six times in parallel',
     'lost',
   )
   for (let n = 0; n < 20; n += 1) {
-    const found = (await nextWork(context(), JOBS)).find(({ kind }) => kind === 'boosts')
+    const found = (await worksOf(context())).find(({ kind }) => kind === 'boosts')
     if (found === undefined || found.dueAt > to) break
     await Promise.all(Array.from({ length: 6 }, () => boostStep(context(), found, to)))
   }

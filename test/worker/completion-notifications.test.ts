@@ -1,11 +1,9 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { completionStep } from '../../src/features/notifications/schedule/completions.job'
-import { nextWork } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
-import { JOBS } from '../../src/worker/jobs'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, worksOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
 import { keepTold, toldOf } from './received'
@@ -33,7 +31,7 @@ async function achieved(users: Record<string, unknown>[] = [{ id: 'ada' }]): Pro
 
 async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> {
   const context = contextOf(tenant.id, DB)
-  const work = (await nextWork(context, JOBS)).find(({ kind }) => kind === 'completions')
+  const work = (await worksOf(context)).find(({ kind }) => kind === 'completions')
   if (work === undefined) throw new Error('There is no such work.')
   await completionStep(context, work, instant(NOON + 30 * DAY))
 }
@@ -67,9 +65,7 @@ it("[N2] sends at 17:00 of each user's day, at once if it is later but before 21
     achievement: { key: 'first', achievedAt: new Date(NOON).toISOString() },
   })
   expect(await left(tenant)).toBe(0)
-  expect((await nextWork(contextOf(tenant.id), JOBS)).filter(({ kind }) => kind === 'completions')).toEqual(
-    [],
-  )
+  expect((await worksOf(contextOf(tenant.id))).filter(({ kind }) => kind === 'completions')).toEqual([])
 })
 
 it('notifies each user once if the step fails, runs six times in parallel, or loses its response', async () => {

@@ -1,10 +1,21 @@
 import { env } from 'cloudflare:workers'
+import type { DueWork } from '../../src/jobs/due-work.repository'
+import type { Workplace } from '../../src/jobs/job.types'
+import { nextWork } from '../../src/jobs/workplaces.service'
 import type { TenantContext } from '../../src/runtime/context'
 import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
+import { JOBS } from '../../src/worker/jobs'
 
 /** The context of a tenant's background work, in an isolate without cached data. */
 export function contextOf(tenantId: string, DB: D1Database = env.DB): TenantContext {
   const context = newContext(new Instance(), { ...env, DB }, () => undefined)
   return { ...context, db: context.db.of(tenantId) }
 }
+
+/** The only database with due work, in tests with one database. */
+export const placesOf = (context: TenantContext): Workplace[] => [{ context, list: JOBS.list }]
+
+/** The work that is due first, of a tenant in one database. */
+export const worksOf = async (context: TenantContext): Promise<DueWork[]> =>
+  (await nextWork(placesOf(context), JOBS, true)).found.map(({ work }) => work)

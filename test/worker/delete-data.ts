@@ -1,6 +1,7 @@
 import { applyD1Migrations, reset } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
+import { boundDatabases } from '../../src/runtime/databases'
 import { PATIENCE } from '../patience'
 
 const TABLES = "SELECT name FROM sqlite_master WHERE name = 'tenants'"
@@ -19,7 +20,9 @@ export async function deleteData(): Promise<void> {
     },
     { timeout: PATIENCE, interval: 20 },
   )
-  await applyD1Migrations(env.DB, env.MIGRATIONS)
-  // A failure during an upgrade is a 503. The tests begin long after it.
-  await env.DB.prepare("UPDATE d1_migrations SET applied_at = '2026-01-01'").run()
+  for (const { d1 } of boundDatabases(env)) {
+    await applyD1Migrations(d1, env.MIGRATIONS)
+    // A failure during an upgrade is a 503. The tests begin long after it.
+    await d1.prepare("UPDATE d1_migrations SET applied_at = '2026-01-01'").run()
+  }
 }

@@ -9,7 +9,7 @@ import { instant } from '../../src/lib/clock'
 import { JOBS } from '../../src/worker/jobs'
 import { Courier } from '../../src/worker/objects'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, placesOf } from './contexts'
 import { due, hand, log, logged, MINUTE, message, withHook } from './delivery-queues'
 import { newApp, until } from './harness'
 import { Hook } from './receiver'
@@ -545,7 +545,7 @@ it('[C1] a move of the clock sends the messages of events at its very end', asyn
   })
   const [from, to] = [instant(NOON - MINUTE), instant(NOON)]
   const grace = { first: 0, finals: 0 }
-  await workOff(JOBS, contextOf(tenant.id, DB), { from, to, steps: 20, mustAll: true, grace })
+  await workOff(JOBS, placesOf(contextOf(tenant.id, DB)), { from, to, steps: 20, mustAll: true, grace })
   expect(hasHappened).toBe(true)
   expect(await due(setup)).toEqual([])
   expect(await hook.ids()).toHaveLength(1)

@@ -29,7 +29,7 @@ import {
   through,
   withBoard,
 } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, placesOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { ADMIN_KEY, at, everything, newApp, newTenant, type TestTenant } from './harness'
 
@@ -432,7 +432,7 @@ describe('a decision from before an erasure is not stored after it', () => {
       }
       return run()
     })
-    await workOff(JOBS, contextOf(tenant.id, DB), {
+    await workOff(JOBS, placesOf(contextOf(tenant.id, DB)), {
       to,
       steps: 20,
       mustAll: true,
@@ -549,9 +549,9 @@ describe('an interrupted erasure', () => {
           if (isStored) await run()
           throw lost()
         })
-        await workOff(JOBS, contextOf(tenant.id, DB), done).catch(() => undefined)
+        await workOff(JOBS, placesOf(contextOf(tenant.id, DB)), done).catch(() => undefined)
         writes = Math.max(writes, seen.writes)
-        await workOff(JOBS, contextOf(tenant.id), done)
+        await workOff(JOBS, placesOf(contextOf(tenant.id)), done)
         expect([broken, isStored, await left()]).toEqual([broken, isStored, []])
         await furnish({ tenant, ...setup }, ada.id)
       }
@@ -567,13 +567,13 @@ describe('an interrupted erasure', () => {
       const whole = contextOf(tenant.id)
       return { ...whole, env: { ...whole.env, LEADERBOARD: failing(times) } }
     }
-    await expect(workOff(JOBS, context(9), { ...work, mustAll: true })).rejects.toThrow(
+    await expect(workOff(JOBS, placesOf(context(9)), { ...work, mustAll: true })).rejects.toThrow(
       'Network connection lost',
     )
     const hidden = (await left()).filter((place) => !place.startsWith('board'))
     expect(hidden).toEqual(['due_work'])
     expect(await left()).toContain(`board ${board}`)
-    await workOff(JOBS, context(3), { ...work, mustAll: false })
+    await workOff(JOBS, placesOf(context(3)), { ...work, mustAll: false })
     expect(await left()).toContain('due_work')
     await moveTo(NOON + 2 * 60_000)
     expect(await left()).toEqual([])

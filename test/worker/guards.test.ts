@@ -10,6 +10,7 @@ import {
   isConflict,
   usersUnchanged,
 } from '../../src/db/guard'
+import type { Statement } from '../../src/db/statement'
 import { boostsUnchanged } from '../../src/features/points/boosts/boost-notifications.repository'
 import { removeTenant } from '../../src/features/tenants/purge.repository'
 import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/jobs/due-work.repository'
@@ -25,7 +26,7 @@ const AT = instant(1_000)
 const SOMEBODY = { iid: 'somebody', seq: 7 }
 const TICKS = JSON.stringify({ through: 1_000, sweep: { to: 2_000 } })
 
-type Guard = (db: TenantDatabase) => D1PreparedStatement
+type Guard = (db: TenantDatabase) => Statement
 
 /**
  * Each guard of a tenant with the user ada and ticks in progress: a call that raises, and a call that holds.

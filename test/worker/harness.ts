@@ -1,6 +1,8 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
+import { BUCKETS } from '../../src/db/buckets'
+import { boundDatabases } from '../../src/runtime/databases'
 import type { Bindings } from '../../src/runtime/env'
 import { Instance } from '../../src/runtime/instance'
 import { createApp } from '../../src/worker/app'
@@ -158,7 +160,22 @@ export async function newTenant(send: Send = toApp): Promise<TestTenant> {
   )
     .bind(tenant.id, `customer-${tenant.id}`, Date.now())
     .run()
+  if (databases().length > 1) await spread(tenant.id)
   return tenant
+}
+
+/** All databases of the tests by name, the first one first. */
+export const databases = (): { name: string; d1: D1Database }[] => boundDatabases(env)
+
+/** Spreads the buckets of a tenant that has no users yet evenly over all databases. */
+export async function spread(tenantId: string): Promise<void> {
+  const names = databases().map(({ name }) => name)
+  const places = names.map((name, index) => [Math.floor((index * BUCKETS) / names.length), name])
+  await env.DB.prepare(
+    "INSERT INTO directory (tenant_id, version, places, placements) VALUES (?1, 1, ?2, '{}')",
+  )
+    .bind(tenantId, JSON.stringify(places))
+    .run()
 }
 
 /** D1 with counters of its batches and of the statements that are prepared for them. */

@@ -4,14 +4,14 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { inboxStep } from '../../src/commands/batch/process.service'
 import type { DueWork } from '../../src/jobs/due-work.repository'
-import { nextWork, workOff } from '../../src/jobs/run.service'
+import { workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
 import { JOBS } from '../../src/worker/jobs'
 import { PATIENCE } from '../patience'
 import { number, readable } from '../readable'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, placesOf, worksOf } from './contexts'
 import { ADMIN_KEY, at, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 /* Single steps of the inbox on the real database, with faults before, between and after its batches. */
@@ -110,7 +110,7 @@ const rowsOf = async ({ id }: TestTenant, sql: string) =>
   Rows.parse((await env.DB.prepare(sql).bind(id).all()).results)
 
 const inboxWork = async ({ id }: TestTenant): Promise<DueWork | undefined> =>
-  (await nextWork(contextOf(id), JOBS)).find(({ kind }) => kind === 'inbox')
+  (await worksOf(contextOf(id))).find(({ kind }) => kind === 'inbox')
 
 /** Does one step of the inbox. Returns the number of changes, or null if the inbox is empty. */
 async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<number | null> {
@@ -303,10 +303,10 @@ describe('a step, when D1’s answer is lost', () => {
     const { DB } = only(isStep, () => Promise.reject(lost()))
     const work = { steps: 5, mustAll: false, grace: { first: 0, finals: 0 } }
     const to = instant(Date.now() + 1_000)
-    await workOff(JOBS, contextOf(tenant.id, DB), { to, ...work })
+    await workOff(JOBS, placesOf(contextOf(tenant.id, DB)), { to, ...work })
     expect(lines).toMatchObject([{ level: 'error', tenantId: tenant.id, work: 'inbox' }])
     expect((await inboxWork(tenant))?.dueAt).toBe(to + 60_000)
-    await workOff(JOBS, contextOf(tenant.id), { to: instant(to + 60_000), ...work })
+    await workOff(JOBS, placesOf(contextOf(tenant.id)), { to: instant(to + 60_000), ...work })
     expect(await counts(tenant, id)).toMatchObject(done(4))
   })
 })
@@ -912,7 +912,7 @@ describe('a leaderboard that cannot be reached during a step', () => {
     const context = contextOf(tenant.id)
     const broken = { ...context, env: { ...context.env, LEADERBOARD, REPAIRS } }
     const to = instant(Date.now() + 1_000)
-    await workOff(JOBS, broken, { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
+    await workOff(JOBS, placesOf(broken), { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
     expect(await counts(tenant, id)).toMatchObject(done(300))
     expect(repairs.map(({ userIds }) => userIds.toSorted())).toEqual([
       ['u0', 'u1', 'u2'],
@@ -938,7 +938,7 @@ describe('a leaderboard that cannot be reached during a step', () => {
     const { DB } = only(isStep, (batch, n) => (n === 0 ? answerLost(batch) : batch.run()))
     const context = contextOf(tenant.id, DB)
     const to = instant(Date.now() + 1_000)
-    await workOff(JOBS, context, { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
+    await workOff(JOBS, placesOf(context), { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
     const first = await live(tenant, 'u0', 10)
     expect(first.body).toMatchObject({ total: 14, leaderboards: { board: { rank: 1 } } })
     expect((await live(tenant, 'u1', 1)).body).toMatchObject({ leaderboards: { board: { rank: 2 } } })

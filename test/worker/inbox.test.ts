@@ -2,13 +2,13 @@ import { createExecutionContext, createScheduledController, waitOnExecutionConte
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { deleteBatchesBefore } from '../../src/commands/batch/inbox.repository'
-import { nextWork, workOff } from '../../src/jobs/run.service'
+import { workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
 import worker from '../../src/worker/index'
 import { JOBS } from '../../src/worker/jobs'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, placesOf, worksOf } from './contexts'
 import { ADMIN_KEY, at, call, everything, newTenant, type TestTenant, toApp } from './harness'
 
 import { done, event, idOf, inboxOf, logOf, muted, post, processed, read, rowsOf, send, step } from './inbox'
@@ -472,11 +472,16 @@ describe('the price', () => {
       Array.from({ length: many }, (_, n) => event(`user ${n % 100}`, 1, { idempotencyKey: `${key} ${n}` }))
     const cost = async (id: string) => {
       const context = contextOf(tenant.id)
-      const due = await nextWork(contextOf(tenant.id), JOBS)
+      const due = await worksOf(contextOf(tenant.id))
       expect(due.some(({ kind }) => kind === 'inbox')).toBe(true)
       while (at((await read(tenant, id)).body, 'status') !== 'done') {
         const to = instant(Date.now() + 1_000)
-        await workOff(JOBS, context, { to, steps: 1, mustAll: true, grace: { first: DAY, finals: DAY } })
+        await workOff(JOBS, placesOf(context), {
+          to,
+          steps: 1,
+          mustAll: true,
+          grace: { first: DAY, finals: DAY },
+        })
       }
       return { ...context.cost, objectRows: Number(context.notes.objectRows) }
     }

@@ -2,13 +2,11 @@ import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
 import { inboxStep } from '../../src/commands/batch/process.service'
-import { nextWork } from '../../src/jobs/run.service'
 import { systemNow } from '../../src/lib/system-clock'
 import type { TenantContext } from '../../src/runtime/context'
-import { JOBS } from '../../src/worker/jobs'
 import { PATIENCE } from '../patience'
 import { readable } from '../readable'
-import { contextOf } from './contexts'
+import { contextOf, worksOf } from './contexts'
 import { type Answer, at, newApp, type TestTenant } from './harness'
 
 export const post = (tenant: TestTenant, events: unknown) => tenant.admin('POST', '/metrics/events', events)
@@ -62,7 +60,7 @@ export async function step(
   tenant: TestTenant,
   context: TenantContext = contextOf(tenant.id),
 ): Promise<number> {
-  const work = (await nextWork(contextOf(tenant.id), JOBS)).find(({ kind }) => kind === 'inbox')
+  const work = (await worksOf(contextOf(tenant.id))).find(({ kind }) => kind === 'inbox')
   if (work === undefined) return -1
   return (await inboxStep(context, work, systemNow()))?.changes.length ?? 0
 }

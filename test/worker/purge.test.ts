@@ -9,13 +9,11 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { definitionOf } from '../../src/boards/board.messages'
 import { loadConfiguration } from '../../src/config/configuration.repository'
-import { nextWork } from '../../src/jobs/run.service'
 import worker from '../../src/worker/index'
-import { JOBS } from '../../src/worker/jobs'
 import { PATIENCE } from '../patience'
 import { anotherUuid, bytes, number, numbered } from '../readable'
 import { DAY, forgetTime, moveTo, NOON } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, worksOf } from './contexts'
 import { hand, message } from './delivery-queues'
 import { faulty } from './faulty'
 import { ADMIN_KEY, at, call, everything, newApp, newTenant, toApp } from './harness'
@@ -218,7 +216,7 @@ describe('a tenant that is erased in the middle of its work', () => {
     // Each of them has begun.
     await work(one.tenant.id, 3)
     await accepted(one)
-    expect((await nextWork(contextOf(one.tenant.id), JOBS)).map(({ kind }) => kind)).toEqual(['purge'])
+    expect((await worksOf(contextOf(one.tenant.id))).map(({ kind }) => kind)).toEqual(['purge'])
     await isGone(one, names)
   })
 

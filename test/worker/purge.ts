@@ -8,7 +8,7 @@ import type { Bindings } from '../../src/runtime/env'
 import { TABLES } from '../../src/store/user-data/user-data.register'
 import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, NOON, withBoard } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, placesOf } from './contexts'
 import {
   ADMIN_KEY,
   type Answer,
@@ -282,7 +282,7 @@ export async function accepted({ tenant }: Pick<Furnished, 'tenant'>): Promise<v
 export const work = (id: string, steps: number, DB: D1Database = env.DB, more: Partial<Bindings> = {}) => {
   const context = contextOf(id, DB)
   const when = { to: instant(NOON), mustAll: false, isSet: true, grace: { first: 0, finals: 0 } }
-  return workOff(JOBS, { ...context, env: { ...context.env, ...more } }, { ...when, steps })
+  return workOff(JOBS, placesOf({ ...context, env: { ...context.env, ...more } }), { ...when, steps })
 }
 
 /** Checks that a tenant is gone, after its work is done. */

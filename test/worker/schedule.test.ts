@@ -5,13 +5,11 @@ import { drain } from '../../src/delivery/drain.service'
 import { scheduleStep } from '../../src/features/notifications/schedule/schedule.job'
 import { candidatesAfter } from '../../src/features/notifications/schedule/schedule.repository'
 import type { DueWork } from '../../src/jobs/due-work.repository'
-import { nextWork } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import { canonicalZone } from '../../src/lib/zone'
-import { JOBS } from '../../src/worker/jobs'
 import { anotherUuid } from '../readable'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, worksOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
 import { messagesOf, subscribe } from './messages'
@@ -44,7 +42,7 @@ async function reminded(users: Record<string, unknown>[] = [{ id: 'ada' }]): Pro
 const TODAY = EVENING + DAY
 
 async function work(tenant: TestTenant): Promise<DueWork> {
-  const found = (await nextWork(contextOf(tenant.id), JOBS)).find(({ kind }) => kind === 'schedule')
+  const found = (await worksOf(contextOf(tenant.id))).find(({ kind }) => kind === 'schedule')
   if (found === undefined) throw new Error('nothing is scheduled')
   return found
 }
@@ -55,7 +53,7 @@ const step = async (tenant: TestTenant, DB: D1Database = env.DB, to = TODAY) =>
 /** Steps until nothing is due by a moment. */
 async function allSteps(tenant: TestTenant, DB: D1Database = env.DB, to = TODAY): Promise<number> {
   for (let steps = 0; ; steps += 1) {
-    const [next] = (await nextWork(contextOf(tenant.id), JOBS)).filter(({ kind }) => kind === 'schedule')
+    const [next] = (await worksOf(contextOf(tenant.id))).filter(({ kind }) => kind === 'schedule')
     if (next === undefined || next.dueAt > to) return steps
     await scheduleStep(contextOf(tenant.id, DB), next, instant(to), null)
   }

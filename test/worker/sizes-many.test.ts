@@ -9,12 +9,12 @@ import { presentConfiguration } from '../../src/config/configuration.service'
 import { drain } from '../../src/delivery/drain.service'
 import { scheduleStep } from '../../src/features/notifications/schedule/schedule.job'
 import { boostStep } from '../../src/features/points/boosts/boost-notifications.job'
-import { nextWork, workOff } from '../../src/jobs/run.service'
+import { workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
 import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, placesOf, worksOf } from './contexts'
 import { faulty } from './faulty'
 import { at, newApp, newTenant } from './harness'
 import {
@@ -59,7 +59,7 @@ describe('messages about users of the largest size', () => {
       .bind(NOON + DAY + 8 * HOUR)
       .run()
     for (let steps = 0; steps < 30; steps += 1) {
-      const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'schedule')
+      const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'schedule')
       if (work === undefined || work.dueAt > NOON + DAY + 8 * HOUR) break
       await scheduleStep(context, work, instant(NOON + DAY + 8 * HOUR), null)
       told.push(await count(tenant, 'outbox'))
@@ -89,7 +89,7 @@ describe('messages about users of the largest size', () => {
       .bind(NOON + HOUR)
       .run()
     const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isSet: true }
-    await workOff(JOBS, context, { ...moved, steps: 100, grace: { first: 0, finals: 0 } })
+    await workOff(JOBS, placesOf(context), { ...moved, steps: 100, grace: { first: 0, finals: 0 } })
     const told = await messagesOf(webhook)
     const typesOf = (event: string) => told.filter((one) => one.event === event).length
     expect([typesOf('points.changed'), typesOf('points.level_changed')]).toEqual([10, 10])
@@ -118,7 +118,7 @@ describe('messages about users of the largest size', () => {
       .bind(NOON + 3 * DAY)
       .run()
     for (let steps = 0; steps < 30; steps += 1) {
-      const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'boosts')
+      const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'boosts')
       if (work === undefined || work.dueAt > NOON + 3 * DAY) break
       await boostStep(context, work, instant(NOON + 3 * DAY))
       told.push(await count(tenant, 'outbox'))
@@ -180,7 +180,11 @@ describe('work on many users of the largest size', () => {
     const to = instant(NOON + 2 * DAY)
     await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
     const moved = { to, from: instant(NOON), mustAll: true, isSet: true }
-    await workOff(JOBS, contextOf(tenant.id, DB), { ...moved, steps: 1_000, grace: { first: 0, finals: 0 } })
+    await workOff(JOBS, placesOf(contextOf(tenant.id, DB)), {
+      ...moved,
+      steps: 1_000,
+      grace: { first: 0, finals: 0 },
+    })
     const { results } = await env.DB.prepare(
       `SELECT points ->> ?2 AS points, json_array_length(achievements) AS done, streak ->> '$.run' IS NULL AS
         lost,
@@ -210,7 +214,7 @@ describe('work on many users of the largest size', () => {
     const context = contextOf(tenant.id, DB)
     let steps = 0
     for (; (await count(tenant, 'inbox')) > 0 && steps < 30; steps += 1) {
-      const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'inbox')
+      const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'inbox')
       if (work !== undefined) await inboxStep(context, work, instant(NOON))
     }
     const id = batch.headers.get('x-batch-id')

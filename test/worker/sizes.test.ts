@@ -6,13 +6,13 @@ import { presentConfiguration } from '../../src/config/configuration.service'
 import { drain } from '../../src/delivery/drain.service'
 import { completionStep } from '../../src/features/notifications/schedule/completions.job'
 import { activeBetween, gainsBetween } from '../../src/features/notifications/schedule/schedule.repository'
-import { nextWork, workOff } from '../../src/jobs/run.service'
+import { workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import { micros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'
 import { JOBS } from '../../src/worker/jobs'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
-import { contextOf } from './contexts'
+import { contextOf, placesOf, worksOf } from './contexts'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 import {
   achievements,
@@ -97,7 +97,7 @@ describe('messages about a user of the largest size', () => {
     expect(await count(tenant, 'pending_notifications')).toBe(9)
     const { DB, most } = measuredD1()
     const context = contextOf(tenant.id, DB)
-    const [work] = (await nextWork(context, JOBS)).filter(({ kind }) => kind === 'completions')
+    const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'completions')
     if (work === undefined) throw new Error('no pending notifications')
     await completionStep(context, work, instant(NOON + DAY))
     const left = await count(tenant, 'pending_notifications')
@@ -132,7 +132,7 @@ describe('work on many users of the largest size', () => {
     const waiting = Waiting.parse(at(exported.body, 'waitingEvents'))
     expect(waiting.map(({ value }) => value)).toEqual([1, 2, 3, 4, 5, 6, 7, 8])
     expect(waiting[7]?.user).toEqual(user)
-    await workOff(JOBS, contextOf(tenant.id, DB), {
+    await workOff(JOBS, placesOf(contextOf(tenant.id, DB)), {
       to: instant(NOON),
       steps: 50,
       mustAll: false,

@@ -4,11 +4,9 @@ import { backdateStep } from '../../src/features/achievements/backdate.job'
 import { judgeStreaks } from '../../src/features/streaks/deadlines.job'
 import { recountStep } from '../../src/features/streaks/recount.job'
 import type { DueWork } from '../../src/jobs/due-work.repository'
-import { nextWork } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
-import { JOBS } from '../../src/worker/jobs'
 import { anotherUuid, bytes, number, numbered, readable } from '../readable'
-import { contextOf } from './contexts'
+import { contextOf, worksOf } from './contexts'
 import { faulty, lost } from './faulty'
 import { at, newTenant, type TestTenant } from './harness'
 
@@ -227,7 +225,7 @@ describe('[S3] a midnight of many users', () => {
 
 describe('[A4, S9, C2] walks over all users, under faults', () => {
   const workOf = async (tenant: TestTenant, kind: DueWork['kind']): Promise<DueWork | undefined> =>
-    (await nextWork(contextOf(tenant.id), JOBS)).find((work) => work.kind === kind)
+    (await worksOf(contextOf(tenant.id))).find((work) => work.kind === kind)
 
   /** Users with a lesson each, and an active achievement for it that no user has yet. */
   async function qualified(count: number, filters: object[] = []) {

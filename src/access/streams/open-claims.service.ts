@@ -1,3 +1,4 @@
+import { askAll } from '../../db/ask-all'
 import type { Instant } from '../../lib/clock'
 import { wait } from '../../lib/system-clock'
 import { SECOND } from '../../lib/units'
@@ -75,14 +76,31 @@ class OpenClaims {
     tenant.readingSince = at
     try {
       const credentials = tenant.next(claim)
-      const result = await ctx.db.run(requestSnapshotStatement(ctx.db, id, credentials))
       const asked = new Set(credentials.map(credentialName))
-      tenant.last = { snapshot: parseRequestSnapshot(result), at, asked }
+      tenant.last = { snapshot: await snapshotOfAll(ctx, id, credentials), at, asked }
       return tenant.last
     } finally {
       tenant.readingSince = null
     }
   }
+}
+
+/** A snapshot for many credentials. The users of tokens are in their own databases. */
+async function snapshotOfAll(
+  ctx: Context,
+  tenantId: string,
+  credentials: readonly Credential[],
+): Promise<RequestSnapshot> {
+  const { databases } = ctx
+  const first = parseRequestSnapshot(
+    await ctx.db.run(requestSnapshotStatement(ctx.db, tenantId, credentials)),
+  )
+  const tokens = credentials.filter(({ user }) => user !== null && user.tenantId === tenantId)
+  if (!databases.isSeveral || tokens.length === 0) return first
+  const others = await askAll(databases, tenantId, async (db) =>
+    parseRequestSnapshot(await db.run(requestSnapshotStatement(db, tenantId, tokens))),
+  )
+  return { ...first, present: new Set([first, ...others].flatMap(({ present }) => [...present])) }
 }
 
 const tenantIdOf = ({ tenantId }: Claim): string => (typeof tenantId === 'string' ? tenantId : '')

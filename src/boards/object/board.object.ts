@@ -2,7 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import type * as z from 'zod'
 import { readTestClock } from '../../access/clock.repository'
 import { isActive } from '../../access/tenants.repository'
-import { AccountDatabase, noCost } from '../../db/database'
+import { noCost } from '../../db/database'
 import { hasTables } from '../../db/object-migrations'
 import { Sql } from '../../db/object-statements'
 import { makeDue } from '../../jobs/due-work.repository'
@@ -12,7 +12,9 @@ import { systemNow } from '../../lib/system-clock'
 import { within } from '../../lib/timeout'
 import { SECOND } from '../../lib/units'
 import { utcDay } from '../../lib/zone'
-import { type Bindings, variables } from '../../runtime/env'
+import { databasesOf } from '../../runtime/databases'
+import type { Bindings } from '../../runtime/env'
+import { Instance } from '../../runtime/instance'
 import { namesOf } from '../../store/users.repository'
 import {
   type BestReply,
@@ -81,7 +83,8 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   #opened: BoardStore | null = null
   /** Whether its tenant was erased while this object was in use. */
   #isPurged = false
-  readonly #db = new AccountDatabase(this.env.DB, noCost(), variables(this.env).TEST_CLOCK === 'on')
+  readonly #databases = databasesOf(new Instance(), this.env, noCost())
+  readonly #db = this.#databases.first
   #board: Board | null = null
   /** The streams that watch the leaderboard (Y). */
   readonly #watchers = new Watchers(this.ctx, {

@@ -3,6 +3,7 @@ import { tenantActive } from '../../access/tenants.repository'
 import { type ColumnValues, columnList } from '../../db/column-list'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { guardSql } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import { followEarliest, makeDueNow } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
 import { firstIdAt } from '../../lib/ids'
@@ -34,7 +35,7 @@ export function receive(
   batchId: string,
   events: readonly string[],
   now: Instant,
-): D1PreparedStatement[] {
+): Statement[] {
   const rows: { offset: number; part: readonly string[] }[] = []
   for (let from = 0; from < events.length; from += EVENTS_A_ROW) {
     let offset = from
@@ -116,7 +117,7 @@ const InboxRowResponse: z.ZodType<InboxRow> = z.object({
  * Reads the oldest rows of the inbox: enough for a step's events, or fewer if they are long. `parseInbox`
  * parses the result.
  */
-export function inboxStatement(db: TenantDatabase): D1PreparedStatement {
+export function inboxStatement(db: TenantDatabase): Statement {
   return db.statement(NEXT, db.tenantId, EVENTS_A_ROW)
 }
 
@@ -130,10 +131,7 @@ const UNCHANGED = guardSql(`
     WHERE no = asked.value ->> 0 AND tenant_id = ?1 AND seq = asked.value ->> 1))`)
 
 /** Holds while these rows of the inbox are as they were read (see src/db/guard.ts). */
-export function inboxUnchanged(
-  db: TenantDatabase,
-  rows: readonly Pick<InboxRow, 'no' | 'seq'>[],
-): D1PreparedStatement {
+export function inboxUnchanged(db: TenantDatabase, rows: readonly Pick<InboxRow, 'no' | 'seq'>[]): Statement {
   return db.statement(UNCHANGED, db.tenantId, JSON.stringify(rows.map(({ no, seq }) => [no, seq])))
 }
 
@@ -172,7 +170,7 @@ export function advance(
   db: TenantDatabase,
   { finished, advanced, counts, parked }: Progress,
   { again, isSet }: { again: Instant; isSet: boolean },
-): D1PreparedStatement[] {
+): Statement[] {
   const counted = [...counts].map(([id, count]) => [id, count.processed, count.dropped, count.parked])
   const aside = parked.map((event) => jsonRow(PARK_LIST.values(event)))
   return [

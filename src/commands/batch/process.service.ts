@@ -7,6 +7,7 @@ import {
   isRefusedByDatabase,
   usersUnchanged,
 } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import type { UserState } from '../../engine/state.types'
 import type { DueWork } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
@@ -33,7 +34,7 @@ const MOST_CONFLICTS = 12
 type Step = { changes: readonly InputChange[]; config: Configuration; changedAt: Instant }
 
 /** The next write of a step: the statements of its one batch, and their results if it is stored. */
-type Plan = { statements: D1PreparedStatement[]; ends: ReadonlyMap<Item, End>; step: Step }
+type Plan = { statements: Statement[]; ends: ReadonlyMap<Item, End>; step: Step }
 
 /**
  * Processes the next events of a tenant's inbox, for many users, with one write batch (E9). The batch stores

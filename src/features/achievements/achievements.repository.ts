@@ -3,10 +3,11 @@ import type { Achievement } from '../../config/configuration.types'
 import type { Draft } from '../../config/drafts.rules'
 import { achievements } from '../../config/tables/achievements.table'
 import { among } from '../../db/queries'
+import type { Statement } from '../../db/statement'
 import type { Scope } from '../../runtime/context'
 
 /** Statements that store the changes of an admin write. The row of a deleted achievement stays (G5). */
-export function storeAchievements(scope: Scope, draft: Draft<Achievement>): D1PreparedStatement[] {
+export function storeAchievements(scope: Scope, draft: Draft<Achievement>): Statement[] {
   const { db, tenant, now } = scope
   const rows = draft.added.map((one) => ({ ...columnsOf(one), id: one.id, tenantId: tenant.id }))
   const updates = draft.changed.map((one) =>

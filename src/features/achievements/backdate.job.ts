@@ -1,6 +1,7 @@
 import { bulkStep } from '../../boards/bulk-step.service'
 import type { Achievement, Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
+import type { Statement } from '../../db/statement'
 import { countsItself } from '../../engine/achievements.rules'
 import type { BulkChange } from '../../engine/change.rules'
 import { applyChange } from '../../engine/change.rules'
@@ -25,7 +26,7 @@ import { counted, sumsOf } from './backdate.repository'
 export function beginBackdating(
   { db, now }: Pick<Scope, 'db' | 'now'>,
   achievementIds: readonly string[],
-): D1PreparedStatement[] {
+): Statement[] {
   return achievementIds.map((id) => beginWalk(db, 'backdate', id, now))
 }
 
@@ -111,5 +112,6 @@ declare module '../../jobs/due-kinds.types' {
 /** Completes an achievement, the subject of the work, for the users who already qualify (A4). */
 export const backdateJob: Job = {
   kind: 'backdate',
+  isOfUsers: true,
   run: (context, work) => bulkStep(context, 'backdate', () => backdateStep(context, work)),
 }

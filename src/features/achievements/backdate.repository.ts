@@ -3,6 +3,7 @@ import { raiseVersion } from '../../config/configuration.service'
 import type { Achievement } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
 import { bytesOf, MOST_READ, numberOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import { MOST_TOTAL } from '../../engine/metrics.rules'
 import { type Micros, micros } from '../../lib/decimal'
 import { packsOf } from '../../lib/packed'
@@ -45,6 +46,6 @@ const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id
  * Notes that all users' counters of an achievement include the log. That is a change of the configuration
  * (A4).
  */
-export function counted(db: TenantDatabase, { id, counterId }: Achievement): D1PreparedStatement[] {
+export function counted(db: TenantDatabase, { id, counterId }: Achievement): Statement[] {
   return [db.statement(COUNTED, db.tenantId, id, counterId), raiseVersion(db)]
 }

@@ -2,6 +2,7 @@ import { presentState } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { Cost } from '../../db/database'
 import { isConflict } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import {
   type DueWork,
   progressUnchanged,
@@ -37,6 +38,7 @@ const MOST_RANGES = 10
 /** The analytics: counts the changes of users since the last pass, a minute or at most an hour ago (I1). */
 export const analyticsJob: Job = {
   kind: 'analytics',
+  isOfUsers: true,
   run: (context, work) => analyticsStep(context, work),
 }
 
@@ -129,7 +131,7 @@ async function changedUsers({ db }: TenantContext, config: Configuration, { isAl
  * Ends a pass. After a pass that has counted a user there is another one, at the moment `next`. Otherwise the
  * work is deleted, unless it was asked for since the pass began, because a user has changed.
  */
-function end({ db }: TenantContext, work: DueWork, pass: Pass, next: Instant): D1PreparedStatement[] {
+function end({ db }: TenantContext, work: DueWork, pass: Pass, next: Instant): Statement[] {
   const { began, nextSince, ladder, hasCounted } = pass
   return [
     finishPass(db, { updated: began, since: nextSince, ladder }),

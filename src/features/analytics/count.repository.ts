@@ -2,6 +2,7 @@ import type { Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
 import { localDayOf } from '../../db/local-time'
 import { LOGS, numberOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import { DAY, FURTHEST_OFFSET, MINUTE } from '../../lib/units'
 import { KEPT_AFTER, LONGEST_WINDOW } from './analytics.rules'
 import { ADD, ADDED, CHUNK, classOf, LADDER, levelOf, TOTAL, used } from './step.builder'
@@ -218,7 +219,7 @@ export function countUsers(
   db: TenantDatabase,
   config: Configuration,
   { after, last, since, isAll, today }: StepScope,
-): D1PreparedStatement[] {
+): Statement[] {
   const chunk = [db.tenantId, after, last, since, isAll ? 1 : 0] as const
   const ladder = JSON.stringify(ladderOf(config))
   return [

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { bytesOf, numberOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import type { Instant } from '../../lib/clock'
 import { utcDay } from '../../lib/zone'
 
@@ -100,5 +101,5 @@ const LEAVE = `
  * The statement for a user who is erased. The figures stay as they are; from the next day on, the user has no
  * streak and no level any more. Part of the batch that deletes the user, before the user's rows.
  */
-export const leaveFigures = (db: TenantDatabase, userId: string, now: Instant): D1PreparedStatement =>
+export const leaveFigures = (db: TenantDatabase, userId: string, now: Instant): Statement =>
   db.statement(LEAVE, db.tenantId, userId, utcDay(now) + 1)

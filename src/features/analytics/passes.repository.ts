@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
+import type { Statement } from '../../db/statement'
 import type { DueKind } from '../../jobs/due-kinds.types'
 import { firstDueOf, workState } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
@@ -45,16 +46,13 @@ const FINISH = `
   ON CONFLICT DO UPDATE SET updated = excluded.updated, since = excluded.since, ladder = excluded.ladder`
 
 /** Stores a pass as finished. Part of its last batch. */
-export const finishPass = (
-  db: TenantDatabase,
-  { updated, since, ladder }: FinishedPass,
-): D1PreparedStatement => db.statement(FINISH, db.tenantId, updated, since, ladder)
+export const finishPass = (db: TenantDatabase, { updated, since, ladder }: FinishedPass): Statement =>
+  db.statement(FINISH, db.tenantId, updated, since, ladder)
 
 const FORGET_SINCE = 'UPDATE analytics_passes SET since = NULL, updated = min(updated, ?1)'
 
 /** Makes the next pass of each tenant read the whole logs of changed users. `now` is the present time. */
-export const forgetSince = (db: AccountDatabase, now: Instant): D1PreparedStatement =>
-  db.statement(FORGET_SINCE, now)
+export const forgetSince = (db: AccountDatabase, now: Instant): Statement => db.statement(FORGET_SINCE, now)
 
 /**
  * The moment up to which all changes are counted, as far as that is known: when the last finished pass began.

@@ -1,4 +1,5 @@
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
+import type { Statement } from '../../db/statement'
 import { beginAllAgain, makeAllDue, makeBegunDue } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
 import * as figures from './figures.repository'
@@ -8,21 +9,20 @@ import * as passes from './passes.repository'
  * A statement that makes the next pass of each tenant due at a moment, if there is one, however many full
  * hours the test clock passes on the way (C1).
  */
-export const requestPasses = (db: AccountDatabase, at: Instant): D1PreparedStatement =>
-  makeAllDue(db, 'analytics', at)
+export const requestPasses = (db: AccountDatabase, at: Instant): Statement => makeAllDue(db, 'analytics', at)
 
 /**
  * A statement that does the same for tenants that had no next pass before the work of the move has changed
  * their users. `meta.changes` is the number of these tenants.
  */
-export const requestNewPasses = (db: AccountDatabase, at: Instant): D1PreparedStatement =>
+export const requestNewPasses = (db: AccountDatabase, at: Instant): Statement =>
   makeBegunDue(db, 'analytics', at)
 
 /**
  * The statements for when the clock goes back to `now` (C1): the next pass of each tenant also finds rows
  * that are earlier than the last pass, and a pass in progress begins again.
  */
-export const restartPasses = (db: AccountDatabase, now: Instant): D1PreparedStatement[] => [
+export const restartPasses = (db: AccountDatabase, now: Instant): Statement[] => [
   beginAllAgain(db, 'analytics'),
   passes.forgetSince(db, now),
 ]
@@ -31,5 +31,5 @@ export const restartPasses = (db: AccountDatabase, now: Instant): D1PreparedStat
  * A statement for a user who is erased: the figures stay as they are; from the next day on, the user has no
  * streak and no level any more (I1). Part of the batch that deletes the user, before the user's rows.
  */
-export const leaveFigures = (db: TenantDatabase, userId: string, now: Instant): D1PreparedStatement =>
+export const leaveFigures = (db: TenantDatabase, userId: string, now: Instant): Statement =>
   figures.leaveFigures(db, userId, now)

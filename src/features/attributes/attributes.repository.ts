@@ -3,10 +3,11 @@ import type { Attribute } from '../../config/configuration.types'
 import type { Draft } from '../../config/drafts.rules'
 import { attributes } from '../../config/tables/attributes.table'
 import { among } from '../../db/queries'
+import type { Statement } from '../../db/statement'
 import type { Scope } from '../../runtime/context'
 
 /** Statements that store the changes of an admin write. The row of a deleted attribute stays (G5). */
-export function storeAttributes(scope: Scope, draft: Draft<Attribute>): D1PreparedStatement[] {
+export function storeAttributes(scope: Scope, draft: Draft<Attribute>): Statement[] {
   const { db, tenant, now } = scope
   const own = (...conditions: Parameters<typeof and>) =>
     and(eq(attributes.tenantId, tenant.id), isNull(attributes.deleted), ...conditions)

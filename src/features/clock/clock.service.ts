@@ -7,6 +7,8 @@ import {
 } from '../../access/clock.repository'
 import { auditEntriesIf } from '../../audit/audit.repository'
 import type { AuditAction, AuditEntry } from '../../audit/audit.types'
+import { changeClocks, doubtCopies } from '../../db/clock-copies'
+import type { AccountDatabase } from '../../db/database'
 import { capDueTimes } from '../../jobs/due-work.repository'
 import type { Jobs } from '../../jobs/job.types'
 import { catchUpAll, wakeAll } from '../../jobs/timekeeper.service'
@@ -50,29 +52,33 @@ export async function moveClock(
 ): Promise<Clock> {
   const { from, to } =
     advance === undefined ? await moveTo(scope, moment ?? scope.now) : await moveBy(scope, advance)
-  await scope.db.run(requestPasses(scope.db, to))
+  await inEach(scope, (db) => db.run(requestPasses(db, to)))
   await catchUpAll(scope, jobs, from, to)
-  const { meta } = await scope.db.run(requestNewPasses(scope.db, to))
-  if (meta.changes > 0) await catchUpAll(scope, jobs, to, to)
+  const results = await inEach(scope, (db) => db.run(requestNewPasses(db, to)))
+  if (results.some(({ meta }) => meta.changes > 0)) await catchUpAll(scope, jobs, to, to)
   return { now: iso(to) }
 }
+
+/** Does something in each database. */
+const inEach = <T>({ databases }: AccountScope, work: (db: AccountDatabase) => Promise<T>): Promise<T[]> =>
+  Promise.all(databases.names.map((name) => work(databases.named(name))))
 
 /** The times before and after a move. */
 type Move = { from: Instant; to: Instant }
 
 async function moveTo(scope: AccountScope, to: Instant): Promise<Move> {
-  const { db, now } = scope
+  const { databases, now } = scope
   if (isTooFar(now, to)) throw tooFar('now', now)
   if (to < now) throw backward(now)
   const entry = { subject: String(to), entry: clockEntry('update', now, to) }
-  const present = await moveTestClock(db, to, auditEntriesIf(scope, [entry], IS_BEFORE))
+  const present = await moveTestClock(databases, to, auditEntriesIf(scope, [entry], IS_BEFORE))
   if (present > to) throw backward(present)
   return { from: now, to }
 }
 
 /** Each parallel move begins at the time that the move before it has set, so that no move is lost. */
 async function moveBy(scope: AccountScope, duration: Duration): Promise<Move> {
-  const { db } = scope
+  const { db, databases } = scope
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     const present = await readTestClock(db)
     const from = present ?? systemNow()
@@ -81,25 +87,31 @@ async function moveBy(scope: AccountScope, duration: Duration): Promise<Move> {
     const subject = present === null ? null : String(present)
     const entry = { subject, entry: clockEntry('update', from, to) }
     const audit = present === to ? [] : auditEntriesIf(scope, [entry], IS_AT)
-    if (await moveTestClockFrom(db, present, to, audit)) return { from, to }
+    if (await moveTestClockFrom(databases, present, to, audit)) return { from, to }
   }
   throw new ApiError(429, 'Too many requests move the clock at the same time. Try again in a second.', 1)
 }
 
 /** Returns to real time. Time triggers start again from that time (C1, P4). */
 export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
-  const { db } = scope
+  const { db, databases } = scope
   const now = systemNow()
   const entry = { subject: null, entry: clockEntry('reset', scope.now, now) }
-  await db.batch([
-    ...auditEntriesIf(scope, [entry], IS_SET),
+  const beside = [
     ...restartTriggers(db, now),
     capDueTimes(db, jobs.list, now),
     shortenQuiet(db, now),
     forgetSums(db),
     ...restartPasses(db, now),
-    removeTestClock(db),
-  ])
+    // Versions were raised in each database for itself, so each copy is compared with the original.
+    doubtCopies(),
+  ]
+  const audit = auditEntriesIf(scope, [entry], IS_SET)
+  await changeClocks(
+    databases,
+    (guards) => db.batch([...guards, ...audit, ...beside, removeTestClock(db)]),
+    beside,
+  )
   await wakeAll(scope, jobs)
   return { now: iso(systemNow()) }
 }

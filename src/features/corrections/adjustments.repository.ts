@@ -3,6 +3,7 @@ import { type ColumnValues, columnList } from '../../db/column-list'
 import type { TenantDatabase } from '../../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../../db/guard'
 import { bytesOf, HexId, numberOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import { adjustmentKeys } from '../../store/tables/events.table'
 
 /** An adjustment that is in the ledger: the award's id, the applied points, and the total after them. */
@@ -46,7 +47,7 @@ export function useAdjustmentKeys(
   db: TenantDatabase,
   rows: readonly KeyRow[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   return overUsers(db, USE, rows.map(KEY_LIST.values), among)
 }
 

@@ -5,6 +5,7 @@ import { configurationAt } from '../../config/configuration.repository'
 import type { Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
 import { isConflict } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import { requestDrain } from '../../delivery/drain-debouncer.cache'
 import type { CorrectionChange } from '../../engine/corrections.rules'
 import { ensureAlarm } from '../../jobs/timekeeper.service'
@@ -65,8 +66,8 @@ const isUnknown = (error: unknown): boolean => error instanceof Error && error.m
 export async function store(
   scope: Scope,
   { statements, outcome }: ReturnType<typeof writeUsers>,
-  further: readonly D1PreparedStatement[],
-  last: readonly D1PreparedStatement[] = [],
+  further: readonly Statement[],
+  last: readonly Statement[] = [],
 ): Promise<ReadonlySet<string>> {
   const { user, ...others } = statements
   const results = await scope.db.batchOf({ user, further, ...others, last })
@@ -93,7 +94,7 @@ export function restarts(
   db: TenantDatabase,
   { after, awards }: CorrectionChange,
   metricId: string | null,
-): D1PreparedStatement[] {
+): Statement[] {
   const systems = [...new Set(awards.map(({ systemId }) => systemId))]
   return [
     ...(metricId === null ? [] : [restartSums(db, after, { log: 'events', id: metricId })]),

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { bytesOf, HexId, idOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import { instant } from '../../lib/clock'
 
 /*
@@ -31,7 +32,7 @@ export const awardsOfEvent = (
   db: TenantDatabase,
   userId: string,
   { at, id }: { at: number; id: string },
-): D1PreparedStatement => db.statement(OF_EVENT, db.tenantId, userId, at, id)
+): Statement => db.statement(OF_EVENT, db.tenantId, userId, at, id)
 
 /** SQL: the hexadecimal digits of an id that all ids of one change share (see `childId`). */
 const shared = (hex: string) => `substr(${hex}, 1, 13) || substr(${hex}, 17)`
@@ -48,11 +49,8 @@ const OF_COMPLETION = `
   ORDER BY a.system_no, a.seq, a.position`
 
 /** The awards that the user's completion of an achievement gave (V4). Parsed by `parseAwards`. */
-export const awardsOfCompletion = (
-  db: TenantDatabase,
-  userId: string,
-  achievementId: string,
-): D1PreparedStatement => db.statement(OF_COMPLETION, db.tenantId, userId, achievementId)
+export const awardsOfCompletion = (db: TenantDatabase, userId: string, achievementId: string): Statement =>
+  db.statement(OF_COMPLETION, db.tenantId, userId, achievementId)
 
 const Rows = z.array(
   z.object({

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { bytesOf, HexId, numberOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import type { EventRecord } from '../../engine/state.types'
 import { type Instant, instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
@@ -16,7 +17,7 @@ const VOIDED = `
     AND v.id = ${bytesOf('?3')} WHERE u.tenant_id = ?1 AND u.id = ?2`
 
 /** Reads the response of the void of an event. Parsed by `parseVoided`. */
-export const voidedStatement = (db: TenantDatabase, userId: string, eventId: string): D1PreparedStatement =>
+export const voidedStatement = (db: TenantDatabase, userId: string, eventId: string): Statement =>
   db.statement(VOIDED, db.tenantId, userId, eventId)
 
 /** A void that is stored: its response as JSON, and the user's `seq` after it. */
@@ -58,7 +59,7 @@ export const eventStatement = (
   userId: string,
   eventId: string,
   [from, to]: readonly [number, number],
-): D1PreparedStatement => db.statement(NEAR, db.tenantId, userId, from, to, eventId)
+): Statement => db.statement(NEAR, db.tenantId, userId, from, to, eventId)
 
 /** The event that `eventStatement` has found, or null. */
 export function parseEvent(result: D1Result): LoggedEvent | null {
@@ -209,7 +210,7 @@ export function moveEvent(
   iid: string,
   { metricId, at, seq }: LoggedEvent,
   given: { voidedAt: Instant; voidedSeq: number; reason: string | null; response: unknown },
-): D1PreparedStatement[] {
+): Statement[] {
   const place = [iid, metricId, at, seq]
   const { voidedAt, voidedSeq, reason, response } = given
   return [

@@ -6,6 +6,7 @@ import { findBatch, receive } from '../../commands/batch/inbox.repository'
 import { eventCommand, messageOf } from '../../commands/command.messages'
 import { configurationOf } from '../../config/configuration.service'
 import { isConflict } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import { type ProfileCheck, subscriptionError, unknownAttributes } from '../../engine/profile.rules'
 import { ensureAlarm } from '../../jobs/timekeeper.service'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
@@ -75,7 +76,7 @@ export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: s
  * not. If the lost write arrives late, the id of the batch makes one of the two writes fail. Throws 404 if
  * the tenant was archived meanwhile.
  */
-async function stored({ db }: Scope, id: string, statements: readonly D1PreparedStatement[]): Promise<void> {
+async function stored({ db }: Scope, id: string, statements: readonly Statement[]): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
       await db.batch(statements)

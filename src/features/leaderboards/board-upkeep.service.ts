@@ -1,6 +1,7 @@
 import { configure, type Decision } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
+import type { Statement } from '../../db/statement'
 import { makeDue } from '../../jobs/due-work.repository'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
@@ -40,7 +41,7 @@ export function streakBoardsDue(
   db: TenantDatabase,
   { leaderboards }: Pick<Configuration, 'leaderboards'>,
   now: Instant,
-): D1PreparedStatement[] {
+): Statement[] {
   return leaderboards
     .filter(({ rankBy, status }) => rankBy === 'streak' && (status === 'active' || status === 'scheduled'))
     .map(({ id }) => makeDue(db, 'leaderboard', id, now))

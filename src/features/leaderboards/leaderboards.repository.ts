@@ -5,6 +5,7 @@ import type { Leaderboard } from '../../config/configuration.types'
 import type { Draft } from '../../config/drafts.rules'
 import { freeKeys } from '../../config/free-keys.repository'
 import { leaderboards } from '../../config/tables/leaderboards.table'
+import type { Statement } from '../../db/statement'
 import type { Scope } from '../../runtime/context'
 
 /**
@@ -15,7 +16,7 @@ export function storeLeaderboards(
   scope: Scope,
   before: readonly Leaderboard[],
   draft: Draft<Leaderboard>,
-): D1PreparedStatement[] {
+): Statement[] {
   const { db, tenant } = scope
   const rows = draft.added.map((board) => ({
     ...columnsOf(board),

@@ -5,13 +5,14 @@ import type { Draft } from '../../config/drafts.rules'
 import { metrics } from '../../config/tables/metrics.table'
 import { pointsTriggers } from '../../config/tables/points.table'
 import { among } from '../../db/queries'
+import type { Statement } from '../../db/statement'
 import type { Scope } from '../../runtime/context'
 
 /**
  * Statements that store the changes of an admin write. The triggers and leaderboards of a deleted metric are
  * deleted too (G5, G9).
  */
-export function storeMetrics(scope: Scope, draft: Draft<Metric>): D1PreparedStatement[] {
+export function storeMetrics(scope: Scope, draft: Draft<Metric>): Statement[] {
   const { db, tenant } = scope
   const rows = draft.added.map((metric) => ({ ...metric, tenantId: tenant.id }))
   const updates = draft.changed.map(({ id, name, unitType, units, updated }) =>
@@ -31,7 +32,7 @@ export function storeMetrics(scope: Scope, draft: Draft<Metric>): D1PreparedStat
  * Statements that delete metrics with their points triggers and leaderboards (G9). Streaks need no write:
  * `termsOf` in streaks.rules.ts leaves out deleted metrics.
  */
-function deleteWithUses(scope: Scope, ids: readonly string[]): D1PreparedStatement[] {
+function deleteWithUses(scope: Scope, ids: readonly string[]): Statement[] {
   const { db, tenant, now } = scope
   const ofMetrics = db.orm
     .update(metrics)

@@ -1,5 +1,6 @@
 import type { Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
+import type { Statement } from '../../db/statement'
 import { beginWalk } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
 import { hasBoostListeners } from '../points/boosts/boost-notifications.rules'
@@ -16,7 +17,7 @@ export function listenerStatements(
   before: Configuration,
   after: Configuration,
   now: Instant,
-): D1PreparedStatement[] {
+): Statement[] {
   const [was, is] = [timetableOf(before), timetableOf(after)]
   const joining = newlyWanted(was, is)
   const schedule =

@@ -4,6 +4,7 @@ import { configure } from '../../config/configuration.service'
 import { type Level, roomFor } from '../../config/configuration.types'
 import { createEach, Draft, deleteEach, type Names, revised, updateEach } from '../../config/drafts.rules'
 import { pointsLevels } from '../../config/tables/points.table'
+import type { Statement } from '../../db/statement'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { deleteNested } from './nested.repository'
@@ -47,7 +48,7 @@ export function levelProblem(level: Level, others: readonly Level[]): string | n
 }
 
 /** Statements that store new levels. */
-export function insertLevels({ db, tenant }: Scope, levels: readonly Level[]): D1PreparedStatement[] {
+export function insertLevels({ db, tenant }: Scope, levels: readonly Level[]): Statement[] {
   const rows = levels.map((level) => ({ ...level, tenantId: tenant.id }))
   return db.inserts(pointsLevels, rows)
 }
@@ -95,7 +96,7 @@ function patched(level: Level, item: PatchItem, { now }: Scope): Level {
   return revised(level, { ...level, name, points, description, badgeUrl }, now)
 }
 
-function updateLevel({ db, tenant }: Scope, level: Level): D1PreparedStatement {
+function updateLevel({ db, tenant }: Scope, level: Level): Statement {
   const { id, name, points, description, badgeUrl, updated } = level
   return db.built(
     db.orm

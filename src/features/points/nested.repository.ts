@@ -1,6 +1,7 @@
 import { and, isNull } from 'drizzle-orm'
 import type { pointsBoosts, pointsLevels, pointsTriggers } from '../../config/tables/points.table'
 import { among, ofTenant } from '../../db/queries'
+import type { Statement } from '../../db/statement'
 import type { Scope } from '../../runtime/context'
 
 type Nested = typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts
@@ -9,11 +10,7 @@ type Nested = typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts
  * Statements that delete levels, triggers or boosts of points systems by id. The rows stay (G5). Empty if
  * there are no ids.
  */
-export function deleteNested(
-  { db, tenant, now }: Scope,
-  table: Nested,
-  ids: readonly string[],
-): D1PreparedStatement[] {
+export function deleteNested({ db, tenant, now }: Scope, table: Nested, ids: readonly string[]): Statement[] {
   if (ids.length === 0) return []
   const its = and(ofTenant(table.tenantId, tenant.id), among(table.id, ids), isNull(table.deleted))
   return [db.built(db.orm.update(table).set({ deleted: now }).where(its))]

@@ -22,6 +22,7 @@ import {
 } from '../../config/drafts.rules'
 import { withIds } from '../../config/references.rules'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
+import type { Statement } from '../../db/statement'
 import { isTicking } from '../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import { MOST_RESOURCES } from '../../lib/limits'
@@ -167,11 +168,7 @@ function systemProblem(system: System, others: readonly System[]): string | null
   return kinds.map((kind) => roomFor(kind, { systems })(0)).find((problem) => problem !== null) ?? null
 }
 
-function insertSystems(
-  scope: Scope,
-  config: Configuration,
-  systems: readonly System[],
-): D1PreparedStatement[] {
+function insertSystems(scope: Scope, config: Configuration, systems: readonly System[]): Statement[] {
   const { db, tenant } = scope
   const rows = systems.map(({ levels: _levels, triggers: _triggers, boosts: _boosts, ...columns }) => ({
     ...columns,
@@ -252,7 +249,7 @@ export function deleteSystems(scope: Scope, names: Names) {
   })
 }
 
-function deleteSystem({ db, tenant, now }: Scope, id: string): D1PreparedStatement[] {
+function deleteSystem({ db, tenant, now }: Scope, id: string): Statement[] {
   const set = { deleted: now }
   const nested = (
     table: typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase } from '../../db/database'
+import type { Statement } from '../../db/statement'
 
 /*
  * No statement reads more than 20,000 rows, however many users and messages there are. Each table is read up
@@ -17,10 +18,10 @@ const OUTBOX = `
   SELECT count(*) AS found FROM (SELECT tenant_id FROM outbox LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
 
 /** The events of batches that wait for their turn, in the first 5,000 rows, of at most 250 events each. */
-export const inboxStatement = (db: AccountDatabase): D1PreparedStatement => db.statement(INBOX)
+export const inboxStatement = (db: AccountDatabase): Statement => db.statement(INBOX)
 
 /** The changes whose messages wait to be handed over to delivery queues; 5,000 at most. */
-export const outboxStatement = (db: AccountDatabase): D1PreparedStatement => db.statement(OUTBOX)
+export const outboxStatement = (db: AccountDatabase): Statement => db.statement(OUTBOX)
 
 /** The number that one of the two statements found. */
 export const parseCount = ({ results }: D1Result): number =>
@@ -35,7 +36,7 @@ const DESTINATIONS = `
     LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
 
 /** The names of the delivery queues of active tenants. */
-export const destinationsStatement = (db: AccountDatabase): D1PreparedStatement => db.statement(DESTINATIONS)
+export const destinationsStatement = (db: AccountDatabase): Statement => db.statement(DESTINATIONS)
 
 export const parseDestinations = ({ results }: D1Result): string[] =>
   z

@@ -5,6 +5,7 @@ import { deliver } from '../../boards/board-updates.service'
 import { configurationAt } from '../../config/configuration.repository'
 import type { Configuration } from '../../config/configuration.types'
 import { configurationUnchanged, isConflict, usersUnchanged } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import { requestDrain } from '../../delivery/drain-debouncer.cache'
 import type { BulkChange } from '../../engine/change.rules'
 import type { UserState } from '../../engine/state.types'
@@ -53,7 +54,7 @@ export type OpenStreak = {
  */
 type Outcome<T> = {
   result: T
-  statements?: readonly D1PreparedStatement[]
+  statements?: readonly Statement[]
   audit: readonly AuditEntry[]
 }
 

@@ -93,6 +93,7 @@ declare module '../../jobs/due-kinds.types' {
 /** Judges streaks at their deadlines (S3). */
 export const deadlinesJob: Job = {
   kind: 'streaks',
+  isOfUsers: true,
   // Its time stays if the test clock is removed: the deadlines are in the users' rows.
   keepsItsTime: true,
   isFirst: true,

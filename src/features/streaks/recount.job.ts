@@ -35,5 +35,6 @@ declare module '../../jobs/due-kinds.types' {
 /** A walk over all users after a change of the streak settings (S9). */
 export const recountJob: Job = {
   kind: 'recount',
+  isOfUsers: true,
   run: (context, work) => bulkStep(context, 'recount', () => recountStep(context, work)),
 }

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { localDayOf } from '../../db/local-time'
 import { bytesOf, LOGS, numberOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import type { DueKind } from '../../jobs/due-kinds.types'
 import { firstDueOf } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
@@ -216,11 +217,11 @@ export function restartDaySums(
   db: TenantDatabase,
   { iid, seq }: { iid: string; seq: number },
   { log, id }: Subject,
-): D1PreparedStatement {
+): Statement {
   return db.statement(RESTART[log], iid, id, seq)
 }
 
 /** Deletes all sums, for when the clock goes back: closed days are open again then (C1). */
-export function forgetDaySums(db: AccountDatabase): D1PreparedStatement {
+export function forgetDaySums(db: AccountDatabase): Statement {
   return db.statement('DELETE FROM day_sums')
 }

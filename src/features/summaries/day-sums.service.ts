@@ -1,5 +1,6 @@
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
 import { type Pause, sizeOfPart } from '../../db/scans'
+import type { Statement } from '../../db/statement'
 import { type Instant, instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
@@ -138,7 +139,7 @@ export const restartSums = (
   db: TenantDatabase,
   user: { iid: string; seq: number },
   subject: Subject,
-): D1PreparedStatement => restartDaySums(db, user, subject)
+): Statement => restartDaySums(db, user, subject)
 
 /** A statement that deletes all kept sums, for when the clock goes back (C1). */
-export const forgetSums = (db: AccountDatabase): D1PreparedStatement => forgetDaySums(db)
+export const forgetSums = (db: AccountDatabase): Statement => forgetDaySums(db)

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { TENANT_STATUSES } from '../../access/tenants.types'
 import type { TenantDatabase } from '../../db/database'
 import { guardSql } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import { makeDueOnce, nothingElseDue, removeWork } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
 import { type PurgedApart, tablesPurgedIn } from '../../store/user-data/user-data.register'
@@ -40,7 +41,7 @@ export async function acceptPurgeAgain(db: TenantDatabase, now: Instant): Promis
  * undefined if there is no such tenant. A second call changes nothing. `before` are statements that belong to
  * the change.
  */
-export async function acceptPurge(db: TenantDatabase, now: Instant, before: readonly D1PreparedStatement[]) {
+export async function acceptPurge(db: TenantDatabase, now: Instant, before: readonly Statement[]) {
   const { status } = await db.batchOf({
     before,
     audit: db.statement(EMPTY_AUDIT, db.tenantId),
@@ -67,6 +68,7 @@ const APART: Record<Exclude<PurgedApart, 'due_work'>, string> = {
   DELETE FROM trigger_versions WHERE (trigger_id, version) IN (
     SELECT v.trigger_id, v.version FROM points_triggers t CROSS JOIN trigger_versions v ON v.trigger_id = t.id
     WHERE t.no > ?2 AND t.no <= ?3 AND t.tenant_id = ?1 LIMIT ${SHORT})`,
+  directory: 'DELETE FROM directory WHERE tenant_id = ?1',
   tenants: "DELETE FROM tenants WHERE id = ?1 AND status = 'purging'",
 }
 
@@ -80,7 +82,7 @@ export async function keysOf(db: TenantDatabase, limit: number): Promise<string[
 }
 
 /** Deletes keys by their prefixes. */
-export function removeKeys(db: TenantDatabase, prefixes: readonly string[]): D1PreparedStatement {
+export function removeKeys(db: TenantDatabase, prefixes: readonly string[]): Statement {
   return db.statement(APART.api_keys, db.tenantId, JSON.stringify(prefixes))
 }
 
@@ -94,7 +96,7 @@ export async function usersOf(db: TenantDatabase, limit: number): Promise<z.infe
 }
 
 /** Deletes the users' own rows. */
-export function removeUsers(db: TenantDatabase, ids: readonly string[]): D1PreparedStatement {
+export function removeUsers(db: TenantDatabase, ids: readonly string[]): Statement {
   return db.statement(APART.users, db.tenantId, JSON.stringify(ids))
 }
 
@@ -194,6 +196,7 @@ export async function removeTenant(db: TenantDatabase): Promise<void> {
     db.statement(NOTHING_LEFT, db.tenantId),
     nothingElseDue(db, 'purge'),
     removeWork(db, [], SHORT),
+    db.statement(APART.directory, db.tenantId),
     db.statement(APART.tenants, db.tenantId),
   ])
 }

@@ -4,6 +4,7 @@ import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.reposi
 import { auditEntriesIf } from '../../audit/audit.repository'
 import { boardObject } from '../../boards/board-updates.service'
 import { isConflict } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import { type DueWork, progressed, rescheduled, workOf } from '../../jobs/due-work.repository'
 import { wakeForPurge } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
@@ -94,7 +95,7 @@ type Progress = z.output<typeof Progress>
 type Portion = {
   isEnd: boolean
   progress?: Partial<Progress>
-  statements?: readonly D1PreparedStatement[]
+  statements?: readonly Statement[]
 }
 
 const END: Portion = { isEnd: true }

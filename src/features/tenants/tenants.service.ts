@@ -5,6 +5,7 @@ import { auditEntriesIf } from '../../audit/audit.repository'
 import type { AuditEntry } from '../../audit/audit.types'
 import { entriesOf } from '../../audit/entries.rules'
 import { type Issue, issueOf, unknownIssue } from '../../config/drafts.rules'
+import type { Statement } from '../../db/statement'
 import { iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { isId } from '../../lib/ids'
@@ -110,7 +111,7 @@ export async function archiveTenants(scope: AccountScope, ids: readonly string[]
 type Known = Pick<TenantRow, 'id' | 'customerId' | 'name'>
 
 /** The entries of the audit log about new tenants, if they are stored (Z1). */
-function createdEntries(scope: AccountScope, made: readonly Known[]): D1PreparedStatement[] {
+function createdEntries(scope: AccountScope, made: readonly Known[]): Statement[] {
   const entries = made.flatMap(({ id, customerId, name }) => {
     const after = { id, customerId, name, status: 'active' }
     return entriesOf('tenant', [{ before: null, after }], (tenant) => tenant).map((entry) => ({
@@ -126,7 +127,7 @@ function updatedEntry(
   scope: AccountScope,
   known: readonly Known[],
   change: repository.TenantChange,
-): D1PreparedStatement[] {
+): Statement[] {
   const tenant = known.find(({ id }) => id === change.id)
   if (tenant === undefined) return []
   const entry = tenantEntry('update', tenant, {})
@@ -135,7 +136,7 @@ function updatedEntry(
 }
 
 /** The entries of the audit log about tenants that are active and become archived (Z1). */
-function archivedEntries(scope: AccountScope, known: readonly Known[]): D1PreparedStatement[] {
+function archivedEntries(scope: AccountScope, known: readonly Known[]): Statement[] {
   const fields = { status: { before: 'active', after: 'archived' } }
   const entries = known
     .filter(({ id }) => id !== IMPLICIT_TENANT_ID)

@@ -5,6 +5,7 @@ import { freeKeys } from '../../config/free-keys.repository'
 import { webhooks } from '../../config/tables/webhooks.table'
 import type { TenantDatabase } from '../../db/database'
 import { among } from '../../db/queries'
+import type { Statement } from '../../db/statement'
 import type { Instant } from '../../lib/clock'
 
 /** Stores a draft of the tenant's webhooks (G7). The row of a deleted webhook stays, without its secret. */
@@ -12,7 +13,7 @@ export function storeWebhooks(
   { db, now }: { db: TenantDatabase; now: Instant },
   before: readonly Webhook[],
   draft: Draft<Webhook>,
-): D1PreparedStatement[] {
+): Statement[] {
   const { tenantId } = db
   const own = and(eq(webhooks.tenantId, tenantId), isNull(webhooks.deleted))
   const rows = draft.added.map((webhook) => ({

@@ -15,6 +15,7 @@ import {
   revised,
   updateEach,
 } from '../../config/drafts.rules'
+import type { Statement } from '../../db/statement'
 import { nameOf } from '../../delivery/queue.messages'
 import { clearDeliveryQueues, refreshDeliveryQueues } from '../../delivery/queue.service'
 import { makeDue } from '../../jobs/due-work.repository'
@@ -99,7 +100,7 @@ function stores(
   scope: Scope,
   config: Configuration,
   draft: Draft<Webhook>,
-  called: readonly D1PreparedStatement[] = [],
+  called: readonly Statement[] = [],
 ) {
   const eventWrites = listenerStatements(scope.db, config, { ...config, webhooks: draft.list }, scope.now)
   return {

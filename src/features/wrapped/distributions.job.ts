@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { readTestClock } from '../../access/clock.repository'
 import type { TenantDatabase } from '../../db/database'
 import { isConflict } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import { type DueWork, makeDue, progressUnchanged, storeState } from '../../jobs/due-work.repository'
 import type { Job } from '../../jobs/job.types'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
@@ -77,7 +78,7 @@ async function counted(
   year: number,
   users: { after: string; last: string },
   days: Days,
-): Promise<D1PreparedStatement[]> {
+): Promise<Statement[]> {
   const { fresh, known } = await countChanges(db, year, users, days, calendarOf(days))
   const before = new Map(known.map((one) => [keyOf(one), one.document]))
   const added = fresh.filter((one) => !before.has(keyOf(one))).length
@@ -92,7 +93,7 @@ async function counted(
 const keyOf = ({ period, subject }: Counts) => `${period} ${subject}`
 
 /** Replaces the published distributions with the new ones. */
-async function served(db: TenantDatabase, year: number, now: Instant): Promise<D1PreparedStatement[]> {
+async function served(db: TenantDatabase, year: number, now: Instant): Promise<Statement[]> {
   const counts = await readCounts(db, year)
   const active = new Map(
     counts.flatMap(({ period, subject, document: [users] }) =>

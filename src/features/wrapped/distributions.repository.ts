@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { localDayOf } from '../../db/local-time'
 import { bytesOf, idOf, LOGS, type Log } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import type { DueKind } from '../../jobs/due-kinds.types'
 import { DUE_AT } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
@@ -35,12 +36,7 @@ const KNOWN = `
       WHERE tenant_id = ?1 AND period = ?4 AND subject = '' AND document ->> '$.at' <= ?5)) AS isKnown`
 
 /** Whether a year's distributions are published, or due soon. Parsed by `parseKnown`. */
-export function knownStatement(
-  db: TenantDatabase,
-  year: number,
-  subject: string,
-  now: Instant,
-): D1PreparedStatement {
+export function knownStatement(db: TenantDatabase, year: number, subject: string, now: Instant): Statement {
   return db.statement(KNOWN, db.tenantId, 'distributions' satisfies DueKind, subject, markerOf(year), now)
 }
 
@@ -63,11 +59,7 @@ const PLACES = `
     ON s.tenant_id = ?1 AND s.period = ?2 || (asked.value ->> 0) AND s.subject = asked.value ->> 1`
 
 /** How many users were active and how many have less, by index in the list. Parsed by `parsePlaces`. */
-export function placesStatement(
-  db: TenantDatabase,
-  year: number,
-  placings: readonly Placing[],
-): D1PreparedStatement {
+export function placesStatement(db: TenantDatabase, year: number, placings: readonly Placing[]): Statement {
   const list = placings.map(({ period, subject, change }) => [period, subject, change])
   return db.statement(PLACES, db.tenantId, servedAs(year), JSON.stringify(list))
 }
@@ -91,7 +83,7 @@ export async function lastOfStep(db: TenantDatabase, after: string): Promise<str
 const FORGET = "DELETE FROM change_distributions WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'"
 
 /** Deletes the counts of a build. */
-export function forgetBuild(db: TenantDatabase, year: number): D1PreparedStatement {
+export function forgetBuild(db: TenantDatabase, year: number): Statement {
   return db.statement(FORGET, db.tenantId, buildingAs(year))
 }
 
@@ -178,17 +170,14 @@ function store(
   db: TenantDatabase,
   prefix: string,
   rows: readonly { period: string; subject: string; document: readonly Count[] | Distribution }[],
-): D1PreparedStatement[] {
+): Statement[] {
   const items = rows.map((row) => JSON.stringify([row.period, row.subject, row.document]))
   return packed(items).map((list) => db.statement(STORE, db.tenantId, prefix, list))
 }
 
 /** Stores the counts so far. */
-export const storeCounts = (
-  db: TenantDatabase,
-  year: number,
-  counts: readonly Counts[],
-): D1PreparedStatement[] => store(db, buildingAs(year), counts)
+export const storeCounts = (db: TenantDatabase, year: number, counts: readonly Counts[]): Statement[] =>
+  store(db, buildingAs(year), counts)
 
 const MARK = `
   INSERT INTO change_distributions (tenant_id, period, subject, document)
@@ -200,7 +189,7 @@ export function publishDistributions(
   year: number,
   distributions: readonly { period: string; subject: string; document: Distribution }[],
   now: Instant,
-): D1PreparedStatement[] {
+): Statement[] {
   return [
     db.statement(FORGET, db.tenantId, servedAs(year)),
     ...store(db, servedAs(year), distributions),

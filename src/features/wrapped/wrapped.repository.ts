@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { localDayOf } from '../../db/local-time'
 import { bytesOf, idOf, LOGS, type Log, numberOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import type { UserState } from '../../engine/state.types'
 import { FURTHEST_OFFSET } from '../../lib/units'
 import { dayBegins } from '../../lib/zone'
@@ -95,7 +96,7 @@ export function attributesStatement(
   { iid, seq }: Reader,
   metricIds: readonly string[],
   periods: Periods,
-): D1PreparedStatement {
+): Statement {
   const list = Object.entries(periods).map(([name, { first, last }]) => [name, first, last])
   const { to } = momentsOf(periods.year)
   return db.statement(BY_ATTRIBUTE, iid, seq, JSON.stringify(metricIds), to, JSON.stringify(list))

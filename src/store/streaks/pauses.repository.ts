@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type ColumnValues, columnList } from '../../db/column-list'
 import type { TenantDatabase } from '../../db/database'
+import type { Statement } from '../../db/statement'
 import type { Pause } from '../../engine/streaks/streak-state.types'
 import type { Instant } from '../../lib/clock'
 import { streakPauses } from '../tables/streaks.table'
@@ -72,7 +73,7 @@ const PAUSE = `
     FROM json_each(?2)`
 
 /** Stores new pauses. */
-export function keepPauses(db: TenantDatabase, pauses: readonly OwnPause[]): D1PreparedStatement {
+export function keepPauses(db: TenantDatabase, pauses: readonly OwnPause[]): Statement {
   return db.statement(PAUSE, db.tenantId, JSON.stringify(pauses.map(PAUSE_LIST.values)))
 }
 
@@ -104,7 +105,7 @@ export function deletePauses(
   db: TenantDatabase,
   pauses: readonly { id: string; last: number }[],
   now: Instant,
-): D1PreparedStatement {
+): Statement {
   const rows = JSON.stringify(pauses.map(({ id, last }) => [id, last]))
   return db.statement(DELETE_PAUSES, db.tenantId, rows, now)
 }

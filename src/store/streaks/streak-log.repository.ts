@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { localDayOf } from '../../db/local-time'
 import { bytesOf, idOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import type { Pause, StreakState } from '../../engine/streaks/streak-state.types'
 import { instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
@@ -103,7 +104,7 @@ export function sourcesIfStale(
   db: TenantDatabase,
   userId: string,
   { frequency, epoch }: Pick<StreakState, 'frequency' | 'epoch'>,
-): D1PreparedStatement[] {
+): Statement[] {
   return [
     db.statement(STALE_LOG, db.tenantId, userId, frequency, epoch, LOGS_PAGE),
     db.statement(STALE_PAUSES, db.tenantId, userId, frequency, epoch),

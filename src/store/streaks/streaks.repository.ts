@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type ColumnNames, type ColumnValues, columnList } from '../../db/column-list'
 import type { TenantDatabase } from '../../db/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../../db/guard'
+import type { Statement } from '../../db/statement'
 import type { BulkChange, Change } from '../../engine/change.rules'
 import type { UserState } from '../../engine/state.types'
 import type { Pause, StreakRun } from '../../engine/streaks/streak-state.types'
@@ -36,7 +37,7 @@ export function keepRuns(
   db: TenantDatabase,
   changes: readonly (Pick<Change, 'after' | 'ended'> & Pick<BulkChange, 'replacesRuns'>)[],
   among: UnchangedUsers,
-): D1PreparedStatement[] {
+): Statement[] {
   const rows = changes.flatMap(({ after, ended, replacesRuns }) => {
     const lost = replacesRuns === true ? null : after.changed
     return ended.map((run) => RUN_LIST.values({ userIid: after.iid, lost, ...run }))
@@ -49,11 +50,7 @@ const FORGET = `
     WHERE ${onlyUnchanged('value ->> 0')})`
 
 /** Deletes all past streaks of users, because they are counted again (S9). */
-export function forgetRuns(
-  db: TenantDatabase,
-  iids: readonly string[],
-  among: UnchangedUsers,
-): D1PreparedStatement[] {
+export function forgetRuns(db: TenantDatabase, iids: readonly string[], among: UnchangedUsers): Statement[] {
   return overUsers(
     db,
     FORGET,
@@ -101,7 +98,7 @@ export function pastStatements(
   db: TenantDatabase,
   userId: string,
   since: number,
-): Record<'runs' | 'pauses', D1PreparedStatement> {
+): Record<'runs' | 'pauses', Statement> {
   return {
     runs: db.statement(PAST_RUNS, db.tenantId, userId, since),
     pauses: db.statement(ALL_PAUSES, db.tenantId, userId),
@@ -122,12 +119,12 @@ const EARLIEST = '(SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND st
  * Schedules the Timekeeper for a streak's deadline. Writes a row only if it is earlier than all others of the
  * tenant. Part of the batch that stores the deadline.
  */
-export function scheduleStreakDeadline(db: TenantDatabase, due: Instant): D1PreparedStatement {
+export function scheduleStreakDeadline(db: TenantDatabase, due: Instant): Statement {
   return makeDueEarlier(db, 'streaks', due)
 }
 
 /** Sets the row of due work to the earliest deadline, or deletes it if there is none. */
-export function nextDeadline(db: TenantDatabase): D1PreparedStatement[] {
+export function nextDeadline(db: TenantDatabase): Statement[] {
   return followEarliest(db, 'streaks', EARLIEST)
 }
 
@@ -135,7 +132,7 @@ export function nextDeadline(db: TenantDatabase): D1PreparedStatement[] {
 export function scheduleEarliestDeadline(
   db: TenantDatabase,
   changes: readonly { after: { streak: { due: Instant | null } } }[],
-): D1PreparedStatement[] {
+): Statement[] {
   const dues = changes.flatMap(({ after }) => after.streak.due ?? [])
   return dues.length === 0 ? [] : [scheduleStreakDeadline(db, instant(Math.min(...dues)))]
 }
@@ -173,7 +170,7 @@ export function dueStatement(
   db: TenantDatabase,
   by: Instant,
   { limit, isWhole }: { limit: number; isWhole: boolean },
-): D1PreparedStatement {
+): Statement {
   return db.statement(isWhole ? DUE_WHOLE : DUE, db.tenantId, by, limit, shortAmong(limit))
 }
 

@@ -71,10 +71,16 @@ export const users = sqliteTable(
     preferences: text('preferences'),
     /** The local date of the last event, in days since 1970-01-01. Null if there was none (N2). */
     activeDay: integer('active_day'),
+    /**
+     * The user's bucket (B2). Null as long as the account has had only one database, so that a new user costs
+     * no index entry.
+     */
+    bucket: integer('bucket'),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     index('users_by_age').on(table.tenantId, table.created),
     index('users_by_streak_due').on(table.tenantId, table.streakDue).where(sql`streak_due IS NOT NULL`),
+    index('users_by_bucket').on(table.tenantId, table.bucket).where(sql`bucket IS NOT NULL`),
   ],
 )

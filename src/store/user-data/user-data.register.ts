@@ -268,6 +268,18 @@ export const TABLES = {
     purged: ['tenant'],
     apart: 'it is deleted when nothing else is left',
   },
+  directory: {
+    key: ['tenant_id'],
+    users: { nothing: 'which database holds which buckets of users' },
+    purged: ['tenant'],
+    apart: 'it is deleted with the tenant',
+  },
+  database_weights: { key: ['name'], users: { nothing: 'weights of databases' }, purged: [] },
+  deleted_keys: {
+    key: ['prefix'],
+    users: { nothing: 'prefixes of deleted keys, which belong to nobody any more' },
+    purged: [],
+  },
   schema_version: { key: ['id'], users: { nothing: 'the version of the tables' }, purged: [] },
   restores: { key: ['id'], users: { nothing: 'when the database was last brought back' }, purged: [] },
   test_clock: { key: ['id'], users: { nothing: 'one time, for all tenants' }, purged: [] },

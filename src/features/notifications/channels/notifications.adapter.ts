@@ -1,3 +1,4 @@
+import type { TenantDatabase } from '../../../db/database'
 import type { Attempt, ChannelAdapter, OutgoingMessage } from '../../../delivery/queue.messages'
 import type { UserState } from '../../../engine/state.types'
 import type { TenantContext } from '../../../runtime/context'
@@ -67,9 +68,10 @@ const refused = (error: string): Attempt => ({ kind: 'refused', status: null, er
  * again.
  */
 async function presentUser(
-  { db }: TenantContext,
+  context: TenantContext,
   { userId, iid }: Notification,
 ): Promise<UserState | null | 'unread'> {
+  const db = databaseOf(context, userId)
   try {
     const {
       users: [user],
@@ -80,6 +82,10 @@ async function presentUser(
     return 'unread'
   }
 }
+
+/** The database of a message's user. */
+const databaseOf = ({ databases, db }: TenantContext, userId: string): TenantDatabase =>
+  databases.ofUser(db.tenantId, userId)
 
 /** The providers of a channel that are configured, by their names (N4). */
 export function configuredProviders(context: TenantContext) {
@@ -142,7 +148,7 @@ async function pushed(
   )
   const all = sent.flat()
   const gone = all.filter(({ result }) => result?.kind === 'gone').map(({ token }) => token)
-  if (gone.length > 0) await removeDeviceTokens(context.db, { userId, iid }, gone)
+  if (gone.length > 0) await removeDeviceTokens(databaseOf(context, userId), { userId, iid }, gone)
   return attemptOf(notification, all)
 }
 

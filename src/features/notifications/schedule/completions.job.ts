@@ -102,5 +102,6 @@ declare module '../../../jobs/due-kinds.types' {
 /** Notifies users about completed achievements (N2). */
 export const completionsJob: Job = {
   kind: 'completions',
+  isOfUsers: true,
   run: (context, work, { until }) => completionStep(context, work, until),
 }

@@ -1,5 +1,6 @@
 import type { Configuration } from '../../../config/configuration.types'
 import { guardedStep } from '../../../config/guarded-step.service'
+import type { Statement } from '../../../db/statement'
 import { type DueWork, rescheduled } from '../../../jobs/due-work.repository'
 import type { Job } from '../../../jobs/job.types'
 import { type Instant, instant } from '../../../lib/clock'
@@ -49,7 +50,7 @@ const MOST_MOMENTS = 32
 const LOOKING = { zones: [], aliases: [], found: '' }
 
 /** The statements of a step. */
-type Stored = { statements: readonly D1PreparedStatement[] }
+type Stored = { statements: readonly Statement[] }
 
 /**
  * Does one step of the notifications that come at a time of the user's day (N2). One guarded batch stores the
@@ -256,5 +257,6 @@ declare module '../../../jobs/due-kinds.types' {
 /** Notifies users at times of their day (N2). */
 export const scheduleJob: Job = {
   kind: 'schedule',
+  isOfUsers: true,
   run: (context, work, { until, next }) => scheduleStep(context, work, until, next),
 }

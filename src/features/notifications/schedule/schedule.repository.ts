@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { TenantDatabase } from '../../../db/database'
 import { localDayOf } from '../../../db/local-time'
 import { bytesOf, LOGS, type Log, numberOf } from '../../../db/short-ids'
+import type { Statement } from '../../../db/statement'
 import type { UserState } from '../../../engine/state.types'
 import type { Pause, StreakRun } from '../../../engine/streaks/streak-state.types'
 import { joinWork, storeState } from '../../../jobs/due-work.repository'
@@ -60,7 +61,7 @@ export function withZones(progress: Progress, names: readonly string[]): Progres
 }
 
 /** Stores the progress of the schedule, and when it continues. */
-export function storeProgress(db: TenantDatabase, progress: Progress, dueAt: Instant): D1PreparedStatement {
+export function storeProgress(db: TenantDatabase, progress: Progress, dueAt: Instant): Statement {
   return storeState(db, { kind: 'schedule', subject: '' }, { progress: JSON.stringify(progress), dueAt })
 }
 
@@ -69,7 +70,7 @@ export function joinSchedule(
   db: TenantDatabase,
   types: readonly (keyof z.infer<typeof Since>)[],
   from: Instant,
-): D1PreparedStatement {
+): Statement {
   const since = Object.fromEntries(types.map((type) => [type, from]))
   return joinWork(db, 'schedule', from, JSON.stringify({ since }))
 }

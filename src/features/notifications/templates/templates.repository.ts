@@ -5,6 +5,7 @@ import { freeKeys } from '../../../config/free-keys.repository'
 import { notificationTemplates } from '../../../config/tables/templates.table'
 import type { TenantDatabase } from '../../../db/database'
 import { among } from '../../../db/queries'
+import type { Statement } from '../../../db/statement'
 import type { Instant } from '../../../lib/clock'
 import { giveLinkSecret } from '../unsubscribe/links.repository'
 
@@ -15,7 +16,7 @@ export function storeTemplates(
   { db, now }: { db: TenantDatabase; now: Instant },
   before: readonly Template[],
   draft: Draft<Template>,
-): D1PreparedStatement[] {
+): Statement[] {
   const { tenantId } = db
   const own = and(eq(notificationTemplates.tenantId, tenantId), isNull(notificationTemplates.deleted))
   const rows = draft.added.map((template) => ({ ...columnsOf(template), id: template.id, tenantId }))

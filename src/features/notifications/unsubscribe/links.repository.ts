@@ -2,6 +2,7 @@ import { base64url } from 'jose'
 import * as z from 'zod'
 import { sameInConstantTime } from '../../../access/keys.rules'
 import type { AccountDatabase, TenantDatabase } from '../../../db/database'
+import type { Statement } from '../../../db/statement'
 
 /**
  * The user of a link: the iid as well as the caller's id, because an erased user who comes back is a new user
@@ -27,7 +28,7 @@ const GIVE = 'UPDATE tenants SET link_secret = ?2 WHERE id = ?1 AND link_secret 
 const FIND = "SELECT link_secret AS secret FROM tenants WHERE id = ?1 AND status = 'active'"
 
 /** Gives a tenant a secret for links if it has none. */
-export function giveLinkSecret(db: TenantDatabase): D1PreparedStatement {
+export function giveLinkSecret(db: TenantDatabase): Statement {
   return db.statement(GIVE, db.tenantId, newLinkSecret())
 }
 

@@ -1,6 +1,7 @@
 import type { Boost, Configuration, System } from '../../../config/configuration.types'
 import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.types'
 import { guardedStep } from '../../../config/guarded-step.service'
+import type { Statement } from '../../../db/statement'
 import { type DueWork, rescheduled } from '../../../jobs/due-work.repository'
 import type { Job } from '../../../jobs/job.types'
 import { civilDate, dayOf } from '../../../lib/civil'
@@ -40,7 +41,7 @@ export function boostEventStatements(
   config: Configuration,
   systems: readonly Pick<System, 'id' | 'key' | 'name'>[],
   writes: readonly BoostWrite[],
-): D1PreparedStatement[] {
+): Statement[] {
   const noted = noteBoostMoments(
     db,
     writes.map(({ after, zone }) => ({ id: after.id, notified: momentBy(after, now, zone) })),
@@ -78,7 +79,7 @@ async function step(
   config: Configuration,
   work: DueWork,
   until: Instant,
-): Promise<readonly D1PreparedStatement[]> {
+): Promise<readonly Statement[]> {
   const { db } = context
   if (!hasBoostListeners(config)) return [rescheduled(db, work, null)]
   const progress = parseProgress(work.progress)
@@ -109,7 +110,7 @@ function notificationStatements(
   db: TenantContext['db'],
   config: Configuration,
   changes: readonly BoostChange[],
-): D1PreparedStatement[] {
+): Statement[] {
   const moments = new Map(changes.map(({ boost, moment }) => [boost.id, moment]))
   return [
     boostsUnchanged(
@@ -164,7 +165,7 @@ async function sweep(
   progress: BoostProgress,
   { to, phase, after, next: seen }: NonNullable<BoostProgress['sweep']>,
   others: readonly BoostChange[],
-): Promise<readonly D1PreparedStatement[]> {
+): Promise<readonly Statement[]> {
   const { first, last } = datesBetween(progress.through, to)
   const boosts = await ownBoosts(db, phase, after, last, CHUNK)
   const changes: BoostChange[] = [...others]
@@ -227,5 +228,6 @@ declare module '../../../jobs/due-kinds.types' {
 /** Starts and finishes of boosts, of which webhooks are notified (W6). */
 export const boostsJob: Job = {
   kind: 'boosts',
+  isOfUsers: true,
   run: (context, work, { until }) => boostStep(context, work, until),
 }

@@ -4,6 +4,7 @@ import type { Boost } from '../../../config/configuration.types'
 import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.types'
 import type { TenantDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
+import type { Statement } from '../../../db/statement'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
 import { beginOrExpect, storeState } from '../../../jobs/due-work.repository'
 import { addDays, type CivilDate } from '../../../lib/civil'
@@ -39,11 +40,7 @@ export function parseProgress(text: string | null): BoostProgress | null {
 }
 
 /** Stores the progress, and when the work continues. */
-export function storeProgress(
-  db: TenantDatabase,
-  progress: BoostProgress,
-  dueAt: Instant,
-): D1PreparedStatement {
+export function storeProgress(db: TenantDatabase, progress: BoostProgress, dueAt: Instant): Statement {
   return storeState(db, { kind: 'boosts', subject: '' }, { progress: JSON.stringify(progress), dueAt })
 }
 
@@ -51,7 +48,7 @@ export function storeProgress(
  * Schedules notifications about boosts for a future moment. Part of the batch that stores the boosts that
  * start or finish then.
  */
-export function expectBoosts(db: TenantDatabase, at: Instant, now: Instant): D1PreparedStatement {
+export function expectBoosts(db: TenantDatabase, at: Instant, now: Instant): Statement {
   return beginOrExpect(db, 'boosts', at, JSON.stringify({ since: now, through: now, sweep: null }))
 }
 
@@ -63,7 +60,7 @@ const NOTE = `
 export function noteBoostMoments(
   db: TenantDatabase,
   notified: readonly { id: string; notified: BoostMoment | null }[],
-): D1PreparedStatement[] {
+): Statement[] {
   if (notified.length === 0) return []
   return [db.statement(NOTE, db.tenantId, JSON.stringify(notified.map((one) => [one.id, one.notified])))]
 }
@@ -91,7 +88,7 @@ const UNCHANGED = guardSql(`
       AND b.deleted IS NULL))`)
 
 /** A guard (see db/guard.ts). It holds while the boosts are as they were read. */
-export function boostsUnchanged(db: TenantDatabase, boosts: readonly Boost[]): D1PreparedStatement {
+export function boostsUnchanged(db: TenantDatabase, boosts: readonly Boost[]): Statement {
   return db.statement(UNCHANGED, db.tenantId, JSON.stringify(boosts.map(({ id, updated }) => [id, updated])))
 }
 

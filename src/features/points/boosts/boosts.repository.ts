@@ -6,6 +6,7 @@ import { keysIn, type ListedPage, type Names } from '../../../config/drafts.rule
 import { freeKeys } from '../../../config/free-keys.repository'
 import { pointsBoosts } from '../../../config/tables/points.table'
 import { bothUnchanged, guardSql } from '../../../db/guard'
+import type { Statement } from '../../../db/statement'
 import { SECOND } from '../../../lib/units'
 import type { Scope } from '../../../runtime/context'
 import { startOfPage } from '../../../runtime/pages'
@@ -123,13 +124,13 @@ export function ownersUnchanged(
   version: number,
   boosts: readonly Boost[],
   users: ReadonlyMap<string, BoostUser>,
-): D1PreparedStatement[] {
+): Statement[] {
   const owners = new Set(boosts.flatMap(({ userId }) => users.get(userId ?? '') ?? []))
   return [...owners].map((owner) => bothUnchanged(db, version, owner.id, owner))
 }
 
 /** Statements that store new boosts. A user's own boost also raises that user's `seq`. */
-export function insertBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
+export function insertBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
   const { db, tenant } = scope
   const rows = boosts.map((boost) => ({
     ...boost,
@@ -162,7 +163,7 @@ const KEYS_FREE = guardSql(`NOT EXISTS (
  * A guard: holds while no other boost of the same system has the key of one of these boosts. The version of
  * the configuration does not guard that, because a user's own boost does not raise it.
  */
-export const boostKeysFree = ({ db }: Scope, boosts: readonly Boost[]): D1PreparedStatement[] =>
+export const boostKeysFree = ({ db }: Scope, boosts: readonly Boost[]): Statement[] =>
   boosts.length === 0
     ? []
     : [db.statement(KEYS_FREE, JSON.stringify(boosts.map(({ systemId, key, id }) => [systemId, key, id])))]
@@ -171,11 +172,7 @@ export const boostKeysFree = ({ db }: Scope, boosts: readonly Boost[]): D1Prepar
  * Statements that store changes to boosts. First, boosts that get another key have temporary ones, since one
  * may get the key that another had.
  */
-export function updateBoosts(
-  scope: Scope,
-  boosts: readonly Boost[],
-  before: readonly Boost[],
-): D1PreparedStatement[] {
+export function updateBoosts(scope: Scope, boosts: readonly Boost[], before: readonly Boost[]): Statement[] {
   const updates = boosts.flatMap((boost) => {
     const { key, name, start, end, multiplier, rounding, updated } = boost
     const userAttributes = JSON.stringify(boost.userAttributes)
@@ -185,7 +182,7 @@ export function updateBoosts(
 }
 
 /** Statements that delete boosts. */
-export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): D1PreparedStatement[] {
+export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
   const ids = boosts.map(({ id }) => id)
   return [...deleteNested(scope, pointsBoosts, ids), ...boosts.flatMap((boost) => userChanged(scope, boost))]
 }
@@ -197,7 +194,7 @@ function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$in
 }
 
 /** A user's own boost is a part of the user's state, so every change to it raises `seq` in the same batch. */
-function userChanged({ db, tenant }: Scope, { userId, userIid }: Boost): D1PreparedStatement[] {
+function userChanged({ db, tenant }: Scope, { userId, userIid }: Boost): Statement[] {
   if (userIid === null) return []
   const raise = 'UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3'
   return [db.statement(raise, tenant.id, userId, userIid)]

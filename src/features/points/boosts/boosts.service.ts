@@ -14,6 +14,7 @@ import {
 } from '../../../config/drafts.rules'
 import { filterProblem } from '../../../config/filters.rules'
 import { withIds } from '../../../config/references.rules'
+import type { Statement } from '../../../db/statement'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
 import { MOST_OWN_BOOSTS } from '../../../lib/limits'
 import { newId } from '../../../lib/new-id'
@@ -242,8 +243,8 @@ export async function deleteBoosts(scope: Scope, systemId: string, names: Names)
 export function stored(
   scope: Scope,
   boosts: readonly Boost[],
-  store: (scope: Scope, boosts: readonly Boost[]) => D1PreparedStatement[],
-  eventStatements: () => readonly D1PreparedStatement[] = () => [],
+  store: (scope: Scope, boosts: readonly Boost[]) => Statement[],
+  eventStatements: () => readonly Statement[] = () => [],
 ) {
   const statements = store(scope, boosts)
   const eventWrites = boosts.length === 0 ? [] : eventStatements()

@@ -175,6 +175,7 @@ declare module '../../../jobs/due-kinds.types' {
 /** Ticks of time triggers (P4). */
 export const ticksJob: Job = {
   kind: 'ticks',
+  isOfUsers: true,
   // `restartTicks` schedules ticks again when the clock goes back.
   keepsItsTime: true,
   isFirst: true,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase } from '../../../db/database'
+import type { Statement } from '../../../db/statement'
 import { restartSweeps, TENANTS_AHEAD } from '../../../jobs/sweeps.repository'
 import { type Instant, instant } from '../../../lib/clock'
 
@@ -36,6 +37,6 @@ const RESTART = [
  * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
  * clock goes back (C1). The next step finds out when they are due.
  */
-export function restartTicks(db: AccountDatabase, now: Instant): D1PreparedStatement[] {
+export function restartTicks(db: AccountDatabase, now: Instant): Statement[] {
   return [...RESTART.map((sql) => db.statement(sql, now, 'ticks')), ...restartSweeps(db, 'ticks', now)]
 }

@@ -12,6 +12,7 @@ import { createEach, Draft, deleteEach, keysIn, type Names, updateEach } from '.
 import { freeKeys } from '../../../config/free-keys.repository'
 import { withIds } from '../../../config/references.rules'
 import { pointsTriggers, triggerVersions } from '../../../config/tables/points.table'
+import type { Statement } from '../../../db/statement'
 import { isTicking, nextTick } from '../../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../../jobs/timekeeper.service'
 import { newId } from '../../../lib/new-id'
@@ -39,7 +40,7 @@ export function insertTriggers(
   scope: Scope,
   config: Configuration,
   triggers: readonly Trigger[],
-): D1PreparedStatement[] {
+): Statement[] {
   const { db, tenant } = scope
   const rows = triggers.map((trigger) => ({ ...columnsOf(trigger), tenantId: tenant.id }))
   return [
@@ -55,7 +56,7 @@ const columnsOf = (trigger: Trigger) => ({
   eventAttributes: JSON.stringify(trigger.eventAttributes),
 })
 
-function updateTrigger({ db, tenant }: Scope, trigger: Trigger): D1PreparedStatement {
+function updateTrigger({ db, tenant }: Scope, trigger: Trigger): Statement {
   const { id, ...columns } = columnsOf(trigger)
   return db.built(
     db.orm
@@ -69,11 +70,7 @@ function updateTrigger({ db, tenant }: Scope, trigger: Trigger): D1PreparedState
  * Statements that keep the form in which triggers are shown from now on, for the awards that they will make
  * (P10).
  */
-function rememberVersions(
-  { db }: Scope,
-  config: Configuration,
-  triggers: readonly Trigger[],
-): D1PreparedStatement[] {
+function rememberVersions({ db }: Scope, config: Configuration, triggers: readonly Trigger[]): Statement[] {
   const rows = triggers.map((trigger) => ({
     triggerId: trigger.id,
     version: trigger.version,
@@ -83,11 +80,7 @@ function rememberVersions(
 }
 
 /** Statements that give the triggers of a renamed metric their new form (P10). */
-export function retitledTriggers(
-  scope: Scope,
-  config: Configuration,
-  renamed: Metric,
-): D1PreparedStatement[] {
+export function retitledTriggers(scope: Scope, config: Configuration, renamed: Metric): Statement[] {
   const metrics = config.metrics.map((metric) => (metric.id === renamed.id ? renamed : metric))
   return retitled(scope, { ...config, metrics }, 'metricId', renamed.id)
 }
@@ -97,7 +90,7 @@ export function retitledByAchievement(
   scope: Scope,
   config: Configuration,
   renamed: Achievement,
-): D1PreparedStatement[] {
+): Statement[] {
   const achievements = config.achievements.map((one) => (one.id === renamed.id ? renamed : one))
   return retitled(scope, { ...config, achievements }, 'achievementId', renamed.id)
 }
@@ -111,7 +104,7 @@ function retitled(
   config: Configuration,
   by: 'metricId' | 'achievementId',
   id: string,
-): D1PreparedStatement[] {
+): Statement[] {
   const { db, tenant } = scope
   const triggers = config.systems
     .flatMap((system) => system.triggers)

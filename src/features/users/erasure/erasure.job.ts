@@ -10,6 +10,7 @@ declare module '../../../jobs/due-kinds.types' {
 /** The rest of an erasure. The subject is the user's iid (U8). */
 export const erasureJob: Job = {
   kind: 'erasure',
+  isOfUsers: true,
   while: ['active', 'archived'],
   run: (context, work, when) => erasureStep(context, work, when),
 }

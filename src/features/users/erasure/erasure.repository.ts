@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
 import { bytesOf } from '../../../db/short-ids'
+import type { Statement } from '../../../db/statement'
 import { makeEachDue } from '../../../jobs/due-work.repository'
 import type { Instant } from '../../../lib/clock'
 import { timeOf } from '../../../lib/ids'
@@ -108,14 +109,14 @@ export async function removeUser(
     now: Instant
     spare: string
     iid?: string
-    audit?: readonly D1PreparedStatement[]
-    figures: readonly D1PreparedStatement[]
+    audit?: readonly Statement[]
+    figures: readonly Statement[]
   },
 ): Promise<string[]> {
   const { tenantId } = db
   const asJson = JSON.stringify(userId)
   // Keep this order: the user goes after the rows that are found by the iid.
-  const removals: Record<ErasedAtOnce, D1PreparedStatement> = {
+  const removals: Record<ErasedAtOnce, Statement> = {
     api_keys: db.statement(REMOVE_KEYS, tenantId, userId),
     outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
     pending_notifications: db.statement(REMOVE_PENDING, tenantId, userId),

@@ -1,0 +1,29 @@
+import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+
+/** Which database holds which buckets of a tenant; only in the first database (B2). WITHOUT ROWID. */
+export const directory = sqliteTable('directory', {
+  tenantId: text('tenant_id').primaryKey(),
+  /** Raised by each change. */
+  version: integer('version').notNull(),
+  /** JSON: `[[first bucket, name of the database]]`, ascending. */
+  places: text('places').notNull(),
+  /** JSON: name of a database → how often the buckets that it holds have changed. */
+  placements: text('placements').notNull(),
+})
+
+/** The weights of databases that an operator has set; only in the first database (B3). WITHOUT ROWID. */
+export const databaseWeights = sqliteTable('database_weights', {
+  /** The name of the binding. */
+  name: text('name').primaryKey(),
+  weight: real('weight').notNull(),
+})
+
+/**
+ * Deleted keys, in each database but the first. A copy of the keys would have to exist before a key can be
+ * used; a deleted key only has to be refused (K2, B4). WITHOUT ROWID.
+ */
+export const deletedKeys = sqliteTable('deleted_keys', {
+  prefix: text('prefix').primaryKey(),
+  /** When it was deleted, in milliseconds of real time. */
+  at: integer('at').notNull(),
+})

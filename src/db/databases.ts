@@ -1,0 +1,201 @@
+import type { BoundedMap } from '../lib/bounded'
+import { errors, RETRY_AFTER } from '../lib/errors'
+import { systemNow, wait } from '../lib/system-clock'
+import { bucketOf } from './buckets'
+import { AccountDatabase, type Connection, TenantDatabase } from './database'
+import { type Directory, FIRST, holderOf, holdersOf, readDirectory } from './directory'
+import { isMisplaced, placed } from './placement'
+import type { Statement } from './statement'
+
+/** How long a batch waits for a user who is moving, or for a change of the configuration, in ms. */
+const PATIENCE = 10_000
+/** The pause between two looks at a move or a change that is under way, in ms. */
+const PAUSE = 15
+
+/**
+ * Makes a database's copy of a tenant's configuration the same as in the first database, or waits for a
+ * change that is under way (B4). `absent`: the first database has no such tenant.
+ */
+export type Settle = (
+  databases: Databases,
+  tenantId: string,
+  name: string,
+) => Promise<'settled' | 'changing' | 'absent'>
+
+/** The parts of `Databases`. */
+type Parts = {
+  /** The databases by name, the first one first. */
+  connections: readonly Connection[]
+  testClock: boolean
+  /** The directories that this instance remembers, by tenant. A database refuses a batch by an older one. */
+  directories: BoundedMap<string, Directory>
+  settle: Settle
+}
+
+/**
+ * All D1 databases of the account (B1). The first one has the configuration, the keys, the tenants and the
+ * directories. Each one holds the users of some buckets, with everything that is written in the same batch,
+ * and a copy of the configuration of their tenants.
+ */
+export class Databases {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Whether there are several databases. With one, no batch has a guard of the placement. */
+  get isSeveral(): boolean {
+    return this.#parts.connections.length > 1
+  }
+
+  /** The names of all databases, the first one first. */
+  get names(): string[] {
+    return this.#parts.connections.map(({ name }) => name)
+  }
+
+  /** The first database, for the whole account. */
+  get first(): AccountDatabase {
+    return this.named(FIRST)
+  }
+
+  /** A database by its name, for the whole account. Throws 503 if it is not bound. */
+  named(name: string): AccountDatabase {
+    return new AccountDatabase(this.#connection(name), this.#parts.testClock)
+  }
+
+  /** The first database for one tenant: its configuration, keys and audit log. */
+  home(tenantId: string): TenantDatabase {
+    return this.first.of(tenantId)
+  }
+
+  /**
+   * The database of a user. Each batch is sent to the database that holds the user at that moment. So it may
+   * be kept while the user is moved (B3).
+   */
+  ofUser(tenantId: string, userId: string): TenantDatabase {
+    const bucket = bucketOf(tenantId, userId)
+    return this.#of(tenantId, (directory) => holderOf(directory, bucket))
+  }
+
+  /**
+   * The databases that hold users of a tenant now, each with its name. If a bucket is moved, a later batch to
+   * a database of the move throws `Misplaced`: then the question must be asked again, so that each user is
+   * met once.
+   */
+  async ofAllUsers(tenantId: string): Promise<{ name: string; db: TenantDatabase }[]> {
+    if (!this.isSeveral) return [{ name: FIRST, db: this.home(tenantId) }]
+    const directory = await this.directoryOf(tenantId)
+    return holdersOf(directory).map((name) => ({
+      name,
+      db: this.#fixed(tenantId, name, directory),
+    }))
+  }
+
+  /**
+   * The database that holds a user now, with its name, for a batch about several of its users. If a bucket is
+   * moved, a later batch throws `Misplaced`.
+   */
+  async withUser(tenantId: string, userId: string): Promise<{ name: string; db: TenantDatabase }> {
+    if (!this.isSeveral) return { name: FIRST, db: this.home(tenantId) }
+    const directory = await this.directoryOf(tenantId)
+    const name = holderOf(directory, bucketOf(tenantId, userId))
+    return { name, db: this.#fixed(tenantId, name, directory) }
+  }
+
+  /** The tenant's directory, as this instance remembers it, else from the first database. */
+  async directoryOf(tenantId: string): Promise<Directory> {
+    const { directories } = this.#parts
+    const known = directories.get(tenantId)
+    if (known !== undefined) return known
+    const read = await readDirectory(this.first, tenantId)
+    directories.set(tenantId, read)
+    return read
+  }
+
+  /** Forgets a tenant's directory, so that the next batch reads it again. */
+  forget(tenantId: string): void {
+    this.#parts.directories.delete(tenantId)
+  }
+
+  #connection(name: string): Connection {
+    const found = this.#parts.connections.find((one) => one.name === name)
+    if (found === undefined) throw errors.databaseMissing(name)
+    return found
+  }
+
+  /** A database that is chosen by the directory for each batch. */
+  #of(tenantId: string, choose: (directory: Directory) => string): TenantDatabase {
+    const { testClock } = this.#parts
+    const first = this.#connection(FIRST)
+    if (!this.isSeveral) return new TenantDatabase(first, testClock, tenantId)
+    const send = async (statements: readonly Statement[]) => {
+      const until = systemNow() + PATIENCE
+      for (;;) {
+        const directory = await this.directoryOf(tenantId)
+        const name = choose(directory)
+        try {
+          return await this.#guarded(tenantId, name, directory, statements)
+        } catch (error) {
+          if (!isMisplaced(error)) throw error
+          if (systemNow() > until) throw errors.busy(RETRY_AFTER.contention)
+          await this.#refresh(tenantId, name, directory)
+        }
+      }
+    }
+    return new TenantDatabase(first, testClock, tenantId, { send, isSeveral: true })
+  }
+
+  /** A database as one directory knows it. It waits for changes of the configuration, but not for moves. */
+  #fixed(tenantId: string, name: string, directory: Directory): TenantDatabase {
+    const send = async (statements: readonly Statement[]) => {
+      const until = systemNow() + PATIENCE
+      for (;;) {
+        try {
+          return await this.#guarded(tenantId, name, directory, statements)
+        } catch (error) {
+          if (!isMisplaced(error)) throw error
+          if (systemNow() > until) throw errors.busy(RETRY_AFTER.contention)
+          const present = await this.#refresh(tenantId, name, directory)
+          if ((present.placements[name] ?? 0) !== (directory.placements[name] ?? 0)) throw new Misplaced()
+        }
+      }
+    }
+    return new TenantDatabase(this.#connection(FIRST), this.#parts.testClock, tenantId, {
+      send,
+      isSeveral: true,
+    })
+  }
+
+  /** Sends a batch with the guard of the placement, unless one of its statements checks the placement. */
+  async #guarded(
+    tenantId: string,
+    name: string,
+    { placements }: Directory,
+    statements: readonly Statement[],
+  ): Promise<D1Result[]> {
+    const connection = this.#connection(name)
+    const placement = { wanted: placements[name] ?? 0, without: name === FIRST ? 0 : -1 }
+    if (statements.some(({ isPlaced }) => isPlaced)) return connection.send(statements, placement)
+    const [, ...results] = await connection.send([placed(tenantId), ...statements], placement)
+    return results
+  }
+
+  /**
+   * After a database has refused a batch: reads the directory again. If it is the same, the copy of the
+   * configuration is brought up to date, or a move or a change is under way, and this waits a moment.
+   */
+  async #refresh(tenantId: string, name: string, was: Directory): Promise<Directory> {
+    const { directories, settle } = this.#parts
+    const present = await readDirectory(this.first, tenantId)
+    directories.set(tenantId, present)
+    if (present.version !== was.version) return present
+    const state = name === FIRST ? 'changing' : await settle(this, tenantId, name)
+    if (state === 'absent') directories.delete(tenantId)
+    if (state === 'changing') await wait(PAUSE)
+    return present
+  }
+}
+
+/** Thrown if a bucket was moved while all users of a tenant were read. The question must be asked again. */
+export class Misplaced extends Error {}

@@ -1,0 +1,70 @@
+import { FIRST } from '../db/directory'
+import type { Instant } from '../lib/clock'
+import type { Context } from '../runtime/context'
+import { logProblem } from '../runtime/log'
+import { type DueWork, nextWorkOf } from './due-work.repository'
+import type { Job, Jobs, Workplace } from './job.types'
+
+/** A piece of due work, with the database in which it is. */
+export type PlacedWork = { work: DueWork; place: Workplace; job: Job }
+
+/**
+ * The databases in which a tenant has due work. The first one has everything that is not about users; each
+ * database that holds users has the work on them. While all users are in the first one, it is the only place.
+ */
+export async function workplacesOf(context: Context, tenantId: string, { list }: Jobs): Promise<Workplace[]> {
+  const { databases } = context
+  const home = { ...context, db: databases.home(tenantId) }
+  const holders = await databases.ofAllUsers(tenantId)
+  if (holders.every(({ name }) => name === FIRST)) return [{ context: home, list }]
+  const ofUsers = list.filter(({ isOfUsers }) => isOfUsers === true)
+  return [
+    { context: home, list: list.filter(({ isOfUsers }) => isOfUsers !== true) },
+    ...holders.map(({ db }) => ({ context: { ...context, db }, list: ofUsers })),
+  ]
+}
+
+/** The places with users. */
+export const placesWithUsers = (places: readonly Workplace[]): Workplace[] =>
+  places.filter(({ list }) => list.some(({ isOfUsers }) => isOfUsers === true))
+
+/**
+ * The work of all places, up to three pieces of each, in order of due time, and at the same moment in the
+ * order of the jobs. With `mustAll` it throws if a database can't be reached; otherwise its work waits, and
+ * `isWhole` is false.
+ */
+export async function nextWork(
+  places: readonly Workplace[],
+  { list }: Jobs,
+  mustAll: boolean,
+): Promise<{ found: PlacedWork[]; isWhole: boolean }> {
+  const results = await Promise.allSettled(
+    places.map(async (place) => {
+      const pieces = await nextWorkOf(place.context.db, place.list)
+      return pieces.map((work): PlacedWork => ({ work, place, job: jobOf(place.list, work) }))
+    }),
+  )
+  const found: PlacedWork[] = []
+  for (const result of results) {
+    if (result.status === 'fulfilled') found.push(...result.value)
+    else if (mustAll || places.length === 1) throw result.reason
+    else logProblem('warn', { error: `a database's due work waits: ${String(result.reason)}` })
+  }
+  const priority = (job: Job) => list.indexOf(job)
+  found.sort((a, b) => a.work.dueAt - b.work.dueAt || priority(a.job) - priority(b.job))
+  return { found, isWhole: results.every(({ status }) => status === 'fulfilled') }
+}
+
+/** The job for a piece of work. Throws if there is none. */
+function jobOf(list: readonly Job[], work: DueWork): Job {
+  const job = list.find(({ kind }) => kind === work.kind)
+  if (job === undefined) throw new Error(`no job does work of the kind ${work.kind}`)
+  return job
+}
+
+/** When a piece of work is done, in milliseconds: later than its due time if other jobs rely on it. */
+export const wantedAt = ({ work, job }: PlacedWork, grace: { first: number }): number =>
+  work.dueAt + (job.isFirst === true ? grace.first : 0)
+
+/** The moment of the work that is due first; null if there is none. */
+export const firstDue = ([first]: readonly PlacedWork[]): Instant | null => first?.work.dueAt ?? null

@@ -1,0 +1,209 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, test } from 'vitest'
+import { bucketOf } from '../../src/db/buckets'
+import { at, databases, newApp, newTenant, type TestTenant } from './harness'
+
+/* [B4] Changes of the configuration with three databases, and with faults in each of them. */
+
+const lost = () => new Error('D1_ERROR: Network connection lost.')
+
+/**
+ * A database with faults. `fault` gets the texts of each batch, and sends it or throws.
+ */
+function withFault(
+  name: string,
+  fault: (texts: string[], send: () => Promise<D1Result[]>) => Promise<D1Result[]>,
+) {
+  const d1 = databases().find((one) => one.name === name)?.d1 ?? env.DB
+  const texts = new WeakMap<object, string>()
+  const proxy = new Proxy(d1, {
+    get: (target, property) => {
+      if (property === 'prepare') {
+        return (sql: string) => {
+          const statement = target.prepare(sql)
+          return {
+            bind: (...values: unknown[]) => {
+              const bound = statement.bind(...values)
+              texts.set(bound, sql)
+              return bound
+            },
+          }
+        }
+      }
+      if (property === 'batch') {
+        return (statements: D1PreparedStatement[]) =>
+          fault(
+            statements.map((one) => texts.get(one) ?? ''),
+            () => target.batch(statements),
+          )
+      }
+      return Reflect.get(target, property, target)
+    },
+  })
+  return { [name]: proxy }
+}
+
+const away = (name: string) => withFault(name, () => Promise.reject(lost()))
+
+/** A user in each database of a tenant that is evenly spread. */
+function userIn(tenant: TestTenant, name: string): string {
+  const index = ['DB', 'DB_2', 'DB_3'].indexOf(name)
+  for (let n = 0; ; n += 1) {
+    const bucket = bucketOf(tenant.id, `user-${n}`)
+    if ([1365, 2730].filter((from) => bucket >= from).length === index) return `user-${n}`
+  }
+}
+
+const trigger = (points: number) => [
+  { type: 'metric', metricKey: 'words', metricThreshold: 1, points, status: 'active' },
+]
+
+/** A tenant with a metric and a points system, whose copies are made. */
+async function furnished() {
+  const tenant = await newTenant()
+  await tenant.metric('words')
+  const system = await tenant.create('/points', { key: 'xp', name: 'XP', maxPoints: null })
+  for (const name of ['DB', 'DB_2', 'DB_3']) await tenant.event('words', userIn(tenant, name), 1)
+  return { tenant, system }
+}
+
+const pointsOf = async (tenant: TestTenant, name: string): Promise<unknown> => {
+  const { body } = await tenant.event('words', userIn(tenant, name), 1)
+  return at(body, 'points', 'xp', 'added') ?? 0
+}
+
+/** For each database: the version of its copy, and if a change is under way. */
+async function copies(tenant: TestTenant) {
+  const rows = databases().map(({ d1 }) =>
+    d1
+      .prepare(
+        'SELECT config_version AS version, changing IS NOT NULL AS changing FROM tenants WHERE id = ?1',
+      )
+      .bind(tenant.id)
+      .first<{ version: number; changing: number }>(),
+  )
+  return Promise.all(rows)
+}
+
+describe('[B4] a change of the configuration', () => {
+  test('is in every database when it is answered', async () => {
+    const { tenant, system } = await furnished()
+    const { status, body } = await tenant.admin('POST', `/points/${system}/triggers`, trigger(5))
+    expect([status, at(body, 'issues')]).toEqual([201, []])
+    const [first, ...others] = await copies(tenant)
+    expect(first?.changing).toBe(0)
+    for (const copy of others) expect(copy).toEqual(first)
+    for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(5)
+  })
+
+  test.each(['DB_2', 'DB_3'])('is 503 and takes effect nowhere while %s is away', async (name) => {
+    const { tenant, system } = await furnished()
+    const before = await copies(tenant)
+    const { status, headers } = await tenant
+      .through(newApp({ DB: env.DB, ...away(name) }))
+      .admin('POST', `/points/${system}/triggers`, trigger(5))
+    expect(status).toBe(503)
+    expect(headers.get('retry-after')).not.toBeNull()
+    for (const one of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, one)).toBe(0)
+    expect(await copies(tenant)).toEqual(before)
+    // Users of the other databases go on meanwhile.
+    const others = ['DB', 'DB_2', 'DB_3'].filter((one) => one !== name)
+    const app = tenant.through(newApp({ DB: env.DB, ...away(name) }))
+    for (const one of others) expect((await app.event('words', userIn(tenant, one), 1)).status).toBe(201)
+    expect((await app.event('words', userIn(tenant, name), 1)).status).toBe(503)
+  })
+
+  test('that was stored counts in a database that was lost right after it was prepared', async () => {
+    const { tenant, system } = await furnished()
+    let prepared = false
+    const app = newApp({
+      DB: env.DB,
+      ...withFault('DB_2', async (texts, send) => {
+        if (prepared) throw lost()
+        const results = await send()
+        prepared = texts.some((text) => text.includes("json_object('change'"))
+        return results
+      }),
+    })
+    const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(7))
+    expect([prepared, status]).toEqual([true, 201])
+    expect((await copies(tenant))[1]?.changing).toBe(1)
+    // The next event there notices it, and brings the copy up to date.
+    expect(await pointsOf(tenant, 'DB_2')).toBe(7)
+    const [first, second] = await copies(tenant)
+    expect(second).toEqual(first)
+  })
+
+  test('with an unknown outcome of its commit is decided by the first database', async () => {
+    for (const isStored of [true, false]) {
+      const { tenant, system } = await furnished()
+      let failed = false
+      const app = newApp(
+        withFault('DB', async (texts, send) => {
+          const isCommit = texts.some((text) => text.includes('config_version = config_version + 1'))
+          if (!isCommit && !failed) return send()
+          // From here on the first database does not answer any more.
+          if (isCommit && !failed && isStored) await send()
+          failed = true
+          throw lost()
+        }),
+      )
+      const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(9))
+      expect([failed, status]).toEqual([true, 503])
+      for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(isStored ? 9 : 0)
+      const [first, ...others] = await copies(tenant)
+      for (const copy of others) expect(copy).toEqual(first)
+    }
+  }, 60_000)
+
+  test('no event counts by the version before, once the change was answered', async () => {
+    const { tenant, system } = await furnished()
+    const apps = [newApp(), newApp(), newApp()].map((send) => tenant.through(send))
+    let sent = 0
+    let answered = false
+    const wrong: unknown[] = []
+    const client = async (name: string) => {
+      while (!answered || sent < 60) {
+        const wasAnswered = answered
+        const app = apps[sent % 3]
+        sent += 1
+        const { status, body } = (await app?.event('words', userIn(tenant, name), 1)) ?? {}
+        const added = at(body, 'points', 'xp', 'added') ?? 0
+        if (status !== 201 || (wasAnswered && added !== 3)) wrong.push([name, status, added])
+      }
+    }
+    const clients = ['DB', 'DB_2', 'DB_3'].map(client)
+    const { status } = await tenant.admin('POST', `/points/${system}/triggers`, trigger(3))
+    answered = true
+    await Promise.all(clients)
+    expect([status, wrong]).toEqual([201, []])
+  })
+
+  test('parallel changes are all stored, in all databases', async () => {
+    const { tenant } = await furnished()
+    const keys = Array.from({ length: 8 }, (_, n) => `m${n}`)
+    const answers = await Promise.all(
+      keys.map((key, n) => tenant.through(newApp()).admin('POST', '/metrics', [{ key, name: key + n }])),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 201))
+    for (const key of keys) {
+      for (const name of ['DB', 'DB_2', 'DB_3']) {
+        expect((await tenant.event(key, userIn(tenant, name), 1)).status).toBe(201)
+      }
+    }
+  })
+
+  test('[S9, A4] begins its work on users in every database', async () => {
+    const { tenant } = await furnished()
+    for (const name of ['DB', 'DB_2', 'DB_3']) await tenant.event('words', userIn(tenant, name), 10)
+    const made = await tenant.admin('POST', '/achievements', [
+      { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'words', metricValue: 10, status: 'active' },
+    ])
+    expect([made.status, at(made.body, 'issues')]).toEqual([201, []])
+    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 40)
+    for (const name of ['DB', 'DB_2', 'DB_3']) {
+      const { body } = await tenant.app('GET', `/users/${userIn(tenant, name)}/achievements`)
+      expect(at(body, 0, 'key')).toBe('ten')
+    }
+  })
+})
