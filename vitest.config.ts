@@ -75,6 +75,7 @@ const LONG = [
   'serve-backup',
   'version-before',
   'restore',
+  'databases.long',
   'fuzz',
 ]
   .map((name) => `test/server/${name}.test.ts`)

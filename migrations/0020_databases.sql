@@ -19,6 +19,7 @@ ALTER TABLE `tenants` ADD `is_copy` integer DEFAULT 0 NOT NULL;--> statement-bre
 ALTER TABLE `tenants` ADD `placement` integer DEFAULT 0 NOT NULL;--> statement-breakpoint
 ALTER TABLE `tenants` ADD `changing` text;--> statement-breakpoint
 ALTER TABLE `tenants` ADD `config_work` text;--> statement-breakpoint
+ALTER TABLE `restores` ADD `moment` integer;--> statement-breakpoint
 ALTER TABLE `test_clock` ADD `changing` integer;--> statement-breakpoint
 ALTER TABLE `users` ADD `bucket` integer;--> statement-breakpoint
 CREATE INDEX `users_by_bucket` ON `users` (`tenant_id`,`bucket`) WHERE bucket IS NOT NULL;

@@ -1,15 +1,17 @@
 /**
- * `npm run deploy`: checks `wrangler.toml`, builds, notes the bookmark to go back to, applies the migrations
- * to the remote database, deploys, makes the secret of tokens if there is none, and asks `/health`. Stops at
+ * `npm run deploy`: checks `wrangler.toml`, builds, notes the bookmarks to go back to, applies the migrations
+ * to each remote database, deploys, makes the secret of tokens if there is none, and asks `/health`. Stops at
  * the first failure, and says how to go back. docs/operations.md says more.
  */
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { listed } from './lib/databases.mjs'
 import { newTokenSecret } from './lib/dev-vars.mjs'
 import { Complaint, inProject, project, report } from './lib/project.mjs'
 import { importSource } from './lib/sources.mjs'
 import { BUILD, outputOfWrangler, readSettings, runWrangler } from './lib/wrangler.mjs'
+import { databasesOf } from './lib/wrangler-toml.mjs'
 
 const USAGE = `npm run deploy                    checks, builds, migrates, deploys, and asks /health
 npm run deploy -- --dry-run       does only the steps that need no account, and prints the others
@@ -28,16 +30,17 @@ const PAUSE = 1000
 /** How long one answer of `/health` may take, in milliseconds. */
 const ANSWER_PATIENCE = 5000
 
-/** The bookmark of each deployment, one line each. */
+/** The bookmarks of each deployment, one line each. */
 const LOG = ['.wrangler', 'deployments.log']
 
-const BOOKMARK = ['d1', 'time-travel', 'info', 'laurel', '--json']
-const MIGRATE = ['d1', 'migrations', 'apply', 'laurel', '--remote']
+const bookmarkOf = (/** @type {string} */ name) => ['d1', 'time-travel', 'info', name, '--json']
+const migrationOf = (/** @type {string} */ name) => ['d1', 'migrations', 'apply', name, '--remote']
 const DEPLOY = ['deploy', ...BUILD]
 const SECRETS = ['secret', 'list', '--format', 'json']
 const PUT_SECRET = ['secret', 'put', 'TOKEN_SECRET']
 
 /** @typedef {import('./serve/config.mjs').Settings} Settings */
+/** @typedef {{ name: string; bookmark: string }} Bookmark of a database */
 
 /** Throws if wrangler.toml still has the placeholder of a resource. */
 function demandResources() {
@@ -58,7 +61,7 @@ function demandResources() {
 async function demandBindings(/** @type {Settings} */ settings) {
   const { missingBindings } = await importSource(project, 'src/worker/bindings.ts')
   const names = [
-    settings.database,
+    ...settings.databases.map(({ binding }) => binding),
     ...settings.namespaces,
     settings.assets,
     ...settings.objects.map(({ name }) => name),
@@ -98,16 +101,37 @@ function addressOf({ routes, publicUrl }, given) {
   return address.replace(/\/+$/, '')
 }
 
-/** The Time Travel bookmark of the database as it is now. Adds it to the log. */
-async function noteBookmark() {
-  const failure = 'The Time Travel bookmark could not be read. Nothing was changed.'
-  const output = await outputOfWrangler(BOOKMARK, failure)
-  const [, bookmark] = /"bookmark":\s*"([\w-]+)"/.exec(output) ?? []
-  if (bookmark === undefined) throw new Complaint(`${output}\n${failure}`)
+/** The Time Travel bookmarks of the databases as they are now. Adds them to the log. */
+async function noteBookmarks(/** @type {string[]} */ names) {
+  const bookmarks = /** @type {Bookmark[]} */ ([])
+  for (const name of names) {
+    const failure = `The Time Travel bookmark of ${name} could not be read. Nothing was changed.`
+    const output = await outputOfWrangler(bookmarkOf(name), failure)
+    const [, bookmark] = /"bookmark":\s*"([\w-]+)"/.exec(output) ?? []
+    if (bookmark === undefined) throw new Complaint(`${output}\n${failure}`)
+    bookmarks.push({ name, bookmark })
+  }
+  const now = new Date().toISOString()
   mkdirSync(inProject('.wrangler'), { recursive: true })
-  appendFileSync(inProject(...LOG), `${new Date().toISOString()} ${bookmark}\n`)
-  process.stdout.write(`${bookmark} (also in ${LOG.join('/')})\n`)
-  return bookmark
+  for (const { name, bookmark } of bookmarks) {
+    const label = names.length === 1 ? '' : ` ${name}`
+    appendFileSync(inProject(...LOG), `${now} ${bookmark}${label}\n`)
+    process.stdout.write(`${bookmark}${label} (also in ${LOG.join('/')})\n`)
+  }
+  return bookmarks
+}
+
+/** Applies the migrations to each database. Throws with the first one that can't be migrated. */
+async function migrate(/** @type {Bookmark[]} */ bookmarks) {
+  for (const [index, { name }] of bookmarks.entries()) {
+    const others = bookmarks.slice(index + 1).map((later) => later.name)
+    const untouched =
+      others.length === 0 ? '' : ` ${listed(others)} ${others.length === 1 ? 'was' : 'were'} not migrated.`
+    await runWrangler(
+      migrationOf(name),
+      `The migrations of ${name} failed. The Worker was not deployed.${untouched} Migrations that are listed as applied above stay applied. Deploy again once the reason is gone. If the Worker cannot serve with them until then, bring ${bookmarks.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(bookmarks)}`,
+    )
+  }
 }
 
 /**
@@ -125,9 +149,11 @@ async function completeSecrets(/** @type {Settings} */ { hasTokenSecret }) {
   }
 }
 
-/** The command that brings the database back. */
-const restoring = (/** @type {string} */ bookmark) =>
-  `  npx wrangler d1 time-travel restore laurel --bookmark=${bookmark}`
+/** The commands that bring the databases back. */
+const restoring = (/** @type {Bookmark[]} */ bookmarks) =>
+  bookmarks
+    .map(({ name, bookmark }) => `  npx wrangler d1 time-travel restore ${name} --bookmark=${bookmark}`)
+    .join('\n')
 
 /**
  * Waits until `/health` answers 200 several times in a row.
@@ -166,7 +192,7 @@ const title = (/** @type {string} */ text) => process.stdout.write(`\n${text}\n`
 async function demandHealth(
   /** @type {string} */ address,
   /** @type {number} */ seconds,
-  /** @type {string} */ bookmark,
+  /** @type {Bookmark[]} */ bookmarks,
 ) {
   title(`Asking ${address}/health, for ${seconds} seconds at most…`)
   const problem = await healthProblem(address, seconds)
@@ -178,9 +204,9 @@ async function demandHealth(
     'If the answer names something that you can add or repair, do so and deploy again.',
     'To go back to the version before:',
     '  npx wrangler rollback',
-    "If that version's /health names a later migration, bring the database back too.",
+    `If that version's /health names a later migration, bring the ${bookmarks.length === 1 ? 'database' : 'databases'} back too.`,
     'This undoes every change since then:',
-    restoring(bookmark),
+    restoring(bookmarks),
     'docs/operations.md says more.',
   ]
   throw new Complaint(lines.join('\n'))
@@ -192,11 +218,13 @@ async function deploy() {
   demandResources()
   const settings = await readSettings()
   await demandBindings(settings)
+  const names = databasesOf(settings.databases)
   const address = addressOf(settings, url)
   title('Building the Worker…')
   await runWrangler([...DEPLOY, '--dry-run', '--outdir', 'dist'], 'The build failed. Nothing was changed.')
   if (isDry) {
-    const steps = [BOOKMARK, MIGRATE, DEPLOY, SECRETS].map((args) => `  wrangler ${args.join(' ')}\n`)
+    const calls = [...names.map(bookmarkOf), ...names.map(migrationOf), DEPLOY, SECRETS]
+    const steps = calls.map((args) => `  wrangler ${args.join(' ')}\n`)
     const commands = [...steps, `  wrangler ${PUT_SECRET.join(' ')}, if it is not in that list\n`]
     const question = address === null ? '' : `  GET ${address}/health\n`
     process.stdout.write(
@@ -204,17 +232,15 @@ async function deploy() {
     )
     return
   }
-  title('Noting the bookmark to go back to…')
-  const bookmark = await noteBookmark()
-  title('Applying the migrations to the remote database…')
-  await runWrangler(
-    MIGRATE,
-    `The migrations failed. The Worker was not deployed. Migrations that are listed as applied above stay applied. If the Worker cannot serve with them, bring the database back. This undoes every change since then:\n${restoring(bookmark)}`,
-  )
+  const isOne = names.length === 1
+  title(isOne ? 'Noting the bookmark to go back to…' : 'Noting the bookmarks to go back to…')
+  const bookmarks = await noteBookmarks(names)
+  title(`Applying the migrations to ${isOne ? 'the remote database' : `${names.length} remote databases`}…`)
+  await migrate(bookmarks)
   title('Deploying…')
   await runWrangler(
     DEPLOY,
-    `The deployment failed. The migrations are already applied. Try again. If the version before cannot serve with them until then, bring the database back. This undoes every change since then:\n${restoring(bookmark)}`,
+    `The deployment failed. The migrations are already applied. Try again. If the version before cannot serve with them until then, bring ${isOne ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(bookmarks)}`,
   )
   title('Looking for the secret of tokens…')
   await completeSecrets(settings)
@@ -224,7 +250,7 @@ async function deploy() {
     )
     return
   }
-  await demandHealth(address, seconds, bookmark)
+  await demandHealth(address, seconds, bookmarks)
   process.stdout.write('\nLaurel is deployed, and healthy.\n')
 }
 

@@ -1,41 +1,154 @@
 /**
- * `npm run restored`: run it after the database was brought back to an earlier moment (M1). With `-- --local`
- * it works on the state of `npm start`, which must be stopped. With `-- --undelete` the deletions since then
- * are not done again. docs/operations.md says more.
+ * `npm run restored`: run it after the databases were brought back to an earlier moment (M1). With
+ * `-- --local` it works on the state of `npm start`, which must be stopped. With `-- --undelete` the
+ * deletions since then are not done again. docs/operations.md says more.
  */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { demandAlone } from './lib/alone.mjs'
+import { bindingOf, listed, parseDatabases } from './lib/databases.mjs'
+import { parseVariables } from './lib/dev-vars.mjs'
+import { DIRECTORY_EXISTS, DIRECTORY_PLACES, usedDatabases } from './lib/directory.mjs'
+import { LocalDatabases } from './lib/local-databases.mjs'
+import { differingMoments } from './lib/moments.mjs'
 import { Complaint, inProject, report } from './lib/project.mjs'
-import { restoredStatements } from './lib/restored.mjs'
-import { applyLocalMigrations, runWrangler, STATE } from './lib/wrangler.mjs'
+import { nextEpoch, restoredStatements, restoredStatementsOfOthers, stateQuestion } from './lib/restored.mjs'
+import { outputOfWrangler, readSettings, runWrangler } from './lib/wrangler.mjs'
+import { databasesOf } from './lib/wrangler-toml.mjs'
 
-const USAGE = `npm run restored                  after a restore of the deployed database
+const USAGE = `npm run restored                  after a restore of the deployed databases
 npm run restored -- --local       after a restore of the state of npm start, which must be stopped
 Option: --undelete                does not do the deletions since then again`
+
+/**
+ * The databases, by number from 1.
+ *
+ * @typedef {object} Databases
+ * @property {number[]} numbers
+ * @property {() => Promise<string[]>} used the bindings of those that hold users
+ * @property {() => Promise<void>} migrate applies the migrations that they lack
+ * @property {(number: number, sql: string) => Promise<Record<string, unknown>[]>} ask answers rows
+ * @property {(number: number, statements: string[]) => Promise<void>} tell runs statements in one transaction
+ * @property {string} wayBack how to bring all of them back
+ */
+
+const UNCHANGED = 'Nothing was changed but the migrations. Run this again.'
+
+/** @returns {Databases} those of the deployment, by their names in Cloudflare */
+function remoteDatabases(/** @type {string[]} */ names) {
+  const nameOf = (/** @type {number} */ number) => names[number - 1] ?? ''
+  const execute = (/** @type {number} */ number, /** @type {string} */ sql) => [
+    ...['d1', 'execute', nameOf(number), '--remote', '--yes'],
+    ...['--command', sql],
+  ]
+  const ask = async (/** @type {number} */ number, /** @type {string} */ sql) => {
+    const failure = `${nameOf(number)} could not be asked. ${UNCHANGED}`
+    const output = await outputOfWrangler([...execute(number, sql), '--json'], failure)
+    return JSON.parse(output)[0].results
+  }
+  return {
+    numbers: names.map((_, index) => index + 1),
+    ask,
+    used: async () => {
+      if ((await ask(1, DIRECTORY_EXISTS)).length === 0) return []
+      return usedDatabases((await ask(1, DIRECTORY_PLACES)).map(({ places }) => String(places)))
+    },
+    migrate: async () => {
+      for (const name of names)
+        await runWrangler(
+          ['d1', 'migrations', 'apply', name, '--remote'],
+          `The migrations of ${name} failed. Nothing else was changed.`,
+        )
+    },
+    tell: (number, statements) =>
+      runWrangler(
+        execute(number, statements.join(';\n')),
+        `${nameOf(number)} was not changed. Run this again.`,
+      ),
+    wayBack: names.map((name) => `  npx wrangler d1 time-travel restore ${name} --timestamp=TIME`).join('\n'),
+  }
+}
+
+/** @returns {Databases} those of `npm start` */
+function localDatabases(/** @type {LocalDatabases} */ local) {
+  return {
+    numbers: local.numbers,
+    used: () => local.used(),
+    migrate: () => local.migrate(),
+    ask: async (number, sql) => (await local.run(number, sql))[0] ?? [],
+    tell: async (number, statements) => {
+      await local.run(number, statements.join(';\n'))
+    },
+    wayBack: '  Put a copy in the place of the whole folder .wrangler/state/v3/d1.',
+  }
+}
+
+/** Tells the databases of the restore. */
+async function tell(/** @type {Databases} */ databases, /** @type {boolean} */ undelete) {
+  await databases.migrate()
+  const [first = 1, ...others] = databases.numbers
+  if (others.length === 0) {
+    await databases.tell(first, restoredStatements({ undelete }))
+    return
+  }
+  const states = []
+  for (const number of databases.numbers) states.push(await stateOf(databases, number))
+  await demandOneMoment(databases, states)
+  const epoch = nextEpoch(states, Date.now())
+  // The first one is the last: by its epoch the Worker sees the restore.
+  for (const number of others) await databases.tell(number, restoredStatementsOfOthers(epoch))
+  await databases.tell(first, restoredStatements({ undelete, epoch }))
+}
+
+/** Asks a database for its state. */
+async function stateOf(/** @type {Databases} */ databases, /** @type {number} */ number) {
+  const [row] = await databases.ask(number, stateQuestion)
+  const state = /** @type {import('./lib/restored.mjs').State | undefined} */ (row)
+  if (state === undefined) throw new Complaint(`${bindingOf(number)} has no row in restores. ${UNCHANGED}`)
+  return { ...state, binding: bindingOf(number) }
+}
+
+/**
+ * @param {Databases} databases
+ * @param {(import('./lib/restored.mjs').State & { binding: string })[]} states
+ * @throws {Complaint} if they were not all brought back to one moment, or one is missing
+ */
+async function demandOneMoment(databases, states) {
+  const used = await databases.used()
+  const missing = used.filter((name) => states.every(({ binding }) => binding !== name))
+  if (missing.length > 0)
+    throw new Complaint(
+      `At the restored moment, ${listed(missing)} held users, but there ${missing.length === 1 ? 'is no such database' : 'are no such databases'} now. Bind ${missing.length === 1 ? 'it' : 'them'} again, bring all databases back to one moment, and run this again.`,
+    )
+  const moments = differingMoments(states, used)
+  if (moments === undefined) return
+  throw new Complaint(
+    `The databases were not all brought back to one moment.
+Laurel notes the time in all databases at once, every five minutes. The last noted times:
+${moments}
+Bring all of them back to one moment, and run this again:
+${databases.wayBack}
+If the times still differ, Laurel noted the time just then: choose a moment a minute earlier.
+A database that was added after that moment can't go back to it: put a new, empty one in its place.`,
+  )
+}
 
 async function main(/** @type {string[]} */ args) {
   const unknown = args.filter((arg) => !['--local', '--undelete'].includes(arg))
   if (unknown.length > 0) throw new Complaint(USAGE)
-  const sql = restoredStatements({ undelete: args.includes('--undelete') }).join(';\n')
-  const where = args.includes('--local') ? ['--local', '--persist-to', STATE] : ['--remote']
+  const undelete = args.includes('--undelete')
   if (args.includes('--local')) {
     await demandAlone()
-    await applyLocalMigrations(databaseName()).done
-  } else {
-    const migrate = ['d1', 'migrations', 'apply', databaseName(), '--remote']
-    await runWrangler(migrate, 'The migrations failed. Nothing else was changed.')
-  }
-  await runWrangler(
-    ['d1', 'execute', databaseName(), ...where, '--yes', '--command', sql],
-    'The database was not changed. Run this again.',
-  )
+    const file = inProject('.dev.vars')
+    const { DATABASES } = existsSync(file) ? parseVariables(readFileSync(file, 'utf8')) : {}
+    const local = new LocalDatabases(parseDatabases(process.env.DATABASES || DATABASES))
+    try {
+      await local.demandBound()
+      await tell(localDatabases(local), undelete)
+    } finally {
+      await local.close()
+    }
+  } else await tell(remoteDatabases(databasesOf((await readSettings()).databases)), undelete)
   process.stdout.write('Laurel knows of the restore.\n')
-}
-
-/** The name of the database in wrangler.toml. */
-function databaseName() {
-  const text = readFileSync(inProject('wrangler.toml'), 'utf8')
-  return /^database_name = "([^"]+)"/m.exec(text)?.[1] ?? 'laurel'
 }
 
 main(process.argv.slice(2)).catch((error) => {

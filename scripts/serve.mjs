@@ -5,19 +5,22 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { demandBound, parseDatabases } from './lib/databases.mjs'
 import { OVERRIDABLE } from './lib/dev-vars.mjs'
 import { onceNpmEnded } from './lib/npm.mjs'
 import { demandFree, parsePort } from './lib/port.mjs'
 import { Complaint, report, toolScript } from './lib/project.mjs'
 import { backup, removeSnapshot, restore, snapshot } from './serve/backup.mjs'
 import { BUILT, build } from './serve/build.mjs'
+import { configuration } from './serve/config.mjs'
 import {
+  CONFIGURATION,
   CONTROL,
   callWorker,
   demandWhole,
@@ -145,10 +148,16 @@ async function workerVariables() {
  * Starts workerd, which ends with this process however that ends. It has a process group of its own: a
  * terminal sends its signals to a whole group, and workerd would end before requests under way are answered.
  */
-function startWorkerd(/** @type {string} */ address, /** @type {Record<string, string>} */ variables) {
+function startWorkerd(
+  /** @type {string} */ address,
+  /** @type {Record<string, string>} */ variables,
+  /** @type {number} */ databases,
+) {
   const isPrivateAllowed = variables.TEST_CLOCK === 'on' || TARGETS.some((name) => variables[name] !== '')
+  const options = { variables: OVERRIDABLE, isPrivateAllowed, databases }
+  writeFileSync(CONFIGURATION, configuration(settingsOfBuild(), options), { mode: 0o600 })
   const { default: binary } = createRequire(import.meta.url)(toolScript('workerd', 'lib', 'main.js'))
-  const args = ['serve', join(BUILT, isPrivateAllowed ? 'private.capnp' : 'public.capnp'), 'config']
+  const args = ['serve', '--import-path', BUILT, CONFIGURATION, 'config']
   args.push('--socket-addr', `public=${address}`, '--socket-addr', `control=unix:${CONTROL}`)
   args.push('--directory-path', `data=${OBJECTS}`, '--directory-path', `assets=${join(BUILT, 'assets')}`)
   args.push('--control-fd', '3')
@@ -168,6 +177,9 @@ function startWorkerd(/** @type {string} */ address, /** @type {Record<string, s
   return child
 }
 
+/** @returns {import('./serve/config.mjs').Settings} */
+const settingsOfBuild = () => JSON.parse(readFileSync(join(BUILT, 'settings.json'), 'utf8'))
+
 /** Waits until workerd listens on both sockets. */
 async function listening(/** @type {import('node:child_process').ChildProcess} */ child) {
   const input = /** @type {import('node:stream').Readable} */ (child.stdio[3])
@@ -180,7 +192,14 @@ async function listening(/** @type {import('node:child_process').ChildProcess} *
   await new Promise(() => {})
 }
 
-/** Applies the migrations that the database lacks. */
+/** Refuses to leave out databases that hold users. */
+async function demandUsedBound(/** @type {number} */ databases) {
+  const { status, text } = await callWorker('/used-databases')
+  if (status !== 200) throw new Complaint(`The directory could not be read: ${status} ${text}`)
+  demandBound(JSON.parse(text), databases)
+}
+
+/** Applies the migrations that each database lacks. */
 async function migrate() {
   const { status, text } = await callWorker('/migrate')
   const error = status === 200 ? text : `The migrations could not be applied: ${status} ${text}`
@@ -188,7 +207,7 @@ async function migrate() {
 }
 
 /**
- * After a restore, tells the database that it was brought back to an earlier moment (M1).
+ * After a restore, tells the databases that they were brought back to an earlier moment (M1).
  *
  * @returns {Promise<boolean>} whether there was a restore. A server that ends before it opens does all of it
  *   again
@@ -313,21 +332,21 @@ async function serve(/** @type {{ isBuilt: boolean }} */ { isBuilt }) {
   else if (!existsSync(join(BUILT, 'settings.json')))
     throw new Complaint('Nothing was built: run `npm run serve -- build` first.')
   const variables = await workerVariables()
+  const databases = parseDatabases(process.env.DATABASES)
   const folder = enterData(process.env.LAUREL_DATA)
   demandWhole(folder)
   await lockData(folder, answerBackup)
   await demandFree(port, 'npm run serve', host.replace(/^\[|\]$/g, ''))
   mkdirSync(OBJECTS, { recursive: true, mode: 0o700 })
-  workerd = startWorkerd(address, {
-    ...variables,
-    TOKEN_SECRET: variables.TOKEN_SECRET || keptTokenSecret(),
-  })
+  const secret = variables.TOKEN_SECRET || keptTokenSecret()
+  workerd = startWorkerd(address, { ...variables, TOKEN_SECRET: secret }, databases)
   const ended = once(workerd, 'exit').then(([code, signal]) => {
     throw new Complaint(`workerd has ended (${signal ?? `code ${code}`}), and with it the server.`)
   })
-  const { crons } = JSON.parse(readFileSync(join(BUILT, 'settings.json'), 'utf8'))
+  const { crons } = settingsOfBuild()
   const ready = async () => {
     await listening(/** @type {import('node:child_process').ChildProcess} */ (workerd))
+    await demandUsedBound(databases)
     await migrate()
     // Before anything is written: the tables may be of a later version.
     await health()

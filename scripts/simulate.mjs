@@ -2,7 +2,9 @@
 /**
  * The simulation with seeds (test/simulation). `npm run simulate -- --seeds 50` plays fifty worlds of full
  * size, one after another. `-- --seed 7` plays the world of that seed. `--small` plays the small worlds of
- * CI. `--databases 3` spreads the users over three databases. Prints a line for each world. Exits with 1 if an invariant of a world failed.
+ * CI. `--databases 3` spreads the users over three databases.
+ *
+ * Prints a line for each world. Exits with 1 if an invariant of a world failed.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

@@ -10,6 +10,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demandAlone, variablesFileOf } from './lib/alone.mjs'
 import { builtConsole } from './lib/console.mjs'
+import { parseDatabases } from './lib/databases.mjs'
 import {
   completeDevVars,
   demandValid,
@@ -17,6 +18,7 @@ import {
   formatVariables,
   isDemoWanted,
 } from './lib/dev-vars.mjs'
+import { LocalDatabases } from './lib/local-databases.mjs'
 import { onceNpmEnded } from './lib/npm.mjs'
 import { Output } from './lib/output.mjs'
 import { demandFree, parsePort } from './lib/port.mjs'
@@ -25,7 +27,7 @@ import { Complaint, inProject, project, report } from './lib/project.mjs'
 import { keepSchedule, waitForHealth } from './lib/readiness.mjs'
 import { offerSignIn } from './lib/sign-in.mjs'
 import { hasDemoMetric, welcome } from './lib/welcome.mjs'
-import { applyLocalMigrations, startDev } from './lib/wrangler.mjs'
+import { startDev } from './lib/wrangler.mjs'
 
 /**
  * How long wrangler may take to end by itself, and how long killing the rest may take, in milliseconds:
@@ -84,7 +86,9 @@ async function listening(/** @type {import('node:child_process').ChildProcess} *
 async function start() {
   const port = parsePort(process.env.PORT)
   const url = `http://localhost:${port}`
-  const variables = effectiveVariables(completeDevVars(inProject('.dev.vars')), process.env, url)
+  const { DATABASES, ...fromFile } = completeDevVars(inProject('.dev.vars'))
+  const databases = parseDatabases(process.env.DATABASES || DATABASES)
+  const variables = effectiveVariables(fromFile, process.env, url)
   await demandValid(variables)
   const signIn = await offerSignIn(variables.ADMIN_API_KEY ?? '')
   const file = formatVariables({ ...variables, CONSOLE_SIGN_IN: signIn.address })
@@ -92,9 +96,7 @@ async function start() {
   await demandFree(port)
 
   process.stdout.write('Applying the migrations…\n')
-  const migrations = applyLocalMigrations('laurel')
-  child = migrations.child
-  await Promise.all([migrations.done, prepareConsole()])
+  await Promise.all([prepareDatabases(databases), prepareConsole()])
   if (ending.signal.aborted) return
 
   process.stdout.write('Starting the Worker…\n')
@@ -102,12 +104,21 @@ async function start() {
   variablesFile = variablesFileOf(port)
   rmSync(variablesFile, { force: true })
   writeFileSync(variablesFile, file, { mode: 0o600 })
-  const wrangler = startDev({ port, variables: variablesFile })
+  const wrangler = startDev({ port, variables: variablesFile, databases })
   child = wrangler
   output.follow(wrangler)
   const ended = unexpectedEnd(wrangler)
   await Promise.race([ended, listening(wrangler).then(() => greet(port, variables, signIn.code))])
   await ended
+}
+
+/** Applies the migrations. Refuses to leave out a database that holds users. */
+async function prepareDatabases(/** @type {number} */ count) {
+  const databases = new LocalDatabases(count)
+  child = databases.child
+  await databases.demandBound()
+  await databases.migrate()
+  await databases.close()
 }
 
 /**

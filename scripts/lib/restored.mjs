@@ -1,4 +1,4 @@
-/** The SQL that tells a database that it was brought back to an earlier moment (M1). */
+/** The SQL that tells databases that they were brought back to an earlier moment (M1). */
 
 /** When work is due now: by the test clock if it is set. */
 const NOW = 'coalesce((SELECT now FROM test_clock), (SELECT epoch FROM restores))'
@@ -12,13 +12,14 @@ ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked +
 /**
  * The statements, in order. They are one transaction. They raise the epoch and the version of each
  * configuration to numbers that were never used before: memory and leaderboards notice them. Leaderboards and
- * delivery queues are called soon. With `undelete` the deletions since then are not done again.
+ * delivery queues are called soon. With `undelete` the deletions since then are not done again. With several
+ * databases, these are the statements of the first one, and `epoch` is what `nextEpoch` says.
  *
- * @param {{ undelete: boolean }} options
+ * @param {{ undelete: boolean; epoch?: number }} options
  * @returns {string[]}
  */
-export const restoredStatements = ({ undelete }) => [
-  "UPDATE restores SET epoch = max(epoch + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER)), progress = NULL WHERE id = 1",
+export const restoredStatements = ({ undelete, epoch }) => [
+  `UPDATE restores SET epoch = ${epoch ?? "max(epoch + 1, CAST(unixepoch('subsec') * 1000 AS INTEGER))"}, progress = NULL WHERE id = 1`,
   `UPDATE tenants SET config_version = max(config_version + 1, (SELECT epoch FROM restores))
 WHERE config_version > 0`,
   makeAllDue('leaderboard', 'SELECT tenant_id, id AS subject FROM leaderboards WHERE deleted IS NULL'),
@@ -29,6 +30,42 @@ WHERE config_version > 0`,
   ),
   ...(undelete ? ['UPDATE restores SET redone = epoch'] : []),
 ]
+
+/**
+ * The statements of each other database. Work that is due, and the list of deletions, are matters of the
+ * first one.
+ *
+ * @param {number} epoch
+ * @returns {string[]}
+ */
+export const restoredStatementsOfOthers = (epoch) => [
+  `UPDATE restores SET epoch = ${epoch}, redone = ${epoch}, progress = NULL WHERE id = 1`,
+  // Each copy of a configuration is compared with the original before it is used.
+  "UPDATE tenants SET config_version = -1, changing = json_object('change', '', 'until', 0) WHERE is_copy = 1",
+]
+
+/**
+ * The state of a database after a restore. `moment` is the real time, in milliseconds, that the
+ * cron trigger has last written to all databases: the same number in each. It is null if it never has.
+ *
+ * @typedef {{ epoch: number; version: number; moment: number | null; hasUsers: number }} State
+ */
+
+/** Asks a database for its State. */
+export const stateQuestion = `SELECT r.epoch,
+coalesce((SELECT max(config_version) FROM tenants), 0) AS version,
+(SELECT moment FROM restores WHERE id = 1) AS moment, EXISTS (SELECT 1 FROM users) AS hasUsers
+FROM restores r WHERE r.id = 1`
+
+/**
+ * The epoch for all databases, and the version of each configuration in all of them. None was used before.
+ *
+ * @param {readonly State[]} states of all databases
+ * @param {number} now
+ * @returns {number}
+ */
+export const nextEpoch = (states, now) =>
+  Math.max(now, ...states.map(({ epoch, version }) => Math.max(epoch, version) + 1))
 
 /**
  * Asks for `left`: 1 while deletions have to be done again after a restore (M3), else 0. The second round of

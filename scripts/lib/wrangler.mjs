@@ -4,10 +4,12 @@
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { promisify, stripVTControlCharacters } from 'node:util'
 import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable, project, toolScript } from './project.mjs'
+import { databaseBlocks, withLocalDatabases, wranglerToml } from './wrangler-toml.mjs'
 
 /** The folder with the state of D1, KV and the objects between starts. */
 export const STATE = '.wrangler/state'
@@ -23,8 +25,14 @@ export const QUIET = {
   WRANGLER_NO_SKILLS_UPDATE_PROMPTS: 'true',
 }
 
+/**
+ * The configuration of a Worker with several local databases, while it runs. It is beside `wrangler.toml`, so
+ * that the paths in it stay right.
+ */
+const LOCAL_CONFIGURATION = 'wrangler.databases.toml'
+
 /** More environment variables of a wrangler that works only on this machine. */
-const LOCAL = {
+export const LOCAL = {
   ...QUIET,
   // The banner asks the registry for a newer version.
   WRANGLER_HIDE_BANNER: 'true',
@@ -77,21 +85,31 @@ export function applyLocalMigrations(database) {
 /**
  * Starts the Worker. It sends the message `DEV_SERVER_READY` when it listens.
  *
- * @param {{ port: number; variables: string }} options `variables` is the path of the file of variables
+ * @param {{ port: number; variables: string; databases?: number }} options `variables` is the path of the
+ *   file of variables, `databases` is how many databases the Worker has
  * @returns {import('node:child_process').ChildProcess}
  */
-export function startDev({ port, variables }) {
+export function startDev({ port, variables, databases = 1 }) {
   const [node = '', script = ''] = command()
   const tether = pathToFileURL(inProject('scripts', 'lib', 'tether.mjs')).href
   const args = ['dev', '--local', '--ip', '127.0.0.1', '--port', String(port), '--inspector-port', '0']
   // Locally the Worker is on localhost, even if wrangler.toml names a domain.
   args.push('--infer-origin-from-routes=false')
   args.push('--persist-to', STATE, '--env-file', variables, '--show-interactive-dev-session=false')
-  return spawn(node, ['--import', tether, script, ...args], {
+  const toml = wranglerToml()
+  const isOther = databaseBlocks(toml).length !== databases
+  const configuration = inProject(LOCAL_CONFIGURATION)
+  if (isOther) {
+    writeFileSync(configuration, withLocalDatabases(toml, databases))
+    args.push('--config', configuration)
+  }
+  const child = spawn(node, ['--import', tether, script, ...args], {
     cwd: project,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: marked({ ...process.env, ...LOCAL }),
   })
+  if (isOther) child.once('exit', () => rmSync(configuration, { force: true }))
+  return child
 }
 
 /**

@@ -1,14 +1,12 @@
 /**
  * Builds what `npm run serve` runs, in one folder that needs nothing but Node and workerd: the Worker as it
- * is deployed, its assets, the migrations, and the configuration of workerd.
+ * is deployed, its assets, the migrations, and the settings for the configuration of workerd.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { OVERRIDABLE } from '../lib/dev-vars.mjs'
 import { inProject, project } from '../lib/project.mjs'
 import { bundleSource } from '../lib/sources.mjs'
 import { buildWorker, readSettings } from '../lib/wrangler.mjs'
-import { configuration } from './config.mjs'
 
 /** The path of the folder with the build. */
 export const BUILT = inProject('dist', 'serve')
@@ -31,15 +29,11 @@ export async function build() {
   cpSync(inProject('.wrangler', 'assets'), join(BUILT, 'assets'), { recursive: true })
   for (const name of ['entry.mjs', 'platform.mjs', 'database.mjs', 'rate-limit.mjs'])
     cpSync(inProject('scripts', 'serve', name), join(BUILT, name))
-  cpSync(inProject('scripts', 'lib', 'restored.mjs'), join(BUILT, 'restored.mjs'))
+  for (const name of ['directory.mjs', 'restored.mjs'])
+    cpSync(inProject('scripts', 'lib', name), join(BUILT, name))
   const write = (/** @type {string} */ name, /** @type {string} */ content) =>
     writeFileSync(join(BUILT, name), content)
   write('migrations.json', JSON.stringify(migrations()))
-  for (const isPrivateAllowed of [false, true])
-    write(
-      isPrivateAllowed ? 'private.capnp' : 'public.capnp',
-      configuration(settings, { variables: OVERRIDABLE, isPrivateAllowed }),
-    )
   write('settings.json', JSON.stringify(settings))
 }
 

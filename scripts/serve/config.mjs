@@ -2,6 +2,7 @@
  * The configuration of workerd for `npm run serve`, in workerd's own text format. It holds no secret:
  * variables come from the environment of the process, addresses and folders from its command line.
  */
+import { bindingOf, nameOf, numbersTo } from '../lib/databases.mjs'
 
 /** A string of the text format. */
 const text = (/** @type {string} */ value) => JSON.stringify(value)
@@ -12,7 +13,7 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
  * @typedef {object} Settings of the Worker, as wrangler.toml has them
  * @property {string} compatibilityDate
  * @property {string[]} compatibilityFlags
- * @property {string} database the binding of D1
+ * @property {{ binding: string; name: string }[]} databases the bindings of D1, and the names there
  * @property {string[]} namespaces the bindings of KV
  * @property {string} assets the binding of the assets
  * @property {{ name: string; className: string }[]} objects
@@ -27,16 +28,20 @@ const list = (/** @type {string[]} */ items) => `[\n    ${items.join(',\n    ')}
 
 /**
  * @param {Settings} settings
- * @param {{ variables: string[]; isPrivateAllowed: boolean }} options the variables that the Worker may have,
- *   by name; whether it may reach private addresses
+ * @param {{ variables: string[]; isPrivateAllowed: boolean; databases: number }} options the variables that
+ *   the Worker may have, by name; whether it may reach private addresses; how many databases it has
  * @returns {string}
  */
-export function configuration(settings, { variables, isPrivateAllowed }) {
+export function configuration(settings, { variables, isPrivateAllowed, databases }) {
   const { compatibilityDate: date, compatibilityFlags: flags } = settings
   const bindings = [
     ...[...variables, 'TRUST_PROXY'].map((name) => `(name = ${text(name)}, fromEnvironment = ${text(name)})`),
-    `(name = ${text(settings.database)}, wrapped = (moduleName = "laurel:database", innerBindings = [(name = "objects", durableObjectNamespace = "Database")]))`,
-    '(name = "DATABASES", durableObjectNamespace = "Database")',
+    ...numbersTo(databases).map(
+      (number) =>
+        `(name = ${text(bindingOf(number))}, wrapped = (moduleName = "laurel:database", innerBindings = [(name = "objects", durableObjectNamespace = "Database"), (name = "name", ${json(nameOf(number))})]))`,
+    ),
+    '(name = "DATABASE_OBJECTS", durableObjectNamespace = "Database")',
+    `(name = "DATABASE_LIST", ${json(numbersTo(databases).map((number) => ({ binding: bindingOf(number), name: nameOf(number) })))})`,
     '(name = "KEY_VALUES", durableObjectNamespace = "KeyValues")',
     '(name = "QUEUES", durableObjectNamespace = "MessageQueue")',
     '(name = "CONSUMER", service = (name = "laurel", entrypoint = "Consumer"))',
@@ -66,7 +71,7 @@ export function configuration(settings, { variables, isPrivateAllowed }) {
     (className) =>
       `(className = ${text(className)}, uniqueKey = ${text(`laurel-${className}`)}, enableSql = true)`,
   )
-  return `# Made by scripts/serve/build.mjs. Changes are lost.
+  return `# Made by scripts/serve.mjs at each start. Changes are lost.
 using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
@@ -85,19 +90,20 @@ const config :Workerd.Config = (
   ],
   extensions = [
     (modules = [
-      (name = "laurel:database", internal = true, esModule = embed "database.mjs"),
-      (name = "laurel:rate-limit", internal = true, esModule = embed "rate-limit.mjs")
+      (name = "laurel:database", internal = true, esModule = embed "/database.mjs"),
+      (name = "laurel:rate-limit", internal = true, esModule = embed "/rate-limit.mjs")
     ])
   ]
 );
 
 const laurel :Workerd.Worker = (
   modules = [
-    (name = "entry.mjs", esModule = embed "entry.mjs"),
-    (name = "restored.mjs", esModule = embed "restored.mjs"),
-    (name = "laurel.js", esModule = embed "laurel.js"),
-    (name = "platform.mjs", esModule = embed "platform.mjs"),
-    (name = "migrations.json", json = embed "migrations.json")
+    (name = "entry.mjs", esModule = embed "/entry.mjs"),
+    (name = "directory.mjs", esModule = embed "/directory.mjs"),
+    (name = "restored.mjs", esModule = embed "/restored.mjs"),
+    (name = "laurel.js", esModule = embed "/laurel.js"),
+    (name = "platform.mjs", esModule = embed "/platform.mjs"),
+    (name = "migrations.json", json = embed "/migrations.json")
   ],
   compatibilityDate = ${text(date)},
   compatibilityFlags = [${flags.map(text).join(', ')}],

@@ -37,6 +37,8 @@ const TOKEN_SECRET = 'token-secret'
 const SERVER = 'serve.sock'
 /** The Unix socket on which the Worker takes the calls of the server. */
 export const CONTROL = 'control.sock'
+/** The configuration of workerd, while the server runs. */
+export const CONFIGURATION = 'workerd.capnp'
 
 /** How long a server that is ending may still use the folder, in milliseconds. */
 const PATIENCE = 2000
@@ -85,8 +87,9 @@ export function demandWhole(/** @type {string} */ folder) {
     throw new Complaint(`A restore into ${folder} was interrupted. Empty the folder, and restore again.`)
 }
 
-/** Is true if the folder is empty, apart from the sockets of a server that was killed, and `lost+found`. */
-export const isEmpty = () => readdirSync('.').every((name) => [SERVER, CONTROL, 'lost+found'].includes(name))
+/** Is true if the folder is empty, apart from the files of a server that was killed, and `lost+found`. */
+export const isEmpty = () =>
+  readdirSync('.').every((name) => [SERVER, CONTROL, CONFIGURATION, 'lost+found'].includes(name))
 
 /** @returns {Promise<boolean>} whether a process listens on a Unix socket of the folder */
 function isAnswered(/** @type {string} */ path) {
@@ -144,7 +147,7 @@ let isLocked = false
 /** Gives the folder free, if this process has locked it. */
 export function unlockData() {
   if (!isLocked) return
-  for (const name of [SERVER, CONTROL]) rmSync(name, { force: true })
+  for (const name of [SERVER, CONTROL, CONFIGURATION]) rmSync(name, { force: true })
 }
 
 /**

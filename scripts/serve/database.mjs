@@ -33,8 +33,10 @@ class Statement {
 
 class D1 {
   #objects
-  constructor(/** @type {DurableObjectNamespace} */ objects) {
+  #name
+  constructor(/** @type {DurableObjectNamespace} */ objects, /** @type {string} */ name) {
     this.#objects = objects
+    this.#name = name
   }
 
   prepare(/** @type {string} */ sql) {
@@ -64,7 +66,7 @@ class D1 {
   /** @returns {Promise<{ results: Found[]; size: number; error?: string }>} */
   async #run(/** @type {string} */ asked) {
     try {
-      const database = /** @type {any} */ (this.#objects.getByName('laurel'))
+      const database = /** @type {any} */ (this.#objects.getByName(this.#name))
       return JSON.parse(await database.run(asked))
     } catch (error) {
       throw failure(error instanceof Error ? error.message : String(error))
@@ -76,4 +78,5 @@ const failure = (/** @type {string} */ message) =>
   new Error(`D1_ERROR: ${message}`, { cause: new Error(message) })
 
 /** The binding. */
-export default (/** @type {{ objects: DurableObjectNamespace }} */ { objects }) => new D1(objects)
+export default (/** @type {{ objects: DurableObjectNamespace; name: string }} */ { objects, name }) =>
+  new D1(objects, name)

@@ -5,7 +5,13 @@
  */
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import laurel, { Courier as DeliveryQueue } from './laurel.js'
-import { deletionsLeft, restoredStatements } from './restored.mjs'
+import {
+  deletionsLeft,
+  nextEpoch,
+  restoredStatements,
+  restoredStatementsOfOthers,
+  stateQuestion,
+} from './restored.mjs'
 
 export * from './laurel.js'
 export * from './platform.mjs'
@@ -99,6 +105,10 @@ export default {
   },
 }
 
+/** Runs statements in one transaction. */
+const run = (/** @type {any} */ database, /** @type {string[]} */ statements) =>
+  database.batch(statements.map((sql) => database.prepare(sql)))
+
 /** The calls of the server itself. They come by a Unix socket that only its user can open. */
 export class Control extends WorkerEntrypoint {
   /** @param {Request} request */
@@ -106,15 +116,19 @@ export class Control extends WorkerEntrypoint {
     const { pathname, searchParams } = new URL(request.url)
     switch (pathname) {
       case '/migrate':
-        return new Response(await this.env.DATABASES.getByName('laurel').migrate())
+        return new Response(await this.#migrate())
+      case '/used-databases': {
+        const [{ name }] = this.env.DATABASE_LIST
+        return Response.json(await this.env.DATABASE_OBJECTS.getByName(name).used())
+      }
       case '/restored':
-        await this.env.DB.batch(
-          restoredStatements({ undelete: false }).map((sql) => this.env.DB.prepare(sql)),
-        )
+        await this.#restored()
         return new Response('done')
       case '/deletions-left': {
-        const { results } = (await this.env.DB.batch([this.env.DB.prepare(deletionsLeft)]))[0]
-        return Response.json(results[0].left)
+        const left = await Promise.all(
+          this.#databases.map(async (database) => (await run(database, [deletionsLeft]))[0].results[0].left),
+        )
+        return Response.json(Math.max(...left))
       }
       case '/health':
         return laurel.fetch(new Request('http://localhost/health'), this.env, this.ctx)
@@ -132,6 +146,35 @@ export class Control extends WorkerEntrypoint {
       default:
         return new Response('no such call', { status: 404 })
     }
+  }
+
+  /** The bindings of the databases, the first one first. */
+  get #databases() {
+    return this.env.DATABASE_LIST.map((/** @type {{ binding: string }} */ { binding }) => this.env[binding])
+  }
+
+  /** @returns {Promise<string>} the error of the first database that can't be migrated; empty if none */
+  async #migrate() {
+    for (const { binding, name } of this.env.DATABASE_LIST) {
+      const error = await this.env.DATABASE_OBJECTS.getByName(name).migrate()
+      if (error !== '') return this.env.DATABASE_LIST.length === 1 ? error : `${binding}: ${error}`
+    }
+    return ''
+  }
+
+  /** Tells each database of the restore, the first one last: a call that was interrupted is repeated. */
+  async #restored() {
+    const [first, ...others] = this.#databases
+    if (others.length === 0) {
+      await run(first, restoredStatements({ undelete: false }))
+      return
+    }
+    const states = await Promise.all(
+      this.#databases.map(async (database) => (await run(database, [stateQuestion]))[0].results[0]),
+    )
+    const epoch = nextEpoch(states, Date.now())
+    await Promise.all(others.map((database) => run(database, restoredStatementsOfOthers(epoch))))
+    await run(first, restoredStatements({ undelete: false, epoch }))
   }
 
   /**

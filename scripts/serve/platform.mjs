@@ -4,6 +4,7 @@
  * uses. They run in the isolate of the Worker, since calls within an isolate are quicker.
  */
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers'
+import { DIRECTORY_EXISTS, DIRECTORY_PLACES, usedDatabases } from './directory.mjs'
 import migrations from './migrations.json'
 
 /* D1 */
@@ -11,7 +12,7 @@ import migrations from './migrations.json'
 /** A statement that changes nothing. One that begins with WITH may change something. */
 const READ = /^\s*SELECT\b/i
 
-/** The database. Every batch is one transaction, as in D1. The binding is `database.mjs`. */
+/** A database. Every batch is one transaction, as in D1. The binding is `database.mjs`. */
 export class Database extends DurableObject {
   #sql
   constructor(/** @type {DurableObjectState} */ state, /** @type {unknown} */ env) {
@@ -38,6 +39,16 @@ export class Database extends DurableObject {
     } catch (error) {
       return JSON.stringify({ error: error instanceof Error ? error.message : String(error) })
     }
+  }
+
+  /**
+   * The databases that hold users, by the directory of this one.
+   *
+   * @returns {string[]} their bindings
+   */
+  used() {
+    if ([...this.#sql.exec(DIRECTORY_EXISTS)].length === 0) return []
+    return usedDatabases([...this.#sql.exec(DIRECTORY_PLACES)].map(({ places }) => String(places)))
   }
 
   /**

@@ -11,7 +11,10 @@ const config = unstable_readConfig({ config: inProject('wrangler.toml') })
 const settings = {
   compatibilityDate: config.compatibility_date ?? '',
   compatibilityFlags: config.compatibility_flags,
-  database: config.d1_databases[0]?.binding ?? '',
+  databases: config.d1_databases.map(({ binding, database_name: name }) => ({
+    binding,
+    name: name ?? binding,
+  })),
   namespaces: config.kv_namespaces.map(({ binding }) => binding),
   assets: config.assets?.binding ?? '',
   objects: config.durable_objects.bindings.map(({ name, class_name: className }) => ({ name, className })),

@@ -16,4 +16,9 @@ export const restores = sqliteTable('restores', {
   redone: integer('redone').notNull(),
   /** JSON: the last deletion that was done again for the present epoch; null at the beginning. */
   progress: text('progress'),
+  /**
+   * The last moment that the cron trigger has noted, the same in all databases, in milliseconds of real time.
+   * It says to which moment a database was brought back. Null before the first one.
+   */
+  moment: integer('moment'),
 })

@@ -9,8 +9,11 @@ import type { Statement } from './statement'
 
 /** How long a batch waits for a user who is moving, or for a change of the configuration, in ms. */
 const PATIENCE = 10_000
-/** The pause between two looks at a move or a change that is under way, in ms. */
-const PAUSE = 15
+/**
+ * The pauses between two looks at a move or a change that is under way, in ms: the first one, and the longest
+ * one, to which they double. Many requests may wait.
+ */
+const [FIRST_PAUSE, LONGEST_PAUSE] = [10, 80]
 
 /**
  * Makes a database's copy of a tenant's configuration the same as in the first database, or waits for a
@@ -131,15 +134,15 @@ export class Databases {
     if (!this.isSeveral) return new TenantDatabase(first, testClock, tenantId)
     const send = async (statements: readonly Statement[]) => {
       const until = systemNow() + PATIENCE
-      for (;;) {
+      for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
         const directory = await this.directoryOf(tenantId)
         const name = choose(directory)
         try {
           return await this.#guarded(tenantId, name, directory, statements)
         } catch (error) {
           if (!isMisplaced(error)) throw error
-          if (systemNow() > until) throw errors.busy(RETRY_AFTER.contention)
-          await this.#refresh(tenantId, name, directory)
+          if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
+          await this.#refresh(tenantId, name, directory, pause)
         }
       }
     }
@@ -150,13 +153,13 @@ export class Databases {
   #fixed(tenantId: string, name: string, directory: Directory): TenantDatabase {
     const send = async (statements: readonly Statement[]) => {
       const until = systemNow() + PATIENCE
-      for (;;) {
+      for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
         try {
           return await this.#guarded(tenantId, name, directory, statements)
         } catch (error) {
           if (!isMisplaced(error)) throw error
-          if (systemNow() > until) throw errors.busy(RETRY_AFTER.contention)
-          const present = await this.#refresh(tenantId, name, directory)
+          if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
+          const present = await this.#refresh(tenantId, name, directory, pause)
           if ((present.placements[name] ?? 0) !== (directory.placements[name] ?? 0)) throw new Misplaced()
         }
       }
@@ -183,16 +186,16 @@ export class Databases {
 
   /**
    * After a database has refused a batch: reads the directory again. If it is the same, the copy of the
-   * configuration is brought up to date, or a move or a change is under way, and this waits a moment.
+   * configuration is brought up to date, or a move or a change is under way, and this waits for `pause` ms.
    */
-  async #refresh(tenantId: string, name: string, was: Directory): Promise<Directory> {
+  async #refresh(tenantId: string, name: string, was: Directory, pause: number): Promise<Directory> {
     const { directories, settle } = this.#parts
     const present = await readDirectory(this.first, tenantId)
     directories.set(tenantId, present)
     if (present.version !== was.version) return present
     const state = name === FIRST ? 'changing' : await settle(this, tenantId, name)
     if (state === 'absent') directories.delete(tenantId)
-    if (state === 'changing') await wait(PAUSE)
+    if (state === 'changing') await wait(pause)
     return present
   }
 }

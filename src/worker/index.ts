@@ -1,9 +1,11 @@
+import { noteMoment } from '../access/restores.repository'
 import { deleteOutdatedEntries } from '../audit/retention.service'
 import { repair } from '../boards/repair.service'
 import { deleteOutdatedBatches } from '../commands/batch/retention.service'
 import { drainAll } from '../delivery/drain.service'
 import { redoDeletions } from '../features/restore/redo.service'
 import { wakeAll } from '../jobs/timekeeper.service'
+import { systemNow } from '../lib/system-clock'
 import { DrainRequest } from '../outbox/outbox.messages'
 import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
@@ -32,6 +34,7 @@ export default {
     await redoDeletions(context).catch((error: unknown) =>
       logProblem('error', { work: 'redo', error: String(error) }),
     )
+    await noteMoment(context.databases, systemNow())
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
     await deleteOutdatedBatches(context)

@@ -1,56 +1,21 @@
 /** `npm run deploy` in a project of its own, with a wrangler that only notes its calls and answers. */
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  appendFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { BOOKMARK, bookmarkOf, databaseBlock, FakeProject, INFO, PUT_SECRET, SECRETS } from './fake-wrangler'
 import { freePort } from './harness'
 
 const root = join(import.meta.dirname, '..', '..')
-const BOOKMARK = '00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683'
 const BUILD = 'deploy --minify --dry-run --outdir dist'
-const INFO = 'd1 time-travel info laurel --json'
 const MIGRATE = 'd1 migrations apply laurel --remote'
 const DEPLOY = 'deploy --minify'
-const SECRETS = 'secret list --format json'
-const PUT_SECRET = 'secret put TOKEN_SECRET'
 /** The calls of a deployment that succeeds. */
 const ALL = [BUILD, INFO, MIGRATE, DEPLOY, SECRETS]
 const RESTORE = `npx wrangler d1 time-travel restore laurel --bookmark=${BOOKMARK}`
 
-/**
- * Notes its arguments, fails if they are those of `fail`, and tells the bookmark and the secrets as wrangler
- * does.
- */
-const CLI = `
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
-const call = process.argv.slice(2).join(' ')
-appendFileSync('calls', call + '\\n')
-if (existsSync('fail') && readFileSync('fail', 'utf8') === call) {
-  console.error('wrangler says no')
-  process.exit(1)
-}
-const secret = existsSync('bare') ? 'ADMIN_API_KEY' : 'TOKEN_SECRET'
-if (call === '${SECRETS}') console.log(JSON.stringify([{ name: secret }]))
-if (call === '${PUT_SECRET}') appendFileSync('secret', readFileSync(0, 'utf8'))
-if (call === '${INFO}') console.log(JSON.stringify({ bookmark: '${BOOKMARK}' }, null, 2))
-`
-
-let folder: string
+let project: FakeProject
 let server: Server
 let url: string
 /** The answers of /health: the last one stays. */
@@ -58,26 +23,10 @@ let answers: [status: number, body: object][]
 /** The calls of wrangler before each question for /health. */
 let asked: string[][]
 
-const file = (...path: string[]) => join(folder, ...path)
-const calls = () => (existsSync(file('calls')) ? readFileSync(file('calls'), 'utf8').trim().split('\n') : [])
 const OK: [number, object] = [200, { status: 'ok' }]
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'laurel-deploy-'))
-  for (const name of ['package.json', 'tsconfig.json', 'src', 'scripts'])
-    cpSync(join(root, name), file(name), { recursive: true })
-  mkdirSync(file('node_modules'))
-  for (const name of readdirSync(join(root, 'node_modules')))
-    if (name !== 'wrangler') symlinkSync(join(root, 'node_modules', name), file('node_modules', name))
-  mkdirSync(file('node_modules', 'wrangler', 'bin'), { recursive: true })
-  const real = pathToFileURL(join(root, 'node_modules', 'wrangler', 'wrangler-dist', 'cli.js')).href
-  const about = { name: 'wrangler', type: 'module', exports: './index.js' }
-  writeFileSync(file('node_modules', 'wrangler', 'package.json'), JSON.stringify(about))
-  writeFileSync(
-    file('node_modules', 'wrangler', 'index.js'),
-    `import wrangler from ${JSON.stringify(real)}\nexport const { unstable_readConfig } = wrangler\n`,
-  )
-  writeFileSync(file('node_modules', 'wrangler', 'bin', 'wrangler.js'), CLI)
+  project = new FakeProject()
   server = createServer((request, response) => {
     asked.push(calls())
     const [status, body] = (answers.length > 1 ? answers.shift() : answers[0]) ?? OK
@@ -90,35 +39,20 @@ beforeAll(async () => {
 })
 afterAll(() => {
   server.close()
-  rmSync(folder, { recursive: true, force: true })
+  project.remove()
 })
 
 beforeEach(() => {
   answers = [OK]
   asked = []
-  configure((text) => text)
+  project.configure((text) => text)
 })
-afterEach(() => {
-  for (const name of ['calls', 'fail', 'bare', 'secret', '.wrangler'])
-    rmSync(file(name), { recursive: true, force: true })
-})
+afterEach(() => project.reset())
 
-/** Writes wrangler.toml with ids of resources, and changed. */
-function configure(change: (text: string) => string): void {
-  const text = readFileSync(join(root, 'wrangler.toml'), 'utf8').replaceAll(/(?<=id = ")0{8}/g, '12345678')
-  writeFileSync(file('wrangler.toml'), change(text))
-}
-
-/** Runs the script. */
-async function deploy(...args: string[]): Promise<{ code: number; output: string }> {
-  return new Promise((resolve) => {
-    const env = { PATH: process.env.PATH, HOME: folder }
-    const script = ['scripts/deploy.mjs', ...args]
-    execFile(process.execPath, script, { cwd: folder, env }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` })
-    })
-  })
-}
+const file = (...path: string[]) => project.file(...path)
+const calls = () => project.calls()
+const configure = (change: (text: string) => string) => project.configure(change)
+const deploy = (...args: string[]) => project.run('deploy', ...args)
 
 describe('npm run deploy', () => {
   it('builds, notes the bookmark, migrates, deploys and asks /health, in this order', async () => {
@@ -134,8 +68,8 @@ describe('npm run deploy', () => {
 
   it.each([
     [BUILD, [BUILD], 'The build failed. Nothing was changed.', false],
-    [INFO, [BUILD, INFO], 'bookmark could not be read. Nothing was changed.', false],
-    [MIGRATE, [BUILD, INFO, MIGRATE], 'The migrations failed. The Worker was not deployed.', true],
+    [INFO, [BUILD, INFO], 'bookmark of laurel could not be read. Nothing was changed.', false],
+    [MIGRATE, [BUILD, INFO, MIGRATE], 'The migrations of laurel failed. The Worker was not deployed.', true],
     [DEPLOY, [BUILD, INFO, MIGRATE, DEPLOY], 'The deployment failed. The migrations are already', true],
   ])('stops if `wrangler %s` fails, and says what to do', async (step, done, reason, isChanged) => {
     writeFileSync(file('fail'), step)
@@ -146,6 +80,48 @@ describe('npm run deploy', () => {
     expect(output).toContain(reason)
     expect(output.includes(RESTORE)).toBe(isChanged)
     expect(output).not.toContain('Laurel is deployed')
+  })
+
+  describe('with three databases', () => {
+    const names = ['laurel', 'laurel-2', 'laurel-3']
+    const migrate = (name: string) => `d1 migrations apply ${name} --remote`
+    const infos = names.map((name) => `d1 time-travel info ${name} --json`)
+    beforeEach(() =>
+      configure((text) => `${text}\n${databaseBlock(3, 'laurel-3')}\n${databaseBlock(2, 'laurel-2')}`),
+    )
+
+    it('[B3] notes the bookmark of each, and migrates each before it deploys', async () => {
+      const { code, output } = await deploy('--url', url)
+      expect([code, calls()], output).toEqual([0, [BUILD, ...infos, ...names.map(migrate), DEPLOY, SECRETS]])
+      expect(readFileSync(file('.wrangler', 'deployments.log'), 'utf8')).toMatch(
+        new RegExp(
+          `^\\S+Z ${BOOKMARK} laurel\\n\\S+Z ${bookmarkOf('laurel-2')} laurel-2\\n\\S+Z \\S+ laurel-3\\n$`,
+        ),
+      )
+    })
+
+    it('[B3] stops if one cannot be migrated, names it, and says how to bring all back', async () => {
+      writeFileSync(file('fail'), migrate('laurel-2'))
+      const { code, output } = await deploy('--url', url)
+      expect([code, calls()], output).toEqual([1, [BUILD, ...infos, migrate('laurel'), migrate('laurel-2')]])
+      expect(output).toContain('The migrations of laurel-2 failed. The Worker was not deployed.')
+      expect(output).toContain('laurel-3 was not migrated.')
+      expect(output).toContain(`${RESTORE}\n  npx wrangler d1 time-travel restore laurel-2 --bookmark=`)
+    })
+
+    it('[B3] calls nothing if one between them is missing', async () => {
+      configure((text) => `${text}\n${databaseBlock(3, 'laurel-3')}`)
+      const { code, output } = await deploy('--url', url)
+      expect([code, calls()], output).toEqual([1, []])
+      expect(output).toContain('the binding DB_2')
+    })
+
+    it('[B3] a dry run prints the calls for each', async () => {
+      const { code, output } = await deploy('--dry-run')
+      expect([code, calls()], output).toEqual([0, [BUILD]])
+      const steps = [...infos, ...names.map(migrate), DEPLOY]
+      expect(output).toContain(steps.map((step) => `  wrangler ${step}\n`).join(''))
+    })
   })
 
   it('[K6] makes the secret of tokens if the Worker has none, on no command line', async () => {

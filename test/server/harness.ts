@@ -35,6 +35,7 @@ const OURS = [
   'PORT',
   'HOST',
   'LAUREL_DATA',
+  'DATABASES',
   'TRUST_PROXY',
   'DEMO',
   'MULTI_TENANCY',

@@ -1,0 +1,3 @@
+export const DIRECTORY_EXISTS: string
+export const DIRECTORY_PLACES: string
+export function usedDatabases(places: readonly string[]): string[]

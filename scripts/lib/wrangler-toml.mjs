@@ -1,0 +1,154 @@
+/** The databases in the text of `wrangler.toml`: finds their blocks, and makes others. */
+import { readFileSync } from 'node:fs'
+import { bindingOf, nameOf, numbersTo } from './databases.mjs'
+import { Complaint, inProject } from './project.mjs'
+
+/** A block: its header and the lines up to the next header. */
+const BLOCK = /^\[\[d1_databases\]\][^\n]*\n?(?:(?!\[)[^\n]*\n|(?!\[)[^\n]+$)*/gm
+const BINDING = /^\s*binding\s*=\s*["']([^"']*)["']/m
+
+/**
+ * @typedef {object} Block
+ * @property {string} binding
+ * @property {string} text from the header up to the next one, comments between them included
+ * @property {number} start of the text in the file
+ */
+
+/** The text of `wrangler.toml`. */
+export const wranglerToml = () => readFileSync(inProject('wrangler.toml'), 'utf8')
+
+/**
+ * The blocks of databases.
+ *
+ * @param {string} toml
+ * @returns {Block[]}
+ */
+export const databaseBlocks = (toml) =>
+  [...toml.matchAll(BLOCK)].map((match) => ({
+    binding: BINDING.exec(match[0])?.[1] ?? '',
+    text: match[0],
+    start: match.index,
+  }))
+
+/** A block without the comments at its end, which belong to what follows. */
+function ownLines(/** @type {string} */ text) {
+  const lines = text.split('\n')
+  return lines.slice(0, lines.findLastIndex((line) => !/^\s*(#|$)/.test(line)) + 1).join('\n')
+}
+
+/** Is true for a binding of Laurel's databases. An operator may have bound others. */
+const isOurs = (/** @type {string} */ binding) => /^DB(_\d+)?$/.test(binding)
+
+/**
+ * The names of Laurel's databases in Cloudflare, the first one first.
+ *
+ * @param {{ binding: string; name: string }[]} databases all that wrangler.toml binds
+ * @returns {string[]}
+ * @throws {Complaint} if one is missing between them
+ */
+export function databasesOf(databases) {
+  const ours = databases.filter(({ binding }) => isOurs(binding))
+  demandWithoutGaps(ours.map(({ binding }) => binding))
+  return ours
+    .toSorted((a, b) => a.binding.localeCompare(b.binding, 'en', { numeric: true }))
+    .map(({ name }) => name)
+}
+
+/**
+ * How many databases are bound: `DB`, `DB_2`, … without gaps.
+ *
+ * @param {string} toml
+ * @returns {number}
+ * @throws {Complaint} if there is none, or a gap
+ */
+export function boundDatabases(toml) {
+  const bindings = databaseBlocks(toml).flatMap(({ binding }) => (isOurs(binding) ? [binding] : []))
+  demandWithoutGaps(bindings)
+  return bindings.length
+}
+
+/**
+ * @param {readonly string[]} bindings of databases
+ * @throws {Complaint} if they are not `DB`, `DB_2`, … without gaps
+ */
+function demandWithoutGaps(bindings) {
+  const missing = numbersTo(Math.max(1, bindings.length))
+    .map(bindingOf)
+    .find((name) => !bindings.includes(name))
+  if (missing !== undefined)
+    throw new Complaint(
+      `wrangler.toml has no [[d1_databases]] with the binding ${missing}. The databases of Laurel are DB, DB_2, DB_3 and so on, without gaps.`,
+    )
+}
+
+/**
+ * The text of a block.
+ *
+ * @param {{ number: number; id: string; newline?: string }} database
+ * @returns {string} with a line break at its end
+ */
+export const blockOf = ({ number, id, newline = '\n' }) =>
+  [
+    '[[d1_databases]]',
+    `binding = "${bindingOf(number)}"`,
+    `database_name = "${nameOf(number)}"`,
+    `database_id = "${id}"`,
+    'migrations_dir = "migrations"',
+    '',
+  ].join(newline)
+
+/** The file of a local database is named after this id. So it does not depend on what is deployed. */
+const localId = (/** @type {number} */ number) =>
+  `00000000-0000-0000-0000-${String(number).padStart(12, '0')}`
+
+/**
+ * The blocks of so many local databases. The first one is that of the file, so that its state stays.
+ *
+ * @param {string} toml
+ * @param {number} count
+ * @returns {string}
+ */
+export function localBlocks(toml, count) {
+  const first = databaseBlocks(toml).find(({ binding }) => binding === bindingOf(1))
+  if (first === undefined) throw new Complaint('wrangler.toml has no [[d1_databases]] with the binding DB.')
+  const others = numbersTo(count).slice(1)
+  return [
+    `${ownLines(first.text)}\n`,
+    ...others.map((number) => blockOf({ number, id: localId(number) })),
+  ].join('\n')
+}
+
+/**
+ * The configuration with so many local databases. All else stays.
+ *
+ * @param {string} toml
+ * @param {number} count
+ * @returns {string}
+ */
+export function withLocalDatabases(toml, count) {
+  const ours = databaseBlocks(toml).filter(({ binding }) => isOurs(binding))
+  const rest = ours.reduceRight(
+    (text, { start, text: block }) => text.slice(0, start) + text.slice(start + block.length),
+    toml,
+  )
+  return `${rest.trimEnd()}\n\n${localBlocks(toml, count)}`
+}
+
+/**
+ * Adds a block after the last database. The rest of the file stays as it is, comments included.
+ *
+ * @param {string} toml
+ * @param {{ number: number; id: string }} database
+ * @returns {string}
+ */
+export function withDatabase(toml, database) {
+  const last = databaseBlocks(toml)
+    .filter(({ binding }) => isOurs(binding))
+    .at(-1)
+  if (last === undefined) throw new Complaint('wrangler.toml has no [[d1_databases]] with the binding DB.')
+  const newline = toml.includes('\r\n') ? '\r\n' : '\n'
+  const end = last.start + ownLines(last.text).length
+  const before = toml.slice(0, end).trimEnd()
+  const after = toml.slice(end).replace(/^\r?\n/, '')
+  return `${before}${newline}${newline}${blockOf({ ...database, newline })}${after}`
+}

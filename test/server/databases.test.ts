@@ -1,0 +1,193 @@
+/**
+ * Scripts with several databases: `npm run databases` and `npm run restored` of a deployment, with a wrangler
+ * that only notes its calls, and the checks of local state.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { CREATED, databaseBlock, FakeProject } from './fake-wrangler'
+import { launch, newProject } from './harness'
+import { directoryOf, inState, THREE } from './local-state'
+
+const root = join(import.meta.dirname, '..', '..')
+
+describe('of a deployment', () => {
+  let project: FakeProject
+  beforeAll(() => {
+    project = new FakeProject()
+  })
+  afterAll(() => project.remove())
+  beforeEach(() => project.configure((text) => text))
+  afterEach(() => project.reset())
+
+  const toml = () => readFileSync(project.file('wrangler.toml'), 'utf8')
+
+  describe('npm run databases', () => {
+    const CREATE = 'd1 create laurel-2'
+    const MIGRATE = 'd1 migrations apply laurel-2 --remote'
+    const add = (...args: string[]) => project.run('databases', 'add', ...args)
+
+    it('[B3] creates a D1, binds it, applies the migrations, and says what comes next', async () => {
+      const before = toml()
+      const { code, output } = await add()
+      expect([code, project.calls()], output).toEqual([0, [CREATE, MIGRATE]])
+      const block = `\n[[d1_databases]]\nbinding = "DB_2"\ndatabase_name = "laurel-2"\ndatabase_id = "${CREATED}"\nmigrations_dir = "migrations"\n`
+      expect(toml().replace(block, '')).toBe(before)
+      expect(toml()).toContain(block)
+      expect(output).toMatch(/npm run deploy.*GET \/admin\/v1\/databases/s)
+      expect(await add('--jurisdiction', 'eu')).toMatchObject({ code: 0 })
+      expect(project.calls().slice(2)).toEqual([
+        'd1 create laurel-3 --jurisdiction eu',
+        'd1 migrations apply laurel-3 --remote',
+      ])
+    })
+
+    it('[B3] a dry run changes nothing, and prints all of it', async () => {
+      project.configure((text) => `${text}\n${databaseBlock(2, 'laurel-2')}`)
+      const before = toml()
+      const { code, output } = await add('--dry-run')
+      expect([code, project.calls(), toml()], output).toEqual([0, [], before])
+      expect(output).toMatch(/^Nothing was changed/)
+      expect(output).toMatch(/wrangler d1 create laurel-3\n.*after DB_2:\n.*binding = "DB_3"/s)
+      expect(output).toContain('wrangler d1 migrations apply laurel-3 --remote\n')
+      expect(output).toContain('npm run deploy')
+    })
+
+    it('[B3] changes nothing if the D1 cannot be created', async () => {
+      const before = toml()
+      writeFileSync(project.file('fail'), CREATE)
+      const { code, output } = await add()
+      expect([code, project.calls(), toml()], output).toEqual([1, [CREATE], before])
+      expect(output).toContain('wrangler.toml was not changed')
+    })
+
+    it('[B3] says that the database stays bound if its migrations fail', async () => {
+      writeFileSync(project.file('fail'), MIGRATE)
+      const { code, output } = await add()
+      expect([code, project.calls()], output).toEqual([1, [CREATE, MIGRATE]])
+      expect(toml()).toContain('"DB_2"')
+      expect(output).toMatch(/stays bound as DB_2.*npm run deploy/)
+    })
+
+    it('[B3] calls nothing while the first database does not exist', async () => {
+      writeFileSync(project.file('wrangler.toml'), readFileSync(join(root, 'wrangler.toml')))
+      expect(await add()).toMatchObject({ code: 1, output: expect.stringContaining('database_id of DB') })
+      expect(project.calls()).toEqual([])
+    })
+
+    it('prints its usage, with the code 2 for other words', async () => {
+      const usage = expect.stringContaining('npm run databases -- add --dry-run')
+      expect(await project.run('databases')).toEqual({ code: 0, output: usage })
+      for (const words of [['remove'], ['add', '2'], ['add', '--force']])
+        expect(await project.run('databases', ...words)).toEqual({ code: 2, output: usage })
+      expect(project.calls()).toEqual([])
+    })
+  })
+
+  describe('npm run restored', () => {
+    const NOON = Date.UTC(2026, 10, 22, 12)
+    const state = (moment: number | null, hasUsers = 1) => [{ epoch: 4, version: 9, moment, hasUsers }]
+    const directory = [{ places: '[[0,"DB"],[2048,"DB_2"]]' }]
+    const answer = (second: object[]) =>
+      writeFileSync(
+        project.file('rows'),
+        JSON.stringify({
+          laurel: { state: state(NOON), exists: [{ 1: 1 }], directory },
+          'laurel-2': { state: second },
+        }),
+      )
+    const tells = () => project.calls().filter((call) => call.includes('UPDATE'))
+    beforeEach(() => project.configure((text) => `${text}\n${databaseBlock(2, 'laurel-2')}`))
+
+    it('[M1] refuses if the databases are not at one moment, and says at which each is', async () => {
+      answer(state(NOON + 3_600_000))
+      const { code, output } = await project.run('restored')
+      expect([code, tells()], output).toEqual([1, []])
+      expect(output).toMatch(/DB {4}2026-11-22T12:00:00.000Z\n {2}DB_2 {2}2026-11-22T13:00:00.000Z/)
+      expect(output).toContain('npx wrangler d1 time-travel restore laurel-2 --timestamp=TIME')
+    })
+
+    it('[M1] refuses if a database is missing that held users at that moment', async () => {
+      project.configure((text) => `${text}\n${databaseBlock(2, 'laurel-2')}`)
+      answer(state(NOON))
+      const rows = JSON.parse(readFileSync(project.file('rows'), 'utf8'))
+      rows.laurel.directory = [{ places: '[[0,"DB_3"]]' }]
+      writeFileSync(project.file('rows'), JSON.stringify(rows))
+      const { code, output } = await project.run('restored')
+      expect([code, tells()], output).toEqual([1, []])
+      expect(output).toContain('At the restored moment, DB_3 held users')
+    })
+
+    it('[M1] migrates each and tells each, the first one last, with one epoch', async () => {
+      answer(state(NOON))
+      const { code, output } = await project.run('restored')
+      expect(code, output).toBe(0)
+      expect(project.calls().slice(0, 2)).toEqual([
+        'd1 migrations apply laurel --remote',
+        'd1 migrations apply laurel-2 --remote',
+      ])
+      const [second = '', first = '', ...more] = tells()
+      expect(more).toEqual([])
+      const [, epoch] = /^d1 execute laurel-2 .*SET epoch = (\d+), redone = \1/.exec(second) ?? []
+      expect(Number(epoch)).toBeGreaterThan(NOON)
+      expect(first).toMatch(new RegExp(`^d1 execute laurel --remote .*SET epoch = ${epoch}, progress = NULL`))
+      expect(output).toContain('Laurel knows of the restore.')
+    })
+
+    it('[M1] asks nothing of a single database', async () => {
+      project.configure((text) => text)
+      expect(await project.run('restored')).toMatchObject({ code: 0 })
+      expect(project.calls()).toEqual([
+        'd1 migrations apply laurel --remote',
+        expect.stringMatching(
+          /^d1 execute laurel --remote --yes --command UPDATE restores SET epoch = max\(/,
+        ),
+      ])
+    })
+  })
+})
+
+describe('of npm start', () => {
+  let folder: string
+  beforeAll(async () => {
+    folder = await newProject()
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  /** A start that ends by itself. */
+  const start = async (databases: string) => {
+    const starting = await launch({ folder, env: { DATABASES: databases } })
+    const { code, leftovers } = await starting.ended()
+    return { code, leftovers, output: starting.output() }
+  }
+
+  it('[B3] all databases get all migrations, and a start without one that holds users says what to do', async () => {
+    const count = 'SELECT count(*) AS count FROM d1_migrations'
+    const applied = readdirSync(join(root, 'migrations')).filter((name) => name.endsWith('.sql')).length
+    expect(
+      await inState(folder, 3, [
+        [1, count],
+        [2, count],
+        [3, count],
+        [1, directoryOf(THREE)],
+      ]),
+    ).toEqual([...Array(3).fill([{ count: applied }]), []])
+    for (const [databases, name] of [
+      ['1', 'DB_2 and DB_3 hold users'],
+      ['2', 'DB_3 holds users'],
+    ] as const)
+      expect(await start(databases)).toEqual({
+        code: 1,
+        leftovers: [],
+        output: expect.stringMatching(new RegExp(`${name}.*DATABASES=3 again.*"DB_3":0`, 's')),
+      })
+  })
+
+  it('[B3] an error names a wrong number of databases', async () => {
+    expect(await start('three')).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('DATABASES must be a whole number from 1 to 100, not three.'),
+    })
+  })
+})

@@ -1,0 +1,36 @@
+/** The databases of `npm start` in a folder, while no server runs. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+type Row = Record<string, unknown>
+
+/** Opens so many databases, applies the migrations, and answers the rows of each text's last statement. */
+export async function inState(
+  folder: string,
+  count: number,
+  statements: readonly [number: number, sql: string][],
+): Promise<Row[][]> {
+  const code = `
+const { LocalDatabases } = await import('./scripts/lib/local-databases.mjs')
+const local = new LocalDatabases(${count})
+await local.migrate()
+const found = []
+for (const [number, sql] of ${JSON.stringify(statements)}) found.push((await local.run(number, sql)).at(-1))
+await local.close()
+console.log(JSON.stringify(found))`
+  const run = promisify(execFile)
+  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: folder })
+  return JSON.parse(stdout)
+}
+
+/** The statements that write a directory of one tenant. */
+export const directoryOf = (places: readonly [firstBucket: number, database: string][]): string =>
+  `DELETE FROM directory;
+INSERT INTO directory (tenant_id, version, places, placements) VALUES ('t', 1, '${JSON.stringify(places)}', '{}')`
+
+/** Users in each of three databases. */
+export const THREE: readonly [number, string][] = [
+  [0, 'DB'],
+  [1365, 'DB_2'],
+  [2730, 'DB_3'],
+]

@@ -1,0 +1,114 @@
+/** How scripts name, count and bind several databases, and what they refuse. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { demandBound, parseDatabases } from '../../scripts/lib/databases.mjs'
+import { usedDatabases } from '../../scripts/lib/directory.mjs'
+import { differingMoments } from '../../scripts/lib/moments.mjs'
+import { nextEpoch } from '../../scripts/lib/restored.mjs'
+import { boundDatabases, withDatabase, withLocalDatabases } from '../../scripts/lib/wrangler-toml.mjs'
+
+const toml = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')
+const ID = '1b4e28ba-2fa1-41d2-883f-0016d3cca427'
+
+describe('[B3] DATABASES', () => {
+  it('is 1 unless it is set', () => {
+    expect([undefined, '', '1', '3', '100'].map(parseDatabases)).toEqual([1, 1, 1, 3, 100])
+  })
+
+  it.each(['0', '101', '-1', '1.5', '3x', ' 3', 'three', '1e2'])('%j is refused by name', (value) => {
+    expect(() => parseDatabases(value)).toThrow('DATABASES must be a whole number from 1 to 100')
+  })
+})
+
+describe('[B3] a database that holds users is not left out', () => {
+  it('names the databases with at least one bucket, of all tenants', () => {
+    const spread = '[[0,"DB"],[1365,"DB_2"],[2730,"DB_3"]]'
+    expect(usedDatabases([spread, '[[0,"DB_4"]]'])).toEqual(['DB', 'DB_2', 'DB_3', 'DB_4'])
+    expect(usedDatabases(['[[0,"DB_3"],[0,"DB"],[4096,"DB_2"]]'])).toEqual(['DB'])
+    expect(usedDatabases([])).toEqual([])
+  })
+
+  it('refuses, and says how to start again and how to empty it', () => {
+    expect(() => demandBound(['DB', 'DB_2'], 2)).not.toThrow()
+    expect(() => demandBound(['DB', 'DB_3'], 2)).toThrow(/DB_3 holds users.*DATABASES=3.*\{"DB_3":0\}/s)
+    expect(() => demandBound(['DB_10', 'DB', 'DB_2'], 1)).toThrow(
+      /DB_2 and DB_10 hold users.*DATABASES=10.*\{"DB_2":0,"DB_10":0\}/s,
+    )
+  })
+})
+
+describe('[B3] wrangler.toml', () => {
+  it('gets a block after the last database, and keeps all else', () => {
+    const two = withDatabase(toml, { number: 2, id: ID })
+    const added = `\n[[d1_databases]]\nbinding = "DB_2"\ndatabase_name = "laurel-2"\ndatabase_id = "${ID}"\nmigrations_dir = "migrations"\n`
+    expect(two).toContain(`migrations_dir = "migrations"\n${added}\n# The data to check a key`)
+    expect(two.replace(added, '')).toBe(toml)
+    const three = withDatabase(two, { number: 3, id: ID })
+    expect(three.indexOf('"DB_3"')).toBeGreaterThan(three.indexOf('"DB_2"'))
+    expect([toml, two, three].map(boundDatabases)).toEqual([1, 2, 3])
+  })
+
+  it('keeps its line breaks, and may end with a database', () => {
+    const text = '# Mine\r\n[[d1_databases]]\r\nbinding = "DB"\r\n# The end'
+    const two = withDatabase(text, { number: 2, id: ID })
+    expect(two).toMatch(/^# Mine\r\n\[\[d1_databases\]\]\r\nbinding = "DB"\r\n\r\n\[\[d1_databases\]\]\r\n/)
+    expect(two).toMatch(/migrations_dir = "migrations"\r\n# The end$/)
+    expect(two.replaceAll('\r\n', '')).not.toContain('\n')
+    expect(boundDatabases(two)).toBe(2)
+  })
+
+  it('is refused with a gap, and databases of others do not count', () => {
+    const other = '[[d1_databases]]\nbinding = "OTHER"\n'
+    expect(boundDatabases(`${toml}\n${other}`)).toBe(1)
+    expect(() => boundDatabases(`${toml}\n[[d1_databases]]\nbinding = "DB_3"\n`)).toThrow('DB_2')
+  })
+
+  it('has so many databases on this machine, whatever is deployed, and the first one stays', () => {
+    const bindings = (text: string) =>
+      [...text.matchAll(/^binding = "(DB\w*|OTHER)"$/gm)].map(([, name]) => name)
+    const deployed = `${withDatabase(toml, { number: 2, id: ID })}\n[[d1_databases]]\nbinding = "OTHER"\n`
+    for (const text of [toml, deployed]) {
+      const local = withLocalDatabases(text, 3)
+      expect(bindings(local).filter((name) => name !== 'OTHER')).toEqual(['DB', 'DB_2', 'DB_3'])
+      expect(local).toContain('database_id = "00000000-0000-0000-0000-000000000000"')
+      expect(local).toContain('database_id = "00000000-0000-0000-0000-000000000002"')
+      expect(local).not.toContain(ID)
+      expect(local).toContain('crons = ["*/5 * * * *"]')
+    }
+    expect(bindings(withLocalDatabases(deployed, 1)).sort()).toEqual(['DB', 'OTHER'])
+  })
+})
+
+describe('[M1] a restore of several databases', () => {
+  const at = (binding: string, moment: number | null, hasUsers = 1) => ({ binding, moment, hasUsers })
+
+  it('is at one moment if all have the same noted time, or none has one', () => {
+    expect(differingMoments([at('DB', 5), at('DB_2', 5)], ['DB', 'DB_2'])).toBeUndefined()
+    expect(differingMoments([at('DB', null), at('DB_2', null)], ['DB', 'DB_2'])).toBeUndefined()
+  })
+
+  it('says which database is at which moment if they differ', () => {
+    const found = differingMoments([at('DB', 5000), at('DB_2', 5000), at('DB_10', 65_000)], ['DB'])
+    expect(found).toBe(
+      '  DB     1970-01-01T00:00:05.000Z\n  DB_2   1970-01-01T00:00:05.000Z\n  DB_10  1970-01-01T00:01:05.000Z',
+    )
+    expect(differingMoments([at('DB', 5000), at('DB_2', null)], ['DB'])).toContain('DB_2  before any noted')
+  })
+
+  it('does not ask for the moment of an empty database, unless the directory names it', () => {
+    const databases = [at('DB', 5000), at('DB_2', null, 0)]
+    expect(differingMoments(databases, ['DB'])).toBeUndefined()
+    expect(differingMoments(databases, ['DB', 'DB_2'])).toContain('DB_2')
+    expect(differingMoments([at('DB', 5000), at('DB_2', 6000, 0)], ['DB'])).toContain('DB_2')
+  })
+
+  it('has one epoch that no database and no configuration has used', () => {
+    const state = { moment: null, hasUsers: 0 }
+    const states = [
+      { ...state, epoch: 7, version: 3 },
+      { ...state, epoch: 5, version: 20 },
+    ]
+    expect([nextEpoch(states, 1), nextEpoch(states, 100)]).toEqual([21, 100])
+  })
+})
