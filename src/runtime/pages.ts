@@ -19,6 +19,8 @@ export type List = {
    * the index entries of these rows.
    */
   skip: (after: Place, rows: number) => Promise<Place | null>
+  /** The most rows that are read to find a page without a step; 20,000 if it is left out. */
+  most?: number
 }
 
 const pageStartsOf = sharedScans<PageStart>()
@@ -29,14 +31,14 @@ const pageStartsOf = sharedScans<PageStart>()
  */
 export async function startOfPage(
   { tenant, instance, waitUntil }: Scope,
-  { name, beginning, skip: next }: List,
+  { name, beginning, skip: next, most = LARGEST_PART }: List,
   { limit, skip }: { limit: number; skip: number },
 ): Promise<PageStart> {
-  if (skip + limit <= LARGEST_PART) return { after: beginning, skip }
+  if (skip + limit <= most) return { after: beginning, skip }
   const read = async (pause: Pause): Promise<PageStart> => {
     let after = beginning
     for (let left = skip; ; ) {
-      if (left + limit <= LARGEST_PART) return { after, skip: left }
+      if (left + limit <= most) return { after, skip: left }
       const rows = Math.min(left, LARGEST_PART)
       await pause()
       const last = await next(after, rows)

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { askAll } from '../db/ask-all'
 import type { TenantDatabase } from '../db/database'
+import type { Databases } from '../db/databases'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import type { Statement } from '../db/statement'
 
@@ -35,7 +37,7 @@ const ALL = 'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1'
 /** The number of users of a tenant, and the number of users who have completed each achievement, by name. */
 export type TenantCounters = ReadonlyMap<string, number>
 
-/** Reads the counters of a tenant. Parsed by `parseTenantCounters`. */
+/** Reads the counters that one database has of a tenant. Parsed by `parseTenantCounters`. */
 export function tenantCountersStatement(db: TenantDatabase): Statement {
   return db.statement(ALL, db.tenantId)
 }
@@ -47,8 +49,13 @@ export function parseTenantCounters(result: D1Result): TenantCounters {
   return new Map(Rows.parse(result.results).map(({ name, count }) => [name, count]))
 }
 
-/** Reads the counters of a tenant (A5). */
-export async function readTenantCounters(db: TenantDatabase): Promise<TenantCounters> {
-  const result = await db.run(tenantCountersStatement(db))
-  return parseTenantCounters(result)
+/** Reads the counters of a tenant: the sums over its databases (A5, B5). */
+export async function readTenantCounters(databases: Databases, tenantId: string): Promise<TenantCounters> {
+  const lists = await askAll(databases, tenantId, async (db) =>
+    parseTenantCounters(await db.run(tenantCountersStatement(db))),
+  )
+  const sums = new Map<string, number>()
+  for (const [name, count] of lists.flatMap((list) => [...list]))
+    sums.set(name, (sums.get(name) ?? 0) + count)
+  return sums
 }

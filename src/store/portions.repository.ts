@@ -1,7 +1,9 @@
 import { getTableColumns } from 'drizzle-orm'
 import * as z from 'zod'
+import { askHolders } from '../db/ask-all'
 import type { ColumnNames } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
+import type { Databases } from '../db/databases'
 import type { Statement } from '../db/statement'
 import { firstPack, MOST_AT_ONCE } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
@@ -75,27 +77,19 @@ const NEXT = `
 /** The most bytes of a user who is read completely together with `users` others. */
 export const shortAmong = (users: number): number => Math.floor(MOST_AT_ONCE / Math.max(users, 1))
 
-/** Finds several users, like `usersStatement`. Read by `portionOf`. */
-export function portionStatement(db: TenantDatabase, several: Several): Statement {
+/**
+ * Finds several users, like `usersStatement`. Read by `portionOf`. `short` is the most bytes of a user who is
+ * read completely.
+ */
+export function portionStatement(
+  db: TenantDatabase,
+  several: Several,
+  short = shortAmong('ids' in several ? several.ids.length : several.limit),
+): Statement {
   const testClock = db.testClock ? 1 : 0
   return 'ids' in several
-    ? db.statement(
-        SEVERAL,
-        db.tenantId,
-        JSON.stringify(several.ids),
-        systemNow(),
-        testClock,
-        shortAmong(several.ids.length),
-      )
-    : db.statement(
-        NEXT,
-        db.tenantId,
-        several.after,
-        systemNow(),
-        testClock,
-        shortAmong(several.limit),
-        several.limit,
-      )
+    ? db.statement(SEVERAL, db.tenantId, JSON.stringify(several.ids), systemNow(), testClock, short)
+    : db.statement(NEXT, db.tenantId, several.after, systemNow(), testClock, short, several.limit)
 }
 
 const WithId = z.array(z.looseObject({ id: z.string() }))
@@ -131,13 +125,51 @@ export async function portionOf(
     whole?: (ids: readonly string[]) => Statement
   },
 ): Promise<Portion> {
+  return portionBy(found, short, (ids) => db.rows(whole(ids)))
+}
+
+/** The same over several databases. `whole` reads users with all columns. */
+async function portionBy(
+  found: readonly unknown[] | undefined,
+  short: number,
+  whole: (ids: readonly string[]) => Promise<unknown[]>,
+): Promise<Portion> {
   const all = Found.parse(found ?? [])
   const first = firstPack(all, MOST_AT_ONCE, ({ bytes }) => bytes)
   const ids = first.filter(({ bytes }) => bytes > short).map(({ id }) => id)
-  const long = WithId.parse(ids.length === 0 ? [] : await db.rows(whole(ids)))
+  const long = WithId.parse(ids.length === 0 ? [] : await whole(ids))
   const byId = new Map(long.map((row) => [row.id, row]))
   const rows = first.flatMap((row) => (row.bytes > short ? (byId.get(row.id) ?? []) : [row]))
   return { rows, taken: first.length, last: first.at(-1)?.id ?? null, isCut: first.length < all.length }
+}
+
+/**
+ * Reads several users from the databases that hold them, each time as many as there is room for, in the given
+ * order (B5). `find` makes the statement that finds users, for `portionOf`. Users who do not exist are left
+ * out.
+ */
+export async function* portionsOfAll(
+  databases: Databases,
+  tenantId: string,
+  ids: readonly string[],
+  find: (db: TenantDatabase, ids: readonly string[], short: number) => Statement,
+): AsyncGenerator<Portion> {
+  const short = shortAmong(ids.length)
+  const asked = async (
+    some: readonly string[],
+    statement: (db: TenantDatabase, own: readonly string[]) => Statement,
+  ) => (await askHolders(databases, tenantId, some, (db, own) => db.rows(statement(db, own)))).flat()
+  const nth = new Map(ids.map((id, index) => [id, index]))
+  const nthOf = ({ id }: { id: string }) => nth.get(id) ?? 0
+  const found = Found.parse(await asked(ids, (db, own) => find(db, own, short)))
+  found.sort((a, b) => nthOf(a) - nthOf(b))
+  for (let left = found; left.length > 0; ) {
+    const whole = (some: readonly string[]) =>
+      asked(some, (db, own) => usersStatement(db, { ids: own }, systemNow()))
+    const portion = await portionBy(left, short, whole)
+    yield portion
+    left = left.slice(portion.taken)
+  }
 }
 
 /**
@@ -151,6 +183,18 @@ export async function readPortion(
   if (ids.length === 0) return { rows: [], covered: 0 }
   const found = await db.run(portionStatement(db, { ids }))
   return coveredBy(ids, await portionOf(db, found.results, { short: shortAmong(ids.length) }))
+}
+
+/** The same from the databases that hold these users (B5). */
+export async function readPortionOfAll(
+  databases: Databases,
+  tenantId: string,
+  ids: readonly string[],
+): Promise<{ rows: unknown[]; covered: number }> {
+  const find = (db: TenantDatabase, own: readonly string[], short: number) =>
+    portionStatement(db, { ids: own }, short)
+  for await (const portion of portionsOfAll(databases, tenantId, ids, find)) return coveredBy(ids, portion)
+  return { rows: [], covered: ids.length }
 }
 
 /** The number of the requested ids, from the first on, that a portion covers. */

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { BOOST_LIST, BoostRow } from '../config/configuration.repository'
 import { NO_PREFERENCES, Preferences } from '../config/preferences.types'
+import { askHolders } from '../db/ask-all'
 import { type ColumnNames, type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
+import type { Databases } from '../db/databases'
 import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import { stillPlaced } from '../db/placement'
 import { PLACEMENT, type Statement } from '../db/statement'
@@ -348,17 +350,21 @@ export function usersStatement(db: TenantDatabase, several: Several, systemNow: 
 const NAMES = `
   SELECT u.iid, u.name FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
+const NameRows = z.array(z.object({ iid: z.string(), name: z.string().nullable() }))
+
 /**
  * The names of users by internal id, or null for users without a name. Users who do not exist are left out.
+ * Asks the databases that hold them (B5).
  */
 export async function namesOf(
-  db: TenantDatabase,
+  databases: Databases,
+  tenantId: string,
   userIds: readonly string[],
 ): Promise<Map<string, string | null>> {
-  if (userIds.length === 0) return new Map()
-  const rows = await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(userIds)))
-  const named = z.array(z.object({ iid: z.string(), name: z.string().nullable() })).parse(rows)
-  return new Map(named.map(({ iid, name }) => [iid, name]))
+  const lists = await askHolders(databases, tenantId, userIds, async (db, own) =>
+    NameRows.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(own)))),
+  )
+  return new Map(lists.flat().map(({ iid, name }) => [iid, name]))
 }
 
 const WITH_EMAIL = `

@@ -16,7 +16,8 @@ export async function deleteData(): Promise<void> {
   await vi.waitUntil(
     async () => {
       await reset()
-      return (await env.DB.prepare(TABLES).all()).results.length === 0
+      const tables = await Promise.all(boundDatabases(env).map(({ d1 }) => d1.prepare(TABLES).all()))
+      return tables.every(({ results }) => results.length === 0)
     },
     { timeout: PATIENCE, interval: 20 },
   )

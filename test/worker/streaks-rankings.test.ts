@@ -257,8 +257,9 @@ describe('a ranking', () => {
   it('[P11] reads no row of a user without a streak, in a query for existing streaks', async () => {
     await play(0, ['ada', 'bob'])
     for (let n = 0; n < 30; n += 1) await tenant.app('PUT', `/users/idle-${n}`, { name: 'Idle' })
-    const { db, cost } = contextOf(tenant.id)
-    expect(await bestLive(db, { frequency: 'daily', epoch: 0 }, instant(start), 10)).toEqual({
+    const { db, databases, cost } = contextOf(tenant.id)
+    const everywhere = { databases, tenantId: tenant.id }
+    expect(await bestLive(everywhere, { frequency: 'daily', epoch: 0 }, instant(start), 10)).toEqual({
       best: [
         { userId: 'ada', length: 1 },
         { userId: 'bob', length: 1 },

@@ -13,7 +13,7 @@ import { leaderboardRankChanged } from '../../outbox/events/leaderboard/leaderbo
 import { leaderboardStarted } from '../../outbox/events/leaderboard/leaderboard-started.event'
 import type { OutboxEntry } from '../../outbox/outbox.messages'
 import type { TenantContext } from '../../runtime/context'
-import { readPortion } from '../../store/portions.repository'
+import { readPortionOfAll } from '../../store/portions.repository'
 import { namesOf, userOf } from '../../store/users.repository'
 import type { LeaderboardRanking } from '../../wire/leaderboard.schemas'
 import type { BoardEventRow, Fact, Place } from './board-events.messages'
@@ -39,12 +39,14 @@ export async function sendBoardEvents(
   const all = events.flatMap(({ id, at, facts }) =>
     facts.map((fact, index): PendingFact => ({ id: idOfRun(board, fact) ?? childId(id, index), at, fact })),
   )
-  const names = await namesOf(context.db, [...new Set(all.flatMap(mentioned))])
+  const { databases } = context
+  const { tenantId } = context.db
+  const names = await namesOf(databases, tenantId, [...new Set(all.flatMap(mentioned))])
   // Events about another rank contain the whole user. So users are read in parts, as many as there is room
   // for.
   for (let left = all; left.length > 0; ) {
     const ids = [...new Set(left.flatMap(({ fact }) => (fact && 'iid' in fact ? fact.userId : [])))]
-    const { rows, covered } = await readPortion(context.db, ids)
+    const { rows, covered } = await readPortionOfAll(databases, tenantId, ids)
     const users = new Map(rows.map(userOf).map((user) => [user.iid, user]))
     const unread = new Set(ids.slice(covered))
     const end = left.findIndex(({ fact }) => fact && 'iid' in fact && unread.has(fact.userId))

@@ -90,7 +90,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   readonly #watchers = new Watchers(this.ctx, {
     board: () => this.#kept && watched(this.#kept),
     now: async () => (await readTestClock(this.#db)) ?? systemNow(),
-    namesOf: ({ definition }, userIds) => namesOf(this.#db.of(definition.tenantId), userIds),
+    namesOf: ({ definition }, userIds) => namesOf(this.#databases, definition.tenantId, userIds),
   })
   /** The upkeep in progress: one at a time. */
   #upkeep: Promise<unknown> = Promise.resolve()
@@ -173,10 +173,13 @@ export class LeaderboardObject extends DurableObject<Bindings> {
 
   #open(definition: Definition): Board {
     if (this.#isPurged || this.#isDeleted) throw new Error(GONE)
-    const db = this.#db.of(definition.tenantId)
+    const { tenantId } = definition
+    const databases = this.#databases
+    const db = databases.home(tenantId)
     const source: Source = {
-      recount: (board, userIds, extent) => recountUsers(db, board, userIds, extent),
-      userCursorsAfter: (board, after, since, limit) => userCursorsAfter(db, board, after, since, limit),
+      recount: (board, userIds, extent) => recountUsers(databases, tenantId, board, userIds, extent),
+      userCursorsAfter: (board, after, since, limit) =>
+        userCursorsAfter(databases, tenantId, board, { after, since, limit }),
       readNote: ({ id }) => readUpkeep(db, id),
       writeNote: ({ id }, notes) => noteUpkeep(db, id, notes),
     }

@@ -1,3 +1,4 @@
+import { compareText } from '../../lib/text-order'
 import { compareScores, isRanked, type Score } from '../score.rules'
 
 /** The values by which a user is ranked (L4). */
@@ -18,23 +19,6 @@ export type Entry = {
 export function compareEntries(a: Entry, b: Entry): number {
   return compareScores(b.score, a.score) || a.reached - b.reached || compareText(a.userId, b.userId)
 }
-
-/**
- * Orders texts by code points, as SQLite orders them by UTF-8 bytes. JavaScript's own order is that of
- * UTF-16.
- */
-export function compareText(a: string, b: string): number {
-  const length = Math.min(a.length, b.length)
-  for (let i = 0; i < length; i += 1) {
-    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)]
-    if (x === y) continue
-    const [isHighX, isHighY] = [isSurrogate(x), isSurrogate(y)]
-    return isHighX === isHighY ? x - y : isHighX ? 1 : -1
-  }
-  return a.length - b.length
-}
-
-const isSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdfff
 
 /**
  * The best entries of one run and group, in order: at most `max` (L5). It is a copy of stored data, so that a

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import type { RankBy } from '../../config/enumerations.types'
+import { askAll, askHolders } from '../../db/ask-all'
 import type { TenantDatabase } from '../../db/database'
+import type { Databases } from '../../db/databases'
 import { localDayOf, timeOfDayOf } from '../../db/local-time'
 import { bytesOf, numberOf } from '../../db/short-ids'
 import { lastDayOf, windowOf } from '../../engine/runs.rules'
@@ -8,10 +10,12 @@ import { lengthOn } from '../../engine/streaks/history.rules'
 import type { StreakRun, StreakState } from '../../engine/streaks/streak-state.types'
 import { firstPack, MOST_AT_ONCE, packsOf } from '../../lib/packed'
 import { LAST_DAY } from '../../lib/periods'
+import { compareText } from '../../lib/text-order'
 import { FURTHEST_OFFSET, SECOND } from '../../lib/units'
 import { dayBegins, dayIn } from '../../lib/zone'
 import { parseStreak } from '../../store/streaks/streak-column.codec'
 import { RUN_OBJECT, StreakRunRow } from '../../store/streaks/streaks.repository'
+import { firstId } from '../../store/user-ranges.repository'
 import { type Definition, groupOf } from '../board.messages'
 import type { Recounted, UserCursor } from '../board.types'
 import { scoreOf } from '../score.rules'
@@ -55,7 +59,7 @@ const CURSORS = `
     END AS "group"
   FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.id <= (
     SELECT max(id) FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?4 ORDER BY id LIMIT ?6))
-    AND u.changed >= ?5 ORDER BY u.id LIMIT ${MOST_FOUND}`
+    AND u.changed >= ?5 ORDER BY u.id LIMIT ?7`
 const NAMED = `
   SELECT ${CURSOR} FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
 
@@ -64,25 +68,52 @@ const Found = z.array(z.looseObject({ userId: z.string(), bytes: z.number(), gro
 /** Users as D1 has them. The page is complete up to the id `last`; null at the end. */
 export type UserCursorPage = { userCursors: UserCursor[]; last: string | null }
 
+/** Where a page begins: after an id. The users who have changed since a moment (0: all), of the next `limit`. */
+type Asked = { after: string; since: number; limit: number }
+
 /**
  * Reads the tenant's next `limit` users in order of id, after one of them. Returns the users who have changed
- * since a moment (0: all), with the data that a board must know of them.
+ * since a moment (0: all), with the data that a board must know of them. With several databases, it reads the
+ * next users of all of them, side by side, up to the first end of these pages. So a comparison goes on after
+ * an id, and meets each user once, also if buckets are moved meanwhile (B3, B5).
  */
 export async function userCursorsAfter(
+  databases: Databases,
+  tenantId: string,
+  definition: Definition,
+  asked: Asked,
+): Promise<UserCursorPage> {
+  const share = (await databases.ofAllUsers(tenantId)).length
+  // A comparison of changed users walks past most of them, so each database walks as far as it may.
+  const limit = asked.since === 0 ? Math.ceil(asked.limit / share) : asked.limit
+  const pages = await askAll(databases, tenantId, (db) =>
+    userCursorsIn(db, definition, { ...asked, limit }, share),
+  )
+  const last = firstId(pages.map((page) => page.last))
+  return {
+    last,
+    userCursors: pages
+      .flatMap(({ userCursors }) => userCursors)
+      .filter(({ userId }) => last === null || compareText(userId, last) <= 0),
+  }
+}
+
+/** A page of one database. All databases together have room for the users that they find: `share` of them. */
+async function userCursorsIn(
   db: TenantDatabase,
   { breakdown, input }: Definition,
-  after: string,
-  since: number,
-  limit: number,
+  { after, since, limit }: Asked,
+  share: number,
 ): Promise<UserCursorPage> {
   const groups = JSON.stringify(breakdown)
+  const most = Math.ceil(MOST_FOUND / share)
   const { walked, changed } = await db.batchOf({
     walked: db.statement(WALKED, db.tenantId, after, limit),
-    changed: db.statement(CURSORS, db.tenantId, groups, input, after, since, limit),
+    changed: db.statement(CURSORS, db.tenantId, groups, input, after, since, limit, most),
   })
   const { last } = z.object({ last: z.string().nullable() }).parse(walked.results[0])
   const found = Found.parse(changed.results)
-  const some = firstPack(found, MOST_AT_ONCE, ({ bytes }) => bytes)
+  const some = firstPack(found, MOST_AT_ONCE / share, ({ bytes }) => bytes)
   const long = some.flatMap(({ userId, group }) => (group === null ? [userId] : []))
   const named = () => db.rows(db.statement(NAMED, db.tenantId, groups, input, JSON.stringify(long)))
   const whole = new Map(
@@ -94,7 +125,7 @@ export async function userCursorsAfter(
   const userCursors = some.flatMap((row) =>
     row.group === null ? (whole.get(row.userId) ?? []) : UserCursorRow.parse(row),
   )
-  const isCut = some.length < found.length || found.length === MOST_FOUND
+  const isCut = some.length < found.length || found.length === most
   return { last: isCut ? (some.at(-1)?.userId ?? last) : last, userCursors }
 }
 
@@ -272,8 +303,25 @@ const RECOUNT = { metric: RECOUNT_EVENTS, points: RECOUNT_AWARDS } as const sati
   string
 >
 
-/** Counts users' scores from the log, as of one moment (L12). Erased users are not in the result. */
+/**
+ * Counts users' scores from the log, in the databases that hold them, each user's as of one moment (L12).
+ * Erased users are not in the result.
+ */
 export async function recountUsers(
+  databases: Databases,
+  tenantId: string,
+  definition: Definition,
+  userIds: readonly string[],
+  extent: RecountScope,
+): Promise<Recounted[]> {
+  const lists = await askHolders(databases, tenantId, userIds, (db, own) =>
+    recountIn(db, definition, own, extent),
+  )
+  return lists.flat()
+}
+
+/** The same for users of one database. */
+async function recountIn(
   db: TenantDatabase,
   definition: Definition,
   userIds: readonly string[],

@@ -31,7 +31,7 @@ export async function listActive(
   const config = await configurationOf(scope)
   throwIfInvalid(unknownAttributes(config, 'user', attributes))
   const values = attributes && resolveAttributes(config, 'user', attributes)
-  const statsOf = statsFrom(await readTenantCounters(scope.db))
+  const statsOf = statsFrom(await readTenantCounters(scope.databases, scope.tenant.id))
   return config.achievements
     .filter((one) => isOpen(config, one) && (values === undefined || meets(one.userAttributes, values)))
     .map((one) => ({ ...achievementResponse(config, one), ...statsOf(one) }))
@@ -47,7 +47,7 @@ export async function listOfUser(
   { includeIncomplete, tenantCounters }: { includeIncomplete: boolean; tenantCounters?: TenantCounters },
 ): Promise<z.input<typeof UserAchievementsResponse>> {
   const config = await configurationOf(scope)
-  const statsOf = statsFrom(tenantCounters ?? (await readTenantCounters(scope.db)))
+  const statsOf = statsFrom(tenantCounters ?? (await readTenantCounters(scope.databases, scope.tenant.id)))
   const shown = includeIncomplete ? visibleTo(config, user) : completedBy(config, user)
   return shown.map((one) => ({
     ...userAchievementResponse(config, one, user.achievements.get(one.id)),

@@ -106,9 +106,9 @@ export async function leaderboardAnalytics(
 ): Promise<z.infer<typeof LeaderboardAnalytics>> {
   const range = rangeOf(scope, query)
   const config = await configurationOf(scope)
-  const { now, db } = scope
+  const { now, databases, tenant } = scope
   const [updated, participants] = await Promise.all([
-    readUpdated(db, now),
+    readUpdated(databases, tenant.id, now),
     askedOf(scope, board, ParticipantsReply, (object) =>
       object.participants({ definition: definitionOf(config, board), now, ...range }),
     ),

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { askAll } from '../../db/ask-all'
 import type { TenantDatabase } from '../../db/database'
+import type { Databases } from '../../db/databases'
 import { bytesOf, numberOf } from '../../db/short-ids'
 import type { Statement } from '../../db/statement'
 import type { Instant } from '../../lib/clock'
@@ -77,14 +79,23 @@ const READ = `
 /** Before all days. */
 const EVER = -1_000_000
 
-/** The rows of each request, in the order of the requests, without zeros. One statement. */
-export async function readFigures(db: TenantDatabase, asked: readonly Asked[]): Promise<FigureRow[][]> {
+/**
+ * The rows of each request, in the order of the requests, without zeros. Each database has rows of its own,
+ * which are to be added up (B5). One statement in each.
+ */
+export async function readFigures(
+  databases: Databases,
+  tenantId: string,
+  asked: readonly Asked[],
+): Promise<FigureRow[][]> {
   const list = asked.map(({ figure, id, first, last, isRunning = false }) => [
     ...[figure, id ?? null, first, last],
     isRunning ? EVER : first,
   ])
-  const rows = Rows.parse(await db.rows(db.statement(READ, db.tenantId, JSON.stringify(list))))
-  const byRequest = Map.groupBy(rows, ({ nth }) => nth)
+  const lists = await askAll(databases, tenantId, async (db) =>
+    Rows.parse(await db.rows(db.statement(READ, db.tenantId, JSON.stringify(list)))),
+  )
+  const byRequest = Map.groupBy(lists.flat(), ({ nth }) => nth)
   return asked.map((_, nth) => byRequest.get(nth) ?? [])
 }
 

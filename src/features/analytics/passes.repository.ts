@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { askAll } from '../../db/ask-all'
 import type { AccountDatabase, TenantDatabase } from '../../db/database'
+import type { Databases } from '../../db/databases'
 import type { Statement } from '../../db/statement'
 import type { DueKind } from '../../jobs/due-kinds.types'
 import { firstDueOf, workState } from '../../jobs/due-work.repository'
@@ -57,15 +59,24 @@ export const forgetSince = (db: AccountDatabase, now: Instant): Statement => db.
 /**
  * The moment up to which all changes are counted, as far as that is known: when the last finished pass began.
  * If nothing was changed after that pass, no pass is due, and it is the last full hour. Null before the first
- * pass.
+ * pass. With several databases, it is the earliest of their moments.
  */
-export async function readUpdated(db: TenantDatabase, now: Instant): Promise<Instant | null> {
-  const [result, { dueAt, progress }] = await Promise.all([
-    db.run(db.statement(LAST, db.tenantId)),
-    workState(db, 'analytics' satisfies DueKind),
-  ])
-  const last = lastOf(result)
-  if (last === null) return null
-  const until = dueAt === null ? Math.floor(now / HOUR) * HOUR : (parseProgress(progress).until ?? 0)
-  return instant(Math.max(last.updated, until))
+export async function readUpdated(
+  databases: Databases,
+  tenantId: string,
+  now: Instant,
+): Promise<Instant | null> {
+  const fullHour = Math.floor(now / HOUR) * HOUR
+  const all = await askAll(databases, tenantId, async (db) => {
+    const [result, { dueAt, progress }] = await Promise.all([
+      db.run(db.statement(LAST, db.tenantId)),
+      workState(db, 'analytics' satisfies DueKind),
+    ])
+    const until = dueAt === null ? fullHour : (parseProgress(progress).until ?? 0)
+    return { last: lastOf(result), until, isDue: dueAt !== null }
+  })
+  // A database in which nothing was ever changed has no pass, and none is due.
+  const counting = all.filter(({ last, isDue }) => last !== null || isDue)
+  if (counting.length === 0 || counting.some(({ last }) => last === null)) return null
+  return instant(Math.min(...counting.map(({ last, until }) => Math.max(last?.updated ?? 0, until))))
 }

@@ -58,14 +58,14 @@ export async function read<const Names extends Readonly<Record<string, Asked>>>(
   others: FigureRow[][]
 }>
 export async function read(
-  { db, now }: Scope,
+  { databases, tenant, now }: Scope,
   asked: Readonly<Record<string, Asked>>,
   others: readonly Asked[] = [],
 ) {
   const names = Object.keys(asked)
   const [updated, lists] = await Promise.all([
-    readUpdated(db, now),
-    readFigures(db, [...Object.values(asked), ...others]),
+    readUpdated(databases, tenant.id, now),
+    readFigures(databases, tenant.id, [...Object.values(asked), ...others]),
   ])
   const rows = Object.fromEntries(names.map((name, nth) => [name, lists[nth] ?? []]))
   return { updated: momentOf(updated), rows, others: lists.slice(names.length) }

@@ -95,7 +95,8 @@ export async function readLeaderboard(
     }),
   )
   const names = await namesOf(
-    scope.db,
+    scope.databases,
+    scope.tenant.id,
     page.map(({ userId }) => userId),
   )
   return {

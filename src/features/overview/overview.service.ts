@@ -9,6 +9,7 @@ import type { Scope } from '../../runtime/context'
 import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.repository'
 import {
   parseTenantCounters,
+  readTenantCounters,
   type TenantCounters,
   tenantCountersStatement,
 } from '../../store/counters.repository'
@@ -44,7 +45,7 @@ type Found = {
  * Reads all data that the overview takes from D1, in one round trip. Throws 404 if the user does not exist.
  */
 export async function findOverview(scope: Scope, userId: string): Promise<Found> {
-  const { db, now } = scope
+  const { db, now, databases, tenant } = scope
   const config = await configurationOf(scope)
   const { found, tenantCounters, sources, ...rest } = await db.batchOf({
     found: userStatement(db, userId, systemNow()),
@@ -58,7 +59,10 @@ export async function findOverview(scope: Scope, userId: string): Promise<Found>
   return {
     config,
     user,
-    tenantCounters: parseTenantCounters(tenantCounters),
+    // With several databases, each one has its own counters.
+    tenantCounters: databases.isSeveral
+      ? await readTenantCounters(databases, tenant.id)
+      : parseTenantCounters(tenantCounters),
     awards: parseAwardsOfEach(rest),
     past: { ...parsePast(rest), sources: parseSources(sources) },
   }

@@ -206,8 +206,9 @@ async function filtersFrom(
  * Whether the key may ask for these values: an admin key for any, an application key for values of its own
  * user, if that user exists.
  */
-async function areOwn({ db, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
+async function areOwn({ databases, tenant, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
   if (access.kind === 'admin') return true
+  const db = databases.ofUser(tenant.id, access.userId)
   const result = await db.run(userStatement(db, access.userId, systemNow()))
   return meets(filters, parseUser(result)?.profile.attributes ?? new Map())
 }

@@ -1,23 +1,26 @@
 import * as z from 'zod'
-import { compareText } from '../../boards/object/ranking.rules'
 import type { Filter, Level } from '../../config/configuration.types'
-import { inParts, type Pause } from '../../db/scans'
+import type { Pause } from '../../db/scans'
+import { compareText } from '../../lib/text-order'
 import type { Scope } from '../../runtime/context'
 import { KEPT_ABOVE, KEPT_FOR, sharedScans } from '../../runtime/shared-scans'
+import { usersInParts } from '../../store/user-ranges.repository'
 
 /** The summaries that are being counted. */
 export const summariesOf = sharedScans<Summary>()
 
 /**
  * Counts the next users by their total in the system with the path ?2, and by whether they meet ?3, a JSON
- * array of paths and values. The next users are those after ?4 in order of their ids, ?5 at most.
+ * array of paths and values. The next users are those after ?4 and up to ?5 in order of their ids, ?6 at
+ * most.
  */
 const TOTALS = `
   totals AS (SELECT total, meets, count(*) AS users, max(id) AS last FROM (
     SELECT u.id, coalesce(u.points ->> ?2, 0) AS total, ?3 = '[]' OR
       NOT EXISTS (SELECT 1 FROM json_each(?3) f WHERE u.attributes ->> (f.value ->> 0) IS NOT f.value ->> 1)
         AS meets
-    FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 ORDER BY u.id LIMIT ?5) GROUP BY 1, 2)`
+    FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.id <= ?5 ORDER BY u.id LIMIT ?6)
+  GROUP BY 1, 2)`
 
 /** The place of users who don't meet the filters. They are counted too, because the scan has read them. */
 const NOT_MET = -1
@@ -42,12 +45,12 @@ const SIZES = `
   FROM sized GROUP BY place`
 
 /**
- * Counts users by the index of the level that their total reaches. The index is null if it reaches none. ?6
+ * Counts users by the index of the level that their total reaches. The index is null if it reaches none. ?7
  * are the levels' points, ascending.
  */
 const LEVELS = `
   WITH ${TOTALS}
-  SELECT CASE WHEN meets THEN (SELECT max(l.key) FROM json_each(?6) l WHERE l.value <= totals.total)
+  SELECT CASE WHEN meets THEN (SELECT max(l.key) FROM json_each(?7) l WHERE l.value <= totals.total)
     ELSE ${NOT_MET} END
     AS place, sum(users) AS users, max(last) AS last
   FROM totals GROUP BY place`
@@ -89,9 +92,9 @@ export async function countLevels(
   })
 }
 
-/** Counts all users of the tenant by place, in parts (see `inParts`). */
+/** Counts all users of the tenant by place, in parts (see `usersInParts`). */
 async function scanned(
-  { db, tenant }: Scope,
+  { databases, tenant }: Scope,
   sql: string,
   systemId: string,
   filters: readonly Filter[],
@@ -101,8 +104,8 @@ async function scanned(
   const asked = filters.map(({ attributeId, attributeValue }) => [path(attributeId), attributeValue])
   const of = [tenant.id, path(systemId), JSON.stringify(asked)] as const
   const counts = new Map<number | null, number>()
-  const parts = inParts('', pause, async (after, limit) => {
-    const rows = PartRows.parse(await db.rows(db.statement(sql, ...of, after, limit, ...more)))
+  const parts = usersInParts(databases, tenant.id, pause, async (db, { after, until, limit }) => {
+    const rows = PartRows.parse(await db.rows(db.statement(sql, ...of, after, until, limit, ...more)))
     const last = rows.reduce((most, one) => (compareText(one.last, most) > 0 ? one.last : most), '')
     return { rows, users: sum(rows), last }
   })

@@ -8,7 +8,8 @@ const Count = z.int().min(0)
 export const StatusResponse = z
   .object({
     version: z.string(),
-    databases: z.array(z.object({ name: z.string(), bytes: Count })),
+    // The size is null if the database can't be reached.
+    databases: z.array(z.object({ name: z.string(), bytes: Count.nullable() })),
     due: z.object({ count: Count, oldest: Timestamp.nullable() }),
     inbox: Count,
     outbox: Count,

@@ -1,9 +1,12 @@
 import type * as z from 'zod'
 import { version } from '../../../package.json'
+import type { AccountDatabase } from '../../db/database'
+import { FIRST } from '../../db/directory'
+import { isDatabaseAway } from '../../db/guard'
 import { countMessages } from '../../delivery/queue.service'
 import { dueWorkOfPart, type PartOfDueWork, type WorkKey } from '../../jobs/due-work.repository'
-import type { Jobs } from '../../jobs/job.types'
-import { iso } from '../../lib/clock'
+import type { Job, Jobs } from '../../jobs/job.types'
+import { type Instant, instant, iso } from '../../lib/clock'
 import { within } from '../../lib/timeout'
 import { MINUTE, SECOND } from '../../lib/units'
 import type { AccountScope } from '../../runtime/context'
@@ -41,33 +44,76 @@ export function readSession({ access, now, variables }: AccountScope): Session {
 
 /**
  * The state of the whole service (G12). It reads at most 20,000 rows in a statement, and asks at most 100
- * delivery queues.
+ * delivery queues. It asks all databases side by side, and says which of them can't be reached; without the
+ * first one, it throws.
  */
 export async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
-  const { db } = scope
-  const { inbox, outbox, destinations } = await db.batchOf({
-    inbox: inboxStatement(db),
-    outbox: outboxStatement(db),
-    destinations: destinationsStatement(db),
-  })
-  const [due, deliveries] = await Promise.all([
-    dueWorkOf(scope, jobs),
-    deliveriesOf(scope, parseDestinations(destinations)),
-  ])
+  const { databases } = scope
+  const found = await statesOf(scope, jobs)
+  const states = found.flatMap((state) => state ?? [])
+  const deliveries = await deliveriesOf(
+    scope,
+    states.flatMap(({ destinations }) => destinations),
+  )
+  const sum = (of: (state: State) => number) => states.reduce((all, state) => all + of(state), 0)
+  const oldest = states.flatMap(({ due }) => due.oldest ?? [])
   return {
     version,
-    databases: [{ name: 'DB', bytes: inbox.meta.size_after }],
-    due: { count: due.count, oldest: due.oldest === null ? null : iso(due.oldest) },
-    inbox: parseCount(inbox),
-    outbox: parseCount(outbox),
+    databases: databases.names.map((name, nth) => ({ name, bytes: found[nth]?.bytes ?? null })),
+    due: {
+      count: sum(({ due }) => due.count),
+      oldest: oldest.length === 0 ? null : iso(instant(Math.min(...oldest))),
+    },
+    inbox: sum(({ inbox }) => inbox),
+    outbox: sum(({ outbox }) => outbox),
     deliveries,
-    leaderboards: { behind: due.behind },
+    leaderboards: { behind: sum(({ due }) => due.behind) },
   }
 }
 
-/** The work of active tenants that is due by now, read in parts. */
-async function dueWorkOf({ db, now }: AccountScope, { list }: Jobs) {
-  const sum: Pick<PartOfDueWork, 'count' | 'oldest' | 'behind'> = { count: 0, oldest: null, behind: 0 }
+/** What waits in one database, and its size. */
+type State = {
+  bytes: number
+  inbox: number
+  outbox: number
+  /** The names of all delivery queues. The first database has them. */
+  destinations: string[]
+  due: Pick<PartOfDueWork, 'count' | 'oldest' | 'behind'>
+}
+
+/** The state of each database, in their order; null if it can't be reached. Throws if that is the first one. */
+async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promise<(State | null)[]> {
+  const answers = await Promise.allSettled(
+    databases.names.map(async (name): Promise<State> => {
+      const db = databases.named(name)
+      const [{ inbox, outbox, destinations }, due] = await Promise.all([
+        db.batchOf({
+          inbox: inboxStatement(db),
+          outbox: outboxStatement(db),
+          destinations: name === FIRST ? [destinationsStatement(db)] : [],
+        }),
+        dueWorkOf(db, list, now),
+      ])
+      return {
+        bytes: inbox.meta.size_after,
+        inbox: parseCount(inbox),
+        outbox: parseCount(outbox),
+        destinations: destinations.flatMap(parseDestinations),
+        due,
+      }
+    }),
+  )
+  return answers.map((answer, nth) => {
+    if (answer.status === 'fulfilled') return answer.value
+    if (nth === 0 || !isDatabaseAway(answer.reason)) throw answer.reason
+    logProblem('warn', { error: `the database ${databases.names[nth]} was not reached: ${answer.reason}` })
+    return null
+  })
+}
+
+/** The work of active tenants that is due by now in a database, read in parts. */
+async function dueWorkOf(db: AccountDatabase, list: readonly Job[], now: Instant): Promise<State['due']> {
+  const sum: State['due'] = { count: 0, oldest: null, behind: 0 }
   let after: WorkKey | null = null
   for (let part = 0; part < MOST_PARTS; part += 1) {
     const found: PartOfDueWork = await dueWorkOfPart(db, list, now, {

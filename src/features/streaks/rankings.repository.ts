@@ -1,13 +1,16 @@
 import * as z from 'zod'
-import { compareText } from '../../boards/object/ranking.rules'
 import { NO_PREFERENCES, Preferences } from '../../config/preferences.types'
 import type { StreakSettings } from '../../config/streak-settings.types'
+import { askAll, askHolders } from '../../db/ask-all'
 import type { TenantDatabase } from '../../db/database'
-import { inParts, NO_PAUSE, type Pause } from '../../db/scans'
+import type { Databases } from '../../db/databases'
+import { NO_PAUSE, type Pause } from '../../db/scans'
 import type { StreakState } from '../../engine/streaks/streak-state.types'
 import { type Instant, instant } from '../../lib/clock'
+import { compareText } from '../../lib/text-order'
 import { USERS } from '../../store/counters.repository'
 import { parseStreak } from '../../store/streaks/streak-column.codec'
+import { usersInParts } from '../../store/user-ranges.repository'
 import { json } from '../../store/users.repository'
 
 /** A user with the length of a streak. */
@@ -102,8 +105,8 @@ const LIVE = `
     FROM users WHERE tenant_id = ?1 AND streak_due > ?5 LIMIT ?6)
   ${BEST}`
 
-/** The next users in order of their ids: at most ?7, after ?6. */
-const NEXT = 'FROM users WHERE tenant_id = ?1 AND id > ?6 ORDER BY id LIMIT ?7'
+/** The next users in order of their ids: at most ?8, after ?6 and up to ?7. */
+const NEXT = 'FROM users WHERE tenant_id = ?1 AND id > ?6 AND id <= ?7 ORDER BY id LIMIT ?8'
 
 const LIVE_PART = `
   WITH part AS MATERIALIZED (
@@ -134,44 +137,67 @@ export type Best = { best: Ranked[]; users: number }
 /** Only streaks of the current settings count. */
 type Settings = Pick<StreakSettings, 'frequency' | 'epoch'>
 
+/** The databases of a tenant. */
+type Everywhere = { databases: Databases; tenantId: string }
+
 /**
  * The longest streaks with a deadline in the future. Their stored length is right. Calls `pause` before each
- * statement.
+ * step.
  */
 export async function bestLive(
-  db: TenantDatabase,
+  { databases, tenantId }: Everywhere,
   { frequency, epoch }: Settings,
   now: Instant,
   limit: number,
   pause: Pause = NO_PAUSE,
 ): Promise<Best> {
   await pause()
-  const { live, counted } = await db.batchOf({
-    live: db.statement(LIVE, db.tenantId, frequency, epoch, limit, now, LIVE_AT_ONCE),
-    counted: db.statement(COUNT, db.tenantId),
+  const found = await askAll(databases, tenantId, async (db) => {
+    const { live, counted } = await db.batchOf({
+      live: db.statement(LIVE, db.tenantId, frequency, epoch, limit, now, LIVE_AT_ONCE),
+      counted: db.statement(COUNT, db.tenantId),
+    })
+    return { ...BestRow.parse(live.results[0]), counted: countOf(counted.results) }
   })
-  const { best, users: read } = BestRow.parse(live.results[0])
-  const users = z.array(COUNTED).parse(counted.results)[0]?.count ?? 0
-  if (read < LIVE_AT_ONCE) return { best, users }
-  return { best: await bestOfParts(db, LIVE_PART, { frequency, epoch }, now, limit, pause), users }
+  const users = sum(found.map(({ counted }) => counted))
+  if (found.every(({ users: read }) => read < LIVE_AT_ONCE)) {
+    return { best: bestOf(found, limit), users }
+  }
+  const settings = { frequency, epoch }
+  return { best: await bestOfParts({ databases, tenantId }, LIVE_PART, settings, now, limit, pause), users }
 }
 
-/** The longest streaks that users ever had, including past ones. Calls `pause` before each statement. */
+/** The longest streaks that users ever had, including past ones. Calls `pause` before each step. */
 export async function bestEver(
-  db: TenantDatabase,
+  at: Everywhere,
   settings: Settings,
   limit: number,
   pause: Pause = NO_PAUSE,
 ): Promise<Best> {
   await pause()
-  const [counted] = await db.rows(db.statement(COUNT, db.tenantId))
-  const users = COUNTED.optional().parse(counted)?.count ?? 0
-  return { best: await bestOfParts(db, LONGEST_PART, settings, null, limit, pause), users }
+  const users = await countUsers(at)
+  return { best: await bestOfParts(at, LONGEST_PART, settings, null, limit, pause), users }
 }
+
+const countOf = (rows: readonly unknown[]): number => z.array(COUNTED).parse(rows)[0]?.count ?? 0
+const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0)
+
+/** The number of the tenant's users. */
+async function countUsers({ databases, tenantId }: Everywhere): Promise<number> {
+  const ask = async (db: TenantDatabase) => countOf(await db.rows(db.statement(COUNT, db.tenantId)))
+  return sum(await askAll(databases, tenantId, ask))
+}
+
+/** The longest of several lists. */
+const bestOf = (lists: readonly { best: readonly Ranked[] }[], limit: number): Ranked[] =>
+  lists
+    .flatMap(({ best }) => best)
+    .sort(compareRanked)
+    .slice(0, limit)
 
 /** The longest streaks of all users, read in parts. `now` is for statements with a deadline in the future. */
 async function bestOfParts(
-  db: TenantDatabase,
+  { databases, tenantId }: Everywhere,
   sql: string,
   { frequency, epoch }: Settings,
   now: Instant | null,
@@ -179,11 +205,12 @@ async function bestOfParts(
   pause: Pause,
 ): Promise<Ranked[]> {
   let best: Ranked[] = []
-  const parts = inParts('', pause, async (after, most) => {
-    const [row] = await db.rows(db.statement(sql, db.tenantId, frequency, epoch, limit, now, after, most))
+  const parts = usersInParts(databases, tenantId, pause, async (db, { after, until, limit: most }) => {
+    const asked = [db.tenantId, frequency, epoch, limit, now, after, until, most]
+    const [row] = await db.rows(db.statement(sql, ...asked))
     return BestRow.parse(row)
   })
-  for await (const part of parts) best = [...best, ...part.best].sort(compareRanked).slice(0, limit)
+  for await (const part of parts) best = bestOf([{ best }, part], limit)
   return best
 }
 
@@ -197,11 +224,13 @@ const NAMES = `
 
 /** The names of the users who exist. */
 export async function namesOf(
-  db: TenantDatabase,
+  { databases, tenantId }: Everywhere,
   userIds: readonly string[],
 ): Promise<ReadonlyMap<string, string | null>> {
-  const rows = z
-    .array(z.object({ id: z.string(), name: z.string().nullable() }))
-    .parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(userIds))))
-  return new Map(rows.map(({ id, name }) => [id, name]))
+  const lists = await askHolders(databases, tenantId, userIds, async (db, ids) =>
+    Names.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(ids)))),
+  )
+  return new Map(lists.flat().map(({ id, name }) => [id, name]))
 }
+
+const Names = z.array(z.object({ id: z.string(), name: z.string().nullable() }))

@@ -1,9 +1,12 @@
 import type * as z from 'zod'
 import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
+import { askAll } from '../../db/ask-all'
+import type { TenantDatabase } from '../../db/database'
 import type { Pause } from '../../db/scans'
 import { isStale, streakAsOf } from '../../engine/streaks/streaks.rules'
 import { termsOf } from '../../engine/streaks/terms.rules'
+import type { Instant } from '../../lib/clock'
 import { MOST_RANKED_STREAKS } from '../../lib/limits'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
@@ -34,7 +37,7 @@ export async function rankStreaks(
   const first = (await rankingOf(scope, type)).slice(0, limit)
   if (first.length === 0) return []
   const names = await namesOf(
-    scope.db,
+    everywhere(scope),
     first.map(({ userId }) => userId),
   )
   return first.flatMap(({ userId, length }) => {
@@ -74,18 +77,36 @@ async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ra
   return ranking.ranked
 }
 
+const everywhere = ({ databases, tenant }: Scope) => ({ databases, tenantId: tenant.id })
+
 const rank = (scope: Scope, config: Configuration, type: Asked['type'], pause: Pause): Promise<Best> =>
   type === 'active'
     ? rankActive(scope, config, pause)
-    : bestEver(scope.db, config.streaks, MOST_RANKED_STREAKS, pause)
+    : bestEver(everywhere(scope), config.streaks, MOST_RANKED_STREAKS, pause)
 
 /**
  * The streaks that are alive at this moment. Includes streaks that are past their deadline but not judged yet
  * (S3).
  */
 async function rankActive(scope: Scope, config: Configuration, pause: Pause): Promise<Best> {
-  const { db, now } = scope
+  const { databases, tenant, now } = scope
   if (!config.streaks.enabled) return { best: [], users: 0 }
+  const overdue = await askAll(databases, tenant.id, (db) => overdueLengths(db, config, now, pause))
+  const lengths = new Map(overdue.flatMap((some) => [...some]))
+  // Reads these last. A user who is judged in between is then found here at the latest.
+  const { best, users } = await bestLive(everywhere(scope), config.streaks, now, MOST_RANKED_STREAKS, pause)
+  for (const { userId, length } of best) lengths.set(userId, length)
+  const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))
+  return { best: ranked.sort(compareRanked).slice(0, MOST_RANKED_STREAKS), users }
+}
+
+/** The lengths of the streaks that are past their deadline, by user. */
+async function overdueLengths(
+  db: TenantDatabase,
+  config: Configuration,
+  now: Instant,
+  pause: Pause,
+): Promise<Map<string, number>> {
   const lengths = new Map<string, number>()
   for await (const user of overdueOf(db, now, pause)) {
     const terms = termsOf(config, user.preferences)
@@ -93,9 +114,5 @@ async function rankActive(scope: Scope, config: Configuration, pause: Pause): Pr
     const { run } = streakAsOf(user, terms, dayIn(user.profile.tz, now)).streak
     if (run !== null) lengths.set(user.id, run.length)
   }
-  // Reads these last. A user who is judged in between is then found here at the latest.
-  const { best, users } = await bestLive(db, config.streaks, now, MOST_RANKED_STREAKS, pause)
-  for (const { userId, length } of best) lengths.set(userId, length)
-  const ranked = [...lengths].map(([userId, length]) => ({ userId, length }))
-  return { best: ranked.sort(compareRanked).slice(0, MOST_RANKED_STREAKS), users }
+  return lengths
 }

@@ -1,13 +1,14 @@
 import type * as z from 'zod'
-import { compareText } from '../../boards/object/ranking.rules'
 import { configurationOf } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
 import { NO_PREFERENCES } from '../../config/preferences.types'
+import { askHolders } from '../../db/ask-all'
 import type { UserState } from '../../engine/state.types'
 import { isStale, streakAsOf } from '../../engine/streaks/streaks.rules'
 import { termsOf } from '../../engine/streaks/terms.rules'
 import { type Instant, iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
+import { compareText } from '../../lib/text-order'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
 import { pausesOf } from '../../store/streaks/pauses.repository'
@@ -88,12 +89,14 @@ export async function streaksOf(
   scope: Scope,
   userIds: readonly string[],
 ): Promise<z.infer<typeof BulkStreakResponse>> {
-  const { access, db } = scope
+  const { access, databases, tenant } = scope
   if (access.kind === 'application' && userIds.some((id) => id !== access.userId)) throw errors.otherUser()
   const config = await configurationOf(scope)
   const streaks = []
-  for (const found of await readStreaks(db, [...new Set(userIds)])) {
-    const { user, terms } = await presentStreak(scope, config, found)
+  const found = await askHolders(databases, tenant.id, [...new Set(userIds)], readStreaks)
+  for (const one of found.flat()) {
+    const db = databases.ofUser(tenant.id, one.id)
+    const { user, terms } = await presentStreak({ ...scope, db }, config, one)
     const run = terms.isOn ? user.streak.run : null
     const extended = extendedAt(run?.extended ?? null)
     streaks.push({ userId: user.id, streakLength: run?.length ?? 0, extended })

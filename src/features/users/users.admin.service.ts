@@ -43,7 +43,7 @@ export async function listUsers(
 
 async function* responses(scope: Scope, ids: readonly string[]) {
   const config = await configurationOf(scope)
-  for await (const users of usersInOrder(scope.db, ids)) yield users.map((user) => userResponse(config, user))
+  for await (const users of usersInOrder(scope, ids)) yield users.map((user) => userResponse(config, user))
 }
 
 const searchesOf = sharedScans<readonly UserPlace[]>()
@@ -62,7 +62,7 @@ async function filterOf(
 
 /** The places of the users who fit on a page. This is a scan, because any user may fit. */
 function usersOfFilter(
-  { db, tenant, instance, waitUntil }: Scope,
+  { databases, tenant, instance, waitUntil }: Scope,
   page: Pick<Query, 'limit' | 'skip' | 'after'>,
   filter: UserFilter,
 ): Promise<readonly UserPlace[]> {
@@ -73,6 +73,6 @@ function usersOfFilter(
     filter.search,
     [...filter.attributes],
   ])
-  const read = (pause: Pause) => searchForUsers(db, page, filter, pause)
+  const read = (pause: Pause) => searchForUsers({ databases, tenant }, page, filter, pause)
   return searchesOf(instance).run({ tenantId: tenant.id, name, read, mayBeOlder: () => false }, waitUntil)
 }

@@ -34,7 +34,8 @@ export const distributionName = (kind: string, { first }: Days): string => `${ki
 /** Requests the distributions of a year (R2). Never throws: the next request for a wrapped tries again. */
 export async function requestDistributions(scope: Scope, year: number): Promise<void> {
   try {
-    await scope.db.batch([makeDue(scope.db, 'distributions', String(year), scope.now)])
+    const db = scope.databases.home(scope.tenant.id)
+    await db.batch([makeDue(db, 'distributions', String(year), scope.now)])
     await wakeTimekeeper(scope)
   } catch (error) {
     logProblem('warn', { tenant: scope.tenant.id, error: `distributions not requested: ${String(error)}` })
@@ -47,13 +48,13 @@ export async function requestDistributions(scope: Scope, year: number): Promise<
  * after it has ended in every zone.
  */
 export async function distributionStep(context: TenantContext, work: DueWork): Promise<void> {
-  const { db } = context
+  const { db, databases } = context
   const now = (await readTestClock(db)) ?? systemNow()
   const year = Number(work.subject)
   const days = daysOfYear(year)
   const known = work.progress === null ? null : Progress.parse(JSON.parse(work.progress))
   const { after, began } = known ?? { after: '', began: now }
-  const last = await lastOfStep(db, after)
+  const last = await lastOfStep(databases, db.tenantId, after)
   const next =
     last === null
       ? { progress: null, dueAt: afterBuild(days, instant(began), now) }
@@ -65,7 +66,7 @@ export async function distributionStep(context: TenantContext, work: DueWork): P
     // A build that was broken off may have left counts. They are not part of this build.
     if (known === null) await db.batch([unchanged, forgetBuild(db, year)])
     const stored =
-      last === null ? await served(db, year, now) : await counted(db, year, { after, last }, days)
+      last === null ? await served(db, year, now) : await counted(context, year, { after, last }, days)
     await db.batch([unchanged, ...stored, storeState(db, work, next)])
   } catch (error) {
     if (!isConflict(error)) throw error
@@ -74,18 +75,21 @@ export async function distributionStep(context: TenantContext, work: DueWork): P
 
 /** Adds the changes of some users to the counts so far. */
 async function counted(
-  db: TenantDatabase,
+  { db, databases }: TenantContext,
   year: number,
   users: { after: string; last: string },
   days: Days,
 ): Promise<Statement[]> {
-  const { fresh, known } = await countChanges(db, year, users, days, calendarOf(days))
+  const calendar = calendarOf(days)
+  const { fresh: lists, known } = await countChanges(databases, db.tenantId, year, users, days, calendar)
   const before = new Map(known.map((one) => [keyOf(one), one.document]))
-  const added = fresh.filter((one) => !before.has(keyOf(one))).length
+  const fresh = [...Map.groupBy(lists.flat(), keyOf)]
+  const added = fresh.filter(([key]) => !before.has(key)).length
   const most = mostValues(known.length + added)
-  const all = fresh.map((one) => {
-    const document = merged([before.get(keyOf(one)) ?? [], one.document], most)
-    return { ...one, document }
+  const all = fresh.flatMap(([key, [first, ...others]]) => {
+    if (first === undefined) return []
+    const documents = [first, ...others].map(({ document }) => document)
+    return [{ ...first, document: merged([before.get(key) ?? [], ...documents], most) }]
   })
   return storeCounts(db, year, all)
 }

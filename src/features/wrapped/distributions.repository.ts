@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import { askAll } from '../../db/ask-all'
 import type { TenantDatabase } from '../../db/database'
+import type { Databases } from '../../db/databases'
+import { FIRST } from '../../db/directory'
 import { localDayOf } from '../../db/local-time'
 import { bytesOf, idOf, LOGS, type Log } from '../../db/short-ids'
 import type { Statement } from '../../db/statement'
@@ -8,6 +11,7 @@ import { DUE_AT } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
 import { packed } from '../../lib/packed'
 import { DAY } from '../../lib/units'
+import { firstId } from '../../store/user-ranges.repository'
 import { json } from '../../store/users.repository'
 import type { Count, Distribution } from './distributions.rules'
 import { momentsOf } from './wrapped.repository'
@@ -74,10 +78,22 @@ const LAST = `
     FROM (SELECT id, seq FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3))
   WHERE before < ?4`
 
-/** The last user of the next step, in order of their ids; null if no user is left. */
-export async function lastOfStep(db: TenantDatabase, after: string): Promise<string | null> {
-  const [row] = await db.rows(db.statement(LAST, db.tenantId, after, MOST_USERS, MOST_CHANGES))
-  return z.object({ last: z.string().nullable() }).parse(row).last
+const LastRow = z.object({ last: z.string().nullable() })
+
+/**
+ * The last user of the next step, in order of their ids; null if no user is left. In each database, a step has
+ * so many users and changes at most.
+ */
+export async function lastOfStep(
+  databases: Databases,
+  tenantId: string,
+  after: string,
+): Promise<string | null> {
+  const ends = await askAll(databases, tenantId, async (db) => {
+    const [row] = await db.rows(db.statement(LAST, db.tenantId, after, MOST_USERS, MOST_CHANGES))
+    return LastRow.parse(row).last
+  })
+  return firstId(ends)
 }
 
 const FORGET = "DELETE FROM change_distributions WHERE tenant_id = ?1 AND period BETWEEN ?2 AND ?2 || '~'"
@@ -143,22 +159,31 @@ export async function readCounts(db: TenantDatabase, year: number): Promise<Coun
 }
 
 /**
- * Counts the changes of the users with ids after `after` and up to `last`, and reads the counts so far.
- * `calendar` has pairs of a day and a period that contains it.
+ * Counts the changes of the users with ids after `after` and up to `last`, one list for each database, and
+ * reads the counts so far. `calendar` has pairs of a day and a period that contains it.
  */
 export async function countChanges(
-  db: TenantDatabase,
+  databases: Databases,
+  tenantId: string,
   year: number,
   { after, last }: { after: string; last: string },
   days: Days,
   calendar: readonly (readonly [number, string])[],
-): Promise<{ fresh: Counts[]; known: Counts[] }> {
+): Promise<{ fresh: Counts[][]; known: Counts[] }> {
   const { from, to } = momentsOf(days)
-  const { fresh, known } = await db.batchOf({
-    fresh: db.statement(FRESH, db.tenantId, after, last, from, to, JSON.stringify(calendar)),
-    known: db.statement(BUILT, db.tenantId, buildingAs(year)),
+  const list = JSON.stringify(calendar)
+  const answers = await askAll(databases, tenantId, async (db, name) => {
+    const { fresh, known } = await db.batchOf({
+      fresh: db.statement(FRESH, db.tenantId, after, last, from, to, list),
+      known: name === FIRST ? [db.statement(BUILT, db.tenantId, buildingAs(year))] : [],
+    })
+    return {
+      fresh: CountRows.parse(fresh.results),
+      known: known.map(({ results }) => CountRows.parse(results)),
+    }
   })
-  return { fresh: CountRows.parse(fresh.results), known: CountRows.parse(known.results) }
+  const [known = await readCounts(databases.home(tenantId), year)] = answers.flatMap((one) => one.known)
+  return { fresh: answers.map((one) => one.fresh), known }
 }
 
 const STORE = `

@@ -105,17 +105,22 @@ async function readStory(
   year: number,
   known: Pick<Story, 'changes' | 'periods'>,
 ): Promise<Story> {
-  const { db } = scope
+  const { db, databases, tenant } = scope
+  const home = databases.home(tenant.id)
   const placings = placingsOf(config, known)
   const hasAttributes = config.attributes.some(({ type }) => type === 'event')
   const metricIds = hasAttributes
     ? config.metrics.map(({ id }) => id).filter((id) => user.metrics.has(id))
     : []
-  const { attributes, places, isKnown } = await db.batchOf({
-    attributes: attributesStatement(db, user, metricIds, known.periods),
-    places: placesStatement(db, year, placings),
-    isKnown: knownStatement(db, year, String(year), scope.now),
-  })
+  const ofUser = { attributes: attributesStatement(db, user, metricIds, known.periods) }
+  const ofAll = {
+    places: placesStatement(home, year, placings),
+    isKnown: knownStatement(home, year, String(year), scope.now),
+  }
+  // The distributions are in the first database, which may be another one than the user's.
+  const [{ attributes }, { places, isKnown }] = databases.isSeveral
+    ? await Promise.all([db.batchOf(ofUser), home.batchOf(ofAll)])
+    : await db.batchOf({ ...ofUser, ...ofAll }).then((all) => [all, all] as const)
   if (placings.length > 0 && !parseKnown(isKnown)) scope.waitUntil(requestDistributions(scope, year))
   const percentiles = new Map(
     parsePlaces(places).map(({ nth, less, users }) => {

@@ -94,18 +94,24 @@ export default function StatusPage() {
               <li key={name} className="flex flex-col gap-1.5">
                 <span className="flex flex-wrap items-baseline justify-between gap-x-3">
                   <span className="font-medium">{name}</span>
-                  <span className="text-quiet tabular-nums">{formatBytes(bytes)}</span>
+                  {bytes === null ? (
+                    <Badge tone="warning">can't be reached</Badge>
+                  ) : (
+                    <span className="text-quiet tabular-nums">{formatBytes(bytes)}</span>
+                  )}
                 </span>
-                <meter
-                  className="meter"
-                  aria-label={`Size of ${name}`}
-                  min={0}
-                  max={MOST_BYTES}
-                  high={MANY_BYTES}
-                  value={bytes}
-                >
-                  {formatBytes(bytes)}
-                </meter>
+                {bytes !== null && (
+                  <meter
+                    className="meter"
+                    aria-label={`Size of ${name}`}
+                    min={0}
+                    max={MOST_BYTES}
+                    high={MANY_BYTES}
+                    value={bytes}
+                  >
+                    {formatBytes(bytes)}
+                  </meter>
+                )}
               </li>
             ))}
           </ul>

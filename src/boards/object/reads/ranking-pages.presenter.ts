@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { systemNow } from '../../../lib/system-clock'
+import { compareText } from '../../../lib/text-order'
 import {
   type GroupsReply,
   type GroupsRequest,
@@ -10,7 +11,6 @@ import {
 import type { Score } from '../../score.rules'
 import type { Board } from '../board.model'
 import type { GroupSize } from '../group-sizes.cache'
-import { compareText } from '../ranking.rules'
 
 type Page = z.output<typeof PageReply>
 
