@@ -1,9 +1,12 @@
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import * as z from 'zod'
 import { type AccountDatabase, noCost, type TenantDatabase } from '../db/database'
+import type { Databases } from '../db/databases'
+import { FIRST } from '../db/directory'
 import { among, ofTenant } from '../db/queries'
 import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
+import { systemNow } from '../lib/system-clock'
 import { DAY, SECOND } from '../lib/units'
 import type { Context } from '../runtime/context'
 import { databasesOf } from '../runtime/databases'
@@ -236,6 +239,33 @@ export async function removeKeysByPrefix(
 ): Promise<string[]> {
   if (prefixes.length === 0) return []
   const rows = Prefixes.parse(await db.rows(db.statement(REMOVE_BY_PREFIX, JSON.stringify(prefixes))))
+  return rows.map(({ prefix }) => prefix)
+}
+
+const DENY = `
+  INSERT INTO deleted_keys (prefix, at) SELECT value, ?2 FROM json_each(?1) WHERE true ON CONFLICT DO NOTHING`
+
+/** Makes a database that is not the first one refuse deleted keys (K2). It has no keys of its own. */
+export const denyKeys = (db: AccountDatabase, prefixes: readonly string[]): Statement[] =>
+  prefixes.length === 0 ? [] : [db.statement(DENY, JSON.stringify(prefixes), systemNow())]
+
+/** The same in every database but the first. Throws if one of them can't be reached. */
+export async function denyKeysEverywhere(databases: Databases, prefixes: readonly string[]): Promise<void> {
+  const others = prefixes.length === 0 ? [] : databases.names.filter((name) => name !== FIRST)
+  const results = await Promise.allSettled(
+    others.map((name) => {
+      const db = databases.named(name)
+      return db.batch(denyKeys(db, prefixes))
+    }),
+  )
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
+const OF_USER = 'SELECT prefix FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2'
+
+/** The prefixes of a user's keys, from the first database. */
+export async function prefixesOf(db: TenantDatabase, userId: string): Promise<string[]> {
+  const rows = Prefixes.parse(await db.rows(db.statement(OF_USER, db.tenantId, userId)))
   return rows.map(({ prefix }) => prefix)
 }
 

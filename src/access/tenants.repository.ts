@@ -243,21 +243,23 @@ export const TENANT_FIELDS = `(SELECT json_patch(
 
 /**
  * Changes active tenants one after another. The result is null for a tenant that is not active, or if its new
- * `customerId` is in use. Before each change come the statements that belong to it.
+ * `customerId` is in use. Before each change come the statements that belong to it, and after all `after`.
  */
 export async function updateTenants(
   db: AccountDatabase,
   changes: readonly (TenantChange & { before: readonly Statement[] })[],
   now: Instant,
+  after: readonly Statement[] = [],
 ): Promise<(TenantRow | null)[]> {
-  const results = await db.batchOf(
-    Object.fromEntries(
+  const results = await db.batchOf({
+    ...Object.fromEntries(
       changes.flatMap(({ id, customerId = null, name = null, before }, index) => [
         [`before ${index}`, before],
         [`stored ${index}`, db.statement(UPDATE, id, customerId, name, now)],
       ]),
     ),
-  )
+    after,
+  })
   return changes.map((_, index) => {
     const stored = results[`stored ${index}`]
     const [row] = stored === undefined || Array.isArray(stored) ? [] : stored.results
@@ -270,18 +272,20 @@ const ARCHIVE = `
   WHERE id IN (SELECT value FROM json_each(?1)) AND status = 'active' AND id <> ?3 RETURNING id`
 
 /**
- * Archives tenants. Returns the ids of the tenants that it has archived. `before` are statements that belong
- * to the change.
+ * Archives tenants. Returns the ids of the tenants that it has archived. `before` and `after` are statements
+ * that belong to the change.
  */
 export async function archiveTenants(
   db: AccountDatabase,
   ids: readonly string[],
   now: Instant,
   before: readonly Statement[],
+  after: readonly Statement[] = [],
 ): Promise<string[]> {
   const { archived } = await db.batchOf({
     before,
     archived: db.statement(ARCHIVE, JSON.stringify(ids), now, IMPLICIT_TENANT_ID),
+    after,
   })
   return z
     .array(z.object({ id: z.string() }))

@@ -69,3 +69,24 @@ export async function askHolders<T>(
     ({ db, own }) => ask(db, own),
   )
 }
+
+/**
+ * Asks about some users in the databases that hold them, side by side. Returns all answers together. If a
+ * user was moved meanwhile, all are asked again. `ask` must only read.
+ */
+export async function askAbout<T>(
+  databases: Databases,
+  tenantId: string,
+  userIds: readonly string[],
+  ask: (db: TenantDatabase, userIds: readonly string[]) => Promise<Iterable<T>>,
+): Promise<ReadonlySet<T>> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const groups = await databases.groupsOf(tenantId, userIds)
+    const answers = await Promise.allSettled(groups.map(({ db, userIds: own }) => ask(db, own)))
+    const failed = answers.find((answer) => answer.status === 'rejected')
+    if (failed === undefined)
+      return new Set(answers.flatMap((answer) => (answer.status === 'fulfilled' ? [...answer.value] : [])))
+    if (!(failed.reason instanceof Misplaced)) throw failed.reason
+  }
+  throw errors.unavailable(RETRY_AFTER.databaseAway)
+}

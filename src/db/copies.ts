@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { errors, RETRY_AFTER } from '../lib/errors'
 import { packed } from '../lib/packed'
-import { systemNow } from '../lib/system-clock'
+import { systemNow, wait } from '../lib/system-clock'
 import { settleClock } from './clock-copies'
 import type { AccountDatabase } from './database'
 import type { Databases } from './databases'
@@ -156,7 +156,7 @@ const VERSIONS = {
 }
 
 const TENANT = `
-  SELECT config_version AS version, changing, config_work AS work,
+  SELECT config_version AS version, status, changing, config_work AS work,
     json_array(${quoted(COPIED_OF_TENANT)}) AS content
   FROM tenants WHERE id = ?1`
 
@@ -168,7 +168,13 @@ const STORE_TENANT = `
   SELECT ${values(COPIED_OF_TENANT)}, 1 FROM json_each(?1) WHERE true
   ON CONFLICT (id) DO UPDATE SET ${COPIED_OF_TENANT.slice(1)
     .map((column) => `"${column}" = excluded."${column}"`)
-    .join(', ')}, changing = NULL`
+    .join(', ')}, is_copy = 1, changing = NULL`
+
+// An older copy of another tenant may still have the name. It is compared with its original before it is used.
+const FREE_NAME = `
+  UPDATE tenants SET customer_id = id, changing = coalesce(changing, json_object('change', '', 'until', 0))
+  WHERE customer_id = (SELECT value ->> ${COPIED_OF_TENANT.indexOf('customer_id')} FROM json_each(?2))
+    AND id <> ?1 AND is_copy = 1`
 
 /** A guard: holds while the copy is as it was read. */
 const COPY_UNCHANGED = guardSql(`
@@ -196,6 +202,7 @@ const Changing = json(z.object({ change: z.string(), until: z.number() }))
 const Work = json(z.array(z.object({ name: z.string().refine(isEverywhere), params: z.array(z.unknown()) })))
 const TenantRow = z.object({
   version: z.number(),
+  status: z.string(),
   changing: z.string().nullable(),
   work: z.string().nullable(),
   content: z.string(),
@@ -262,7 +269,8 @@ export async function settleCopy(
   // The copy is read first. If it is being changed, the first database then says whether that was stored.
   const copy = await read(copyDb, tenantId)
   const original = await read(databases.first, tenantId)
-  if (original.tenant === null) {
+  // A tenant that is being erased gets no new copy.
+  if (original.tenant === null || (copy.tenant === null && original.tenant.status === 'purging')) {
     await copyDb.run(copyDb.statement(FORGET, tenantId))
     return 'absent'
   }
@@ -280,6 +288,7 @@ export async function settleCopy(
     await copyDb.batch([
       copyDb.statement(COPY_UNCHANGED, tenantId, stampOf(copy)),
       ...copying(tenantId, original, copy),
+      copyDb.statement(FREE_NAME, tenantId, `[${original.tenant.content}]`),
       copyDb.statement(STORE_TENANT, `[${original.tenant.content}]`),
       ...work.map(statementOf),
     ])
@@ -388,4 +397,58 @@ async function prepare(
   if (await attempt()) return true
   // The copy may be behind, or not exist yet.
   return (await settleCopy(databases, tenantId, name)) === 'settled' && attempt()
+}
+
+const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
+const VERSION_UNCHANGED = guardSql('(SELECT config_version FROM tenants WHERE id = ?1) = ?2')
+const RAISE = 'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'
+const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
+
+/** How often a change of a tenant begins again because the configuration was changed meanwhile. */
+const TENANT_TRIES = 250
+/** The pause while another change is under way, in milliseconds. */
+const PAUSE = 40
+
+/** Statements around a change of a tenant's own row: `before` are guards, and `after` raises the version. */
+export type AroundChange = { before: readonly Statement[]; after: readonly Statement[] }
+
+/**
+ * Changes a tenant's own row, such as its status, in the first database, and then in each copy, by the same
+ * rule as the configuration (B4). `change` sends one batch, with these statements around it. Throws 503 if a
+ * database can't be reached: then nothing is changed. With one database it only calls `change`.
+ */
+export async function changeTenant<T>(
+  databases: Databases,
+  tenantId: string,
+  change: (around: AroundChange) => Promise<T>,
+): Promise<T> {
+  if (!databases.isSeveral) return change({ before: [], after: [] })
+  const { first } = databases
+  for (let tries = 0; tries < TENANT_TRIES; tries += 1) {
+    const [row] = await first.rows(first.statement(VERSION, tenantId))
+    if (row === undefined) return change({ before: [], after: [] })
+    const { version } = z.object({ version: z.number() }).parse(row)
+    const name = crypto.randomUUID()
+    const prepared = await prepareCopies(databases, tenantId, { change: name, version })
+    if (prepared === null) {
+      await wait(PAUSE * (1 + Math.random()))
+      continue
+    }
+    try {
+      const result = await change({
+        before: [first.statement(VERSION_UNCHANGED, tenantId, version), ...prepared.guards],
+        after: [...prepared.noting([]), first.statement(RAISE, tenantId, name)],
+      })
+      await prepared.finish()
+      return result
+    } catch (error) {
+      if (!isConflict(error)) {
+        const rows = await first.rows(first.statement(LAST_CHANGE, tenantId, name))
+        await (rows.length > 0 ? prepared.finish() : prepared.withdraw())
+        throw error
+      }
+      await prepared.withdraw()
+    }
+  }
+  throw errors.unprocessable('The tenant kept changing while this change was made. Send it again.')
 }

@@ -106,6 +106,32 @@ export class Databases {
     return { name, db: this.#fixed(tenantId, name, directory) }
   }
 
+  /**
+   * The databases that hold some users now, with those users in their order; a database comes at the place of
+   * its first user. If a bucket is moved, a later batch throws `Misplaced`.
+   */
+  async groupsOf(
+    tenantId: string,
+    userIds: readonly string[],
+  ): Promise<{ name: string; db: TenantDatabase; userIds: string[] }[]> {
+    if (!this.isSeveral) return [{ name: FIRST, db: this.home(tenantId), userIds: [...userIds] }]
+    const directory = await this.directoryOf(tenantId)
+    const groups = Map.groupBy(userIds, (id) => holderOf(directory, bucketOf(tenantId, id)))
+    return [...groups].map(([name, ids]) => ({
+      name,
+      db: this.#fixed(tenantId, name, directory),
+      userIds: ids,
+    }))
+  }
+
+  /**
+   * Every database for one tenant, whether or not it holds users, the first one last. No batch has the guard
+   * of the placement, so these are only for deleting data.
+   */
+  unplaced(tenantId: string): { name: string; db: TenantDatabase }[] {
+    return this.names.toReversed().map((name) => ({ name, db: this.named(name).of(tenantId) }))
+  }
+
   /** The tenant's directory, as this instance remembers it, else from the first database. */
   async directoryOf(tenantId: string): Promise<Directory> {
     const { directories } = this.#parts
@@ -153,14 +179,15 @@ export class Databases {
   #fixed(tenantId: string, name: string, directory: Directory): TenantDatabase {
     const send = async (statements: readonly Statement[]) => {
       const until = systemNow() + PATIENCE
+      let known = directory
       for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
         try {
           return await this.#guarded(tenantId, name, directory, statements)
         } catch (error) {
           if (!isMisplaced(error)) throw error
           if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
-          const present = await this.#refresh(tenantId, name, directory, pause)
-          if ((present.placements[name] ?? 0) !== (directory.placements[name] ?? 0)) throw new Misplaced()
+          known = await this.#refresh(tenantId, name, known, pause)
+          if ((known.placements[name] ?? 0) !== (directory.placements[name] ?? 0)) throw new Misplaced()
         }
       }
     }
@@ -194,7 +221,10 @@ export class Databases {
     directories.set(tenantId, present)
     if (present.version !== was.version) return present
     const state = name === FIRST ? 'changing' : await settle(this, tenantId, name)
-    if (state === 'absent') directories.delete(tenantId)
+    if (state === 'absent') {
+      directories.delete(tenantId)
+      throw errors.tenantUnknown()
+    }
     if (state === 'changing') await wait(pause)
     return present
   }

@@ -116,6 +116,22 @@ export function makeEachDue<const T extends string>(
   return db.statement(sql, db.tenantId, kind, at, ...more)
 }
 
+/** The same for work that may exist already: then it begins again. */
+export function makeEachDueAgain<const T extends string>(
+  db: TenantDatabase,
+  kind: DueKind,
+  at: Instant,
+  query: T & FixedSql<T>,
+  ...more: readonly unknown[]
+): Statement {
+  const sql = `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) SELECT ?1, ?2, subject, ?3, progress
+    FROM (${query}) WHERE true
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1,
+    progress = excluded.progress`
+  return db.statement(sql, db.tenantId, kind, at, ...more)
+}
+
 /**
  * Schedules a walk over all users for a moment. If it is under way, it starts again. Part of the batch that
  * stores the reason.

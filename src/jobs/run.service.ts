@@ -5,7 +5,7 @@ import { logProblem } from '../runtime/log'
 import type { DueKind } from './due-kinds.types'
 import { rescheduled, workOf } from './due-work.repository'
 import type { Jobs, Workplace } from './job.types'
-import { firstDue, nextWork, placesWithUsers, wantedAt } from './workplaces.service'
+import { firstDue, isGone, nextWork, placesWithUsers, wantedAt } from './workplaces.service'
 
 /** How long work waits after a failure, and after a conflict with live events, in milliseconds. */
 const PAUSE = MINUTE
@@ -47,7 +47,13 @@ export async function workOff(
   let now = from
   for (let step = 0; step < steps; step += 1) {
     // During a move of the clock, messages that were stored earlier are sent before the next step.
-    if (now !== null) for (const { context } of placesWithUsers(places)) await jobs.beforeStep(context, now)
+    if (now !== null) {
+      for (const { context } of placesWithUsers(places)) {
+        await jobs.beforeStep(context, now).catch((error: unknown) => {
+          if (places.length === 1 || !isGone(error)) throw error
+        })
+      }
+    }
     const { found } = await nextWork(places, jobs, mustAll)
     const [first, ...others] = found.filter((one) => wantedAt(one, grace) <= to)
     if (first === undefined) {

@@ -11,7 +11,7 @@ import { logProblem } from '../runtime/log'
 import type { DueKind } from './due-kinds.types'
 import type { Jobs, Workplace } from './job.types'
 import { type Grace, workOff, workOffKind } from './run.service'
-import { firstDue, nextWork, placesWithUsers, wantedAt, workplacesOf } from './workplaces.service'
+import { firstDue, isGone, nextWork, placesWithUsers, wantedAt, workplacesOf } from './workplaces.service'
 
 declare module '../runtime/env' {
   interface Bindings {
@@ -134,6 +134,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     for (const place of placesWithUsers(places)) {
       await this.jobs.afterwards(place.context, now).catch((error: unknown) => {
         if (places.length === 1) throw error
+        if (isGone(error)) return
         logProblem('warn', { tenant: tenantId, error: `a database's messages wait: ${String(error)}` })
       })
     }

@@ -1,5 +1,6 @@
 import { FIRST } from '../db/directory'
 import type { Instant } from '../lib/clock'
+import { ApiError } from '../lib/errors'
 import type { Context } from '../runtime/context'
 import { logProblem } from '../runtime/log'
 import { type DueWork, nextWorkOf } from './due-work.repository'
@@ -47,13 +48,17 @@ export async function nextWork(
   const found: PlacedWork[] = []
   for (const result of results) {
     if (result.status === 'fulfilled') found.push(...result.value)
+    else if (isGone(result.reason)) continue
     else if (mustAll || places.length === 1) throw result.reason
     else logProblem('warn', { error: `a database's due work waits: ${String(result.reason)}` })
   }
   const priority = (job: Job) => list.indexOf(job)
   found.sort((a, b) => a.work.dueAt - b.work.dueAt || priority(a.job) - priority(b.job))
-  return { found, isWhole: results.every(({ status }) => status === 'fulfilled') }
+  return { found, isWhole: results.every((one) => one.status === 'fulfilled' || isGone(one.reason)) }
 }
+
+/** Whether a tenant has no copy in a database any more, because it was erased. */
+export const isGone = (error: unknown): boolean => error instanceof ApiError && error.status === 404
 
 /** The job for a piece of work. Throws if there is none. */
 function jobOf(list: readonly Job[], work: DueWork): Job {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { askAll } from '../db/ask-all'
 import type { TenantDatabase } from '../db/database'
 import type { Databases } from '../db/databases'
-import { onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
+import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import type { Statement } from '../db/statement'
 
 /** The name of the counter of a tenant's users. Counters of completions have the achievement's id as name. */
@@ -24,6 +24,33 @@ export function changeTenantCounters(
 ): Statement[] {
   return overUsers(db, COUNT, names, among)
 }
+
+/**
+ * The name of the counter of erasures in a database with users. It only ever changes, so that a step of the
+ * inbox notices an erasure of a user who did not exist (U8, B6).
+ */
+export const ERASURES = 'erasures'
+
+const COUNT_ERASURE = `
+  INSERT INTO tenant_counters (tenant_id, name, count) VALUES (?1, '${ERASURES}', 1)
+  ON CONFLICT DO UPDATE SET count = count + 1`
+const COUNTED_ERASURES = `
+  coalesce((SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = '${ERASURES}'), 0)`
+const READ_ERASURES = `SELECT ${COUNTED_ERASURES} AS count`
+const NO_ERASURE = guardSql(`${COUNTED_ERASURES} = ?2`)
+
+/** Counts an erasure. Part of the batch that deletes the user. */
+export const countErasure = (db: TenantDatabase): Statement => db.statement(COUNT_ERASURE, db.tenantId)
+
+/** Reads how many users were erased in this database. Parsed by `parseErasures`. */
+export const erasuresStatement = (db: TenantDatabase): Statement => db.statement(READ_ERASURES, db.tenantId)
+
+export const parseErasures = (result: D1Result): number =>
+  z.object({ count: z.number() }).parse(result.results[0]).count
+
+/** A guard: holds while nobody was erased in this database. */
+export const noErasureSince = (db: TenantDatabase, count: number): Statement =>
+  db.statement(NO_ERASURE, db.tenantId, count)
 
 const LOWER = 'UPDATE tenant_counters SET count = count - 1 WHERE tenant_id = ?1 AND name = ?2'
 

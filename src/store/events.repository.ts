@@ -7,7 +7,7 @@ import type { Statement } from '../db/statement'
 import type { Change } from '../engine/change.rules'
 import type { StreakEntry } from '../engine/streaks/streak-events.types'
 import { streakEntriesOf } from '../engine/user-changes.rules'
-import type { Instant } from '../lib/clock'
+import { type Instant, instant } from '../lib/clock'
 import { events, idempotencyKeys } from './tables/events.table'
 
 const numberOfMetric = (id: string) => numberOf('metrics', id)
@@ -69,6 +69,43 @@ const RecordedRows = z.array(z.object({ id: z.string(), at: z.number(), seq: z.n
 
 export function parseRecorded(result: D1Result): Map<string, Recorded> {
   return new Map(RecordedRows.parse(result.results).map(({ id, ...place }) => [id, place]))
+}
+
+// The recursion goes from metric to metric by the log's key, since a metric may be gone by now.
+const AMONG = `
+  WITH RECURSIVE metric_of(iid, since, metric_no) AS (
+    SELECT u.iid, a.value ->> 1,
+      (SELECT min(e.metric_no) FROM events e WHERE e.user_iid = ${bytesOf('u.iid')})
+    FROM json_each(?2) a CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = a.value ->> 0
+    UNION ALL SELECT m.iid, m.since, (SELECT min(e.metric_no) FROM events e
+        WHERE e.user_iid = ${bytesOf('m.iid')} AND e.metric_no > m.metric_no)
+      FROM metric_of m WHERE m.metric_no IS NOT NULL)
+  SELECT hex(e.id) AS id, e.at, e.seq FROM metric_of m CROSS JOIN events e
+    ON e.user_iid = ${bytesOf('m.iid')} AND e.metric_no = m.metric_no AND e.at >= m.since
+    WHERE e.id IN (SELECT ${bytesOf('s.value ->> 1')} FROM json_each(?3) s)
+  UNION ALL SELECT hex(v.id) AS id, v.at, v.seq FROM json_each(?3) s
+    CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = s.value ->> 0
+    CROSS JOIN voided_events v ON v.user_iid = ${bytesOf('u.iid')} AND v.id = ${bytesOf('s.value ->> 1')}`
+
+/**
+ * The same for events whose metric may have been deleted since the attempt: finds those of one batch. Parsed
+ * by `parseRecordedAmong`.
+ */
+export function recordedAmongStatement(
+  db: TenantDatabase,
+  sought: readonly Omit<EventLookup, 'metricId'>[],
+): Statement {
+  const since = new Map<string, Instant>()
+  for (const one of sought)
+    since.set(one.userId, instant(Math.min(one.since, since.get(one.userId) ?? one.since)))
+  const events = sought.map(({ userId, id }) => [userId, id])
+  return db.statement(AMONG, db.tenantId, JSON.stringify([...since]), JSON.stringify(events))
+}
+
+const AmongRows = z.array(z.object({ id: HexId, at: z.number(), seq: z.number() }))
+
+export function parseRecordedAmong(result: D1Result): Map<string, Recorded> {
+  return new Map(AmongRows.parse(result.results).map(({ id, ...place }) => [id, place]))
 }
 
 /** An event with its user's internal id, and its effects on the streak. */

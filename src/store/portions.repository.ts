@@ -107,6 +107,8 @@ export type Portion = {
   last: string | null
   /** Whether more users were found. */
   isCut: boolean
+  /** The bytes of the rows. */
+  bytes: number
 }
 
 /**
@@ -118,29 +120,38 @@ export async function portionOf(
   found: readonly unknown[] | undefined,
   {
     short,
+    room = MOST_AT_ONCE,
     whole = (ids) => usersStatement(db, { ids }, systemNow()),
   }: {
     short: number
+    /** The most bytes to read. The first user is read even if there is less room. */
+    room?: number
     /** Makes the statement that reads users with all columns. */
     whole?: (ids: readonly string[]) => Statement
   },
 ): Promise<Portion> {
-  return portionBy(found, short, (ids) => db.rows(whole(ids)))
+  return portionBy(found, { short, room }, (ids) => db.rows(whole(ids)))
 }
 
 /** The same over several databases. `whole` reads users with all columns. */
 async function portionBy(
   found: readonly unknown[] | undefined,
-  short: number,
+  { short, room }: { short: number; room: number },
   whole: (ids: readonly string[]) => Promise<unknown[]>,
 ): Promise<Portion> {
   const all = Found.parse(found ?? [])
-  const first = firstPack(all, MOST_AT_ONCE, ({ bytes }) => bytes)
+  const first = firstPack(all, room, ({ bytes }) => bytes)
   const ids = first.filter(({ bytes }) => bytes > short).map(({ id }) => id)
   const long = WithId.parse(ids.length === 0 ? [] : await whole(ids))
   const byId = new Map(long.map((row) => [row.id, row]))
   const rows = first.flatMap((row) => (row.bytes > short ? (byId.get(row.id) ?? []) : [row]))
-  return { rows, taken: first.length, last: first.at(-1)?.id ?? null, isCut: first.length < all.length }
+  return {
+    rows,
+    taken: first.length,
+    last: first.at(-1)?.id ?? null,
+    isCut: first.length < all.length,
+    bytes: first.reduce((sum, one) => sum + one.bytes, 0),
+  }
 }
 
 /**
@@ -166,7 +177,7 @@ export async function* portionsOfAll(
   for (let left = found; left.length > 0; ) {
     const whole = (some: readonly string[]) =>
       asked(some, (db, own) => usersStatement(db, { ids: own }, systemNow()))
-    const portion = await portionBy(left, short, whole)
+    const portion = await portionBy(left, { short, room: MOST_AT_ONCE }, whole)
     yield portion
     left = left.slice(portion.taken)
   }
@@ -200,7 +211,7 @@ export async function readPortionOfAll(
 /** The number of the requested ids, from the first on, that a portion covers. */
 export function coveredBy(
   ids: readonly string[],
-  { rows, last, isCut }: Portion,
+  { rows, last, isCut }: Pick<Portion, 'rows' | 'last' | 'isCut'>,
 ): { rows: unknown[]; covered: number } {
   return { rows, covered: isCut && last !== null ? ids.indexOf(last) + 1 : ids.length }
 }

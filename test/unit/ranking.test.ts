@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Entry, Ranking } from '../../src/boards/object/ranking.rules'
-import { compareText } from '../../src/lib/text-order'
 import { amountOf, scoreOf } from '../../src/boards/score.rules'
+import { compareText } from '../../src/lib/text-order'
 
 /** L4's order, from the rule alone. Texts are compared by their UTF-8 bytes. */
 function inOrder(entries: Iterable<Entry>): Entry[] {

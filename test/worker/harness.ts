@@ -167,6 +167,12 @@ export async function newTenant(send: Send = toApp): Promise<TestTenant> {
 /** All databases of the tests by name, the first one first. */
 export const databases = (): { name: string; d1: D1Database }[] => boundDatabases(env)
 
+/** The rows of a query with one parameter in all databases, those of the first one first. */
+export async function rowsEverywhere(sql: string, param: string): Promise<Record<string, unknown>[]> {
+  const found = await Promise.all(databases().map(({ d1 }) => d1.prepare(sql).bind(param).all()))
+  return found.flatMap(({ results }) => results)
+}
+
 /** Spreads the buckets of a tenant that has no users yet evenly over all databases. */
 export async function spread(tenantId: string): Promise<void> {
   const names = databases().map(({ name }) => name)
@@ -205,15 +211,17 @@ export function countedD1(): {
   return { DB, count }
 }
 
-/** All rows of all tables of Laurel, as JSON. */
+/** All rows of all tables of Laurel in all databases, as JSON. */
 export async function everything(): Promise<Record<string, string[]>> {
   const tables = await env.DB.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
   ).all<{ name: string }>()
   const all: Record<string, string[]> = {}
   for (const { name } of tables.results) {
-    const { results } = await env.DB.prepare(`SELECT * FROM ${readableTable(name)}`).all()
-    all[name] = results.map((row) => JSON.stringify(row)).sort()
+    const found = await Promise.all(
+      databases().map(({ d1 }) => d1.prepare(`SELECT * FROM ${readableTable(name)}`).all()),
+    )
+    all[name] = found.flatMap(({ results }) => results.map((row) => JSON.stringify(row))).sort()
   }
   return all
 }

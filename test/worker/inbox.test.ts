@@ -9,7 +9,7 @@ import worker from '../../src/worker/index'
 import { JOBS } from '../../src/worker/jobs'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { contextOf, placesOf, worksOf } from './contexts'
-import { ADMIN_KEY, at, call, everything, newTenant, type TestTenant, toApp } from './harness'
+import { ADMIN_KEY, at, call, databases, everything, newTenant, type TestTenant, toApp } from './harness'
 
 import { done, event, idOf, inboxOf, logOf, muted, post, processed, read, rowsOf, send, step } from './inbox'
 
@@ -374,7 +374,8 @@ describe('the order', () => {
 describe('the test clock', () => {
   beforeEach(() => moveTo(NOON))
   afterEach(forgetTime)
-  const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
+  const stealthily = (ms: number) =>
+    Promise.all(databases().map(({ d1 }) => d1.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()))
   const moments = async (tenant: TestTenant) =>
     (await logOf(tenant)).map(({ value, at: moment }) => [value, moment])
 
@@ -420,7 +421,8 @@ describe('the test clock', () => {
     expect(await step(tenant)).toBe(2)
     const due = await rowsOf(tenant, "SELECT due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks'")
     // The day after tomorrow begins first in Tokyo.
-    expect(due).toEqual([{ due_at: Math.floor(NOON / DAY) * DAY + 2 * DAY - 9 * HOUR }])
+    const first = Math.min(...due.map(({ due_at }) => Number(due_at)))
+    expect(first).toBe(Math.floor(NOON / DAY) * DAY + 2 * DAY - 9 * HOUR)
   })
 
   it('[C1, E3] a user’s changes do not go back in time if a live event overtakes while the clock moves', async () => {
@@ -457,7 +459,8 @@ describe('the test clock', () => {
 
 /* The price */
 
-describe('the price', () => {
+// With several databases, a step has round trips to each of them.
+describe.skipIf(databases().length > 1)('the price', () => {
   it('of 1,000 events of 100 users, each with an award, a key and a leaderboard, after the day’s first event', async () => {
     const tenant = await newTenant()
     const metricId = await tenant.metric('words')

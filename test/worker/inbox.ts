@@ -7,7 +7,7 @@ import type { TenantContext } from '../../src/runtime/context'
 import { PATIENCE } from '../patience'
 import { readable } from '../readable'
 import { contextOf, worksOf } from './contexts'
-import { type Answer, at, newApp, type TestTenant } from './harness'
+import { type Answer, at, newApp, rowsEverywhere, type TestTenant } from './harness'
 
 export const post = (tenant: TestTenant, events: unknown) => tenant.admin('POST', '/metrics/events', events)
 export const idOf = ({ headers }: Answer) => String(headers.get('x-batch-id'))
@@ -41,15 +41,21 @@ export const muted = (tenant: TestTenant) =>
   )
 
 export const Rows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
-export const rowsOf = async ({ id }: TestTenant, sql: string) =>
-  Rows.parse((await env.DB.prepare(sql).bind(id).all()).results)
+export const rowsOf = async ({ id }: TestTenant, sql: string) => Rows.parse(await rowsEverywhere(sql, id))
+
+type Row = z.output<typeof Rows>[number]
+/** The rows by user, each user's in the order in which they were read from the user's database. */
+export const byId = (rows: readonly Row[]): Row[] =>
+  rows.toSorted((a, b) => (String(a.id) < String(b.id) ? -1 : String(a.id) > String(b.id) ? 1 : 0))
 
 /** The events of a tenant's log, each user's in order: user, value in units, moment. */
 export const logOf = async (tenant: TestTenant) =>
-  rowsOf(
-    tenant,
-    `SELECT u.id, e.value / 1e6 AS value, e.at FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid
+  byId(
+    await rowsOf(
+      tenant,
+      `SELECT u.id, e.value / 1e6 AS value, e.at FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid
      WHERE u.tenant_id = ?1 ORDER BY u.id, e.seq`,
+    ),
   )
 
 export const inboxOf = (tenant: TestTenant) =>

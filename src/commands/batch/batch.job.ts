@@ -1,6 +1,6 @@
 import { bulkStep } from '../../boards/bulk-step.service'
 import type { Job } from '../../jobs/job.types'
-import { inboxStep } from './process.service'
+import { Interrupted, inboxStep } from './process.service'
 
 declare module '../../jobs/due-kinds.types' {
   interface DueKinds {
@@ -11,5 +11,18 @@ declare module '../../jobs/due-kinds.types' {
 /** Processes events that wait in the inbox (E9). */
 export const batchJob: Job = {
   kind: 'inbox',
-  run: (context, work, { until }) => bulkStep(context, 'inbox', () => inboxStep(context, work, until)),
+  run: async (context, work, { until }) => {
+    let failure: unknown = null
+    await bulkStep(context, 'inbox', async () => {
+      try {
+        return await inboxStep(context, work, until)
+      } catch (error) {
+        // Changes were stored in some databases. The leaderboards get them now.
+        if (!(error instanceof Interrupted)) throw error
+        failure = error.cause
+        return error.step
+      }
+    })
+    if (failure !== null) throw failure
+  },
 }

@@ -74,6 +74,9 @@ export function endOf({ job }: Item, outcome: Outcome | undefined): End {
   switch (decision?.kind) {
     case 'changed':
       return { kind: 'processed' }
+    // An earlier step has recorded it in another database, and broke off before it noted that (B6).
+    case 'lost':
+      return { kind: 'processed' }
     // A repeated idempotency key (E9).
     case 'replayed':
       return { kind: 'dropped', reason: null }
@@ -82,7 +85,6 @@ export function endOf({ job }: Item, outcome: Outcome | undefined): End {
     case 'failed':
       return { kind: 'parked', reason: String(decision.error) }
     // No event has such an outcome.
-    case 'lost':
     case 'completed':
     case 'unchanged':
     case undefined:

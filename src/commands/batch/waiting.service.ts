@@ -3,13 +3,24 @@ import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/ten
 import { configurationAt } from '../../config/configuration.repository'
 import { type Configuration, metricByKey } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
+import { isDatabaseAway } from '../../db/guard'
 import type { UserState } from '../../engine/state.types'
 import { isStale } from '../../engine/streaks/streaks.rules'
 import type { DueWork } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
+import { MOST_AT_ONCE } from '../../lib/packed'
 import { systemNow } from '../../lib/system-clock'
+import { MINUTE } from '../../lib/units'
 import type { Tenant, TenantContext } from '../../runtime/context'
-import { parseUsedKeys, type UsedKey, usedKeysStatement } from '../../store/events.repository'
+import { erasuresStatement, parseErasures } from '../../store/counters.repository'
+import {
+  parseRecordedAmong,
+  parseUsedKeys,
+  type Recorded,
+  recordedAmongStatement,
+  type UsedKey,
+  usedKeysStatement,
+} from '../../store/events.repository'
 import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/portions.repository'
 import { recountStreaks } from '../../store/streaks/streak-recount.service'
 import { userOf } from '../../store/users.repository'
@@ -54,17 +65,25 @@ export async function readWaiting(
     const at = clock === null ? systemNow() : instant(Math.min(work.dueAt, clock))
     const rows = sentBy(at, clock, parseInbox(waiting))
     const asked = itemsOf(rows, take, (event, place) =>
-      isAt(parked, place) ? (parked?.reason ?? '') : jobOf(event, at),
+      isAt(parked, place) ? (parked?.reason ?? '') : jobOf(context, event, at),
     )
-    const { unread, ...found } = await readUsers(db, config, byUser(asked))
+    const { unread, ...found } = await readUsers(context, config, byUser(asked))
     // If there was no room to read a user, the step ends before that user's first event. The next step takes
     // the rest.
     const end = asked.findIndex(({ job }) => isOf(job, unread))
     const items = end === -1 ? asked : asked.slice(0, end)
     const users = byUser(items)
-    const stale = [...found.states.values()].filter(({ streak }) => isStale(streak, config.streaks))
-    if (stale.length === 0) return { tenant, config, clock, at, rows, items, users, ...found }
-    await recountStreaks(db, config, stale, at)
+    let isRecounted = false
+    for (const { db: place, userIds } of found.groups) {
+      const stale = userIds.flatMap((id) => {
+        const state = found.states.get(id)
+        return state !== undefined && isStale(state.streak, config.streaks) ? [state] : []
+      })
+      if (stale.length === 0) continue
+      await recountStreaks(place, config, stale, at)
+      isRecounted = true
+    }
+    if (!isRecounted) return { tenant, config, clock, at, rows, items, users, ...found }
   }
 }
 
@@ -82,63 +101,131 @@ function sentBy(at: Instant, clock: Instant | null, rows: readonly InboxRow[]): 
   return later === -1 ? rows : rows.slice(0, later)
 }
 
-/** The job of an event in the inbox. Null if its user was erased, the error as text if it cannot be read. */
-function jobOf(event: unknown, at: Instant): Item['job'] {
+/**
+ * How much earlier than its request an event may be in the log, in milliseconds: the clocks of two isolates
+ * differ by less.
+ */
+const SKEW = MINUTE
+
+/**
+ * The job of an event in the inbox. Null if its user was erased, the error as text if it cannot be read. With
+ * several databases, an earlier step may have recorded it, so the log is searched (B6). Under a test clock,
+ * it may be anywhere in the log.
+ */
+function jobOf({ databases, db }: TenantContext, event: unknown, at: Instant): Item['job'] {
   if (event === null) return null
   const { data, error } = Commands.safeParse([event])
   const [job] = data ?? []
-  return job === undefined ? String(error) : { ...job, arrived: at }
+  if (job === undefined) return String(error)
+  const since = instant(db.testClock ? 0 : job.arrived - SKEW)
+  return { ...job, arrived: at, attempt: databases.isSeveral ? { since, outcome: null } : null }
+}
+
+/** The users of a step in one database, in the order of their first events. */
+export type Group = {
+  db: TenantDatabase
+  userIds: readonly string[]
+  /** How many users were erased there; null if there is only one database. */
+  erasures: number | null
 }
 
 /** The data that a step has read about users, by user id. */
 type FoundUsers = {
+  groups: readonly Group[]
   states: ReadonlyMap<string, UserState>
   /**
    * Users whose rows cannot be read, and the errors. Their events are parked, and do not affect other users.
    */
   spoilt: ReadonlyMap<string, unknown>
   usedKeys: ReadonlyMap<string, readonly UsedKey[]>
+  /** The events that an earlier step has recorded, by id. */
+  recorded: ReadonlyMap<string, Recorded>
 }
+
+/** The idempotency keys of events: user id, metric id and key. */
+const keysOf = (config: Configuration, jobs: readonly UserJob[]): [string, string, string][] =>
+  jobs.flatMap(({ userId, job: { command } }): [string, string, string][] => {
+    if (command.kind !== 'event' || command.idempotencyKey === null) return []
+    const metric = metricByKey(config, command.metricKey)
+    return metric === undefined ? [] : [[userId, metric.id, command.idempotencyKey]]
+  })
+
+/** The events that an earlier step may have recorded. */
+const soughtOf = (jobs: readonly UserJob[]) =>
+  jobs.flatMap(({ userId, job: { command, attempt } }) =>
+    command.kind === 'event' && attempt !== null
+      ? [{ userId, since: attempt.since, id: command.eventId }]
+      : [],
+  )
 
 /**
  * Reads the users of events, in their order and as many as there is room for, and the idempotency keys of the
- * events that they have used. The other users are `unread`.
+ * events that they have used. The other users are `unread`. Each database is asked about its own users, in
+ * one batch.
  */
 async function readUsers(
-  db: TenantDatabase,
+  { db: { tenantId }, databases }: TenantContext,
   config: Configuration,
   users: ReadonlyMap<string, readonly UserJob[]>,
 ): Promise<FoundUsers & { unread: ReadonlySet<string> }> {
-  const triples = [...users].flatMap(([userId, jobs]) =>
-    jobs.flatMap(({ job: { command } }): [string, string, string][] => {
-      if (command.kind !== 'event' || command.idempotencyKey === null) return []
-      const metric = metricByKey(config, command.metricKey)
-      return metric === undefined ? [] : [[userId, metric.id, command.idempotencyKey]]
+  const places = await databases.groupsOf(tenantId, [...users.keys()])
+  const unread = new Set<string>()
+  const answers = await Promise.allSettled(
+    places.map(async ({ db, userIds }) => {
+      const jobs = userIds.flatMap((id) => users.get(id) ?? [])
+      const [triples, sought] = [keysOf(config, jobs), soughtOf(jobs)]
+      const answer = await db.batchOf({
+        found: portionStatement(db, { ids: userIds }, shortAmong(users.size)),
+        used: triples.length === 0 ? [] : [usedKeysStatement(db, triples)],
+        recorded: sought.length === 0 ? [] : [recordedAmongStatement(db, sought)],
+        erasures: databases.isSeveral ? [erasuresStatement(db)] : [],
+      })
+      return { db, userIds, answer }
     }),
   )
-  const ids = [...users.keys()]
-  const { found, used } = await db.batchOf({
-    found: portionStatement(db, { ids }),
-    used: triples.length === 0 ? [] : [usedKeysStatement(db, triples)],
+  // If a database can't be reached, the step ends before the first event of its users.
+  const asked = answers.flatMap((answer, index) => {
+    if (answer.status === 'fulfilled') return [answer.value]
+    if (index === 0 || !isDatabaseAway(answer.reason)) throw answer.reason
+    for (const id of places[index]?.userIds ?? []) unread.add(id)
+    return []
   })
-  const portion = await portionOf(db, found.results, { short: shortAmong(ids.length) })
-  const { rows, covered } = coveredBy(ids, portion)
   const states = new Map<string, UserState>()
   const spoilt = new Map<string, unknown>()
-  for (const row of rows) {
-    try {
-      const state = userOf(row)
-      states.set(state.id, state)
-    } catch (error) {
-      spoilt.set(WithId.parse(row).id, error)
+  let room = MOST_AT_ONCE
+  for (const { db, userIds, answer } of asked) {
+    if (room <= 0) {
+      for (const id of userIds) unread.add(id)
+      continue
+    }
+    const portion = await portionOf(db, answer.found.results, { short: shortAmong(users.size), room })
+    const { rows, covered } = coveredBy(userIds, portion)
+    room -= portion.bytes
+    for (const id of userIds.slice(covered)) unread.add(id)
+    for (const row of rows) {
+      try {
+        const state = userOf(row)
+        states.set(state.id, state)
+      } catch (error) {
+        spoilt.set(WithId.parse(row).id, error)
+      }
     }
   }
-  const unread = new Set(ids.slice(covered))
   return {
+    groups: asked.map(({ db, userIds, answer: { erasures } }) => {
+      const [count] = erasures
+      return { db, userIds, erasures: count === undefined ? null : parseErasures(count) }
+    }),
     states,
     spoilt,
     unread,
-    usedKeys: Map.groupBy(used.flatMap(parseUsedKeys), ({ userId }) => userId),
+    usedKeys: Map.groupBy(
+      asked.flatMap(({ answer }) => answer.used.flatMap(parseUsedKeys)),
+      ({ userId }) => userId,
+    ),
+    recorded: new Map(
+      asked.flatMap(({ answer }) => answer.recorded.flatMap((one) => [...parseRecordedAmong(one)])),
+    ),
   }
 }
 

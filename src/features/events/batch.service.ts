@@ -5,6 +5,7 @@ import { madeFields } from '../../audit/entries.rules'
 import { findBatch, receive } from '../../commands/batch/inbox.repository'
 import { eventCommand, messageOf } from '../../commands/command.messages'
 import { configurationOf } from '../../config/configuration.service'
+import { askAbout } from '../../db/ask-all'
 import { isConflict } from '../../db/guard'
 import type { Statement } from '../../db/statement'
 import { type ProfileCheck, subscriptionError, unknownAttributes } from '../../engine/profile.rules'
@@ -114,7 +115,10 @@ async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promi
  * Errors for events that subscribe a user to emails although no address is known, not even from an earlier
  * event of the batch (U4).
  */
-async function subscriptionErrors({ db }: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
+async function subscriptionErrors(
+  { db, databases }: Scope,
+  events: readonly EventCheck[],
+): Promise<FieldError[]> {
   const passed = new Set<string>()
   const doubtful: { index: number; userId: string }[] = []
   for (const [index, { user }] of events.entries()) {
@@ -126,7 +130,7 @@ async function subscriptionErrors({ db }: Scope, events: readonly EventCheck[]):
   }
   if (doubtful.length === 0) return []
   const ids = [...new Set(doubtful.map(({ userId }) => userId))]
-  const known = await withEmail(db, ids)
+  const known = await askAbout(databases, db.tenantId, ids, withEmail)
   return doubtful
     .filter(({ userId }) => !known.has(userId))
     .map(({ index }) => subscriptionError(`${index}.user.`))

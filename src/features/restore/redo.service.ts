@@ -1,5 +1,5 @@
 import { readTestClock } from '../../access/clock.repository'
-import { forgetKeys, removeKeysByPrefix } from '../../access/keys.repository'
+import { denyKeysEverywhere, forgetKeys, removeKeysByPrefix } from '../../access/keys.repository'
 import { advanceRedo, readRestored } from '../../access/restores.repository'
 import type { Cost } from '../../db/database'
 import { systemNow } from '../../lib/system-clock'
@@ -39,6 +39,7 @@ export async function redoDeletions(context: Context): Promise<void> {
     }
     const prefixes = ofKind(deletions, 'key').map(({ prefix }) => prefix)
     forgetKeys(context, await removeKeysByPrefix(db, prefixes))
+    await denyKeysEverywhere(context.databases, prefixes)
     await eraseAgain(context, ofKind(deletions, 'user'), now)
     for (const { tenantId } of ofKind(deletions, 'tenant')) await purgeAgain(context, tenantId, now)
     await db.batch([advanceRedo(db, epoch, JSON.stringify(last))])

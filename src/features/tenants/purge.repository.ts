@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { TENANT_STATUSES } from '../../access/tenants.types'
+import type { AroundChange } from '../../db/copies'
 import type { TenantDatabase } from '../../db/database'
 import { guardSql } from '../../db/guard'
 import type { Statement } from '../../db/statement'
@@ -24,12 +25,18 @@ const ARCHIVE = "UPDATE tenants SET status = 'archived' WHERE id = ?1 AND status
  * Begins to erase a tenant again that was erased before the database was brought back, in one batch. Returns
  * whether there is such a tenant (M3).
  */
-export async function acceptPurgeAgain(db: TenantDatabase, now: Instant): Promise<boolean> {
+export async function acceptPurgeAgain(
+  db: TenantDatabase,
+  now: Instant,
+  { before, after }: AroundChange,
+): Promise<boolean> {
   const { status } = await db.batchOf({
+    before,
     archived: db.statement(ARCHIVE, db.tenantId),
     audit: db.statement(EMPTY_AUDIT, db.tenantId),
     accepted: db.statement(ACCEPT, db.tenantId),
     due: makeDueOnce(db, 'purge', now, 'purging'),
+    after,
     status: db.statement(STATUS, db.tenantId),
   })
   return status.results.length > 0
@@ -38,15 +45,16 @@ export async function acceptPurgeAgain(db: TenantDatabase, now: Instant): Promis
 /**
  * Begins to erase an archived tenant, in one batch. From now on no request finds the tenant, and no decision
  * based on its old configuration can be stored. The rest of the erasure is due. Returns the tenant's status;
- * undefined if there is no such tenant. A second call changes nothing. `before` are statements that belong to
- * the change.
+ * undefined if there is no such tenant. A second call changes nothing. `before` and `after` are statements
+ * that belong to the change.
  */
-export async function acceptPurge(db: TenantDatabase, now: Instant, before: readonly Statement[]) {
+export async function acceptPurge(db: TenantDatabase, now: Instant, { before, after }: AroundChange) {
   const { status } = await db.batchOf({
     before,
     audit: db.statement(EMPTY_AUDIT, db.tenantId),
     accepted: db.statement(ACCEPT, db.tenantId),
     due: makeDueOnce(db, 'purge', now, 'purging'),
+    after,
     status: db.statement(STATUS, db.tenantId),
   })
   return Status.parse(status.results[0])?.status
@@ -198,5 +206,19 @@ export async function removeTenant(db: TenantDatabase): Promise<void> {
     removeWork(db, [], SHORT),
     db.statement(APART.directory, db.tenantId),
     db.statement(APART.tenants, db.tenantId),
+  ])
+}
+
+const REMOVE_COPY = 'DELETE FROM tenants WHERE id = ?1 AND is_copy = 1'
+
+/**
+ * Deletes the copy of the tenant in a database that is not the first one. Throws a conflict if rows arrived
+ * while the rest was deleted.
+ */
+export async function removeCopy(db: TenantDatabase): Promise<void> {
+  await db.batch([
+    db.statement(NOTHING_LEFT, db.tenantId),
+    removeWork(db, [], SHORT),
+    db.statement(REMOVE_COPY, db.tenantId),
   ])
 }

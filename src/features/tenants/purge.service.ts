@@ -3,6 +3,9 @@ import { dropKeyRecord } from '../../access/keys.repository'
 import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.repository'
 import { auditEntriesIf } from '../../audit/audit.repository'
 import { boardObject } from '../../boards/board-updates.service'
+import { changeTenant } from '../../db/copies'
+import type { Databases } from '../../db/databases'
+import { FIRST } from '../../db/directory'
 import { isConflict } from '../../db/guard'
 import type { Statement } from '../../db/statement'
 import { type DueWork, progressed, rescheduled, workOf } from '../../jobs/due-work.repository'
@@ -14,7 +17,7 @@ import type { AccountScope, Context, TenantContext } from '../../runtime/context
 import { noteDeletions, tryToNoteDeletions } from '../../store/deletions/deletions.service'
 import { objectsAfter } from '../../store/user-data/objects.repository'
 import type { PurgeStage } from '../../store/user-data/user-data.register'
-import { removeRows } from '../../store/user-data/user-rows.repository'
+import { removeRows, removeRowsEverywhere } from '../../store/user-data/user-rows.repository'
 import { ErasureProgress } from '../users/erasure/erasure.service'
 import * as repository from './purge.repository'
 import { type TenantResponse, tenantEntry } from './tenants.service'
@@ -48,7 +51,9 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
   if (found.status === 'archived') await tryToNoteDeletions(scope, [{ kind: 'tenant', tenantId }])
   const entry = tenantEntry('purge', found, {})
   const audit = auditEntriesIf(scope, [{ subject: tenantId, entry }], TENANT_ARCHIVED)
-  const status = await repository.acceptPurge(db, scope.now, audit)
+  const status = await changeTenant(scope.databases, tenantId, ({ before, after }) =>
+    repository.acceptPurge(db, scope.now, { before: [...before, ...audit], after }),
+  )
   if (status === undefined) throw errors.notFound('This tenant')
   if (status !== 'purging') {
     throw errors.unprocessable(
@@ -66,7 +71,10 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
  */
 export async function purgeAgain(context: Context, tenantId: string, now: Instant): Promise<void> {
   const db = context.db.of(tenantId)
-  if (await repository.acceptPurgeAgain(db, now)) await wakeForPurge(context, tenantId)
+  const isThere = await changeTenant(context.databases, tenantId, (around) =>
+    repository.acceptPurgeAgain(db, now, around),
+  )
+  if (isThere) await wakeForPurge(context, tenantId)
 }
 
 /** Stops the tenant's delivery queues at once. Never throws: a later step visits them again. */
@@ -84,6 +92,8 @@ const Progress = z.object({
   after: z.string().default(''),
   /** Prefixes of deleted keys that still have a record in KV. */
   prefixes: z.array(z.string()).default([]),
+  /** With several databases: the name of the one in which the stage is. */
+  database: z.string().default(''),
   /** The progress of removing the configuration. */
   walked: z.object({ table: z.number(), no: z.number() }).default({ table: 0, no: 0 }),
 })
@@ -121,13 +131,14 @@ async function erasures(context: TenantContext, { after }: Progress): Promise<Po
   const { db } = context
   const next = await workOf(db, 'erasure')
   if (next === undefined) return END
-  const { iid, prefixes } = ErasureProgress.parse(JSON.parse(next.progress ?? 'null'))
+  const { userId, iid, prefixes } = ErasureProgress.parse(JSON.parse(next.progress ?? 'null'))
   const some = prefixes.filter((prefix) => prefix > after).slice(0, RECORDS)
   if (some.length > 0) {
     await visited(some, (prefix) => dropKeyRecord(context, prefix))
     return { isEnd: false, progress: { after: some.at(-1) ?? after } }
   }
-  if (iid !== null && !(await removeRows(db, [iid]))) return GO_ON
+  const { databases } = context
+  if (iid !== null && !(await removeRowsEverywhere(databases, db.tenantId, { userId, iid }))) return GO_ON
   return { isEnd: false, progress: { after: '' }, statements: [rescheduled(db, next, null)] }
 }
 
@@ -153,6 +164,35 @@ async function users({ db }: TenantContext): Promise<Portion> {
   return { isEnd: false, statements: [repository.removeUsers(db, ids)] }
 }
 
+/**
+ * The same portion in each database, the first one last. Its statements are stored in its database before the
+ * progress. With one database they are stored together.
+ */
+function inEach(
+  portion: (context: TenantContext, progress: Progress) => Promise<Portion>,
+): (context: TenantContext, progress: Progress) => Promise<Portion> {
+  return async (context, progress) => {
+    const { databases, db: home } = context
+    if (!databases.isSeveral) return portion(context, progress)
+    const places = databases.unplaced(home.tenantId)
+    const present = Math.max(
+      0,
+      places.findIndex(({ name }) => name === progress.database),
+    )
+    const [place, next] = places.slice(present)
+    if (place === undefined) return END
+    const {
+      isEnd,
+      progress: reached,
+      statements = [],
+    } = await portion({ ...context, db: place.db }, progress)
+    if (statements.length > 0) await place.db.batch(statements)
+    if (!isEnd) return { isEnd, progress: { ...reached, database: place.name } }
+    if (next === undefined) return END
+    return { isEnd: false, progress: { after: '', walked: { table: 0, no: 0 }, database: next.name } }
+  }
+}
+
 /** Visits all places at once. Throws if a visit fails. */
 async function visited(places: readonly string[], visit: (place: string) => Promise<unknown>): Promise<void> {
   await Promise.all(places.map((place) => within(PATIENCE, visit(place))))
@@ -174,12 +214,12 @@ const PORTIONS: Record<
   boards: (context, { after }) => objects(context, 'boards', after),
   erasures,
   keys: (context, { prefixes }) => keys(context, prefixes),
-  users,
-  rows: async ({ db }) => ((await repository.removeTenantRows(db)) ? END : GO_ON),
-  configuration: async ({ db }, progress) => {
+  users: inEach(users),
+  rows: inEach(async ({ db }) => ((await repository.removeTenantRows(db)) ? END : GO_ON)),
+  configuration: inEach(async ({ db }, progress) => {
     const walked = await repository.removeConfiguration(db, progress.walked)
     return walked === null ? END : { isEnd: false, progress: { walked } }
-  },
+  }),
 }
 const STAGES = Object.values(PORTIONS)
 /** The stage to return to if rows are left. */
@@ -190,11 +230,12 @@ const AGAIN = STAGES.indexOf(erasures)
  * then the step is tried again.
  */
 export async function purgeStep(context: TenantContext, work: DueWork): Promise<void> {
-  const { db } = context
+  const { db, databases } = context
   const progress = Progress.parse(work.progress === null ? {} : JSON.parse(work.progress))
   const portion = STAGES[progress.stage]
   if (portion === undefined) {
     try {
+      if (databases.isSeveral) await removeCopies(databases, db.tenantId)
       await repository.removeTenant(db)
     } catch (error) {
       if (!isConflict(error)) throw error
@@ -205,4 +246,11 @@ export async function purgeStep(context: TenantContext, work: DueWork): Promise<
   const { statements = [], ...next } = await portion(context, progress)
   const reached = next.isEnd ? { stage: progress.stage + 1 } : { ...progress, ...next.progress }
   await db.batch([...statements, progressed(db, work, JSON.stringify(reached))])
+}
+
+/** Deletes the copies of a tenant in the other databases. Throws a conflict if rows are left there. */
+async function removeCopies(databases: Databases, tenantId: string): Promise<void> {
+  for (const { name, db } of databases.unplaced(tenantId)) {
+    if (name !== FIRST) await repository.removeCopy(db)
+  }
 }

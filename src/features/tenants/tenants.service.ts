@@ -5,6 +5,8 @@ import { auditEntriesIf } from '../../audit/audit.repository'
 import type { AuditEntry } from '../../audit/audit.types'
 import { entriesOf } from '../../audit/entries.rules'
 import { type Issue, issueOf, unknownIssue } from '../../config/drafts.rules'
+import { type AroundChange, changeTenant } from '../../db/copies'
+import { placementsOfNew } from '../../db/new-tenants'
 import type { Statement } from '../../db/statement'
 import { iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
@@ -52,7 +54,14 @@ export async function createTenants(
 ): Promise<{ created: TenantResponse[]; issues: Issue[] }> {
   const { db, now } = scope
   const asked = items.map((item) => ({ ...item, id: newId(now) }))
-  const stored = await repository.insertTenants(db, asked, now, createdEntries(scope, asked))
+  const placements = await placementsOfNew(
+    scope.databases,
+    asked.map(({ id }) => id),
+  )
+  const stored = await repository.insertTenants(db, asked, now, [
+    ...createdEntries(scope, asked),
+    ...placements,
+  ])
   return {
     created: asked.flatMap(({ id }) => stored.find((row) => row.id === id) ?? []).map(tenantResponse),
     issues: asked.flatMap(({ id, customerId }, index) =>
@@ -72,7 +81,14 @@ export async function updateTenants(
     items.map(({ id }) => id),
   )
   const changes = items.map((item) => ({ ...item, before: updatedEntry(scope, known, item) }))
-  const stored = await repository.updateTenants(db, changes, now)
+  const stored = scope.databases.isSeveral
+    ? await eachInTurn(changes, ({ before, ...change }) =>
+        changeTenant(scope.databases, change.id, async (around) => {
+          const all = [{ ...change, before: [...around.before, ...before] }]
+          return (await repository.updateTenants(db, all, now, around.after))[0] ?? null
+        }),
+      )
+    : await repository.updateTenants(db, changes, now)
   const updated: TenantResponse[] = []
   const issues: Issue[] = []
   for (const [index, { id, customerId = '' }] of items.entries()) {
@@ -93,8 +109,21 @@ export async function updateTenants(
 export async function archiveTenants(scope: AccountScope, ids: readonly string[]) {
   const { db, now } = scope
   const known = await repository.findTenants(db, ids)
-  const audit = archivedEntries(scope, known)
-  const archived = new Set(await repository.archiveTenants(db, ids, now, audit))
+  const archive = async (tenants: readonly TenantRow[], { before, after }: AroundChange) => {
+    const audit = archivedEntries(scope, tenants)
+    const their = tenants.map(({ id }) => id)
+    return repository.archiveTenants(db, their, now, [...before, ...audit], after)
+  }
+  const active = known.filter(({ id, status }) => status === 'active' && id !== IMPLICIT_TENANT_ID)
+  const archived = new Set(
+    scope.databases.isSeveral
+      ? (
+          await eachInTurn(active, (one) =>
+            changeTenant(scope.databases, one.id, (around) => archive([one], around)),
+          )
+        ).flat()
+      : await archive(known, { before: [], after: [] }),
+  )
   const issues = ids
     .filter((id) => !archived.has(id))
     .map((id) =>
@@ -106,6 +135,13 @@ export async function archiveTenants(scope: AccountScope, ids: readonly string[]
           ),
     )
   return { deleted: ids.filter((id) => archived.has(id)).map((id) => ({ id })), issues }
+}
+
+/** Changes tenants one after another: each change is copied to the databases of its own tenant (B4). */
+async function eachInTurn<T, R>(items: readonly T[], change: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = []
+  for (const item of items) results.push(await change(item))
+  return results
 }
 
 type Known = Pick<TenantRow, 'id' | 'customerId' | 'name'>

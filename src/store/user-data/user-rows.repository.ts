@@ -1,4 +1,5 @@
 import type { TenantDatabase } from '../../db/database'
+import type { Databases } from '../../db/databases'
 import { bytesOf } from '../../db/short-ids'
 import { tablesOfUsers } from './user-data.register'
 
@@ -22,4 +23,36 @@ export async function removeRows(db: TenantDatabase, iids: readonly string[]): P
   const asked = JSON.stringify(iids)
   const results = await db.batch(REMOVE.map((sql) => db.statement(sql, asked)))
   return results.every(({ meta }) => meta.changes < ROWS)
+}
+
+/** The same for rows that the first batch of an erasure deletes, and that a move may have left behind (B3). */
+const LEFT_BEHIND = [
+  `DELETE FROM outbox WHERE tenant_id = ?1 AND user_iid IN (SELECT value FROM json_each(?2))`,
+  `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND user_iid IN (SELECT value FROM json_each(?2))`,
+  `UPDATE audit_log SET fields = '{}' WHERE tenant_id = ?1 AND fields <> '{}'
+    AND user_iid IN (SELECT value FROM json_each(?2))`,
+]
+const LEFT_USER = 'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3'
+
+/**
+ * Deletes the next rows of a user who was erased, in every database: a move that is under way, or that ended
+ * a short time ago, may have copied some of them (B3). Returns whether these were the last ones.
+ */
+export async function removeRowsEverywhere(
+  databases: Databases,
+  tenantId: string,
+  { userId, iid }: { userId: string; iid: string },
+): Promise<boolean> {
+  const ends = await Promise.all(
+    databases.unplaced(tenantId).map(async ({ db }) => {
+      if (databases.isSeveral) {
+        await db.batch([
+          ...LEFT_BEHIND.map((sql) => db.statement(sql, tenantId, JSON.stringify([iid]))),
+          db.statement(LEFT_USER, tenantId, userId, iid),
+        ])
+      }
+      return removeRows(db, [iid])
+    }),
+  )
+  return ends.every((isEnd) => isEnd)
 }

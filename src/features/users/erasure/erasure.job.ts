@@ -7,10 +7,12 @@ declare module '../../../jobs/due-kinds.types' {
   }
 }
 
-/** The rest of an erasure. The subject is the user's iid (U8). */
+/**
+ * The rest of an erasure. The subject is the user's iid (U8). It is in the first database, so that it deletes
+ * data in all of them.
+ */
 export const erasureJob: Job = {
   kind: 'erasure',
-  isOfUsers: true,
   while: ['active', 'archived'],
   run: (context, work, when) => erasureStep(context, work, when),
 }

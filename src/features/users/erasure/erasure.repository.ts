@@ -1,11 +1,13 @@
 import * as z from 'zod'
+import { denyKeys } from '../../../access/keys.repository'
 import type { AccountDatabase, TenantDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
 import { bytesOf } from '../../../db/short-ids'
 import type { Statement } from '../../../db/statement'
-import { makeEachDue } from '../../../jobs/due-work.repository'
+import { makeEachDue, makeEachDueAgain } from '../../../jobs/due-work.repository'
 import type { Instant } from '../../../lib/clock'
 import { timeOf } from '../../../lib/ids'
+import { countErasure } from '../../../store/counters.repository'
 import type { ErasedAtOnce } from '../../../store/user-data/user-data.register'
 
 /** The most key prefixes in one row of due work, so that they fit. A user may have any number of keys. */
@@ -86,6 +88,29 @@ export const USER_OR_KEY_EXISTS = `(EXISTS (SELECT 1 FROM users WHERE tenant_id 
 
 const IS_USER = guardSql('EXISTS (SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3)')
 
+// With several databases, the work is in the first one, and the user is still to be deleted in another one.
+const LEFT_APART = `
+  SELECT ?5 AS subject,
+    json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]'), 'isGone', json('false')) AS progress
+  WHERE ?5 IS NOT NULL
+  UNION ALL SELECT ?6 || ':' || part, json_object('userId', ?4, 'iid', NULL, 'prefixes',
+    json(json_group_array(prefix ORDER BY prefix)))
+  FROM (SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
+    WHERE tenant_id = ?1 AND user_id = ?4) GROUP BY part` as const
+
+const EMPTY_AUDIT_OF = `
+  UPDATE audit_log SET fields = '{}' WHERE tenant_id = ?1 AND user_iid = ?2 AND fields <> '{}'`
+
+/**
+ * SQL: no entry of the audit log says yet that the user was deleted whose internal id is the subject of the
+ * entry.
+ */
+export const DELETION_NOT_NOTED = `NOT EXISTS (SELECT 1 FROM audit_log WHERE tenant_id = ?2
+  AND user_iid = value ->> 0 AND kind = 'user' AND action = 'delete')`
+
+const WAITING = 'SELECT 1 FROM inbox WHERE tenant_id = ?1 LIMIT 1'
+const IS_STILL = guardSql('coalesce((SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2), ?3) IS ?3')
+
 const Prefixes = z.array(z.object({ prefix: z.string() }))
 
 /**
@@ -137,3 +162,83 @@ export async function removeUser(
   })
   return Prefixes.parse(keys.results).map(({ prefix }) => prefix)
 }
+
+/**
+ * The first part of an erasure with several databases, in one batch in the first one: deletes the keys and
+ * the waiting events, so that no request and no batch can act for the user any more, and adds the rest of the
+ * erasure as due work (U8). `iid` is null if there is no such user. `spare` is the subject of the work on
+ * keys. Returns the prefixes of the keys, and whether a step of the inbox may be under way.
+ */
+export async function removeAccess(
+  home: TenantDatabase,
+  userId: string,
+  {
+    now,
+    spare,
+    iid,
+    audit,
+  }: { now: Instant; spare: string; iid: string | null; audit: readonly Statement[] },
+): Promise<{ prefixes: string[]; isWaiting: boolean }> {
+  const { tenantId } = home
+  const asJson = JSON.stringify(userId)
+  const { keys, inbox, left } = await home.batchOf({
+    audit,
+    due: makeEachDueAgain(home, 'erasure', now, LEFT_APART, userId, iid, spare),
+    keys: home.statement(REMOVE_KEYS, tenantId, userId),
+    log: iid === null ? [] : [home.statement(EMPTY_AUDIT_OF, tenantId, iid)],
+    inbox: home.statement(EMPTY_INBOX, tenantId, userId, asJson),
+    parked: home.statement(REMOVE_PARKED, tenantId, userId, asJson),
+    left: home.statement(WAITING, tenantId),
+  })
+  return {
+    prefixes: Prefixes.parse(keys.results).map(({ prefix }) => prefix),
+    isWaiting: inbox.meta.changes > 0 || left.results.length > 0,
+  }
+}
+
+/**
+ * The second part, in one batch in the database of the user: deletes the row, by which all other data is
+ * found, and the messages that are not sent. From then on this database refuses the keys. Throws a conflict
+ * if there is a user with another internal id than `iid`, or any user if it is null. `isWaiting`: a step of
+ * the inbox may be under way.
+ */
+export async function removeFromHolder(
+  db: TenantDatabase,
+  userId: string,
+  {
+    iid,
+    prefixes,
+    isWaiting,
+    figures,
+  }: {
+    iid: string | null
+    prefixes: readonly string[]
+    isWaiting: boolean
+    figures: readonly Statement[]
+  },
+): Promise<void> {
+  const { tenantId } = db
+  await db.batch([
+    db.statement(IS_STILL, tenantId, userId, iid),
+    ...denyKeys(db, prefixes),
+    ...(isWaiting ? [countErasure(db)] : []),
+    db.statement(UNCOUNT, tenantId, userId),
+    ...figures,
+    db.statement(REMOVE_OUTBOX, tenantId, userId),
+    db.statement(REMOVE_PENDING, tenantId, userId),
+    db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
+    db.statement(EMPTY_AUDIT, tenantId, userId),
+    db.statement(REMOVE_COUNTED, tenantId, userId),
+    db.statement(REMOVE, tenantId, userId),
+  ])
+}
+
+const LEFT_ROWS = `
+  SELECT ?5 AS subject, json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]')) AS progress`
+
+/** Adds the work to delete all rows of an erased user, in every database. */
+export const leftRows = (
+  home: TenantDatabase,
+  userId: string,
+  { now, iid }: { now: Instant; iid: string },
+): Statement => makeEachDueAgain(home, 'erasure', now, LEFT_ROWS, userId, iid)

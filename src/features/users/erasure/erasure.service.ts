@@ -1,13 +1,15 @@
 import * as z from 'zod'
 import { keyCacheOf } from '../../../access/keys.cache'
-import { dropKeyRecord } from '../../../access/keys.repository'
+import { denyKeysEverywhere, dropKeyRecord, prefixesOf } from '../../../access/keys.repository'
 import { auditEntriesIf } from '../../../audit/audit.repository'
 import { userEntry } from '../../../audit/entries.rules'
 import { boardObject } from '../../../boards/board-updates.service'
 import { isConflict } from '../../../db/guard'
+import type { Statement } from '../../../db/statement'
 import { type DueWork, progressed, rescheduled } from '../../../jobs/due-work.repository'
 import { wakeTimekeeper } from '../../../jobs/timekeeper.service'
 import { type Instant, instant } from '../../../lib/clock'
+import { errors, RETRY_AFTER } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
 import { wait } from '../../../lib/system-clock'
 import { within } from '../../../lib/timeout'
@@ -17,10 +19,18 @@ import type { Deletion } from '../../../store/deletions/deletions.messages'
 import { noteDeletions, tryToNoteDeletions } from '../../../store/deletions/deletions.service'
 import { objectsAfter } from '../../../store/user-data/objects.repository'
 import type { ErasureStage } from '../../../store/user-data/user-data.register'
-import { removeRows } from '../../../store/user-data/user-rows.repository'
+import { removeRowsEverywhere } from '../../../store/user-data/user-rows.repository'
 import { findIid } from '../../../store/users.repository'
 import { leaveFigures } from '../../analytics/passes.service'
-import { removeUser, USER_OR_KEY_EXISTS, usersByIid } from './erasure.repository'
+import {
+  DELETION_NOT_NOTED,
+  leftRows,
+  removeAccess,
+  removeFromHolder,
+  removeUser,
+  USER_OR_KEY_EXISTS,
+  usersByIid,
+} from './erasure.repository'
 
 /** After this many failures of D1 the erasure is given up. Then all of the batch is stored, or nothing. */
 const MOST_FAILURES = 3
@@ -37,11 +47,16 @@ const PATIENCE = 10_000
  * steps; the first step runs before the response.
  */
 export async function eraseUser(scope: Scope, userId: string): Promise<{ id: string }> {
-  const { db, now, instance } = scope
+  const { db, now, instance, databases } = scope
   const { tenantId } = db
   // Before anything is deleted, so that it cannot be missed. A later stage notes it again, with the keys.
   const iid = await findIid(db, userId)
   await tryToNoteDeletions(scope, iid === null ? [] : [{ kind: 'user', tenantId, iid }])
+  if (databases.isSeveral) {
+    await eraseApart(scope, tenantId, userId, { now, iid, audit: (found) => auditOf(scope, userId, found) })
+    await wakeTimekeeper(scope)
+    return { id: userId }
+  }
   const entry = userEntry('user', 'delete', { id: userId }, {})
   const audit = auditEntriesIf(scope, [{ subject: userId, entry }], USER_OR_KEY_EXISTS)
   for (let failures = 0; ; ) {
@@ -64,6 +79,71 @@ export async function eraseUser(scope: Scope, userId: string): Promise<{ id: str
   return { id: userId }
 }
 
+/** The entry of the audit log in the first database: one for each erased user, or for the keys of nobody. */
+const auditOf = (scope: Scope, userId: string, iid: string | null): Statement[] => {
+  const home = { ...scope, db: scope.databases.home(scope.db.tenantId) }
+  return iid === null
+    ? auditEntriesIf(
+        home,
+        [{ subject: userId, entry: userEntry('user', 'delete', { id: userId }, {}) }],
+        USER_OR_KEY_EXISTS,
+      )
+    : auditEntriesIf(
+        home,
+        [{ subject: iid, entry: userEntry('user', 'delete', { iid }, {}) }],
+        DELETION_NOT_NOTED,
+      )
+}
+
+/** How often an erasure begins again because the user was erased or created meanwhile. */
+const MOST_CONFLICTS = 10
+
+/**
+ * Makes a user disappear with several databases: first the keys and waiting events in the first one, then the
+ * user in the user's own. Each part may be repeated. If this breaks off in between, the due work of the first
+ * part does the second one. `iid` is null if there is no such user.
+ */
+async function eraseApart(
+  { databases, instance }: Context,
+  tenantId: string,
+  userId: string,
+  {
+    now,
+    iid: first,
+    audit,
+  }: { now: Instant; iid: string | null; audit: (iid: string | null) => readonly Statement[] },
+): Promise<void> {
+  const home = databases.home(tenantId)
+  const db = databases.ofUser(tenantId, userId)
+  const prefixes = new Set(await prefixesOf(home, userId))
+  let [iid, failures, conflicts, isWaiting] = [first, 0, 0, false]
+  for (;;) {
+    try {
+      const removed = await removeAccess(home, userId, { now, spare: newId(now), iid, audit: audit(iid) })
+      for (const prefix of removed.prefixes) prefixes.add(prefix)
+      isWaiting ||= removed.isWaiting
+      for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
+      // If a database can't be reached, a later stage does this there. The user's own database does it below.
+      await denyKeysEverywhere(databases, [...prefixes]).catch(() => undefined)
+      const figures = [leaveFigures(db, userId, now)]
+      await removeFromHolder(db, userId, { iid, prefixes: [...prefixes], isWaiting, figures })
+      return
+    } catch (error) {
+      if (isConflict(error)) {
+        conflicts += 1
+        if (conflicts >= MOST_CONFLICTS) throw errors.contended(RETRY_AFTER.contention)
+        iid = await findIid(db, userId)
+        continue
+      }
+      failures += 1
+      // The first part may be stored, without an answer.
+      isWaiting = true
+      if (failures >= MOST_FAILURES) throw error
+      await wait(20 * failures)
+    }
+  }
+}
+
 /**
  * Erases users again who were erased before the database was brought back, and are there again (M3). The
  * internal id decides: a later user with the same id stays. Their Timekeepers do the rest.
@@ -73,17 +153,37 @@ export async function eraseAgain(
   erased: readonly { tenantId: string; iid: string }[],
   now: Instant,
 ): Promise<void> {
-  for (const { tenantId, id, iid } of await usersByIid(context.db, erased)) {
-    try {
-      const db = context.db.of(tenantId)
-      const figures = [leaveFigures(db, id, now)]
-      const prefixes = await removeUser(db, id, { now, spare: newId(now), iid, figures })
-      for (const prefix of prefixes) keyCacheOf(context.instance).delete(prefix)
-    } catch (error) {
-      // Erased meanwhile.
-      if (!isConflict(error)) throw error
+  const { databases } = context
+  for (const name of databases.names) {
+    for (const { tenantId, id, iid } of await usersByIid(databases.named(name), erased)) {
+      try {
+        if (databases.isSeveral) {
+          await eraseIfStill(context, tenantId, id, { now, iid })
+          continue
+        }
+        const db = databases.home(tenantId)
+        const figures = [leaveFigures(db, id, now)]
+        const prefixes = await removeUser(db, id, { now, spare: newId(now), iid, figures })
+        for (const prefix of prefixes) keyCacheOf(context.instance).delete(prefix)
+      } catch (error) {
+        // Erased meanwhile.
+        if (!isConflict(error)) throw error
+      }
     }
   }
+}
+
+/** Erases a user with this internal id again. The rows in databases that do not hold the user go later. */
+async function eraseIfStill(
+  context: Context,
+  tenantId: string,
+  userId: string,
+  { now, iid }: { now: Instant; iid: string },
+): Promise<void> {
+  const present = await findIid(context.databases.ofUser(tenantId, userId), userId)
+  if (present === iid) return eraseApart(context, tenantId, userId, { now, iid, audit: () => [] })
+  const home = context.databases.home(tenantId)
+  await home.batch([leftRows(home, userId, { now, iid })])
 }
 
 /** The rest of an erasure, and its progress. */
@@ -93,6 +193,8 @@ export const ErasureProgress = z.object({
   iid: z.string().nullable(),
   /** Of the keys, ascending. */
   prefixes: z.array(z.string()),
+  /** With several databases: whether the user was deleted in the user's own one. */
+  isGone: z.boolean().default(true),
   /** The index of the stage in `STAGES`. */
   stage: z.number().default(0),
   /** The last place that the stage has visited; empty at its beginning. */
@@ -135,6 +237,10 @@ const VISITS: Record<Exclude<ErasureStage, 'rows'>, Portion> = {
     const deletions: Deletion[] = iid === null ? keys : [{ kind: 'user', tenantId, iid }, ...keys]
     if (stage < SECOND_VISIT) await tryToNoteDeletions(context, deletions)
     else await noteDeletions(context, deletions)
+    await denyKeysEverywhere(context.databases, next).catch((error: unknown) => {
+      if (stage >= SECOND_VISIT) throw error
+      logProblem('warn', { error: `not visited: ${error}` })
+    })
     return visited(next, KEYS, stage, (prefix) => dropKeyRecord(context, prefix))
   },
   boards: async (context, { iid, userId, stage, after }, now) => {
@@ -151,7 +257,8 @@ const VISITS: Record<Exclude<ErasureStage, 'rows'>, Portion> = {
   },
 }
 
-const rows: Portion = async ({ db }, { iid }) => (iid === null || (await removeRows(db, [iid])) ? null : '')
+const rows: Portion = async ({ db, databases }, { userId, iid }) =>
+  iid === null || (await removeRowsEverywhere(databases, db.tenantId, { userId, iid })) ? null : ''
 
 /**
  * The stages, in their order. Keys, leaderboards and delivery queues are visited twice: records, changes or
@@ -172,6 +279,11 @@ export async function erasureStep(
 ): Promise<void> {
   const { db } = context
   const progress = ErasureProgress.parse(JSON.parse(work.progress ?? 'null'))
+  if (!progress.isGone && progress.iid !== null) {
+    await removeFromDatabase(context, progress.userId, progress.iid, until)
+    await db.batch([progressed(db, work, JSON.stringify({ ...progress, isGone: true }))])
+    return
+  }
   const portion = STAGES[progress.stage]
   const after = portion === undefined ? null : await portion(context, progress, until)
   const stage = progress.stage + (after === null ? 1 : 0)
@@ -183,4 +295,21 @@ export async function erasureStep(
     progressed(db, work, JSON.stringify({ ...progress, stage, after: after ?? '' })),
     ...(stage === SECOND_VISIT && after === null ? [rescheduled(db, work, instant(until + grace))] : []),
   ])
+}
+
+/** Deletes a user in the user's own database, unless that was done. */
+async function removeFromDatabase(
+  { db: { tenantId }, databases }: TenantContext,
+  userId: string,
+  iid: string,
+  now: Instant,
+): Promise<void> {
+  const db = databases.ofUser(tenantId, userId)
+  try {
+    const figures = [leaveFigures(db, userId, now)]
+    await removeFromHolder(db, userId, { iid, prefixes: [], isWaiting: true, figures })
+  } catch (error) {
+    // There is a later user with the same id.
+    if (!isConflict(error)) throw error
+  }
 }
