@@ -1,4 +1,4 @@
-import { integer, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Which database holds which buckets of a tenant; only in the first database (B2). WITHOUT ROWID. */
 export const directory = sqliteTable('directory', {
@@ -27,3 +27,19 @@ export const deletedKeys = sqliteTable('deleted_keys', {
   /** When it was deleted, in milliseconds of real time. */
   at: integer('at').notNull(),
 })
+
+/**
+ * Users whose rows were copied to a database before it holds them (B3). As long as a user is here, the rows
+ * belong to nobody: requests find them only through a row of `users`. WITHOUT ROWID.
+ */
+export const arrivingUsers = sqliteTable(
+  'arriving_users',
+  {
+    tenantId: text('tenant_id').notNull(),
+    /** The internal id. */
+    userIid: text('user_iid').notNull(),
+    /** The user's `seq` up to which the rows are copied; -1 while the first copy is not complete. */
+    seq: integer('seq').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.userIid] })],
+)

@@ -24,6 +24,7 @@ export const AUDIT_KINDS = [
   'admin_key',
   'tenant',
   'test_clock',
+  'databases',
 ] as const
 export type AuditKind = (typeof AUDIT_KINDS)[number]
 

@@ -14,6 +14,9 @@ const PATIENCE = 10_000
  * one, to which they double. Many requests may wait.
  */
 const [FIRST_PAUSE, LONGEST_PAUSE] = [10, 80]
+const pauseAfter = (looks: number): number => Math.min(FIRST_PAUSE * 2 ** looks, LONGEST_PAUSE)
+/** After so many looks, the mover is woken: it may have been interrupted between two databases. */
+const LOOKS = 20
 
 /**
  * Makes a database's copy of a tenant's configuration the same as in the first database, or waits for a
@@ -25,6 +28,12 @@ export type Settle = (
   name: string,
 ) => Promise<'settled' | 'changing' | 'absent'>
 
+/**
+ * Wakes the mover of a tenant's users: because a batch was refused for a while, or because the tenant was
+ * never spread. It does not wait, and never throws.
+ */
+export type WakeMover = (tenantId: string, why: 'refused' | 'unspread') => void
+
 /** The parts of `Databases`. */
 type Parts = {
   /** The databases by name, the first one first. */
@@ -33,6 +42,7 @@ type Parts = {
   /** The directories that this instance remembers, by tenant. A database refuses a batch by an older one. */
   directories: BoundedMap<string, Directory>
   settle: Settle
+  wakeMover: WakeMover
 }
 
 /**
@@ -139,6 +149,7 @@ export class Databases {
     if (known !== undefined) return known
     const read = await readDirectory(this.first, tenantId)
     directories.set(tenantId, read)
+    if (read.version === 0 && this.isSeveral) this.#parts.wakeMover(tenantId, 'unspread')
     return read
   }
 
@@ -160,7 +171,7 @@ export class Databases {
     if (!this.isSeveral) return new TenantDatabase(first, testClock, tenantId)
     const send = async (statements: readonly Statement[]) => {
       const until = systemNow() + PATIENCE
-      for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      for (let looks = 0; ; looks += 1) {
         const directory = await this.directoryOf(tenantId)
         const name = choose(directory)
         try {
@@ -168,7 +179,7 @@ export class Databases {
         } catch (error) {
           if (!isMisplaced(error)) throw error
           if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
-          await this.#refresh(tenantId, name, directory, pause)
+          await this.#refresh(tenantId, name, directory, looks)
         }
       }
     }
@@ -180,13 +191,13 @@ export class Databases {
     const send = async (statements: readonly Statement[]) => {
       const until = systemNow() + PATIENCE
       let known = directory
-      for (let pause = FIRST_PAUSE; ; pause = Math.min(2 * pause, LONGEST_PAUSE)) {
+      for (let looks = 0; ; looks += 1) {
         try {
           return await this.#guarded(tenantId, name, directory, statements)
         } catch (error) {
           if (!isMisplaced(error)) throw error
           if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
-          known = await this.#refresh(tenantId, name, known, pause)
+          known = await this.#refresh(tenantId, name, known, looks)
           if ((known.placements[name] ?? 0) !== (directory.placements[name] ?? 0)) throw new Misplaced()
         }
       }
@@ -213,19 +224,26 @@ export class Databases {
 
   /**
    * After a database has refused a batch: reads the directory again. If it is the same, the copy of the
-   * configuration is brought up to date, or a move or a change is under way, and this waits for `pause` ms.
+   * configuration is brought up to date, or a move or a change is under way, and this waits a moment. `looks`
+   * is how often the batch was refused before.
    */
-  async #refresh(tenantId: string, name: string, was: Directory, pause: number): Promise<Directory> {
+  async #refresh(tenantId: string, name: string, was: Directory, looks: number): Promise<Directory> {
     const { directories, settle } = this.#parts
     const present = await readDirectory(this.first, tenantId)
     directories.set(tenantId, present)
     if (present.version !== was.version) return present
+    if (looks % LOOKS === LOOKS - 1) this.#parts.wakeMover(tenantId, 'refused')
+    // A move takes a few looks. Reading the whole configuration each time would make it slower.
+    if (looks % 4 !== 0) {
+      await wait(pauseAfter(looks))
+      return present
+    }
     const state = name === FIRST ? 'changing' : await settle(this, tenantId, name)
     if (state === 'absent') {
       directories.delete(tenantId)
       throw errors.tenantUnknown()
     }
-    if (state === 'changing') await wait(pause)
+    if (state === 'changing') await wait(pauseAfter(looks))
     return present
   }
 }

@@ -1,6 +1,6 @@
 import type { Instant } from '../lib/clock'
-import type { TenantContext } from '../runtime/context'
-import type { WorkKind } from './due-kinds.types'
+import type { Context, TenantContext } from '../runtime/context'
+import type { DueKind, WorkKind } from './due-kinds.types'
 import type { DueWork } from './due-work.repository'
 
 /** The times for a step of due work, by the service's clock. */
@@ -52,4 +52,25 @@ export type Jobs = {
   beforeStep(context: TenantContext, by: Instant): Promise<void>
   /** Called once the steps are done, for each database with users. */
   afterwards(context: TenantContext, now: Instant): Promise<void>
+  moves: Moves
+}
+
+/** The moves of users between databases (B3). They run in real time, also while a test clock stands. */
+export type Moves = {
+  /** The work with their progress, for the list of tenants with work. */
+  work: WorkKind
+  /** The tenants with users that are to move, to wake their Timekeepers. */
+  tenants(context: Context): Promise<string[]>
+  /** Called before all other work: finishes a move while users are between two databases. */
+  finish(context: Context, tenantId: string, kinds: readonly DueKind[]): Promise<void>
+  /**
+   * Called after the other work: does moves for a few seconds, if it may. Returns when they continue, in real
+   * time; null if there is nothing to move. `kinds` are the kinds of work on users.
+   */
+  step(
+    context: Context,
+    tenantId: string,
+    kinds: readonly DueKind[],
+    mayWork: boolean,
+  ): Promise<Instant | null>
 }

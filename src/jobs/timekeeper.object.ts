@@ -98,11 +98,17 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     await this.ctx.storage.deleteAll()
   }
 
-  /** The databases in which the tenant has due work now. */
-  #places(tenantId: string): Promise<Workplace[]> {
+  /** The databases in which the tenant has due work now. No user is between two of them. */
+  async #places(tenantId: string): Promise<Workplace[]> {
     const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
     context.databases.forget(tenantId)
+    await this.jobs.moves.finish(context, tenantId, this.#kindsOfUsers())
     return workplacesOf(context, tenantId, this.jobs)
+  }
+
+  /** The kinds of work on users. */
+  #kindsOfUsers(): DueKind[] {
+    return this.jobs.list.flatMap(({ kind, isOfUsers }) => (isOfUsers === true ? [kind] : []))
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -140,14 +146,25 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     }
     const { found: coming, isWhole } = await nextWork(places, this.jobs, false)
     const next = firstDue(coming)
+    // After a move of the clock, the moves of users go on by the alarm.
+    const moving = await this.jobs.moves.step(
+      context,
+      tenantId,
+      this.#kindsOfUsers(),
+      steps > 0 && moved === null,
+    )
     // If the tenant is gone, this object's storage is cleared.
-    if (next === null && isWhole && !(await exists(context.db))) return this.#forget()
+    if (next === null && moving === null && isWhole && !(await exists(context.db))) return this.#forget()
     // A test clock moves only by a request, and that request makes this object do the due work. So there is
     // no alarm for later work.
     const present = systemNow()
-    const again = isWhole ? Number.POSITIVE_INFINITY : present + PAUSE
+    const again = Math.min(
+      isWhole ? Number.POSITIVE_INFINITY : present + PAUSE,
+      moving ?? Number.POSITIVE_INFINITY,
+    )
     if (next === null || (clock !== null && next > now)) {
-      if (!isWhole) await this.ctx.storage.setAlarm(again)
+      if (again < Number.POSITIVE_INFINITY)
+        await this.ctx.storage.setAlarm(Math.min(Math.max(again, present), present + LONGEST))
       return
     }
     const wanted = clock === null ? Math.min(again, ...coming.map((one) => wantedAt(one, grace))) : present

@@ -1,9 +1,11 @@
 import { readTestClock } from '../access/clock.repository'
+import type { WakeMover } from '../db/databases'
 import { type Instant, instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { within } from '../lib/timeout'
 import { MINUTE } from '../lib/units'
 import type { Context, Scope } from '../runtime/context'
+import { type Bindings, variables } from '../runtime/env'
 import { logProblem } from '../runtime/log'
 import type { DueKind } from './due-kinds.types'
 import { tenantsWithDueWork } from './due-work.repository'
@@ -56,6 +58,18 @@ export function ensureAlarm(context: Pick<Context, 'env'>, tenantId: string): Pr
   return callTimekeeper(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0))
 }
 
+/**
+ * Wakes the mover of a tenant's users (B3), if a request needs it: because it waits, or because the only tenant
+ * of a deployment was never spread.
+ */
+export const wakeMoverOf =
+  (env: Bindings, waitUntil: Context['waitUntil']): WakeMover =>
+  (tenantId, why) => {
+    // One of several tenants stays whole until it is asked to be spread.
+    if (why === 'unspread' && variables(env).MULTI_TENANCY === 'on') return
+    waitUntil(callTimekeeper(tenantId, timekeeperOf({ env }, tenantId).wake(tenantId, 1)))
+  }
+
 async function callTimekeeper(tenantId: string, waking: Promise<void>): Promise<void> {
   try {
     await waking
@@ -86,26 +100,35 @@ export async function catchUpAll(context: Context, jobs: Jobs, from: Instant, to
  */
 export async function wakeAll(context: Context, jobs: Jobs): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
-  await ofEachTenant(context, jobs, instant(now + CRON_INTERVAL), (tenantId) =>
-    ensureAlarm(context, tenantId),
+  await ofEachTenant(
+    context,
+    jobs,
+    instant(now + CRON_INTERVAL),
+    (tenantId) => ensureAlarm(context, tenantId),
+    await jobs.moves.tenants(context),
   )
 }
 
-/** Calls `work` for each tenant with work that is due by a moment, for several tenants at once. */
+/** Calls `work` for each tenant with work that is due by a moment, and for `more`, for several at once. */
 async function ofEachTenant(
   context: Context,
-  { list }: Jobs,
+  { list, moves }: Jobs,
   by: Instant,
   work: (tenantId: string) => Promise<void>,
+  more: readonly string[] = [],
 ): Promise<PromiseSettledResult<void>[]> {
   const { databases } = context
+  const kinds = [...list, moves.work]
   const answers = await Promise.allSettled(
-    databases.names.map((name) => tenantsWithDueWork(databases.named(name), list, by)),
+    databases.names.map((name) => tenantsWithDueWork(databases.named(name), kinds, by)),
   )
   const [first] = answers
   if (first?.status === 'rejected') throw first.reason
   const tenantIds = [
-    ...new Set(answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []))),
+    ...new Set([
+      ...answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),
+      ...more,
+    ]),
   ]
   const results: PromiseSettledResult<void>[] = []
   for (let from = 0; from < tenantIds.length; from += GROUP) {

@@ -56,6 +56,16 @@ export const account: Chapter = {
         'The state of the whole service, for monitoring: versions, the sizes of the databases, and the work that waits. Archived tenants do not count. The call is cheap, also with millions of users: large numbers are counted up to a limit only. While the database cannot be reached, the status is 503 with `Retry-After`.',
       example: {},
     },
+    admin_databases: {
+      description:
+        'The databases, with the number of their users and events. Users belong to 4,096 buckets of each tenant, and each bucket is in one database. While the first database cannot be reached, the status is 503 with `Retry-After`.',
+      example: {},
+    },
+    admin_databases_rebalance: {
+      description:
+        'Stores the weights of the databases, and spreads the users of all tenants by them. Users move in the background while events arrive, and no event waits for long. The new weights replace all earlier ones. A database that you do not name counts 1, and one of weight 0 is emptied. The first database keeps the configuration in any case. The status is 422 for a name that is no database, for a negative weight, and if all weights are 0.',
+      example: { body: { weights: { DB: 1 } } },
+    },
     admin_session_get: {
       description:
         'Whether the key is valid, and what this deployment has: tenants, a test clock. The console asks this when a user signs in. The call costs one round trip to the database.',
@@ -63,6 +73,23 @@ export const account: Chapter = {
     },
   },
   fields: [
+    {
+      of: ['RebalanceRequest'],
+      fields: { weights: 'Weights by the name of a database: numbers of 0 or more. Missing ones are 1.' },
+    },
+    {
+      of: ['Database'],
+      fields: {
+        name: 'The name of its binding in `wrangler.toml`.',
+        buckets: 'The buckets that it holds: the sum over all tenants.',
+        users: 'The users that it holds.',
+        events:
+          'The events of these users. In a large database, an estimate from what the analytics have counted.',
+        bytes: 'Its size in bytes. A database of D1 has at most 10 GB.',
+        state:
+          '`active`; `filling` while it waits for more users; `draining` if its weight is 0, also when it is empty.',
+      },
+    },
     {
       of: ['SessionResponse'],
       fields: {

@@ -1,5 +1,5 @@
 import { type AccountDatabase, type Cost, noCost, type TenantDatabase } from '../db/database'
-import type { Databases } from '../db/databases'
+import type { Databases, WakeMover } from '../db/databases'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { databasesOf } from './databases'
@@ -79,10 +79,15 @@ export type AccountScope = Context & {
 export type Scope = AccountScope & TenantContext & { tenant: Tenant }
 
 /** Makes the context with which a request, a queue message, an alarm or a cron run begins. */
-export function newContext(instance: Instance, env: Bindings, waitUntil: Context['waitUntil']): Context {
+export function newContext(
+  instance: Instance,
+  env: Bindings,
+  waitUntil: Context['waitUntil'],
+  wakeMover?: WakeMover,
+): Context {
   const cost = noCost()
   const settings = variables(env)
-  const databases = databasesOf(instance, env, cost)
+  const databases = databasesOf(instance, env, cost, wakeMover)
   return {
     requestId: crypto.randomUUID(),
     began: systemNow(),

@@ -1,6 +1,6 @@
 import { settleCopy } from '../db/copies'
 import { Connection, type Cost } from '../db/database'
-import { Databases } from '../db/databases'
+import { Databases, type WakeMover } from '../db/databases'
 import { type Directory, FIRST } from '../db/directory'
 import { BoundedMap } from '../lib/bounded'
 import { type Bindings, variables } from './env'
@@ -36,11 +36,17 @@ const isDatabase = (binding: unknown): binding is D1Database =>
   typeof binding === 'object' && binding !== null && 'batch' in binding && 'prepare' in binding
 
 /** All databases, for one request, call or alarm. Its round trips and rows are counted in `cost`. */
-export function databasesOf(instance: Instance, env: Bindings, cost: Cost): Databases {
+export function databasesOf(
+  instance: Instance,
+  env: Bindings,
+  cost: Cost,
+  wakeMover: WakeMover = () => undefined,
+): Databases {
   return new Databases({
     connections: boundDatabases(env).map(({ name, d1 }) => new Connection(name, d1, cost)),
     testClock: variables(env).TEST_CLOCK === 'on',
     directories: directoriesOf(instance),
     settle: settleCopy,
+    wakeMover,
   })
 }

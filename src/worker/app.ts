@@ -7,6 +7,7 @@ import { attributeRoutes } from '../features/attributes/attributes.routes'
 import { auditRoutes } from '../features/audit/audit.routes'
 import { clockRoutes } from '../features/clock/clock.routes'
 import { correctionRoutes } from '../features/corrections/corrections.routes'
+import { databaseRoutes } from '../features/databases/databases.routes'
 import { inboxRoutes } from '../features/events/batch.routes'
 import { eventRoutes } from '../features/events/events.routes'
 import { explanationRoutes } from '../features/explanations/explanations.routes'
@@ -34,6 +35,7 @@ import { type App, newApp } from '../http/hono'
 import { isHostValid, routedPath } from '../http/host'
 import { unserved } from '../http/known-paths'
 import { logLine } from '../http/request-log'
+import { wakeMoverOf } from '../jobs/timekeeper.service'
 import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { type Context, newContext } from '../runtime/context'
@@ -83,6 +85,7 @@ const MODULES = [
   clockRoutes(JOBS),
   auditRoutes,
   statusRoutes(JOBS),
+  databaseRoutes(JOBS),
 ]
 
 /**
@@ -94,7 +97,9 @@ export function createApp(instance: Instance): App {
   app.use(async (c, next) => {
     if (!isHostValid(c.req.raw)) throw errors.hostInvalid()
     const { origin, pathname: path } = new URL(c.req.url)
-    const ctx = { ...newContext(instance, c.env, (work) => c.executionCtx.waitUntil(work)), origin, path }
+    const waitUntil = (work: Promise<unknown>) => c.executionCtx.waitUntil(work)
+    const context = newContext(instance, c.env, waitUntil, wakeMoverOf(c.env, waitUntil))
+    const ctx = { ...context, origin, path }
     c.set('ctx', ctx)
     await next()
     c.res.headers.set('X-Request-Id', ctx.requestId)

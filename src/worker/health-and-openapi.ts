@@ -5,9 +5,10 @@ import {
 } from '../access/tenants.repository'
 import { configurationAt } from '../config/configuration.repository'
 import { schemaProblem } from '../db/schema-version'
+import { unboundDatabase } from '../features/databases/databases.service'
 import { readAsset } from '../http/assets'
 import { type App, answer } from '../http/hono'
-import { RETRY_AFTER } from '../lib/errors'
+import { errors, RETRY_AFTER } from '../lib/errors'
 import type { Context, Tenant } from '../runtime/context'
 import { missingBindings } from './bindings'
 import { filledExamples } from './demo/demo.examples'
@@ -44,6 +45,10 @@ export async function problemOf(ctx: Context): Promise<string | null> {
     return `Missing bindings: ${missing.join(', ')}. Add them to wrangler.toml, and deploy again.`
   const schema = await schemaProblem(ctx.db)
   if (schema !== null) return schema
+  const unbound = await unboundDatabase(ctx)
+  if (unbound !== null) return errors.databaseMissing(unbound).message
+  // Without tenants, this also lets the users spread over databases that were added (B3).
+  if (ctx.databases.isSeveral) await ctx.databases.directoryOf(IMPLICIT_TENANT_ID)
   const result = await ctx.db.run(requestSnapshotStatement(ctx.db, IMPLICIT_TENANT_ID, []))
   const { tenant } = parseRequestSnapshot(result)
   if (tenant === null) return STARTING

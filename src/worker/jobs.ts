@@ -6,6 +6,7 @@ import { requestDrain } from '../delivery/drain-debouncer.cache'
 import { pointsNotificationsJob } from '../delivery/points-notifications.job'
 import { backdateJob } from '../features/achievements/backdate.job'
 import { analyticsJob } from '../features/analytics/analytics.job'
+import { moves } from '../features/databases/moves/moves.job'
 import { completionsJob } from '../features/notifications/schedule/completions.job'
 import { scheduleJob } from '../features/notifications/schedule/schedule.job'
 import { boostsJob } from '../features/points/boosts/boost-notifications.job'
@@ -47,4 +48,5 @@ export const JOBS: Jobs = {
   afterwards: async (context, now) => {
     if (await hasOutboxWork(context.db, now)) requestDrain(context, context.db.tenantId)
   },
+  moves,
 }

@@ -5,6 +5,7 @@ import { attributeOperations } from '../features/attributes/attributes.routes'
 import { adminAuditLog } from '../features/audit/audit.routes'
 import * as clock from '../features/clock/clock.routes'
 import { correctionOperations } from '../features/corrections/corrections.routes'
+import { adminDatabases, adminDatabasesRebalance } from '../features/databases/databases.routes'
 import * as inbox from '../features/events/batch.routes'
 import * as events from '../features/events/events.routes'
 import { explanationOperations } from '../features/explanations/explanations.routes'
@@ -92,4 +93,6 @@ export const adminOperations: readonly OperationSpec[] = [
   adminAuditLog,
   adminStatus,
   adminSessionGet,
+  adminDatabases,
+  adminDatabasesRebalance,
 ]

@@ -494,6 +494,8 @@ describe('every operation, over HTTP', () => {
     await calling('admin_admin_keys_delete', { query: { ids: id } })
     await calling('admin_status')
     await calling('admin_session_get')
+    await calling('admin_databases')
+    await calling('admin_databases_rebalance', { body: { weights: { DB: 1 } } })
     for (const spec of operations.filter(({ path }) => path.startsWith('/tenants'))) {
       const call = {
         params: { id },

@@ -48,6 +48,8 @@ const OF_THE_ACCOUNT = [
   'admin_test_clock_reset',
   'admin_status',
   'admin_session_get',
+  'admin_databases',
+  'admin_databases_rebalance',
 ]
 
 const ofTenants = operations.filter(({ account }) => !account)

@@ -274,6 +274,16 @@ export const TABLES = {
     purged: ['tenant'],
     apart: 'it is deleted with the tenant',
   },
+  arriving_users: {
+    key: ['tenant_id', 'user_iid'],
+    users: {
+      by: 'iid',
+      // The mover of buckets deletes it, with the rows that were copied, once the user is gone.
+      erased: [],
+      exported: { not: 'internal ids of users who are moving to another database, for minutes' },
+    },
+    purged: ['rows'],
+  },
   database_weights: { key: ['name'], users: { nothing: 'weights of databases' }, purged: [] },
   deleted_keys: {
     key: ['prefix'],

@@ -6,6 +6,7 @@ import type {
   CreateTenantsRequest,
   CreateUserTokenRequest,
   MoveClockRequest,
+  RebalanceRequest,
   UpdateSettingsRequest,
   UpdateTenantsRequest,
 } from '../generated/types.js'
@@ -164,6 +165,27 @@ export class AdminTestClock {
   /** Returns to real time. */
   reset(options?: CallOptions) {
     return this.#core.call('DELETE /admin/v1/test-clock', {}, options)
+  }
+}
+
+/** The databases over which the users are spread. */
+export class AdminDatabases {
+  readonly #core: Core
+
+  constructor(core: Core) {
+    this.#core = core
+  }
+
+  /** Lists the databases, the first one first. */
+  list(options?: CallOptions) {
+    return this.#core.call('GET /admin/v1/databases', {}, options)
+  }
+
+  /** Spreads the users by weight. Databases that are not named count 1. */
+  rebalance(fields: RebalanceRequest = {}, options?: CallOptions) {
+    // The weights replace all earlier ones.
+    const settings = { ...options, isRepeatable: true }
+    return this.#core.call('POST /admin/v1/databases/rebalance', { body: fields }, settings)
   }
 }
 

@@ -4,6 +4,7 @@ import {
   AdminAdminKeys,
   AdminApplicationKeys,
   AdminAuditLog,
+  AdminDatabases,
   AdminSettings,
   AdminTenants,
   AdminTestClock,
@@ -26,6 +27,7 @@ export class Admin {
   readonly applicationKeys: AdminApplicationKeys
   readonly attributes: AdminAttributes
   readonly auditLog: AdminAuditLog
+  readonly databases: AdminDatabases
   readonly eventBatches: AdminEventBatches
   readonly leaderboards: AdminLeaderboards
   readonly metrics: AdminMetrics
@@ -47,6 +49,7 @@ export class Admin {
     this.applicationKeys = new AdminApplicationKeys(core)
     this.attributes = new AdminAttributes(core)
     this.auditLog = new AdminAuditLog(core)
+    this.databases = new AdminDatabases(core)
     this.eventBatches = new AdminEventBatches(core)
     this.leaderboards = new AdminLeaderboards(core)
     this.metrics = new AdminMetrics(core)

@@ -45,6 +45,10 @@ import type {
   AdminAttributesUpdateData,
   AdminAuditLogAnswer,
   AdminAuditLogData,
+  AdminDatabasesAnswer,
+  AdminDatabasesData,
+  AdminDatabasesRebalanceAnswer,
+  AdminDatabasesRebalanceData,
   AdminLeaderboardsAnalyticsAnswer,
   AdminLeaderboardsAnalyticsData,
   AdminLeaderboardsCreateAnswer,
@@ -569,4 +573,8 @@ export interface Operations {
   'GET /admin/v1/status': Operation<AdminStatusData, AdminStatusAnswer>
   /** Check an admin key, and get what is switched on in this deployment */
   'GET /admin/v1/session': Operation<AdminSessionGetData, AdminSessionGetAnswer>
+  /** List the databases, with the number of their users and events */
+  'GET /admin/v1/databases': Operation<AdminDatabasesData, AdminDatabasesAnswer>
+  /** Spread the users over the databases by weight */
+  'POST /admin/v1/databases/rebalance': Operation<AdminDatabasesRebalanceData, AdminDatabasesRebalanceAnswer>
 }

@@ -3584,6 +3584,15 @@ export type MoveClockRequest = {
     advance?: string | null;
 };
 
+export type RebalanceRequest = {
+    /**
+     * Weights by the name of a database: numbers of 0 or more. Missing ones are 1.
+     */
+    weights?: {
+        [key: string]: number;
+    } | null;
+};
+
 export type ListAttributesResponse = Array<AdminAttribute>;
 
 export type AdminAttribute = {
@@ -7290,7 +7299,7 @@ export type AuditLogEntry = {
     /**
      * The kind of resource.
      */
-    kind: 'attribute' | 'metric' | 'event_batch' | 'event' | 'points_system' | 'points_level' | 'points_trigger' | 'points_boost' | 'points_adjustment' | 'achievement' | 'achievement_completion' | 'leaderboard' | 'streak_settings' | 'streak' | 'streak_freezes' | 'streak_pause' | 'user' | 'settings' | 'webhook' | 'notification_template' | 'application_key' | 'admin_key' | 'tenant' | 'test_clock';
+    kind: 'attribute' | 'metric' | 'event_batch' | 'event' | 'points_system' | 'points_level' | 'points_trigger' | 'points_boost' | 'points_adjustment' | 'achievement' | 'achievement_completion' | 'leaderboard' | 'streak_settings' | 'streak' | 'streak_freezes' | 'streak_pause' | 'user' | 'settings' | 'webhook' | 'notification_template' | 'application_key' | 'admin_key' | 'tenant' | 'test_clock' | 'databases';
     /**
      * The id of the resource. If the entry is about a user or about something of one user, the internal id of the user. `null` if there is only one such resource, such as the settings, or no such user.
      */
@@ -7408,6 +7417,35 @@ export type SessionResponse = {
      * The time of the service.
      */
     now: string;
+};
+
+export type DatabasesResponse = Array<Database>;
+
+export type Database = {
+    /**
+     * The name of its binding in `wrangler.toml`.
+     */
+    name: string;
+    /**
+     * The buckets that it holds: the sum over all tenants.
+     */
+    buckets: number;
+    /**
+     * The users that it holds.
+     */
+    users: number;
+    /**
+     * The events of these users. In a large database, an estimate from what the analytics have counted.
+     */
+    events: number;
+    /**
+     * Its size in bytes. A database of D1 has at most 10 GB.
+     */
+    bytes: number;
+    /**
+     * `active`; `filling` while it waits for more users; `draining` if its weight is 0, also when it is empty.
+     */
+    state: 'active' | 'filling' | 'draining';
 };
 
 export type AchievementsAllData = {
@@ -10668,7 +10706,7 @@ export type AdminAuditLogData = {
         /**
          * Only entries about resources of this kind.
          */
-        kind?: 'attribute' | 'metric' | 'event_batch' | 'event' | 'points_system' | 'points_level' | 'points_trigger' | 'points_boost' | 'points_adjustment' | 'achievement' | 'achievement_completion' | 'leaderboard' | 'streak_settings' | 'streak' | 'streak_freezes' | 'streak_pause' | 'user' | 'settings' | 'webhook' | 'notification_template' | 'application_key' | 'admin_key' | 'tenant' | 'test_clock';
+        kind?: 'attribute' | 'metric' | 'event_batch' | 'event' | 'points_system' | 'points_level' | 'points_trigger' | 'points_boost' | 'points_adjustment' | 'achievement' | 'achievement_completion' | 'leaderboard' | 'streak_settings' | 'streak' | 'streak_freezes' | 'streak_pause' | 'user' | 'settings' | 'webhook' | 'notification_template' | 'application_key' | 'admin_key' | 'tenant' | 'test_clock' | 'databases';
         /**
          * Only entries about resources with this key. Of a tenant, the key is its `customerId`.
          */
@@ -10729,6 +10767,38 @@ export type AdminSessionGetAnswers = {
 };
 
 export type AdminSessionGetAnswer = AdminSessionGetAnswers[keyof AdminSessionGetAnswers];
+
+export type AdminDatabasesData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/admin/v1/databases';
+};
+
+export type AdminDatabasesAnswers = {
+    /**
+     * The databases, the first one first.
+     */
+    200: DatabasesResponse;
+};
+
+export type AdminDatabasesAnswer = AdminDatabasesAnswers[keyof AdminDatabasesAnswers];
+
+export type AdminDatabasesRebalanceData = {
+    body: RebalanceRequest;
+    path?: never;
+    query?: never;
+    url: '/admin/v1/databases/rebalance';
+};
+
+export type AdminDatabasesRebalanceAnswers = {
+    /**
+     * The weights are stored. Users move in the background.
+     */
+    202: DatabasesResponse;
+};
+
+export type AdminDatabasesRebalanceAnswer = AdminDatabasesRebalanceAnswers[keyof AdminDatabasesRebalanceAnswers];
 
 export type AchievementCompletedWebhookPayload = {
     /**

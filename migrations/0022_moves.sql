@@ -1,0 +1,8 @@
+CREATE TABLE `arriving_users` (
+	`tenant_id` text NOT NULL,
+	`user_iid` text NOT NULL,
+	`seq` integer NOT NULL,
+	PRIMARY KEY(`tenant_id`, `user_iid`)
+) WITHOUT ROWID;
+--> statement-breakpoint
+UPDATE `schema_version` SET `migration` = 22, `name` = '0022_moves', `oldest` = 15;

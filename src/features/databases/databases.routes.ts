@@ -1,0 +1,41 @@
+import type { App } from '../../http/hono'
+import { mountForAccount } from '../../http/mount'
+import { accepted, ok, operation } from '../../http/operation'
+import type { Jobs } from '../../jobs/job.types'
+import { DatabasesResponse, RebalanceRequest } from './databases.schemas'
+import { listDatabases, rebalance } from './databases.service'
+
+export const adminDatabases = operation({
+  id: 'admin_databases',
+  surface: 'admin',
+  account: true,
+  method: 'get',
+  path: '/databases',
+  summary: 'List the databases, with the number of their users and events',
+  responses: { 200: { description: 'The databases, the first one first.', body: DatabasesResponse } },
+  errorStatuses: [403, 422],
+})
+
+export const adminDatabasesRebalance = operation({
+  id: 'admin_databases_rebalance',
+  surface: 'admin',
+  account: true,
+  method: 'post',
+  path: '/databases/rebalance',
+  summary: 'Spread the users over the databases by weight',
+  body: RebalanceRequest,
+  responses: {
+    202: { description: 'The weights are stored. Users move in the background.', body: DatabasesResponse },
+  },
+  errorStatuses: [400, 403, 413, 422],
+})
+
+/** Serves the databases of the account (B3). `jobs` has the work that moves users. */
+export const databaseRoutes =
+  (jobs: Jobs) =>
+  (app: App): void => {
+    mountForAccount(app, adminDatabases, {}, async (scope) => ok(await listDatabases(scope)))
+    mountForAccount(app, adminDatabasesRebalance, {}, async (scope, { body }) =>
+      accepted(await rebalance(scope, jobs, body.weights ?? {}), {}),
+    )
+  }

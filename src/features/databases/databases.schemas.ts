@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import { optional } from '../../http/fields'
+
+/** A number of things. */
+const Count = z.int().min(0)
+
+/** The databases, the first one first (B3). */
+export const DatabasesResponse = z
+  .array(
+    z
+      .object({
+        name: z.string(),
+        buckets: Count,
+        users: Count,
+        events: Count,
+        bytes: Count,
+        state: z.enum(['active', 'filling', 'draining']),
+      })
+      .meta({ id: 'Database' }),
+  )
+  .meta({ id: 'DatabasesResponse' })
+
+/** The weights by which users are spread (B3). */
+export const RebalanceRequest = z
+  .object({ weights: optional(z.record(z.string(), z.number().min(0))) })
+  .meta({ id: 'RebalanceRequest' })

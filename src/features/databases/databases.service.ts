@@ -1,0 +1,137 @@
+import type * as z from 'zod'
+import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
+import { auditEntries } from '../../audit/audit.repository'
+import { fieldChanges } from '../../audit/entries.rules'
+import { UNSPREAD } from '../../db/directory'
+import type { Jobs } from '../../jobs/job.types'
+import { wakeAll } from '../../jobs/timekeeper.service'
+import { throwIfInvalid } from '../../lib/errors'
+import type { AccountScope, Context } from '../../runtime/context'
+import { logProblem } from '../../runtime/log'
+import {
+  directories,
+  holders,
+  readSizes,
+  readWeights,
+  type Spread,
+  storeWeights,
+  unspread,
+} from './databases.repository'
+import type { DatabasesResponse } from './databases.schemas'
+import { wantedOf } from './moves/moves.service'
+import { type ByName, heldBy } from './moves/plan.rules'
+
+type Databases = z.infer<typeof DatabasesResponse>
+
+const isAlone = ({ variables }: Pick<Context, 'variables'>) => variables.MULTI_TENANCY === 'off'
+
+/** How many buckets of a tenant each database should hold; null if the tenant stays as it is. */
+function wantedBy(
+  context: Context,
+  weights: ByName,
+  { tenantId, isAsked, ...directory }: Spread,
+): ByName | null {
+  return wantedOf(
+    { databases: context.databases, isAlone: isAlone(context) && tenantId === IMPLICIT_TENANT_ID },
+    { isAsked, directory: { ...directory, placements: {} }, weights },
+  )
+}
+
+/** The spreads of all tenants, page by page. A tenant that was never spread is in the first database. */
+async function* spreads(context: Context): AsyncGenerator<Spread[]> {
+  const { first } = context.databases
+  yield* directories(first)
+  for await (const page of unspread(first, isAlone(context)))
+    yield page.map(({ id, isAsked }) => ({
+      tenantId: id,
+      isAsked,
+      version: UNSPREAD.version,
+      places: UNSPREAD.places.map(([from, name]): [number, string] => [from, name]),
+    }))
+}
+
+/** The tenants with users that are to move to another database. */
+export async function tenantsToMove(context: Context): Promise<string[]> {
+  const { databases } = context
+  if (!databases.isSeveral) return []
+  const weights = await readWeights(databases.first)
+  const found: string[] = []
+  for await (const page of spreads(context)) {
+    for (const spread of page) {
+      const wanted = wantedBy(context, weights, spread)
+      if (wanted !== null && isMoving(wanted, heldBy(spread))) found.push(spread.tenantId)
+    }
+  }
+  return found
+}
+
+const isMoving = (wanted: ByName, held: ByName): boolean =>
+  Object.entries(wanted).some(([name, count]) => count !== (held[name] ?? 0))
+
+/** A database that holds users, but is not bound; null if there is none. */
+export async function unboundDatabase({ databases }: Context): Promise<string | null> {
+  const names = await holders(databases.first)
+  return names.find((name) => !databases.names.includes(name)) ?? null
+}
+
+/** The databases of the account, the first one first (B3). */
+export async function listDatabases(context: Context): Promise<Databases> {
+  const { databases } = context
+  const weights = await readWeights(databases.first)
+  const [held, missing] = [new Map<string, number>(), new Set<string>()]
+  for await (const page of spreads(context)) {
+    for (const spread of page) {
+      const own = heldBy(spread)
+      for (const [name, count] of Object.entries(own)) held.set(name, (held.get(name) ?? 0) + count)
+      const wanted = wantedBy(context, weights, spread) ?? {}
+      for (const [name, count] of Object.entries(wanted)) if (count > (own[name] ?? 0)) missing.add(name)
+    }
+  }
+  return Promise.all(
+    databases.names.map(async (name) => ({
+      name,
+      buckets: held.get(name) ?? 0,
+      ...(await readSizes(databases.named(name))),
+      state: weights[name] === 0 ? 'draining' : missing.has(name) ? 'filling' : 'active',
+    })),
+  )
+}
+
+/**
+ * Stores the weights of databases, and lets users move until they are spread by them. Databases that are not
+ * named count 1. Throws 422 for unknown names, or if no weight is above 0.
+ */
+export async function rebalance(
+  scope: AccountScope,
+  jobs: Jobs,
+  weights: Readonly<Record<string, number>>,
+): Promise<Databases> {
+  const { databases } = scope
+  throwIfInvalid([
+    ...Object.keys(weights)
+      .filter((name) => !databases.names.includes(name))
+      .map((name) => ({
+        path: `weights.${name}`,
+        message: `is no database. The databases are: ${databases.names.join(', ')}`,
+      })),
+    ...(databases.names.every((name) => weights[name] === 0)
+      ? [{ path: 'weights', message: 'must not be 0 for all databases' }]
+      : []),
+  ])
+  const before = await readWeights(databases.first)
+  const all = (some: ByName) => Object.fromEntries(databases.names.map((name) => [name, some[name] ?? 1]))
+  const audit = auditEntries(scope, [
+    {
+      ...{ action: 'update', kind: 'databases', resourceId: null, key: null, user: null },
+      fields: fieldChanges({ weights: all(before) }, { weights: all(weights) }),
+    },
+  ])
+  await storeWeights(databases.first, weights, { isSeveral: databases.isSeveral, audit })
+  if (databases.isSeveral)
+    scope.waitUntil(
+      wakeAll(scope, jobs).catch((error: unknown) =>
+        logProblem('warn', { work: 'moves', error: `the Timekeepers were not woken: ${String(error)}` }),
+      ),
+    )
+  return listDatabases(scope)
+}
