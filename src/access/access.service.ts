@@ -18,9 +18,7 @@ import {
   type RequestSnapshot,
   requestSnapshotStatement,
 } from './tenants.repository'
-
-/** The name of the audit log of the account. Without multi-tenancy there is only one log (Z1). */
-const LOG_OF_ACCOUNT = ''
+import { LOG_OF_ACCOUNT } from './tenants.types'
 
 /** The access that a request's headers claim. D1 has not confirmed it yet (K2). */
 export type Claim = {
@@ -214,13 +212,22 @@ async function snapshotOf(ctx: Context, claim: Claim, about: string | null = nul
   const tenantId = typeof claim.tenantId === 'string' ? claim.tenantId : IMPLICIT_TENANT_ID
   const credentials = claim.credential === null ? [] : [claim.credential]
   // The user of a token is in that user's database.
-  const token = claim.credential?.user ?? null
+  const user = claim.credential?.user ?? null
+  const isOfTenant = user?.tenantId === tenantId
   const db =
-    token !== null && token.tenantId === tenantId
-      ? ctx.databases.ofUser(tenantId, token.id)
+    user !== null && isOfTenant
+      ? ctx.databases.ofUser(tenantId, user.id)
       : typeof claim.tenantId === 'string'
         ? databaseFor(ctx, tenantId, about)
         : ctx.db
-  const result = await db.run(requestSnapshotStatement(ctx.db, tenantId, credentials, claim))
-  return parseRequestSnapshot(result)
+  const read = db.run(requestSnapshotStatement(ctx.db, tenantId, credentials, claim))
+  if (user === null || isOfTenant || !ctx.databases.isSeveral) return parseRequestSnapshot(await read)
+  // A token of another tenant, or for the whole account.
+  const its = ctx.databases.ofUser(user.tenantId, user.id)
+  const [result, own] = await Promise.all([
+    read,
+    its.run(requestSnapshotStatement(its, user.tenantId, credentials, claim)),
+  ])
+  const snapshot = parseRequestSnapshot(result)
+  return { ...snapshot, present: new Set([...snapshot.present, ...parseRequestSnapshot(own).present]) }
 }

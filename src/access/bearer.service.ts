@@ -42,9 +42,9 @@ export async function findBearer(ctx: Context, key: string): Promise<Bearer | nu
  * The access that a key gives. Null if its record is neither an admin key nor the key of a tenant's user
  * (K3, K4).
  */
-function accessBy({ id, kind, tenantId, userId, scope }: KeyRecord): Access | null {
+function accessBy({ id, kind, tenantId, userId, scope, name = null }: KeyRecord): Access | null {
   if (kind === 'admin')
-    return tenantId === null && userId === null ? { kind, keyId: id, keyName: null } : null
+    return tenantId === null && userId === null ? { kind, keyId: id, keyName: name } : null
   return tenantId === null || userId === null ? null : { kind, userId, scope }
 }
 

@@ -15,6 +15,8 @@ export type KeyRecord = {
   hash: string
   /** The things that an application key may do (K5). */
   scope: KeyScope
+  /** The name of an admin key. Records that an earlier version has put into KV lack it. */
+  name?: string | null | undefined
   /** When an application key ends; null for never (K5). */
   expires: Instant | null
 }

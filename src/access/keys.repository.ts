@@ -1,12 +1,9 @@
 import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import * as z from 'zod'
 import { type AccountDatabase, noCost, type TenantDatabase } from '../db/database'
-import type { Databases } from '../db/databases'
-import { FIRST } from '../db/directory'
 import { among, ofTenant } from '../db/queries'
 import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
-import { systemNow } from '../lib/system-clock'
 import { DAY, SECOND } from '../lib/units'
 import type { Context } from '../runtime/context'
 import { databasesOf } from '../runtime/databases'
@@ -25,10 +22,34 @@ const Stored = z.object({
   // Records that an earlier version has put into KV lack these.
   scope: z.enum(KEY_SCOPES).default('write'),
   expires: z.number().transform(instant).nullable().default(null),
+  name: z.string().nullable().optional(),
 })
 
+/** The record of a key. Only an admin key has a name. */
+export const recordOf = ({
+  id,
+  kind,
+  tenantId,
+  userId,
+  hash,
+  scope,
+  expires,
+  name,
+}: KeyRecord): KeyRecord => ({
+  ...{ id, kind, tenantId, userId, hash, scope, expires },
+  ...(kind === 'admin' && { name }),
+})
+
+/**
+ * Whether a record says all that a request needs. Only the first database knows the names of keys, so with
+ * several ones, an admin's record must have it for the audit log.
+ */
+const isWhole = ({ databases }: Context, { kind, name }: KeyRecord): boolean =>
+  !databases.isSeveral || kind !== 'admin' || name !== undefined
+
 const BY_PREFIX = `
-  SELECT id, kind, tenant_id AS tenantId, user_id AS userId, hash, scope, expires FROM api_keys
+  SELECT id, kind, tenant_id AS tenantId, user_id AS userId, hash, scope, expires, name
+  FROM api_keys
   WHERE prefix = ?1`
 
 /** Seconds for which the edge may cache a record: long, because records never change. */
@@ -49,13 +70,13 @@ export async function findKeyRecord(ctx: Context, prefix: string): Promise<KeyRe
   if (remembered !== undefined) return remembered
   const cached = await ctx.env.KEYS.get(kvKey(prefix), { type: 'json', cacheTtl: EDGE_TTL }).catch(() => null)
   const fromKv = Stored.safeParse(cached)
-  if (fromKv.success) {
+  if (fromKv.success && isWhole(ctx, fromKv.data)) {
     keyCacheOf(ctx.instance).set(prefix, fromKv.data)
     return fromKv.data
   }
   const [row] = await ctx.db.rows(ctx.db.statement(BY_PREFIX, prefix))
   if (row === undefined) return null
-  const record = Stored.parse(row)
+  const record = recordOf(Stored.parse(row))
   rememberKey(ctx, prefix, record)
   return record
 }
@@ -232,33 +253,21 @@ export async function keysWithIds(
 const REMOVE_BY_PREFIX =
   'DELETE FROM api_keys WHERE prefix IN (SELECT value FROM json_each(?1)) RETURNING prefix'
 
-/** Deletes keys by their prefixes, of any owner. Returns the prefixes that had a key (M3). */
+/**
+ * Deletes keys by their prefixes, of any owner. Returns the prefixes that had a key (M3). `before` are
+ * statements that belong to the change.
+ */
 export async function removeKeysByPrefix(
   db: AccountDatabase,
   prefixes: readonly string[],
+  before: readonly Statement[],
 ): Promise<string[]> {
   if (prefixes.length === 0) return []
-  const rows = Prefixes.parse(await db.rows(db.statement(REMOVE_BY_PREFIX, JSON.stringify(prefixes))))
-  return rows.map(({ prefix }) => prefix)
-}
-
-const DENY = `
-  INSERT INTO deleted_keys (prefix, at) SELECT value, ?2 FROM json_each(?1) WHERE true ON CONFLICT DO NOTHING`
-
-/** Makes a database that is not the first one refuse deleted keys (K2). It has no keys of its own. */
-export const denyKeys = (db: AccountDatabase, prefixes: readonly string[]): Statement[] =>
-  prefixes.length === 0 ? [] : [db.statement(DENY, JSON.stringify(prefixes), systemNow())]
-
-/** The same in every database but the first. Throws if one of them can't be reached. */
-export async function denyKeysEverywhere(databases: Databases, prefixes: readonly string[]): Promise<void> {
-  const others = prefixes.length === 0 ? [] : databases.names.filter((name) => name !== FIRST)
-  const results = await Promise.allSettled(
-    others.map((name) => {
-      const db = databases.named(name)
-      return db.batch(denyKeys(db, prefixes))
-    }),
-  )
-  for (const result of results) if (result.status === 'rejected') throw result.reason
+  const { removed } = await db.batchOf({
+    before,
+    removed: db.statement(REMOVE_BY_PREFIX, JSON.stringify(prefixes)),
+  })
+  return Prefixes.parse(removed.results).map(({ prefix }) => prefix)
 }
 
 const OF_USER = 'SELECT prefix FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2'

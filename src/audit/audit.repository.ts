@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { LOG_OF_ACCOUNT } from '../access/tenants.types'
+import { askAll } from '../db/ask-all'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { AccountDatabase } from '../db/database'
 import type { FixedSql } from '../db/fixed-sql'
@@ -143,11 +145,44 @@ const NEWEST = '~'
  * `next` is the `before` of the next page; null if there are no more. If few entries match, a page may be
  * short and still have a next one, because a request reads a limited number of entries.
  */
-export async function auditPage(
-  { db, auditLog: log }: AccountScope,
+export async function auditPage(scope: AccountScope, wanted: Wanted, place: Place): Promise<Page> {
+  const { databases, auditLog: log, db } = scope
+  // The log of the account is in the first database. That of a tenant is in all of them: each change of users
+  // is noted in the batch that made it.
+  if (!databases.isSeveral || log === LOG_OF_ACCOUNT) return pageIn(db, log, wanted, place)
+  const asked = await askAll(databases, log, async (its, name) => ({
+    name,
+    page: await pageIn(its, log, wanted, place),
+  }))
+  const others = databases.names.filter((name) => !asked.some((one) => one.name === name))
+  const rest = await Promise.all(others.map((name) => pageIn(databases.named(name), log, wanted, place)))
+  return mergedPage([...asked.map(({ page }) => page), ...rest], place.limit)
+}
+
+/** The page of several databases. Each one has all its entries down to its own `next`. */
+function mergedPage(pages: readonly Page[], limit: number): Page {
+  const ends = pages.flatMap(({ next }) => next ?? [])
+  const end = ends.toSorted().at(-1) ?? null
+  // An entry may be in two databases while its user is moved.
+  const entries = new Map(pages.flatMap((page) => page.entries.map((entry) => [entry.id, entry])))
+  const inOrder = [...entries.values()]
+    .filter(({ id }) => end === null || id >= end)
+    .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  if (inOrder.length <= limit) return { entries: inOrder, next: end }
+  const page = inOrder.slice(0, limit)
+  return { entries: page, next: page.at(-1)?.id ?? null }
+}
+
+/** Where a page begins, how far back it goes, and how many entries it has at most. */
+type Place = { before?: string | undefined; oldest: Instant; limit: number }
+type Page = { entries: StoredEntry[]; next: string | null }
+
+async function pageIn(
+  db: AccountDatabase,
+  log: string,
   { id, kind, key, actor }: Wanted,
-  { before = NEWEST, oldest, limit }: { before?: string | undefined; oldest: Instant; limit: number },
-): Promise<{ entries: StoredEntry[]; next: string | null }> {
+  { before = NEWEST, oldest, limit }: Place,
+): Promise<Page> {
   // A single entry is the first one that is read.
   const from = [log, id === undefined ? before : `${id}${NEWEST}`, firstIdAt(oldest)] as const
   const filters = [kind ?? null, key ?? null, actor ?? null] as const

@@ -15,5 +15,9 @@ export const oldestKept = (now: Instant): Instant => instant(Math.max(0, now - A
  */
 export async function deleteOutdatedEntries(context: Context): Promise<void> {
   const now = (await readTestClock(context.db)) ?? systemNow()
-  await deleteEntriesBefore(context.db, oldestKept(now))
+  const { databases } = context
+  const results = await Promise.allSettled(
+    databases.names.map((name) => deleteEntriesBefore(databases.named(name), oldestKept(now))),
+  )
+  for (const result of results) if (result.status === 'rejected') throw result.reason
 }

@@ -3,7 +3,8 @@ import { auditEntries } from '../audit/audit.repository'
 import type { AuditEntry } from '../audit/audit.types'
 import { prepareCopies } from '../db/copies'
 import type { TenantDatabase } from '../db/database'
-import { configurationUnchanged, isConflict } from '../db/guard'
+import { FIRST } from '../db/directory'
+import { bothUnchanged, configurationUnchanged, isConflict, usersUnchanged } from '../db/guard'
 import type { Statement } from '../db/statement'
 import { ensureAlarm } from '../jobs/timekeeper.service'
 import type { Instant } from '../lib/clock'
@@ -13,6 +14,9 @@ import type { Scope, TenantContext } from '../runtime/context'
 import { configurationAt } from './configuration.repository'
 import type { Configuration } from './configuration.types'
 
+/** A user as read. */
+type ReadUser = { id: string; iid: string; seq: number }
+
 /** The result of deciding a change of the configuration. */
 export type Decision<T> = {
   /** The statements that store the change. */
@@ -21,6 +25,8 @@ export type Decision<T> = {
   beside?: readonly Statement[]
   /** The entries of the audit log: one for each changed resource (Z1). */
   audit: readonly AuditEntry[]
+  /** Users who must still be as the decision saw them. */
+  users?: readonly ReadUser[]
   /** Further guards, for other data that must still be as the decision saw it. */
   guards?: readonly Statement[]
   /** The value that `configure` returns. */
@@ -88,7 +94,7 @@ export async function configure<T>(
   const db = scope.databases.home(scope.tenant.id)
   let config = await configurationOf(scope)
   for (let tries = 0; tries < TRIES; tries += 1) {
-    const { statements, beside = [], audit, guards = [], result } = await decide(config)
+    const { statements, beside = [], audit, users = [], guards = [], result } = await decide(config)
     if (statements.length + beside.length === 0) return result
     const change = crypto.randomUUID()
     const prepared =
@@ -101,9 +107,11 @@ export async function configure<T>(
       continue
     }
     try {
+      const unchanged = await usersGuards(scope, config.version, users)
       await db.batch([
         configurationUnchanged(db, config.version),
         ...(prepared?.guards ?? []),
+        ...unchanged,
         ...guards,
         ...statements,
         ...beside,
@@ -116,7 +124,7 @@ export async function configure<T>(
       if (beside.length > 0) scope.waitUntil(ensureAlarm(scope, db.tenantId))
       return result
     } catch (error) {
-      if (!isConflict(error)) {
+      if (!isConflict(error) && !(error instanceof UsersChanged)) {
         const rows = await db.rows(db.statement(LAST_CHANGE, db.tenantId, change))
         await (rows.length > 0 ? prepared?.finish() : prepared?.withdraw())
         if (rows.length > 0) return result
@@ -129,4 +137,38 @@ export async function configure<T>(
     }
   }
   throw errors.unprocessable('The configuration kept changing while this change was made. Send it again.')
+}
+
+/** Thrown if a user in another database is not as the decision saw it. */
+class UsersChanged extends Error {}
+
+/**
+ * Guards for users in the first database. Those in others are read now: each of these databases expects the
+ * change already, so nothing of its users can change before the end (B4).
+ */
+async function usersGuards(
+  { databases, tenant }: Scope,
+  version: number,
+  users: readonly ReadUser[],
+): Promise<Statement[]> {
+  const home = databases.home(tenant.id)
+  const elsewhere = new Map<string, ReadUser[]>()
+  const guards: Statement[] = []
+  for (const user of users) {
+    const name = databases.isSeveral ? await databases.nameOf(tenant.id, user.id) : FIRST
+    if (name === FIRST) guards.push(bothUnchanged(home, version, user.id, user))
+    else elsewhere.set(name, [...(elsewhere.get(name) ?? []), user])
+  }
+  await Promise.all(
+    [...elsewhere].map(async ([name, own]) => {
+      const db = databases.named(name).of(tenant.id)
+      const asked = own.map((user) => ({ id: user.id, was: user }))
+      try {
+        await db.run(usersUnchanged(db, asked))
+      } catch (error) {
+        throw isConflict(error) ? new UsersChanged() : error
+      }
+    }),
+  )
+  return guards
 }

@@ -8,6 +8,7 @@ import type { Databases } from './databases'
 import { FIRST, holdersOf } from './directory'
 import { isEverywhere, statementOf } from './everywhere'
 import { guardSql, isConflict, isDatabaseAway } from './guard'
+import { fillDeletedKeys } from './key-copies'
 import type { Statement } from './statement'
 
 /*
@@ -135,6 +136,8 @@ export const COPIED_OF_TENANT = [
   'link_secret',
 ] as const
 
+const updates = (columns: readonly string[]) =>
+  columns.map((column) => `"${column}" = excluded."${column}"`).join(', ')
 const quoted = (columns: readonly string[]) => columns.map((column) => `"${column}"`).join(', ')
 const values = (columns: readonly string[]) => columns.map((_, nth) => `value ->> ${nth}`).join(', ')
 
@@ -142,11 +145,22 @@ const values = (columns: readonly string[]) => columns.map((_, nth) => `value ->
 const TABLES = Object.entries<readonly string[]>(COPIED).map(([table, columns]) => {
   const its = table === 'points_boosts' ? 'tenant_id = ?1 AND user_iid IS NULL' : 'tenant_id = ?1'
   return {
+    table,
     read: `SELECT id AS name, json_array(${quoted(columns)}) AS content FROM ${table} WHERE ${its} ORDER BY no`,
     remove: `DELETE FROM ${table} WHERE ${its} AND id IN (SELECT value FROM json_each(?2))`,
-    insert: `INSERT INTO ${table} (${quoted(columns)}) SELECT ${values(columns)} FROM json_each(?1)`,
+    insert: `INSERT INTO ${table} (${quoted(columns)}) SELECT ${values(columns)} FROM json_each(?1)${
+      // A boost that has changed keeps its place in the order.
+      table === 'points_boosts' ? ` WHERE true ON CONFLICT (id) DO UPDATE SET ${updates(columns)}` : ''
+    }`,
   }
 })
+
+const BOOST_COLUMNS: readonly string[] = COPIED.points_boosts
+const FREE_KEYS = `
+  UPDATE points_boosts SET key = '~' || id WHERE tenant_id = ?1 AND deleted IS NULL
+    AND (system_id, key) IN (SELECT value ->> ${BOOST_COLUMNS.indexOf('system_id')},
+      value ->> ${BOOST_COLUMNS.indexOf('key')} FROM json_each(?2)
+      WHERE value ->> ${BOOST_COLUMNS.indexOf('deleted')} IS NULL)`
 
 const VERSIONS = {
   read: `SELECT trigger_id || ':' || v.version AS name, json_array(trigger_id, v.version, document) AS content
@@ -166,9 +180,7 @@ const DATABASE_NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 const STORE_TENANT = `
   INSERT INTO tenants (${quoted(COPIED_OF_TENANT)}, is_copy)
   SELECT ${values(COPIED_OF_TENANT)}, 1 FROM json_each(?1) WHERE true
-  ON CONFLICT (id) DO UPDATE SET ${COPIED_OF_TENANT.slice(1)
-    .map((column) => `"${column}" = excluded."${column}"`)
-    .join(', ')}, is_copy = 1, changing = NULL`
+  ON CONFLICT (id) DO UPDATE SET ${updates(COPIED_OF_TENANT.slice(1))}, is_copy = 1, changing = NULL`
 
 // An older copy of another tenant may still have the name. It is compared with its original before it is used.
 const FREE_NAME = `
@@ -234,14 +246,18 @@ async function read(db: AccountDatabase, tenantId: string): Promise<Found> {
 function copying(tenantId: string, original: Found, copy: Found): Statement[] {
   const statements: Statement[] = []
   const removals: Statement[] = []
-  for (const [index, { remove, insert }] of TABLES.entries()) {
+  for (const [index, { table, remove, insert }] of TABLES.entries()) {
     const wanted = original.tables[index] ?? []
     const present = new Map((copy.tables[index] ?? []).map(({ name, content }) => [name, content]))
     const changed = wanted.filter(({ name, content }) => present.get(name) !== content)
     const kept = new Set(wanted.map(({ name }) => name))
     const gone = [...present.keys()].filter((name) => !kept.has(name))
     const replaced = changed.map(({ name }) => name).filter((name) => present.has(name))
-    const names = [...gone, ...replaced]
+    const names = table === 'points_boosts' ? gone : [...gone, ...replaced]
+    // A boost may get the key that another one had, also a user's own.
+    if (table === 'points_boosts')
+      for (const list of packed(changed.map(({ content }) => content)))
+        removals.push({ sql: FREE_KEYS, params: [tenantId, list] })
     if (names.length > 0) removals.push({ sql: remove, params: [tenantId, JSON.stringify(names)] })
     for (const list of packed(changed.map(({ content }) => content)))
       statements.push({ sql: insert, params: [list] })
@@ -282,6 +298,7 @@ export async function settleCopy(
     await copyDb.run(copyDb.statement(WITHDRAW, tenantId, change))
     return 'settled'
   }
+  if (tenant === null) await fillDeletedKeys(databases.first, copyDb)
   // A new copy has no users yet, so there is no work on users to begin.
   const work = tenant === null || original.tenant.work === null ? [] : Work.parse(original.tenant.work)
   try {

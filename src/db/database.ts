@@ -68,6 +68,8 @@ type Route = {
   send: (statements: readonly Statement[]) => Promise<D1Result[]>
   /** Whether there are several databases, so that each user's row notes the user's bucket. */
   isSeveral: boolean
+  /** Whether it is always a database other than the first one. */
+  isOther?: boolean
 }
 
 /**
@@ -92,6 +94,11 @@ export class AccountDatabase {
   /** Whether there are several databases (B1). */
   get isSeveral(): boolean {
     return this.#route?.isSeveral ?? false
+  }
+
+  /** Whether it is known to be another database than the first one. */
+  get isOther(): boolean {
+    return this.#route?.isOther ?? false
   }
 
   /**

@@ -106,6 +106,16 @@ export class Databases {
   }
 
   /**
+   * All databases that may have messages of a tenant, which are sent from there: those that hold users, and
+   * the first one.
+   */
+  async ofAllMessages(tenantId: string): Promise<TenantDatabase[]> {
+    const holders = await this.ofAllUsers(tenantId)
+    const first = holders.some(({ name }) => name === FIRST) ? [] : [this.home(tenantId)]
+    return [...first, ...holders.map(({ db }) => db)]
+  }
+
+  /**
    * The database that holds a user now, with its name, for a batch about several of its users. If a bucket is
    * moved, a later batch throws `Misplaced`.
    */
@@ -140,6 +150,11 @@ export class Databases {
    */
   unplaced(tenantId: string): { name: string; db: TenantDatabase }[] {
     return this.names.toReversed().map((name) => ({ name, db: this.named(name).of(tenantId) }))
+  }
+
+  /** The name of the database that holds a user now. */
+  async nameOf(tenantId: string, userId: string): Promise<string> {
+    return holderOf(await this.directoryOf(tenantId), bucketOf(tenantId, userId))
   }
 
   /** The tenant's directory, as this instance remembers it, else from the first database. */
@@ -205,6 +220,7 @@ export class Databases {
     return new TenantDatabase(this.#connection(FIRST), this.#parts.testClock, tenantId, {
       send,
       isSeveral: true,
+      isOther: name !== FIRST,
     })
   }
 

@@ -93,8 +93,8 @@ export async function drainAll(context: Context, messages: readonly Message[]): 
     [...byTenant].map(async ([tenantId, theirs]) => {
       try {
         const { databases } = context
-        const all = await databases.ofAllUsers(tenantId)
-        const results = await Promise.allSettled(all.map(({ db }) => drain({ ...context, db })))
+        const all = await databases.ofAllMessages(tenantId)
+        const results = await Promise.allSettled(all.map((db) => drain({ ...context, db })))
         const isSooner = results.some((result) => result.status === 'fulfilled' && result.value)
         if (isSooner) await ensureAlarm(context, tenantId)
         for (const result of results) if (result.status === 'rejected') throw result.reason

@@ -32,6 +32,11 @@ export type Job = WorkKind & {
    */
   isOfUsers?: boolean
   /**
+   * Whether work on users also has a part for all users together, which is done in the first database, even
+   * if that holds no users.
+   */
+  isOfAll?: boolean
+  /**
    * Does a step in guarded batches, and stores when the next one is due. A step that is repeated does
    * nothing.
    */
@@ -39,18 +44,23 @@ export type Job = WorkKind & {
 }
 
 /** A database in which a tenant has due work, and the jobs that work there. */
-export type Workplace = { context: TenantContext; list: readonly Job[] }
+export type Workplace = {
+  context: TenantContext
+  list: readonly Job[]
+  /** Is true if another workplace is the same database, and sends its messages. */
+  isSilent?: boolean
+}
 
 /** The jobs of a Timekeeper. */
 export type Jobs = {
   /** In order of priority, for work that is due at the same moment. */
   list: readonly Job[]
   /**
-   * Called before each step while a test clock is moved, for each database with users: sends the messages
+   * Called before each step while a test clock is moved, for each database: sends the messages
    * that were stored before.
    */
   beforeStep(context: TenantContext, by: Instant): Promise<void>
-  /** Called once the steps are done, for each database with users. */
+  /** Called once the steps are done, for each database. */
   afterwards(context: TenantContext, now: Instant): Promise<void>
   moves: Moves
 }

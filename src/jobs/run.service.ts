@@ -5,7 +5,7 @@ import { logProblem } from '../runtime/log'
 import type { DueKind } from './due-kinds.types'
 import { rescheduled, workOf } from './due-work.repository'
 import type { Jobs, Workplace } from './job.types'
-import { firstDue, isGone, nextWork, placesWithUsers, wantedAt } from './workplaces.service'
+import { firstDue, isGone, nextWork, placesWithMessages, wantedAt } from './workplaces.service'
 
 /** How long work waits after a failure, and after a conflict with live events, in milliseconds. */
 const PAUSE = MINUTE
@@ -48,7 +48,7 @@ export async function workOff(
   for (let step = 0; step < steps; step += 1) {
     // During a move of the clock, messages that were stored earlier are sent before the next step.
     if (now !== null) {
-      for (const { context } of placesWithUsers(places)) {
+      for (const { context } of placesWithMessages(places)) {
         await jobs.beforeStep(context, now).catch((error: unknown) => {
           if (places.length === 1 || !isGone(error)) throw error
         })

@@ -11,7 +11,7 @@ import { logProblem } from '../runtime/log'
 import type { DueKind } from './due-kinds.types'
 import type { Jobs, Workplace } from './job.types'
 import { type Grace, workOff, workOffKind } from './run.service'
-import { firstDue, isGone, nextWork, placesWithUsers, wantedAt, workplacesOf } from './workplaces.service'
+import { firstDue, isGone, nextWork, placesWithMessages, wantedAt, workplacesOf } from './workplaces.service'
 
 declare module '../runtime/env' {
   interface Bindings {
@@ -137,7 +137,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
       from: moved?.from ?? null,
       grace,
     })
-    for (const place of placesWithUsers(places)) {
+    for (const place of placesWithMessages(places)) {
       await this.jobs.afterwards(place.context, now).catch((error: unknown) => {
         if (places.length === 1) throw error
         if (isGone(error)) return

@@ -19,15 +19,19 @@ export async function workplacesOf(context: Context, tenantId: string, { list }:
   const holders = await databases.ofAllUsers(tenantId)
   if (holders.every(({ name }) => name === FIRST)) return [{ context: home, list }]
   const ofUsers = list.filter(({ isOfUsers }) => isOfUsers === true)
+  const hasUsers = holders.some(({ name }) => name === FIRST)
+  const ofHome = list.filter(
+    ({ isOfUsers, isOfAll }) => isOfUsers !== true || (isOfAll === true && !hasUsers),
+  )
   return [
-    { context: home, list: list.filter(({ isOfUsers }) => isOfUsers !== true) },
+    { context: home, list: ofHome, isSilent: hasUsers },
     ...holders.map(({ db }) => ({ context: { ...context, db }, list: ofUsers })),
   ]
 }
 
-/** The places with users. */
-export const placesWithUsers = (places: readonly Workplace[]): Workplace[] =>
-  places.filter(({ list }) => list.some(({ isOfUsers }) => isOfUsers === true))
+/** The places with messages to send: each database once. */
+export const placesWithMessages = (places: readonly Workplace[]): Workplace[] =>
+  places.filter(({ isSilent }) => isSilent !== true)
 
 /**
  * The work of all places, up to three pieces of each, in order of due time, and at the same moment in the

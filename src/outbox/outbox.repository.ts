@@ -1,10 +1,11 @@
 import * as z from 'zod'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
+import { everywhere } from '../db/everywhere'
 import { onlyUnchanged, type UnchangedUsers } from '../db/guard'
 import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
-import { firstPack, jsonBytes, MOST_AT_ONCE, packed } from '../lib/packed'
+import { firstPack, Json, jsonBytes, jsonRow, MOST_AT_ONCE, packed } from '../lib/packed'
 import type { AddressedEntry } from './outbox.messages'
 import { type OutboxEntry, StoredMessages, storedMessages } from './outbox.messages'
 import { outbox } from './outbox.table'
@@ -64,6 +65,28 @@ export function insertEntriesOnce(db: TenantDatabase, outboxEntries: readonly Ad
     JSON.stringify([userId, ...KEPT_LIST.values(outboxEntry)]),
   )
   return packed(rows).map((list) => db.statement(KEEP, db.tenantId, list))
+}
+
+/**
+ * The same in a change of the configuration: an entry about a user is written in the database of that user,
+ * if there are several.
+ */
+export function insertEntriesInChange(
+  db: TenantDatabase,
+  { isSeveral }: { isSeveral: boolean },
+  outboxEntries: readonly AddressedEntry[],
+): Statement[] {
+  const theirs = outboxEntries.filter(({ userId }) => isSeveral && userId !== null)
+  const rows = theirs.map(({ outboxEntry: { at, seq, id, userIid, messages }, userId }) =>
+    jsonRow([userId, at, seq, id, userIid, new Json(JSON.stringify(storedMessages(messages)))]),
+  )
+  return [
+    ...insertEntriesOnce(
+      db,
+      outboxEntries.filter((one) => !theirs.includes(one)),
+    ),
+    ...packed(rows).map((list) => everywhere('keepMessages', db.tenantId, list)),
+  ]
 }
 
 /**

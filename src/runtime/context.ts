@@ -12,7 +12,7 @@ export type Tenant = { id: string; customerId: string; configVersion: number }
 
 /**
  * The access that a valid key gives (K3). `keyId` is null for the key from a variable (K4), and for the demo.
- * `keyName` is then the name of the variable; the names of other keys are in D1.
+ * `keyName` is then the name of the variable. For other keys it may be null: the first database has the name.
  */
 export type Access =
   | { kind: 'admin'; keyId: string | null; keyName: string | null }

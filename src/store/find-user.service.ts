@@ -8,7 +8,8 @@ import type { ReadableUser } from '../wire/user.schemas'
 import { parseUser, userStatement } from './users.repository'
 
 /** A user's whole state, or null if the user does not exist. */
-export async function stateOf({ db, now }: Scope, userId: string): Promise<UserState | null> {
+export async function stateOf({ databases, tenant, now }: Scope, userId: string): Promise<UserState | null> {
+  const db = databases.ofUser(tenant.id, userId)
   const result = await db.run(userStatement(db, userId, now))
   return parseUser(result)
 }

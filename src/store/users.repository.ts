@@ -87,6 +87,18 @@ export async function findIid(db: TenantDatabase, userId: string): Promise<strin
   return row === undefined ? null : z.object({ iid: z.string() }).parse(row).iid
 }
 
+const IIDS = 'SELECT id, iid FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))'
+
+/** The internal ids of those of some users who exist, by the callers' ids. */
+export async function iidsOf(
+  db: TenantDatabase,
+  userIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const rows = await db.rows(db.statement(IIDS, db.tenantId, JSON.stringify(userIds)))
+  const found = z.array(z.object({ id: z.string(), iid: z.string() })).parse(rows)
+  return new Map(found.map(({ id, iid }) => [id, iid]))
+}
+
 /** Reads a user's whole state, with the own boosts that were not over two days ago. Parsed by `parseUser`. */
 export function userStatement(db: TenantDatabase, userId: string, systemNow: Instant): Statement {
   return db.statement(USER, db.tenantId, userId, systemNow, db.testClock ? 1 : 0)

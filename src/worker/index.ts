@@ -1,3 +1,4 @@
+import { repeatDeletedKeys } from '../access/deleted-keys.service'
 import { noteMoment } from '../access/restores.repository'
 import { deleteOutdatedEntries } from '../audit/retention.service'
 import { repair } from '../boards/repair.service'
@@ -38,6 +39,7 @@ export default {
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
     await deleteOutdatedBatches(context)
+    await repeatDeletedKeys(context)
     await deleteOutdatedEntries(context)
   },
 

@@ -1,8 +1,7 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { readable } from '../readable'
 import { forgetTime, moveTo, NOON } from './boards'
-import { at, newApp, newTenant, type TestTenant, until } from './harness'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
 import { Hook } from './receiver'
 
 /* Corrections: adjustments, voided events, completions that are taken back. */
@@ -39,12 +38,12 @@ const total = async (tenant: TestTenant) =>
 
 /** The sum of the ledger, which must equal the user's total (P8). */
 async function ledger(tenant: TestTenant): Promise<unknown> {
-  return env.DB.prepare(
+  const sums = await rowsEverywhere<{ sum: number }>(
     `SELECT coalesce(sum(a.awarded), 0) AS sum FROM users u
        CROSS JOIN ${readable.awards} a ON a.user_iid = u.iid WHERE u.tenant_id = ?1 AND u.id = 'ada'`,
+    tenant.id,
   )
-    .bind(tenant.id)
-    .first('sum')
+  return sums.reduce((total, { sum }) => total + sum, 0)
 }
 
 describe('[V1, V5] adjustments', () => {
@@ -465,15 +464,16 @@ describe('[U8] the export', () => {
     await voidIt(tenant, id)
     await adjust(tenant, [{ userId: 'ada', amount: 3, idempotencyKey: 'k' }])
     const rows = async () => {
-      const { results } = await env.DB.batch<{ n: number }>(
-        ['voided_events', 'adjustment_keys', 'awards'].map((table) =>
-          env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE user_iid = unhex(?1, '-')`).bind(iid),
-        ),
-      ).then((all) => ({ results: all.map((one) => one.results[0]?.n) }))
-      return results
+      const counts = ['voided_events', 'adjustment_keys', 'awards'].map(
+        async (table) =>
+          (await rowsEverywhere(`SELECT 1 FROM ${table} WHERE user_iid = unhex(?1, '-')`, found?.iid)).length,
+      )
+      return Promise.all(counts)
     }
-    const found = env.DB.prepare("SELECT iid FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(tenant.id)
-    const iid = await found.first('iid')
+    const [found] = await rowsEverywhere(
+      "SELECT iid FROM users WHERE tenant_id = ?1 AND id = 'ada'",
+      tenant.id,
+    )
     expect(await rows()).toEqual([1, 1, 3])
     await tenant.admin('DELETE', '/users/ada')
     await until(async () => (await rows()).every((n) => n === 0))
@@ -492,10 +492,8 @@ describe('[V1, V2, W5, W6] webhooks', () => {
     const time = Number.parseInt(id.replace('-', '').slice(0, 12), 16) - old
     const hex = time.toString(16).padStart(12, '0')
     const oldId = `${hex.slice(0, 8)}-${hex.slice(8)}${id.slice(13)}`
-    await env.DB.batch([
-      env.DB.prepare(`UPDATE events SET at = at - ${old}, id = unhex(?2, '-') ${own}`).bind(tenant.id, oldId),
-      env.DB.prepare(`UPDATE awards SET at = at - ${old} ${own}`).bind(tenant.id),
-    ])
+    await rowsEverywhere(`UPDATE events SET at = at - ${old}, id = unhex(?2, '-') ${own}`, tenant.id, oldId)
+    await rowsEverywhere(`UPDATE awards SET at = at - ${old} ${own}`, tenant.id)
     const hook = new Hook()
     const events = ['points.changed', 'points.level_changed']
     await tenant.create('/webhooks', { url: hook.url, events })

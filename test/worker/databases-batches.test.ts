@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Interrupted, inboxStep } from '../../src/commands/batch/process.service'
-import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
 import { newContext, type TenantContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'

@@ -167,10 +167,20 @@ export async function newTenant(send: Send = toApp): Promise<TestTenant> {
 /** All databases of the tests by name, the first one first. */
 export const databases = (): { name: string; d1: D1Database }[] => boundDatabases(env)
 
-/** The rows of a query with one parameter in all databases, those of the first one first. */
-export async function rowsEverywhere(sql: string, param: string): Promise<Record<string, unknown>[]> {
-  const found = await Promise.all(databases().map(({ d1 }) => d1.prepare(sql).bind(param).all()))
-  return found.flatMap(({ results }) => results)
+/** The rows of a statement in every database, one database after another. */
+export async function rowsEverywhere<R = Record<string, unknown>>(
+  sql: string,
+  ...params: unknown[]
+): Promise<R[]> {
+  const rows: R[] = []
+  for (const { d1 } of databases()) {
+    const { results } = await d1
+      .prepare(sql)
+      .bind(...params)
+      .all<R>()
+    rows.push(...results)
+  }
+  return rows
 }
 
 /** Spreads the buckets of a tenant that has no users yet evenly over all databases. */

@@ -1,7 +1,6 @@
-import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { faulty, lost } from './faulty'
-import { at, newApp, newTenant, type TestTenant, toApp } from './harness'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant, toApp } from './harness'
 
 const DAY = 86_400_000
 /**
@@ -25,13 +24,16 @@ const streak = async (user: string, query = '') =>
   (await tenant.app('GET', `/users/${user}/streak${query}`)).body
 const length = async (user: string) => at(await streak(user), 'length')
 const settings = (change: unknown) => tenant.admin('PATCH', '/streaks/settings', change)
-const stored = async (user: string) =>
-  env.DB.prepare('SELECT streak, streak_due AS due, seq FROM users WHERE tenant_id = ?1 AND id = ?2')
-    .bind(tenant.id, user)
-    .first<{ streak: string; due: number | null; seq: number }>()
+const stored = async (user: string) => {
+  const [row] = await rowsEverywhere<{ streak: string; due: number | null; seq: number }>(
+    'SELECT streak, streak_due AS due, seq FROM users WHERE tenant_id = ?1 AND id = ?2',
+    ...[tenant.id, user],
+  )
+  return row ?? null
+}
 
 beforeEach(async () => {
-  await env.DB.prepare('DELETE FROM due_work').run()
+  await rowsEverywhere('DELETE FROM due_work')
   start += 35 * DAY
   while (new Date(start).getUTCDay() !== 1) start += DAY
   tenant = await newTenant()
@@ -166,19 +168,18 @@ describe('[S3] the end of a day', () => {
       extended: null,
     })
     expect(await stored('cleo')).toEqual(before)
-    const runs = await env.DB.prepare(
+    const runs = await rowsEverywhere(
       'SELECT r.history FROM streak_runs r JOIN users u ON u.iid = r.user_iid WHERE u.tenant_id = ?1',
+      tenant.id,
     )
-      .bind(tenant.id)
-      .all()
-    expect(runs.results).toEqual([{ history: '1e' }])
+    expect(runs).toEqual([{ history: '1e' }])
     await move(2, 5)
     expect([await length('ada'), await length('cleo')]).toEqual([0, 0])
   })
 
   it('[S3] a read between the deadline and the tick shows the streak by the rules', async () => {
     await tenant.event('steps', 'ada', 1)
-    await env.DB.prepare('DELETE FROM due_work').run()
+    await rowsEverywhere('DELETE FROM due_work')
     await move(2, 1)
     expect(await stored('ada')).toMatchObject({ due: start + 2 * DAY })
     expect(await streak('ada')).toMatchObject({ length: 0, extended: null })
@@ -407,9 +408,10 @@ describe('[S4] travelling', () => {
     await tenant.app('PUT', '/users/bob', {})
     await tenant.app('PATCH', '/users/bob/preferences', { streak: { enabled: false } })
     const put = (user: string, state: object) =>
-      env.DB.prepare('UPDATE users SET streak = ?3, streak_due = NULL WHERE tenant_id = ?1 AND id = ?2')
-        .bind(tenant.id, user, JSON.stringify(state))
-        .run()
+      rowsEverywhere(
+        'UPDATE users SET streak = ?3, streak_due = NULL WHERE tenant_id = ?1 AND id = ?2',
+        ...[tenant.id, user, JSON.stringify(state)],
+      )
     await put('ada', { frequency: 'daily', run, born: day - 3, jumps: [[start, day - 1, day + 1]] })
     await put('bob', { frequency: 'daily', born: day - 3, sums: [] })
     expect(await streak('ada')).toMatchObject({ length: 3, expires: date(1) })
@@ -646,11 +648,10 @@ describe('[S9] another frequency', () => {
     // The configuration before the walk over the users has run.
     const change = settings({ frequency: 'weekly' })
     await change
-    await env.DB.prepare(
+    await rowsEverywhere(
       `UPDATE users SET streak = json_set(streak, '$.frequency', 'daily', '$.run.length', 9) WHERE tenant_id = ?1`,
+      tenant.id,
     )
-      .bind(tenant.id)
-      .run()
     expect(await length('ada')).toBe(2)
     expect((await tenant.app('GET', '/streaks?userIds=ada')).body).toMatchObject([{ streakLength: 2 }])
     expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({

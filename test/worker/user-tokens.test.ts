@@ -5,7 +5,16 @@ import { signToken } from '../../src/access/tokens/signing.service'
 import { instant } from '../../src/lib/clock'
 import { forgetTime, HOUR, moveTo, NOON } from './boards'
 import { faulty } from './faulty'
-import { at, call, countedD1, everything, newApp, newTenant, type TestTenant } from './harness'
+import {
+  at,
+  call,
+  countedD1,
+  everything,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  type TestTenant,
+} from './harness'
 import { forgetLines, linesSoFar } from './lines'
 
 const SECRET = env.TOKEN_SECRET ?? ''
@@ -54,12 +63,10 @@ describe('[K6] POST /admin/v1/user-tokens', () => {
     ])
     expect(headers.get('cache-control')).toBe('no-store')
     const token = String(at(body, 'token'))
-    const row = await env.DB.prepare("SELECT iid FROM users WHERE tenant_id = ?1 AND id = 'ada'")
-      .bind(tenant.id)
-      .first('iid')
+    const [row] = await rowsEverywhere("SELECT iid FROM users WHERE tenant_id = ?1 AND id = 'ada'", tenant.id)
     expect(decoded(token, 0)).toEqual({ alg: 'HS256', typ: 'JWT', kid: expect.any(String) })
     expect(decoded(token, 1)).toEqual({
-      ...{ aud: 'laurel:user', tenant: tenant.id, sub: 'ada', iid: row, scope: 'write' },
+      ...{ aud: 'laurel:user', tenant: tenant.id, sub: 'ada', iid: row?.iid, scope: 'write' },
       iat: NOON / 1000,
       exp: (NOON + HOUR) / 1000,
     })
@@ -370,7 +377,7 @@ describe('[K6, T2] tokens and tenants', () => {
       expect((await where.as(token, 'POST', '/metrics/words/event', event())).status).toBe(404)
     }
     for (const sql of ['DELETE FROM users WHERE tenant_id = ?1', 'DELETE FROM tenants WHERE id = ?1'])
-      await env.DB.prepare(sql).bind(tenant.id).run()
+      await rowsEverywhere(sql, tenant.id)
     for (const where of [tenant, warm, tenant.through(newApp())]) {
       expect(await where.as(token, 'GET', '/users/ada')).toMatchObject(INVALID)
       expect(await where.as(token, 'POST', '/metrics/words/event', event())).toMatchObject(INVALID)

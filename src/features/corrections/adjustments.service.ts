@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import { requestSnapshotStatement } from '../../access/tenants.repository'
 import { auditEntriesIf } from '../../audit/audit.repository'
 import { madeFields, userEntry } from '../../audit/entries.rules'
+import { inEachDatabase } from '../../db/by-database'
 import { unchangedUsers } from '../../db/guard'
 import { adjusted, type CorrectionChange } from '../../engine/corrections.rules'
 import type { UserState } from '../../engine/state.types'
@@ -47,6 +48,8 @@ type Decided = {
 }
 
 const UNKNOWN = 'There is no user with this id. Create the user first.'
+const MISSED =
+  'The database with this user was lost while this was done. See if it was done, and send this item again if not.'
 const NOTHING = 'The adjustment comes to 0, because the total is at its limit already. Nothing was changed.'
 
 /**
@@ -60,16 +63,21 @@ export async function adjustPoints(
 ): Promise<{ response: Response; isCreated: boolean }> {
   const all = items.map((item, index): Pending => ({ item, index, id: newId(scope.now), tried: [] }))
   const ends = new Map<Pending, Ended>()
-  await untilStored(async () => {
-    for (let left = all.length + 1; ; ) {
-      const waiting = all.filter((one) => !ends.has(one))
-      if (waiting.length === 0) return true
-      // Without progress, other changes of the same users got in the way.
-      if (waiting.length === left) return null
-      left = waiting.length
-      await attempt(scope, systemId, waiting, ends)
-    }
-  })
+  const userIdOf = ({ item }: Pending) => item.userId
+  const { missed } = await inEachDatabase(scope.databases, scope.tenant.id, all, userIdOf, (db, own) =>
+    untilStored(async () => {
+      for (let left = own.length + 1; ; ) {
+        const waiting = own.map(({ item }) => item).filter((one) => !ends.has(one))
+        if (waiting.length === 0) return true
+        // Without progress, other changes of the same users got in the way.
+        if (waiting.length === left) return null
+        left = waiting.length
+        await attempt({ ...scope, db }, systemId, waiting, ends)
+      }
+    }),
+  )
+  for (const { item } of missed)
+    if (!ends.has(item)) ends.set(item, { issue: issueOf(item, 'error', MISSED) })
   const response: Response = { created: [], issues: [] }
   for (const { index, end } of all.map((one) => ({ index: one.index, end: ends.get(one) }))) {
     if (end === undefined) continue

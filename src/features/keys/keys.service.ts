@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { notingDeletedKeys, refuseKeys } from '../../access/deleted-keys.service'
 import {
   deleteKeys,
   forgetKeys,
@@ -10,15 +11,17 @@ import {
   listKeys,
   nthKey,
   PREFIX_EXISTS,
+  recordOf,
   rememberKey,
   replaceKey,
 } from '../../access/keys.repository'
 import { newKey, sha256 } from '../../access/keys.rules'
 import { signUserToken, type TokenUser } from '../../access/tokens/user-tokens.service'
 import { auditEntries, auditEntriesIf } from '../../audit/audit.repository'
-import type { AuditEntry } from '../../audit/audit.types'
+import type { AuditEntry, AuditedUser } from '../../audit/audit.types'
 import { entriesOf, goneFields, HIDDEN, madeFields, userEntry } from '../../audit/entries.rules'
 import { unknownIssue } from '../../config/drafts.rules'
+import { askAll } from '../../db/ask-all'
 import { isConflict } from '../../db/guard'
 import { iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
@@ -26,7 +29,7 @@ import { newId } from '../../lib/new-id'
 import type { AccountScope, Scope } from '../../runtime/context'
 import { startOfPage } from '../../runtime/pages'
 import { tryToNoteDeletions } from '../../store/deletions/deletions.service'
-import { findIid } from '../../store/users.repository'
+import { findIid, iidsOf } from '../../store/users.repository'
 import {
   type AdminKey,
   type ApplicationKey,
@@ -74,32 +77,74 @@ async function make(
   return { row, key }
 }
 
+/** Internal ids of users, by the callers' ids. */
+type People = ReadonlyMap<string, string>
+
+/** The user of an entry. Without an internal id, the statement that stores the entry looks it up. */
+function personOf(people: People, id: string): AuditedUser {
+  const iid = people.get(id)
+  return iid === undefined ? { id } : { iid }
+}
+
+/** With several databases: the users of keys, who are not in the database that has the keys. */
+async function peopleOf(
+  { databases }: AccountScope,
+  owner: KeyOwner,
+  ids: readonly (string | null)[],
+): Promise<People> {
+  if (!databases.isSeveral || owner.kind === 'admin') return new Map()
+  const asked = [...new Set(ids.flatMap((id) => id ?? []))]
+  const found = await askAll(databases, owner.db.tenantId, (db) => iidsOf(db, asked))
+  return new Map(found.flatMap((part) => [...part]))
+}
+
 /** An entry of the audit log about a new key, without its secret (Z1). */
-function entryOfNew(row: KeyRow): AuditEntry[] {
+function entryOfNew(row: KeyRow, people: People): AuditEntry[] {
   const { id, userId, name, prefix } = row
   return userId === null
     ? entriesOf('admin_key', [{ before: null, after: { id, name, prefix } }], (key) => key)
-    : [userEntry('application_key', 'create', { id: userId }, madeFields({ id, prefix, ...limitsOf(row) }))]
+    : [
+        userEntry(
+          'application_key',
+          'create',
+          personOf(people, userId),
+          madeFields({ id, prefix, ...limitsOf(row) }),
+        ),
+      ]
 }
 
 /** An entry of the audit log about a deleted key (Z1). */
-function entryOfDeleted(row: FoundKey): AuditEntry[] {
+function entryOfDeleted(row: FoundKey, people: People): AuditEntry[] {
   const { id, user_id: userId, name, prefix } = row
   return userId === null
     ? entriesOf('admin_key', [{ before: { id, name, prefix }, after: null }], (key) => key)
-    : [userEntry('application_key', 'delete', { id: userId }, goneFields({ id, prefix, ...limitsOf(row) }))]
+    : [
+        userEntry(
+          'application_key',
+          'delete',
+          personOf(people, userId),
+          goneFields({ id, prefix, ...limitsOf(row) }),
+        ),
+      ]
 }
 
 async function store(scope: AccountScope, owner: KeyOwner, made: readonly Made[]): Promise<void> {
   const rows = made.map(({ row }) => row)
+  const people = await peopleOf(
+    scope,
+    owner,
+    rows.map(({ userId }) => userId),
+  )
   try {
-    await insertKeys(owner, rows, auditEntries(scope, rows.flatMap(entryOfNew)))
+    const audit = auditEntries(
+      scope,
+      rows.flatMap((row) => entryOfNew(row, people)),
+    )
+    await insertKeys(owner, rows, audit)
   } catch (error) {
     throw isConflict(error) ? errors.tenantUnknown() : error
   }
-  for (const { prefix, name: _name, created: _created, ...record } of rows) {
-    rememberKey(scope, prefix, record)
-  }
+  for (const row of rows) rememberKey(scope, row.prefix, recordOf(row))
 }
 
 /**
@@ -173,13 +218,13 @@ export function deleteApplicationKeys(scope: Scope, ids: readonly string[]) {
 /**
  * The user that a request for a token names; null if it names none. Throws 404 if there is no such user (K6).
  */
-export async function tokenUser({ db }: Scope, json: unknown): Promise<TokenUser | null> {
+export async function tokenUser({ databases, tenant }: Scope, json: unknown): Promise<TokenUser | null> {
   const named = NamedUser.safeParse(json)
   if (!named.success) return null
   const { userId: id } = named.data
-  const iid = await findIid(db, id)
+  const iid = await findIid(databases.ofUser(tenant.id, id), id)
   if (iid === null) throw errors.userUnknown(id)
-  return { tenantId: db.tenantId, id, iid }
+  return { tenantId: tenant.id, id, iid }
 }
 
 const NamedUser = CreateUserTokenRequest.pick({ userId: true })
@@ -248,10 +293,15 @@ export async function rotateAdminKey(
     if (before === undefined) throw errors.notFound('This admin key')
     await noteKeys(scope, found)
     const entry = { subject: before.prefix, entry: entryOfRotation(before, prefix) }
-    const audit = auditEntriesIf(scope, [entry], PREFIX_EXISTS)
-    if (!(await replaceKey(scope.db, before, { prefix, hash }, audit))) continue
+    const also = [
+      ...auditEntriesIf(scope, [entry], PREFIX_EXISTS),
+      ...notingDeletedKeys(scope.databases, { prefixes: [before.prefix] }),
+    ]
+    if (!(await replaceKey(scope.db, before, { prefix, hash }, also))) continue
     forgetKeys(scope, [before.prefix])
-    rememberKey(scope, prefix, { ...FOR_ALL, id, kind: 'admin', tenantId: null, userId: null, hash })
+    await refuseKeys(scope, [before.prefix])
+    const { name } = before
+    rememberKey(scope, prefix, { ...FOR_ALL, id, kind: 'admin', tenantId: null, userId: null, hash, name })
     return { id, name: before.name ?? '', prefix, key, created: iso(before.created) }
   }
   throw errors.unprocessable('Other requests kept rotating this key at the same time. Send it again.')
@@ -274,10 +324,21 @@ async function noteKeys(scope: AccountScope, found: readonly FoundKey[]): Promis
 async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string[], what: string) {
   const found = await keysWithIds(owner, ids)
   await noteKeys(scope, found)
-  const entries = found.flatMap((one) => entryOfDeleted(one).map((entry) => ({ subject: one.id, entry })))
-  const audit = auditEntriesIf(scope, entries, KEY_EXISTS)
-  const gone = new Map((await deleteKeys(owner, ids, audit)).map(({ id, prefix }) => [id, prefix]))
+  const people = await peopleOf(
+    scope,
+    owner,
+    found.map((one) => one.user_id),
+  )
+  const entries = found.flatMap((one) =>
+    entryOfDeleted(one, people).map((entry) => ({ subject: one.id, entry })),
+  )
+  const also = [
+    ...auditEntriesIf(scope, entries, KEY_EXISTS),
+    ...notingDeletedKeys(scope.databases, { ids: found.map(({ id }) => id) }),
+  ]
+  const gone = new Map((await deleteKeys(owner, ids, also)).map(({ id, prefix }) => [id, prefix]))
   forgetKeys(scope, [...gone.values()])
+  await refuseKeys(scope, [...gone.values()])
   const issues = ids.filter((id) => !gone.has(id)).map((id) => unknownIssue(id, what))
   const deleted = ids.filter((id) => gone.has(id)).map((id) => ({ id }))
   return { deleted, issues }

@@ -22,6 +22,7 @@ import {
 } from '../../config/drafts.rules'
 import { withIds } from '../../config/references.rules'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
+import { everywhere } from '../../db/everywhere'
 import type { Statement } from '../../db/statement'
 import { isTicking } from '../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
@@ -31,7 +32,7 @@ import type { Scope } from '../../runtime/context'
 import { configureWithUpkeep } from '../leaderboards/board-upkeep.service'
 import { boardEntries } from '../leaderboards/leaderboards.admin.service'
 import { boostEventStatements } from './boosts/boost-notifications.job'
-import { type BoostUser, insertBoosts, ownersUnchanged } from './boosts/boosts.repository'
+import { type BoostUser, insertBoosts, ownersOf } from './boosts/boosts.repository'
 import { boostFrom, newBoosts, stored, usersOfBoosts, zoneOf } from './boosts/boosts.service'
 import { insertLevels, levelFrom, levelProblem } from './levels.service'
 import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.presenter'
@@ -130,7 +131,7 @@ export async function createSystems(scope: Scope, items: readonly CreateItem[]) 
         ...nestedEntries(draft.added, additions, scope.now, (boost) => zoneOf(people, boost)),
       ],
       // A user who was erased meanwhile gets no boost (U8).
-      guards: ownersUnchanged(scope, config.version, added, people),
+      users: ownersOf(added, people),
       result: { created: responses, issues },
     }
   })
@@ -249,7 +250,7 @@ export function deleteSystems(scope: Scope, names: Names) {
   })
 }
 
-function deleteSystem({ db, tenant, now }: Scope, id: string): Statement[] {
+function deleteSystem({ db, databases, tenant, now }: Scope, id: string): Statement[] {
   const set = { deleted: now }
   const nested = (
     table: typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts,
@@ -264,5 +265,6 @@ function deleteSystem({ db, tenant, now }: Scope, id: string): Statement[] {
     db.built(db.orm.update(pointsLevels).set(set).where(nested(pointsLevels))),
     db.built(db.orm.update(pointsTriggers).set(set).where(nested(pointsTriggers))),
     db.built(db.orm.update(pointsBoosts).set(set).where(nested(pointsBoosts))),
+    ...(databases.isSeveral ? [everywhere('deleteOwnBoostsOfSystem', tenant.id, id, now)] : []),
   ]
 }

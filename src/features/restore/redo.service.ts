@@ -1,5 +1,6 @@
 import { readTestClock } from '../../access/clock.repository'
-import { denyKeysEverywhere, forgetKeys, removeKeysByPrefix } from '../../access/keys.repository'
+import { notingDeletedKeys, refuseKeys } from '../../access/deleted-keys.service'
+import { forgetKeys, removeKeysByPrefix } from '../../access/keys.repository'
 import { advanceRedo, readRestored } from '../../access/restores.repository'
 import type { Cost } from '../../db/database'
 import { systemNow } from '../../lib/system-clock'
@@ -38,8 +39,9 @@ export async function redoDeletions(context: Context): Promise<void> {
       return
     }
     const prefixes = ofKind(deletions, 'key').map(({ prefix }) => prefix)
-    forgetKeys(context, await removeKeysByPrefix(db, prefixes))
-    await denyKeysEverywhere(context.databases, prefixes)
+    const removed = await removeKeysByPrefix(db, prefixes, notingDeletedKeys(context.databases, { prefixes }))
+    forgetKeys(context, removed)
+    await refuseKeys(context, removed)
     await eraseAgain(context, ofKind(deletions, 'user'), now)
     for (const { tenantId } of ofKind(deletions, 'tenant')) await purgeAgain(context, tenantId, now)
     await db.batch([advanceRedo(db, epoch, JSON.stringify(last))])

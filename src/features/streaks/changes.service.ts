@@ -4,6 +4,8 @@ import type { AuditEntry } from '../../audit/audit.types'
 import { deliver } from '../../boards/board-updates.service'
 import { configurationAt } from '../../config/configuration.repository'
 import type { Configuration } from '../../config/configuration.types'
+import { inEachDatabase, type Placed } from '../../db/by-database'
+import { Misplaced } from '../../db/databases'
 import { configurationUnchanged, isConflict, usersUnchanged } from '../../db/guard'
 import type { Statement } from '../../db/statement'
 import { requestDrain } from '../../delivery/drain-debouncer.cache'
@@ -59,11 +61,30 @@ type Outcome<T> = {
 }
 
 /**
- * Changes users' streaks for an admin's request, in one guarded batch. `decide` puts the changed streaks into
- * the users that were found. It is called again if another change was stored first. Leaderboards by streak
- * are updated afterwards (S8).
+ * Changes users' streaks for an admin's request, once for the items of each database: see `inEachDatabase`.
+ * `decide` puts the changed streaks into the users that were found. It is called again if another change was
+ * stored first. Its scope has the database of these users. Leaderboards by streak are updated afterwards
+ * (S8).
  */
-export async function changeStreaks<T>(
+export function changeStreaks<I, T>(
+  scope: Scope,
+  items: readonly I[],
+  userIdOf: (item: I) => string,
+  decide: (
+    found: ReadonlyMap<string, OpenStreak>,
+    items: readonly Placed<I>[],
+    scope: Scope,
+  ) => Promise<Outcome<T>> | Outcome<T>,
+): Promise<{ done: T[]; missed: Placed<I>[] }> {
+  return inEachDatabase(scope.databases, scope.tenant.id, items, userIdOf, (db, own) => {
+    const its = { ...scope, db }
+    const userIds = own.map(({ item }) => userIdOf(item))
+    return changeTogether(its, userIds, (found) => decide(found, own, its))
+  })
+}
+
+/** Changes the streaks of users of one database, in one guarded batch. */
+async function changeTogether<T>(
   scope: Scope,
   userIds: readonly string[],
   decide: (found: ReadonlyMap<string, OpenStreak>) => Promise<Outcome<T>> | Outcome<T>,
@@ -102,7 +123,12 @@ export async function changeStreaks<T>(
       if (deadline.some(({ meta }) => meta.changes > 0)) scope.waitUntil(ensureAlarm(scope, tenant.id))
     } catch (error) {
       if (isConflict(error)) continue
-      if (changes.length === 0 || !(await isStored(scope, changes))) throw error
+      if (error instanceof Misplaced || changes.length === 0) throw error
+      // If the users were moved meanwhile, the change must not be made again.
+      const isDone = await isStored(scope, changes).catch((problem: unknown) => {
+        throw problem instanceof Misplaced ? error : problem
+      })
+      if (!isDone) throw error
     }
     if (changes.some(({ streakEvents }) => streakEvents.length > 0)) requestDrain(scope, tenant.id)
     await updateBoards(scope, config, changes)

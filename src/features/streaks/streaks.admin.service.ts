@@ -3,6 +3,8 @@ import type { AuditEntry } from '../../audit/audit.types'
 import { goneFields, madeFields, userEntry } from '../../audit/entries.rules'
 import type { Issue } from '../../config/drafts.rules'
 import { unknownIssue } from '../../config/drafts.rules'
+import { askAll } from '../../db/ask-all'
+import type { Placed } from '../../db/by-database'
 import {
   lastDayOver,
   restorableSince,
@@ -14,6 +16,7 @@ import {
 import type { Pause, StreakState } from '../../engine/streaks/streak-state.types'
 import { type UnknownField, unknownMessage } from '../../http/unknown-fields'
 import { dayOf } from '../../lib/civil'
+import { errors, RETRY_AFTER } from '../../lib/errors'
 import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { periodStart } from '../../lib/periods'
@@ -67,17 +70,42 @@ export const userWarning = (idField: 'userId' | 'id') => (field: UnknownField, j
 }
 
 const UNKNOWN = 'There is no user with this id. Create the user first.'
+const MISSED =
+  'The database with this user was lost while this was done. See if it was done, and send this item again if not.'
+
+/** A part of a response, with the place of its item in the request. */
+type At<T> = { index: number; value: T }
+
+/** The parts of all databases, in the order of the request. */
+const inOrder = <T>(parts: readonly At<T>[]): T[] =>
+  parts.toSorted((a, b) => a.index - b.index).map(({ value }) => value)
+
+/** All issues, in the order of the request, with those of the items that a lost database missed. */
+const allIssues = <I>(
+  issues: readonly UserIssue[],
+  missed: readonly Placed<I>[],
+  userIdOf: (item: I) => string,
+): UserIssue[] =>
+  inOrder(
+    [...issues, ...missed.map(({ index, item }) => issue(index, userIdOf(item), MISSED))].map((value) => ({
+      index: value.index ?? 0,
+      value,
+    })),
+  )
 
 /** Grants one streak freeze for each item. At the maximum, grants none and warns (S7). */
-export function grantFreezes(
+export async function grantFreezes(
   scope: Scope,
   { freezes }: z.output<typeof CreateStreakFreezesRequest>,
 ): Promise<{ granted: number; issues: UserIssue[] }> {
-  const ids = freezes.map(({ userId }) => userId)
-  return changeStreaks(scope, ids, (found) => {
+  const idOf = ({ userId }: { userId: string }) => userId
+  const { done, missed } = await changeStreaks(scope, freezes, idOf, (found, items) => {
     const had = new Map([...found].map(([id, { streak }]) => [id, streak.freezes]))
     const issues: UserIssue[] = []
-    for (const [index, userId] of ids.entries()) {
+    for (const {
+      index,
+      item: { userId },
+    } of items) {
       const open = found.get(userId)
       const problem =
         open === undefined
@@ -87,8 +115,16 @@ export function grantFreezes(
             : grant(open, index)
       if (problem !== null) issues.push(problem)
     }
-    return { result: { granted: ids.length - issues.length, issues }, audit: grantEntries(found, had) }
+    return { result: { granted: items.length - issues.length, issues }, audit: grantEntries(found, had) }
   })
+  return {
+    granted: done.reduce((sum, { granted }) => sum + granted, 0),
+    issues: allIssues(
+      done.flatMap(({ issues }) => issues),
+      missed,
+      idOf,
+    ),
+  }
 }
 
 /**
@@ -122,10 +158,10 @@ function grant(open: OpenStreak, index: number): UserIssue | null {
 
 /** A page of the pauses of a user's streak that are not deleted, oldest first (G7, S7). */
 export async function listPauses(
-  { db }: Scope,
+  { databases, tenant }: Scope,
   { userId, ...page }: z.output<typeof StreakPausesQuery>,
 ): Promise<z.infer<typeof AdminStreakPause>[]> {
-  const pauses = await pausesPage(db, userId, page)
+  const pauses = await pausesPage(databases.ofUser(tenant.id, userId), userId, page)
   return pauses.map((pause) => pauseResponse(userId, pause))
 }
 
@@ -138,16 +174,19 @@ const pauseResponse = (userId: string, { id, start, end }: Pause): z.infer<typeo
 })
 
 /** Creates pauses of users' streaks. A pause that begins before the user's today is an issue (S7). */
-export function createPauses(
+export async function createPauses(
   scope: Scope,
   { pauses }: z.output<typeof CreateStreakPausesRequest>,
 ): Promise<{ created: z.infer<typeof AdminStreakPause>[]; issues: UserIssue[] }> {
-  const { db, now } = scope
-  const ids = pauses.map(({ userId }) => userId)
-  return changeStreaks(scope, ids, (found) => {
+  const { now } = scope
+  const idOf = ({ userId }: { userId: string }) => userId
+  const { done, missed } = await changeStreaks(scope, pauses, idOf, (found, items, { db }) => {
     const issues: UserIssue[] = []
-    const made: OwnPause[] = []
-    for (const [index, { userId, ...dates }] of pauses.entries()) {
+    const made: At<OwnPause>[] = []
+    for (const {
+      index,
+      item: { userId, ...dates },
+    } of items) {
       const open = found.get(userId)
       const [start, end] = [dayOf(dates.start), dayOf(dates.end)]
       const why = open === undefined ? UNKNOWN : pauseProblem(open, start, end)
@@ -158,15 +197,24 @@ export function createPauses(
       const pause = { id: newId(now), start, end }
       open.streak = withPause(open.streak, pause)
       open.streakEntries = [...open.streakEntries, { kind: 'paused', pause }]
-      made.push({ ...pause, userId, userIid: open.user.iid })
+      made.push({ index, value: { ...pause, userId, userIid: open.user.iid } })
     }
-    const created = made.map((pause) => pauseResponse(pause.userId, pause))
-    const statements = made.length === 0 ? [] : [keepPauses(db, made)]
-    const audit = made.map(({ id, userIid: iid, start, end }) =>
+    const created = made.map(({ index, value }) => ({ index, value: pauseResponse(value.userId, value) }))
+    const own = made.map(({ value }) => value)
+    const statements = own.length === 0 ? [] : [keepPauses(db, own)]
+    const audit = own.map(({ id, userIid: iid, start, end }) =>
       userEntry('streak_pause', 'create', { iid }, madeFields(pauseFields({ id, start, end }))),
     )
     return { result: { created, issues }, statements, audit }
   })
+  return {
+    created: inOrder(done.flatMap(({ created }) => created)),
+    issues: allIssues(
+      done.flatMap(({ issues }) => issues),
+      missed,
+      idOf,
+    ),
+  }
 }
 
 /** The fields of a pause in the audit log. */
@@ -190,21 +238,20 @@ export async function removePauses(
   scope: Scope,
   ids: readonly string[],
 ): Promise<{ deleted: { id: string }[]; issues: Issue[] }> {
-  const { db, now } = scope
-  const pauses = await findPauses(db, ids)
-  const userIds = pauses.map(({ userId }) => userId)
-  return changeStreaks(scope, userIds, async (found) => {
+  const { now, databases, tenant } = scope
+  const found = await askAll(databases, tenant.id, (db) => findPauses(db, ids))
+  const owners = new Map(found.flat().map(({ id, userId }) => [id, userId]))
+  // A pause that does not exist counts as one of nobody.
+  const idOf = (id: string) => owners.get(id) ?? ''
+  const known = ids.filter((id) => owners.has(id))
+  const { done, missed } = await changeStreaks(scope, known, idOf, async (users, items, { db }) => {
     const present = new Map((await findPauses(db, ids)).map((pause) => [pause.id, pause]))
-    const issues: Issue[] = []
     const gone: { id: string; last: number }[] = []
     const audit: AuditEntry[] = []
-    for (const id of ids) {
+    for (const { item: id } of items) {
       const given = present.get(id)
-      const open = found.get(given?.userId ?? '')
-      if (given === undefined || open === undefined) {
-        issues.push(unknownIssue(id, 'a streak pause'))
-        continue
-      }
+      const open = users.get(given?.userId ?? '')
+      if (given === undefined || open === undefined) continue
       const last = lastDayOver(open.today, open.terms)
       open.streak = withoutPause(open.streak, id, last)
       const pause = { id, start: given.start, end: given.end }
@@ -213,8 +260,14 @@ export async function removePauses(
       audit.push(userEntry('streak_pause', 'delete', { iid: open.user.iid }, goneFields(pauseFields(pause))))
     }
     const statements = gone.length === 0 ? [] : [deletePauses(db, gone, now)]
-    return { result: { deleted: gone.map(({ id }) => ({ id })), issues }, statements, audit }
+    return { result: gone.map(({ id }) => id), statements, audit }
   })
+  if (missed.length > 0) throw errors.unavailable(RETRY_AFTER.databaseAway)
+  const gone = new Set(done.flat())
+  return {
+    deleted: ids.filter((id) => gone.has(id)).map((id) => ({ id })),
+    issues: ids.filter((id) => !gone.has(id)).map((id) => unknownIssue(id, 'a streak pause')),
+  }
 }
 
 /** The entry of the audit log about a restored streak (Z1). */
@@ -224,21 +277,24 @@ function restoreEntry({ user: { iid }, streak: was }: OpenStreak, is: StreakStat
 }
 
 /** Restores streaks to the longest recent length. Warns if there is no longer one (S8). */
-export function restoreStreaks(
+export async function restoreStreaks(
   scope: Scope,
   { users }: z.output<typeof RestoreStreaksRequest>,
 ): Promise<{ restoredUsers: string[]; issues: UserIssue[] }> {
-  const ids = users.map(({ id }) => id)
-  return changeStreaks(scope, ids, async (found) => {
+  const idOf = ({ id }: { id: string }) => id
+  const { done, missed } = await changeStreaks(scope, users, idOf, async (found, items, { db }) => {
     const asked = [...found.values()].map(({ user, today, terms }) => ({
       iid: user.iid,
       since: periodStart(restorableSince(today, terms), terms.frequency),
     }))
-    const past = await runsOfSeveral(scope.db, asked)
+    const past = await runsOfSeveral(db, asked)
     const issues: UserIssue[] = []
-    const restoredUsers: string[] = []
+    const restoredUsers: At<string>[] = []
     const audit: AuditEntry[] = []
-    for (const [index, id] of ids.entries()) {
+    for (const {
+      index,
+      item: { id },
+    } of items) {
       const open = found.get(id)
       if (open === undefined) {
         issues.push(issue(index, id, UNKNOWN))
@@ -257,8 +313,16 @@ export function restoreStreaks(
       audit.push(restoreEntry(open, streak))
       open.streak = streak
       open.streakEntries = [...open.streakEntries, { kind: 'restored', length: streak.run?.length ?? 0 }]
-      restoredUsers.push(id)
+      restoredUsers.push({ index, value: id })
     }
     return { result: { restoredUsers, issues }, audit }
   })
+  return {
+    restoredUsers: inOrder(done.flatMap(({ restoredUsers }) => restoredUsers)),
+    issues: allIssues(
+      done.flatMap(({ issues }) => issues),
+      missed,
+      idOf,
+    ),
+  }
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { notingDeletedKeys, refuseKeys } from '../../access/deleted-keys.service'
 import { dropKeyRecord } from '../../access/keys.repository'
 import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.repository'
 import { auditEntriesIf } from '../../audit/audit.repository'
@@ -144,11 +145,16 @@ async function erasures(context: TenantContext, { after }: Progress): Promise<Po
 
 /** Deletes the next keys, then their records in KV. In between, their prefixes are in the progress. */
 async function keys(context: TenantContext, prefixes: readonly string[]): Promise<Portion> {
-  const { db } = context
+  const { db, databases } = context
+  await refuseKeys(context, prefixes)
   await visited(prefixes, (prefix) => dropKeyRecord(context, prefix))
   const some = await repository.keysOf(db, RECORDS)
   if (some.length === 0) return END
-  return { isEnd: false, progress: { prefixes: some }, statements: [repository.removeKeys(db, some)] }
+  return {
+    isEnd: false,
+    progress: { prefixes: some },
+    statements: [...notingDeletedKeys(databases, { prefixes: some }), repository.removeKeys(db, some)],
+  }
 }
 
 /** Deletes rows of the next users, and the users themselves when they have no more rows. */

@@ -49,7 +49,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
   const xp = config.systems.find(({ key }) => key === 'demo-xp')
   const [batch, event, paused, awards, applicationKeys, adminKeys, deliveries] = await Promise.all([
     firstBatch(scope.db),
-    newestEvent(scope.db, 'demo-ada'),
+    newestEvent(scope.databases.ofUser(scope.tenant.id, 'demo-ada'), 'demo-ada'),
     findUser(scope, 'demo-grace').catch(nobody),
     xp === undefined ? [] : awardsOf(scope, 'demo-ada', xp),
     listApplicationKeys(scope, page),
@@ -71,7 +71,8 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
 /** The newest award of a user of the demo in a system. */
 async function awardsOf(scope: Scope, userId: string, system: System): Promise<StoredAward[]> {
   const user = await findUser(scope, userId).catch(nobody)
-  return user === null ? [] : newestAwards(scope.db, user, system.id, 1)
+  const db = scope.databases.ofUser(scope.tenant.id, userId)
+  return user === null ? [] : newestAwards(db, user, system.id, 1)
 }
 
 /** Returns null for the 404 of an erased user. Throws all other errors. */

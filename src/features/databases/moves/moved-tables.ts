@@ -32,12 +32,12 @@ const rowOf = (columns: Columns) =>
       isBytes ? `CASE WHEN t."${name}" IS NOT NULL THEN hex(t."${name}") END` : `t."${name}"`,
     )
     .join(', ')})`
-const valueOf = ({ isBytes }: Columns[number], json: string, nth: number) =>
+const valueSql = ({ isBytes }: Columns[number], json: string, nth: number) =>
   isBytes ? `unhex(${json} ->> ${nth})` : `${json} ->> ${nth}`
 /** The column of the tenant gets ?2, because a departed row has another name there. */
 function insertOf(table: SQLiteTable, columns: Columns): string {
   const values = columns.map((column, nth) =>
-    column.name === 'tenant_id' ? '?2' : valueOf(column, 'value', nth),
+    column.name === 'tenant_id' ? '?2' : valueSql(column, 'value', nth),
   )
   const key = columns.findIndex(({ name }) => name === 'key')
   if (table === pointsBoosts) values[key] = freeKey(columns)
@@ -122,7 +122,7 @@ export const COPIED_LOGS = LOGS.map(({ table, by, key, most, isNewer }) => {
   const keyOf = (column: string) => {
     const found = columns[nth(column)]
     if (found === undefined) throw new Error(`${name} has no column ${column}`)
-    return valueOf(found, '?2', nth(column))
+    return valueSql(found, '?2', nth(column))
   }
   const orderly = key.map((column) => `t."${column}"`).join(', ')
   const asked = iidOf('asked.value ->> 0')

@@ -131,7 +131,8 @@ export async function messageTo(
   template: Template,
   userId: string,
 ): Promise<{ user: UserState; message: Notification }> {
-  const { db, now } = scope
+  const { databases, tenant, now } = scope
+  const db = databases.ofUser(tenant.id, userId)
   const config = await configurationOf(scope)
   const result = await db.run(userStatement(db, userId, systemNow()))
   const user = parseUser(result)

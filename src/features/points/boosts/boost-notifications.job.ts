@@ -9,7 +9,7 @@ import { type Instant, instant } from '../../../lib/clock'
 import { firstPack, jsonBytes, MOST_AT_ONCE } from '../../../lib/packed'
 import { FIRST_OFFSET } from '../../../lib/units'
 import { dayBegins } from '../../../lib/zone'
-import { insertEntriesOnce } from '../../../outbox/outbox.repository'
+import { insertEntriesInChange, insertEntriesOnce } from '../../../outbox/outbox.repository'
 import type { Scope, TenantContext } from '../../../runtime/context'
 import { boostEntries } from './boost-notifications.builder'
 import {
@@ -37,11 +37,12 @@ export type BoostWrite = { before: Boost | null; after: Boost; zone: string | nu
  * that moment is past, the outbox entry is stored at once (W6).
  */
 export function boostEventStatements(
-  { db, now }: Pick<Scope, 'db' | 'now'>,
+  { databases, now, tenant }: Pick<Scope, 'databases' | 'now' | 'tenant'>,
   config: Configuration,
   systems: readonly Pick<System, 'id' | 'key' | 'name'>[],
   writes: readonly BoostWrite[],
 ): Statement[] {
+  const db = databases.home(tenant.id)
   const noted = noteBoostMoments(
     db,
     writes.map(({ after, zone }) => ({ id: after.id, notified: momentBy(after, now, zone) })),
@@ -60,7 +61,7 @@ export function boostEventStatements(
   )
   return [
     ...noted,
-    ...insertEntriesOnce(db, outboxEntries),
+    ...insertEntriesInChange(db, databases, outboxEntries),
     ...(next === null ? [] : [expectBoosts(db, next, now)]),
   ]
 }
@@ -90,7 +91,8 @@ async function step(
   if (progress.sweep !== null) return sweep(context, config, work, progress, progress.sweep, [])
   const to = instant(Math.max(work.dueAt, progress.through))
   const { first } = datesBetween(progress.through, to)
-  const everyones = config.systems.flatMap(({ boosts }) => boosts)
+  // Boosts for everyone are announced once: in the first database.
+  const everyones = db.isOther ? [] : config.systems.flatMap(({ boosts }) => boosts)
   const next = nextMoment(
     everyones.map((boost) => ({ boost, zone: null })),
     to,
@@ -225,9 +227,13 @@ declare module '../../../jobs/due-kinds.types' {
   }
 }
 
-/** Starts and finishes of boosts, of which webhooks are notified (W6). */
+/**
+ * Starts and finishes of boosts, of which webhooks are notified (W6): users' own ones in the database of the
+ * user, all others in the first one.
+ */
 export const boostsJob: Job = {
   kind: 'boosts',
   isOfUsers: true,
+  isOfAll: true,
   run: (context, work, { until }) => boostStep(context, work, until),
 }

@@ -3,6 +3,7 @@ import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repositor
 import type { Boost } from '../../../config/configuration.types'
 import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.types'
 import type { TenantDatabase } from '../../../db/database'
+import { everywhere } from '../../../db/everywhere'
 import { guardSql } from '../../../db/guard'
 import type { Statement } from '../../../db/statement'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
@@ -52,17 +53,14 @@ export function expectBoosts(db: TenantDatabase, at: Instant, now: Instant): Sta
   return beginOrExpect(db, 'boosts', at, JSON.stringify({ since: now, through: now, sweep: null }))
 }
 
-const NOTE = `
-  UPDATE points_boosts SET notified = asked.value ->> 1 FROM json_each(?2) asked
-  WHERE points_boosts.id = asked.value ->> 0 AND points_boosts.tenant_id = ?1`
-
 /** Notes in the rows of boosts whether they have started or finished. */
 export function noteBoostMoments(
   db: TenantDatabase,
   notified: readonly { id: string; notified: BoostMoment | null }[],
 ): Statement[] {
   if (notified.length === 0) return []
-  return [db.statement(NOTE, db.tenantId, JSON.stringify(notified.map((one) => [one.id, one.notified])))]
+  const list = JSON.stringify(notified.map((one) => [one.id, one.notified]))
+  return [everywhere('noteBoosts', db.tenantId, list)]
 }
 
 const NOTIFIED = `

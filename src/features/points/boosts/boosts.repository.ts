@@ -5,8 +5,11 @@ import type { Boost } from '../../../config/configuration.types'
 import { keysIn, type ListedPage, type Names } from '../../../config/drafts.rules'
 import { freeKeys } from '../../../config/free-keys.repository'
 import { pointsBoosts } from '../../../config/tables/points.table'
-import { bothUnchanged, guardSql } from '../../../db/guard'
+import { askAll } from '../../../db/ask-all'
+import { everywhere } from '../../../db/everywhere'
+import { guardSql } from '../../../db/guard'
 import type { Statement } from '../../../db/statement'
+import { packed } from '../../../lib/packed'
 import { SECOND } from '../../../lib/units'
 import type { Scope } from '../../../runtime/context'
 import { startOfPage } from '../../../runtime/pages'
@@ -31,14 +34,18 @@ const BY_KEY = `
   SELECT ${BOOST_COLUMNS} FROM points_boosts WHERE +tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL
     AND key IN (SELECT value FROM json_each(?3)) ORDER BY no LIMIT ?4 OFFSET ?5`
 
+/** SQL: the number of own boosts of a user that are not over. `now` is the parameter with the moment. */
+const countOf = (iid: string, now: string) => `(SELECT count(*) FROM points_boosts b
+  WHERE b.user_iid = ${iid} AND b."end" >= date(${now} / ${SECOND}, 'unixepoch') AND b.deleted IS NULL)`
+
 /** The columns of a `BoostUser`. `now` is the parameter with the moment. */
-const personColumns = (now: string) => `id, iid, seq, tz, (SELECT count(*) FROM points_boosts b
-  WHERE b.user_iid = users.iid AND b."end" >= date(${now} / ${SECOND}, 'unixepoch')
-    AND b.deleted IS NULL) AS boosts`
+const personColumns = (now: string) => `id, iid, seq, tz, ${countOf('users.iid', now)} AS boosts`
 
 const PEOPLE = `
   SELECT ${personColumns('?3')} FROM users
   WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`
+
+const COUNTS = `SELECT value AS iid, ${countOf('value', '?2')} AS boosts FROM json_each(?1)`
 
 const PEOPLE_OF_SOME = `
   SELECT ${personColumns('?5')} FROM users WHERE tenant_id = ?1 AND id IN (
@@ -95,11 +102,20 @@ export async function boostPage(scope: Scope, systemId: string, page: ListedPage
  * of one moment.
  */
 export async function namedBoosts(
-  { db, tenant, now }: Scope,
+  scope: Scope,
   systemId: string,
   { ids = [], keys = [] }: Names,
 ): Promise<{ boosts: Boost[]; users: Map<string, BoostUser> }> {
+  const { db, databases, tenant, now } = scope
   const asked = [tenant.id, systemId, JSON.stringify(ids), JSON.stringify(keys)]
+  if (databases.isSeveral) {
+    const some = z.array(BoostRow).parse(await db.rows(db.statement(SOME, ...asked)))
+    const users = await boostUsersWithIds(
+      scope,
+      some.flatMap(({ userId }) => userId ?? []),
+    )
+    return { boosts: some, users }
+  }
   const { boosts, users } = await db.batchOf({
     boosts: db.statement(SOME, ...asked),
     users: db.statement(PEOPLE_OF_SOME, ...asked, now),
@@ -109,25 +125,32 @@ export async function namedBoosts(
 
 /** The existing users with these ids, by id. */
 export async function boostUsersWithIds(
-  { db, tenant, now }: Scope,
+  { db, databases, tenant, now }: Scope,
   ids: readonly string[],
 ): Promise<Map<string, BoostUser>> {
   if (ids.length === 0) return new Map()
-  return byId(await db.rows(db.statement(PEOPLE, tenant.id, JSON.stringify(ids), now)))
+  const list = JSON.stringify(ids)
+  if (!databases.isSeveral) return byId(await db.rows(db.statement(PEOPLE, tenant.id, list, now)))
+  const rows = await askAll(databases, tenant.id, (its) =>
+    its.rows(its.statement(PEOPLE, tenant.id, list, now)),
+  )
+  const people = [...byId(rows.flat()).values()]
+  // The first database has the boosts of all users.
+  const iids = JSON.stringify(people.map(({ iid }) => iid))
+  const counts = Counts.parse(await db.rows(db.statement(COUNTS, iids, now)))
+  const boostsOf = new Map(counts.map(({ iid, boosts }) => [iid, boosts]))
+  return byId(people.map((person) => ({ ...person, boosts: boostsOf.get(person.iid) ?? 0 })))
 }
 
+const Counts = z.array(BoostUser.pick({ iid: true, boosts: true }))
+
 /**
- * Guards that hold while the users of own boosts are as they were read. Then their boosts are unchanged too.
+ * The users of own boosts. While they are as they were read, their boosts are unchanged too.
  */
-export function ownersUnchanged(
-  { db }: Scope,
-  version: number,
+export const ownersOf = (
   boosts: readonly Boost[],
   users: ReadonlyMap<string, BoostUser>,
-): Statement[] {
-  const owners = new Set(boosts.flatMap(({ userId }) => users.get(userId ?? '') ?? []))
-  return [...owners].map((owner) => bothUnchanged(db, version, owner.id, owner))
-}
+): readonly BoostUser[] => [...new Set(boosts.flatMap(({ userId }) => users.get(userId ?? '') ?? []))]
 
 /** Statements that store new boosts. A user's own boost also raises that user's `seq`. */
 export function insertBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
@@ -137,7 +160,27 @@ export function insertBoosts(scope: Scope, boosts: readonly Boost[]): Statement[
     userAttributes: JSON.stringify(boost.userAttributes),
     tenantId: tenant.id,
   }))
-  return [...db.inserts(pointsBoosts, rows), ...boosts.flatMap((boost) => userChanged(scope, boost))]
+  return [
+    ...db.inserts(pointsBoosts, rows),
+    ...boosts.flatMap((boost) => userChanged(scope, boost)),
+    ...ownInCopies(scope, boosts),
+  ]
+}
+
+/** If there are several databases: statements that store own boosts in the databases of their users (B4). */
+function ownInCopies({ databases, tenant }: Scope, boosts: readonly Boost[]): Statement[] {
+  const own = boosts.filter(({ userId }) => userId !== null)
+  if (!databases.isSeveral || own.length === 0) return []
+  const rows = own.map((boost) => {
+    const { id, created, updated, systemId, userId, userIid, key, name, start, end } = boost
+    const { multiplier, rounding, userAttributes } = boost
+    const given = [id, created, updated, systemId, userId, userIid, key, name, start, end]
+    return JSON.stringify([...given, multiplier, rounding, JSON.stringify(userAttributes)])
+  })
+  return [
+    everywhere('freeOwnBoosts', tenant.id, JSON.stringify(own.map(({ id }) => id))),
+    ...packed(rows).map((list) => everywhere('keepOwnBoosts', tenant.id, list)),
+  ]
 }
 
 const TAKEN = `
@@ -178,13 +221,21 @@ export function updateBoosts(scope: Scope, boosts: readonly Boost[], before: rea
     const userAttributes = JSON.stringify(boost.userAttributes)
     return change(scope, boost, { key, name, start, end, multiplier, rounding, updated, userAttributes })
   })
-  return [...freeKeys(scope, pointsBoosts, before, boosts), ...updates]
+  return [...freeKeys(scope, pointsBoosts, before, boosts), ...updates, ...ownInCopies(scope, boosts)]
 }
 
 /** Statements that delete boosts. */
 export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
   const ids = boosts.map(({ id }) => id)
-  return [...deleteNested(scope, pointsBoosts, ids), ...boosts.flatMap((boost) => userChanged(scope, boost))]
+  const own = boosts.flatMap(({ id, userId }) => (userId === null ? [] : id))
+  const { databases, tenant, now } = scope
+  return [
+    ...deleteNested(scope, pointsBoosts, ids),
+    ...boosts.flatMap((boost) => userChanged(scope, boost)),
+    ...(databases.isSeveral && own.length > 0
+      ? [everywhere('deleteOwnBoosts', tenant.id, JSON.stringify(own), now)]
+      : []),
+  ]
 }
 
 function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$inferInsert>) {
@@ -194,8 +245,5 @@ function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$in
 }
 
 /** A user's own boost is a part of the user's state, so every change to it raises `seq` in the same batch. */
-function userChanged({ db, tenant }: Scope, { userId, userIid }: Boost): Statement[] {
-  if (userIid === null) return []
-  const raise = 'UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3'
-  return [db.statement(raise, tenant.id, userId, userIid)]
-}
+const userChanged = ({ tenant }: Scope, { userId, userIid }: Boost): Statement[] =>
+  userIid === null ? [] : [everywhere('raiseSeq', tenant.id, userId, userIid)]

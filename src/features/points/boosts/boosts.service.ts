@@ -32,7 +32,7 @@ import {
   boostUsersWithIds,
   keysTaken,
   namedBoosts,
-  ownersUnchanged,
+  ownersOf,
 } from './boosts.repository'
 
 type CreateItem = z.output<typeof CreatePointsBoostRequestItem>
@@ -141,10 +141,8 @@ export async function createBoosts(scope: Scope, systemId: string, items: readon
       ),
       audit: audited(scope, draft, users),
       // A user who was erased meanwhile gets no boost (U8).
-      guards: [
-        ...ownersUnchanged(scope, config.version, draft.added, users),
-        ...boostKeysFree(scope, draft.added),
-      ],
+      users: ownersOf(draft.added, users),
+      guards: boostKeysFree(scope, draft.added),
       result: {
         created: created.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost))),
         issues,
@@ -193,10 +191,8 @@ export async function updateBoosts(scope: Scope, systemId: string, items: readon
         },
       ),
       audit: audited(scope, draft, users),
-      guards: [
-        ...ownersUnchanged(scope, config.version, draft.changed, users),
-        ...boostKeysFree(scope, draft.changed),
-      ],
+      users: ownersOf(draft.changed, users),
+      guards: boostKeysFree(scope, draft.changed),
       result: {
         updated: updated.map((boost) => adminBoost(boost, scope.now, zoneOf(users, boost))),
         issues,
@@ -229,16 +225,21 @@ export async function deleteBoosts(scope: Scope, systemId: string, names: Names)
     const { boosts, users } = await namedBoosts(scope, systemId, names)
     const draft = new Draft(boosts)
     const result = deleteEach(draft, names, WHAT, () => null, { also: alsoBoost })
-    const guards = ownersUnchanged(scope, config.version, boosts, users)
     const audit = audited(scope, draft, users)
-    return { ...stored(scope, boosts, repository.deleteBoosts), audit, guards, result }
+    return {
+      ...stored(scope, boosts, repository.deleteBoosts),
+      audit,
+      users: ownersOf(boosts, users),
+      result,
+    }
   })
 }
 
 /**
  * The statements for boosts, in their order. They are a change of the configuration, unless all boosts are
- * users' own: these leave its version as it is. `eventStatements` returns the statements after them, which
- * notify webhooks (W6).
+ * users' own: these leave its version as it is. With several databases, users' own boosts are in the first
+ * one and in that of the user, so each change of them is a change of the configuration, too (B4).
+ * `eventStatements` returns the statements after them, which notify webhooks (W6).
  */
 export function stored(
   scope: Scope,
@@ -248,7 +249,7 @@ export function stored(
 ) {
   const statements = store(scope, boosts)
   const eventWrites = boosts.length === 0 ? [] : eventStatements()
-  const areOwn = boosts.every(({ userId }) => userId !== null)
+  const areOwn = !scope.databases.isSeveral && boosts.every(({ userId }) => userId !== null)
   return areOwn
     ? { statements: [], beside: [...statements, ...eventWrites] }
     : { statements, beside: eventWrites }

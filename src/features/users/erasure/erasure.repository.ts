@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { denyKeys } from '../../../access/keys.repository'
+import { refusingKeys } from '../../../access/deleted-keys.service'
 import type { AccountDatabase, TenantDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
 import { bytesOf } from '../../../db/short-ids'
@@ -176,13 +176,13 @@ export async function removeAccess(
     now,
     spare,
     iid,
-    audit,
-  }: { now: Instant; spare: string; iid: string | null; audit: readonly Statement[] },
+    before,
+  }: { now: Instant; spare: string; iid: string | null; before: readonly Statement[] },
 ): Promise<{ prefixes: string[]; isWaiting: boolean }> {
   const { tenantId } = home
   const asJson = JSON.stringify(userId)
   const { keys, inbox, left } = await home.batchOf({
-    audit,
+    before,
     due: makeEachDueAgain(home, 'erasure', now, LEFT_APART, userId, iid, spare),
     keys: home.statement(REMOVE_KEYS, tenantId, userId),
     log: iid === null ? [] : [home.statement(EMPTY_AUDIT_OF, tenantId, iid)],
@@ -220,7 +220,7 @@ export async function removeFromHolder(
   const { tenantId } = db
   await db.batch([
     db.statement(IS_STILL, tenantId, userId, iid),
-    ...denyKeys(db, prefixes),
+    ...refusingKeys(prefixes),
     ...(isWaiting ? [countErasure(db)] : []),
     db.statement(UNCOUNT, tenantId, userId),
     ...figures,

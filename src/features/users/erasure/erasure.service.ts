@@ -1,6 +1,7 @@
 import * as z from 'zod'
+import { notingDeletedKeys, refuseKeys } from '../../../access/deleted-keys.service'
 import { keyCacheOf } from '../../../access/keys.cache'
-import { denyKeysEverywhere, dropKeyRecord, prefixesOf } from '../../../access/keys.repository'
+import { dropKeyRecord, prefixesOf } from '../../../access/keys.repository'
 import { auditEntriesIf } from '../../../audit/audit.repository'
 import { userEntry } from '../../../audit/entries.rules'
 import { boardObject } from '../../../boards/board-updates.service'
@@ -104,7 +105,7 @@ const MOST_CONFLICTS = 10
  * part does the second one. `iid` is null if there is no such user.
  */
 async function eraseApart(
-  { databases, instance }: Context,
+  context: Context,
   tenantId: string,
   userId: string,
   {
@@ -113,18 +114,20 @@ async function eraseApart(
     audit,
   }: { now: Instant; iid: string | null; audit: (iid: string | null) => readonly Statement[] },
 ): Promise<void> {
+  const { databases, instance } = context
   const home = databases.home(tenantId)
   const db = databases.ofUser(tenantId, userId)
   const prefixes = new Set(await prefixesOf(home, userId))
   let [iid, failures, conflicts, isWaiting] = [first, 0, 0, false]
   for (;;) {
     try {
-      const removed = await removeAccess(home, userId, { now, spare: newId(now), iid, audit: audit(iid) })
+      const before = [...audit(iid), ...notingDeletedKeys(databases, { tenantId, userId })]
+      const removed = await removeAccess(home, userId, { now, spare: newId(now), iid, before })
       for (const prefix of removed.prefixes) prefixes.add(prefix)
       isWaiting ||= removed.isWaiting
       for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
-      // If a database can't be reached, a later stage does this there. The user's own database does it below.
-      await denyKeysEverywhere(databases, [...prefixes]).catch(() => undefined)
+      // A database that can't be reached gets them later. The user's own database gets them below.
+      await refuseKeys(context, [...prefixes])
       const figures = [leaveFigures(db, userId, now)]
       await removeFromHolder(db, userId, { iid, prefixes: [...prefixes], isWaiting, figures })
       return
@@ -237,10 +240,7 @@ const VISITS: Record<Exclude<ErasureStage, 'rows'>, Portion> = {
     const deletions: Deletion[] = iid === null ? keys : [{ kind: 'user', tenantId, iid }, ...keys]
     if (stage < SECOND_VISIT) await tryToNoteDeletions(context, deletions)
     else await noteDeletions(context, deletions)
-    await denyKeysEverywhere(context.databases, next).catch((error: unknown) => {
-      if (stage >= SECOND_VISIT) throw error
-      logProblem('warn', { error: `not visited: ${error}` })
-    })
+    await refuseKeys(context, next)
     return visited(next, KEYS, stage, (prefix) => dropKeyRecord(context, prefix))
   },
   boards: async (context, { iid, userId, stage, after }, now) => {

@@ -1,0 +1,39 @@
+import * as z from 'zod'
+import { jsonRow, packed } from '../lib/packed'
+import type { AccountDatabase } from './database'
+
+/**
+ * How far back a database gets deleted keys again, in milliseconds, in case the clock of the first database
+ * went back a little.
+ */
+const MARGIN = 60_000
+
+// The row without a prefix says up to which moment a database has all deleted keys. No key has an empty prefix.
+const KNOWN = "SELECT at FROM deleted_keys WHERE prefix = ''"
+const SINCE = `
+  SELECT prefix, at FROM deleted_keys WHERE at >= ?1 AND prefix <> ''`
+const NOW = "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now"
+const KEEP = `
+  INSERT INTO deleted_keys (prefix, at) SELECT value ->> 0, value ->> 1 FROM json_each(?1) WHERE true
+  ON CONFLICT DO NOTHING`
+const KNOW = `
+  INSERT INTO deleted_keys (prefix, at) VALUES ('', ?1) ON CONFLICT DO UPDATE SET at = excluded.at`
+
+const Known = z.array(z.object({ at: z.number() }))
+const Keys = z.array(z.object({ prefix: z.string(), at: z.number() }))
+const Now = z.tuple([z.object({ now: z.number() })])
+
+/**
+ * Gives another database the deleted keys of the first one that it lacks. A database gets them before it gets
+ * its first users of a tenant, and by the cron trigger (K2, B4).
+ */
+export async function fillDeletedKeys(first: AccountDatabase, other: AccountDatabase): Promise<void> {
+  const [known] = Known.parse(await other.rows(other.statement(KNOWN)))
+  const { keys, now } = await first.batchOf({
+    keys: first.statement(SINCE, (known?.at ?? 0) - MARGIN),
+    now: first.statement(NOW),
+  })
+  const [{ now: at }] = Now.parse(now.results)
+  const rows = Keys.parse(keys.results).map((key) => jsonRow([key.prefix, key.at]))
+  await other.batch([...packed(rows).map((list) => other.statement(KEEP, list)), other.statement(KNOW, at)])
+}
