@@ -2,7 +2,7 @@
  * Copies a project into its own folder, so that a run of the bench neither sees nor leaves anything in the
  * repository.
  */
-import { cpSync, mkdirSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -27,9 +27,12 @@ const BASELINE = ['wrangler.toml', 'index.ts', 'migrations']
  *
  * @param {string} folder
  * @param {Record<string, string>} variables of the Worker
+ * @param {{ main?: string; more?: string[]; databases?: number }} [how] `main` is the Worker's module, if it
+ *   is not that of wrangler.toml, and `more` are files that it needs. `databases` is how many databases it
+ *   has
  */
-export const copyOurs = (folder, variables) =>
-  copy({ folder, from: inProject(), names: OURS, database: 'laurel', variables })
+export const copyOurs = (folder, variables, { more = [], ...how } = {}) =>
+  copy({ folder, from: inProject(), names: [...OURS, ...more], database: 'laurel', variables, ...how })
 
 /** Copies the baseline; see `copyOurs`. */
 export const copyBaseline = (/** @type {string} */ folder) =>
@@ -42,14 +45,21 @@ export const copyBaseline = (/** @type {string} */ folder) =>
   })
 
 /**
- * @param {{ folder: string; from: string; names: string[]; database: string; variables: Record<string,
- *   string> }} what
+ * Copies files into a folder, with the scripts that start a Worker there.
+ *
+ * @param {{ folder: string; from: string; names: string[]; database: string | null; variables:
+ *   Record<string, string>; main?: string; databases?: number }} what `database` is the
+ *   name of the first database. Its migrations are applied, unless it is null
  * @returns {Promise<Server>} not started yet, with its migrations applied
  */
-async function copy({ folder, from, names, database, variables }) {
+export async function copy({ folder, from, names, database, variables, main, databases = 1 }) {
   mkdirSync(folder)
   for (const name of names) cpSync(join(from, name), join(folder, name), { recursive: true })
   cpSync(inProject('scripts'), join(folder, 'scripts'), { recursive: true })
+  if (main !== undefined) {
+    const toml = join(folder, 'wrangler.toml')
+    writeFileSync(toml, readFileSync(toml, 'utf8').replace(/^main = .*$/m, `main = "${main}"`))
+  }
   symlinkSync(inProject('node_modules'), join(folder, 'node_modules'), 'dir')
   // Before the start, which has a time limit. A build is kept, so the start finds it.
   if (names.includes('console')) await builtConsole(folder)
@@ -60,9 +70,18 @@ async function copy({ folder, from, names, database, variables }) {
     processes: await load('processes.mjs'),
     variables: await load('dev-vars.mjs'),
   }
-  const server = new Server({ folder, variables, port: await freePort(), scripts })
-  await server.migrate(database)
+  const server = new Server({ folder, variables, port: await freePort(), scripts, databases })
+  if (databases > 1) await migrateAll(load, databases)
+  else if (database !== null) await server.migrate(database)
   return server
+}
+
+/** Applies all migrations to several databases. */
+async function migrateAll(/** @type {(name: string) => Promise<any>} */ load, /** @type {number} */ count) {
+  const { LocalDatabases } = await load('local-databases.mjs')
+  const databases = new LocalDatabases(count)
+  await databases.migrate()
+  await databases.close()
 }
 
 /** @returns {Promise<number>} a port that is free */

@@ -99,14 +99,16 @@ export class Server {
   #steps = /** @type {StepLine[]} */ ([])
 
   /**
-   * @param {{ folder: string; port: number; variables: Record<string, string>; scripts: any }} how `scripts`
-   *   are the modules that run wrangler in that folder
+   * @param {{ folder: string; port: number; variables: Record<string, string>; scripts: any; databases?:
+   *   number }} how `scripts` are the modules that run wrangler in that folder, `databases` is how many it
+   *   has
    */
-  constructor({ folder, port, variables, scripts }) {
+  constructor({ folder, port, variables, scripts, databases = 1 }) {
     this.folder = folder
     this.port = port
     this.url = `http://127.0.0.1:${port}`
     this.scripts = scripts
+    this.databases = databases
     this.variablesFile = join(folder, 'variables.env')
     writeFileSync(this.variablesFile, scripts.variables.formatVariables(variables), { mode: 0o600 })
     servers.add(this)
@@ -134,7 +136,11 @@ export class Server {
 
   /** @returns {Promise<boolean>} whether it responds */
   async #tryToStart() {
-    const child = this.scripts.wrangler.startDev({ port: this.port, variables: this.variablesFile })
+    const child = this.scripts.wrangler.startDev({
+      port: this.port,
+      variables: this.variablesFile,
+      ...(this.databases > 1 && { databases: this.databases }),
+    })
     this.#child = child
     this.#said = ''
     child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ part) => this.#hear(part))

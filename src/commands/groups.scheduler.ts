@@ -12,6 +12,14 @@ const MOST_COMMANDS = 60
  */
 const MOST_GROUPS = 2
 /**
+ * While a commit of more than `FEW` users is in progress, a second one begins only with `MANY` users, or with
+ * more than the first one has. If several isolates share a database that has no time left, each of their
+ * batches waits for those of the others. Then fewer batches with more users store more events. Without this
+ * rule, the users of an isolate would stay divided into two halves.
+ */
+const FEW = 2
+const MANY = 20
+/**
  * How long a commit waits for more users, in ms, while many arrive. Without it, users who are answered
  * together and send again together would be committed in a group of one and a group of the rest.
  */
@@ -37,6 +45,7 @@ export class Groups {
   readonly #scheduler = new LeaderScheduler<UserBatch, CommandResult[]>({
     mostWaiting: MOST_WAITING,
     mostGroups: MOST_GROUPS,
+    isEnough: (waiting, inProgress) => inProgress <= FEW || waiting >= MANY || waiting > inProgress,
     gathering: GATHERING,
     sizeOf,
     // A group decides on the data that it has read. With two batches of one user, both would be stored, and

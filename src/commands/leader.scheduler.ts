@@ -12,8 +12,18 @@ const LEASE = 5_000
  * leaders.
  */
 const LONGEST_LEASE = 80_000
-/** For how long after a group of several items began, in ms, the leaders of later ones wait for more. */
+/**
+ * For how long after a group of several items began or ended, in ms, the leaders of later ones wait for more.
+ */
 const BUSY = 100
+/**
+ * The longer groups take, the longer a leader waits for more items: this part of the time that the last group
+ * of several items took, up to a limit in ms.
+ */
+const GATHERING_PART = 1 / 16
+const MOST_GATHERING = 100
+/** A group whose leader gave no sign of life for so long, in ms, keeps no other group from beginning. */
+const QUIET = 2_000
 
 /** How one item ended. A result of null means that its request must process it alone. */
 export type End<Result> = { result: Result | null } | { error: unknown }
@@ -25,8 +35,13 @@ export type LeaderRules<Item, Result> = {
   /** The most groups of one queue that are in progress at the same time. */
   mostGroups: number
   /**
-   * How long a leader waits for more items before its group begins, in ms, if a group of several items began
-   * shortly before. 0: it never waits.
+   * Whether a further group may begin beside one that is in progress, by the number of items that wait and
+   * the number in progress. If not, they wait until that group is done.
+   */
+  isEnough: (waiting: number, inProgress: number) => boolean
+  /**
+   * How long a leader waits at least for more items before its group begins, in ms, if a group of several
+   * items began or ended shortly before. 0: it never waits.
    */
   gathering: number
   /** How many of the waiting items, in their order, make the next group: at least 1. */
@@ -80,12 +95,13 @@ type Entry<Item, Result> = {
 }
 
 /**
- * Items that are processed together, the time of their leader's last sign of life, and whether the leader has
- * begun or was replaced.
+ * Items that are processed together, the time of their leader's last sign of life, whether the group still
+ * takes more items, and whether the leader has begun or was replaced.
  */
 type Group<Item, Result> = {
   entries: Entry<Item, Result>[]
   since: number
+  isOpen: boolean
   isBegun: boolean
   isReplaced: boolean
 }
@@ -115,8 +131,9 @@ type KeyedQueue<Item, Result> = {
 export class LeaderScheduler<Item, Result> {
   readonly #rules: LeaderRules<Item, Result>
   readonly #lines = new Map<string, KeyedQueue<Item, Result>>()
-  /** When the last group of several items began, in ms. */
+  /** When the last group of several items began or ended, and how long such a group took, in ms. */
   #lastShared = 0
+  #lastTook = 0
 
   constructor(rules: LeaderRules<Item, Result>) {
     this.#rules = rules
@@ -169,9 +186,17 @@ export class LeaderScheduler<Item, Result> {
     if (this.#rules.afterDeath === 'part') {
       for (const group of line.groups) if (isDead(line, group)) line.groups.delete(group)
     }
-    if (line.groups.size < this.#rules.mostGroups && line.waiting.length > 0) this.#gather(line, null)
+    if (this.#mayBegin(line)) this.#gather(line, null)
     const isOver = line.groups.size === 0 && line.waiting.length === 0
     if (isOver && this.#lines.get(key) === line) this.#lines.delete(key)
+  }
+
+  /** Whether a further group may begin. */
+  #mayBegin({ waiting, groups }: KeyedQueue<Item, Result>): boolean {
+    const { mostGroups, isEnough } = this.#rules
+    if (waiting.length === 0 || groups.size >= mostGroups) return false
+    const alive = [...groups].filter(({ since }) => systemNow() - since <= QUIET)
+    return alive.every(({ isOpen, entries }) => !isOpen && isEnough(waiting.length, entries.length))
   }
 
   /** Makes a group of the items that wait longest. This entry leads it, or else the first of them. */
@@ -182,7 +207,13 @@ export class LeaderScheduler<Item, Result> {
     const entries = open.slice(0, size)
     const first = leader ?? entries[0]
     if (first === undefined) return
-    const group: Group<Item, Result> = { entries, since: systemNow(), isBegun: false, isReplaced: false }
+    const group: Group<Item, Result> = {
+      entries,
+      since: systemNow(),
+      isOpen: true,
+      isBegun: false,
+      isReplaced: false,
+    }
     for (const entry of entries) entry.group = group
     line.groups.add(group)
     first.leads = group
@@ -199,20 +230,29 @@ export class LeaderScheduler<Item, Result> {
     group.isBegun = true
     const { gathering } = this.#rules
     if (gathering > 0 && systemNow() - this.#lastShared < BUSY) {
-      await wait(gathering)
+      await wait(Math.max(gathering, Math.min(MOST_GATHERING, this.#lastTook * GATHERING_PART)))
       this.#fill(line, group)
     }
     if (group.entries.length > 1) this.#lastShared = systemNow()
-    const ends = await lead({
+    const began = systemNow()
+    group.isOpen = false
+    const led = lead({
       items: group.entries.map(({ item }) => item),
       leads: () => {
         if (!group.isReplaced) group.since = systemNow()
         return !group.isReplaced
       },
       isOpen: (index) => group.entries[index]?.end === null,
-    }).catch(() => [])
+    })
+    // Others have waited to see whether this group takes them.
+    this.#advance(key, line)
+    const ends = await led.catch(() => [])
     const { isReplaced } = group
     group.since = systemNow()
+    if (group.entries.length > 1) {
+      this.#lastShared = systemNow()
+      this.#lastTook = systemNow() - began
+    }
     if (!isReplaced) {
       line.groups.delete(group)
       line.lease = LEASE

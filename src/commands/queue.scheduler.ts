@@ -29,6 +29,7 @@ export class UserQueues {
   readonly #scheduler = new LeaderScheduler<Job, CommandResult>({
     mostWaiting: MOST_WAITING,
     mostGroups: 1,
+    isEnough: () => false,
     gathering: 0,
     sizeOf: () => GROUP,
     excludes: null,

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { EVENTS, PASSES, USERS } from './rows.mjs'
 
 /** Users of one statement. */
@@ -27,17 +28,29 @@ const open = /** @type {Set<() => Promise<void>>} */ (new Set())
 export const closeAll = () => Promise.all([...open].map((close) => close()))
 
 /**
- * Works on the database of a project through its binding.
+ * Works on the first database of a project through its binding.
  *
  * @template T
  * @param {string} folder of the project
  * @param {(database: Binding) => Promise<T>} work
  * @returns {Promise<T>}
  */
-export async function throughBinding(folder, work) {
+export const throughBinding = (folder, work) =>
+  throughBindings(folder, 1, ({ DB }) => work(/** @type {Binding} */ (DB)))
+
+/**
+ * Works on the databases of a project through their bindings.
+ *
+ * @template T
+ * @param {string} folder of the project
+ * @param {number} count of the databases
+ * @param {(databases: Record<string, Binding>) => Promise<T>} work gets them by name: DB, DB_2 and so on
+ * @returns {Promise<T>}
+ */
+export async function throughBindings(folder, count, work) {
   const { getPlatformProxy } = await quietWrangler(folder)
   const { env, dispose } = await getPlatformProxy({
-    configPath: bindingOnly(folder),
+    configPath: await bindingsOnly(folder, count),
     persist: { path: join(folder, STATE) },
     remoteBindings: false,
   })
@@ -46,7 +59,7 @@ export async function throughBinding(folder, work) {
   }
   open.add(close)
   try {
-    return await work(/** @type {Binding} */ (env.DB))
+    return await work(/** @type {Record<string, Binding>} */ (env))
   } finally {
     await close()
   }
@@ -64,16 +77,29 @@ function quietWrangler(/** @type {string} */ folder) {
   return import('wrangler')
 }
 
-/** A configuration with only the database: the same one, without the objects, which only the Worker has. */
-function bindingOnly(/** @type {string} */ folder) {
+/** A configuration with only the databases: the same ones, without the objects, which only the Worker has. */
+async function bindingsOnly(/** @type {string} */ folder, /** @type {number} */ count) {
   const whole = readFileSync(join(folder, 'wrangler.toml'), 'utf8')
   const database = /\[\[d1_databases\]\]\n(?:[^[\n].*\n)+/.exec(whole)?.[0]
   if (database === undefined) throw new Error('wrangler.toml names no database')
   const date = /^compatibility_date = .*$/m.exec(whole)?.[0] ?? ''
   mkdirSync(join(folder, 'filler'), { recursive: true })
   const file = join(folder, 'filler', 'wrangler.toml')
-  writeFileSync(file, `name = "filler"\n${date}\n\n${database}`)
+  writeFileSync(
+    file,
+    `name = "filler"\n${date}\n\n${count === 1 ? database : await blocksOf(folder, whole, count)}`,
+  )
   return file
+}
+
+/** The sections of several local databases, as the scripts of the project name them. */
+async function blocksOf(
+  /** @type {string} */ folder,
+  /** @type {string} */ toml,
+  /** @type {number} */ count,
+) {
+  const { localBlocks } = await import(pathToFileURL(join(folder, 'scripts/lib/wrangler-toml.mjs')).href)
+  return String(localBlocks(toml, count))
 }
 
 /**
@@ -82,22 +108,25 @@ function bindingOnly(/** @type {string} */ folder) {
  * real use.
  *
  * @param {Binding} database
- * @param {{ users: number; day: number; ids: Ids; progress: (done: number, all: number) => void }} what all
- *   events are before `day`
+ * @param {{ users: number; day: number; ids: Ids; progress: (done: number, all: number) => void; bucketed?:
+ *   readonly [number, number | null][] }} what all events are before `day`. `bucketed` are the users of this
+ *   database by number, with their buckets, if there are several databases
  * @returns {Promise<{ size: number }>} in bytes
  */
-export async function fill(database, { users, day, ids, progress }) {
-  const all = users * (EVENTS + 1)
+export async function fill(database, { users, day, ids, progress, bucketed }) {
+  const own = bucketed ?? Array.from({ length: users }, (_, number) => [number, null])
+  const all = own.length * (EVENTS + 1)
   let done = 0
   let size = 0
   const run = async (/** @type {readonly string[]} */ statements, /** @type {number} */ nth) => {
-    for (let first = 0; first < users; first += CHUNK) {
-      const last = Math.min(first + CHUNK, users) - 1
+    for (let first = 0; first < own.length; first += CHUNK) {
+      const chunk = own.slice(first, first + CHUNK)
       const { tenant, metric, system, trigger, attribute } = ids
-      const given = JSON.stringify({ first, last, nth, day, tenant, metric, system, trigger, attribute })
-      const results = await database.batch(statements.map((sql) => database.prepare(sql).bind(given)))
+      const given = JSON.stringify({ nth, day, tenant, metric, system, trigger, attribute })
+      const list = JSON.stringify(chunk)
+      const results = await database.batch(statements.map((sql) => database.prepare(sql).bind(given, list)))
       size = results.at(-1)?.meta.size_after ?? size
-      done += last + 1 - first
+      done += chunk.length
       progress(done, all)
     }
   }
@@ -105,6 +134,6 @@ export async function fill(database, { users, day, ids, progress }) {
   for (let nth = 1; nth <= EVENTS; nth += 1) await run(PASSES, nth)
   const count = `INSERT INTO tenant_counters (tenant_id, name, count) VALUES (?1, 'users', ?2)
     ON CONFLICT DO UPDATE SET count = count + excluded.count`
-  await database.batch([database.prepare(count).bind(ids.tenant, users)])
+  await database.batch([database.prepare(count).bind(ids.tenant, own.length)])
   return { size }
 }

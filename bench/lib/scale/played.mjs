@@ -36,21 +36,26 @@ export async function play(server, key, { day, now }) {
 /** Tables with rows of a user, by iid. */
 const TABLES = ['streak_runs', 'events', 'awards', 'idempotency_keys']
 /**
- * Columns with ids and keys, which are different in each row, and the one that says up to which event the
- * analytics have counted a user: no pass has counted the filled users yet.
+ * Columns with ids, keys and buckets, which are different in each row, and the one that says up to which
+ * event the analytics have counted a user: no pass has counted the filled users yet.
  */
-const NAMES = new Set(['id', 'iid', 'user_iid', 'event_id', 'key', 'counted'])
+const NAMES = new Set(['id', 'iid', 'user_iid', 'event_id', 'key', 'bucket', 'counted'])
 
 /**
  * Throws unless the rows of played and filled users with the same numbers are equal, except ids and keys.
  *
- * @param {import('./filler.mjs').Binding} database
+ * @param {readonly import('./filler.mjs').Binding[]} databases one of them has the user
  */
-export async function requireSameRows(database) {
-  const { id: tenant } = await database.prepare('SELECT id FROM tenants').first()
+export async function requireSameRows(databases) {
+  const find = async (/** @type {string} */ id) => {
+    for (const database of databases) {
+      const user = await database.prepare('SELECT * FROM users WHERE id = ?1').bind(id).first()
+      if (user !== null) return { database, user }
+    }
+    throw new Error(`no database has ${id}`)
+  }
   const ofUser = async (/** @type {string} */ id) => {
-    const sql = 'SELECT * FROM users WHERE tenant_id = ?1 AND id = ?2'
-    const user = await database.prepare(sql).bind(tenant, id).first()
+    const { database, user } = await find(id)
     const found = /** @type {Record<string, string[]>} */ ({ users: [unnamed(user)] })
     for (const table of TABLES) {
       const { results } = await database

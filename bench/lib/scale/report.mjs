@@ -3,7 +3,7 @@
 /**
  * The results at one size.
  *
- * @typedef {{ users: number; scene: { seconds: { fill: number; board: number }; size:
+ * @typedef {{ users: number; databases: number; scene: { seconds: { fill: number; board: number }; size:
  *   import('./scene.mjs').Size }; cost: import('../cost.mjs').Cost; times: Awaited<ReturnType<typeof
  *   import('./events.mjs').compare>>; load: Awaited<ReturnType<typeof import('./events.mjs').load>>; upkeep:
  *   Awaited<ReturnType<typeof import('./upkeep.mjs').measureUpkeep>> }} Found
@@ -37,7 +37,8 @@ const FIGURES = /** @type {[string, boolean, (found: Found) => string][]} */ ([
     false,
     ({ load }) => (load.cpu === null ? '–' : fixed(2)(load.cpu)),
   ],
-  ['database, MB', false, ({ scene }) => fixed(1)(scene.size.full / 1e6)],
+  ['all databases, MB', false, ({ scene }) => fixed(1)(scene.size.full / 1e6)],
+  ['the largest database, MB', false, ({ scene }) => fixed(1)(scene.size.largest / 1e6)],
   ['database: bytes a user', true, (found) => fixed(0)(perUser(found))],
   ['database: bytes an event, award and key included', true, (found) => fixed(0)(perEvent(found))],
   ["leaderboard's object: bytes a user", true, ({ scene, users }) => fixed(0)(scene.size.board / users)],
@@ -71,6 +72,7 @@ const FIGURES = /** @type {[string, boolean, (found: Found) => string][]} */ ([
   ],
   ['a summary of points, not kept: ms', false, ({ upkeep }) => fixed(0)(upkeep.summary.milliseconds)],
   ['the longest streaks ever, not kept: ms', false, ({ upkeep }) => fixed(0)(upkeep.streaks.milliseconds)],
+  ['the longest statement of all: ms', false, ({ scene }) => fixed(0)(scene.size.longest.milliseconds)],
 ])
 
 const rows = (/** @type {import('./upkeep.mjs').Steps} */ { users, read, written }) =>
@@ -94,10 +96,13 @@ export const perUser = (/** @type {Found} */ { scene, users }) =>
 export const rowsOf = (/** @type {Found[]} */ sizes) =>
   FIGURES.map(([what, isFlat, figure]) => ({ what, isFlat, figures: sizes.map(figure) }))
 
+const columnOf = (/** @type {Found} */ { users, databases }) =>
+  `${fixed(0)(users)} users${databases === 1 ? '' : `, ${databases} databases`}`
+
 /** @returns {string} the table as Markdown, which is readable in a terminal too */
 export function tableOf(/** @type {Found[]} */ sizes) {
   const cells = [
-    ['figure', ...sizes.map(({ users }) => `${fixed(0)(users)} users`)],
+    ['figure', ...sizes.map(columnOf)],
     ...rowsOf(sizes).map(({ what, figures }) => [what, ...figures]),
   ]
   const widths =

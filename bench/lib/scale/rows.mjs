@@ -36,7 +36,10 @@ export function eventsOf(number, day) {
   }))
 }
 
-/** Each statement has one JSON object as its parameter, so that its numbers stay integers. */
+/**
+ * Each statement has two parameters. The first one is a JSON object, so that its numbers stay integers. The
+ * second one is a list of the users: the number of each, and its bucket, which is null with one database.
+ */
 const given = (/** @type {string} */ name) => `(?1 ->> '${name}')`
 const IID = "printf('01900000-0000-7000-8000-%012x', i)"
 /** In the log, the ledger and the keys, UUIDs are bytes, and resources are the numbers of their rows. */
@@ -63,9 +66,9 @@ const TIME = '(i * 7919 % 36000) * 1000'
 const AT = (/** @type {string} */ nth) => `((day + ${nth} - 1) * ${DAY} + ${TIME})`
 
 const WITH = `
-  WITH RECURSIVE n(i) AS (SELECT ${given('first')} UNION ALL SELECT i + 1 FROM n WHERE i < ${given('last')}),
+  WITH RECURSIVE n(i, bucket) AS (SELECT e.value ->> 0, e.value ->> 1 FROM json_each(?2) e),
     k(value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM k WHERE value < ${EVENTS}),
-    u(i, day, nth) AS (SELECT i, ${FIRST_DAY}, ${given('nth')} FROM n)`
+    u(i, bucket, day, nth) AS (SELECT i, bucket, ${FIRST_DAY}, ${given('nth')} FROM n)`
 
 const LIVE = `i % ${ONE_OF} = 0`
 const LAST = `(day + ${EVENTS} - 1)`
@@ -81,7 +84,7 @@ export const USERS = [
   `${WITH}
   INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
     updated, metrics, points,
-    counters, last_seq_by_input, streak, streak_due, achievements, active_day)
+    counters, last_seq_by_input, streak, streak_due, achievements, active_day, bucket)
   SELECT ${given('tenant')}, 'user-' || i, ${IID}, CASE WHEN ${LIVE} THEN ${EVENTS} ELSE ${EVENTS + 1} END,
     CASE WHEN ${LIVE} THEN ${AT(String(EVENTS))} ELSE ${JUDGED} END, 1,
     CASE WHEN i % ${ONE_OF} = 1 THEN json_object(${given('attribute')}, '${PLAN}')
@@ -95,7 +98,7 @@ export const USERS = [
       'last', ${LAST},
         'history', '${EVENTS}e', 'length', ${EVENTS}, 'extended', ${AT(String(EVENTS))}), 'born', day)
       ELSE json_object('frequency', 'daily', 'born', day, 'missed', ${LAST} + 1) END,
-    CASE WHEN ${LIVE} THEN ${JUDGED} END, '[]', ${LAST}
+    CASE WHEN ${LIVE} THEN ${JUDGED} END, '[]', ${LAST}, bucket
   FROM u`,
   `${WITH}
   INSERT INTO streak_runs (user_iid, first, last, started, history, length, lost)

@@ -4,10 +4,11 @@
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { copyOurs } from '../project.mjs'
-import { BOARD, configure, create } from '../scene.mjs'
+import { BOARD, configure, create, userId } from '../scene.mjs'
 import { checkBoard, checkUsers, PLACES } from './check.mjs'
-import { fill, throughBinding } from './filler.mjs'
+import { fill, throughBindings } from './filler.mjs'
 import { askForLong, moveClock } from './patient.mjs'
 import { play, playedUsers, requireSameRows } from './played.mjs'
 
@@ -20,16 +21,19 @@ const HOUR = 3_600_000
 const AHEAD = 40
 /** Days of a run of the leaderboard. The present run ends with the present day. */
 const RUN = 30
+/** The buckets of a tenant, as src/db/buckets.ts has them. */
+const BUCKETS = 4096
 const OBJECTS = '.wrangler/state/v3/do'
 const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
 
 /** @typedef {import('../server.mjs').Server} Server */
 
 /**
- * Bytes: of the database before and after it was filled, of each table and index, and of all leaderboards'
- * objects at the end.
+ * Bytes: of all databases before and after they were filled, of the largest one, of each table and index, and
+ * of all leaderboards' objects at the end. `longest` is the statement that held a database longest.
  *
- * @typedef {{ empty: number; full: number; tables: Record<string, number>; board: number }} Size
+ * @typedef {{ empty: number; full: number; largest: number; tables: Record<string, number>; board: number;
+ *   longest: { milliseconds: number; sql: string } }} Size
  */
 
 /**
@@ -37,17 +41,22 @@ const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
  * the id of the attribute that some users have. `seconds` are the times for filling the database and the
  * leaderboard. `close` stops the Worker and deletes its folder.
  *
- * @typedef {{ server: Server; key: string; users: number; day: number; now: number; attribute: string;
- *   seconds: { fill: number; board: number }; close: () => Promise<Size> }} Scene
+ * @typedef {{ server: Server; key: string; users: number; databases: number; day: number; now: number;
+ *   attribute: string; seconds: { fill: number; board: number }; close: () => Promise<Size> }} Scene
  */
 
 /**
- * @param {{ folder: string; users: number; adminKey: string; variables: Record<string, string>; tellMore:
- *   (text: string) => void; progress: (done: number, all: number) => void }} how
+ * @param {{ folder: string; users: number; databases: number; adminKey: string; variables: Record<string,
+ *   string>; tellMore: (text: string) => void; progress: (done: number, all: number) => void }} how
  * @returns {Promise<Scene>} with its Worker running
  */
-export async function openScene({ folder, users, adminKey, variables, tellMore, progress }) {
-  const server = await copyOurs(folder, variables)
+export async function openScene({ folder, users, databases, adminKey, variables, tellMore, progress }) {
+  const server = await copyOurs(folder, variables, {
+    main: 'bench/scale/worker.ts',
+    more: ['bench/scale'],
+    databases,
+  })
+  if (databases > 1) await throughBindings(folder, databases, spread)
   await server.start()
   const day = Math.floor(Date.now() / DAY) + AHEAD
   const now = day * DAY + 10 * HOUR
@@ -57,22 +66,37 @@ export async function openScene({ folder, users, adminKey, variables, tellMore, 
   await server.stop()
 
   const filling = performance.now()
-  const size = await throughBinding(folder, async (database) => {
-    const tenant = await database.prepare('SELECT id FROM tenants').first()
-    const { meta } = await database.prepare('SELECT 1').run()
+  const size = await throughBindings(folder, databases, async (all) => {
+    const sizes = { empty: 0, full: 0, largest: 0 }
+    const tenant = await all.DB?.prepare('SELECT id FROM tenants').first()
     const ids = {
-      tenant: tenant.id,
+      tenant: String(tenant.id),
       metric: metricId,
       system: systemId,
       trigger: triggerId,
       attribute: attribute.id,
     }
-    const filled = await fill(database, { users, day, ids, progress })
-    await requireSameRows(database)
-    return { empty: meta.size_after, full: filled.size }
+    const held = await usersByDatabase({ folder, all, users, tenantId: ids.tenant })
+    let done = 0
+    for (const [name, bucketed] of held) {
+      const database = all[name]
+      if (database === undefined) throw new Error(`${name} is not bound`)
+      const { meta } = await database.prepare('SELECT 1').run()
+      const share = bucketed.length / users
+      const before = done
+      const ownProgress = (/** @type {number} */ some, /** @type {number} */ whole) =>
+        progress((before + (some / whole) * share) * users, users)
+      const filled = await fill(database, { users, day, ids, progress: ownProgress, bucketed })
+      done += share
+      sizes.empty += meta.size_after
+      sizes.full += filled.size
+      sizes.largest = Math.max(sizes.largest, filled.size)
+    }
+    await requireSameRows(Object.values(all))
+    return sizes
   })
   const seconds = { fill: (performance.now() - filling) / 1000, board: 0 }
-  tellMore(`${users} users in ${seconds.fill.toFixed(0)} s`)
+  tellMore(`${users} users in ${databases} databases in ${seconds.fill.toFixed(0)} s`)
   const tables = await sizesOfTables(folder)
 
   await server.start()
@@ -92,15 +116,17 @@ export async function openScene({ folder, users, adminKey, variables, tellMore, 
     server,
     key,
     users,
+    databases,
     day,
     now: now + 1000,
     attribute: attribute.id,
     seconds,
     async close() {
+      const { body: longest } = await server.ask('GET', '/bench/longest')
       await server.stop()
       const objects = await sizeOfObjects(folder)
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-      return { ...size, tables, board: objects }
+      return { ...size, tables, board: objects, longest }
     },
   }
 }
@@ -117,14 +143,52 @@ const boardOn = (/** @type {number} */ day) => ({
   maxParticipants: PLACES,
 })
 
-/** The bytes of each table and index. The database must not be in use. */
+/** Spreads the buckets evenly over all databases, unless Laurel has done so. Nothing has started yet. */
+async function spread(/** @type {Record<string, import('./filler.mjs').Binding>} */ all) {
+  const names = Object.keys(all)
+  const tenant = await all.DB?.prepare('SELECT id FROM tenants').first()
+  const places = names.map((name, index) => [Math.floor((index * BUCKETS) / names.length), name])
+  const insert =
+    "INSERT OR IGNORE INTO directory (tenant_id, version, places, placements) VALUES (?1, 1, ?2, '{}')"
+  await all.DB?.prepare(insert).bind(tenant.id, JSON.stringify(places)).run()
+}
+
+/**
+ * The users of each database by the directory, with their buckets. With one database, no bucket is noted.
+ *
+ * @param {{ folder: string; all: Record<string, import('./filler.mjs').Binding>; users: number; tenantId:
+ *   string }} scene
+ * @returns {Promise<Map<string, [number, number | null][]>>}
+ */
+async function usersByDatabase({ folder, all, users, tenantId }) {
+  const numbers = Array.from({ length: users }, (_, number) => number)
+  if (Object.keys(all).length === 1) return new Map([['DB', numbers.map((number) => [number, null])]])
+  const load = (/** @type {string} */ name) => import(pathToFileURL(join(folder, 'src/db', name)).href)
+  const { bucketOf } = await load('buckets.ts')
+  const { holderOf } = await load('directory.ts')
+  const row = await all.DB?.prepare('SELECT places FROM directory WHERE tenant_id = ?1')
+    .bind(tenantId)
+    .first()
+  const directory = { places: JSON.parse(row.places) }
+  const held = /** @type {Map<string, [number, number | null][]>} */ (new Map())
+  for (const number of numbers) {
+    const bucket = bucketOf(tenantId, userId(number))
+    const name = holderOf(directory, bucket)
+    const own = held.get(name)
+    if (own === undefined) held.set(name, [[number, bucket]])
+    else own.push([number, bucket])
+  }
+  return held
+}
+
+/** The bytes of each table and index, in all databases together. They must not be in use. */
 async function sizesOfTables(/** @type {string} */ folder) {
   const sql = 'SELECT name, sum(pgsize) AS bytes FROM dbstat GROUP BY name'
-  for (const rows of await inEach(join(folder, DATABASES), sql)) {
-    if (!rows.some(({ name }) => name === 'users')) continue
-    return Object.fromEntries(rows.map(({ name, bytes }) => [String(name), Number(bytes)]))
-  }
-  throw new Error('no local database')
+  const sizes = /** @type {Record<string, number>} */ ({})
+  for (const rows of await inEach(join(folder, DATABASES), sql))
+    for (const { name, bytes } of rows) sizes[String(name)] = (sizes[String(name)] ?? 0) + Number(bytes)
+  if (sizes.users === undefined) throw new Error('no local database')
+  return sizes
 }
 
 /** The bytes of all leaderboards' objects. They must not be in use. */
