@@ -60,8 +60,49 @@ const LONG_WORKERS = [
   'upgrade-load',
 ].map((name) => `test/worker/${name}.test.ts`)
 
-/** Tests that also run with three databases, in `npm test`; and all others that hold with three. */
-const SPREAD = ['databases', 'databases-configuration'].map((name) => `test/worker/${name}.test.ts`)
+/** Tests with three databases, in `npm test`. */
+const SPREAD = [
+  'databases',
+  'databases-admin',
+  'databases-batches',
+  'databases-configuration',
+  'databases-lists',
+  'databases-moves',
+].map((name) => `test/worker/${name}.test.ts`)
+
+/** The same for tests that take long: `npm run test:long`. */
+const LONG_DATABASES = ['databases-erasure', 'databases-growth'].map((name) => `test/worker/${name}.test.ts`)
+
+/** Tests that also hold with three databases: `npm run test:long`. */
+const LONG_SPREAD = [
+  'achievements',
+  'archived',
+  'award-explanations',
+  'boosts-webhooks',
+  'inbox',
+  'key-scopes',
+  'keys',
+  'leaderboards',
+  'leaderboards-changes',
+  'leaderboards-final',
+  'leaderboards-parallel',
+  'live',
+  'live-ends',
+  'points-admin',
+  'preferences',
+  'reads',
+  'status',
+  'streaks-rankings',
+  'templates',
+  'tenants-admin',
+  'test-messages',
+  'timeline',
+  'unsubscribe',
+  'user-tokens',
+  'webhook-deliveries',
+  'wrapped',
+  'wrapped-distributions',
+].map((name) => `test/worker/${name}.test.ts`)
 
 /** Servers that are killed and started again, and packages that are installed: `npm run test:long`. */
 const LONG = [
@@ -192,7 +233,7 @@ export default defineConfig({
       workers({
         name: 'worker',
         include: ['test/worker/**/*.test.ts'],
-        exclude: LONG_WORKERS,
+        exclude: [...LONG_WORKERS, ...SPREAD, ...LONG_DATABASES],
         groupOrder: 1,
       }),
       {
@@ -257,6 +298,12 @@ export default defineConfig({
         groupOrder: 2,
       }),
       workers({ name: 'long-worker', include: LONG_WORKERS, groupOrder: 5 }),
+      workers({
+        name: 'long-databases',
+        include: [...LONG_DATABASES, ...LONG_SPREAD],
+        databases: 3,
+        groupOrder: 6,
+      }),
       {
         test: {
           name: 'long',

@@ -6,7 +6,6 @@
  * --clients 256` has more clients for each database, and `-- --kinds group` measures only users who are
  * committed together.
  */
-import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
@@ -14,20 +13,22 @@ import { Complaint } from '../scripts/lib/project.mjs'
 import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
 import { busy, eventsOfABatch, factor, missesOf, tableOf } from './lib/model/report.mjs'
 import { MOST_DATABASES, startModel } from './lib/model/worker.mjs'
-import { processorTime } from './lib/scale/events.mjs'
 import { lastWords, stopAll } from './lib/server.mjs'
 
 /** The time limit of the whole run, in minutes. */
 const MINUTES = 40
-/** The model, in milliseconds: a round trip, a batch that reads, and a batch that writes. */
-const MODEL = { roundTrip: 20, read: 10, write: 20 }
+/** The timeout of a case, in milliseconds. */
+const PATIENCE = 280_000
 /**
- * How many times slower the databases are, so that the processor is no bottleneck: for users who are
- * committed together, and for events that are committed alone, which are fewer.
+ * The model, in milliseconds: a round trip, a batch that reads, and a batch that writes; and the longest
+ * pause of a client between an answer and its next event.
  */
-const SLOWER = { group: 20, alone: 5 }
+const MODEL = { roundTrip: 20, read: 10, write: 20 }
+const PAUSE = 10
 const CLIENTS = 64
-const SECONDS = 20
+/** How long each case is measured, in seconds of the model. */
+const SECONDS = 5
+const LEAST_SECONDS = 2
 const COUNTS = [1, 2, 4, 8]
 const ISOLATES = [1, 4]
 const KINDS = ['bare', 'group', 'alone']
@@ -35,13 +36,6 @@ const KINDS = ['bare', 'group', 'alone']
 /** The results so far. They are printed even if the run ends early. */
 const found = /** @type {import('./lib/model/report.mjs').Found[]} */ ([])
 const began = performance.now()
-
-/** The whole and the idle time of all cores so far. */
-function cores() {
-  const times = cpus().map((core) => core.times)
-  const whole = times.reduce((all, { user, nice, sys, idle, irq }) => all + user + nice + sys + idle + irq, 0)
-  return { whole, idle: times.reduce((all, { idle }) => all + idle, 0) }
-}
 
 /** A whole number above 0 of an option. */
 function numberOf(/** @type {string | undefined} */ asked, /** @type {number} */ usual, most = 1000) {
@@ -68,45 +62,33 @@ async function bench() {
     databases = 1,
   ) => {
     if (!kinds.includes(kind)) return
-    const slower = kind === 'group' ? SLOWER.group : SLOWER.alone
-    const times = {
-      roundTrip: MODEL.roundTrip * slower,
-      read: MODEL.read * slower,
-      write: MODEL.write * slower,
-    }
     // An event that is committed alone waits for those of all other clients, twice.
-    const turn = kind === 'group' ? (8 * times.write) / 1000 : ((times.read + times.write) * clients) / 1000
+    const turn = kind === 'group' ? 0.5 : ((MODEL.read + MODEL.write) * clients) / 1000
     const wish = {
       kind,
       isolates,
       databases,
       clients: clients * databases,
+      pause: PAUSE,
       warmUp: 2 * turn,
-      seconds: Math.max(seconds, turn),
-      times,
+      // More databases store more events in less time.
+      seconds: Math.max(seconds / databases, 3 * turn, LEAST_SECONDS),
+      times: MODEL,
     }
-    const before = { own: processorTime(at), ...cores(), at: performance.now() }
-    const { body } = await server.ask('POST', '/run', { body: wish, patience: 280_000 })
-    const after = { own: processorTime(at), ...cores(), at: performance.now() }
+    const { body } = await server.ask('POST', '/run', { body: wish, patience: PATIENCE })
     const { databases: used, ...figures } = body
-    const processor =
-      before.own === null || after.own === null ? null : (after.own - before.own) / (after.at - before.at)
-    const machine = 1 - (after.idle - before.idle) / (after.whole - before.whole)
     const one = {
       kind,
       isolates,
       databases,
       clients: wish.clients,
-      slower,
       ...figures,
       used,
-      processor,
-      machine,
     }
     found.push(one)
     tellMore(
-      `${kind}, ${isolates} isolates, ${databases} databases: ${(one.perSecond * slower).toFixed(0)} events/s (× ${factor(found, one).toFixed(2)}), ` +
-        `${eventsOfABatch(one).toFixed(1)} in a batch, databases busy ${(busy(one) * 100).toFixed(0)} %, machine busy ${(machine * 100).toFixed(0)} %`,
+      `${kind}, ${isolates} isolates, ${databases} databases: ${one.perSecond.toFixed(0)} events/s (× ${factor(found, one).toFixed(2)}), ` +
+        `${eventsOfABatch(one).toFixed(1)} in a batch, databases busy ${(busy(one) * 100).toFixed(0)} %`,
     )
   }
   await measure('bare')
@@ -119,7 +101,7 @@ function tellFigures() {
   process.stdout.write(`\n${tableOf(found)}\n\n`)
   const misses = missesOf(found)
   for (const miss of misses) tell(`Missed: ${miss}.`)
-  save('model-', began, { model: MODEL, load: loadavg(), runs: found, misses })
+  save('model-', began, { model: MODEL, runs: found, misses })
 }
 
 runBench(bench, {

@@ -4,13 +4,14 @@
  */
 import * as z from 'zod'
 import { Groups, groupsOf } from '../../src/commands/groups.scheduler'
-import { BUCKETS } from '../../src/db/buckets'
+import { BUCKETS } from '../../src/lib/ids'
 import { boundDatabases } from '../../src/runtime/databases'
 import type { Bindings } from '../../src/runtime/env'
 import { Instance } from '../../src/runtime/instance'
 import { createApp } from '../../src/worker/app'
 import baseline from '../baseline/index'
-import { SlowedDatabase, until } from './slowed'
+import { ModelClock } from './clock'
+import { SlowedDatabase } from './slowed'
 
 export { Courier, DeletionList, LeaderboardObject, Timekeeper, UserLane } from '../../src/worker/index'
 
@@ -22,14 +23,16 @@ const Wish = z.object({
   isolates: z.int().min(1),
   databases: z.int().min(1),
   clients: z.int().min(1),
-  /** The parts of a run, in seconds. Events of the warm-up do not count. */
+  /** The longest pause of a client between an answer and its next event, in milliseconds. */
+  pause: z.number(),
+  /** The parts of a run, in seconds of the model. Events of the warm-up do not count. */
   warmUp: z.number(),
   seconds: z.number(),
   times: z.object({ roundTrip: z.number(), read: z.number(), write: z.number() }),
 })
 type Wish = z.output<typeof Wish>
 
-const Prepared = z.object({ queries: z.array(z.string()), bare: z.array(z.string()) })
+const Prepared = z.object({ bare: z.array(z.string()) })
 
 /** Users of each client. Clients have no user in common, so there are no conflicts. */
 const USERS = 20
@@ -56,12 +59,10 @@ export default {
   },
 } satisfies ExportedHandler<ModelBindings>
 
-/** Applies all migrations to all databases. */
-async function prepare(env: ModelBindings, { queries, bare }: z.output<typeof Prepared>) {
-  const all = boundDatabases(env)
-  for (const { d1 } of all) await d1.batch(queries.map((sql) => d1.prepare(sql)))
+/** Makes the tables of the bare Worker. Those of Laurel are there. */
+async function prepare(env: ModelBindings, { bare }: z.output<typeof Prepared>) {
   await env.BARE.batch(bare.map((sql) => env.BARE.prepare(sql)))
-  return { databases: all.length }
+  return { databases: boundDatabases(env).length }
 }
 
 /** One measurement. */
@@ -80,12 +81,14 @@ async function run(env: ModelBindings, ctx: ExecutionContext, wish: Wish) {
     noted.problems += 1
     console.error(text)
   }
+  const clock = new ModelClock()
   const real = wish.kind === 'bare' ? [{ name: 'DB', d1: env.BARE }] : boundDatabases(env)
   const databases = real
     .slice(0, wish.databases)
-    .map(({ name, d1 }) => ({ name, d1, slowed: new SlowedDatabase(d1, wish.times) }))
+    .map(({ name, d1 }) => ({ name, d1, slowed: new SlowedDatabase(d1, wish.times, clock) }))
   const bound = (bindings: [string, D1Database][]): Bindings => ({
     ...env,
+    TIMEKEEPER: asleep(env.TIMEKEEPER),
     ...Object.fromEntries(boundDatabases(env).map(({ name }) => [name, undefined])),
     ...Object.fromEntries(bindings),
   })
@@ -96,8 +99,34 @@ async function run(env: ModelBindings, ctx: ExecutionContext, wish: Wish) {
     ctx,
     wish,
   }
-  const { send, stored } = await (wish.kind === 'bare' ? bareWorker(world) : laurel(world))
-  const began = Date.now()
+  const { warm, send, stored } = await (wish.kind === 'bare' ? bareWorker(world) : laurel(world))
+  const measured = await clock.run(async () => {
+    await warm()
+    return rounds(clock, wish, databases, send)
+  })
+  const { all, ...figures } = measured
+  const counted = await stored()
+  if (counted !== all) throw new Error(`${all} events were answered, and ${counted} are stored`)
+  return { ...figures, noted }
+}
+
+/** Timekeepers that do nothing, so that no due work disturbs a run. */
+const asleep = (real: Bindings['TIMEKEEPER']): Bindings['TIMEKEEPER'] =>
+  new Proxy(real, {
+    get(target, name) {
+      if (name !== 'getByName') throw new Error(`the Timekeepers were asked for ${String(name)}`)
+      return (id: string) => new Proxy(target.getByName(id), { get: () => async () => undefined })
+    },
+  })
+
+/** The clients of a run. Events of the warm-up do not count. */
+async function rounds(
+  clock: ModelClock,
+  wish: Wish,
+  databases: readonly { slowed: SlowedDatabase }[],
+  send: SendEvent,
+) {
+  const began = clock.now()
   const from = began + wish.warmUp * 1000
   const to = from + wish.seconds * 1000
   let events = 0
@@ -105,11 +134,12 @@ async function run(env: ModelBindings, ctx: ExecutionContext, wish: Wish) {
   const waits: number[] = []
   const client = async (nth: number) => {
     // The clients begin one after another. Otherwise all reads would come first, and then all writes.
-    await until(began + (wish.warmUp * 500 * nth) / wish.clients)
-    while (Date.now() < to) {
-      const sent = Date.now()
+    await clock.until(began + (wish.warmUp * 500 * nth) / wish.clients)
+    while (clock.now() < to) {
+      await clock.until(clock.now() + Math.random() * wish.pause)
+      const sent = clock.now()
       await send(nth % wish.isolates, `u${nth}-${Math.floor(Math.random() * USERS)}`)
-      const now = Date.now()
+      const now = clock.now()
       all += 1
       if (now < from || now >= to) continue
       events += 1
@@ -118,9 +148,9 @@ async function run(env: ModelBindings, ctx: ExecutionContext, wish: Wish) {
   }
   const uses: { reads: number; writes: number; busy: number }[] = []
   const noteUse = async () => {
-    await until(from)
+    await clock.until(from)
     const before = databases.map(({ slowed }) => ({ ...slowed.use }))
-    await until(to)
+    await clock.until(to)
     uses.push(
       ...databases.map(({ slowed: { use } }, index) => ({
         reads: use.reads - (before[index]?.reads ?? 0),
@@ -130,15 +160,11 @@ async function run(env: ModelBindings, ctx: ExecutionContext, wish: Wish) {
     )
   }
   await Promise.all([noteUse(), ...Array.from({ length: wish.clients }, (_, nth) => client(nth))])
-  const counted = await stored()
-  if (counted !== all) throw new Error(`${all} events were answered, and ${counted} are stored`)
   waits.sort((a, b) => a - b)
   return {
+    all,
     perSecond: events / wish.seconds,
     events,
-    from,
-    to,
-    noted,
     wait: { median: waits[Math.floor(waits.length / 2)], p95: waits[Math.floor(waits.length * 0.95)] },
     databases: uses,
   }
@@ -155,7 +181,7 @@ type World = {
 }
 
 /** The side that is measured: how an event is sent to it, and how many it has stored. */
-type Measured = { send: SendEvent; stored: () => Promise<number> }
+type Measured = { warm: () => Promise<unknown>; send: SendEvent; stored: () => Promise<number> }
 
 /** Laurel, with a new tenant that has a metric and points, and is evenly spread over all databases. */
 async function laurel({ env, quick, real, ctx, wish }: World): Promise<Measured> {
@@ -215,9 +241,9 @@ async function laurel({ env, quick, real, ctx, wish }: World): Promise<Measured>
       { user: { id: userId }, value: 1 },
       { 'idempotency-key': crypto.randomUUID() },
     )
-  // Each isolate knows the configuration, the key, the directory and the databases' speed before the run.
-  await Promise.all(apps.map((one, nth) => event(one, env, `first-${nth}`)))
   return {
+    // Each isolate knows the configuration, the key and the directory before the run.
+    warm: () => Promise.all(apps.map((one, nth) => event(one, env, `first-${nth}`))),
     async send(isolate, userId) {
       await event(apps[isolate] ?? app, env, userId)
     },
@@ -229,6 +255,7 @@ async function laurel({ env, quick, real, ctx, wish }: World): Promise<Measured>
 async function bareWorker({ env, real, ctx }: World): Promise<Measured> {
   const prefix = crypto.randomUUID()
   return {
+    warm: async () => undefined,
     async send(_isolate, userId) {
       const request = new Request(`http://bare.test/v1/metrics/${METRIC}/event`, {
         method: 'POST',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { changeClocks } from '../db/clock-copies'
 import type { AccountDatabase } from '../db/database'
-import type { Databases } from '../db/databases'
+import { changeClocks } from '../db/databases/clock-copies'
+import type { Databases } from '../db/databases/databases'
 import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase } from '../db/database'
-import type { Databases } from '../db/databases'
+import type { Databases } from '../db/databases/databases'
 import type { Statement } from '../db/statement'
 import type { Instant } from '../lib/clock'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
+import { placedOrRefused } from '../db/databases/placement'
 import { guardSql } from '../db/guard'
-import { placedOrRefused } from '../db/placement'
 import { PLACEMENT, PLACEMENT_WITHOUT_TENANT, type Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
 import type { Tenant } from '../runtime/context'

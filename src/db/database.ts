@@ -1,7 +1,7 @@
 import { getTableColumns } from 'drizzle-orm'
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
 import type { SQLiteInsertValue, SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { bucketOf } from './buckets'
+import { bucketOf } from '../lib/ids'
 import { PLACEMENT, PLACEMENT_WITHOUT_TENANT, type Statement } from './statement'
 
 /** The maximum number of parameters of one D1 statement. */

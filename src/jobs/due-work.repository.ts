@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase, TenantDatabase } from '../db/database'
-import { EVERYWHERE, everywhere } from '../db/everywhere'
+import { EVERYWHERE, everywhere } from '../db/databases/everywhere'
 import type { FixedSql } from '../db/fixed-sql'
 import { guardSql } from '../db/guard'
 import type { Statement } from '../db/statement'

@@ -65,7 +65,7 @@ export type Jobs = {
   moves: Moves
 }
 
-/** The moves of users between databases (B3). They run in real time, also while a test clock stands. */
+/** The moves of users between databases (B3). They run in real time, also while a test clock is set. */
 export type Moves = {
   /** The work with their progress, for the list of tenants with work. */
   work: WorkKind

@@ -1,5 +1,5 @@
 import { readTestClock } from '../access/clock.repository'
-import type { WakeMover } from '../db/databases'
+import type { WakeMover } from '../db/databases/databases'
 import { type Instant, instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { within } from '../lib/timeout'
@@ -59,8 +59,8 @@ export function ensureAlarm(context: Pick<Context, 'env'>, tenantId: string): Pr
 }
 
 /**
- * Wakes the mover of a tenant's users (B3), if a request needs it: because it waits, or because the only tenant
- * of a deployment was never spread.
+ * Wakes the mover of a tenant's users (B3), if a request needs it: because it waits, or because the only
+ * tenant of a deployment was never spread.
  */
 export const wakeMoverOf =
   (env: Bindings, waitUntil: Context['waitUntil']): WakeMover =>

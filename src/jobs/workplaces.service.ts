@@ -1,4 +1,4 @@
-import { FIRST } from '../db/directory'
+import { FIRST } from '../db/databases/directory'
 import type { Instant } from '../lib/clock'
 import { ApiError } from '../lib/errors'
 import type { Context } from '../runtime/context'

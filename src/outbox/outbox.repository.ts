@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type ColumnValues, columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
-import { everywhere } from '../db/everywhere'
+import { everywhere } from '../db/databases/everywhere'
 import { onlyUnchanged, type UnchangedUsers } from '../db/guard'
 import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'

@@ -84,7 +84,7 @@ export const account: Chapter = {
         buckets: 'The buckets that it holds: the sum over all tenants.',
         users: 'The users that it holds.',
         events:
-          'The events of these users. In a large database, an estimate from what the analytics have counted.',
+          'The events of these users. In a large database, an estimate from the counts of the analytics.',
         bytes: 'Its size in bytes. A database of D1 has at most 10 GB.',
         state:
           '`active`; `filling` while it waits for more users; `draining` if its weight is 0, also when it is empty.',

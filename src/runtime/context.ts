@@ -1,5 +1,5 @@
 import { type AccountDatabase, type Cost, noCost, type TenantDatabase } from '../db/database'
-import type { Databases, WakeMover } from '../db/databases'
+import type { Databases, WakeMover } from '../db/databases/databases'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { databasesOf } from './databases'

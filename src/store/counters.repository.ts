@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { askAll } from '../db/ask-all'
 import type { TenantDatabase } from '../db/database'
-import type { Databases } from '../db/databases'
+import { askAll } from '../db/databases/ask-all'
+import type { Databases } from '../db/databases/databases'
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
 import type { Statement } from '../db/statement'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { askAll } from '../db/ask-all'
 import type { TenantDatabase } from '../db/database'
-import type { Databases } from '../db/databases'
+import { askAll } from '../db/databases/ask-all'
+import type { Databases } from '../db/databases/databases'
 import { inParts, type Pause, sizeOfPart } from '../db/scans'
 import type { UserState } from '../engine/state.types'
 import { compareText } from '../lib/text-order'
@@ -181,8 +181,9 @@ export async function searchForUsers(
 }
 
 /**
- * Reads the next `most` users of one database after a place: the places of those who fit, `wanted` after the
- * first `left`, how many fit, how many were read, and the place of the last of these.
+ * Reads the next `most` users of one database after a place. Returns the places of users who fit, `wanted`
+ * after the first `left`; how many fit and how many were read; and the place of the last of all that were
+ * read.
  */
 async function searchPart(
   db: TenantDatabase,
@@ -200,9 +201,9 @@ async function searchPart(
 const MOST_FOUND = 1_000
 
 /**
- * The same over several databases. Each step reads a part of all of them, after the same place. What it has
- * found up to the first end of these parts is complete; the next step begins there. So no user is read twice
- * or missed, also if the user is moved between two steps (B3, B5).
+ * The same over several databases. Each step reads a part of all of them, after the same place. The users up
+ * to the first end of these parts are complete; the next step begins there. So no user is read twice or
+ * missed, also if the user is moved between two steps (B3, B5).
  */
 async function searchInAll(
   databases: Databases,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { askAll } from '../db/ask-all'
 import type { TenantDatabase } from '../db/database'
-import type { Databases } from '../db/databases'
+import { askAll } from '../db/databases/ask-all'
+import type { Databases } from '../db/databases/databases'
 import { inParts, type Pause, sizeOfPart } from '../db/scans'
 import { compareText } from '../lib/text-order'
 

@@ -1,4 +1,4 @@
-import { repeatDeletedKeys } from '../access/deleted-keys.service'
+import { repeatDeletedKeys } from '../access/deleted/deleted-keys.service'
 import { noteMoment } from '../access/restores.repository'
 import { deleteOutdatedEntries } from '../audit/retention.service'
 import { repair } from '../boards/repair.service'

@@ -1,9 +1,9 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
-import { BUCKETS, bucketOf } from '../../src/db/buckets'
-import { COPIED, COPIED_OF_TENANT } from '../../src/db/copies'
-import { FIRST, holderOf, holdersOf } from '../../src/db/directory'
+import { COPIED, COPIED_OF_TENANT } from '../../src/db/databases/copies'
+import { FIRST, holderOf, holdersOf } from '../../src/db/databases/directory'
+import { BUCKETS, bucketOf } from '../../src/lib/ids'
 import * as schema from '../../src/worker/schema'
 
 const TENANT = '00000000-0000-7000-8000-000000000000'

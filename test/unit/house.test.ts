@@ -58,9 +58,11 @@ test('only the repositories of due work name its table, and the jobs room names 
   const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
   const naming = files.filter((file) => textOf(file).includes('due_work'))
   // The register lists all tables, and one of its users leaves this table to the jobs room. Some statements
-  // are repeated in each database, in a room below.
+  // are repeated in each database, in a room below. A move of users takes their work along.
   const expected = [
-    'db/everywhere',
+    'db/databases/everywhere',
+    'features/databases/databases.repository',
+    'features/databases/moves/moves.repository',
     'features/tenants/purge.repository',
     'jobs/due-work.repository',
     'jobs/due-work.table',

@@ -81,7 +81,10 @@ type Modules = {
   'features/users/export/export-pages.repository': typeof import('../../src/features/users/export/export-pages.repository')
   'store/pages.repository': typeof import('../../src/store/pages.repository')
   'store/portions.repository': typeof import('../../src/store/portions.repository')
+  'store/user-ranges.repository': typeof import('../../src/store/user-ranges.repository')
   'store/users.repository': typeof import('../../src/store/users.repository')
+  'features/databases/databases.repository': typeof import('../../src/features/databases/databases.repository')
+  'features/databases/moves/moves.repository': typeof import('../../src/features/databases/moves/moves.repository')
   'features/webhooks/webhooks.repository': typeof import('../../src/features/webhooks/webhooks.repository')
   'features/wrapped/distributions.repository': typeof import('../../src/features/wrapped/distributions.repository')
   'features/wrapped/wrapped.repository': typeof import('../../src/features/wrapped/wrapped.repository')
@@ -92,6 +95,9 @@ const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
 const STATUS = 'the state of the service is that of all tenants (G12)'
 const RESTORE = 'a restore of the database concerns all tenants (M1, M3)'
 const TENANTS = 'it concerns the list of tenants (T1, T2)'
+
+const DATABASES = 'it concerns the databases of the account (B3)'
+const MOVES = 'users move between two databases, so it names the tenant (B3)'
 
 const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/achievements/achievements.repository': null,
@@ -198,7 +204,37 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/users/export/export-pages.repository': null,
   'store/pages.repository': null,
   'store/portions.repository': null,
+  'store/user-ranges.repository': null,
   'store/users.repository': null,
+  'features/databases/databases.repository': {
+    readWeights: DATABASES,
+    storeWeights: DATABASES,
+    directories: DATABASES,
+    unspread: DATABASES,
+    holders: DATABASES,
+    readSizes: DATABASES,
+  },
+  'features/databases/moves/moves.repository': {
+    readState: MOVES,
+    placementIn: MOVES,
+    unnumbered: MOVES,
+    number: MOVES,
+    hasUsers: MOVES,
+    lastBuckets: MOVES,
+    workIn: MOVES,
+    seqsIn: MOVES,
+    arrivingIn: MOVES,
+    readLogs: MOVES,
+    readNewer: MOVES,
+    readPage: MOVES,
+    depart: MOVES,
+    readDeparted: MOVES,
+    join: MOVES,
+    switchTo: MOVES,
+    departedUsers: MOVES,
+    takeLeftovers: MOVES,
+    beginClock: MOVES,
+  },
   'features/webhooks/webhooks.repository': null,
   'features/wrapped/distributions.repository': null,
   'features/wrapped/wrapped.repository': null,

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import * as z from 'zod'
@@ -11,7 +10,7 @@ import {
   withoutZeros,
 } from '../oracle/analytics.oracle'
 import { readable } from '../readable'
-import { ADMIN_KEY, at, call, newTenant, type TestTenant, until } from './harness'
+import { ADMIN_KEY, at, call, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
 
 /*
  * Random worlds for the analytics: users in several zones who travel, around a change of clocks, with events,
@@ -166,7 +165,7 @@ export class AnalyticsWorld {
   /** A world whose clock shows a moment. */
   static async begin(moment: number): Promise<AnalyticsWorld> {
     // Earlier worlds rest, so that the clock moves quickly.
-    await env.DB.prepare("UPDATE tenants SET status = 'archived'").run()
+    await rowsEverywhere("UPDATE tenants SET status = 'archived'")
     const tenant = await newTenant()
     await clock(tenant, 'DELETE')
     await clock(tenant, 'PUT', { now: new Date(moment).toISOString() })
@@ -316,16 +315,16 @@ export class AnalyticsWorld {
   }
 
   async #iid(user: number): Promise<string | null> {
-    const found = env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
-    return found.bind(this.tenant.id, `u${user}`).first('iid')
+    const sql = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
+    const [found] = await rowsEverywhere(sql, this.tenant.id, `u${user}`)
+    return found === undefined ? null : String(found.iid)
   }
 
   async #users() {
-    const { results } = await env.DB.prepare(
+    const results = await rowsEverywhere(
       'SELECT id, iid, control, achievements FROM users WHERE tenant_id = ?1 ORDER BY id',
+      this.tenant.id,
     )
-      .bind(this.tenant.id)
-      .all()
     return z.array(UserRow).parse(results)
   }
 
@@ -337,12 +336,11 @@ export class AnalyticsWorld {
   }
 
   async #events() {
-    const { results } = await env.DB.prepare(
+    const results = await rowsEverywhere(
       `SELECT u.id AS user, e.id, e.metric_id, e.at, e.value, e.utc_offset FROM users u
        JOIN ${readable.events} e ON e.user_iid = u.iid WHERE u.tenant_id = ?1 ORDER BY u.id, e.at, e.seq`,
+      this.tenant.id,
     )
-      .bind(this.tenant.id)
-      .all()
     return z.array(EventRow).parse(results)
   }
 
@@ -350,12 +348,11 @@ export class AnalyticsWorld {
   async #oracleUsers(): Promise<OracleUser[]> {
     const known = new Map<string, OracleUser>()
     const [users, events] = await Promise.all([this.#users(), this.#events()])
-    const { results } = await env.DB.prepare(
+    const results = await rowsEverywhere(
       `SELECT u.id AS user, a.system_id, a.at, a.awarded, a.utc_offset, a.trigger_id FROM users u
        JOIN ${readable.awards} a ON a.user_iid = u.iid WHERE u.tenant_id = ?1`,
+      this.tenant.id,
     )
-      .bind(this.tenant.id)
-      .all()
     const awards = z.array(AwardRow).parse(results)
     const asked = users.map(({ id }) => `userIds=${id}`).join('&')
     const streaks = users.length === 0 ? [] : (await this.tenant.app('GET', `/streaks?${asked}`)).body

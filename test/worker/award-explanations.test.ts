@@ -6,7 +6,7 @@ import { explained, type Logged, type OracleSystem } from '../oracle/explanation
 import { bytes, number, numbered } from '../readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { faulty } from './faulty'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
 
 afterEach(forgetTime)
 
@@ -316,12 +316,11 @@ describe('GET /admin/v1/users/{id}/points/{key}/awards/{awardId}', () => {
     const page = await tenant.create('/attributes', { key: 'page', name: 'Page', type: 'event' })
     await trigger({})
     await tenant.event('words', 'ada', 10, { attributes: { page: 'one' } })
-    await env.DB.prepare(
+    await rowsEverywhere(
       `UPDATE awards SET counter_before = NULL, counter_after = NULL WHERE user_iid =
        (SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1)`,
+      tenant.id,
     )
-      .bind(tenant.id)
-      .run()
     const id = await first()
     expect(await explain(tenant, 'xp', id)).toMatchObject({
       ...{ counter: null, firings: null, base: null, afterBoosts: null, limit: null },

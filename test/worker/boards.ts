@@ -4,7 +4,17 @@ import * as z from 'zod'
 import type { Delivery, DeliveryReply } from '../../src/boards/board.messages'
 import type { Repair } from '../../src/boards/board-updates.service'
 import { readable } from '../readable'
-import { ADMIN_KEY, type Answer, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
+import {
+  ADMIN_KEY,
+  type Answer,
+  at,
+  call,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  type TestTenant,
+  toApp,
+} from './harness'
 
 /** Leaderboards that lose messages, and the recount of the log that their rankings are compared with. */
 
@@ -27,7 +37,7 @@ export async function moveTo(ms: number): Promise<void> {
 
 /** Returns to real time, and deletes due work, so that the next test does not run it. */
 export async function forgetTime(): Promise<void> {
-  await env.DB.prepare('DELETE FROM due_work').run()
+  await rowsEverywhere('DELETE FROM due_work')
   expect((await clock('DELETE')).status).toBe(200)
 }
 
@@ -213,14 +223,14 @@ export async function recount(tenant: TestTenant, counted: Counted): Promise<Ran
   const { metric, system, from = '0000-01-01', to = '9999-12-31', group = {}, max = 1_000 } = counted
   const [log, value, input] =
     metric === undefined ? [readable.awards, 'awarded', 'system_id'] : [readable.events, 'value', 'metric_id']
-  const { results } = await env.DB.prepare(
+  const results = await rowsEverywhere(
     `SELECT u.id, u.attributes, l.at, l.seq, sum(l.${value}) AS amount,
        date((l.at + l.utc_offset * 60000) / 1000, 'unixepoch') AS date
      FROM users u JOIN ${log} l ON l.user_iid = u.iid
      WHERE u.tenant_id = ?1 AND l.${input} = ?2 GROUP BY u.id, l.at, l.seq`,
+    tenant.id,
+    metric ?? system,
   )
-    .bind(tenant.id, metric ?? system)
-    .all()
   const scores = new Map<string, { score: number; reached: number }>()
   for (const row of z.array(Logged).parse(results)) {
     if (row.date < from || row.date > to || row.amount === 0) continue

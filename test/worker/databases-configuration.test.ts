@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import { bucketOf } from '../../src/db/buckets'
+import { bucketOf } from '../../src/lib/ids'
 import { at, databases, newApp, newTenant, type TestTenant } from './harness'
 
 /* [B4] Changes of the configuration with three databases, and with faults in each of them. */

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BUCKETS, bucketOf } from '../../src/db/buckets'
+import { BUCKETS, bucketOf } from '../../src/lib/ids'
 import { anotherUuid } from '../readable'
 import { lost } from './faulty'
 import {
@@ -251,10 +251,12 @@ async function fill(tenant: TestTenant, systemId: string, count: number): Promis
   })
   const list = databases()
   for (const [nth, { d1 }] of list.entries()) {
-    const own = rows.filter(({ bucket }) => Math.floor((bucket * list.length) / BUCKETS) === nth)
+    const [first, next] = [nth, nth + 1].map((index) => Math.floor((index * BUCKETS) / list.length))
+    const own = rows.filter(({ bucket }) => bucket >= Number(first) && bucket < Number(next))
     await d1
       .prepare(
-        `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+        `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
+           created,
            updated, metrics, points, counters, streak, streak_due, bucket)
          SELECT ?1, value ->> '$.row[0]', ${anotherUuid('?1', "value ->> '$.row[3]'")}, 1, 0, 1, '{}', 0,
            value ->> '$.row[2]', 0, '[]', json_object(?2, value ->> '$.row[1]'), '[]',
@@ -316,7 +318,7 @@ async function moveAll(tenant: TestTenant, from: string, to: string): Promise<vo
     .run()
 }
 
-/** The databases, with a look at each statement over users: the rows that it reads, and its turn from 1 on. */
+/** The databases, with a look at each batch over users: the rows that it reads, and its turn from 1 on. */
 function watched(onScan: (turn: number) => Promise<void> = async () => undefined) {
   const seen = { turn: 0, most: 0 }
   const bindings = Object.fromEntries(

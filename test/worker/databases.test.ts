@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import { bucketOf } from '../../src/db/buckets'
+import { bucketOf } from '../../src/lib/ids'
 import { ADMIN_KEY, at, call, databases, newApp, newTenant, type TestTenant, toApp } from './harness'
 import { forgetLines, linesSoFar } from './lines'
 

@@ -18,6 +18,7 @@ import {
   through,
   withBoard,
 } from './boards'
+import { databases, rowsEverywhere } from './harness'
 
 afterEach(forgetTime)
 afterEach(() => vi.restoreAllMocks())
@@ -54,13 +55,16 @@ describe('a call with an older configuration', () => {
   it('[L7] users with very many events are counted a few at a time, so that no statement takes too long', async () => {
     const setup = await withBoard(OFF)
     await events(setup.tenant, ['ada', 4], ['bob', 5], ['cai', 7], ['dee', 1])
-    await env.DB.prepare("UPDATE users SET seq = 600000 WHERE tenant_id = ? AND id IN ('ada', 'bob')")
-      .bind(setup.tenant.id)
-      .run()
+    await rowsEverywhere(
+      "UPDATE users SET seq = 600000 WHERE tenant_id = ?1 AND id IN ('ada', 'bob')",
+      setup.tenant.id,
+    )
     const counted = vi.spyOn(Board.prototype, 'recount')
     await patch(setup, ON)
-    const ids = counted.mock.calls.map(([users]) => users.map(({ userId }) => userId))
-    expect(ids).toEqual([['ada'], ['bob', 'cai', 'dee']])
+    const ids = counted.mock.calls.map(([users]) => users.map(({ userId }) => userId).sort())
+    // The two are never counted together. With several databases, the parts are others.
+    expect(ids.some((some) => some.includes('ada') && some.includes('bob'))).toBe(false)
+    if (databases().length === 1) expect(ids).toEqual([['ada'], ['bob', 'cai', 'dee']])
     expect(await agrees(setup)).toEqual(['cai 7', 'bob 5', 'ada 4', 'dee 1'])
   })
 

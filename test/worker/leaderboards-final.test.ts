@@ -20,6 +20,7 @@ import {
   withBoard,
 } from './boards'
 import type { TestTenant } from './harness'
+import { rowsEverywhere } from './harness'
 
 /** The run of the first day becomes final at this moment (L8). */
 const FINAL = NOON - (NOON % DAY) + DAY + 12 * HOUR
@@ -33,7 +34,7 @@ const on = (date: string) => ({ from: date, to: date, query: { run: date } })
 
 /** Makes all changes so far too old for a comparison that only asks for recent ones. */
 const grown = ({ tenant }: Setup) =>
-  env.DB.prepare('UPDATE users SET changed = 1 WHERE tenant_id = ?1').bind(tenant.id).run()
+  rowsEverywhere('UPDATE users SET changed = 1 WHERE tenant_id = ?1', tenant.id)
 
 describe('before a run is final', () => {
   it.each([
@@ -88,9 +89,10 @@ describe('once a run is final', () => {
     const [definition] = calls.map((call) => call.definition)
     if (definition === undefined) throw new Error('no call')
     for (const { userIds } of repairs) await object.recount({ definition, now: FINAL, userIds })
-    await env.DB.prepare(`UPDATE events SET value = value * 3 WHERE metric_no = ${number('metrics', '?1')}`)
-      .bind(setup.metric)
-      .run()
+    await rowsEverywhere(
+      `UPDATE events SET value = value * 3 WHERE metric_no = ${number('metrics', '?1')}`,
+      setup.metric,
+    )
     for (const { userIds } of repairs) await object.recount({ definition, now: FINAL, userIds })
     await events(setup.tenant, ['ada', 100, { team: 'z' }], ['dov', 5, x])
     await evictDurableObject(object)
@@ -132,13 +134,12 @@ describe('once a run is final', () => {
 /** Deletes a user with all events and awards from D1. */
 async function erase(tenant: TestTenant, id: string): Promise<void> {
   const own = `SELECT ${bytes('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2`
-  await env.DB.batch(
-    [
-      `DELETE FROM events WHERE user_iid IN (${own})`,
-      `DELETE FROM awards WHERE user_iid IN (${own})`,
-      'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2',
-    ].map((sql) => env.DB.prepare(sql).bind(tenant.id, id)),
-  )
+  for (const sql of [
+    `DELETE FROM events WHERE user_iid IN (${own})`,
+    `DELETE FROM awards WHERE user_iid IN (${own})`,
+    'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2',
+  ])
+    await rowsEverywhere(sql, tenant.id, id)
 }
 
 describe('a user who is erased from D1', () => {

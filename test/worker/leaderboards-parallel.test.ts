@@ -1,10 +1,9 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { LeaderboardObject } from '../../src/worker/index'
 import { readable } from '../readable'
 import { agrees, forgetTime, type Message, type Reply, type Setup, withBoard } from './boards'
-import { at, newApp } from './harness'
+import { at, newApp, rowsEverywhere } from './harness'
 
 afterEach(forgetTime)
 afterEach(() => {
@@ -22,13 +21,12 @@ const Logged = z.object({
 type Logged = z.infer<typeof Logged>
 
 async function logOf({ metric }: Setup): Promise<Logged[]> {
-  const { results } = await env.DB.prepare(
+  const results = await rowsEverywhere(
     `SELECT u.iid, u.id AS userId, e.id, e.seq, e.at, e.value FROM ${readable.events} e JOIN users u
       ON u.iid = e.user_iid
      WHERE e.metric_id = ?1 ORDER BY u.iid, e.seq`,
+    metric,
   )
-    .bind(metric)
-    .all()
   return z.array(Logged).parse(results)
 }
 

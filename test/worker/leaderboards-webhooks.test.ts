@@ -28,7 +28,7 @@ import {
   through,
   withBoard,
 } from './boards'
-import { ADMIN_KEY, at, newTenant, untilHeld } from './harness'
+import { ADMIN_KEY, at, newTenant, rowsEverywhere, untilHeld } from './harness'
 
 beforeEach(async () => {
   recordDeliveryQueues()
@@ -725,7 +725,7 @@ describe('[U8] an erased user', () => {
     const setup = await withBoard()
     const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5], ['bob', 4])
-    await env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(setup.tenant.id).run()
+    await rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'", setup.tenant.id)
     await minutes(NOON, 1)
     expect(news(hook, NOON)).toEqual([
       `0 changed ${TODAY}: bob 2 4`,
@@ -736,7 +736,8 @@ describe('[U8] an erased user', () => {
 
 async function iidOf({ tenant }: Setup, id: string): Promise<string> {
   const sql = 'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2'
-  return (await env.DB.prepare(sql).bind(tenant.id, id).first<string>('iid')) ?? ''
+  const [found] = await rowsEverywhere<{ iid: string }>(sql, tenant.id, id)
+  return found?.iid ?? ''
 }
 
 /** The ranking of a group, in the format of the lines. */

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { at, newTenant, type TestTenant } from './harness'
+import { at, newTenant, rowsEverywhere, type TestTenant } from './harness'
 
 /** The clock of these tests only moves forward: each test begins on a later day, at noon UTC. */
 let day = 0
@@ -21,7 +21,7 @@ const setClock = async (days: number, time: string) => {
 beforeEach(async () => {
   tenant = await newTenant()
   // Due work of earlier tests would run when the clock moves.
-  await env.DB.prepare('DELETE FROM due_work').run()
+  await rowsEverywhere('DELETE FROM due_work')
   day += 100
   await setClock(0, '12:00')
   metricId = await tenant.metric('steps')

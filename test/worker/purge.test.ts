@@ -50,6 +50,9 @@ describe('[U8, T3] the erasure of a tenant', () => {
     ])
     // A pass of the analytics has counted a user.
     await env.DB.batch([
+      env.DB.prepare("INSERT OR IGNORE INTO directory VALUES (?1, 1, '[[0, \"DB\"]]', '{}')").bind(
+        one.tenant.id,
+      ),
       env.DB.prepare("INSERT INTO analytics_figures VALUES (?1, 'events', 0, 1, 0, 1)").bind(one.tenant.id),
       env.DB.prepare("INSERT INTO analytics_passes VALUES (?1, 0, NULL, '')").bind(one.tenant.id),
       env.DB.prepare(

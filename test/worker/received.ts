@@ -1,21 +1,20 @@
-import { env } from 'cloudflare:workers'
 import * as z from 'zod'
 import { type Message, StoredMessages } from '../../src/outbox/outbox.messages'
-import type { TestTenant } from './harness'
+import { databases, rowsEverywhere, type TestTenant } from './harness'
 
 /**
- * Keeps all rows that were ever in the outbox, also after they were sent: a trigger of the tests' database
+ * Keeps all rows that were ever in the outbox, also after they were sent: a trigger of the tests' databases
  * copies each row. The copies are in the order of insertion.
  */
 export async function keepTold(): Promise<void> {
-  await env.DB.exec(
+  await rowsEverywhere(
     'CREATE TABLE IF NOT EXISTS test_told (no INTEGER PRIMARY KEY, tenant_id TEXT, at INTEGER, user_iid TEXT, messages TEXT)',
   )
-  await env.DB.prepare(
+  await rowsEverywhere(
     `CREATE TRIGGER IF NOT EXISTS test_told AFTER INSERT ON outbox BEGIN
        INSERT INTO test_told (tenant_id, at, user_iid, messages)
          VALUES (new.tenant_id, new.at, new.user_iid, new.messages); END`,
-  ).run()
+  )
 }
 
 const Row = z.object({
@@ -36,19 +35,17 @@ export type Told = Message & { at: number; user: string | null }
 
 /**
  * All messages of a tenant that were ever in the outbox, with types of this prefix, in the order of
- * insertion.
+ * insertion. Those of several databases are in the order of their due times.
  */
 export async function toldOf({ id }: TestTenant, prefix = ''): Promise<Told[]> {
-  const { results } = await env.DB.prepare(
+  const rows = await rowsEverywhere(
     `SELECT t.at, t.user_iid AS userIid, u.id AS userId, t.messages FROM test_told t
      LEFT JOIN users u ON u.tenant_id = t.tenant_id AND u.iid = t.user_iid WHERE t.tenant_id = ?1
        ORDER BY t.no`,
+    id,
   )
-    .bind(id)
-    .all()
-  return z
-    .array(Row)
-    .parse(results)
+  const told = z.array(Row).parse(rows)
+  return (databases().length === 1 ? told : told.toSorted((a, b) => a.at - b.at))
     .flatMap(({ at, userId, messages }) => messages.map((message) => ({ ...message, at, user: userId })))
     .filter(({ type }) => type.startsWith(prefix))
 }

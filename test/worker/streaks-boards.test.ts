@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
 
 const DAY = 86_400_000
 let start = Math.ceil(Date.now() / DAY) * DAY
@@ -14,7 +14,7 @@ async function move(days: number, hours = 0): Promise<void> {
 }
 
 beforeEach(async () => {
-  await env.DB.prepare('DELETE FROM due_work').run()
+  await rowsEverywhere('DELETE FROM due_work')
   start += 20 * DAY
   tenant = await newTenant()
   await tenant.metric('steps')
@@ -134,15 +134,14 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(['ada 3', 'bob 3'])
     await move(2, 12.5)
     // The configuration before the walk over the users has run.
-    await env.DB.prepare(
+    await rowsEverywhere(
       `UPDATE tenants SET config_version = config_version + 1, streaks = json_object('enabled', json('true'),
         'off', json('[]'),
          'frequency', 'monthly', 'epoch', 1, 'metrics', json('[]'), 'evaluationMode', 'OR', 'personalisation',
            json('false'),
          'freezes', NULL) WHERE id = ?1`,
+      tenant.id,
     )
-      .bind(tenant.id)
-      .run()
     await tenant.app('PUT', '/users/ada', {})
     expect(await page()).toEqual(['ada 3', 'bob 3'])
     await move(2, 13.5)
@@ -171,7 +170,7 @@ describe('[L3] boards by streak', () => {
     const board = await create({ end: date(9) })
     await act('ada')
     // The event comes before the Timekeeper, which would have removed the length at midnight.
-    await env.DB.prepare('DELETE FROM due_work').run()
+    await rowsEverywhere('DELETE FROM due_work')
     await move(2, 8)
     await act('bob')
     await move(2, 9)

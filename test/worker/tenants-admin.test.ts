@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.repository'
-import { ADMIN_KEY, at, call, countedD1, newApp, newTenant, type Send, toApp } from './harness'
+import { ADMIN_KEY, at, call, countedD1, databases, newApp, newTenant, type Send, toApp } from './harness'
 
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
@@ -272,27 +272,31 @@ describe('[T2] the management of tenants', () => {
 })
 
 describe('[T2] the name of a tenant', () => {
-  it('costs no round trip if it is cached, and an event costs only two', async () => {
-    const { id, customerId } = await make()
-    const { DB, count } = countedD1()
-    const send = newApp({ DB })
-    const as = (reference: string) => ({ headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': reference } })
-    await call(toApp, 'POST', '/admin/v1/metrics', { ...as(id), body: [{ key: 'words', name: 'Words' }] })
-    const event = (reference: string) =>
-      call(send, 'POST', '/v1/metrics/words/event', {
-        ...as(reference),
-        body: { user: { id: 'ada' }, value: 1 },
-      })
-    for (const reference of [id, customerId]) {
-      expect((await event(reference)).status).toBe(201)
+  // It counts the round trips of the first database only.
+  it.skipIf(databases().length > 1)(
+    'costs no round trip if it is cached, and an event costs only two',
+    async () => {
+      const { id, customerId } = await make()
+      const { DB, count } = countedD1()
+      const send = newApp({ DB })
+      const as = (reference: string) => ({ headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': reference } })
+      await call(toApp, 'POST', '/admin/v1/metrics', { ...as(id), body: [{ key: 'words', name: 'Words' }] })
+      const event = (reference: string) =>
+        call(send, 'POST', '/v1/metrics/words/event', {
+          ...as(reference),
+          body: { user: { id: 'ada' }, value: 1 },
+        })
+      for (const reference of [id, customerId]) {
+        expect((await event(reference)).status).toBe(201)
+        count.batches = 0
+        expect((await event(reference)).status).toBe(201)
+        expect(count.batches).toBe(2)
+      }
       count.batches = 0
-      expect((await event(reference)).status).toBe(201)
+      expect((await call(send, 'GET', '/v1/achievements', as(unused()))).status).toBe(404)
       expect(count.batches).toBe(2)
-    }
-    count.batches = 0
-    expect((await call(send, 'GET', '/v1/achievements', as(unused()))).status).toBe(404)
-    expect(count.batches).toBe(2)
-  })
+    },
+  )
 
   it('is read again if it now means another tenant, also by an app with a cache', async () => {
     const [name, send] = [unused(), newApp()]

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { bytes, number, numbered } from '../readable'
 import { DAY, dateAt, forgetTime, moveTo, NOON } from './boards'
 import { faulty } from './faulty'
-import { at, newApp, newTenant, type TestTenant, until } from './harness'
+import { at, databases, newApp, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
 
 afterEach(forgetTime)
 
@@ -285,30 +285,33 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     expect(first('streak', { change: 'pause_deleted' })).toMatchObject({ pause })
   })
 
-  it('[X2] writes a row for a change of the profile, and none for other events', async () => {
-    await tenant.metric('words')
-    const rows = async () => {
-      const { results } = await env.DB.prepare(
-        `SELECT c.at FROM users u JOIN user_changes c ON c.user_iid = ${bytes('u.iid')} WHERE u.tenant_id = ?1`,
-      )
-        .bind(tenant.id)
-        .all()
-      return results.length
-    }
-    const written = async (user: string | Record<string, unknown>) => {
-      const { DB, seen } = faulty((run) => run())
-      const through = tenant.through(newApp({ DB }))
-      expect((await through.event('words', user, 1)).status).toBe(201)
-      return seen.rowsWritten
-    }
-    await words(1)
-    expect(await rows()).toBe(0)
-    const plain = await written('ada')
-    expect(await written({ id: 'ada', name: 'Ada' })).toBe(plain + 1)
-    expect(await rows()).toBe(1)
-    // The same name again changes nothing.
-    expect(await written({ id: 'ada', name: 'Ada' })).toBe(plain)
-  })
+  // It counts the rows of the only database.
+  it.skipIf(databases().length > 1)(
+    '[X2] writes a row for a change of the profile, and none for other events',
+    async () => {
+      await tenant.metric('words')
+      const rows = async () => {
+        const changes = await rowsEverywhere(
+          `SELECT c.at FROM users u JOIN user_changes c ON c.user_iid = ${bytes('u.iid')} WHERE u.tenant_id = ?1`,
+          tenant.id,
+        )
+        return changes.length
+      }
+      const written = async (user: string | Record<string, unknown>) => {
+        const { DB, seen } = faulty((run) => run())
+        const through = tenant.through(newApp({ DB }))
+        expect((await through.event('words', user, 1)).status).toBe(201)
+        return seen.rowsWritten
+      }
+      await words(1)
+      expect(await rows()).toBe(0)
+      const plain = await written('ada')
+      expect(await written({ id: 'ada', name: 'Ada' })).toBe(plain + 1)
+      expect(await rows()).toBe(1)
+      // The same name again changes nothing.
+      expect(await written({ id: 'ada', name: 'Ada' })).toBe(plain)
+    },
+  )
 
   it('[X2] puts losses whose moment is not known at the end', async () => {
     await tenant.metric('words')
@@ -318,11 +321,10 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     }
     const lost = { types: 'streak' }
     expect(said(await whole(lost)).filter((one) => one === 'streak lost')).toHaveLength(2)
-    await env.DB.prepare(
+    await rowsEverywhere(
       'UPDATE streak_runs SET lost = NULL WHERE user_iid IN (SELECT iid FROM users WHERE tenant_id = ?1)',
+      tenant.id,
     )
-      .bind(tenant.id)
-      .run()
     const all = await whole()
     expect(all.slice(-2)).toMatchObject([
       { change: 'lost', at: null, length: 1, started: dateAt(NOON + 4 * DAY) },
@@ -335,12 +337,14 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     await tenant.app('PUT', '/users/ada', { deviceTokens: ['one', 'two'] })
     const { removeDeviceTokens } = await import('../../src/store/devices.repository')
     const { contextOf } = await import('./contexts')
-    const { results } = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1')
-      .bind(tenant.id)
-      .all<{ iid: string }>()
-    const iid = String(results[0]?.iid)
-    await removeDeviceTokens(contextOf(tenant.id).db, { userId: 'ada', iid }, ['two', 'three'])
-    await removeDeviceTokens(contextOf(tenant.id).db, { userId: 'ada', iid }, ['three'])
+    const [found] = await rowsEverywhere<{ iid: string }>(
+      'SELECT iid FROM users WHERE tenant_id = ?1',
+      tenant.id,
+    )
+    const iid = String(found?.iid)
+    const db = contextOf(tenant.id).databases.ofUser(tenant.id, 'ada')
+    await removeDeviceTokens(db, { userId: 'ada', iid }, ['two', 'three'])
+    await removeDeviceTokens(db, { userId: 'ada', iid }, ['three'])
     expect(await whole({ types: 'change' })).toMatchObject([
       { fields: { deviceTokens: { before: ['one', 'two'], after: ['one'] } } },
       { fields: { deviceTokens: { before: null, after: ['one', 'two'] } } },
@@ -350,14 +354,13 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
   it('[X2] lists each entry once and in order, also if rows without the wanted types are in between', async () => {
     const metric = await tenant.metric('words')
     await words(1, { id: 'ada', name: 'Ada' })
-    await env.DB.prepare(
+    await rowsEverywhere(
       `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1200)
        SELECT ${bytes('iid')}, ${number('metrics', '?2')}, ?3 + n, 0, ${numbered('n')}, 1000000, 0
        FROM users, numbers WHERE tenant_id = ?1`,
+      ...[tenant.id, metric, NOON],
     )
-      .bind(tenant.id, metric, NOON)
-      .run()
     await moveTo(NOON + DAY)
     await words(1, { id: 'ada', name: 'Ada L.' })
     const types = 'change,streak'
@@ -365,46 +368,50 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
     for (const limit of ['1', '100']) expect(said(await whole({ types, limit }))).toEqual(expected)
   })
 
-  it('[X2] reads in proportion to the page, also of a user with 100,000 events', async () => {
-    const metric = await tenant.metric('words')
-    const trigger = { type: 'metric', metricId: metric, metricThreshold: 1, points: 1, status: 'active' }
-    const system = await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
-    await words(1)
-    const numbers = (count: number) =>
-      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
-    const fill = (sql: string, ...values: unknown[]) =>
-      env.DB.prepare(sql)
-        .bind(tenant.id, ...values)
-        .run()
-    await fill(
-      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset) ${numbers(100_000)}
+  // It counts the rows of the only database.
+  it.skipIf(databases().length > 1)(
+    '[X2] reads in proportion to the page, also of a user with 100,000 events',
+    async () => {
+      const metric = await tenant.metric('words')
+      const trigger = { type: 'metric', metricId: metric, metricThreshold: 1, points: 1, status: 'active' }
+      const system = await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
+      await words(1)
+      const numbers = (count: number) =>
+        `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
+      const fill = (sql: string, ...values: unknown[]) =>
+        env.DB.prepare(sql)
+          .bind(tenant.id, ...values)
+          .run()
+      await fill(
+        `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset) ${numbers(100_000)}
        SELECT ${bytes('iid')}, ${number('metrics', '?2')}, n, 0, ${numbered('n')}, 1000000, 0
        FROM users, numbers WHERE tenant_id = ?1`,
-      metric,
-    )
-    await fill(
-      `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset, trigger_no,
-         trigger_version) ${numbers(100_000)}
+        metric,
+      )
+      await fill(
+        `INSERT INTO awards (user_iid, system_no, at, seq, position, id, awarded, total, utc_offset,
+         trigger_no, trigger_version) ${numbers(100_000)}
        SELECT ${bytes('iid')}, ${number('points_systems', '?2')}, n, 0, 0, ${numbered('n')}, 1, n, 0, 1, 1
        FROM users, numbers WHERE tenant_id = ?1`,
-      system,
-    )
-    const read = async (path: string) => {
-      const { DB, seen } = faulty((run) => run())
-      const found = await page(path, tenant.through(newApp({ DB })))
-      return { ...found, rowsRead: seen.rowsRead }
-    }
-    const first = await read('/users/ada/timeline?limit=20')
-    expect(first.entries).toHaveLength(20)
-    const second = await read(first.next ?? '')
-    expect(second.entries).toHaveLength(20)
-    const sparse = await read('/users/ada/timeline?limit=20&types=level_changed')
-    // Each row is found once to see where the page ends, and read once. Ids of resources are rows, too.
-    expect(Math.max(first.rowsRead, second.rowsRead)).toBeLessThan(600)
-    expect(sparse.rowsRead).toBeLessThan(2_500)
-    expect(sparse.entries).toEqual([])
-    expect(sparse.next).not.toBeNull()
-  })
+        system,
+      )
+      const read = async (path: string) => {
+        const { DB, seen } = faulty((run) => run())
+        const found = await page(path, tenant.through(newApp({ DB })))
+        return { ...found, rowsRead: seen.rowsRead }
+      }
+      const first = await read('/users/ada/timeline?limit=20')
+      expect(first.entries).toHaveLength(20)
+      const second = await read(first.next ?? '')
+      expect(second.entries).toHaveLength(20)
+      const sparse = await read('/users/ada/timeline?limit=20&types=level_changed')
+      // Each row is found once to see where the page ends, and read once. Ids of resources are rows, too.
+      expect(Math.max(first.rowsRead, second.rowsRead)).toBeLessThan(600)
+      expect(sparse.rowsRead).toBeLessThan(2_500)
+      expect(sparse.entries).toEqual([])
+      expect(sparse.next).not.toBeNull()
+    },
+  )
 
   it('[X2, G3] refuses unknown types, bad limits and cursors, and unknown users', async () => {
     await tenant.metric('words')

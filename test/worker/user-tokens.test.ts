@@ -376,8 +376,8 @@ describe('[K6, T2] tokens and tenants', () => {
       expect((await where.as(token, 'GET', '/users/ada')).status).toBe(404)
       expect((await where.as(token, 'POST', '/metrics/words/event', event())).status).toBe(404)
     }
-    for (const sql of ['DELETE FROM users WHERE tenant_id = ?1', 'DELETE FROM tenants WHERE id = ?1'])
-      await rowsEverywhere(sql, tenant.id)
+    for (const table of ['users WHERE tenant_id', 'directory WHERE tenant_id', 'tenants WHERE id'])
+      await rowsEverywhere(`DELETE FROM ${table} = ?1`, tenant.id)
     for (const where of [tenant, warm, tenant.through(newApp())]) {
       expect(await where.as(token, 'GET', '/users/ada')).toMatchObject(INVALID)
       expect(await where.as(token, 'POST', '/metrics/words/event', event())).toMatchObject(INVALID)

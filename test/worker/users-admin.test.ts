@@ -6,7 +6,7 @@ import { Instance } from '../../src/runtime/instance'
 import { createApp } from '../../src/worker/app'
 import { anotherUuid, bytes, number, numbered } from '../readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from './boards'
-import { ADMIN_KEY, at, newApp, newTenant, nextPath, type TestTenant } from './harness'
+import { ADMIN_KEY, at, databases, newApp, newTenant, nextPath, type TestTenant } from './harness'
 
 afterEach(forgetTime)
 
@@ -158,35 +158,40 @@ describe('GET /admin/v1/users', () => {
     expect(await error('search=a&search=b')).toBe('search: must be given once.')
   })
 
-  it('reads a page by the index: no more rows than it passes, and without a sort', async () => {
-    const tenant = await newTenant()
-    await env.DB.prepare(
-      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+  // All users are stored in the first database.
+  it.skipIf(databases().length > 1)(
+    'reads a page by the index: no more rows than it passes, and without a sort',
+    async () => {
+      const tenant = await newTenant()
+      await env.DB.prepare(
+        `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
+         created,
         updated,
          metrics, points, counters)
        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000)
        SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 1, 1, '{}', 0, 10000 - i, 1, '[]', '{}', '[]'
          FROM n`,
-    )
-      .bind(tenant.id)
-      .run()
-    const rows: number[] = []
-    const DB = new Proxy(env.DB, {
-      get(target, name) {
-        if (name !== 'batch') return Reflect.get(target, name, target).bind(target)
-        return async (statements: D1PreparedStatement[]) => {
-          const results = await target.batch(statements)
-          rows.push(...results.map(({ meta }) => meta.rows_read))
-          return results
-        }
-      },
-    })
-    expect(await listed(tenant.through(newApp({ DB })), { skip: '5', limit: '2' })).toEqual([
-      'u2995',
-      'u2994',
-    ])
-    expect(rows.at(-1)).toBeLessThan(15)
-  })
+      )
+        .bind(tenant.id)
+        .run()
+      const rows: number[] = []
+      const DB = new Proxy(env.DB, {
+        get(target, name) {
+          if (name !== 'batch') return Reflect.get(target, name, target).bind(target)
+          return async (statements: D1PreparedStatement[]) => {
+            const results = await target.batch(statements)
+            rows.push(...results.map(({ meta }) => meta.rows_read))
+            return results
+          }
+        },
+      })
+      expect(await listed(tenant.through(newApp({ DB })), { skip: '5', limit: '2' })).toEqual([
+        'u2995',
+        'u2994',
+      ])
+      expect(rows.at(-1)).toBeLessThan(15)
+    },
+  )
 })
 
 /* Exports */

@@ -3,14 +3,11 @@
 /** A kind of commit. @typedef {'bare' | 'alone' | 'group'} Kind */
 
 /**
- * The result of a run: its wish, and the Worker's figures. `processor` is the share of one core that the
- * Worker's process has used, and `machine` the busy share of all cores, by all programs. `slower` is how many
- * times slower than the model the databases were.
+ * The result of a run: its wish, and the Worker's figures.
  *
- * @typedef {{ kind: Kind; isolates: number; databases: number; clients: number; slower: number; perSecond:
- *   number; events: number; wait: { median: number; p95: number }; noted: { alone: number; conflicts: number;
- *   problems: number }; used: { reads: number; writes: number; busy: number }[]; processor: number | null;
- *   machine: number }} Found
+ * @typedef {{ kind: Kind; isolates: number; databases: number; clients: number; perSecond: number; events:
+ *   number; wait: { median: number; p95: number }; noted: { alone: number; conflicts: number; problems:
+ *   number }; used: { reads: number; writes: number; busy: number }[] }} Found
  */
 
 const NAMES = {
@@ -20,9 +17,6 @@ const NAMES = {
 }
 
 const sum = (/** @type {number[]} */ figures) => figures.reduce((all, one) => all + one, 0)
-
-/** Events a second at the times of the model. */
-export const rateOf = (/** @type {Found} */ { perSecond, slower }) => perSecond * slower
 
 /** Events of one write batch. */
 export const eventsOfABatch = (/** @type {Found} */ { events, used }) =>
@@ -53,20 +47,18 @@ export function tableOf(/** @type {readonly Found[]} */ all) {
     'events a write batch',
     'databases busy',
     'an event waits, ms (median)',
-    'processor',
   ]
   const rows = all.map((found) => [
     NAMES[found.kind],
     String(found.isolates),
     String(found.databases),
     String(found.clients),
-    rateOf(found).toFixed(0),
-    bare === undefined ? '–' : (rateOf(found) / rateOf(bare)).toFixed(1),
+    found.perSecond.toFixed(0),
+    bare === undefined ? '–' : (found.perSecond / bare.perSecond).toFixed(1),
     factor(all, found).toFixed(2),
     eventsOfABatch(found).toFixed(1),
     `${(busy(found) * 100).toFixed(0)} %`,
-    (found.wait.median / found.slower).toFixed(0),
-    found.processor === null ? '–' : `${(found.processor * 100).toFixed(0)} %`,
+    found.wait.median.toFixed(0),
   ])
   const widths = head.map((name, column) =>
     Math.max(name.length, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -82,21 +74,15 @@ export function tableOf(/** @type {readonly Found[]} */ all) {
 const SPREAD = 0.85
 /** The least rate of group commit, as a multiple of the bare Worker's rate. */
 const GROUPED = 5
-/** The most processor time of the Worker, as a share of one core. */
-const PROCESSOR = 0.5
-
 /** The requirements that are not met, as sentences. */
 export function missesOf(/** @type {readonly Found[]} */ all) {
   const misses = all.flatMap((found) => {
-    const { kind, isolates, databases, processor, noted } = found
+    const { kind, isolates, databases, noted } = found
     const name = `${NAMES[kind]}, ${isolates} isolates, ${databases} databases`
     const grown = factor(all, found)
     return [
       ...(grown < SPREAD * databases
         ? [`${name}: ${grown.toFixed(2)} times one database, not ${(SPREAD * databases).toFixed(2)}`]
-        : []),
-      ...(processor !== null && processor > PROCESSOR
-        ? [`${name}: the processor was busy for ${(processor * 100).toFixed(0)} %, so it may be the limit`]
         : []),
       ...(noted.conflicts + noted.problems > 0
         ? [`${name}: ${noted.conflicts} conflicts and ${noted.problems} problems were logged`]
@@ -107,7 +93,7 @@ export function missesOf(/** @type {readonly Found[]} */ all) {
   const grouped = all.filter(({ kind, databases }) => kind === 'group' && databases === 1)
   for (const one of bare === undefined ? [] : grouped) {
     const { isolates } = one
-    const times = bare === undefined ? Number.NaN : rateOf(one) / rateOf(bare)
+    const times = bare === undefined ? Number.NaN : one.perSecond / bare.perSecond
     if (times < GROUPED)
       misses.push(`group commit of ${isolates} isolates: ${times.toFixed(1)} times the bare Worker`)
   }

@@ -16,7 +16,14 @@ const NAMES = [
   'bench/baseline',
 ]
 /** Sections of wrangler.toml that the model does without. */
-const LEFT_OUT = /^\[(build|assets|triggers|\[d1_databases\])\]/
+const LEFT_OUT = /^\[(build|assets|triggers)\]/
+/** The database of the bare Worker. */
+const BARE = `
+[[d1_databases]]
+binding = "BARE"
+database_name = "bare"
+database_id = "00000000-0000-0000-0000-00000000ba6e"
+`
 const BASELINE = inProject('bench', 'baseline', 'migrations', '0000_baseline.sql')
 
 /**
@@ -27,31 +34,25 @@ const BASELINE = inProject('bench', 'baseline', 'migrations', '0000_baseline.sql
  */
 export async function startModel(folder, adminKey) {
   const variables = { ADMIN_API_KEY: adminKey, MULTI_TENANCY: 'on', RATE_LIMITS: 'off' }
-  const server = await copy({ folder, from: inProject(), names: NAMES, database: null, variables })
-  const whole = readFileSync(join(folder, 'wrangler.toml'), 'utf8')
-  const sections = whole
-    .replace('src/worker/index.ts', 'bench/model/worker.ts')
+  const server = await copy({
+    folder,
+    from: inProject(),
+    names: NAMES,
+    database: 'laurel',
+    variables,
+    main: 'bench/model/worker.ts',
+    databases: MOST_DATABASES,
+  })
+  const toml = join(folder, 'wrangler.toml')
+  const sections = readFileSync(toml, 'utf8')
     .split(/\n(?=\[)/)
     .filter((section) => !LEFT_OUT.test(section))
-  const bindings = ['BARE', ...Array.from({ length: MOST_DATABASES }, (_, index) => bindingOf(index + 1))]
-  const databases = bindings.map(
-    (name, index) =>
-      `[[d1_databases]]\nbinding = "${name}"\ndatabase_name = "${name.toLowerCase()}"\n` +
-      `database_id = "00000000-0000-0000-0000-${String(index).padStart(12, '0')}"\n`,
-  )
-  writeFileSync(join(folder, 'wrangler.toml'), [...sections, ...databases].join('\n'))
+  writeFileSync(toml, [...sections, BARE].join('\n'))
   await server.start()
-  // Only here, since wrangler.toml and this package are read at once.
-  const { readD1Migrations } = await import('@cloudflare/vitest-plugin')
-  const migrations = await readD1Migrations({ projectPath: inProject() })
-  const body = {
-    queries: migrations.flatMap(({ queries }) => queries),
-    bare: readFileSync(BASELINE, 'utf8')
-      .split(/;\s*/)
-      .filter((sql) => sql !== ''),
-  }
-  await server.ask('POST', '/prepare', { body })
+  const bare = readFileSync(BASELINE, 'utf8')
+    .split(/;\s*/)
+    .filter((sql) => sql !== '')
+  const { body } = await server.ask('POST', '/prepare', { body: { bare } })
+  if (body.databases !== MOST_DATABASES) throw new Error(`only ${body.databases} databases are bound`)
   return server
 }
-
-const bindingOf = (/** @type {number} */ number) => (number === 1 ? 'DB' : `DB_${number}`)

@@ -143,7 +143,7 @@ export async function load({ server, key, users }) {
  * Processor time of the runtime that works in a folder, user and system, in milliseconds; null if the system
  * does not report it.
  */
-export function processorTime(/** @type {string} */ folder) {
+function processorTime(/** @type {string} */ folder) {
   if (process.platform !== 'linux') return null
   let ticks = 0
   for (const id of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {

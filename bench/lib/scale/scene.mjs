@@ -21,7 +21,7 @@ const HOUR = 3_600_000
 const AHEAD = 40
 /** Days of a run of the leaderboard. The present run ends with the present day. */
 const RUN = 30
-/** The buckets of a tenant, as src/db/buckets.ts has them. */
+/** The buckets of a tenant, as src/db/databases/buckets.ts has them. */
 const BUCKETS = 4096
 const OBJECTS = '.wrangler/state/v3/do'
 const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
@@ -93,6 +93,7 @@ export async function openScene({ folder, users, databases, adminKey, variables,
       sizes.largest = Math.max(sizes.largest, filled.size)
     }
     await requireSameRows(Object.values(all))
+    await announce(Object.values(all))
     return sizes
   })
   const seconds = { fill: (performance.now() - filling) / 1000, board: 0 }
@@ -151,6 +152,20 @@ async function spread(/** @type {Record<string, import('./filler.mjs').Binding>}
   const insert =
     "INSERT OR IGNORE INTO directory (tenant_id, version, places, placements) VALUES (?1, 1, ?2, '{}')"
   await all.DB?.prepare(insert).bind(tenant.id, JSON.stringify(places)).run()
+}
+
+/**
+ * Gives each database the due work that changes of its users would have made: that of the played users, who
+ * are not in every database.
+ */
+async function announce(/** @type {import('./filler.mjs').Binding[]} */ databases) {
+  const read = "SELECT * FROM due_work WHERE kind IN ('streaks', 'analytics')"
+  const found = await Promise.all(databases.map((database) => database.prepare(read).all()))
+  const insert = `INSERT OR IGNORE INTO due_work (tenant_id, kind, subject, due_at, asked)
+    SELECT value ->> 'tenant_id', value ->> 'kind', value ->> 'subject', value ->> 'due_at', 1
+    FROM json_each(?1) ORDER BY value ->> 'due_at'`
+  const all = JSON.stringify(found.flatMap(({ results }) => results))
+  for (const database of databases) await database.prepare(insert).bind(all).run()
 }
 
 /**

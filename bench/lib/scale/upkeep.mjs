@@ -43,6 +43,9 @@ export async function measureUpkeep(scene, tellMore) {
   const midnight = (day + 1) * DAY
   await moveClock(server, key, midnight - 1000)
   const night = await steps(scene, midnight, 'streaks')
+  // One of the played users has a streak too.
+  const live = Math.ceil(users / ONE_OF) + 1
+  if (night.users !== live) throw new Error(`${night.users} streaks were lost at a midnight, not ${live}`)
   tellMore(`a midnight at which ${night.users} streaks are lost in ${night.seconds.toFixed(1)} s`)
 
   const final = midnight + 12 * HOUR

@@ -1,4 +1,4 @@
-import { askAll } from '../../db/ask-all'
+import { askAll } from '../../db/databases/ask-all'
 import type { Instant } from '../../lib/clock'
 import { wait } from '../../lib/system-clock'
 import { SECOND } from '../../lib/units'

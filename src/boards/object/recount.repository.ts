@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { RankBy } from '../../config/enumerations.types'
-import { askAll, askHolders } from '../../db/ask-all'
 import type { TenantDatabase } from '../../db/database'
-import type { Databases } from '../../db/databases'
+import { askAll, askHolders } from '../../db/databases/ask-all'
+import type { Databases } from '../../db/databases/databases'
 import { localDayOf, timeOfDayOf } from '../../db/local-time'
 import { bytesOf, numberOf } from '../../db/short-ids'
 import { lastDayOf, windowOf } from '../../engine/runs.rules'
@@ -68,7 +68,7 @@ const Found = z.array(z.looseObject({ userId: z.string(), bytes: z.number(), gro
 /** Users as D1 has them. The page is complete up to the id `last`; null at the end. */
 export type UserCursorPage = { userCursors: UserCursor[]; last: string | null }
 
-/** Where a page begins: after an id. The users who have changed since a moment (0: all), of the next `limit`. */
+/** A page: of the next `limit` users after an id, those that have changed since a moment (0: all). */
 type Asked = { after: string; since: number; limit: number }
 
 /**

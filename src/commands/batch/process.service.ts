@@ -1,7 +1,7 @@
 import type { InputChange } from '../../boards/board-updates.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
-import { Misplaced } from '../../db/databases'
+import { Misplaced } from '../../db/databases/databases'
 import {
   clockUnchanged,
   configurationUnchanged,

@@ -1,7 +1,7 @@
 import { countedUsers } from './analytics.table'
 
 /*
- * What the analytics have in each database with users, for buckets that move to another one (B3). A database
+ * The data of the analytics in each database with users, for buckets that move (B3). A database
  * adds the changes of its users to its own figures, and the figures of all databases are added up. So the
  * figures stay when a user leaves, and the state in which the user is counted moves along.
  */

@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
 import { auditEntries } from '../../audit/audit.repository'
 import { fieldChanges } from '../../audit/entries.rules'
-import { UNSPREAD } from '../../db/directory'
+import { UNSPREAD } from '../../db/databases/directory'
 import type { Jobs } from '../../jobs/job.types'
 import { wakeAll } from '../../jobs/timekeeper.service'
 import { throwIfInvalid } from '../../lib/errors'
@@ -19,7 +19,7 @@ import {
 } from './databases.repository'
 import type { DatabasesResponse } from './databases.schemas'
 import { wantedOf } from './moves/moves.service'
-import { type ByName, heldBy } from './moves/plan.rules'
+import { type ByName, heldBy } from './moves/plan.model'
 
 type Databases = z.infer<typeof DatabasesResponse>
 

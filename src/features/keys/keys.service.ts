@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { notingDeletedKeys, refuseKeys } from '../../access/deleted-keys.service'
+import { notingDeletedKeys, refuseKeys } from '../../access/deleted/deleted-keys.service'
 import {
   deleteKeys,
   forgetKeys,
@@ -21,12 +21,14 @@ import { auditEntries, auditEntriesIf } from '../../audit/audit.repository'
 import type { AuditEntry, AuditedUser } from '../../audit/audit.types'
 import { entriesOf, goneFields, HIDDEN, madeFields, userEntry } from '../../audit/entries.rules'
 import { unknownIssue } from '../../config/drafts.rules'
-import { askAll } from '../../db/ask-all'
-import { isConflict } from '../../db/guard'
+import { askAll } from '../../db/databases/ask-all'
+import { isConflict, isDatabaseAway } from '../../db/guard'
 import { iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
+import { within } from '../../lib/timeout'
 import type { AccountScope, Scope } from '../../runtime/context'
+import { logProblem } from '../../runtime/log'
 import { startOfPage } from '../../runtime/pages'
 import { tryToNoteDeletions } from '../../store/deletions/deletions.service'
 import { findIid, iidsOf } from '../../store/users.repository'
@@ -62,6 +64,9 @@ const limitsOf = ({ scope, expires }: Pick<KeyRow, 'scope' | 'expires'>) => ({
   expires: expires === null ? null : iso(expires),
 })
 
+/** How long a change of keys waits for the databases of their users, in milliseconds. */
+const PATIENCE = 1_000
+
 /** Attempts to rotate a key. An attempt fails only if another request rotates the key meanwhile. */
 const TRIES = 10
 
@@ -86,7 +91,10 @@ function personOf(people: People, id: string): AuditedUser {
   return iid === undefined ? { id } : { iid }
 }
 
-/** With several databases: the users of keys, who are not in the database that has the keys. */
+/**
+ * With several databases: the users of keys, who are not in the database that has the keys. A key never waits
+ * for other databases (B4): if one can't be reached, the entries about its users don't name them.
+ */
 async function peopleOf(
   { databases }: AccountScope,
   owner: KeyOwner,
@@ -94,8 +102,19 @@ async function peopleOf(
 ): Promise<People> {
   if (!databases.isSeveral || owner.kind === 'admin') return new Map()
   const asked = [...new Set(ids.flatMap((id) => id ?? []))]
-  const found = await askAll(databases, owner.db.tenantId, (db) => iidsOf(db, asked))
-  return new Map(found.flatMap((part) => [...part]))
+  try {
+    const all = askAll(databases, owner.db.tenantId, (db) => iidsOf(db, asked).catch(nobodyIfAway))
+    return new Map((await within(PATIENCE, all)).flatMap((part) => [...part]))
+  } catch (error) {
+    logProblem('warn', { error: `users of keys were not found: ${String(error)}` })
+    return new Map()
+  }
+}
+
+/** No users if the database can't be reached. Throws all other errors. */
+function nobodyIfAway(error: unknown): People {
+  if (isDatabaseAway(error)) return new Map()
+  throw error
 }
 
 /** An entry of the audit log about a new key, without its secret (Z1). */

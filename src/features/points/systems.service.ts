@@ -22,7 +22,7 @@ import {
 } from '../../config/drafts.rules'
 import { withIds } from '../../config/references.rules'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
-import { everywhere } from '../../db/everywhere'
+import { everywhere } from '../../db/databases/everywhere'
 import type { Statement } from '../../db/statement'
 import { isTicking } from '../../engine/points/ticks.rules'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'

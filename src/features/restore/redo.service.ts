@@ -1,5 +1,5 @@
 import { readTestClock } from '../../access/clock.repository'
-import { notingDeletedKeys, refuseKeys } from '../../access/deleted-keys.service'
+import { notingDeletedKeys, refuseKeys } from '../../access/deleted/deleted-keys.service'
 import { forgetKeys, removeKeysByPrefix } from '../../access/keys.repository'
 import { advanceRedo, readRestored } from '../../access/restores.repository'
 import type { Cost } from '../../db/database'

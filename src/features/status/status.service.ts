@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { version } from '../../../package.json'
 import type { AccountDatabase } from '../../db/database'
-import { FIRST } from '../../db/directory'
+import { FIRST } from '../../db/databases/directory'
 import { isDatabaseAway } from '../../db/guard'
 import { countMessages } from '../../delivery/queue.service'
 import { dueWorkOfPart, type PartOfDueWork, type WorkKey } from '../../jobs/due-work.repository'
@@ -81,7 +81,9 @@ type State = {
   due: Pick<PartOfDueWork, 'count' | 'oldest' | 'behind'>
 }
 
-/** The state of each database, in their order; null if it can't be reached. Throws if that is the first one. */
+/**
+ * The state of each database, in their order; null if it can't be reached. Throws if that is the first one.
+ */
 async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promise<(State | null)[]> {
   const answers = await Promise.allSettled(
     databases.names.map(async (name): Promise<State> => {

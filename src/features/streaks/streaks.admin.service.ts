@@ -3,8 +3,8 @@ import type { AuditEntry } from '../../audit/audit.types'
 import { goneFields, madeFields, userEntry } from '../../audit/entries.rules'
 import type { Issue } from '../../config/drafts.rules'
 import { unknownIssue } from '../../config/drafts.rules'
-import { askAll } from '../../db/ask-all'
-import type { Placed } from '../../db/by-database'
+import { askAll } from '../../db/databases/ask-all'
+import type { Placed } from '../../db/databases/by-database'
 import {
   lastDayOver,
   restorableSince,

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { askAll } from '../../db/ask-all'
 import type { TenantDatabase } from '../../db/database'
-import type { Databases } from '../../db/databases'
-import { FIRST } from '../../db/directory'
+import { askAll } from '../../db/databases/ask-all'
+import type { Databases } from '../../db/databases/databases'
+import { FIRST } from '../../db/databases/directory'
 import { localDayOf } from '../../db/local-time'
 import { bytesOf, idOf, LOGS, type Log } from '../../db/short-ids'
 import type { Statement } from '../../db/statement'
@@ -81,8 +81,8 @@ const LAST = `
 const LastRow = z.object({ last: z.string().nullable() })
 
 /**
- * The last user of the next step, in order of their ids; null if no user is left. In each database, a step has
- * so many users and changes at most.
+ * The last user of the next step, in order of their ids; null if no user is left. In each database, a step
+ * has so many users and changes at most.
  */
 export async function lastOfStep(
   databases: Databases,

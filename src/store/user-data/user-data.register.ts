@@ -215,7 +215,8 @@ export const TABLES = {
   tenant_counters: {
     key: ['tenant_id', 'name'],
     users: {
-      nothing: 'the number of users, and of users who have completed an achievement, without erased users',
+      nothing:
+        'the number of users, and of users who have completed an achievement, without erased users; and the number of erasures',
     },
     purged: ['rows'],
   },
@@ -279,7 +280,7 @@ export const TABLES = {
     users: {
       by: 'iid',
       // The mover of buckets deletes it, with the rows that were copied, once the user is gone.
-      erased: [],
+      erased: ['last'],
       exported: { not: 'internal ids of users who are moving to another database, for minutes' },
     },
     purged: ['rows'],

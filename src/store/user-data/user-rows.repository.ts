@@ -1,5 +1,5 @@
 import type { TenantDatabase } from '../../db/database'
-import type { Databases } from '../../db/databases'
+import type { Databases } from '../../db/databases/databases'
 import { bytesOf } from '../../db/short-ids'
 import { tablesOfUsers } from './user-data.register'
 
@@ -7,13 +7,14 @@ import { tablesOfUsers } from './user-data.register'
 const ROWS = 5_000
 
 /** The statements that delete some rows of users from each table with the user in its key, by primary key. */
-const REMOVE = tablesOfUsers().map(
-  ({ name, key, by }) => `
+const REMOVE = tablesOfUsers().map(({ name, key, by }) => ({
+  name,
+  sql: `
   DELETE FROM ${name} WHERE (${key.join(', ')}) IN (
     SELECT ${key.map((column) => `t.${column}`).join(', ')} FROM json_each(?1) asked
     CROSS JOIN ${name} t ON t.user_iid = ${by === 'bytes' ? bytesOf('asked.value') : 'asked.value'}
       LIMIT ${ROWS})`,
-)
+}))
 
 /**
  * Deletes the next rows of users, given by internal id, from all tables. Returns whether these were the last
@@ -21,16 +22,30 @@ const REMOVE = tablesOfUsers().map(
  */
 export async function removeRows(db: TenantDatabase, iids: readonly string[]): Promise<boolean> {
   const asked = JSON.stringify(iids)
-  const results = await db.batch(REMOVE.map((sql) => db.statement(sql, asked)))
+  const results = await db.batch(REMOVE.map(({ sql }) => db.statement(sql, asked)))
   return results.every(({ meta }) => meta.changes < ROWS)
 }
 
-/** The same for rows that the first batch of an erasure deletes, and that a move may have left behind (B3). */
+/**
+ * The same for users who live in another database. The first database keeps their own boosts: it has the
+ * boosts of all users (B4).
+ */
+export async function removeMovedRows(
+  db: TenantDatabase,
+  iids: readonly string[],
+  { isFirst }: { isFirst: boolean },
+): Promise<boolean> {
+  const asked = JSON.stringify(iids)
+  const some = REMOVE.filter(({ name }) => !isFirst || name !== 'points_boosts')
+  const results = await db.batch(some.map(({ sql }) => db.statement(sql, asked)))
+  return results.every(({ meta }) => meta.changes < ROWS)
+}
+
+/** The same for rows that an erasure deletes at once, and that a move may have left behind (B3). */
 const LEFT_BEHIND = [
-  `DELETE FROM outbox WHERE tenant_id = ?1 AND user_iid IN (SELECT value FROM json_each(?2))`,
-  `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND user_iid IN (SELECT value FROM json_each(?2))`,
-  `UPDATE audit_log SET fields = '{}' WHERE tenant_id = ?1 AND fields <> '{}'
-    AND user_iid IN (SELECT value FROM json_each(?2))`,
+  'DELETE FROM outbox WHERE tenant_id = ?1 AND user_iid = ?2',
+  'DELETE FROM pending_notifications WHERE tenant_id = ?1 AND user_iid = ?2',
+  "UPDATE audit_log SET fields = '{}' WHERE tenant_id = ?1 AND user_iid = ?2 AND fields <> '{}'",
 ]
 const LEFT_USER = 'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3'
 
@@ -47,7 +62,7 @@ export async function removeRowsEverywhere(
     databases.unplaced(tenantId).map(async ({ db }) => {
       if (databases.isSeveral) {
         await db.batch([
-          ...LEFT_BEHIND.map((sql) => db.statement(sql, tenantId, JSON.stringify([iid]))),
+          ...LEFT_BEHIND.map((sql) => db.statement(sql, tenantId, iid)),
           db.statement(LEFT_USER, tenantId, userId, iid),
         ])
       }

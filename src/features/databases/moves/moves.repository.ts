@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { TENANT_STATUSES } from '../../../access/tenants.types'
 import type { AccountDatabase } from '../../../db/database'
-import { type Directory, FIRST } from '../../../db/directory'
+import { type Directory, FIRST } from '../../../db/databases/directory'
 import { guardSql } from '../../../db/guard'
 import { bytesOf } from '../../../db/short-ids'
 import type { Statement } from '../../../db/statement'
@@ -14,8 +14,14 @@ import {
   READ_PASS,
 } from '../../analytics/analytics-moves.service'
 import { MOVED_EVENTS } from '../databases.repository'
-import { COPIED_LOGS, DEPARTING, DEPARTING_COUNTS, DEPARTING_USERS, REMOVE_VOIDED } from './moved-tables'
-import type { ByName, Range } from './plan.rules'
+import {
+  COPIED_LOGS,
+  DEPARTING,
+  DEPARTING_COUNTS,
+  DEPARTING_USERS,
+  REMOVE_VOIDED,
+} from './moved-tables.register'
+import type { ByName, Range } from './plan.model'
 
 const json = <S extends z.ZodType>(schema: S) =>
   z
@@ -36,12 +42,12 @@ const Move = z.object({
 })
 export type Move = z.infer<typeof Move>
 
-/** The progress of the moves of a tenant, in the first database. Moments are in real time, in milliseconds. */
+/** The progress of the moves of a tenant, in the first database. Moments are milliseconds of real time. */
 const Progress = z.object({
   move: Move.nullable().default(null),
   /** When the tenant was first seen with users in one database of several. */
   seen: z.number().nullable().default(null),
-  /** Whether all users have their buckets; and the visit that stores them: up to which user, and if it found any. */
+  /** Whether all users have their buckets; and the visit that stores them: the last user, if it found any. */
   isNumbered: z.boolean().default(false),
   numbering: z.object({ after: z.string(), found: z.boolean() }).nullable().default(null),
   /** Databases with rows of users who have left, and from when on these are deleted. */
@@ -52,7 +58,8 @@ export type Progress = z.infer<typeof Progress>
 export const NOTHING_BEGUN: Progress = Progress.parse({})
 
 const STATE = `
-  SELECT t.status, t.config_version AS version, (SELECT json_array(asked, progress) FROM due_work WHERE tenant_id = ?1 AND kind = 'moves'
+  SELECT t.status, t.config_version AS version,
+    (SELECT json_array(asked, progress) FROM due_work WHERE tenant_id = ?1 AND kind = 'moves'
       AND subject = '') AS work,
     (SELECT json_object('version', version, 'places', json(places), 'placements', json(placements))
       FROM directory WHERE tenant_id = ?1) AS directory,
@@ -73,7 +80,7 @@ const StateRow = z.object({
   weights: json(z.record(z.string(), z.number())),
 })
 
-/** What the mover knows about a tenant. `work` is null if no moves were asked for, and none are under way. */
+/** The facts about a tenant that the mover needs. `work` is null if no moves were asked for, and none are under way. */
 export type State = {
   status: z.infer<typeof StateRow>['status']
   /** The version of the configuration. */
@@ -287,8 +294,8 @@ const rowsOf = ({ results }: D1Result): string[] => Rows.parse(results).map(({ r
 export type LogRows = readonly (readonly string[])[]
 
 /**
- * All rows of some users in all logs, and the `seq` of the users of the range at that moment. `isAll` is false
- * if there are too many rows to read at once.
+ * All rows of some users in all logs, and the `seq` of the users of the range at that moment. `isAll` is
+ * false if there are too many rows to read at once.
  */
 export async function readLogs(
   db: AccountDatabase,
@@ -374,7 +381,8 @@ const RAISE_EVENTS = `
     ${EVENTS_IN_RANGE}) WHERE true
   ON CONFLICT DO UPDATE SET count = count + excluded.count`
 const READ_EVENTS = `
-  SELECT coalesce((SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = '${MOVED_EVENTS}'), 0) AS n`
+  SELECT coalesce((SELECT count FROM tenant_counters
+    WHERE tenant_id = ?1 AND name = '${MOVED_EVENTS}'), 0) AS n`
 const LOWER = `
   UPDATE tenant_counters SET count = count - gone.n FROM (${NAMES}) gone
   WHERE tenant_counters.tenant_id = ?1 AND tenant_counters.name = gone.name`
@@ -438,7 +446,8 @@ export async function readDeparted(
 export type Departed = Awaited<ReturnType<typeof readDeparted>>
 
 const MAY_JOIN = guardSql(`
-  EXISTS (SELECT 1 FROM tenants WHERE id = ?1 AND placement = ?2 AND config_version = ?3 AND changing IS NULL)`)
+  EXISTS (SELECT 1 FROM tenants WHERE id = ?1 AND placement = ?2 AND config_version = ?3
+    AND changing IS NULL)`)
 
 /**
  * The arrival, in one batch: the users, with all that was not copied before. `replaces` are the kinds of work
@@ -489,7 +498,10 @@ const SWITCH = `
   ON CONFLICT DO UPDATE SET version = excluded.version, places = excluded.places,
     placements = excluded.placements`
 
-/** The switch: from then on the directory leads to the new database. Throws a conflict if the configuration changed. */
+/**
+ * The switch: from then on the directory leads to the new database. Throws a conflict if the configuration has
+ * changed.
+ */
 export async function switchTo(
   first: AccountDatabase,
   tenantId: string,
@@ -531,8 +543,8 @@ export const forgetSums = (tenantId: string, kinds: readonly string[]): Statemen
 
 const LEFTOVERS = {
   outbox: {
-    read: `SELECT json_array(tenant_id, at, seq, id, user_iid, messages) AS row FROM outbox WHERE tenant_id = ?1
-      ORDER BY at, seq, id LIMIT 100`,
+    read: `SELECT json_array(tenant_id, at, seq, id, user_iid, messages) AS row FROM outbox
+      WHERE tenant_id = ?1 ORDER BY at, seq, id LIMIT 100`,
     insert: `INSERT OR IGNORE INTO outbox (tenant_id, at, seq, id, user_iid, messages)
       SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1)`,
     remove: `DELETE FROM outbox WHERE (tenant_id, at, seq, id) IN (
@@ -572,7 +584,7 @@ const READ_CLOCK = 'SELECT now FROM test_clock WHERE changing IS NULL'
 const BEGIN_CLOCK = `
   INSERT INTO test_clock (id, now, changing) SELECT 1, ?1, NULL WHERE NOT EXISTS (SELECT 1 FROM test_clock)`
 
-/** Gives a database that was added while a test clock stands the same clock (C1). */
+/** Gives a database that was added while a test clock is set the same clock (C1). */
 export async function beginClock(first: AccountDatabase, db: AccountDatabase): Promise<void> {
   const [row] = await first.rows(first.statement(READ_CLOCK))
   if (row === undefined) return

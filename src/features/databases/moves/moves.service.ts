@@ -1,21 +1,21 @@
 import { IMPLICIT_TENANT_ID } from '../../../access/tenants.repository'
-import { bucketOf } from '../../../db/buckets'
-import { settleCopy } from '../../../db/copies'
-import type { Databases } from '../../../db/databases'
-import { type Directory, FIRST, holdersOf } from '../../../db/directory'
+import { settleCopy } from '../../../db/databases/copies'
+import type { Databases } from '../../../db/databases/databases'
+import { type Directory, FIRST, holdersOf } from '../../../db/databases/directory'
 import { isConflict } from '../../../db/guard'
 import type { Statement } from '../../../db/statement'
 import { type Instant, instant } from '../../../lib/clock'
+import { bucketOf } from '../../../lib/ids'
 import { packsOf, utf8Bytes } from '../../../lib/packed'
 import { systemNow, wait } from '../../../lib/system-clock'
 import { SECOND } from '../../../lib/units'
 import type { Context } from '../../../runtime/context'
 import { logProblem } from '../../../runtime/log'
-import { removeRows } from '../../../store/user-data/user-rows.repository'
-import { COPIED_LOGS } from './moved-tables'
+import { removeMovedRows } from '../../../store/user-data/user-rows.repository'
+import { COPIED_LOGS } from './moved-tables.register'
 import type { Move, Progress, State, Work } from './moves.repository'
 import * as repository from './moves.repository'
-import { type ByName, heldBy, nextRange, placesAfter, type Range, wantedBy } from './plan.rules'
+import { type ByName, heldBy, nextRange, placesAfter, type Range, wantedBy } from './plan.model'
 
 /*
  * The mover of buckets (B3). A move takes a range of buckets from one database to another:
@@ -66,7 +66,7 @@ const LOOK = 15
 /** A context of moves: all databases, the tenant, and the kinds of work on users. */
 type Moving = { databases: Databases; tenantId: string; kinds: readonly string[] }
 
-/** What a step of moves leads to: go on at once, at a later moment, or nothing is left to do. */
+/** When moves go on after a step: at once, or at a later moment. Null if nothing is left to do. */
 type Next = 'now' | Instant | null
 
 const inMs = (ms: number): Instant => instant(systemNow() + ms)
@@ -331,10 +331,8 @@ async function copyWhole(
   for (;;) {
     const { rows, isAll, seqs } = await repository.readLogs(source, tenantId, move, some)
     if (isAll) {
-      const users = some.flatMap((iid) => {
-        const seq = seqs.get(iid)
-        return seq === undefined ? [] : [[iid, seq] as const]
-      })
+      // The rows of a user who was erased meanwhile are noted too, so that they are found and deleted.
+      const users = some.map((iid) => [iid, seqs.get(iid) ?? -1] as const)
       await writeParts(moving, move, repository.insertLogs(rows), users)
       return some.length
     }
@@ -343,7 +341,7 @@ async function copyWhole(
   }
   const [iid] = some
   if (iid === undefined) return 0
-  // So many rows that they are read page by page. What changes meanwhile is newer than this `seq`.
+  // So many rows that they are read page by page. Changes that happen meanwhile are newer than this `seq`.
   const seq = (await repository.seqsIn(source, tenantId, move)).get(iid)
   await target.batch([repository.arrive(tenantId, [[iid, -1]])])
   for (const log of COPIED_LOGS) {
@@ -359,7 +357,7 @@ async function copyWhole(
   return 1
 }
 
-/** Writes copies in batches of a few megabytes. The last one notes the users; until then they are not complete. */
+/** Writes copies in batches of a few megabytes. Until the last one, the users are noted as incomplete. */
 async function writeParts(
   { databases, tenantId }: Moving,
   move: Move,
@@ -389,7 +387,7 @@ async function removeCopies(
   const iids = [...users.keys()]
   for (let from = 0; from < iids.length; from += DELETED_AT_ONCE) {
     const some = iids.slice(from, from + DELETED_AT_ONCE)
-    while (!(await removeRows(db.of(tenantId), some))) {}
+    while (!(await removeMovedRows(db.of(tenantId), some, { isFirst: name === FIRST }))) {}
     await db.run(repository.leaveOut(tenantId, some))
   }
   return iids.length === 0
@@ -480,6 +478,8 @@ async function tryToArrive(moving: Moving, move: Move): Promise<boolean> {
       replaces: isHolder ? [] : kinds.filter((kind) => !STAYING.includes(kind)),
     })
   }
+  const arrived = new Set(departed.users.map(({ iid }) => iid))
+  const isAnyGone = [...arriving.keys()].some((iid) => !arrived.has(iid))
   const placements = {
     ...directory.placements,
     [move.source]: move.left + 1,
@@ -490,7 +490,11 @@ async function tryToArrive(moving: Moving, move: Move): Promise<boolean> {
   await repository.switchTo(databases.first, tenantId, next, joined.version, {
     ...progress,
     move: null,
-    left: withLeft(progress, move.source, systemNow() + STAY),
+    left: [
+      ...withLeft(progress, move.source, systemNow() + STAY),
+      // Copies of users who were erased meanwhile.
+      ...(isAnyGone ? [{ name: move.target, at: systemNow() }] : []),
+    ],
   })
   databases.forget(tenantId)
   return true
@@ -541,9 +545,10 @@ async function clean(moving: Moving, state: State, isEnding: boolean): Promise<N
     const users = await repository.departedUsers(db, tenantId, DELETED_AT_ONCE)
     const isRest = users.length < DELETED_AT_ONCE
     while (
-      !(await removeRows(
+      !(await removeMovedRows(
         db.of(tenantId),
         users.map(({ iid }) => iid),
+        { isFirst: name === FIRST },
       ))
     ) {}
     if (users.length > 0)

@@ -3,7 +3,7 @@ import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repositor
 import type { Boost } from '../../../config/configuration.types'
 import { BOOST_MOMENTS, type BoostMoment } from '../../../config/enumerations.types'
 import type { TenantDatabase } from '../../../db/database'
-import { everywhere } from '../../../db/everywhere'
+import { everywhere } from '../../../db/databases/everywhere'
 import { guardSql } from '../../../db/guard'
 import type { Statement } from '../../../db/statement'
 import { OPEN_END } from '../../../engine/points/boosts.rules'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { refusingKeys } from '../../../access/deleted-keys.service'
+import { refusingKeys } from '../../../access/deleted/deleted-keys.service'
 import type { AccountDatabase, TenantDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
 import { bytesOf } from '../../../db/short-ids'

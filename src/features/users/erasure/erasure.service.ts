@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { notingDeletedKeys, refuseKeys } from '../../../access/deleted-keys.service'
+import { notingDeletedKeys, refuseKeys } from '../../../access/deleted/deleted-keys.service'
 import { keyCacheOf } from '../../../access/keys.cache'
 import { dropKeyRecord, prefixesOf } from '../../../access/keys.repository'
 import { auditEntriesIf } from '../../../audit/audit.repository'
@@ -118,30 +118,40 @@ async function eraseApart(
   const home = databases.home(tenantId)
   const db = databases.ofUser(tenantId, userId)
   const prefixes = new Set(await prefixesOf(home, userId))
-  let [iid, failures, conflicts, isWaiting] = [first, 0, 0, false]
+  let [iid, conflicts, isWaiting] = [first, 0, false]
   for (;;) {
+    const before = [...audit(iid), ...notingDeletedKeys(databases, { tenantId, userId })]
+    const one = { now, iid, before }
+    const { result: removed, wasRepeated } = await repeated(() =>
+      removeAccess(home, userId, { ...one, spare: newId(now) }),
+    )
+    for (const prefix of removed.prefixes) prefixes.add(prefix)
+    for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
+    // A try may be stored without an answer.
+    isWaiting ||= removed.isWaiting || wasRepeated
+    // A database that can't be reached gets them later. The user's own database gets them below.
+    await refuseKeys(context, [...prefixes])
+    const rest = { iid, prefixes: [...prefixes], isWaiting, figures: [leaveFigures(db, userId, now)] }
     try {
-      const before = [...audit(iid), ...notingDeletedKeys(databases, { tenantId, userId })]
-      const removed = await removeAccess(home, userId, { now, spare: newId(now), iid, before })
-      for (const prefix of removed.prefixes) prefixes.add(prefix)
-      isWaiting ||= removed.isWaiting
-      for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
-      // A database that can't be reached gets them later. The user's own database gets them below.
-      await refuseKeys(context, [...prefixes])
-      const figures = [leaveFigures(db, userId, now)]
-      await removeFromHolder(db, userId, { iid, prefixes: [...prefixes], isWaiting, figures })
+      await repeated(() => removeFromHolder(db, userId, rest))
       return
     } catch (error) {
-      if (isConflict(error)) {
-        conflicts += 1
-        if (conflicts >= MOST_CONFLICTS) throw errors.contended(RETRY_AFTER.contention)
-        iid = await findIid(db, userId)
-        continue
-      }
+      if (!isConflict(error)) throw error
+      conflicts += 1
+      if (conflicts >= MOST_CONFLICTS) throw errors.contended(RETRY_AFTER.contention)
+      iid = await findIid(db, userId)
+    }
+  }
+}
+
+/** Sends a batch again if D1 fails, and returns its result, and whether it was sent again. */
+async function repeated<T>(send: () => Promise<T>): Promise<{ result: T; wasRepeated: boolean }> {
+  for (let failures = 0; ; ) {
+    try {
+      return { result: await send(), wasRepeated: failures > 0 }
+    } catch (error) {
       failures += 1
-      // The first part may be stored, without an answer.
-      isWaiting = true
-      if (failures >= MOST_FAILURES) throw error
+      if (isConflict(error) || failures >= MOST_FAILURES) throw error
       await wait(20 * failures)
     }
   }

@@ -4,6 +4,7 @@ import type { TenantDatabase } from '../../../db/database'
 import type { UserState } from '../../../engine/state.types'
 import { type Instant, instant } from '../../../lib/clock'
 import { KEY_SCOPES } from '../../../runtime/key-scopes.types'
+import { parseRecordedAmong, recordedAmongStatement } from '../../../store/events.repository'
 import { RUN_COLUMNS, StreakRunRow } from '../../../store/streaks/streaks.repository'
 import { json, parseUser, userStatement } from '../../../store/users.repository'
 import { longPagesOf, PAGE, text, textOf } from './export-pages.repository'
@@ -54,6 +55,7 @@ const KeyRows = z.array(
 /** A batch event as the inbox stores it (see events/commands.ts), with the fields that the caller sent. */
 const SentEvent = json(
   z.object({
+    eventId: z.string(),
     metricKey: z.string(),
     idempotencyKey: z.string().nullable(),
     body: z.object({
@@ -98,18 +100,50 @@ const parkedAfter = (db: TenantDatabase, userId: string, after: Parked | null) =
     after?.position ?? -1,
   )
 
-/** Reads the stored data of a user at one moment; null if there is no such user (U8). */
-export async function readHeld(db: TenantDatabase, userId: string, systemNow: Instant): Promise<Held | null> {
-  const { tenantId } = db
-  const { user, boosts, runs, pauses, keys, waiting, parked } = await db.batchOf({
-    user: userStatement(db, userId, systemNow),
-    boosts: db.statement(BOOSTS, tenantId, userId),
-    runs: db.statement(RUNS, tenantId, userId),
-    pauses: db.statement(PAUSES, tenantId, userId),
-    keys: db.statement(KEYS, tenantId, userId),
-    waiting: waitingAfter(db, userId, null),
-    parked: parkedAfter(db, userId, null),
-  })
+/** The statements of the parts that are in the user's own database. */
+const ownParts = (db: TenantDatabase, userId: string, systemNow: Instant) => ({
+  user: userStatement(db, userId, systemNow),
+  boosts: db.statement(BOOSTS, db.tenantId, userId),
+  runs: db.statement(RUNS, db.tenantId, userId),
+  pauses: db.statement(PAUSES, db.tenantId, userId),
+})
+
+/** The statements of the parts that are in the first database. */
+const firstParts = (home: TenantDatabase, userId: string) => ({
+  keys: home.statement(KEYS, home.tenantId, userId),
+  waiting: waitingAfter(home, userId, null),
+  parked: parkedAfter(home, userId, null),
+})
+
+/** How often a user is read again because the user changed while the first database was read. */
+const TRIES = 20
+
+/**
+ * Reads the stored data of a user at one moment; null if there is no such user (U8). `home` is the first
+ * database. If the user is in another one, the user is read again until nothing has changed in between.
+ */
+export async function readHeld(
+  db: TenantDatabase,
+  home: TenantDatabase,
+  userId: string,
+  systemNow: Instant,
+): Promise<Held | null> {
+  if (!db.isSeveral) {
+    const all = await db.batchOf({ ...ownParts(db, userId, systemNow), ...firstParts(home, userId) })
+    return heldOf(all)
+  }
+  for (let tries = 1; ; tries += 1) {
+    const own = await db.batchOf(ownParts(db, userId, systemNow))
+    const first = await home.batchOf(firstParts(home, userId))
+    const held = heldOf({ ...own, ...first })
+    if (held === null || tries === TRIES || (await isUnchanged(db, held.user))) return held
+  }
+}
+
+type Part = keyof ReturnType<typeof ownParts> | keyof ReturnType<typeof firstParts>
+
+function heldOf(results: Record<Part, D1Result>): Held | null {
+  const { user, boosts, runs, pauses, keys, waiting, parked } = results
   const state = parseUser(user)
   if (state === null) return null
   return {
@@ -127,20 +161,43 @@ export async function readHeld(db: TenantDatabase, userId: string, systemNow: In
  * A user's events that wait in the inbox. Throws if some were processed before they were read, because then
  * no part of the export has them.
  */
-export async function* waitingPages(db: TenantDatabase, { user, waiting }: Pick<Held, 'user' | 'waiting'>) {
+export async function* waitingPages(
+  db: TenantDatabase,
+  home: TenantDatabase,
+  { user, waiting }: Pick<Held, 'user' | 'waiting'>,
+) {
   const isLater = waiting.length === PAGE || waiting.some(({ text }) => text === null)
   const found = longPagesOf<Waiting>(
     async (after) =>
-      after === null ? waiting : WaitingRows.parse(await db.rows(waitingAfter(db, user.id, after))),
+      after === null ? waiting : WaitingRows.parse(await home.rows(waitingAfter(home, user.id, after))),
     (rows) => {
       const places = rows.map(({ no, nth }) => [no, nth])
-      return db.rows(db.statement(LONG_WAITING, db.tenantId, JSON.stringify(places)))
+      return home.rows(home.statement(LONG_WAITING, home.tenantId, JSON.stringify(places)))
     },
   )
   for await (const page of found) {
-    yield page.map(({ batchId, position, text }) => ({ batchId, position, event: SentEvent.parse(text) }))
+    const events = page.map(({ batchId, position, text }) => {
+      return { batchId, position, event: SentEvent.parse(text) }
+    })
+    const counted = db.isSeveral ? await recordedOf(db, user, events) : new Set()
+    yield events.filter(({ event }) => !counted.has(event.eventId))
   }
   if (isLater && !(await isUnchanged(db, user))) throw new Error('events were processed while they were read')
+}
+
+/**
+ * The waiting events that are in the user's log already: with several databases, a step of the inbox stores
+ * them before it removes them from the inbox (B6). They are exported with the log.
+ */
+async function recordedOf(
+  db: TenantDatabase,
+  { id: userId, seq }: UserState,
+  events: readonly { event: { eventId: string } }[],
+): Promise<ReadonlySet<string>> {
+  if (events.length === 0) return new Set()
+  const sought = events.map(({ event }) => ({ userId, since: instant(0), id: event.eventId }))
+  const found = parseRecordedAmong(await db.run(recordedAmongStatement(db, sought)))
+  return new Set([...found].flatMap(([id, place]) => (place.seq <= seq ? [id] : [])))
 }
 
 /** A user's parked events. */

@@ -44,8 +44,8 @@ const BOARDS = 10
 const PERIODS = 7
 
 /** The stored data of a user, without the parts that may be long. Throws 404 if there is no such user. */
-export async function findHeld({ db }: Scope, userId: string): Promise<Held> {
-  const held = await readHeld(db, userId, systemNow())
+export async function findHeld({ db, databases }: Scope, userId: string): Promise<Held> {
+  const held = await readHeld(db, databases.home(db.tenantId), userId, systemNow())
   if (held === null) throw errors.notFound('This user')
   return held
 }
@@ -56,7 +56,8 @@ export async function findHeld({ db }: Scope, userId: string): Promise<Held> {
  * user is erased in between.
  */
 export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Export>> {
-  const { db, now } = scope
+  const { db, now, databases } = scope
+  const home = databases.home(db.tenantId)
   const { user } = held
   const config = await configurationOf(scope)
   const keys = keysOf(config)
@@ -69,7 +70,7 @@ export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Exp
     streak: streakOf(keys, held, await userStreak(scope, user, PERIODS)),
     ...belongingsOf(keys, held),
     waitingEvents: mapped(
-      waitingPages(db, held),
+      waitingPages(db, home, held),
       ({ batchId, position, event: { metricKey, idempotencyKey, body } }) => ({
         batchId,
         position,
@@ -78,7 +79,7 @@ export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Exp
         ...body,
       }),
     ),
-    parkedEvents: parkedPages(db, held),
+    parkedEvents: parkedPages(home, held),
     events: mapped(eventPages(db, user), (event) => exportedEvent(keys, event)),
     voidedEvents: mapped(voidedPages(db, user), (event) => ({
       ...exportedEvent(keys, event),

@@ -1,11 +1,11 @@
-import type { BoundedMap } from '../lib/bounded'
-import { errors, RETRY_AFTER } from '../lib/errors'
-import { systemNow, wait } from '../lib/system-clock'
-import { bucketOf } from './buckets'
-import { AccountDatabase, type Connection, TenantDatabase } from './database'
+import type { BoundedMap } from '../../lib/bounded'
+import { errors, RETRY_AFTER } from '../../lib/errors'
+import { bucketOf } from '../../lib/ids'
+import { systemNow, wait } from '../../lib/system-clock'
+import { AccountDatabase, type Connection, TenantDatabase } from '../database'
+import type { Statement } from '../statement'
 import { type Directory, FIRST, holderOf, holdersOf, readDirectory } from './directory'
 import { isMisplaced, placed } from './placement'
-import type { Statement } from './statement'
 
 /** How long a batch waits for a user who is moving, or for a change of the configuration, in ms. */
 const PATIENCE = 10_000

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { BUCKETS, bucketOf } from './buckets'
+import { BUCKETS, bucketOf } from '../../lib/ids'
+import type { Statement } from '../statement'
 import type { Databases } from './databases'
 import { FIRST } from './directory'
-import type { Statement } from './statement'
 
 const WEIGHTS = 'SELECT name, weight FROM database_weights'
 const PLACE = `

@@ -1,5 +1,5 @@
-import { errors, RETRY_AFTER } from '../lib/errors'
-import type { TenantDatabase } from './database'
+import { errors, RETRY_AFTER } from '../../lib/errors'
+import type { TenantDatabase } from '../database'
 import { type Databases, Misplaced } from './databases'
 
 /** How often a question is asked again because buckets were moved meanwhile. */

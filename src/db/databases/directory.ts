@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { AccountDatabase } from './database'
+import type { AccountDatabase } from '../database'
 
 /** The name of the first database, which is its binding: it has the configuration and the directories. */
 export const FIRST = 'DB'

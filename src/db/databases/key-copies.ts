@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { jsonRow, packed } from '../lib/packed'
-import type { AccountDatabase } from './database'
+import { jsonRow, packed } from '../../lib/packed'
+import type { AccountDatabase } from '../database'
 
 /**
  * How far back a database gets deleted keys again, in milliseconds, in case the clock of the first database
@@ -8,7 +8,8 @@ import type { AccountDatabase } from './database'
  */
 const MARGIN = 60_000
 
-// The row without a prefix says up to which moment a database has all deleted keys. No key has an empty prefix.
+// The row without a prefix says up to which moment a database has all deleted keys. No key has an empty
+// prefix.
 const KNOWN = "SELECT at FROM deleted_keys WHERE prefix = ''"
 const SINCE = `
   SELECT prefix, at FROM deleted_keys WHERE at >= ?1 AND prefix <> ''`

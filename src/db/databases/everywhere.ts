@@ -1,4 +1,4 @@
-import type { Statement } from './statement'
+import type { Statement } from '../statement'
 
 /*
  * The first database has all boosts of users, too: it decides about their keys and their order, and serves

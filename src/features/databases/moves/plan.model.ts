@@ -1,5 +1,7 @@
-import { BUCKETS } from '../../../db/buckets'
-import type { Directory } from '../../../db/directory'
+import { BUCKETS } from '../../../lib/ids'
+
+/** The part of a directory that says which database holds which buckets (B2). */
+type Directory = { places: readonly (readonly [from: number, database: string])[] }
 
 /** Which buckets a move takes, from `first` to `last`, and between which databases. */
 export type Range = { source: string; target: string; first: number; last: number }
@@ -8,7 +10,7 @@ export type Range = { source: string; target: string; first: number; last: numbe
 export type ByName = Readonly<Record<string, number>>
 
 /** The runs of buckets of a directory, each with its last bucket. */
-export const runsOf = ({ places }: Pick<Directory, 'places'>) =>
+export const runsOf = ({ places }: Directory) =>
   places.map(([first, name], index) => ({
     name,
     first,
@@ -16,7 +18,7 @@ export const runsOf = ({ places }: Pick<Directory, 'places'>) =>
   }))
 
 /** The number of buckets that each database of a directory holds. */
-export function heldBy(directory: Pick<Directory, 'places'>): ByName {
+export function heldBy(directory: Directory): ByName {
   const held: Record<string, number> = {}
   for (const { name, first, last } of runsOf(directory)) held[name] = (held[name] ?? 0) + last - first + 1
   return held
@@ -54,7 +56,7 @@ export function wantedBy(names: readonly string[], weights: ByName, held: ByName
  * The buckets that move next: from the database with the most buckets too many to the one with the most too
  * few, from the end of its last run. Null if each database holds as many as it should.
  */
-export function nextRange(directory: Pick<Directory, 'places'>, wanted: ByName): Range | null {
+export function nextRange(directory: Directory, wanted: ByName): Range | null {
   const held = heldBy(directory)
   const names = [...new Set([...Object.keys(held), ...Object.keys(wanted)])]
   const tooMany = names
@@ -69,10 +71,7 @@ export function nextRange(directory: Pick<Directory, 'places'>, wanted: ByName):
 }
 
 /** The places after a move: adjacent runs of one database become one. */
-export function placesAfter(
-  directory: Pick<Directory, 'places'>,
-  { target, first, last }: Range,
-): [number, string][] {
+export function placesAfter(directory: Directory, { target, first, last }: Range): [number, string][] {
   const runs = runsOf(directory).flatMap((run) => [
     { name: run.name, first: run.first, last: Math.min(run.last, first - 1) },
     { name: run.name, first: Math.max(run.first, last + 1), last: run.last },

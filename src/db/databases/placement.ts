@@ -1,4 +1,4 @@
-import { PLACEMENT, PLACEMENT_WITHOUT_TENANT, type Statement } from './statement'
+import { PLACEMENT, PLACEMENT_WITHOUT_TENANT, type Statement } from '../statement'
 
 /** SQL that raises an error with a text of its own. See `CONFLICT` in guard.ts. */
 const MISPLACED = "json_extract('{}', 'laurel-misplaced')"

@@ -1,11 +1,12 @@
-import type { AccountDatabase } from '../db/database'
-import type { Databases } from '../db/databases'
-import { FIRST } from '../db/directory'
-import { fillDeletedKeys } from '../db/key-copies'
-import type { Statement } from '../db/statement'
-import { within } from '../lib/timeout'
-import type { Context } from '../runtime/context'
-import { logProblem } from '../runtime/log'
+import type { AccountDatabase } from '../../db/database'
+import type { Databases } from '../../db/databases/databases'
+import { FIRST } from '../../db/databases/directory'
+import { fillDeletedKeys } from '../../db/databases/key-copies'
+import type { Statement } from '../../db/statement'
+import { within } from '../../lib/timeout'
+import { DAY } from '../../lib/units'
+import type { Context } from '../../runtime/context'
+import { logProblem } from '../../runtime/log'
 
 /** How long the deletion of a key waits for the other databases, in milliseconds. */
 const PATIENCE = 1_000
@@ -78,10 +79,10 @@ const noteProblem = (error: unknown) =>
 const others = (databases: Databases): AccountDatabase[] =>
   databases.names.filter((name) => name !== FIRST).map((name) => databases.named(name))
 
-/** How long deleted keys are remembered, in days: longer than any cache of their records. */
-const KEPT_DAYS = 31
+/** How long deleted keys are remembered, in milliseconds: longer than any cache of their records. */
+const KEPT = 31 * DAY
 const FORGET = `
-  DELETE FROM deleted_keys WHERE prefix <> '' AND at < ${NOW} - ?1 * 86400000`
+  DELETE FROM deleted_keys WHERE prefix <> '' AND at < ${NOW} - ?1`
 
 /**
  * Gives each other database the deleted keys that it lacks, and forgets old ones. The cron trigger calls it.
@@ -94,7 +95,7 @@ export async function repeatDeletedKeys({ databases }: Pick<Context, 'databases'
       try {
         const db = databases.named(name)
         if (name !== FIRST) await fillDeletedKeys(databases.first, db)
-        await db.run(db.statement(FORGET, KEPT_DAYS))
+        await db.run(db.statement(FORGET, KEPT))
       } catch (error) {
         noteProblem(error)
       }

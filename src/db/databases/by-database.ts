@@ -1,7 +1,7 @@
-import { errors, RETRY_AFTER } from '../lib/errors'
-import type { TenantDatabase } from './database'
+import { errors, RETRY_AFTER } from '../../lib/errors'
+import type { TenantDatabase } from '../database'
+import { isDatabaseAway } from '../guard'
 import { type Databases, Misplaced } from './databases'
-import { isDatabaseAway } from './guard'
 
 /** Something about a user, and its place in the request. */
 export type Placed<I> = { index: number; item: I }
@@ -31,9 +31,10 @@ const SELECT_ONE = { sql: 'SELECT 1', params: [] }
 
 /**
  * Does work on the users of several databases, once for the items of each database, side by side. `work` must
- * store all of it in one batch, or know what it has stored already. If a bucket was moved meanwhile, the items that were not done are
- * grouped again. If a database can't be reached, nothing is done and this throws, unless it was lost after
- * others had stored their part. Then `missed` has its items, so that a client does not send the others again.
+ * store all of it in one batch, or know which part it has stored already. If a bucket was moved meanwhile,
+ * the items that were not done are grouped again. If a database can't be reached, nothing is done and this
+ * throws, unless it was lost after others had stored their part. Then `missed` has its items, so that a
+ * client does not send the others again.
  */
 export async function inEachDatabase<I, T>(
   databases: Databases,

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { errors, RETRY_AFTER } from '../lib/errors'
-import { systemNow } from '../lib/system-clock'
+import { errors, RETRY_AFTER } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
+import { guardSql } from '../guard'
+import type { Statement } from '../statement'
 import type { Databases } from './databases'
 import { FIRST } from './directory'
-import { guardSql } from './guard'
-import type { Statement } from './statement'
 
 /*
  * Each database has a copy of the test clock, because an event reads the clock with its user. A change of the

@@ -1,15 +1,15 @@
 import * as z from 'zod'
-import { errors, RETRY_AFTER } from '../lib/errors'
-import { packed } from '../lib/packed'
-import { systemNow, wait } from '../lib/system-clock'
+import { errors, RETRY_AFTER } from '../../lib/errors'
+import { packed } from '../../lib/packed'
+import { systemNow, wait } from '../../lib/system-clock'
+import type { AccountDatabase } from '../database'
+import { guardSql, isConflict, isDatabaseAway } from '../guard'
+import type { Statement } from '../statement'
 import { settleClock } from './clock-copies'
-import type { AccountDatabase } from './database'
 import type { Databases } from './databases'
 import { FIRST, holdersOf } from './directory'
 import { isEverywhere, statementOf } from './everywhere'
-import { guardSql, isConflict, isDatabaseAway } from './guard'
 import { fillDeletedKeys } from './key-copies'
-import type { Statement } from './statement'
 
 /*
  * Each database that holds users of a tenant has a copy of the tenant's configuration, so that an event needs

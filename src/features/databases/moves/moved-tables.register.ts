@@ -32,17 +32,23 @@ const rowOf = (columns: Columns) =>
       isBytes ? `CASE WHEN t."${name}" IS NOT NULL THEN hex(t."${name}") END` : `t."${name}"`,
     )
     .join(', ')})`
-const valueSql = ({ isBytes }: Columns[number], json: string, nth: number) =>
+const storedValue = ({ isBytes }: Columns[number], json: string, nth: number) =>
   isBytes ? `unhex(${json} ->> ${nth})` : `${json} ->> ${nth}`
 /** The column of the tenant gets ?2, because a departed row has another name there. */
 function insertOf(table: SQLiteTable, columns: Columns): string {
   const values = columns.map((column, nth) =>
-    column.name === 'tenant_id' ? '?2' : valueSql(column, 'value', nth),
+    column.name === 'tenant_id' ? '?2' : storedValue(column, 'value', nth),
   )
   const key = columns.findIndex(({ name }) => name === 'key')
   if (table === pointsBoosts) values[key] = freeKey(columns)
+  const names = columns.map(({ name }) => `"${name}"`)
+  // The first database has the boosts of all users, in the order of their creation, which must stay.
+  if (table === pointsBoosts)
+    return `
+  INSERT INTO points_boosts (${names.join(', ')}) SELECT ${values.join(', ')} FROM json_each(?1) WHERE true
+  ON CONFLICT (id) DO UPDATE SET ${names.map((name) => `${name} = excluded.${name}`).join(', ')}`
   return `
-  INSERT OR REPLACE INTO ${getTableName(table)} (${columns.map(({ name }) => `"${name}"`).join(', ')})
+  INSERT OR REPLACE INTO ${getTableName(table)} (${names.join(', ')})
   SELECT ${values.join(', ')} FROM json_each(?1)`
 }
 
@@ -122,7 +128,7 @@ export const COPIED_LOGS = LOGS.map(({ table, by, key, most, isNewer }) => {
   const keyOf = (column: string) => {
     const found = columns[nth(column)]
     if (found === undefined) throw new Error(`${name} has no column ${column}`)
-    return valueSql(found, '?2', nth(column))
+    return storedValue(found, '?2', nth(column))
   }
   const orderly = key.map((column) => `t."${column}"`).join(', ')
   const asked = iidOf('asked.value ->> 0')
@@ -177,12 +183,15 @@ export const DEPARTING = [
   ...WITH_TENANT.map(({ table, but }) => {
     const name = getTableName(table)
     const columns = columnsOf(table, but)
+    // Users' own boosts stay in the first database, too: it serves admins, and decides about their keys.
+    const stays = table === pointsBoosts
     return {
       name,
       depart: `UPDATE ${name} SET tenant_id = ${departed}
-        WHERE tenant_id = ?1 AND user_iid IN (${IN_RANGE('?1')})`,
+        WHERE tenant_id = ?1 AND user_iid IN (${IN_RANGE('?1')})
+          ${stays ? 'AND (SELECT is_copy FROM tenants WHERE id = ?1) = 1' : ''}`,
       read: `SELECT ${rowOf(columns)} AS row FROM ${name} t
-        WHERE t.tenant_id = ${departed} AND t.user_iid IN (${IN_RANGE(departed)})`,
+        WHERE t.tenant_id IN (${departed}${stays ? ', ?1' : ''}) AND t.user_iid IN (${IN_RANGE(departed)})`,
       insert: insertOf(table, columns),
       forget: `DELETE FROM ${name} WHERE tenant_id = ${departed}`,
     }
