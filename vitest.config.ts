@@ -71,7 +71,9 @@ const SPREAD = [
 ].map((name) => `test/worker/${name}.test.ts`)
 
 /** The same for tests that take long: `npm run test:long`. */
-const LONG_DATABASES = ['databases-erasure', 'databases-growth'].map((name) => `test/worker/${name}.test.ts`)
+const LONG_DATABASES = ['databases-erasure', 'databases-growth', 'databases-moves-faults'].map(
+  (name) => `test/worker/${name}.test.ts`,
+)
 
 /** Tests that also hold with three databases: `npm run test:long`. */
 const LONG_SPREAD = [

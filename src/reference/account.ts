@@ -78,6 +78,10 @@ export const account: Chapter = {
       fields: { weights: 'Weights by the name of a database: numbers of 0 or more. Missing ones are 1.' },
     },
     {
+      of: ['RebalanceResponse'],
+      fields: { databases: 'The databases as they are before the users move, the first one first.' },
+    },
+    {
       of: ['Database'],
       fields: {
         name: 'The name of its binding in `wrangler.toml`.',

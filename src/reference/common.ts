@@ -71,6 +71,7 @@ export const common: Chapter = {
     },
     {
       of: [
+        'RebalanceResponse',
         'BatchEventsResponse',
         'CreatedUserToken',
         'MovedClock',

@@ -3,7 +3,7 @@ import type { TenantDatabase } from '../db/database'
 import { askAll } from '../db/databases/ask-all'
 import type { Databases } from '../db/databases/databases'
 import { inParts, type Pause, sizeOfPart } from '../db/scans'
-import { compareText } from '../lib/text-order'
+import { compareText } from '../lib/ids'
 
 /** After all ids: no id is longer than 255 characters. */
 export const LAST_ID = '\u{10FFFF}'.repeat(256)

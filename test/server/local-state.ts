@@ -26,7 +26,8 @@ console.log(JSON.stringify(found))`
 /** The statements that write a directory of one tenant. */
 export const directoryOf = (places: readonly [firstBucket: number, database: string][]): string =>
   `DELETE FROM directory;
-INSERT INTO directory (tenant_id, version, places, placements) VALUES ('t', 1, '${JSON.stringify(places)}', '{}')`
+INSERT INTO directory (tenant_id, version, places, placements)
+VALUES ('t', 1, '${JSON.stringify(places)}', '{}')`
 
 /** Users in each of three databases. */
 export const THREE: readonly [number, string][] = [

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Entry, Ranking } from '../../src/boards/object/ranking.rules'
 import { amountOf, scoreOf } from '../../src/boards/score.rules'
-import { compareText } from '../../src/lib/text-order'
+import { compareText } from '../../src/lib/ids'
 
 /** L4's order, from the rule alone. Texts are compared by their UTF-8 bytes. */
 function inOrder(entries: Iterable<Entry>): Entry[] {

@@ -214,6 +214,7 @@ describe('bodies', () => {
       'admin_settings_update',
       'admin_streaks_settings_update',
       'admin_users_void_event',
+      'admin_databases_rebalance',
     ])
     const shapes = [
       'null',

@@ -178,6 +178,9 @@ describe('[Z1] operations of the account', () => {
   )
   tested.set('admin_test_clock_set', () => account('PUT', '/test-clock', { advance: 'PT1S' }))
   tested.set('admin_test_clock_reset', () => account('DELETE', '/test-clock'))
+  tested.set('admin_databases_rebalance', () =>
+    account('POST', '/databases/rebalance', { weights: { DB: 2 } }),
+  )
 
   it.each(adminOperations.filter((spec) => spec.account && isWrite(spec)).map((spec) => [spec.id]))(
     '%s leaves one entry in the log of the account',

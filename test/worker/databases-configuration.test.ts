@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/lib/ids'
-import { at, databases, newApp, newTenant, type TestTenant } from './harness'
+import { at, databases, newApp, newTenant, spread, type TestTenant } from './harness'
 
 /* [B4] Changes of the configuration with three databases, and with faults in each of them. */
 
@@ -177,6 +177,22 @@ describe('[B4] a change of the configuration', () => {
     answered = true
     await Promise.all(clients)
     expect([status, wrong]).toEqual([201, []])
+  })
+
+  test('by an isolate that does not know yet that the tenant was spread is in all databases', async () => {
+    const tenant = await newTenant()
+    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(tenant.id).run()
+    const old = tenant.through(newApp())
+    await old.metric('words')
+    const system = await old.create('/points', { key: 'xp', name: 'XP' })
+    // Meanwhile another isolate spreads the tenant, and uses the copies.
+    await spread(tenant.id)
+    for (const name of ['DB', 'DB_2', 'DB_3']) {
+      expect((await tenant.event('words', userIn(tenant, name), 1)).status).toBe(201)
+    }
+    const { status, body } = await old.admin('POST', `/points/${system}/triggers`, trigger(4))
+    expect([status, at(body, 'issues')]).toEqual([201, []])
+    for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(4)
   })
 
   test('parallel changes are all stored, in all databases', async () => {

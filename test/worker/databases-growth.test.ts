@@ -61,7 +61,7 @@ test('[B3] from one database to two, to three and back: every answer, total and 
     ...{ key: 'most', name: 'Most', rankBy: 'metric', metricId, status: 'active', maxParticipants: 1_000 },
   })
 
-  /** What each user must have, by the answers that the clients got. */
+  /** The totals that each user must have, by the answers that the clients got. */
   const totals = new Map<string, number>()
   const added = new Map<string, number>()
   const wrong: unknown[] = []

@@ -53,6 +53,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
       env.DB.prepare("INSERT OR IGNORE INTO directory VALUES (?1, 1, '[[0, \"DB\"]]', '{}')").bind(
         one.tenant.id,
       ),
+      env.DB.prepare("INSERT INTO arriving_users VALUES (?1, 'x', 1)").bind(one.tenant.id),
       env.DB.prepare("INSERT INTO analytics_figures VALUES (?1, 'events', 0, 1, 0, 1)").bind(one.tenant.id),
       env.DB.prepare("INSERT INTO analytics_passes VALUES (?1, 0, NULL, '')").bind(one.tenant.id),
       env.DB.prepare(

@@ -21,7 +21,7 @@ const HOUR = 3_600_000
 const AHEAD = 40
 /** Days of a run of the leaderboard. The present run ends with the present day. */
 const RUN = 30
-/** The buckets of a tenant, as src/db/databases/buckets.ts has them. */
+/** The buckets of a tenant, as src/lib/ids.ts has them. */
 const BUCKETS = 4096
 const OBJECTS = '.wrangler/state/v3/do'
 const DATABASES = '.wrangler/state/v3/d1/miniflare-D1DatabaseObject'
@@ -178,9 +178,7 @@ async function announce(/** @type {import('./filler.mjs').Binding[]} */ database
 async function usersByDatabase({ folder, all, users, tenantId }) {
   const numbers = Array.from({ length: users }, (_, number) => number)
   if (Object.keys(all).length === 1) return new Map([['DB', numbers.map((number) => [number, null])]])
-  const load = (/** @type {string} */ name) => import(pathToFileURL(join(folder, 'src/db', name)).href)
-  const { bucketOf } = await load('buckets.ts')
-  const { holderOf } = await load('directory.ts')
+  const { bucketOf, holderOf } = await placing(folder)
   const row = await all.DB?.prepare('SELECT places FROM directory WHERE tenant_id = ?1')
     .bind(tenantId)
     .first()
@@ -194,6 +192,16 @@ async function usersByDatabase({ folder, all, users, tenantId }) {
     else own.push([number, bucket])
   }
   return held
+}
+
+/** Laurel's own functions that say where a user is. */
+async function placing(/** @type {string} */ folder) {
+  const { build } = await import('esbuild')
+  const contents = `export { bucketOf } from './src/lib/ids'
+    export { holderOf } from './src/db/databases/directory'`
+  const outfile = join(folder, 'filler', 'placing.mjs')
+  await build({ stdin: { contents, resolveDir: folder, loader: 'ts' }, bundle: true, format: 'esm', outfile })
+  return import(pathToFileURL(outfile).href)
 }
 
 /** The bytes of each table and index, in all databases together. They must not be in use. */

@@ -1,4 +1,4 @@
-import { compareText } from '../../lib/text-order'
+import { compareText } from '../../lib/ids'
 import { compareScores, isRanked, type Score } from '../score.rules'
 
 /** The values by which a user is ranked (L4). */

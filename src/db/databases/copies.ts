@@ -170,7 +170,7 @@ const VERSIONS = {
 }
 
 const TENANT = `
-  SELECT config_version AS version, status, changing, config_work AS work,
+  SELECT config_version AS version, status, changing, is_copy AS isCopy, config_work AS work,
     json_array(${quoted(COPIED_OF_TENANT)}) AS content
   FROM tenants WHERE id = ?1`
 
@@ -182,7 +182,8 @@ const STORE_TENANT = `
   SELECT ${values(COPIED_OF_TENANT)}, 1 FROM json_each(?1) WHERE true
   ON CONFLICT (id) DO UPDATE SET ${updates(COPIED_OF_TENANT.slice(1))}, is_copy = 1, changing = NULL`
 
-// An older copy of another tenant may still have the name. It is compared with its original before it is used.
+// An older copy of another tenant may still have the name. It is compared with its original before it is
+// used.
 const FREE_NAME = `
   UPDATE tenants SET customer_id = id, changing = coalesce(changing, json_object('change', '', 'until', 0))
   WHERE customer_id = (SELECT value ->> ${COPIED_OF_TENANT.indexOf('customer_id')} FROM json_each(?2))
@@ -216,6 +217,7 @@ const TenantRow = z.object({
   version: z.number(),
   status: z.string(),
   changing: z.string().nullable(),
+  isCopy: z.number(),
   work: z.string().nullable(),
   content: z.string(),
 })
@@ -291,7 +293,9 @@ export async function settleCopy(
     return 'absent'
   }
   const { tenant } = copy
-  if (tenant !== null && tenant.version === original.tenant.version) {
+  // Each database begins with a row of the only tenant of a deployment without tenants. It is no copy yet.
+  const isCopy = tenant !== null && tenant.isCopy === 1
+  if (isCopy && tenant.version === original.tenant.version) {
     if (tenant.changing === null) return 'settled'
     const { change, until } = Changing.parse(tenant.changing)
     if (original.now <= until) return 'changing'
@@ -300,7 +304,7 @@ export async function settleCopy(
   }
   if (tenant === null) await fillDeletedKeys(databases.first, copyDb)
   // A new copy has no users yet, so there is no work on users to begin.
-  const work = tenant === null || original.tenant.work === null ? [] : Work.parse(original.tenant.work)
+  const work = !isCopy || original.tenant.work === null ? [] : Work.parse(original.tenant.work)
   try {
     await copyDb.batch([
       copyDb.statement(COPY_UNCHANGED, tenantId, stampOf(copy)),
@@ -350,7 +354,6 @@ export async function prepareCopies(
   if (!databases.isSeveral) return NOTHING_TO_PREPARE
   const directory = await databases.directoryOf(tenantId)
   const names = holdersOf(directory).filter((name) => name !== FIRST)
-  if (names.length === 0 && directory.version === 0) return NOTHING_TO_PREPARE
   const until = systemNow() + LIFETIME
   const each = async (work: (name: string) => Promise<unknown>) => {
     const results = await Promise.allSettled(names.map(work))

@@ -2,7 +2,7 @@ import type { App } from '../../http/hono'
 import { mountForAccount } from '../../http/mount'
 import { accepted, ok, operation } from '../../http/operation'
 import type { Jobs } from '../../jobs/job.types'
-import { DatabasesResponse, RebalanceRequest } from './databases.schemas'
+import { DatabasesResponse, RebalanceRequest, RebalanceResponse } from './databases.schemas'
 import { listDatabases, rebalance } from './databases.service'
 
 export const adminDatabases = operation({
@@ -25,7 +25,7 @@ export const adminDatabasesRebalance = operation({
   summary: 'Spread the users over the databases by weight',
   body: RebalanceRequest,
   responses: {
-    202: { description: 'The weights are stored. Users move in the background.', body: DatabasesResponse },
+    202: { description: 'The weights are stored. Users move in the background.', body: RebalanceResponse },
   },
   errorStatuses: [400, 403, 413, 422],
 })
@@ -36,6 +36,6 @@ export const databaseRoutes =
   (app: App): void => {
     mountForAccount(app, adminDatabases, {}, async (scope) => ok(await listDatabases(scope)))
     mountForAccount(app, adminDatabasesRebalance, {}, async (scope, { body }) =>
-      accepted(await rebalance(scope, jobs, body.weights ?? {}), {}),
+      accepted({ databases: await rebalance(scope, jobs, body.weights ?? {}) }, {}),
     )
   }

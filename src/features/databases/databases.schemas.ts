@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { optional } from '../../http/fields'
+import { optional, withIssues } from '../../http/fields'
 
 /** A number of things. */
 const Count = z.int().min(0)
@@ -19,6 +19,9 @@ export const DatabasesResponse = z
       .meta({ id: 'Database' }),
   )
   .meta({ id: 'DatabasesResponse' })
+
+/** The databases as they are when the weights are stored (B3). */
+export const RebalanceResponse = withIssues('RebalanceResponse', z.object({ databases: DatabasesResponse }))
 
 /** The weights by which users are spread (B3). */
 export const RebalanceRequest = z

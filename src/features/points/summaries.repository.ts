@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Filter, Level } from '../../config/configuration.types'
 import type { Pause } from '../../db/scans'
-import { compareText } from '../../lib/text-order'
+import { compareText } from '../../lib/ids'
 import type { Scope } from '../../runtime/context'
 import { KEPT_ABOVE, KEPT_FOR, sharedScans } from '../../runtime/shared-scans'
 import { usersInParts } from '../../store/user-ranges.repository'

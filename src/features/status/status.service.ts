@@ -71,7 +71,7 @@ export async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Statu
   }
 }
 
-/** What waits in one database, and its size. */
+/** The work and messages that wait in one database, and its size. */
 type State = {
   bytes: number
   inbox: number

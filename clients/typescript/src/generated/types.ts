@@ -7345,7 +7345,7 @@ export type StatusResponse = {
         /**
          * Its size in bytes. A database of D1 has at most 10 GB.
          */
-        bytes: number;
+        bytes: number | null;
     }>;
     /**
      * Work in the background that is due, such as ticks, ends of streaks and upkeep of leaderboards.
@@ -7435,7 +7435,7 @@ export type Database = {
      */
     users: number;
     /**
-     * The events of these users. In a large database, an estimate from what the analytics have counted.
+     * The events of these users. In a large database, an estimate from the counts of the analytics.
      */
     events: number;
     /**
@@ -7446,6 +7446,17 @@ export type Database = {
      * `active`; `filling` while it waits for more users; `draining` if its weight is 0, also when it is empty.
      */
     state: 'active' | 'filling' | 'draining';
+};
+
+export type RebalanceResponse = {
+    /**
+     * The databases as they are before the users move, the first one first.
+     */
+    databases: DatabasesResponse;
+    /**
+     * Warnings about unknown fields. Missing if there are none.
+     */
+    issues?: Array<AdminIssue>;
 };
 
 export type AchievementsAllData = {
@@ -10795,7 +10806,7 @@ export type AdminDatabasesRebalanceAnswers = {
     /**
      * The weights are stored. Users move in the background.
      */
-    202: DatabasesResponse;
+    202: RebalanceResponse;
 };
 
 export type AdminDatabasesRebalanceAnswer = AdminDatabasesRebalanceAnswers[keyof AdminDatabasesRebalanceAnswers];

@@ -28,6 +28,7 @@ export const KINDS: Readonly<Record<AuditLogEntry['kind'], string>> = {
   settings: 'settings',
   tenant: 'tenant',
   test_clock: 'test clock',
+  databases: 'databases',
 }
 
 export const isKind = (given: unknown): given is AuditLogEntry['kind'] =>

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
+import { compareText } from '../../../lib/ids'
 import { systemNow } from '../../../lib/system-clock'
-import { compareText } from '../../../lib/text-order'
 import {
   type GroupsReply,
   type GroupsRequest,

@@ -80,7 +80,10 @@ const StateRow = z.object({
   weights: json(z.record(z.string(), z.number())),
 })
 
-/** The facts about a tenant that the mover needs. `work` is null if no moves were asked for, and none are under way. */
+/**
+ * The facts about a tenant that the mover needs. `work` is null if no moves were asked for, and none are
+ * under way.
+ */
 export type State = {
   status: z.infer<typeof StateRow>['status']
   /** The version of the configuration. */
@@ -499,8 +502,8 @@ const SWITCH = `
     placements = excluded.placements`
 
 /**
- * The switch: from then on the directory leads to the new database. Throws a conflict if the configuration has
- * changed.
+ * The switch: from then on the directory leads to the new database. Throws a conflict if the configuration
+ * has changed.
  */
 export async function switchTo(
   first: AccountDatabase,

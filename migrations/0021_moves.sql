@@ -5,4 +5,4 @@ CREATE TABLE `arriving_users` (
 	PRIMARY KEY(`tenant_id`, `user_iid`)
 ) WITHOUT ROWID;
 --> statement-breakpoint
-UPDATE `schema_version` SET `migration` = 22, `name` = '0022_moves', `oldest` = 15;
+UPDATE `schema_version` SET `migration` = 21, `name` = '0021_moves', `oldest` = 15;
