@@ -32,11 +32,6 @@ export type Job = WorkKind & {
    */
   isOfUsers?: boolean
   /**
-   * Whether work on users also has a part for all users together, which is done in the first database, even
-   * if that holds no users.
-   */
-  isOfAll?: boolean
-  /**
    * Does a step in guarded batches, and stores when the next one is due. A step that is repeated does
    * nothing.
    */

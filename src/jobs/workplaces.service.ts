@@ -20,9 +20,9 @@ export async function workplacesOf(context: Context, tenantId: string, { list }:
   if (holders.every(({ name }) => name === FIRST)) return [{ context: home, list }]
   const ofUsers = list.filter(({ isOfUsers }) => isOfUsers === true)
   const hasUsers = holders.some(({ name }) => name === FIRST)
-  const ofHome = list.filter(
-    ({ isOfUsers, isOfAll }) => isOfUsers !== true || (isOfAll === true && !hasUsers),
-  )
+  // A change of the configuration begins its work on users in the first database, too. Without users, it
+  // ends at once.
+  const ofHome = hasUsers ? list.filter(({ isOfUsers }) => isOfUsers !== true) : list
   return [
     { context: home, list: ofHome, isSilent: hasUsers },
     ...holders.map(({ db }) => ({ context: { ...context, db }, list: ofUsers })),

@@ -10,15 +10,14 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { chaos } from './faults'
+import { rebalance } from './moves'
 import type { Disturbance } from './plan'
 import worker from './worker'
 import type { World } from './world'
 
 /** Breaks something from outside. Does nothing if there is nothing to break now. */
-export async function disturb(
-  { tenantId, client, ids, hooks }: World,
-  disturbance: Disturbance,
-): Promise<void> {
+export async function disturb(world: World, disturbance: Disturbance): Promise<void> {
+  const { tenantId, client, ids, hooks } = world
   const timekeeper = env.TIMEKEEPER.getByName(tenantId)
   chaos.note(disturbance.do)
   switch (disturbance.do) {
@@ -46,6 +45,7 @@ export async function disturb(
       return
     }
     case 'cron': {
+      await rebalance(world, 0).catch(() => undefined)
       const ctx = createExecutionContext()
       await worker.scheduled(createScheduledController(), env, ctx).catch(() => undefined)
       return waitOnExecutionContext(ctx).catch(() => undefined)

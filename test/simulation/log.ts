@@ -104,7 +104,6 @@ const COUNTED = {
   'keys without a user': `${readable.idempotency_keys} ${OF_NOBODY}`,
   'streaks without a user': `streak_runs ${OF_NOBODY}`,
   'pauses without a user': `streak_pauses ${OF_NOBODY}`,
-  'boosts without a user': `points_boosts ${OF_NOBODY}`,
   'pending notifications without a user': `pending_notifications ${OF_NOBODY}`,
   'points notifications without a user': `points_notifications ${OF_NOBODY}`,
 } as const
@@ -119,6 +118,13 @@ export async function storedOf(tenantId: string): Promise<Stored> {
     counts[name] = found.reduce((sum, { count }) => sum + count, 0)
   }
   const users = await all(UserRow, 'SELECT * FROM users WHERE tenant_id = ?1', tenantId)
+  // The first database also has the boosts of users who are in other ones.
+  const boosts = await all(
+    z.object({ user_iid: z.string() }),
+    'SELECT user_iid FROM points_boosts WHERE user_iid IS NOT NULL',
+  )
+  const iids = new Set(users.map(({ iid }) => iid))
+  counts['boosts without a user'] = boosts.filter(({ user_iid }) => !iids.has(user_iid)).length
   const counters = await all(Count, 'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1', tenantId)
   const tenantCounters = new Map<string, number>()
   for (const { name, count } of counters) tenantCounters.set(name, (tenantCounters.get(name) ?? 0) + count)

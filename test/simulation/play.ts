@@ -1,6 +1,7 @@
 import type { Reply } from './client'
 import { disturb } from './disturb'
 import { chaos } from './faults'
+import { settleMoves } from './moves'
 import {
   type ConfigurationChange,
   type FIELDS,
@@ -309,6 +310,7 @@ export class Play {
     await chaos.settled()
     this.story.moments.push(this.#now)
     await this.moveTo(this.#now + 61 * MINUTE)
+    await settleMoves(this.#world)
   }
 
   /**

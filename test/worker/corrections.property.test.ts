@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
@@ -11,7 +10,7 @@ import {
   sum,
 } from '../oracle/corrections.oracle'
 import { readable } from '../readable'
-import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, until } from './harness'
+import { ADMIN_KEY, at, call, newApp, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
 
 /*
  * Random worlds of events and corrections against an oracle that counts the log again. The steps: parallel
@@ -170,8 +169,12 @@ class World {
     await tenant.create('/leaderboards', { ...byPoints, key: 'points', name: 'Points' })
     await tenant.create('/leaderboards', { ...byPoints, ...day, key: 'points-daily', name: 'Points' })
     await tenant.app('PUT', `/users/${USER}`, { attributes: { team: 'red' } })
-    const found = env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
-    this.#iid = String(await found.bind(tenant.id, USER).first('iid'))
+    const [found] = await rowsEverywhere(
+      'SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2',
+      tenant.id,
+      USER,
+    )
+    this.#iid = String(found?.iid)
   }
 
   filters(kind: string | null) {
@@ -180,25 +183,23 @@ class World {
 
   /** The events of the log and the voided ones, in order. */
   async events() {
-    const { results } = await env.DB.prepare(
+    const results = await rowsEverywhere(
       `SELECT id, metric_id, at, seq, value, attributes, NULL AS voided_seq FROM ${readable.events}
          WHERE user_iid = ?1
        UNION ALL SELECT id, metric_id, at, seq, value, attributes, voided_seq FROM ${readable.voided_events}
          WHERE user_iid = ?1 ORDER BY seq`,
+      this.#iid,
     )
-      .bind(this.#iid)
-      .all()
     return z.array(EventRow).parse(results)
   }
 
   async awards() {
-    const { results } = await env.DB.prepare(
+    const results = await rowsEverywhere(
       `SELECT id, at, seq, awarded FROM ${readable.awards} WHERE user_iid = ?1 ORDER BY seq, position`,
+      this.#iid,
     )
-      .bind(this.#iid)
-      .all()
-    const types = await env.DB.prepare(TYPES).bind(this.#iid).all()
-    const known = new Map(types.results.map(({ hex, type }) => [hex, type]))
+    const types = await rowsEverywhere(TYPES, this.#iid)
+    const known = new Map(types.map(({ hex, type }) => [hex, type]))
     return z
       .array(AwardRow)
       .parse(results.map((row) => ({ ...row, type: known.get(String(row.id).replaceAll('-', '')) })))

@@ -128,14 +128,26 @@ async function configured() {
  * The whole state of a tenant's users. Ids that differ between twins are numbered in the order of appearance.
  */
 async function stateOf({ tenant }: { tenant: TestTenant }): Promise<unknown> {
-  const users = await rowsOf(tenant, 'SELECT * FROM users WHERE tenant_id = ?1 ORDER BY id')
-  const of = (table: string, order: string) =>
-    rowsOf(
+  // With several databases, twins are spread differently. All rows of a user are in one database, in order.
+  const byUser = (name: string) => (a: Record<string, unknown>, b: Record<string, unknown>) =>
+    String(a[name]) < String(b[name]) ? -1 : String(a[name]) > String(b[name]) ? 1 : 0
+  const found = await rowsOf(tenant, 'SELECT * FROM users WHERE tenant_id = ?1')
+  const users = found.map(({ bucket: _, ...user }) => user).sort(byUser('id'))
+  const of = async (table: string, order: string) => {
+    const rows = await rowsOf(
       tenant,
       `SELECT u.id AS of, t.* FROM users u JOIN ${readableTable(table)} t ON t.user_iid = u.iid
         WHERE u.tenant_id = ?1
        ORDER BY u.id, ${order}`,
     )
+    return rows.sort(byUser('of'))
+  }
+  const counts = new Map<unknown, number>()
+  for (const { name, count } of await rowsOf(
+    tenant,
+    'SELECT name, count FROM tenant_counters WHERE tenant_id = ?1',
+  ))
+    counts.set(name, (counts.get(name) ?? 0) + Number(count))
   const responses: unknown[] = []
   const paths = [
     '/leaderboards/daily',
@@ -160,9 +172,7 @@ async function stateOf({ tenant }: { tenant: TestTenant }): Promise<unknown> {
     awards: await of('awards', 't.seq, t.position'),
     keys: await of('idempotency_keys', 't.key, (SELECT key FROM metrics WHERE id = t.metric_id)'),
     runs: await of('streak_runs', 't.first'),
-    tenantCounters: (await rowsOf(tenant, 'SELECT count FROM tenant_counters WHERE tenant_id = ?1')).map(
-      ({ count }) => Number(count),
-    ),
+    tenantCounters: [...counts.values()],
     responses,
   }
   state.tenantCounters.sort((a, b) => a - b)

@@ -1,10 +1,9 @@
-import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { type Entry, type OracleSystem, recount } from '../oracle/points.oracle'
 import { readable } from '../readable'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
 
 const METRICS = ['words', 'pages'] as const
 const USERS = ['ada', '__proto__', 'grâce/1'] as const
@@ -120,13 +119,11 @@ const AwardRow = z.object({ seq: z.number(), trigger_id: z.string(), awarded: z.
 const KeyRow = z.object({ metric_id: z.string(), key: z.string(), event_id: z.string() })
 
 async function stored({ id }: TestTenant, user: string) {
-  const users = await env.DB.prepare('SELECT * FROM users WHERE tenant_id = ?1 AND id = ?2')
-    .bind(id, user)
-    .all()
-  const [row] = z.array(UserRow).parse(users.results)
+  const users = await rowsEverywhere('SELECT * FROM users WHERE tenant_id = ?1 AND id = ?2', id, user)
+  const [row] = z.array(UserRow).parse(users)
   if (row === undefined) return null
   const all = async <S extends z.ZodType>(schema: S, sql: string) =>
-    z.array(schema).parse((await env.DB.prepare(sql).bind(row.iid).all()).results)
+    z.array(schema).parse(await rowsEverywhere(sql, row.iid))
   return {
     row,
     events: await all(EventRow, `SELECT * FROM ${readable.events} WHERE user_iid = ?1 ORDER BY seq`),

@@ -234,6 +234,5 @@ declare module '../../../jobs/due-kinds.types' {
 export const boostsJob: Job = {
   kind: 'boosts',
   isOfUsers: true,
-  isOfAll: true,
   run: (context, work, { until }) => boostStep(context, work, until),
 }
