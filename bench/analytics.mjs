@@ -86,13 +86,13 @@ async function bench() {
   await filled((database, ids) => fill(database, { users, day, ids, progress: () => undefined }))
   await server.start()
   const first = await pass(server, key, now + 1000)
-  tellMore(`the first pass, over ${users * DAYS} events: ${told(first)}`)
+  tellMore(`the first pass counts ${users * DAYS} events: ${described(first)}`)
   await server.stop()
   await filled((database, ids) => dayOfEvents(database, { users, day, ids }))
   await server.start()
   const evening = day * DAY + 23.5 * HOUR
   const daily = await pass(server, key, evening)
-  tellMore(`a pass over ${users * EACH_DAY} events of a day: ${told(daily)}`)
+  tellMore(`the pass of a day counts ${users * EACH_DAY} events: ${described(daily)}`)
   const idle = await pass(server, key, evening + 1000)
   tellMore(`a pass without a change: ${idle.moved.toFixed(2)} s, with the move of the clock`)
   const range = `?from=${date(day - 399)}&to=${date(day)}`
@@ -118,7 +118,7 @@ async function bench() {
 
 const date = (/** @type {number} */ day) => new Date(day * DAY).toISOString().slice(0, 10)
 
-const told = (/** @type {Awaited<ReturnType<typeof pass>>} */ found) =>
+const described = (/** @type {Awaited<ReturnType<typeof pass>>} */ found) =>
   `${found.seconds.toFixed(1)} s in ${found.steps} steps of ${found.longest} ms at most, ${found.rowsRead} rows read, ${found.rowsWritten} written`
 
 runBench(bench, {

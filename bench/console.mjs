@@ -59,7 +59,7 @@ async function openConsole(/** @type {number} */ users) {
   return { users, page, url: `${scene.server.url}/console`, user: String(Object(body)[0].id) }
 }
 
-/** Whether a page waits for the answer. The one for live rankings never ends. */
+/** Whether a page waits for the answer. The stream of live rankings never ends. */
 const isAnswered = (/** @type {import('playwright-core').Request} */ request) =>
   /\/v1\//.test(request.url()) && request.headers().accept !== 'text/event-stream'
 
@@ -100,7 +100,7 @@ async function run() {
   const paths = [
     ...MAIN_PAGES.map((/** @type {{ path: string }} */ { path }) => path),
     '/users?search=7',
-    // Nobody fits, so all users are searched.
+    // No user fits, so all users are searched.
     '/users?search=nobody',
     '/users/:user',
     '/users/:user/timeline',

@@ -41,7 +41,7 @@ const METRIC = 'lessons'
 /** Sends an event of a user to an isolate. Throws unless it is stored. */
 type SendEvent = (isolate: number, userId: string) => Promise<void>
 
-/** Group commit that accepts nobody: each event is committed alone. */
+/** Group commit that is switched off: each event is committed alone. */
 class NoGroups extends Groups {
   override submit(): Promise<null> {
     return Promise.resolve(null)

@@ -5,16 +5,16 @@ const RANGE = {
   to: 'The last local date, at most 400 days after `from`. Today (UTC) if absent.',
 }
 const KEY = (one: string) => `The id or the key of the ${one}.`
-const KEPT = (path: string) => ({
-  [path]: 'How many of them were active again after so many local days.',
-  [`${path}.users`]: 'The users whose day of creation plus these days is at most `to`.',
-  [`${path}.kept`]: 'Those of them who had an event on exactly that day.',
+const KEPT = (path: string, days: string) => ({
+  [path]: `The users who came back ${days} after the day of their creation.`,
+  [`${path}.users`]: `The users who were created at least ${days} before \`to\`.`,
+  [`${path}.kept`]: `The users among these who had an event exactly ${days} after their creation.`,
 })
 const COHORT = (path: string) => ({
   [`${path}.users`]: 'The users who were created from `from` to `to`.',
-  ...KEPT(`${path}.d1`),
-  ...KEPT(`${path}.d7`),
-  ...KEPT(`${path}.d30`),
+  ...KEPT(`${path}.d1`, '1 day'),
+  ...KEPT(`${path}.d7`, '7 days'),
+  ...KEPT(`${path}.d30`, '30 days'),
 })
 
 /** The analytics: figures of all users by day. */

@@ -6377,41 +6377,41 @@ export type AnalyticsOverview = {
              */
             users: number;
             /**
-             * How many of them were active again after so many local days.
+             * The users who came back 1 day after the day of their creation.
              */
             d1: {
                 /**
-                 * The users whose day of creation plus these days is at most `to`.
+                 * The users who were created at least 1 day before `to`.
                  */
                 users: number;
                 /**
-                 * Those of them who had an event on exactly that day.
+                 * The users among these who had an event exactly 1 day after their creation.
                  */
                 kept: number;
             };
             /**
-             * How many of them were active again after so many local days.
+             * The users who came back 7 days after the day of their creation.
              */
             d7: {
                 /**
-                 * The users whose day of creation plus these days is at most `to`.
+                 * The users who were created at least 7 days before `to`.
                  */
                 users: number;
                 /**
-                 * Those of them who had an event on exactly that day.
+                 * The users among these who had an event exactly 7 days after their creation.
                  */
                 kept: number;
             };
             /**
-             * How many of them were active again after so many local days.
+             * The users who came back 30 days after the day of their creation.
              */
             d30: {
                 /**
-                 * The users whose day of creation plus these days is at most `to`.
+                 * The users who were created at least 30 days before `to`.
                  */
                 users: number;
                 /**
-                 * Those of them who had an event on exactly that day.
+                 * The users among these who had an event exactly 30 days after their creation.
                  */
                 kept: number;
             };
@@ -6425,41 +6425,41 @@ export type AnalyticsOverview = {
              */
             users: number;
             /**
-             * How many of them were active again after so many local days.
+             * The users who came back 1 day after the day of their creation.
              */
             d1: {
                 /**
-                 * The users whose day of creation plus these days is at most `to`.
+                 * The users who were created at least 1 day before `to`.
                  */
                 users: number;
                 /**
-                 * Those of them who had an event on exactly that day.
+                 * The users among these who had an event exactly 1 day after their creation.
                  */
                 kept: number;
             };
             /**
-             * How many of them were active again after so many local days.
+             * The users who came back 7 days after the day of their creation.
              */
             d7: {
                 /**
-                 * The users whose day of creation plus these days is at most `to`.
+                 * The users who were created at least 7 days before `to`.
                  */
                 users: number;
                 /**
-                 * Those of them who had an event on exactly that day.
+                 * The users among these who had an event exactly 7 days after their creation.
                  */
                 kept: number;
             };
             /**
-             * How many of them were active again after so many local days.
+             * The users who came back 30 days after the day of their creation.
              */
             d30: {
                 /**
-                 * The users whose day of creation plus these days is at most `to`.
+                 * The users who were created at least 30 days before `to`.
                  */
                 users: number;
                 /**
-                 * Those of them who had an event on exactly that day.
+                 * The users among these who had an event exactly 30 days after their creation.
                  */
                 kept: number;
             };
