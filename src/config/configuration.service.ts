@@ -2,9 +2,15 @@ import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenant
 import { auditEntries } from '../audit/audit.repository'
 import type { AuditEntry } from '../audit/audit.types'
 import type { TenantDatabase } from '../db/database'
-import { prepareCopies } from '../db/databases/copies'
+import { prepareCopies } from '../db/databases/copied-changes'
 import { FIRST } from '../db/databases/directory'
-import { bothUnchanged, configurationUnchanged, isConflict, usersUnchanged } from '../db/guard'
+import {
+  bothUnchanged,
+  configurationUnchanged,
+  isConflict,
+  isDatabaseAway,
+  usersUnchanged,
+} from '../db/guard'
 import type { Statement } from '../db/statement'
 import { ensureAlarm } from '../jobs/timekeeper.service'
 import type { Instant } from '../lib/clock'
@@ -126,7 +132,9 @@ export async function configure<T>(
     } catch (error) {
       if (!isConflict(error) && !(error instanceof UsersChanged)) {
         const rows = await db.rows(db.statement(LAST_CHANGE, db.tenantId, change))
-        await (rows.length > 0 ? prepared?.finish() : prepared?.withdraw())
+        if (rows.length > 0) await prepared?.finish()
+        // The batch may still be stored later. The copies expect it until it can't be any more.
+        else if (!isDatabaseAway(error)) await prepared?.withdraw()
         if (rows.length > 0) return result
         throw error
       }

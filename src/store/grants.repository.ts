@@ -3,6 +3,7 @@ import { BOOST_LIST, BoostRow } from '../config/configuration.repository'
 import { awards } from '../config/tables/points.table'
 import { columnList } from '../db/column-list'
 import type { TenantDatabase } from '../db/database'
+import { json } from '../db/json-column'
 import { bytesOf } from '../db/short-ids'
 import type { Statement } from '../db/statement'
 import type { TickChange, TickUser } from '../engine/points/ticks.rules'
@@ -15,7 +16,6 @@ import { packed } from '../lib/packed'
 import { DAY, SECOND } from '../lib/units'
 import { AWARD_VALUES } from './awards.repository'
 import { portionOf, shortAmong, shortOnly } from './portions.repository'
-import { json } from './users.repository'
 
 const Moment = z.number().transform(instant)
 

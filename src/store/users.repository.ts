@@ -7,6 +7,7 @@ import { askHolders } from '../db/databases/ask-all'
 import type { Databases } from '../db/databases/databases'
 import { stillPlaced } from '../db/databases/placement'
 import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
+import { json } from '../db/json-column'
 import { PLACEMENT, type Statement } from '../db/statement'
 import { type Completion, type Counter, NOTHING_REVOKED, type UserState } from '../engine/state.types'
 import type { StreakState } from '../engine/streaks/streak-state.types'
@@ -17,13 +18,6 @@ import { DAY, SECOND } from '../lib/units'
 import { spelledZone } from '../lib/zone'
 import { parseStreak, streakJson } from './streaks/streak-column.codec'
 import { users } from './tables/users.table'
-
-/** Parses a column of JSON text. */
-export const json = <S extends z.ZodType>(schema: S) =>
-  z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(schema)
 
 const counters = json(z.array(z.tuple([z.string(), z.number(), z.number()]))).transform(
   (list) =>

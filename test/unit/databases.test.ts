@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
-import { COPIED, COPIED_OF_TENANT } from '../../src/db/databases/copies'
+import { COPIED, COPIED_OF_TENANT } from '../../src/db/databases/copied-tables'
 import { FIRST, holderOf, holdersOf } from '../../src/db/databases/directory'
 import { BUCKETS, bucketOf } from '../../src/lib/ids'
 import * as schema from '../../src/worker/schema'

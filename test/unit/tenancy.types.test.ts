@@ -85,6 +85,9 @@ type Modules = {
   'store/users.repository': typeof import('../../src/store/users.repository')
   'features/databases/databases.repository': typeof import('../../src/features/databases/databases.repository')
   'features/databases/moves/moves.repository': typeof import('../../src/features/databases/moves/moves.repository')
+  'features/databases/moves/users-work.repository': typeof import('../../src/features/databases/moves/users-work.repository')
+  'features/databases/moves/copied-logs.repository': typeof import('../../src/features/databases/moves/copied-logs.repository')
+  'features/databases/moves/departure.repository': typeof import('../../src/features/databases/moves/departure.repository')
   'features/webhooks/webhooks.repository': typeof import('../../src/features/webhooks/webhooks.repository')
   'features/wrapped/distributions.repository': typeof import('../../src/features/wrapped/distributions.repository')
   'features/wrapped/wrapped.repository': typeof import('../../src/features/wrapped/wrapped.repository')
@@ -221,19 +224,23 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     number: MOVES,
     hasUsers: MOVES,
     lastBuckets: MOVES,
-    workIn: MOVES,
+    switchTo: MOVES,
+    beginClock: MOVES,
+  },
+  'features/databases/moves/users-work.repository': { workIn: MOVES },
+  'features/databases/moves/copied-logs.repository': {
     seqsIn: MOVES,
     arrivingIn: MOVES,
     readLogs: MOVES,
     readNewer: MOVES,
     readPage: MOVES,
+  },
+  'features/databases/moves/departure.repository': {
     depart: MOVES,
     readDeparted: MOVES,
     join: MOVES,
-    switchTo: MOVES,
     departedUsers: MOVES,
     takeLeftovers: MOVES,
-    beginClock: MOVES,
   },
   'features/webhooks/webhooks.repository': null,
   'features/wrapped/distributions.repository': null,

@@ -156,6 +156,23 @@ describe('[B4] a change of the configuration', () => {
     }
   }, 60_000)
 
+  test('with a commit that is stored after its error was answered counts in all databases', async () => {
+    const { tenant, system } = await furnished()
+    let commit: (() => Promise<D1Result[]>) | null = null
+    const app = newApp(
+      withFault('DB', async (texts, send) => {
+        const isCommit = texts.some((text) => text.includes('config_version = config_version + 1'))
+        if (!isCommit || commit !== null) return send()
+        commit = send
+        throw lost()
+      }),
+    )
+    const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(6))
+    expect([status, commit]).toEqual([503, expect.any(Function)])
+    await Reflect.apply(commit ?? expect.fail(), null, [])
+    for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(6)
+  })
+
   test('no event counts by the version before, once the change was answered', async () => {
     const { tenant, system } = await furnished()
     const apps = [newApp(), newApp(), newApp()].map((send) => tenant.through(send))

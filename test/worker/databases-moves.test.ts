@@ -1,10 +1,13 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { placementIs } from '../../src/features/databases/moves/copied-logs.repository'
 import { MOVED } from '../../src/features/databases/moves/moved-tables.register'
+import { placementIn } from '../../src/features/databases/moves/moves.repository'
 import { stepMoves } from '../../src/features/databases/moves/moves.service'
 import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
+import { removeMovedRows } from '../../src/store/user-data/user-rows.repository'
 import {
   addRareRows,
   countEach,
@@ -153,6 +156,23 @@ describe('Buckets move between databases [B3]', () => {
     expect(
       await countEach('SELECT count(*) AS n FROM users WHERE tenant_id = ?1', `moved:${tenant.id}`),
     ).toEqual(Object.fromEntries(NAMES.map((name) => [name, 0])))
+  })
+
+  test('a deletion of copies that is stored late leaves users alone who have arrived since', async () => {
+    const tenant = await newWorld()
+    await newUsers(tenant, 12)
+    const { databases: all } = newContext(new Instance(), env, () => undefined)
+    const first = all.named('DB')
+    const { placement = 0 } = (await placementIn(first, tenant.id)) ?? {}
+    await weigh(Object.fromEntries(NAMES.map((name) => [name, name === 'DB' ? 1 : 0])))
+    await moveAll(tenant)
+    const iids = await iidsOf(tenant)
+    const before = await rowsOf(iids)
+    // It was decided before the users came.
+    const guard = placementIs(tenant.id, placement)
+    const late = removeMovedRows(first.of(tenant.id), iids, { isFirst: true, guard })
+    await expect(late).rejects.toThrow('laurel-conflict')
+    expect(await rowsOf(iids)).toEqual(before)
   })
 
   test('events of several isolates go on, each with the right answer, and count once', async () => {

@@ -53,6 +53,17 @@ describe('[G1] health', () => {
     }
   })
 
+  it('[B3] is 503 and names the database if one that holds users is not bound', async () => {
+    const insert = "INSERT INTO directory VALUES ('some tenant', 1, '[[0, \"DB\"], [9, \"DB_77\"]]', '{}')"
+    await env.DB.prepare(insert).run()
+    try {
+      const [status, body] = await health()
+      expect([status, at(body, 'error')]).toEqual([503, expect.stringContaining('DB_77')])
+    } finally {
+      await env.DB.prepare("DELETE FROM directory WHERE tenant_id = 'some tenant'").run()
+    }
+  })
+
   it('is 503 while a migration is missing, and names it', async () => {
     await env.DB.prepare("UPDATE schema_version SET migration = migration - 1, name = 'earlier'").run()
     const [status, body] = await health()

@@ -54,39 +54,8 @@ export async function askHolders<T>(
   ask: (db: TenantDatabase, userIds: readonly string[]) => Promise<T>,
 ): Promise<T[]> {
   if (userIds.length === 0) return []
-  if (!databases.isSeveral) return [await ask(databases.home(tenantId), userIds)]
   return answersOf(
-    async () => {
-      const holders = new Map<string, Place & { own: string[] }>()
-      for (const userId of userIds) {
-        const place = await databases.withUser(tenantId, userId)
-        const holder = holders.get(place.name) ?? { ...place, own: [] }
-        holders.set(place.name, holder)
-        holder.own.push(userId)
-      }
-      return [...holders.values()]
-    },
-    ({ db, own }) => ask(db, own),
+    () => databases.groupsOf(tenantId, userIds),
+    ({ db, userIds: own }) => ask(db, own),
   )
-}
-
-/**
- * Asks about some users in the databases that hold them, side by side. Returns all answers together. If a
- * user was moved meanwhile, all are asked again. `ask` must only read.
- */
-export async function askAbout<T>(
-  databases: Databases,
-  tenantId: string,
-  userIds: readonly string[],
-  ask: (db: TenantDatabase, userIds: readonly string[]) => Promise<Iterable<T>>,
-): Promise<ReadonlySet<T>> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const groups = await databases.groupsOf(tenantId, userIds)
-    const answers = await Promise.allSettled(groups.map(({ db, userIds: own }) => ask(db, own)))
-    const failed = answers.find((answer) => answer.status === 'rejected')
-    if (failed === undefined)
-      return new Set(answers.flatMap((answer) => (answer.status === 'fulfilled' ? [...answer.value] : [])))
-    if (!(failed.reason instanceof Misplaced)) throw failed.reason
-  }
-  throw errors.unavailable(RETRY_AFTER.databaseAway)
 }

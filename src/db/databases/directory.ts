@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase } from '../database'
+import { json } from '../json-column'
 
 /** The name of the first database, which is its binding: it has the configuration and the directories. */
 export const FIRST = 'DB'
@@ -38,12 +39,6 @@ export const holdersOf = ({ places }: Directory): string[] => [
 ]
 
 const READ = 'SELECT version, places, placements FROM directory WHERE tenant_id = ?1'
-
-const json = <S extends z.ZodType>(schema: S) =>
-  z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(schema)
 
 const Row = z.object({
   version: z.number(),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { json } from '../../db/json-column'
 import { bytesOf, HexId, numberOf } from '../../db/short-ids'
 import type { Statement } from '../../db/statement'
 import type { EventRecord } from '../../engine/state.types'
@@ -7,7 +8,6 @@ import { type Instant, instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { timeOf } from '../../lib/ids'
 import { MINUTE } from '../../lib/units'
-import { json } from '../../store/users.repository'
 
 /** The most rows of the log that one statement reads. */
 const PART = 20_000

@@ -5,7 +5,7 @@ import { madeFields } from '../../audit/entries.rules'
 import { findBatch, receive } from '../../commands/batch/inbox.repository'
 import { eventCommand, messageOf } from '../../commands/command.messages'
 import { configurationOf } from '../../config/configuration.service'
-import { askAbout } from '../../db/databases/ask-all'
+import { askHolders } from '../../db/databases/ask-all'
 import { isConflict } from '../../db/guard'
 import type { Statement } from '../../db/statement'
 import { type ProfileCheck, subscriptionError, unknownAttributes } from '../../engine/profile.rules'
@@ -130,7 +130,8 @@ async function subscriptionErrors(
   }
   if (doubtful.length === 0) return []
   const ids = [...new Set(doubtful.map(({ userId }) => userId))]
-  const known = await askAbout(databases, db.tenantId, ids, withEmail)
+  const answers = await askHolders(databases, db.tenantId, ids, withEmail)
+  const known = new Set(answers.flatMap((some) => [...some]))
   return doubtful
     .filter(({ userId }) => !known.has(userId))
     .map(({ index }) => subscriptionError(`${index}.user.`))

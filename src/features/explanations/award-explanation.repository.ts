@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { json } from '../../db/json-column'
 import { bytesOf, HexId, idOf, numberOf } from '../../db/short-ids'
 import { instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { timeOf } from '../../lib/ids'
 import { StoredAwardRow } from '../../store/awards.repository'
-import { json } from '../../store/users.repository'
 
 const OWN = `user_iid = ${bytesOf('?1')}`
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
+import { json } from '../../db/json-column'
 import { bytesOf, HexId, idOf } from '../../db/short-ids'
 import { instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
@@ -7,7 +8,6 @@ import { MOST_AT_ONCE } from '../../lib/packed'
 import { ReachedLevels, StoredAwardRow } from '../../store/awards.repository'
 import { RUN_COLUMNS, StreakRunRow } from '../../store/streaks/streaks.repository'
 import { StoredHistoryRow, StoredStreakEntry } from '../../store/user-changes.repository'
-import { json } from '../../store/users.repository'
 
 /*
  * Each source of a timeline is read by its own primary key, from the end of the page before. A window is the

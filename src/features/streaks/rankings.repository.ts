@@ -4,6 +4,7 @@ import type { StreakSettings } from '../../config/streak-settings.types'
 import type { TenantDatabase } from '../../db/database'
 import { askAll, askHolders } from '../../db/databases/ask-all'
 import type { Databases } from '../../db/databases/databases'
+import { json } from '../../db/json-column'
 import { NO_PAUSE, type Pause } from '../../db/scans'
 import type { StreakState } from '../../engine/streaks/streak-state.types'
 import { type Instant, instant } from '../../lib/clock'
@@ -11,7 +12,6 @@ import { compareText } from '../../lib/ids'
 import { USERS } from '../../store/counters.repository'
 import { parseStreak } from '../../store/streaks/streak-column.codec'
 import { usersInParts } from '../../store/user-ranges.repository'
-import { json } from '../../store/users.repository'
 
 /** A user with the length of a streak. */
 const Ranked = z.object({ userId: z.string(), length: z.number() })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { TENANT_STATUSES } from '../../access/tenants.types'
 import type { TenantDatabase } from '../../db/database'
-import type { AroundChange } from '../../db/databases/copies'
+import type { AroundChange } from '../../db/databases/copied-changes'
 import { guardSql } from '../../db/guard'
 import type { Statement } from '../../db/statement'
 import { makeDueOnce, nothingElseDue, removeWork } from '../../jobs/due-work.repository'

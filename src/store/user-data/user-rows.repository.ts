@@ -1,6 +1,7 @@
 import type { TenantDatabase } from '../../db/database'
 import type { Databases } from '../../db/databases/databases'
 import { bytesOf } from '../../db/short-ids'
+import type { Statement } from '../../db/statement'
 import { tablesOfUsers } from './user-data.register'
 
 /** The most rows of a table that are deleted at once. */
@@ -28,16 +29,16 @@ export async function removeRows(db: TenantDatabase, iids: readonly string[]): P
 
 /**
  * The same for users who live in another database. The first database keeps their own boosts: it has the
- * boosts of all users (B4).
+ * boosts of all users (B4). `guard` raises a conflict if users have arrived here meanwhile.
  */
 export async function removeMovedRows(
   db: TenantDatabase,
   iids: readonly string[],
-  { isFirst }: { isFirst: boolean },
+  { isFirst, guard }: { isFirst: boolean; guard: Statement },
 ): Promise<boolean> {
   const asked = JSON.stringify(iids)
   const some = REMOVE.filter(({ name }) => !isFirst || name !== 'points_boosts')
-  const results = await db.batch(some.map(({ sql }) => db.statement(sql, asked)))
+  const [, ...results] = await db.batch([guard, ...some.map(({ sql }) => db.statement(sql, asked))])
   return results.every(({ meta }) => meta.changes < ROWS)
 }
 

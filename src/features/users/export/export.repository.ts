@@ -1,12 +1,13 @@
 import * as z from 'zod'
 import { BOOST_COLUMNS, BoostRow } from '../../../config/configuration.repository'
 import type { TenantDatabase } from '../../../db/database'
+import { json } from '../../../db/json-column'
 import type { UserState } from '../../../engine/state.types'
 import { type Instant, instant } from '../../../lib/clock'
 import { KEY_SCOPES } from '../../../runtime/key-scopes.types'
 import { parseRecordedAmong, recordedAmongStatement } from '../../../store/events.repository'
 import { RUN_COLUMNS, StreakRunRow } from '../../../store/streaks/streaks.repository'
-import { json, parseUser, userStatement } from '../../../store/users.repository'
+import { parseUser, userStatement } from '../../../store/users.repository'
 import { longPagesOf, PAGE, text, textOf } from './export-pages.repository'
 
 const moment = z.number().transform(instant)

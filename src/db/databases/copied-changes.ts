@@ -1,0 +1,172 @@
+import * as z from 'zod'
+import { errors, RETRY_AFTER } from '../../lib/errors'
+import { systemNow, wait } from '../../lib/system-clock'
+import { guardSql, isConflict, isDatabaseAway } from '../guard'
+import type { Statement } from '../statement'
+import { DATABASE_NOW, settleCopy, WITHDRAW } from './copies'
+import type { Databases } from './databases'
+import { FIRST, holdersOf } from './directory'
+
+/** How long a change may take from its preparation to its commit, in ms. After that it can't commit. */
+const LIFETIME = 5_000
+
+const PREPARE = `
+  UPDATE tenants SET changing = json_object('change', ?2, 'until', ?3)
+  WHERE id = ?1 AND changing IS NULL AND config_version = ?4`
+const STILL_PREPARED = guardSql(`
+  ${DATABASE_NOW} < ?2 AND coalesce((SELECT version FROM directory WHERE tenant_id = ?1), 0) = ?3`)
+const NOTE_WORK = 'UPDATE tenants SET config_work = ?2 WHERE id = ?1'
+
+/** A change of the configuration that every copy expects. */
+export type Prepared = {
+  /** Guards of the batch that stores the change: all copies still expect it. */
+  guards: Statement[]
+  /** Notes the work on users that the change begins, for the copies. Part of the same batch. */
+  noting(statements: readonly Statement[]): Statement[]
+  /** After the change was stored: brings the copies up to date. A copy that can't be reached waits. */
+  finish(): Promise<void>
+  /** After the change was not stored: the copies expect it no more. */
+  withdraw(): Promise<void>
+}
+
+const NOTHING_TO_PREPARE: Prepared = {
+  guards: [],
+  noting: () => [],
+  finish: async () => undefined,
+  withdraw: async () => undefined,
+}
+
+/**
+ * Prepares a change of a tenant's configuration in every database that has a copy, so that no event counts
+ * there until the change is stored or withdrawn (B4). `change` is its random name, and `version` the version
+ * that it replaces. Null if another change is under way. Throws 503 if a database can't be reached: then the
+ * change takes effect nowhere. With one database it does nothing.
+ */
+export async function prepareCopies(
+  databases: Databases,
+  tenantId: string,
+  { change, version }: { change: string; version: number },
+): Promise<Prepared | null> {
+  if (!databases.isSeveral) return NOTHING_TO_PREPARE
+  const directory = await databases.directoryOf(tenantId)
+  const names = holdersOf(directory).filter((name) => name !== FIRST)
+  const until = systemNow() + LIFETIME
+  const each = async (work: (name: string) => Promise<unknown>) => {
+    const results = await Promise.allSettled(names.map(work))
+    return results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
+  }
+  const withdraw = async () => {
+    await each((name) => databases.named(name).run({ sql: WITHDRAW, params: [tenantId, change] }))
+    // If the directory has changed, the next attempt needs the new one.
+    databases.forget(tenantId)
+  }
+  // One copy first, so that of several changes at once exactly one goes on.
+  const [decisive, ...others] = names
+  const all = { change, version, until }
+  const results: PromiseSettledResult<boolean>[] = await Promise.allSettled(
+    decisive === undefined ? [] : [prepare(databases, tenantId, decisive, all)],
+  )
+  if (results.every((result) => result.status === 'fulfilled' && result.value)) {
+    const rest = others.map((name) => prepare(databases, tenantId, name, all))
+    results.push(...(await Promise.allSettled(rest)))
+  }
+  const problem = results.find((result): result is PromiseRejectedResult => result.status === 'rejected')
+  if (problem !== undefined || results.some((result) => result.status === 'fulfilled' && !result.value)) {
+    await withdraw()
+    if (problem === undefined) return null
+    throw isDatabaseAway(problem.reason) ? errors.unavailable(RETRY_AFTER.databaseAway) : problem.reason
+  }
+  return {
+    guards: [{ sql: STILL_PREPARED, params: [tenantId, until, directory.version] }],
+    noting: (statements) => [
+      {
+        sql: NOTE_WORK,
+        params: [
+          tenantId,
+          JSON.stringify(
+            statements.flatMap(({ everywhere: name, params }) =>
+              name === undefined ? [] : [{ name, params }],
+            ),
+          ),
+        ],
+      },
+    ],
+    finish: async () => {
+      await each((name) => settleCopy(databases, tenantId, name))
+    },
+    withdraw,
+  }
+}
+
+/**
+ * Prepares a change in one copy. Returns whether the copy expects it now: false if another one is under way.
+ */
+async function prepare(
+  databases: Databases,
+  tenantId: string,
+  name: string,
+  { change, version, until }: { change: string; version: number; until: number },
+): Promise<boolean> {
+  const db = databases.named(name)
+  const attempt = async () =>
+    (await db.run(db.statement(PREPARE, tenantId, change, until, version))).meta.changes > 0
+  if (await attempt()) return true
+  // The copy may be behind, or not exist yet.
+  return (await settleCopy(databases, tenantId, name)) === 'settled' && attempt()
+}
+
+const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
+const VERSION_UNCHANGED = guardSql('(SELECT config_version FROM tenants WHERE id = ?1) = ?2')
+const RAISE = 'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'
+const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
+
+/** How often a change of a tenant begins again because the configuration was changed meanwhile. */
+const TENANT_TRIES = 250
+/** The pause while another change is under way, in milliseconds. */
+const PAUSE = 40
+
+/** Statements around a change of a tenant's own row: `before` are guards, and `after` raises the version. */
+export type AroundChange = { before: readonly Statement[]; after: readonly Statement[] }
+
+/**
+ * Changes a tenant's own row, such as its status, in the first database, and then in each copy, by the same
+ * rule as the configuration (B4). `change` sends one batch, with these statements around it. Throws 503 if a
+ * database can't be reached: then nothing is changed. With one database it only calls `change`.
+ */
+export async function changeTenant<T>(
+  databases: Databases,
+  tenantId: string,
+  change: (around: AroundChange) => Promise<T>,
+): Promise<T> {
+  if (!databases.isSeveral) return change({ before: [], after: [] })
+  const { first } = databases
+  for (let tries = 0; tries < TENANT_TRIES; tries += 1) {
+    const [row] = await first.rows(first.statement(VERSION, tenantId))
+    if (row === undefined) return change({ before: [], after: [] })
+    const { version } = z.object({ version: z.number() }).parse(row)
+    const name = crypto.randomUUID()
+    const prepared = await prepareCopies(databases, tenantId, { change: name, version })
+    if (prepared === null) {
+      await wait(PAUSE * (1 + Math.random()))
+      continue
+    }
+    try {
+      const result = await change({
+        before: [first.statement(VERSION_UNCHANGED, tenantId, version), ...prepared.guards],
+        after: [...prepared.noting([]), first.statement(RAISE, tenantId, name)],
+      })
+      await prepared.finish()
+      return result
+    } catch (error) {
+      if (!isConflict(error)) {
+        const rows = await first.rows(first.statement(LAST_CHANGE, tenantId, name))
+        if (rows.length > 0) await prepared.finish()
+        // The batch may still be stored later. The copies expect it until it can't be any more.
+        else if (!isDatabaseAway(error)) await prepared.withdraw()
+        throw error
+      }
+      await prepared.withdraw()
+    }
+  }
+  throw errors.unprocessable('The tenant kept changing while this change was made. Send it again.')
+}
