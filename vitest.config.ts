@@ -68,12 +68,16 @@ const SPREAD = [
   'databases-configuration',
   'databases-lists',
   'databases-moves',
+  'databases-moves-work',
 ].map((name) => `test/worker/${name}.test.ts`)
 
 /** The same for tests that take long: `npm run test:long`. */
-const LONG_DATABASES = ['databases-erasure', 'databases-growth', 'databases-moves-faults'].map(
-  (name) => `test/worker/${name}.test.ts`,
-)
+const LONG_DATABASES = [
+  'databases-erasure',
+  'databases-growth',
+  'databases-moves-faults',
+  'databases-moving',
+].map((name) => `test/worker/${name}.test.ts`)
 
 /** Tests that also hold with three databases: `npm run test:long`. */
 const LONG_SPREAD = [
@@ -123,6 +127,7 @@ const LONG = [
   'restart',
   'start-failures',
   'kill',
+  'kill-databases',
   'kill-serve',
   'serve',
   'serve-backup',
@@ -134,9 +139,11 @@ const LONG = [
   .map((name) => `test/server/${name}.test.ts`)
   .concat('clients/react/test/packed.test.ts', 'clients/typescript/test/server/packed.test.ts')
 
+type Simulations = { from: number; seeds: number; size: 'small' | 'full' }
+
 /** The simulations to run, from the variables of `npm run simulate`: their seeds, and their size. */
-function simulationSizes(): { from: number; seeds: number; size: 'small' | 'full' } {
-  const { SIMULATE_FROM = '1', SIMULATE_SEEDS = '2', SIMULATE_SIZE } = process.env
+function simulationSizes(): Simulations {
+  const { SIMULATE_FROM = '1', SIMULATE_SEEDS = '1', SIMULATE_SIZE } = process.env
   return {
     from: Number(SIMULATE_FROM),
     seeds: Number(SIMULATE_SEEDS),
@@ -163,6 +170,7 @@ const workers = ({
   groupOrder,
   main,
   databases = 1,
+  simulation,
   ...files
 }: {
   name: string
@@ -173,6 +181,7 @@ const workers = ({
   main?: string
   /** How many databases there are. Each tenant of the tests is spread over all of them. */
   databases?: number
+  simulation?: Simulations
 }) => ({
   plugins: [
     cloudflareTest(async () => ({
@@ -199,6 +208,7 @@ const workers = ({
   ],
   test: {
     ...files,
+    ...(simulation !== undefined && { provide: { simulation } }),
     // A Worker reads hundreds of modules, one by one. Without isolation, each Worker reads them once for all
     // its test files, and each dependency is one module. The setup file deletes the data of earlier tests.
     isolate: false,
@@ -220,7 +230,6 @@ export default defineConfig({
     // Uses every core. By default vitest leaves one idle, but the Workers' tests wait for their database half
     // of the time.
     maxWorkers: '100%',
-    provide: { simulation: simulationSizes() },
     projects: [
       {
         test: {
@@ -299,8 +308,17 @@ export default defineConfig({
         name: 'simulation',
         include: ['test/simulation/**/*.test.ts'],
         databases: Number(process.env.SIMULATE_DATABASES ?? 1),
+        simulation: simulationSizes(),
         main: 'test/simulation/worker.ts',
         // It is one long file, so the tests over HTTP can use the other core.
+        groupOrder: 2,
+      }),
+      workers({
+        name: 'simulation-databases',
+        include: ['test/simulation/**/*.test.ts'],
+        databases: 3,
+        simulation: { from: 2, seeds: 1, size: 'small' },
+        main: 'test/simulation/worker.ts',
         groupOrder: 2,
       }),
       workers({

@@ -1,6 +1,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { readTestClock } from '../access/clock.repository'
 import { exists } from '../access/tenants.repository'
+import { isDatabaseAway } from '../db/guard'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { DAY, MINUTE, SECOND } from '../lib/units'
@@ -72,7 +73,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
   /** Does all work of one kind that is due by a moment. Throws if a step fails. */
   async catchUpKind(tenantId: string, kind: DueKind, to: Instant): Promise<void> {
     await this.#remember(tenantId)
-    await this.#inTurn(async () => workOffKind(await this.#places(tenantId), kind, to))
+    await this.#inTurn(async () => workOffKind((await this.#places(tenantId, true)).places, kind, to))
   }
 
   /** Does due work. The platform runs each alarm at least once. */
@@ -98,12 +99,28 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     await this.ctx.storage.deleteAll()
   }
 
-  /** The databases in which the tenant has due work now. No user is between two of them. */
-  async #places(tenantId: string): Promise<Workplace[]> {
+  /**
+   * The databases in which the tenant has due work now. Work on users waits while some of them are between two
+   * databases of which one is away; then `areUsersWhole` is false, or with `mustAll` this throws.
+   */
+  async #places(
+    tenantId: string,
+    mustAll: boolean,
+  ): Promise<{ places: Workplace[]; areUsersWhole: boolean }> {
     const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
     context.databases.forget(tenantId)
-    await this.jobs.moves.finish(context, tenantId, this.#kindsOfUsers())
-    return workplacesOf(context, tenantId, this.jobs)
+    try {
+      await this.jobs.moves.finish(context, tenantId, this.#kindsOfUsers())
+    } catch (error) {
+      if (mustAll || !isDatabaseAway(error)) throw error
+      logProblem('warn', { tenant: tenantId, error: `work on users waits for a move: ${String(error)}` })
+      const places = (await workplacesOf(context, tenantId, this.jobs)).map((place) => ({
+        ...place,
+        list: place.list.filter(({ isOfUsers }) => isOfUsers !== true),
+      }))
+      return { places, areUsersWhole: false }
+    }
+    return { places: await workplacesOf(context, tenantId, this.jobs), areUsersWhole: true }
   }
 
   /** The kinds of work on users. */
@@ -122,7 +139,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
    * sets the alarm for the next work.
    */
   async #run(tenantId: string, moved: { from: Instant; to: Instant } | null, steps: number): Promise<void> {
-    const places = await this.#places(tenantId)
+    const { places, areUsersWhole } = await this.#places(tenantId, moved !== null)
     const [first] = places
     if (first === undefined) return
     const { context } = first
@@ -144,7 +161,8 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
         logProblem('warn', { tenant: tenantId, error: `a database's messages wait: ${String(error)}` })
       })
     }
-    const { found: coming, isWhole } = await nextWork(places, this.jobs, false)
+    const { found: coming, isWhole: areAllThere } = await nextWork(places, this.jobs, false)
+    const isWhole = areAllThere && areUsersWhole
     const next = firstDue(coming)
     // After a move of the clock, the moves of users go on by the alarm.
     const moving = await this.jobs.moves.step(

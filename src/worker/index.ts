@@ -4,6 +4,7 @@ import { deleteOutdatedEntries } from '../audit/retention.service'
 import { repair } from '../boards/repair.service'
 import { deleteOutdatedBatches } from '../commands/batch/retention.service'
 import { drainAll } from '../delivery/drain.service'
+import { noteBound } from '../features/databases/databases.service'
 import { redoDeletions } from '../features/restore/redo.service'
 import { wakeAll } from '../jobs/timekeeper.service'
 import { systemNow } from '../lib/system-clock'
@@ -36,6 +37,7 @@ export default {
       logProblem('error', { work: 'redo', error: String(error) }),
     )
     await noteMoment(context.databases, systemNow())
+    await noteBound(context)
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
     await deleteOutdatedBatches(context)

@@ -12,11 +12,14 @@ import { Dice } from '../fuzz/dice'
 import { Clients } from './clients'
 import { type Ending, freePort, newProject, type Server, startServer } from './harness'
 import { configure, type Expected, type ProfileChange, ranking, recount } from './ledger'
+import { inState } from './local-state'
 import { ofGroupOrMarked, type Process } from './processes'
 
 const DAY = 86_400_000
 /** The server that is killed: `npm start`, or `npm run serve` (kill-serve.test.ts). */
 const by = process.env.KILL_BY === 'serve' ? 'serve' : 'node'
+/** With several databases, users move when the server is killed (kill-databases.test.ts). */
+const DATABASES = Number(process.env.KILL_DATABASES ?? 1)
 /** `KILLS=2` is quicker, while this test is changed. */
 const KILLS = Number(process.env.KILLS ?? 10)
 /** `serve` answers thirty at once: with fewer clients, a kill could break off none. */
@@ -43,7 +46,7 @@ const start = () => {
     port,
     by,
     ownGroup: true,
-    env: { DEMO: 'off', RATE_LIMITS: 'off', TEST_CLOCK: 'on', [name]: value },
+    env: { DEMO: 'off', RATE_LIMITS: 'off', TEST_CLOCK: 'on', DATABASES: String(DATABASES), [name]: value },
   })
 }
 
@@ -81,6 +84,28 @@ async function read(path: string) {
   expect([path, status]).toEqual([path, 200])
   return body
 }
+/** How often the server was killed while a move was under way. */
+let killedMoves = 0
+
+/**
+ * Lets users move: in the first five rounds from the first database, and then from the second one. No
+ * database gets users that has just given some away: it would wait until their rows are deleted.
+ */
+async function rebalance(round: number): Promise<void> {
+  const share = 1 - ((round % 5) + 1) / 5
+  const weights = round < 5 ? { DB: share } : { DB: 0, DB_2: share }
+  const { status } = await send('POST', '/admin/v1/databases/rebalance', { weights })
+  expect(status).toBe(202)
+}
+
+/** Whether a move is stored that has not ended. No server runs. */
+async function isMoving(): Promise<boolean> {
+  const [rows = []] = await inState(folder, DATABASES, [
+    [1, "SELECT progress FROM due_work WHERE kind = 'moves' AND progress ->> '$.move' IS NOT NULL"],
+  ])
+  return rows.length > 0
+}
+
 /** Sets the clock to noon of a day. The response means that all due work is done, including batches. */
 async function dawn(day: number): Promise<void> {
   const { status } = await send('PUT', '/admin/v1/test-clock', {
@@ -105,10 +130,15 @@ async function loadUntilKilled(
   const users = USERS.filter(() => dice.roll() < 0.7)
   let answered = 0
   let cut = 0
+  let isMoved = DATABASES === 1
   let killing: Promise<Ending> | undefined
   const client = async () => {
     while (killing === undefined) {
       try {
+        if (!isMoved && answered >= responses - 20) {
+          isMoved = true
+          await rebalance(clients.today)
+        }
         const what = await clients.act(users, { batches })
         answered += 1
         if (answered >= responses && what === last) killing ??= server.kill()
@@ -303,6 +333,7 @@ it(`[E2, E3, E4, E9, P8, L12] changes with a response happened exactly once, oth
     expect(cut).toBeGreaterThan(0)
     expect(await left()).toEqual([])
     expect(await refusesConnections()).toBe(true)
+    if (DATABASES > 1 && (await isMoving())) killedMoves += 1
     server = await start()
     behind = await recover()
     expect(clients.strange).toEqual([])
@@ -310,6 +341,7 @@ it(`[E2, E3, E4, E9, P8, L12] changes with a response happened exactly once, oth
   clients.today -= 1
   // Changes without a response must include both outcomes. Otherwise this test has not seen its subject.
   if (KILLS >= 10) expect(unanswered.happened).toBeGreaterThan(0)
+  if (KILLS >= 10 && DATABASES > 1) expect(killedMoves).toBeGreaterThan(2)
   expect(unanswered.happened).toBeLessThan(unanswered.all)
 
   for (const user of USERS) {
@@ -349,6 +381,6 @@ it(`[E2, E3, E4, E9, P8, L12] changes with a response happened exactly once, oth
   expect(clients.replays).toBe(keyed.length)
   await compare(users, { behind: new Set() })
   console.log(
-    `${KILLS} kills, ${clients.ledger.entries.length} events, ${unanswered.all} without a response, ${unanswered.happened} of which had happened; after the last kill leaderboards could be behind for ${behind.size} users`,
+    `${KILLS} kills, ${clients.ledger.entries.length} events, ${unanswered.all} without a response, ${unanswered.happened} of which had happened; after the last kill leaderboards could be behind for ${behind.size} users; ${killedMoves} moves were under way`,
   )
 }, 600_000)

@@ -11,18 +11,26 @@ const weightsOf = (nth: number): Record<string, number> => {
   return name === undefined ? {} : { [name]: 0 }
 }
 
+const KNOWN = `
+  INSERT INTO known_databases (name, since) SELECT value, 0 FROM json_each(?1) WHERE true
+  ON CONFLICT DO UPDATE SET since = 0`
+
 /** Asks for another spread. With one database it does nothing. The answer does not matter. */
 export async function rebalance({ client }: World, isolate: number): Promise<void> {
   if (databases().length === 1) return
   const weights = weightsOf(chaos.counts.get('rebalance') ?? 0)
   chaos.note('rebalance')
+  // Users wait half a minute for a database that was just added.
+  await env.DB.prepare(KNOWN)
+    .bind(JSON.stringify(databases().map(({ name }) => name)))
+    .run()
   const path = '/admin/v1/databases/rebalance'
   await client.once(isolate, { method: 'POST', path, body: { weights }, headers: { 'tenant-id': '' } })
 }
 
 // Rows of users who have left wait for half a minute, because a request may still read them.
 const HURRY = `
-  UPDATE due_work SET progress = json_set(progress, '$.seen', 0, '$.left', (
+  UPDATE due_work SET progress = json_set(progress, '$.left', (
     SELECT json_group_array(json_set(value, '$.at', 0)) FROM json_each(progress, '$.left')))
   WHERE kind = 'moves' AND progress IS NOT NULL`
 const ASKED = "SELECT count(*) AS n FROM due_work WHERE kind = 'moves'"

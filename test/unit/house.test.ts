@@ -62,7 +62,6 @@ test('only the repositories of due work name its table, and the jobs room names 
   const expected = [
     'db/databases/everywhere',
     'features/databases/databases.repository',
-    'features/databases/moves/departure.repository',
     'features/databases/moves/moves.repository',
     'features/databases/moves/users-work.repository',
     'features/tenants/purge.repository',

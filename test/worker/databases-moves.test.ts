@@ -8,6 +8,7 @@ import { stepMoves } from '../../src/features/databases/moves/moves.service'
 import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
 import { removeMovedRows } from '../../src/store/user-data/user-rows.repository'
+import { DAY, forgetTime, moveTo } from './boards'
 import {
   addRareRows,
   countEach,
@@ -30,7 +31,8 @@ import {
   wake,
   weigh,
 } from './databases-moves'
-import { ADMIN_KEY, at, call, newApp, toApp, until } from './harness'
+import { behind } from './faulty-databases'
+import { ADMIN_KEY, at, call, newApp, type Send, toApp, until } from './harness'
 
 afterEach(() => weigh({}))
 
@@ -76,6 +78,45 @@ describe('The databases [B3]', () => {
       const { body } = await rebalance()
       return Object.values(states(at(body, 'databases'))).every((state) => state === 'active')
     })
+  })
+
+  test('that are large have the events that the analytics have counted, without erased ones', async () => {
+    const large = newApp(
+      behind(async ({ run }) =>
+        (await run()).map((result) => ({
+          ...result,
+          meta: { ...result.meta, size_after: result.meta.size_after + 1_000_000_000 },
+        })),
+      ),
+    )
+    const events = async (send: Send) => {
+      const { body } = await call(send, 'GET', '/admin/v1/databases', { headers: { 'x-api-key': ADMIN_KEY } })
+      return z
+        .array(Listed)
+        .parse(body)
+        .map((one) => one.events)
+    }
+    const start = Date.parse('2027-01-04T00:00:00Z')
+    await moveTo(start)
+    const tenant = await newWorld()
+    await newUsers(tenant, 20)
+    await moveTo(start + DAY)
+    const counted = await events(toApp)
+    expect(await events(large)).toEqual(counted)
+    for (const nth of [3, 4, 5, 6]) await tenant.admin('DELETE', `/users/user-${nth}`)
+    await tenant.event('words', 'not-counted', 1)
+    await tenant.admin('DELETE', '/users/not-counted')
+    await until(async () => {
+      await wake(tenant)
+      const left = await events(toApp)
+      return left.reduce((sum, n) => sum + n, 0) === counted.reduce((sum, n) => sum + n, 0) - 8
+    })
+    expect(await events(large)).toEqual(await events(toApp))
+    await weigh({ [LAST]: 0 })
+    await moveAll(tenant)
+    expect(await events(large)).toEqual(await events(toApp))
+    expect((await usersByDatabase(tenant))[LAST]).toBe(0)
+    await forgetTime()
   })
 
   test.each([
@@ -227,6 +268,7 @@ describe('Buckets move between databases [B3]', () => {
       totals.set(`user-${nth}`, nth + 1)
     }
     await env.DB.prepare('UPDATE users SET bucket = NULL WHERE tenant_id = ?1').bind(tenant.id).run()
+    await env.DB.prepare('DELETE FROM known_databases').run()
     await wake(tenant)
     expect((await usersByDatabase(tenant)).DB).toBe(40)
     await rebalance()

@@ -85,13 +85,16 @@ export async function rowsOf(
   return { rows, places }
 }
 
-/** Lets rows of users who have left be deleted at once, and not after half a minute. */
+/** Lets moves begin, and rows of users who have left be deleted, at once, and not after half a minute. */
 export const hurry = () =>
-  env.DB.prepare(
-    `UPDATE due_work SET progress = json_set(progress, '$.seen', 0, '$.left', (
-      SELECT json_group_array(json_set(value, '$.at', 0)) FROM json_each(progress, '$.left')))
-    WHERE kind = 'moves' AND progress IS NOT NULL`,
-  ).run()
+  env.DB.batch([
+    env.DB.prepare(
+      `UPDATE due_work SET progress = json_set(progress, '$.left', (
+        SELECT json_group_array(json_set(value, '$.at', 0)) FROM json_each(progress, '$.left')))
+      WHERE kind = 'moves' AND progress IS NOT NULL`,
+    ),
+    env.DB.prepare('UPDATE known_databases SET since = 0'),
+  ])
 
 /** Wakes the Timekeeper until all buckets are where they should be, and nothing is left behind. */
 export async function settle(tenant: TestTenant): Promise<void> {

@@ -246,6 +246,7 @@ describe('tables', () => {
       'event_batches',
       'events',
       'idempotency_keys',
+      'known_databases',
       'outbox',
       'parked_events',
       'pending_notifications',

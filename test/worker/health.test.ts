@@ -54,7 +54,8 @@ describe('[G1] health', () => {
   })
 
   it('[B3] is 503 and names the database if one that holds users is not bound', async () => {
-    const insert = "INSERT INTO directory VALUES ('some tenant', 1, '[[0, \"DB\"], [9, \"DB_77\"]]', '{}')"
+    const insert =
+      "INSERT INTO directory VALUES ('some tenant', 1, '[[0, \"DB\"], [9, \"DB_77\"]]', '{}', NULL)"
     await env.DB.prepare(insert).run()
     try {
       const [status, body] = await health()

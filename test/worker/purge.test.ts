@@ -50,7 +50,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     ])
     // A pass of the analytics has counted a user.
     await env.DB.batch([
-      env.DB.prepare("INSERT OR IGNORE INTO directory VALUES (?1, 1, '[[0, \"DB\"]]', '{}')").bind(
+      env.DB.prepare("INSERT OR IGNORE INTO directory VALUES (?1, 1, '[[0, \"DB\"]]', '{}', NULL)").bind(
         one.tenant.id,
       ),
       env.DB.prepare("INSERT INTO arriving_users VALUES (?1, 'x', 1)").bind(one.tenant.id),

@@ -5,7 +5,7 @@ import { guardSql, isConflict, isDatabaseAway } from '../guard'
 import type { Statement } from '../statement'
 import { DATABASE_NOW, settleCopy, WITHDRAW } from './copies'
 import type { Databases } from './databases'
-import { FIRST, holdersOf } from './directory'
+import { FIRST, toldOfChanges } from './directory'
 
 /** How long a change may take from its preparation to its commit, in ms. After that it can't commit. */
 const LIFETIME = 5_000
@@ -14,7 +14,8 @@ const PREPARE = `
   UPDATE tenants SET changing = json_object('change', ?2, 'until', ?3)
   WHERE id = ?1 AND changing IS NULL AND config_version = ?4`
 const STILL_PREPARED = guardSql(`
-  ${DATABASE_NOW} < ?2 AND coalesce((SELECT version FROM directory WHERE tenant_id = ?1), 0) = ?3`)
+  ${DATABASE_NOW} < ?2 AND coalesce((SELECT version FROM directory WHERE tenant_id = ?1), 0) = ?3
+    AND (SELECT moving FROM directory WHERE tenant_id = ?1) IS ?4`)
 const NOTE_WORK = 'UPDATE tenants SET config_work = ?2 WHERE id = ?1'
 
 /** A change of the configuration that every copy expects. */
@@ -37,7 +38,7 @@ const NOTHING_TO_PREPARE: Prepared = {
 }
 
 /**
- * Prepares a change of a tenant's configuration in every database that has a copy, so that no event counts
+ * Prepares a change of a tenant's configuration in every database that holds or gets users, so that no event counts
  * there until the change is stored or withdrawn (B4). `change` is its random name, and `version` the version
  * that it replaces. Null if another change is under way. Throws 503 if a database can't be reached: then the
  * change takes effect nowhere. With one database it does nothing.
@@ -48,8 +49,8 @@ export async function prepareCopies(
   { change, version }: { change: string; version: number },
 ): Promise<Prepared | null> {
   if (!databases.isSeveral) return NOTHING_TO_PREPARE
-  const directory = await databases.directoryOf(tenantId)
-  const names = holdersOf(directory).filter((name) => name !== FIRST)
+  const told = await toldOfChanges(databases.first, tenantId)
+  const names = told.names.filter((name) => name !== FIRST)
   const until = systemNow() + LIFETIME
   const each = async (work: (name: string) => Promise<unknown>) => {
     const results = await Promise.allSettled(names.map(work))
@@ -77,7 +78,7 @@ export async function prepareCopies(
     throw isDatabaseAway(problem.reason) ? errors.unavailable(RETRY_AFTER.databaseAway) : problem.reason
   }
   return {
-    guards: [{ sql: STILL_PREPARED, params: [tenantId, until, directory.version] }],
+    guards: [{ sql: STILL_PREPARED, params: [tenantId, until, told.version, told.moving] }],
     noting: (statements) => [
       {
         sql: NOTE_WORK,

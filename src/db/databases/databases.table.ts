@@ -9,6 +9,19 @@ export const directory = sqliteTable('directory', {
   places: text('places').notNull(),
   /** JSON: name of a database → how often the buckets that it holds have changed. */
   placements: text('placements').notNull(),
+  /** The database to which users are moving. Changes of the configuration are prepared there, too (B4). */
+  moving: text('moving'),
+})
+
+/**
+ * Since when each database but the first is bound, as far as this service has seen; only in the first one.
+ * An isolate of the version before may know fewer databases, and may still serve a request. WITHOUT ROWID.
+ */
+export const knownDatabases = sqliteTable('known_databases', {
+  /** The name of the binding. */
+  name: text('name').primaryKey(),
+  /** In milliseconds of real time. */
+  since: integer('since').notNull(),
 })
 
 /** The weights of databases that an operator has set; only in the first database (B3). WITHOUT ROWID. */

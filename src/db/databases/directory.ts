@@ -38,6 +38,24 @@ export const holdersOf = ({ places }: Directory): string[] => [
   ...new Set(places.map(([, database]) => database)),
 ]
 
+const TOLD = 'SELECT version, places, moving FROM directory WHERE tenant_id = ?1'
+const Told = z.object({ version: z.number(), places: json(z.array(Run)), moving: z.string().nullable() })
+
+/**
+ * The databases that must expect a change of the configuration: those that hold users, and the one to which
+ * users are moving. Read from the first database, because a move changes no version when it begins.
+ */
+export async function toldOfChanges(
+  first: AccountDatabase,
+  tenantId: string,
+): Promise<{ version: number; moving: string | null; names: string[] }> {
+  const [row] = await first.rows(first.statement(TOLD, tenantId))
+  if (row === undefined) return { version: 0, moving: null, names: [FIRST] }
+  const { version, places, moving } = Told.parse(row)
+  const holders = places.map(([, name]) => name)
+  return { version, moving, names: [...new Set(moving === null ? holders : [...holders, moving])] }
+}
+
 const READ = 'SELECT version, places, placements FROM directory WHERE tenant_id = ?1'
 
 const Row = z.object({

@@ -38,10 +38,12 @@ export async function placementsOfNew(
 
 /** The database at a share of the sum of all weights. */
 function chosen(weights: readonly { name: string; weight: number }[], share: number): string {
-  let left = share * weights.reduce((sum, { weight }) => sum + weight, 0)
+  // A sum of huge weights would be infinite.
+  const most = Math.max(...weights.map(({ weight }) => weight))
+  let left = share * weights.reduce((sum, { weight }) => sum + weight / most, 0)
   for (const { name, weight } of weights) {
-    if (left < weight) return name
-    left -= weight
+    if (left < weight / most) return name
+    left -= weight / most
   }
   return FIRST
 }

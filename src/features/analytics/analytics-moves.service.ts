@@ -1,4 +1,5 @@
 import { countedUsers } from './analytics.table'
+import { ERASED_EVENTS } from './figures.repository'
 
 /*
  * The data of the analytics in each database with users, for buckets that move (B3). A database
@@ -34,7 +35,11 @@ export const FORGET_FIGURES = [
   'DELETE FROM analytics_passes WHERE tenant_id = ?1',
 ] as const
 
-/** The number of events that the analytics of a database have counted, of all its tenants. */
+/**
+ * The number of events that the analytics of a database have counted, of all its tenants, without those of
+ * users who were erased.
+ */
 export const EVENTS_OF_FIGURES = `
   SELECT coalesce(sum(f.amount), 0) AS n FROM tenants t
-  CROSS JOIN analytics_figures f ON f.tenant_id = t.id AND f.figure = 'events' AND f.subject_no = 0`
+  CROSS JOIN analytics_figures f
+    ON f.tenant_id = t.id AND f.figure IN ('events', '${ERASED_EVENTS}') AND f.subject_no = 0`

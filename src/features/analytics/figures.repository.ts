@@ -19,6 +19,8 @@ import { utcDay } from '../../lib/zone'
  * - `level`: by how much the number of users with a level (the part) changes on a date.
  * - `completions`: completed achievements by local date.
  * - `streak`: users by class of streak length, the part. It has the date 0, and later dates for erasures.
+ *
+ * `erased events` is no answer of the analytics: minus the number of these events that erasures have deleted.
  */
 export type Figure =
   | 'events'
@@ -99,6 +101,9 @@ export async function readFigures(
   return asked.map((_, nth) => byRequest.get(nth) ?? [])
 }
 
+/** The figure that says how many counted events erasures have deleted, as a negative number. */
+export const ERASED_EVENTS = 'erased events'
+
 const LEAVE = `
   INSERT INTO analytics_figures (tenant_id, figure, subject_no, day, part, amount)
   WITH gone AS MATERIALIZED (
@@ -106,11 +111,14 @@ const LEAVE = `
     WHERE user_iid = (SELECT ${bytesOf('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2))
   SELECT ?1, 'streak', 0, ?3, streak, -1 FROM gone
   UNION ALL SELECT ?1, 'level', CAST(k.key AS INTEGER), ?3, k.value, -1
-    FROM gone CROSS JOIN json_each(gone.levels) k WHERE true
+    FROM gone CROSS JOIN json_each(gone.levels) k
+  UNION ALL SELECT ?1, '${ERASED_EVENTS}', 0, 0, 0, -count(*)
+    FROM users u CROSS JOIN events e ON e.user_iid = ${bytesOf('u.iid')} AND e.seq <= u.counted
+    WHERE u.tenant_id = ?1 AND u.id = ?2 HAVING count(*) > 0
   ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`
 /**
  * The statement for a user who is erased. The figures stay as they are; from the next day on, the user has no
- * streak and no level any more. Part of the batch that deletes the user, before the user's rows.
+ * streak and no level any more. A figure of its own notes how many counted events will be deleted. Part of the batch that deletes the user, before the user's rows.
  */
 export const leaveFigures = (db: TenantDatabase, userId: string, now: Instant): Statement =>
   db.statement(LEAVE, db.tenantId, userId, utcDay(now) + 1)

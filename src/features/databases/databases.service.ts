@@ -6,6 +6,7 @@ import { UNSPREAD } from '../../db/databases/directory'
 import type { Jobs } from '../../jobs/job.types'
 import { wakeAll } from '../../jobs/timekeeper.service'
 import { throwIfInvalid } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
 import type { AccountScope, Context } from '../../runtime/context'
 import { logProblem } from '../../runtime/log'
 import {
@@ -18,6 +19,7 @@ import {
   unspread,
 } from './databases.repository'
 import type { DatabasesResponse } from './databases.schemas'
+import { noteDatabases } from './moves/moves.repository'
 import { wantedOf } from './moves/moves.service'
 import { type ByName, heldBy } from './moves/plan.model'
 
@@ -67,6 +69,14 @@ export async function tenantsToMove(context: Context): Promise<string[]> {
 
 const isMoving = (wanted: ByName, held: ByName): boolean =>
   Object.entries(wanted).some(([name, count]) => count !== (held[name] ?? 0))
+
+/**
+ * Notes which databases are bound. Users move to a database only half a minute after it was seen first,
+ * because an isolate of the version before may not know it (B3). Part of the cron trigger.
+ */
+export async function noteBound({ databases }: Context): Promise<void> {
+  await databases.first.batch(noteDatabases(databases.names, systemNow()))
+}
 
 /** A database that holds users, but is not bound; null if there is none. */
 export async function unboundDatabase({ databases }: Context): Promise<string | null> {

@@ -286,6 +286,7 @@ export const TABLES = {
     purged: ['rows'],
   },
   database_weights: { key: ['name'], users: { nothing: 'weights of databases' }, purged: [] },
+  known_databases: { key: ['name'], users: { nothing: 'since when databases are bound' }, purged: [] },
   deleted_keys: {
     key: ['prefix'],
     users: { nothing: 'prefixes of deleted keys, which belong to nobody any more' },

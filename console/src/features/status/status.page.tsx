@@ -1,4 +1,4 @@
-import type { StatusResponse } from '@laurel/client'
+import type { DatabasesResponse, StatusResponse } from '@laurel/client'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
@@ -31,6 +31,13 @@ export default function StatusPage() {
     queryKey: ['/status', 'session'],
     queryFn: async () => admin.session(),
     refetchInterval: AGAIN,
+  })
+  const isSeveral = (status.data?.databases.length ?? 0) > 1
+  const spread = useQuery({
+    queryKey: ['/status', 'databases'],
+    queryFn: async () => admin.databases.list(),
+    refetchInterval: AGAIN,
+    enabled: isSeveral,
   })
   const health = useQuery({ queryKey: ['/status', 'health'], queryFn: readHealth, refetchInterval: AGAIN })
   const now = session.data === undefined ? Date.now() : Date.parse(session.data.now)
@@ -100,6 +107,9 @@ export default function StatusPage() {
                     <span className="text-quiet tabular-nums">{formatBytes(bytes)}</span>
                   )}
                 </span>
+                {isSeveral && bytes !== null && (
+                  <Spread database={spread.data?.find((one) => one.name === name)} />
+                )}
                 {bytes !== null && (
                   <meter
                     className="meter"
@@ -126,6 +136,21 @@ export default function StatusPage() {
         </dl>
       </Card>
     </Page>
+  )
+}
+
+/** What one of several databases holds, and whether users move. */
+function Spread({ database }: { database: DatabasesResponse[number] | undefined }) {
+  if (database === undefined) return <Skeleton className="w-48" />
+  const { users, buckets, events, state } = database
+  return (
+    <span className="flex flex-wrap items-baseline gap-x-3 text-sm text-quiet">
+      <span className="tabular-nums">
+        {counted(users, 'user')}, {counted(buckets, 'bucket')}, {counted(events, 'event')}
+      </span>
+      {state === 'filling' && <Badge>users are moving here</Badge>}
+      {state === 'draining' && <Badge>gives its users away</Badge>}
+    </span>
   )
 }
 

@@ -43,6 +43,8 @@ export const withLeft = ({ left }: Progress, name: string, at: number) => [
 /** Kinds of work that visit users in the order of their ids, or by a moment that they have reached. */
 const WALKS = ['backdate', 'recount']
 const SWEEPS = ['ticks', 'boosts', 'schedule']
+/** Work on users that the first database also has without users: it announces the boosts for everyone (W6). */
+export const OF_FIRST = ['boosts']
 
 /**
  * Whether users may leave: no work is in the middle of visiting users in one of the two databases, and both
@@ -55,9 +57,9 @@ export async function mayLeave(
 ): Promise<boolean> {
   const here = await works.workIn(databases.named(move.source), tenantId, kinds)
   const isHolder = state.directory.places.some(([, name]) => name === move.target)
-  const there = isHolder ? await works.workIn(databases.named(move.target), tenantId, kinds) : []
+  const ofTarget = isHolder ? kinds : move.target === FIRST ? OF_FIRST : []
+  const there = await works.workIn(databases.named(move.target), tenantId, ofTarget)
   if (![...here, ...there].every(isQuiet)) return false
-  if (isEmptiedBy(state, move) && here.some(({ kind }) => kind === 'erasure')) return false
   for (const kind of SWEEPS) {
     const [a, b] = [here, there].map((list) => list.find((work) => work.kind === kind))
     if (a !== undefined && b !== undefined && !(isAhead(a, b) && isAhead(b, a))) return false
@@ -103,24 +105,34 @@ async function tryToArrive(moving: Moving, move: Move): Promise<boolean> {
   const { directory } = state
   const isEmptied = isEmptiedBy(state, move)
   const isHolder = directory.places.some(([, name]) => name === move.target)
+  const stays = (kind: string) => STAYING.includes(kind) || (move.target === FIRST && OF_FIRST.includes(kind))
   const [source, target] = [databases.named(move.source), databases.named(move.target)]
-  const [departed, arriving, joined] = await Promise.all([
-    departure.readDeparted(source, tenantId, move, { kinds, withFigures: isEmptied }),
-    logs.arrivingIn(target, tenantId),
+  const [left, joined] = await Promise.all([
+    repository.placementIn(source, tenantId),
     repository.placementIn(target, tenantId),
   ])
-  if (joined === null || joined.isChanging !== 0 || joined.version !== state.version) {
-    const settled = move.target === FIRST ? 'changing' : await settleCopy(databases, tenantId, move.target)
+  // Work that the last change began has to be in the old database before it is read there.
+  for (const [name, found] of [
+    [move.source, left],
+    [move.target, joined],
+  ] as const) {
+    if (found !== null && found.isChanging === 0 && found.version === state.version) continue
+    const settled = name === FIRST ? 'changing' : await settleCopy(databases, tenantId, name)
     if (settled !== 'settled') return false
     return tryToArrive(moving, move)
   }
+  if (joined === null) return false
+  const [departed, arriving] = await Promise.all([
+    departure.readDeparted(source, tenantId, move, { kinds, withFigures: isEmptied }),
+    logs.arrivingIn(target, tenantId),
+  ])
   if (joined.placement === move.joined) {
     const newer = await newerRows(moving, move, departed, arriving)
     await departure.join(databases.named(move.target), tenantId, move, {
       departed: { ...departed, work: departed.work.filter(({ kind }) => !STAYING.includes(kind)) },
       version: joined.version,
       newer,
-      replaces: isHolder ? [] : kinds.filter((kind) => !STAYING.includes(kind)),
+      replaces: isHolder ? [] : kinds.filter((kind) => !stays(kind)),
     })
   }
   const arrived = new Set(departed.users.map(({ iid }) => iid))
@@ -145,8 +157,8 @@ async function tryToArrive(moving: Moving, move: Move): Promise<boolean> {
   return true
 }
 
-/** Work that does not move: an erasure ends where it began, and the analytics go on by a trigger. */
-const STAYING = ['erasure', 'analytics']
+/** Work that does not move: the analytics go on by a trigger. */
+const STAYING = ['analytics']
 
 /** Statements that bring the copies up to date. The users can't change any more. */
 async function newerRows(

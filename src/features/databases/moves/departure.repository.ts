@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
-import { bytesOf } from '../../../db/short-ids'
 import type { Statement } from '../../../db/statement'
 import { packed } from '../../../lib/packed'
 import {
@@ -21,24 +20,15 @@ import { forgetWork, joinWork, USERS_WORK, Work } from './users-work.repository'
 
 const MAY_LEAVE = guardSql(`
   EXISTS (SELECT 1 FROM tenants WHERE id = ?1 AND placement = ?2 AND changing IS NULL AND status <> 'purging')
-    AND NOT EXISTS (SELECT 1 FROM test_clock WHERE changing IS NOT NULL)
-    AND NOT (?3 AND EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = 'erasure'))`)
-const EVENTS_IN_RANGE = `
-  SELECT count(*) AS n FROM users u CROSS JOIN events e ON e.user_iid = ${bytesOf('u.iid')}
-  WHERE u.tenant_id = ?1 AND u.bucket BETWEEN ?2 AND ?3`
+    AND NOT EXISTS (SELECT 1 FROM test_clock WHERE changing IS NOT NULL)`)
 const NAMES = `
   SELECT name, count(*) AS n FROM (
     SELECT 'users' AS name FROM users WHERE tenant_id = ?1 AND bucket BETWEEN ?2 AND ?3
     UNION ALL SELECT a.value ->> 0 FROM users u, json_each(u.achievements) a
       WHERE u.tenant_id = ?1 AND u.bucket BETWEEN ?2 AND ?3)
   GROUP BY name`
-const LOWER_EVENTS = `
-  INSERT INTO tenant_counters (tenant_id, name, count) SELECT ?1, '${MOVED_EVENTS}', -n FROM (
-    ${EVENTS_IN_RANGE}) WHERE true
-  ON CONFLICT DO UPDATE SET count = count + excluded.count`
-const RAISE_EVENTS = `
-  INSERT INTO tenant_counters (tenant_id, name, count) SELECT ?1, '${MOVED_EVENTS}', n + ?4 FROM (
-    ${EVENTS_IN_RANGE}) WHERE true
+const ADD_EVENTS = `
+  INSERT INTO tenant_counters (tenant_id, name, count) VALUES (?1, '${MOVED_EVENTS}', ?2)
   ON CONFLICT DO UPDATE SET count = count + excluded.count`
 const READ_EVENTS = `
   SELECT coalesce((SELECT count FROM tenant_counters
@@ -58,14 +48,13 @@ const NEXT_PLACEMENT = 'UPDATE tenants SET placement = placement + 1 WHERE id = 
 export async function depart(
   db: AccountDatabase,
   tenantId: string,
-  { first, last, left }: Move,
-  isEmptied: boolean,
+  { first, last, left, events }: Move,
 ): Promise<void> {
   const range = [tenantId, first, last] as const
   await db.batch([
-    db.statement(MAY_LEAVE, tenantId, left, isEmptied ? 1 : 0),
+    db.statement(MAY_LEAVE, tenantId, left),
     db.statement(LOWER, ...range),
-    db.statement(LOWER_EVENTS, ...range),
+    db.statement(ADD_EVENTS, tenantId, -events),
     ...DEPARTING.map(({ depart: sql }) => db.statement(sql, ...range)),
     db.statement(DEPARTING_USERS.depart, ...range),
     db.statement(NEXT_PLACEMENT, tenantId),
@@ -116,7 +105,7 @@ const MAY_JOIN = guardSql(`
 export async function join(
   db: AccountDatabase,
   tenantId: string,
-  { first, last, joined }: Move,
+  { first, last, joined, events }: Move,
   {
     departed,
     version,
@@ -141,7 +130,7 @@ export async function join(
     ...insert(ADD_FIGURES, departed.figures),
     db.statement(JOIN_PASS, tenantId, pass?.since ?? null, pass?.ladder ?? ''),
     db.statement(RAISE, tenantId, first, last),
-    db.statement(RAISE_EVENTS, tenantId, first, last, departed.movedEvents),
+    db.statement(ADD_EVENTS, tenantId, events + departed.movedEvents),
     leaveOut(
       tenantId,
       departed.users.map(({ iid }) => iid),
@@ -158,10 +147,33 @@ export async function departedUsers(db: AccountDatabase, tenantId: string, limit
 }
 
 /** Deletes rows of users who have left, when the rows of their logs are gone. */
-export const forgetDeparted = (tenantId: string, ids: readonly string[]): Statement[] => [
-  ...DEPARTING.map(({ forget }) => ({ sql: forget, params: [tenantId] })),
-  { sql: DEPARTING_USERS.forget, params: [tenantId, JSON.stringify(ids)] },
+export const forgetDeparted = (
+  tenantId: string,
+  users: readonly { id: string; iid: string }[],
+): Statement[] => [
+  ...DEPARTING.filter(({ isByUser }) => isByUser).map(({ forget }) => ({
+    sql: forget,
+    params: [tenantId, JSON.stringify(users.map(({ iid }) => iid))],
+  })),
+  { sql: DEPARTING_USERS.forget, params: [tenantId, JSON.stringify(users.map(({ id }) => id))] },
 ]
+
+/** Rows that one statement deletes. */
+const FORGOTTEN_AT_ONCE = 500
+
+/** Deletes the next departed rows that are not found by their user. Returns whether these were the last ones. */
+export async function forgetOthers(
+  db: AccountDatabase,
+  tenantId: string,
+  guard: Statement,
+): Promise<boolean> {
+  const others = DEPARTING.filter(({ isByUser }) => !isByUser)
+  const [, ...results] = await db.batch([
+    guard,
+    ...others.map(({ forget }) => db.statement(forget, tenantId, FORGOTTEN_AT_ONCE)),
+  ])
+  return results.every(({ meta }) => meta.changes < FORGOTTEN_AT_ONCE)
+}
 
 const FORGET_COUNTERS = 'DELETE FROM tenant_counters WHERE tenant_id = ?1'
 

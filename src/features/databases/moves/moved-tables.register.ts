@@ -179,10 +179,17 @@ const WITH_TENANT: readonly { table: SQLiteTable; but?: readonly string[] }[] = 
   { table: pointsBoosts, but: ['no'] },
 ]
 
+/** The primary keys of those that no index finds by their user. */
+const KEYS = new Map<SQLiteTable, string>([
+  [outbox, 'tenant_id, at, seq, id'],
+  [pendingNotifications, 'tenant_id, due_at, id'],
+])
+
 export const DEPARTING = [
   ...WITH_TENANT.map(({ table, but }) => {
     const name = getTableName(table)
     const columns = columnsOf(table, but)
+    const keys = KEYS.get(table)
     // Users' own boosts stay in the first database, too: it serves admins, and decides about their keys.
     const stays = table === pointsBoosts
     return {
@@ -193,10 +200,22 @@ export const DEPARTING = [
       read: `SELECT ${rowOf(columns)} AS row FROM ${name} t
         WHERE t.tenant_id IN (${departed}${stays ? ', ?1' : ''}) AND t.user_iid IN (${IN_RANGE(departed)})`,
       insert: insertOf(table, columns),
-      forget: `DELETE FROM ${name} WHERE tenant_id = ${departed}`,
+      isByUser: keys === undefined,
+      /** Deletes departed rows: those of the users ?2, or the next ?2 rows if no index finds a user's rows. */
+      forget:
+        keys === undefined
+          ? `DELETE FROM ${name} WHERE tenant_id = ${departed}
+              AND user_iid IN (SELECT value FROM json_each(?2))`
+          : `DELETE FROM ${name} WHERE (${keys}) IN (
+              SELECT ${keys} FROM ${name} WHERE tenant_id = ${departed} LIMIT ?2)`,
     }
   }),
 ]
+
+/** About how many bytes the row of a user has. `octet_length` reads no long text. */
+export const BYTES_OF_USER = columnsOf(users)
+  .map(({ name }) => `coalesce(octet_length("${name}"), 0)`)
+  .join(' + ')
 
 /** The users themselves. */
 export const DEPARTING_USERS = {

@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { TENANT_STATUSES } from '../../../access/tenants.types'
 import type { AccountDatabase } from '../../../db/database'
-import { type Directory, FIRST } from '../../../db/databases/directory'
+import { type Directory, FIRST, UNSPREAD } from '../../../db/databases/directory'
 import { guardSql } from '../../../db/guard'
 import { json } from '../../../db/json-column'
+import { bytesOf } from '../../../db/short-ids'
 import type { Statement } from '../../../db/statement'
+import { BYTES_OF_USER } from './moved-tables.register'
 import type { ByName, Range } from './plan.model'
 
 /** A move of buckets. The numbers are those from before it. */
@@ -19,14 +21,16 @@ const Move = z.object({
   joined: z.number(),
   /** Whether the departure may have been sent. From then on the move is not given up. */
   isLeaving: z.boolean().default(false),
+  /** How many events of the users the analytics had counted then, for the list of databases (B3). */
+  events: z.number().default(0),
 })
 export type Move = z.infer<typeof Move>
 
 /** The progress of the moves of a tenant, in the first database. Moments are milliseconds of real time. */
 const Progress = z.object({
+  /** Raised by each write, so that a write that is stored late is refused. */
+  no: z.number().default(0),
   move: Move.nullable().default(null),
-  /** When the tenant was first seen with users in one database of several. */
-  seen: z.number().nullable().default(null),
   /** Whether all users have their buckets; and the visit that stores them: the last user, if it found any. */
   isNumbered: z.boolean().default(false),
   numbering: z.object({ after: z.string(), found: z.boolean() }).nullable().default(null),
@@ -43,7 +47,8 @@ const STATE = `
       AND subject = '') AS work,
     (SELECT json_object('version', version, 'places', json(places), 'placements', json(placements))
       FROM directory WHERE tenant_id = ?1) AS directory,
-    (SELECT json_group_object(name, weight) FROM database_weights) AS weights
+    (SELECT json_group_object(name, weight) FROM database_weights) AS weights,
+    (SELECT json_group_object(name, since) FROM known_databases) AS known
   FROM tenants t WHERE t.id = ?1`
 
 const StateRow = z.object({
@@ -58,6 +63,7 @@ const StateRow = z.object({
     }),
   ).nullable(),
   weights: json(z.record(z.string(), z.number())),
+  known: json(z.record(z.string(), z.number())),
 })
 
 /**
@@ -71,30 +77,48 @@ export type State = {
   work: { asked: number; progress: Progress } | null
   directory: Directory
   weights: ByName
+  /** Since when each database but the first is bound, in milliseconds of real time. */
+  known: ByName
 }
 
 /** Reads it in one round trip to the first database. Null if there is no such tenant. */
 export async function readState(first: AccountDatabase, tenantId: string): Promise<State | null> {
   const [row] = await first.rows(first.statement(STATE, tenantId))
   if (row === undefined) return null
-  const { status, version, work, directory, weights } = StateRow.parse(row)
+  const { work, directory, ...rest } = StateRow.parse(row)
   return {
-    status,
-    version,
-    weights,
+    ...rest,
     work: work === null ? null : { asked: work[0], progress: work[1] ?? NOTHING_BEGUN },
-    directory: directory ?? { version: 0, places: [[0, FIRST]], placements: {} },
+    directory: directory ?? UNSPREAD,
   }
 }
 
+const IS_NEXT = guardSql(`
+  coalesce((SELECT progress ->> '$.no' FROM due_work WHERE tenant_id = ?1 AND kind = 'moves'
+    AND subject = ''), 0) = ?2`)
 const STORE_PROGRESS = `
   INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, 'moves', '', 0, ?2)
   ON CONFLICT DO UPDATE SET progress = excluded.progress`
-/** Stores the progress. Only the tenant's Timekeeper does. */
-export const storeProgress = (tenantId: string, progress: Progress): Statement => ({
-  sql: STORE_PROGRESS,
-  params: [tenantId, JSON.stringify(progress)],
-})
+/** Stores the progress, unless it was stored again since it was read: then this is a conflict. */
+export const storeProgress = (tenantId: string, progress: Progress): Statement[] => [
+  { sql: IS_NEXT, params: [tenantId, progress.no] },
+  { sql: STORE_PROGRESS, params: [tenantId, JSON.stringify({ ...progress, no: progress.no + 1 })] },
+]
+
+const NOTE_TARGET = `
+  INSERT INTO directory (tenant_id, version, places, placements, moving) VALUES (?1, 0, ?3, '{}', ?2)
+  ON CONFLICT DO UPDATE SET moving = excluded.moving`
+/**
+ * Stores the progress with a move that begins, or without one that is given up. From then on, a change of the
+ * configuration is prepared in the new database, too (B4).
+ */
+export const storeMove = (tenantId: string, progress: Progress): Statement[] => [
+  {
+    sql: NOTE_TARGET,
+    params: [tenantId, progress.move?.target ?? null, JSON.stringify(UNSPREAD.places)],
+  },
+  ...storeProgress(tenantId, progress),
+]
 
 const END = `DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'moves' AND subject = '' AND asked = ?2`
 /** Ends the moves of a tenant, unless they were asked for again. */
@@ -149,20 +173,53 @@ export async function hasUsers(db: AccountDatabase, tenantId: string): Promise<b
 }
 
 const LAST_USERS = `
-  SELECT bucket FROM users WHERE tenant_id = ?1 AND bucket BETWEEN ?2 AND ?3 ORDER BY bucket DESC LIMIT ?4`
-/** The buckets of the last users of a range, in descending order. */
-export async function lastBuckets(
+  SELECT bucket, ${BYTES_OF_USER} AS bytes FROM users
+  WHERE tenant_id = ?1 AND bucket BETWEEN ?2 AND ?3 ORDER BY bucket DESC LIMIT ?4`
+/** The buckets of the last users of a range, in descending order, and about how many bytes each row has. */
+export async function lastUsers(
   db: AccountDatabase,
   tenantId: string,
   { first, last }: Pick<Range, 'first' | 'last'>,
   limit: number,
-): Promise<number[]> {
+): Promise<{ bucket: number; bytes: number }[]> {
   const rows = await db.rows(db.statement(LAST_USERS, tenantId, first, last, limit))
-  return z
-    .array(z.object({ bucket: z.number() }))
-    .parse(rows)
-    .map(({ bucket }) => bucket)
+  return z.array(z.object({ bucket: z.number(), bytes: z.number() })).parse(rows)
 }
+
+const COUNTED = 'SELECT iid, counted FROM users WHERE tenant_id = ?1 AND bucket BETWEEN ?2 AND ?3'
+const COUNTED_EVENTS = `
+  SELECT count(*) AS n FROM json_each(?1) asked CROSS JOIN events e
+  ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.seq <= asked.value ->> 1`
+/** Users whose events are counted in one statement. */
+const COUNTED_AT_ONCE = 20
+
+/** How many events of the users of a range the analytics have counted. */
+export async function countedEvents(
+  db: AccountDatabase,
+  tenantId: string,
+  { first, last }: Pick<Range, 'first' | 'last'>,
+): Promise<number> {
+  const rows = await db.rows(db.statement(COUNTED, tenantId, first, last))
+  const users = z.array(z.object({ iid: z.string(), counted: z.number() })).parse(rows)
+  let sum = 0
+  for (let from = 0; from < users.length; from += COUNTED_AT_ONCE) {
+    const some = users.slice(from, from + COUNTED_AT_ONCE).map(({ iid, counted }) => [iid, counted])
+    const [row] = await db.rows(db.statement(COUNTED_EVENTS, JSON.stringify(some)))
+    sum += z.object({ n: z.number() }).parse(row).n
+  }
+  return sum
+}
+
+const NOTE_KNOWN = `
+  INSERT OR IGNORE INTO known_databases (name, since) SELECT value, ?2 FROM json_each(?1)
+  WHERE value <> '${FIRST}'`
+const FORGET_UNBOUND = `
+  DELETE FROM known_databases WHERE name NOT IN (SELECT value FROM json_each(?1))`
+/** Notes which databases are bound, and forgets those that are not. `at` is in milliseconds of real time. */
+export const noteDatabases = (names: readonly string[], at: number): Statement[] => [
+  { sql: FORGET_UNBOUND, params: [JSON.stringify(names)] },
+  { sql: NOTE_KNOWN, params: [JSON.stringify(names), at] },
+]
 
 // -- The switch --
 
@@ -172,7 +229,7 @@ const MAY_SWITCH = guardSql(`
 const SWITCH = `
   INSERT INTO directory (tenant_id, version, places, placements) VALUES (?1, ?2, ?3, ?4)
   ON CONFLICT DO UPDATE SET version = excluded.version, places = excluded.places,
-    placements = excluded.placements`
+    placements = excluded.placements, moving = NULL`
 
 /**
  * The switch: from then on the directory leads to the new database. Throws a conflict if the configuration
@@ -189,7 +246,7 @@ export async function switchTo(
   await first.batch([
     first.statement(MAY_SWITCH, tenantId, directory.version - 1, version),
     first.statement(SWITCH, tenantId, directory.version, JSON.stringify(places), JSON.stringify(placements)),
-    storeProgress(tenantId, progress),
+    ...storeProgress(tenantId, progress),
   ])
 }
 

@@ -6,11 +6,11 @@ import { isConflict } from '../../../db/guard'
 import { type Instant, instant } from '../../../lib/clock'
 import { bucketOf } from '../../../lib/ids'
 import { systemNow } from '../../../lib/system-clock'
-import { SECOND } from '../../../lib/units'
+import { MINUTE, SECOND } from '../../../lib/units'
 import type { Context } from '../../../runtime/context'
 import { logProblem } from '../../../runtime/log'
 import { removeMovedRows } from '../../../store/user-data/user-rows.repository'
-import { arriveAndSwitch, hasDeparted, isEmptiedBy, mayLeave, withLeft } from './arrival.service'
+import { arriveAndSwitch, hasDeparted, mayLeave, OF_FIRST, withLeft } from './arrival.service'
 import * as logs from './copied-logs.repository'
 import { copy, DELETED_AT_ONCE, type Moving, removeCopies } from './copying.service'
 import * as departure from './departure.repository'
@@ -35,8 +35,10 @@ import { type ByName, heldBy, nextRange, type Range, wantedBy } from './plan.mod
 
 /** The most users of a move; one bucket may have more. */
 const MOST_USERS = 500
+/** The most bytes of the rows of these users: they travel in one batch. */
+const MOST_BYTES = 4_000_000
 /** Users whose buckets are stored in one step. */
-const NUMBERED_AT_ONCE = 1_000
+const NUMBERED_AT_ONCE = 2_000
 /** After this many rounds of copying changed users, the departure comes anyway. */
 const MOST_ROUNDS = 20
 /** How long one call works, in ms. */
@@ -44,9 +46,11 @@ const BUDGET = 2 * SECOND
 /** The pauses after a failure, and while other work is under way, in ms. */
 const PAUSE = SECOND
 const SOON = 200
+/** The pause of an archived tenant: its work that was under way goes on when it is active again (T3). */
+const PAUSE_OF_ARCHIVED = 5 * MINUTE
 /**
- * How long a tenant with users in one database waits for its first move, in ms: an isolate of the version
- * before knows no other database, and may still serve a request.
+ * How long users don't move to a database that is bound since a short time, in ms: an isolate that does not
+ * know it may still serve a request.
  */
 const FIRST_WAIT = 30 * SECOND
 
@@ -76,7 +80,7 @@ export async function finishMove(
     return
   }
   const move = state?.work?.progress.move ?? null
-  if (state === null || move === null) return
+  if (state === null || move === null || move.version !== state.directory.version) return
   const moving = { databases, tenantId, kinds }
   if (isAllBound(databases, state.directory) && (await hasDeparted(moving, move)))
     await arriveAndSwitch(moving, move)
@@ -121,12 +125,7 @@ export function wantedOf(
   { isAsked, directory, weights }: { isAsked: boolean; directory: Directory; weights: State['weights'] },
 ): ByName | null {
   const holders = holdersOf(directory)
-  const isToSpread =
-    isAlone ||
-    isAsked ||
-    holders.length > 1 ||
-    holders.some((name) => weights[name] === 0) ||
-    directory.version > 0
+  const isToSpread = isAlone || isAsked || holders.length > 1 || holders.some((name) => weights[name] === 0)
   if (!isToSpread || !isAllBound(databases, directory)) return null
   return wantedBy(databases.names, weights, heldBy(directory))
 }
@@ -158,7 +157,7 @@ async function step(context: Context, moving: Moving, state: State, mayWork: boo
 }
 
 const store = ({ databases, tenantId }: Moving, progress: Progress) =>
-  databases.first.run(repository.storeProgress(tenantId, progress))
+  databases.first.batch(repository.storeProgress(tenantId, progress))
 
 // -- Begin --
 
@@ -170,14 +169,15 @@ async function begin(moving: Moving, state: State, range: Range): Promise<Next> 
   const target = databases.named(range.target)
   const waiting = progress.left.find(({ name }) => name === range.target)
   if (waiting !== undefined) return instant(Math.max(waiting.at, systemNow() + SOON))
-  if (state.directory.version === 0) {
-    const seen = progress.seen ?? systemNow()
-    const isEmpty = !(await repository.hasUsers(source, tenantId))
-    if (progress.seen === null) await store(moving, { ...progress, seen })
-    if (!isEmpty && systemNow() < seen + FIRST_WAIT) return instant(seen + FIRST_WAIT)
+  if (range.target !== FIRST) {
+    const since = state.known[range.target] ?? systemNow()
+    if (state.known[range.target] === undefined)
+      await databases.first.batch(repository.noteDatabases(databases.names, since))
+    const isEmpty = state.directory.version === 0 && !(await repository.hasUsers(source, tenantId))
+    if (!isEmpty && systemNow() < since + FIRST_WAIT) return instant(since + FIRST_WAIT)
   }
-  if (state.directory.version === 0 && !progress.isNumbered)
-    return numberUsers(moving, progress, range.source)
+  // Users who came while there was one database have no bucket. They are in the first one.
+  if (range.source === FIRST && !progress.isNumbered) return numberUsers(moving, progress, range.source)
   const { placement = 0 } = (await repository.placementIn(target, tenantId)) ?? {}
   const copies = await logs.arrivingIn(target, tenantId)
   if (!(await removeCopies(moving, range.target, copies, placement))) return 'now'
@@ -192,15 +192,19 @@ async function begin(moving: Moving, state: State, range: Range): Promise<Next> 
   const first = await firstBucket(moving, range)
   const { version } = state.directory
   const placements = { left: left.placement, joined: joined.placement }
-  const move = { ...range, ...placements, first, version, isLeaving: false }
-  await store(moving, { ...progress, move })
+  const move = { ...range, ...placements, first, version, isLeaving: false, events: 0 }
+  await databases.first.batch(repository.storeMove(tenantId, { ...progress, move }))
   return 'now'
 }
 
-/** The first bucket of a part of a range that has about 500 users at most. */
+/** The first bucket of a part of a range that has about 500 users, and a few megabytes of their rows, at most. */
 async function firstBucket({ databases, tenantId }: Moving, range: Range): Promise<number> {
-  const last = await repository.lastBuckets(databases.named(range.source), tenantId, range, MOST_USERS + 1)
-  const cut = last[MOST_USERS]
+  const last = await repository.lastUsers(databases.named(range.source), tenantId, range, MOST_USERS + 1)
+  let bytes = 0
+  const cut = last.find((user, index) => {
+    bytes += user.bytes
+    return index === MOST_USERS || (index > 0 && bytes > MOST_BYTES)
+  })?.bucket
   if (cut === undefined) return range.first
   // The users of the bucket `cut` are not all among these.
   return Math.min(cut + 1, range.last)
@@ -229,30 +233,45 @@ async function numberUsers(moving: Moving, progress: Progress, name: string): Pr
 
 /** Goes on with a move: one part of the copies, or the departure, the arrival and the switch. */
 async function goOn(moving: Moving, state: State, move: Move, wanted: ByName | null): Promise<Next> {
+  const { databases, tenantId } = moving
+  const progress = state.work?.progress ?? repository.NOTHING_BEGUN
+  const withCopies = { ...progress, move: null, left: withLeft(progress, move.target, systemNow()) }
+  // The beginning of this move was stored late, when it had ended already.
+  if (move.version !== state.directory.version) {
+    await databases.first.batch(repository.storeMove(tenantId, withCopies))
+    return 'now'
+  }
   if (await hasDeparted(moving, move)) {
     await arriveAndSwitch(moving, move)
     return 'now'
   }
-  const progress = state.work?.progress ?? repository.NOTHING_BEGUN
   const isEnding = state.status === 'purging'
   // A departure without an answer may still be stored. So the move goes on, unless the tenant is erased.
   if (isEnding || (!move.isLeaving && (wanted === null || !isStillWanted(state.directory, move, wanted)))) {
     // The copies are deleted before the next move to that database, or at the end.
-    await store(moving, { ...progress, move: null, left: withLeft(progress, move.target, systemNow()) })
+    await databases.first.batch(repository.storeMove(tenantId, withCopies))
     return 'now'
   }
   for (let round = 0; round < MOST_ROUNDS; round += 1) if ((await copy(moving, move)) === 'ready') break
-  if (!(await mayLeave(moving, state, move))) return inMs(PAUSE)
-  if (!move.isLeaving) await store(moving, { ...progress, move: { ...move, isLeaving: true } })
+  if (!(await mayLeave(moving, state, move)))
+    return inMs(state.status === 'archived' ? PAUSE_OF_ARCHIVED : PAUSE)
+  const source = databases.named(move.source)
+  const leaving = move.isLeaving
+    ? move
+    : { ...move, isLeaving: true, events: await repository.countedEvents(source, tenantId, move) }
+  if (!move.isLeaving) {
+    await store(moving, { ...progress, move: leaving })
+    // The users who have changed while the events were counted.
+    await copy(moving, move)
+  }
   try {
-    const { databases, tenantId } = moving
-    await departure.depart(databases.named(move.source), tenantId, move, isEmptiedBy(state, move))
+    await departure.depart(source, tenantId, leaving)
   } catch (error) {
     if (!isConflict(error)) throw error
     // A change of the configuration, or of the test clock, is under way there.
     return inMs(SOON)
   }
-  await arriveAndSwitch(moving, move)
+  await arriveAndSwitch(moving, leaving)
   return 'now'
 }
 
@@ -289,11 +308,12 @@ async function clean(moving: Moving, state: State, isEnding: boolean): Promise<N
         { isFirst: name === FIRST, guard },
       ))
     ) {}
-    const ids = users.map(({ id }) => id)
-    if (ids.length > 0) await db.batch([guard, ...departure.forgetDeparted(tenantId, ids)])
+    if (users.length > 0) await db.batch([guard, ...departure.forgetDeparted(tenantId, users)])
     if (!isRest) return 'now'
+    while (!(await departure.forgetOthers(db, tenantId, guard))) {}
     if (!state.directory.places.some(([, holder]) => holder === name)) {
-      await db.batch([guard, ...departure.forgetSums(tenantId, kinds)])
+      const forgotten = name === FIRST ? kinds.filter((kind) => !OF_FIRST.includes(kind)) : kinds
+      await db.batch([guard, ...departure.forgetSums(tenantId, forgotten)])
       const [holder = FIRST] = holdersOf(state.directory)
       while (!(await departure.takeLeftovers(db, databases.named(holder), tenantId, 'outbox'))) {}
       if (name !== FIRST) while (!(await departure.takeLeftovers(db, databases.first, tenantId, 'audit'))) {}

@@ -30,9 +30,11 @@ export function heldBy(directory: Directory): ByName {
  * buckets as possible move. Null if no weight is above 0.
  */
 export function wantedBy(names: readonly string[], weights: ByName, held: ByName): ByName | null {
-  const weightOf = (name: string) => weights[name] ?? 1
+  const most = Math.max(...names.map((name) => weights[name] ?? 1))
+  if (!(most > 0)) return null
+  // A sum of huge weights would be infinite.
+  const weightOf = (name: string) => (weights[name] ?? 1) / most
   const sum = names.reduce((total, name) => total + weightOf(name), 0)
-  if (!(sum > 0)) return null
   const shares = names.map((name) => {
     const exact = (weightOf(name) / sum) * BUCKETS
     return { name, whole: Math.floor(exact), rest: exact - Math.floor(exact) }

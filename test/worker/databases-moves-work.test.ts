@@ -1,0 +1,165 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { DAY, dateAt, forgetTime, moveTo } from './boards'
+import {
+  bindingsWith,
+  countEach,
+  expectTotals,
+  hurry,
+  LAST,
+  moveAll,
+  NAMES,
+  newUsers,
+  newWorld,
+  rebalance,
+  settle,
+  stepWith,
+  usersByDatabase,
+  wake,
+  weigh,
+} from './databases-moves'
+import { behind, lost } from './faulty-databases'
+import { ADMIN_KEY, at, call, newApp, newTenant, toApp, until } from './harness'
+import { keepTold, toldOf } from './received'
+import { Hook } from './receiver'
+
+/* What moves of buckets must leave as it is: new tenants, work on users, and users of a time with one database. */
+
+beforeAll(keepTold)
+afterEach(() => weigh({}))
+
+/** Weights by which one database holds everything. */
+const only = (name: string) => Object.fromEntries(NAMES.map((one) => [one, one === name ? 1 : 0]))
+
+describe('Moves of buckets [B3]', () => {
+  test('find users who came while there was one database, also if users had moved before', async () => {
+    const tenant = await newWorld()
+    const totals = await newUsers(tenant, 12)
+    await weigh(only('DB'))
+    await moveAll(tenant)
+    expect((await usersByDatabase(tenant)).DB).toBe(12)
+    const alone = Object.fromEntries(NAMES.filter((name) => name !== 'DB').map((name) => [name, undefined]))
+    const through = tenant.through(newApp(alone))
+    for (let nth = 0; nth < 20; nth += 1) {
+      const { status } = await through.event('words', `late-${nth}`, 4)
+      expect(status).toBe(201)
+      totals.set(`late-${nth}`, 4)
+    }
+    expect(
+      await countEach('SELECT count(*) AS n FROM users WHERE tenant_id = ?1 AND bucket IS NULL', tenant.id),
+    ).toMatchObject({ DB: 20 })
+    await rebalance()
+    await moveAll(tenant)
+    for (const count of Object.values(await usersByDatabase(tenant))) expect(count).toBeGreaterThan(3)
+    await expectTotals(tenant, totals)
+    for (const id of totals.keys()) expect((await tenant.app('GET', `/users/${id}`)).status).toBe(200)
+  })
+
+  test('wait half a minute before the first users come to a database', async () => {
+    const tenant = await newWorld()
+    await newUsers(tenant, 6)
+    await weigh(only('DB'))
+    await moveAll(tenant)
+    await env.DB.prepare('DELETE FROM known_databases').run()
+    await weigh(only(LAST))
+    const began = Date.now()
+    const next = await stepWith(env, tenant)
+    expect(next ?? 0).toBeGreaterThanOrEqual(began + 29_000)
+    expect((await usersByDatabase(tenant)).DB).toBe(6)
+    await hurry()
+    await moveAll(tenant)
+    expect((await usersByDatabase(tenant))[LAST]).toBe(6)
+  })
+
+  test('[B2] leave a tenant whole that was never spread', async () => {
+    const places = async (id: string) =>
+      env.DB.prepare('SELECT places FROM directory WHERE tenant_id = ?1').bind(id).first<string>('places')
+    const ids: string[] = []
+    await until(async () => {
+      const customerId = crypto.randomUUID()
+      const { body } = await call(toApp, 'POST', '/admin/v1/tenants', {
+        headers: { 'x-api-key': ADMIN_KEY },
+        body: [{ customerId, name: customerId }],
+      })
+      ids.push(String(at(body, 'created', 0, 'id')))
+      return (await places(ids.at(-1) ?? '')) !== null
+    })
+    const id = ids.at(-1) ?? ''
+    const before = await places(id)
+    const tenant = Object.assign((await newTenant()).through(toApp), { id })
+    await tenant.metric('words')
+    await newUsers(tenant, 6)
+    expect(await stepWith(env, tenant)).toBeNull()
+    expect(await places(id)).toBe(before)
+  })
+
+  test('[W6] announce boosts for everyone once, whether or not the first database has users', async () => {
+    const start = Math.floor(Date.now() / DAY) * DAY + 5 * DAY
+    await moveTo(start)
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.create('/webhooks', { url: new Hook().url, events: ['points.boost_started'] })
+    await tenant.create('/points', { key: 'xp', name: 'XP' })
+    await newUsers(tenant, 9)
+    const boost = (name: string, day: number) =>
+      tenant.create('/points/xp/boosts', { name, start: dateAt(start + day * DAY), multiplier: 2 })
+    await boost('while empty', 2)
+    await boost('later', 4)
+    await weigh({ DB: 0 })
+    await moveAll(tenant)
+    await moveTo(start + 3 * DAY)
+    await weigh({})
+    await moveAll(tenant)
+    expect((await usersByDatabase(tenant)).DB).toBeGreaterThan(0)
+    await moveTo(start + 6 * DAY)
+    const told = (await toldOf(tenant, 'points.boost_')).map(({ body }) => at(body, 'boost', 'name'))
+    expect(told).toEqual(['while empty', 'later'])
+    await forgetTime()
+  })
+
+  test('[A4, B4] take along the work that a change begins at any moment, also if its Worker is lost', async () => {
+    const tenant = await newWorld()
+    const totals = await newUsers(tenant, 9)
+    let isDone = false
+    for (let nth = 0; !isDone; nth += 1) {
+      await weigh(only(LAST))
+      await moveAll(tenant)
+      await weigh(only(nth % 2 === 0 ? 'DB' : (NAMES[1] ?? '')))
+      const key = `at-${nth}`
+      const changes: Promise<void>[] = []
+      const bindings = bindingsWith(async (write, run) => {
+        if (write === nth) {
+          changes.push(begin(key))
+          await Promise.race([changes[0], new Promise((resolve) => setTimeout(resolve, 30))])
+        }
+        return run()
+      })
+      await stepWith(bindings, tenant)
+      await Promise.all(changes)
+      isDone = changes.length === 0
+      if (isDone) break
+      await settle(tenant)
+      await until(async () => {
+        await wake(tenant, 50)
+        const all = [...totals.keys()].map((id) => tenant.app('GET', `/users/${id}/achievements`))
+        return (await Promise.all(all)).every(({ body }) => JSON.stringify(body).includes(`"${key}"`))
+      })
+    }
+
+    /** Creates an achievement that all users have reached. After its commit, no other database answers. */
+    async function begin(key: string): Promise<void> {
+      let isStored = false
+      const faulty = behind(async ({ database, isWrite, run }) => {
+        if (isStored && database !== 'DB') throw lost()
+        const results = await run()
+        if (database === 'DB' && isWrite) isStored = true
+        return results
+      })
+      const through = tenant.through(newApp(faulty))
+      const { status } = await through.admin('POST', '/achievements', [
+        { key, name: key, trigger: 'metric', metricKey: 'words', metricValue: 1, status: 'active' },
+      ])
+      expect(status).toBe(201)
+    }
+  })
+})
