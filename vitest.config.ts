@@ -69,6 +69,7 @@ const SPREAD = [
   'databases-lists',
   'databases-moves',
   'databases-moves-work',
+  'databases-work',
 ].map((name) => `test/worker/${name}.test.ts`)
 
 /** The same for tests that take long: `npm run test:long`. */

@@ -33,7 +33,10 @@ export type Decision<T> = {
   audit: readonly AuditEntry[]
   /** Users who must still be as the decision saw them. */
   users?: readonly ReadUser[]
-  /** Further guards, for other data that must still be as the decision saw it. */
+  /**
+   * Further guards, for other data that must still be as the decision saw it. Those of work on users must
+   * hold in each database (B4), the others in the first one.
+   */
   guards?: readonly Statement[]
   /** The value that `configure` returns. */
   result: T
@@ -79,8 +82,8 @@ export function raiseVersion(db: TenantDatabase, change: string | null = null): 
 
 /**
  * Attempts of a change before it gives up. Each failed attempt means that another change was stored, or, with
- * several databases, is under way. Then it pauses, in milliseconds: longer in all than another change, whose
- * process may have died, can stay under way.
+ * several databases, is under way, or that a guard does not hold in another database. Then it pauses, in
+ * milliseconds: longer in all than another change, whose process may have died, can stay under way.
  */
 const TRIES = 250
 const PAUSE = 40
@@ -106,7 +109,11 @@ export async function configure<T>(
     const prepared =
       statements.length === 0
         ? null
-        : await prepareCopies(scope.databases, db.tenantId, { change, version: config.version })
+        : await prepareCopies(scope.databases, db.tenantId, {
+            change,
+            version: config.version,
+            statements: [...guards, ...statements],
+          })
     if (statements.length > 0 && prepared === null) {
       await wait(PAUSE * (1 + Math.random()))
       config = await presentConfiguration({ ...scope, db })

@@ -68,6 +68,8 @@ type Route = {
   send: (statements: readonly Statement[]) => Promise<D1Result[]>
   /** Whether there are several databases, so that each user's row notes the user's bucket. */
   isSeveral: boolean
+  /** The name of the database, if all batches go to the same one. */
+  name?: string
   /** Whether it is always a database other than the first one. */
   isOther?: boolean
 }
@@ -94,6 +96,11 @@ export class AccountDatabase {
   /** Whether there are several databases (B1). */
   get isSeveral(): boolean {
     return this.#route?.isSeveral ?? false
+  }
+
+  /** The name of its binding; null if each batch goes to the database that holds a user then. */
+  get name(): string | null {
+    return this.#route === undefined ? this.#connection.name : (this.#route.name ?? null)
   }
 
   /** Whether it is known to be another database than the first one. */

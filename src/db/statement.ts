@@ -10,6 +10,11 @@ export type Statement = {
    * configuration must do it in every database of the tenant, because it begins work on users (B4).
    */
   readonly everywhere?: string
+  /**
+   * Whether it is a guard of work on users. As part of a change of the configuration, it must hold in each
+   * database that holds users of the tenant (B4).
+   */
+  readonly isForUsers?: true
   /** Whether it checks the placement itself (placement.ts), so that its batch needs no guard for that. */
   readonly isPlaced?: true
 }

@@ -222,6 +222,13 @@ export async function workOf(db: TenantDatabase, kind: DueKind): Promise<DueWork
   return work
 }
 
+const EXISTS = 'SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
+
+/** Whether there is work of a kind on a subject, with any due time. */
+export async function hasWork(db: TenantDatabase, kind: DueKind, subject: string): Promise<boolean> {
+  return (await db.rows(db.statement(EXISTS, db.tenantId, kind, subject))).length > 0
+}
+
 /** The state of the work of a kind that a tenant has only once. */
 export async function workState(db: TenantDatabase, kind: DueKind): Promise<WorkState> {
   const { dueAt = null, progress = null } = (await workOf(db, kind)) ?? {}

@@ -20,18 +20,18 @@ const BETWEEN_SWEEPS = guardSql(`
   NOT EXISTS (SELECT 1 FROM due_work
     WHERE tenant_id = ?1 AND kind = ?2 AND subject = '' AND progress ->> '$.sweep.to' IS NOT NULL)`)
 
-/** A guard: holds while no sweep is under way. */
+/** A guard: holds while no sweep is under way. For a change of the configuration: in any database (B4). */
 export function betweenSweeps(db: TenantDatabase, kind: DueKind): Statement {
-  return db.statement(BETWEEN_SWEEPS, db.tenantId, kind)
+  return { ...db.statement(BETWEEN_SWEEPS, db.tenantId, kind), isForUsers: true }
 }
 
 const STILL_AHEAD = guardSql(`
   NOT EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ''
     AND ${REACHED} >= ?3)`)
 
-/** A guard: holds while no sweep has reached a moment. */
+/** A guard: holds while no sweep has reached a moment. For a change of the configuration: in any database. */
 export function stillAhead(db: TenantDatabase, kind: DueKind, at: Instant): Statement {
-  return db.statement(STILL_AHEAD, db.tenantId, kind, at)
+  return { ...db.statement(STILL_AHEAD, db.tenantId, kind, at), isForUsers: true }
 }
 
 const ADVANCE_SWEEP = `

@@ -100,8 +100,8 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
   }
 
   /**
-   * The databases in which the tenant has due work now. Work on users waits while some of them are between two
-   * databases of which one is away; then `areUsersWhole` is false, or with `mustAll` this throws.
+   * The databases in which the tenant has due work now. Work on users waits while some of them are between
+   * two databases of which one is away; then `areUsersWhole` is false, or with `mustAll` this throws.
    */
   async #places(
     tenantId: string,

@@ -37,14 +37,15 @@ export type WalkStep = { changes: readonly BulkChange[]; config: Configuration; 
  * Runs one step of a walk over all users of a tenant, in order of their ids. A step changes a chunk of users
  * in one guarded batch.
  * The batch skips users who have changed since the read. The next step visits them again, and perhaps other
- * users too, so `visit` must do nothing on a second visit. `last` is stored at the end of the walk. If the
- * configuration has changed, the step does nothing.
+ * users too, so `visit` must do nothing on a second visit. `last` is called at the end of the walk, and its
+ * statements are stored with that end. If `last` fails, the last step is repeated. If the configuration has
+ * changed, the step does nothing.
  */
 export async function walkStep(
   context: TenantContext,
   work: DueWork,
   visit: Visit,
-  last: (config: Configuration) => readonly Statement[] = () => [],
+  last: (config: Configuration) => Promise<readonly Statement[]> = async () => [],
 ): Promise<WalkStep> {
   const { db } = context
   const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))
@@ -72,7 +73,8 @@ export async function walkStep(
     const passed = Math.min(visited, skipped === -1 ? users.length : skipped)
     const isEnd = passed === users.length && !isCut && found.results.length < CHUNK
     const next = JSON.stringify({ after: users[passed - 1]?.id ?? after })
-    await db.batch(isEnd ? [rescheduled(db, work, null), ...last(config)] : [progressed(db, work, next)])
+    const end = isEnd ? await last(config) : []
+    await db.batch(isEnd ? [rescheduled(db, work, null), ...end] : [progressed(db, work, next)])
     return { changes: changes.filter(({ before }) => done.has(before.id)), config, changedAt: now }
   } catch (error) {
     if (isConflict(error)) return { changes: [], config, changedAt: now }

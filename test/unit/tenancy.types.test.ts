@@ -156,6 +156,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/points/summaries.repository': null,
   'features/points/ticks/ticks.repository': {
     restartTicks: 'a clock that goes back affects all tenants (C1)',
+    restartTicksOfUsers: 'a clock that goes back affects all tenants (C1)',
   },
   'features/status/status.repository': {
     inboxStatement: STATUS,

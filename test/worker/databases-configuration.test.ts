@@ -1,7 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import { bucketOf } from '../../src/lib/ids'
-import { at, databases, newApp, newTenant, spread, type TestTenant } from './harness'
+import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from './harness'
 
 /* [B4] Changes of the configuration with three databases, and with faults in each of them. */
 
@@ -44,15 +43,6 @@ function withFault(
 }
 
 const away = (name: string) => withFault(name, () => Promise.reject(lost()))
-
-/** A user in each database of a tenant that is evenly spread. */
-function userIn(tenant: TestTenant, name: string): string {
-  const index = ['DB', 'DB_2', 'DB_3'].indexOf(name)
-  for (let n = 0; ; n += 1) {
-    const bucket = bucketOf(tenant.id, `user-${n}`)
-    if ([1365, 2730].filter((from) => bucket >= from).length === index) return `user-${n}`
-  }
-}
 
 const trigger = (points: number) => [
   { type: 'metric', metricKey: 'words', metricThreshold: 1, points, status: 'active' },

@@ -23,7 +23,7 @@ import { ADMIN_KEY, at, call, newApp, newTenant, toApp, until } from './harness'
 import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
 
-/* What moves of buckets must leave as it is: new tenants, work on users, and users of a time with one database. */
+/* Moves, beside new tenants, work on users, and users who came while there was one database. */
 
 beforeAll(keepTold)
 afterEach(() => weigh({}))

@@ -22,7 +22,7 @@ import { at, databases, everything, newApp, nextPath, type TestTenant, until, un
 import { watch } from './live'
 import { archive, purge } from './purge'
 
-/* What clients, operators and watchers do while buckets move (B3). */
+/* Clients, operators and watchers at work while buckets move (B3). */
 
 afterEach(() => weigh({}))
 

@@ -1,7 +1,13 @@
 import { databases } from './harness'
 
 /** A batch that is sent to one of the databases. */
-export type Call = { database: string; isWrite: boolean; run: () => Promise<D1Result[]> }
+export type Call = {
+  database: string
+  isWrite: boolean
+  /** The SQL of its statements. */
+  texts: readonly string[]
+  run: () => Promise<D1Result[]>
+}
 /** Is called instead of the batch. */
 export type Fault = (call: Call) => Promise<D1Result[]>
 
@@ -13,8 +19,9 @@ export function behind(fault: Fault): Record<string, D1Database> {
     databases().map(({ name, d1 }) => {
       const texts = new WeakMap<object, string>()
       const batch = (statements: D1PreparedStatement[]) => {
-        const isWrite = statements.some((one) => /^\s*(insert|update|delete)/i.test(texts.get(one) ?? ''))
-        return fault({ database: name, isWrite, run: () => d1.batch(statements) })
+        const own = statements.map((one) => texts.get(one) ?? '')
+        const isWrite = own.some((text) => /^\s*(insert|update|delete)/i.test(text))
+        return fault({ database: name, isWrite, texts: own, run: () => d1.batch(statements) })
       }
       const prepare = (sql: string) => ({
         bind: (...params: unknown[]) => {

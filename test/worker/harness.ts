@@ -1,7 +1,7 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
-import { BUCKETS } from '../../src/lib/ids'
+import { BUCKETS, bucketOf } from '../../src/lib/ids'
 import { boundDatabases } from '../../src/runtime/databases'
 import type { Bindings } from '../../src/runtime/env'
 import { Instance } from '../../src/runtime/instance'
@@ -192,6 +192,17 @@ export async function spread(tenantId: string): Promise<void> {
   )
     .bind(tenantId, JSON.stringify(places))
     .run()
+}
+
+/** The n-th user in a database of a tenant that is evenly spread. */
+export function userIn(tenant: TestTenant, name: string, nth = 0): string {
+  const index = databases().findIndex((one) => one.name === name)
+  let left = nth
+  for (let n = 0; ; n += 1) {
+    const place = Math.floor((bucketOf(tenant.id, `user-${n}`) * databases().length) / BUCKETS)
+    if (place === index) left -= 1
+    if (left < 0) return `user-${n}`
+  }
 }
 
 /** D1 with counters of its batches and of the statements that are prepared for them. */

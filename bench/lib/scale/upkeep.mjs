@@ -19,8 +19,10 @@ const POINTS = 5
 
 /**
  * Steps of one kind: the number of users, and the total cost. `seconds` is the time in which the clock moved,
- * with other work; `working` is that of these steps alone. @typedef {{ seconds: number; working: number; steps:
- * number; users: number; read: number; written: number; longest: number }} Steps
+ * with other work; `working` is that of these steps alone.
+ *
+ * @typedef {{ seconds: number; working: number; steps: number; users: number; read: number; written: number;
+ *   longest: number }} Steps
  */
 
 /**

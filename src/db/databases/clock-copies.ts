@@ -60,21 +60,23 @@ export async function settleClock(databases: Databases, name: string): Promise<'
 
 /**
  * Changes the test clock in all databases. `change` stores it in the first one, in a batch that begins with
- * these guards. `beside` are statements for each other database. Throws 503 if a database can't be reached:
- * then the clock is unchanged everywhere. With one database it only calls `change`.
+ * these guards. `beside` are statements for each other database; `change` gets their results in each one.
+ * Throws 503 if a database can't be reached: then the clock is unchanged everywhere. With one database it
+ * only calls `change`.
  */
 export async function changeClocks<T>(
   databases: Databases,
-  change: (guards: readonly Statement[]) => Promise<T>,
+  change: (guards: readonly Statement[], elsewhere: readonly (readonly D1Result[])[]) => Promise<T>,
   beside: readonly Statement[] = [],
 ): Promise<T> {
   const names = databases.names.filter((name) => name !== FIRST)
-  if (names.length === 0) return change([])
+  if (names.length === 0) return change([], [])
   const until = systemNow() + LIFETIME
   const results = await Promise.allSettled(
-    names.map((name) => {
+    names.map(async (name) => {
       const db = databases.named(name)
-      return db.batch([db.statement(PREPARE, until), ...beside])
+      const [, ...done] = await db.batch([db.statement(PREPARE, until), ...beside])
+      return done
     }),
   )
   // A database that can't be reached copies it later, by `settleClock`.
@@ -82,7 +84,8 @@ export async function changeClocks<T>(
   try {
     if (results.some(({ status }) => status === 'rejected'))
       throw errors.unavailable(RETRY_AFTER.databaseAway)
-    const result = await change([{ sql: IN_TIME, params: [until] }])
+    const elsewhere = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const result = await change([{ sql: IN_TIME, params: [until] }], elsewhere)
     await copy()
     return result
   } catch (error) {

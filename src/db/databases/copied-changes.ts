@@ -37,16 +37,21 @@ const NOTHING_TO_PREPARE: Prepared = {
   withdraw: async () => undefined,
 }
 
+/** A change to prepare: its random name, the version that it replaces, and its statements. */
+type Change = { change: string; version: number; statements?: readonly Statement[] }
+
 /**
- * Prepares a change of a tenant's configuration in every database that holds or gets users, so that no event counts
- * there until the change is stored or withdrawn (B4). `change` is its random name, and `version` the version
- * that it replaces. Null if another change is under way. Throws 503 if a database can't be reached: then the
- * change takes effect nowhere. With one database it does nothing.
+ * Prepares a change of a tenant's configuration in every database that holds users, and in the one to which
+ * users are moving, so that no event counts there until the change is stored or withdrawn (B4). If some of
+ * its statements are guards of work on users, they must hold in each copy. They are checked in the batch that
+ * prepares it, so no such work goes on after that. Null if a guard does not hold, or if another change is
+ * under way. Throws 503 if a database can't be reached: then the change takes effect nowhere. With one
+ * database it does nothing.
  */
 export async function prepareCopies(
   databases: Databases,
   tenantId: string,
-  { change, version }: { change: string; version: number },
+  { change, version, statements = [] }: Change,
 ): Promise<Prepared | null> {
   if (!databases.isSeveral) return NOTHING_TO_PREPARE
   const told = await toldOfChanges(databases.first, tenantId)
@@ -63,7 +68,7 @@ export async function prepareCopies(
   }
   // One copy first, so that of several changes at once exactly one goes on.
   const [decisive, ...others] = names
-  const all = { change, version, until }
+  const all = { change, version, until, guards: statements.filter(({ isForUsers }) => isForUsers) }
   const results: PromiseSettledResult<boolean>[] = await Promise.allSettled(
     decisive === undefined ? [] : [prepare(databases, tenantId, decisive, all)],
   )
@@ -100,20 +105,28 @@ export async function prepareCopies(
 }
 
 /**
- * Prepares a change in one copy. Returns whether the copy expects it now: false if another one is under way.
+ * Prepares a change in one copy. Returns whether the copy expects it now: false if another one is under way,
+ * or if a guard does not hold.
  */
 async function prepare(
   databases: Databases,
   tenantId: string,
   name: string,
-  { change, version, until }: { change: string; version: number; until: number },
+  { change, version, until, guards }: Change & { until: number; guards: readonly Statement[] },
 ): Promise<boolean> {
   const db = databases.named(name)
-  const attempt = async () =>
-    (await db.run(db.statement(PREPARE, tenantId, change, until, version))).meta.changes > 0
-  if (await attempt()) return true
-  // The copy may be behind, or not exist yet.
-  return (await settleCopy(databases, tenantId, name)) === 'settled' && attempt()
+  const attempt = async () => {
+    const prepared = db.statement(PREPARE, tenantId, change, until, version)
+    return (await db.batchOf({ guards, prepared })).prepared.meta.changes > 0
+  }
+  try {
+    if (await attempt()) return true
+    // The copy may be behind, or not exist yet.
+    return (await settleCopy(databases, tenantId, name)) === 'settled' && (await attempt())
+  } catch (error) {
+    if (isConflict(error)) return false
+    throw error
+  }
 }
 
 const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'

@@ -220,6 +220,7 @@ export class Databases {
     return new TenantDatabase(this.#connection(FIRST), this.#parts.testClock, tenantId, {
       send,
       isSeveral: true,
+      name,
       isOther: name !== FIRST,
     })
   }

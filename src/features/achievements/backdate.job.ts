@@ -1,6 +1,9 @@
 import { bulkStep } from '../../boards/bulk-step.service'
+import { raiseVersion } from '../../config/configuration.service'
 import type { Achievement, Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
+import { askAll } from '../../db/databases/ask-all'
+import { changeTenant } from '../../db/databases/copied-changes'
 import type { Statement } from '../../db/statement'
 import { countsItself } from '../../engine/achievements.rules'
 import type { BulkChange } from '../../engine/change.rules'
@@ -8,7 +11,7 @@ import { applyChange } from '../../engine/change.rules'
 import { count, NEW_COUNTER } from '../../engine/metrics.rules'
 import type { UserState } from '../../engine/state.types'
 import { isStale } from '../../engine/streaks/streaks.rules'
-import { beginWalk, type DueWork } from '../../jobs/due-work.repository'
+import { beginWalk, type DueWork, hasWork } from '../../jobs/due-work.repository'
 import type { Job } from '../../jobs/job.types'
 import type { Instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
@@ -57,11 +60,36 @@ export function backdateStep(context: TenantContext, work: DueWork): Promise<Wal
       })
       return { changes, visited: present.length }
     },
-    (config) => {
+    async (config) => {
       const achievement = find(config)
-      return achievement === undefined || achievement.counted ? [] : counted(db, achievement)
+      return achievement === undefined || achievement.counted ? [] : noteCounted(context, achievement)
     },
   )
+}
+
+/**
+ * At the end of the walk in one database: notes that all users' counters of an achievement include the log
+ * (A2, A4). That is a change of the configuration. With several databases it is made in all of them, once no
+ * other one has users to visit (B4). Until then each user who was visited has a counter, and each new user
+ * begins with one. Returns the statements that belong to the end of the walk.
+ */
+async function noteCounted(
+  { databases, db }: TenantContext,
+  achievement: Achievement,
+): Promise<readonly Statement[]> {
+  const { tenantId } = db
+  if (!databases.isSeveral) return [counted(db, achievement), raiseVersion(db)]
+  const walks = await askAll(
+    databases,
+    tenantId,
+    async (other, name) => name !== db.name && hasWork(other, 'backdate', achievement.id),
+  )
+  if (walks.includes(true)) return []
+  const home = databases.home(tenantId)
+  await changeTenant(databases, tenantId, ({ before, after }) =>
+    home.batch([...before, counted(home, achievement), ...after]),
+  )
+  return []
 }
 
 /**

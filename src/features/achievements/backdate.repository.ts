@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { raiseVersion } from '../../config/configuration.service'
 import type { Achievement } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
 import { bytesOf, MOST_READ, numberOf } from '../../db/short-ids'
@@ -43,9 +42,9 @@ export async function sumsOf(
 const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id = ?2 AND counter_id = ?3'
 
 /**
- * Notes that all users' counters of an achievement include the log. That is a change of the configuration
- * (A4).
+ * Notes that all users' counters of an achievement include the log, in all databases. That is a change of the
+ * configuration, so the same batch must raise its version (A4).
  */
-export function counted(db: TenantDatabase, { id, counterId }: Achievement): Statement[] {
-  return [db.statement(COUNTED, db.tenantId, id, counterId), raiseVersion(db)]
+export function counted(db: TenantDatabase, { id, counterId }: Achievement): Statement {
+  return db.statement(COUNTED, db.tenantId, id, counterId)
 }

@@ -118,7 +118,8 @@ const LEAVE = `
   ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`
 /**
  * The statement for a user who is erased. The figures stay as they are; from the next day on, the user has no
- * streak and no level any more. A figure of its own notes how many counted events will be deleted. Part of the batch that deletes the user, before the user's rows.
+ * streak and no level any more. A figure of its own notes how many counted events are deleted. Part of the
+ * batch that deletes the user, before the user's rows.
  */
 export const leaveFigures = (db: TenantDatabase, userId: string, now: Instant): Statement =>
   db.statement(LEAVE, db.tenantId, userId, utcDay(now) + 1)

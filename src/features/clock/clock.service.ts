@@ -21,7 +21,7 @@ import { DAY } from '../../lib/units'
 import { shortenQuiet } from '../../outbox/points-notifications.repository'
 import type { AccountScope } from '../../runtime/context'
 import { requestNewPasses, requestPasses, restartPasses } from '../analytics/passes.service'
-import { restartTriggers } from '../points/ticks/schedule.service'
+import { restartTriggers, restartTriggersElsewhere } from '../points/ticks/schedule.service'
 import { forgetSums } from '../summaries/day-sums.service'
 import type { ClockResponse, MoveClockRequest } from './clock.schemas'
 
@@ -98,19 +98,21 @@ export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock
   const now = systemNow()
   const entry = { subject: null, entry: clockEntry('reset', scope.now, now) }
   const beside = [
-    ...restartTriggers(db, now),
     capDueTimes(db, jobs.list, now),
     shortenQuiet(db, now),
     forgetSums(db),
     ...restartPasses(db, now),
-    // Versions were raised in each database for itself, so each copy is compared with the original.
+    // Versions were raised in the first database only, so each copy is compared with the original.
     doubtCopies(),
   ]
   const audit = auditEntriesIf(scope, [entry], IS_SET)
   await changeClocks(
     databases,
-    (guards) => db.batch([...guards, ...audit, ...beside, removeTestClock(db)]),
-    beside,
+    (guards, elsewhere) => {
+      const triggers = restartTriggers(db, now, elsewhere)
+      return db.batch([...guards, ...audit, ...triggers, ...beside, removeTestClock(db)])
+    },
+    [...restartTriggersElsewhere(db, now), ...beside],
   )
   await wakeAll(scope, jobs)
   return { now: iso(systemNow()) }

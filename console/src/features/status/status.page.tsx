@@ -139,7 +139,7 @@ export default function StatusPage() {
   )
 }
 
-/** What one of several databases holds, and whether users move. */
+/** The users of one of several databases, and whether users move. */
 function Spread({ database }: { database: DatabasesResponse[number] | undefined }) {
   if (database === undefined) return <Skeleton className="w-48" />
   const { users, buckets, events, state } = database

@@ -43,7 +43,7 @@ export const withLeft = ({ left }: Progress, name: string, at: number) => [
 /** Kinds of work that visit users in the order of their ids, or by a moment that they have reached. */
 const WALKS = ['backdate', 'recount']
 const SWEEPS = ['ticks', 'boosts', 'schedule']
-/** Work on users that the first database also has without users: it announces the boosts for everyone (W6). */
+/** Work on users that the first database has without users, too: it announces boosts for everyone (W6). */
 export const OF_FIRST = ['boosts']
 
 /**

@@ -161,7 +161,7 @@ export const forgetDeparted = (
 /** Rows that one statement deletes. */
 const FORGOTTEN_AT_ONCE = 500
 
-/** Deletes the next departed rows that are not found by their user. Returns whether these were the last ones. */
+/** Deletes the next departed rows that are not found by their user. Returns whether these were the last. */
 export async function forgetOthers(
   db: AccountDatabase,
   tenantId: string,

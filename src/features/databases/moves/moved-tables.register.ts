@@ -201,7 +201,7 @@ export const DEPARTING = [
         WHERE t.tenant_id IN (${departed}${stays ? ', ?1' : ''}) AND t.user_iid IN (${IN_RANGE(departed)})`,
       insert: insertOf(table, columns),
       isByUser: keys === undefined,
-      /** Deletes departed rows: those of the users ?2, or the next ?2 rows if no index finds a user's rows. */
+      /** Deletes departed rows: those of the users ?2, or the next ?2 rows if there is no index of users. */
       forget:
         keys === undefined
           ? `DELETE FROM ${name} WHERE tenant_id = ${departed}

@@ -197,7 +197,7 @@ async function begin(moving: Moving, state: State, range: Range): Promise<Next> 
   return 'now'
 }
 
-/** The first bucket of a part of a range that has about 500 users, and a few megabytes of their rows, at most. */
+/** The first bucket of a part of a range: at most about 500 users, and a few megabytes of their rows. */
 async function firstBucket({ databases, tenantId }: Moving, range: Range): Promise<number> {
   const last = await repository.lastUsers(databases.named(range.source), tenantId, range, MOST_USERS + 1)
   let bytes = 0

@@ -1,5 +1,6 @@
 import type { Trigger } from '../../../config/configuration.types'
-import type { AccountDatabase } from '../../../db/database'
+import type { AccountDatabase, TenantDatabase } from '../../../db/database'
+import { askAll } from '../../../db/databases/ask-all'
 import type { Statement } from '../../../db/statement'
 import { earliest, isTicking } from '../../../engine/points/ticks.rules'
 import { makeDueForUsers, workState } from '../../../jobs/due-work.repository'
@@ -7,7 +8,7 @@ import { betweenSweeps, stillAhead } from '../../../jobs/sweeps.repository'
 import { catchUpKind } from '../../../jobs/timekeeper.service'
 import { type Instant, instant } from '../../../lib/clock'
 import type { Scope } from '../../../runtime/context'
-import { parseProgress, restartTicks } from './ticks.repository'
+import { parseProgress, parseTenantsAhead, restartTicks, restartTicksOfUsers } from './ticks.repository'
 
 /**
  * Statements that schedule the ticks of triggers with a new first tick. Part of the batch that stores the
@@ -24,18 +25,40 @@ export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): Stat
 /**
  * Grants the ticks that are due by now, before one of these triggers is changed or deleted (P4): they became
  * due under the present trigger. Returns guards for the batch of the change, so that it is not stored in the
- * middle of a later sweep.
+ * middle of a later sweep of any database, nor between the sweeps of two databases.
  */
 export async function settleTicks(scope: Scope, triggers: readonly Trigger[]): Promise<Statement[]> {
   if (!triggers.some(isTicking)) return []
-  const { db, now } = scope
-  const { sweep } = parseProgress((await workState(db, 'ticks')).progress)
-  await catchUpKind(scope, 'ticks', instant(Math.max(now, sweep?.to ?? now)))
-  return [betweenSweeps(db, 'ticks')]
+  const { db, databases, tenant, now } = scope
+  const stateOf = async (one: TenantDatabase) => parseProgress((await workState(one, 'ticks')).progress)
+  const own = await stateOf(db)
+  if (!databases.isSeveral) {
+    await catchUpKind(scope, 'ticks', instant(Math.max(now, own.sweep?.to ?? now)))
+    return [betweenSweeps(db, 'ticks')]
+  }
+  // If a database has granted a tick already, all others must have granted it too.
+  const others = await askAll(databases, tenant.id, stateOf)
+  const reached = [own, ...others].map(({ through, sweep }) => sweep?.to ?? through)
+  const to = Math.max(now, ...reached)
+  await catchUpKind(scope, 'ticks', instant(to))
+  return [betweenSweeps(db, 'ticks'), stillAhead(db, 'ticks', instant(to + 1))]
 }
 
 /**
  * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
- * clock goes back (C1, P4).
+ * clock goes back (C1, P4). `elsewhere` are the results of `restartTicksOfUsers` in each other database.
  */
-export const restartTriggers = (db: AccountDatabase, now: Instant): Statement[] => restartTicks(db, now)
+export const restartTriggers = (
+  db: AccountDatabase,
+  now: Instant,
+  elsewhere: readonly (readonly D1Result[])[],
+): Statement[] =>
+  restartTicks(
+    db,
+    now,
+    elsewhere.flatMap(([ahead]) => parseTenantsAhead(ahead)),
+  )
+
+/** The statements for each other database; they come first in its batch (C1, P4). */
+export const restartTriggersElsewhere = (db: AccountDatabase, now: Instant): Statement[] =>
+  restartTicksOfUsers(db, now)

@@ -33,10 +33,38 @@ const RESTART = [
   `UPDATE points_triggers SET anchor = ?1 WHERE ${TICKING} AND (anchor > ?1 OR tenant_id IN (${TENANTS_AHEAD}))`,
 ] as const
 
+const OTHERS = `${TICKING} AND tenant_id IN (SELECT value FROM json_each(?2))`
+const RESTART_OTHERS = [
+  `UPDATE tenants SET config_version = config_version + 1
+   WHERE id IN (SELECT tenant_id FROM points_triggers WHERE ${OTHERS} AND anchor <> ?1)`,
+  `UPDATE points_triggers SET anchor = ?1 WHERE ${OTHERS}`,
+] as const
+
 /**
  * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
- * clock goes back (C1). The next step finds out when they are due.
+ * clock goes back (C1). The next step finds out when they are due. `elsewhere` are the ids of tenants whose
+ * ticks have run ahead in another database.
  */
-export function restartTicks(db: AccountDatabase, now: Instant): Statement[] {
-  return [...RESTART.map((sql) => db.statement(sql, now, 'ticks')), ...restartSweeps(db, 'ticks', now)]
+export function restartTicks(db: AccountDatabase, now: Instant, elsewhere: readonly string[]): Statement[] {
+  const others = elsewhere.length === 0 ? [] : RESTART_OTHERS
+  return [
+    ...RESTART.map((sql) => db.statement(sql, now, 'ticks')),
+    ...others.map((sql) => db.statement(sql, now, JSON.stringify(elsewhere))),
+    ...restartSweeps(db, 'ticks', now),
+  ]
 }
+
+/**
+ * Statements for each database but the first one, when the clock goes back (C1). The first statement reads
+ * the tenants whose ticks have run ahead of `now` there, for `parseTenantsAhead`. The others restart their
+ * ticks. Triggers are a part of the configuration, so only the first database restarts them (B4).
+ */
+export function restartTicksOfUsers(db: AccountDatabase, now: Instant): [Statement, ...Statement[]] {
+  return [db.statement(TENANTS_AHEAD, now, 'ticks'), ...restartSweeps(db, 'ticks', now)]
+}
+
+const TenantsAhead = z.array(z.object({ tenant_id: z.string() }))
+
+/** The ids that the first statement of `restartTicksOfUsers` has read. */
+export const parseTenantsAhead = (result: D1Result | undefined): string[] =>
+  TenantsAhead.parse(result?.results ?? []).map((row) => row.tenant_id)
