@@ -65,6 +65,7 @@ const SPREAD = [
   'databases',
   'databases-admin',
   'databases-batches',
+  'databases-clock',
   'databases-configuration',
   'databases-lists',
   'databases-moves',

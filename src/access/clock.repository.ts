@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { AccountDatabase } from '../db/database'
-import { changeClocks } from '../db/databases/clock-copies'
+import { changeClocks } from '../db/databases/clock-changes'
 import type { Databases } from '../db/databases/databases'
 import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'

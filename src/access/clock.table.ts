@@ -1,4 +1,4 @@
-import { integer, sqliteTable } from 'drizzle-orm/sqlite-core'
+import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** The test clock (C1): one row while it is set, none in real time. */
 export const testClock = sqliteTable('test_clock', {
@@ -10,4 +10,6 @@ export const testClock = sqliteTable('test_clock', {
    * stored, in milliseconds of real time. Else null (B4).
    */
   changing: integer('changing'),
+  /** The random name of that change; null while none is under way. */
+  change: text('change'),
 })

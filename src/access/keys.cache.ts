@@ -1,5 +1,7 @@
 import { BoundedMap } from '../lib/bounded'
 import type { Instant } from '../lib/clock'
+import { systemNow } from '../lib/system-clock'
+import { DAY } from '../lib/units'
 import { perInstance } from '../runtime/instance'
 import type { KeyScope } from '../runtime/key-scopes.types'
 import type { Surface } from './surface.types'
@@ -21,13 +23,27 @@ export type KeyRecord = {
   expires: Instant | null
 }
 
+/** How long an isolate remembers a record, in milliseconds: deleted keys are forgotten some time (K2). */
+const KEPT = DAY
+
 /**
- * Key records by prefix, at most 10,000. Safe to keep: a record never changes, and D1 says whether it still
- * exists.
+ * Key records by prefix, at most 10,000, each for a day. Safe to keep: a record never changes, and D1 says
+ * whether it still exists.
  */
-class KeyCache extends BoundedMap<string, KeyRecord> {
-  constructor() {
-    super(10_000)
+class KeyCache {
+  readonly #records = new BoundedMap<string, { record: KeyRecord; until: number }>(10_000)
+
+  get(prefix: string): KeyRecord | undefined {
+    const found = this.#records.get(prefix)
+    return found === undefined || systemNow() > found.until ? undefined : found.record
+  }
+
+  set(prefix: string, record: KeyRecord): void {
+    this.#records.set(prefix, { record, until: systemNow() + KEPT })
+  }
+
+  delete(prefix: string): void {
+    this.#records.delete(prefix)
   }
 }
 

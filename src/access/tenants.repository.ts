@@ -242,23 +242,25 @@ export const TENANT_FIELDS = `(SELECT json_patch(
     json_object('before', t.name, 'after', ${NEW_NAME})) ELSE '{}' END) ${ITSELF})` as const
 
 /**
- * Changes active tenants one after another. The result is null for a tenant that is not active, or if its new
- * `customerId` is in use. Before each change come the statements that belong to it, and after all `after`.
+ * Changes active tenants one after another, all or none. The result is null for a tenant that is not active,
+ * or if its new `customerId` is in use. Before each change come the statements that belong to it. `around`
+ * are statements before and after all of them.
  */
 export async function updateTenants(
   db: AccountDatabase,
   changes: readonly (TenantChange & { before: readonly Statement[] })[],
   now: Instant,
-  after: readonly Statement[] = [],
+  around: { before: readonly Statement[]; after: readonly Statement[] },
 ): Promise<(TenantRow | null)[]> {
   const results = await db.batchOf({
+    first: around.before,
     ...Object.fromEntries(
       changes.flatMap(({ id, customerId = null, name = null, before }, index) => [
         [`before ${index}`, before],
         [`stored ${index}`, db.statement(UPDATE, id, customerId, name, now)],
       ]),
     ),
-    after,
+    last: around.after,
   })
   return changes.map((_, index) => {
     const stored = results[`stored ${index}`]
@@ -280,7 +282,7 @@ export async function archiveTenants(
   ids: readonly string[],
   now: Instant,
   before: readonly Statement[],
-  after: readonly Statement[] = [],
+  after: readonly Statement[],
 ): Promise<string[]> {
   const { archived } = await db.batchOf({
     before,

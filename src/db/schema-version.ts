@@ -4,7 +4,7 @@ import { SECOND } from '../lib/units'
 import type { AccountDatabase } from './database'
 
 /** The newest migration that this version of the code needs: its number and its name. */
-export const NEEDED_MIGRATION = { number: 21, name: '0021_moves' } as const
+export const NEEDED_MIGRATION = { number: 23, name: '0023_late_writes' } as const
 
 const READ = 'SELECT migration, name, oldest FROM schema_version'
 

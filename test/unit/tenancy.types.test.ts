@@ -227,7 +227,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     lastUsers: MOVES,
     countedEvents: MOVES,
     switchTo: MOVES,
-    beginClock: MOVES,
   },
   'features/databases/moves/users-work.repository': { workIn: MOVES },
   'features/databases/moves/copied-logs.repository': {

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { repeatDeletedKeys } from '../../src/access/deleted/deleted-keys.service'
+import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.repository'
+import { settleCopy } from '../../src/db/databases/copies'
 import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
@@ -15,6 +17,7 @@ import {
   newTenant,
   nextPath,
   rowsEverywhere,
+  spread,
   type TestTenant,
 } from './harness'
 
@@ -218,10 +221,67 @@ describe('[K2, B4] deleted keys', () => {
     const prefix = key.slice(0, key.indexOf('.'))
     const rows = await rowsEverywhere('SELECT at FROM deleted_keys WHERE prefix = ?1', prefix)
     expect(rows).toHaveLength(3)
-    // A month later nobody needs to know.
+  })
+
+  /** KV that deletes nothing. */
+  const keeping = (deletion: () => Promise<void>) =>
+    new Proxy(env.KEYS, {
+      get: (target, name) => {
+        if (name === 'delete') return deletion
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+  const failing = keeping(() => Promise.reject(new Error('KV is unreachable')))
+
+  test('are forgotten after a month, if no cache can have their record any more', async () => {
+    const user = users[1] ?? ''
+    const key = await tenant.key(user)
+    const prefix = key.slice(0, key.indexOf('.'))
+    const repeat = (KEYS = env.KEYS) =>
+      repeatDeletedKeys(newContext(new Instance(), { ...env, KEYS }, () => undefined))
+    const known = () => rowsEverywhere('SELECT at FROM deleted_keys WHERE prefix = ?1', prefix)
+    expect((await deleteKey(key, tenant.through(newApp({ KEYS: failing })))).status).toBe(200)
     await rowsEverywhere('UPDATE deleted_keys SET at = at - ?1', 32 * DAY)
-    await repeatDeletedKeys(newContext(new Instance(), env, () => undefined))
-    expect(await rowsEverywhere('SELECT at FROM deleted_keys WHERE prefix = ?1', prefix)).toEqual([])
+    // The record is still in KV. It is deleted before the key is forgotten.
+    for (const KEYS of [failing, env.KEYS]) {
+      await repeat(KEYS)
+      expect((await read(key, user, tenant.through(newApp()))).status).toBe(401)
+      expect(await env.KEYS.get(`key:${prefix}`)).toEqual(KEYS === failing ? expect.any(String) : null)
+      expect(await known()).toHaveLength(3)
+    }
+    await rowsEverywhere('UPDATE deleted_keys SET dropped = dropped - ?1', 2 * DAY)
+    await repeat()
+    expect(await known()).toHaveLength(3)
+    await rowsEverywhere('UPDATE deleted_keys SET dropped = dropped - ?1', 2 * DAY)
+    await repeat()
+    expect(await known()).toEqual([])
+  })
+
+  test('from the time of one database are refused in one that is added', async () => {
+    const alone: Record<string, undefined> = { DB_2: undefined, DB_3: undefined }
+    const added = await newTenant()
+    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(added.id).run()
+    const through = added.through(newApp({ ...alone, KEYS: keeping(async () => undefined) }))
+    const user = userIn(added, 'DB_2')
+    const key = await through.key(user)
+    const listed = await through.admin('GET', '/application-api-keys')
+    const path = `/application-api-keys?ids=${at(listed.body, 0, 'id')}`
+    expect((await through.admin('DELETE', path)).status).toBe(200)
+    await spread(added.id)
+    expect((await added.app('PUT', `/users/${user}`, {})).status).toBe(200)
+    expect((await read(key, user, added.through(newApp()))).status).toBe(401)
+  })
+
+  test('are known in a database that has the row of the only tenant, before it has a copy', async () => {
+    const prefix = `app_${crypto.randomUUID()}`
+    await env.DB.prepare('INSERT INTO deleted_keys (prefix, at) VALUES (?1, ?2)')
+      .bind(prefix, Date.now())
+      .run()
+    const context = newContext(new Instance(), env, () => undefined)
+    expect(await settleCopy(context.databases, IMPLICIT_TENANT_ID, 'DB_3')).toBe('settled')
+    const rows = await rowsEverywhere('SELECT at FROM deleted_keys WHERE prefix = ?1', prefix)
+    expect(rows).toHaveLength(2)
   })
 
   test('a database that gets its first users of a tenant knows them, too', async () => {
@@ -421,5 +481,57 @@ describe('[T2, T3, B4] a tenant', () => {
     for (const user of users) expect((await tenant.event('words', user, 1)).status).toBe(201)
     expect((await account('DELETE', path)).status).toBe(200)
     for (const user of users) expect((await tenant.event('words', user, 1)).status).toBe(404)
+  })
+
+  test('is changed or archived together with the others of the request, or none of them is', async () => {
+    const near = await newTenant()
+    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(near.id).run()
+    const both = [near.id, tenant.id]
+    const stored = async () => {
+      const rows = await env.DB.prepare(
+        'SELECT name, status FROM tenants WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id = ?2',
+      )
+        .bind(JSON.stringify(both), tenant.id)
+        .all<{ name: string; status: string }>()
+      return rows.results
+    }
+    const before = await stored()
+    const named = both.map((id, n) => ({ id, name: `Name ${n}` }))
+    const path = `/tenants?ids=${both.join()}`
+    const lame = newApp(away('DB_3'))
+    expect((await account('PATCH', '/tenants', named, lame)).status).toBe(503)
+    expect((await account('DELETE', path, undefined, lame)).status).toBe(503)
+    expect(await stored()).toEqual(before)
+    for (const user of users) expect((await tenant.event('words', user, 1)).status).toBe(201)
+
+    const changed = await account('PATCH', '/tenants', named)
+    expect([changed.status, ids(changed.body, 'updated', 'name')]).toEqual([200, ['Name 0', 'Name 1']])
+    const gone = await account('DELETE', path)
+    expect([gone.status, ids(gone.body, 'deleted', 'id')]).toEqual([200, both])
+    expect(await stored()).toEqual(['Name 0', 'Name 1'].map((name) => ({ name, status: 'archived' })))
+    for (const user of users) expect((await tenant.event('words', user, 1)).status).toBe(404)
+  })
+
+  test('may be changed by several requests at once, which name several tenants', async () => {
+    const all = [tenant, await newTenant(), await newTenant()].map(({ id }) => id)
+    const answers = await Promise.all(
+      ['A', 'B', 'C', 'D'].map((name, n) => {
+        const order = n % 2 === 0 ? all : all.toReversed()
+        return account(
+          'PATCH',
+          '/tenants',
+          order.map((id) => ({ id, name })),
+          newApp(),
+        )
+      }),
+    )
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    const asked = JSON.stringify(all)
+    const { results } = await env.DB.prepare(
+      'SELECT DISTINCT name FROM tenants WHERE id IN (SELECT value FROM json_each(?1))',
+    )
+      .bind(asked)
+      .all()
+    expect(results).toHaveLength(1)
   })
 })

@@ -245,6 +245,7 @@ describe('tables', () => {
       'due_work',
       'event_batches',
       'events',
+      'held_databases',
       'idempotency_keys',
       'known_databases',
       'outbox',

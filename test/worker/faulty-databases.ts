@@ -1,11 +1,10 @@
 import { databases } from './harness'
 
-/** A batch that is sent to one of the databases. */
+/** A batch that is sent to one of the databases, with the texts of its statements. */
 export type Call = {
   database: string
   isWrite: boolean
-  /** The SQL of its statements. */
-  texts: readonly string[]
+  texts: string[]
   run: () => Promise<D1Result[]>
 }
 /** Is called instead of the batch. */
@@ -19,9 +18,9 @@ export function behind(fault: Fault): Record<string, D1Database> {
     databases().map(({ name, d1 }) => {
       const texts = new WeakMap<object, string>()
       const batch = (statements: D1PreparedStatement[]) => {
-        const own = statements.map((one) => texts.get(one) ?? '')
-        const isWrite = own.some((text) => /^\s*(insert|update|delete)/i.test(text))
-        return fault({ database: name, isWrite, texts: own, run: () => d1.batch(statements) })
+        const sent = statements.map((one) => texts.get(one) ?? '')
+        const isWrite = sent.some((text) => /^\s*(insert|update|delete)/i.test(text))
+        return fault({ database: name, isWrite, texts: sent, run: () => d1.batch(statements) })
       }
       const prepare = (sql: string) => ({
         bind: (...params: unknown[]) => {

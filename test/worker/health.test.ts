@@ -65,6 +65,29 @@ describe('[G1] health', () => {
     }
   })
 
+  it('[B3] is so too if many tenants come before, and no longer once all users have left it', async () => {
+    const insert = env.DB.prepare(`
+      INSERT INTO directory (tenant_id, version, places, placements)
+      SELECT 'many ' || value, 1, json_array(json_array(0, 'DB'), json_array(9, ?2)), '{}'
+      FROM json_each(?1)`)
+    const ids = JSON.stringify(Array.from({ length: 300 }, (_, n) => 1_000 + n))
+    const place = async (name: string) =>
+      env.DB.prepare(`UPDATE directory SET places = ?1 WHERE tenant_id = 'many z'`)
+        .bind(JSON.stringify([[0, name]]))
+        .run()
+    try {
+      await env.DB.batch([insert.bind(ids, 'DB'), insert.bind('["z"]', 'DB_77')])
+      expect((await health())[0]).toBe(503)
+      await place('DB')
+      expect((await health())[0]).toBe(200)
+      await place('DB_78')
+      expect((await health())[0]).toBe(503)
+    } finally {
+      await env.DB.prepare("DELETE FROM directory WHERE tenant_id LIKE 'many %'").run()
+    }
+    expect((await health())[0]).toBe(200)
+  })
+
   it('is 503 while a migration is missing, and names it', async () => {
     await env.DB.prepare("UPDATE schema_version SET migration = migration - 1, name = 'earlier'").run()
     const [status, body] = await health()

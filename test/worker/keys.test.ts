@@ -526,6 +526,28 @@ describe('application keys', () => {
     expect((await tenant.app('GET', '/users/ada')).body).toMatchObject({ name: null })
   })
 
+  it('[K2] deleted keys are noted, so that databases which are added later refuse them', async () => {
+    const tenant = await newTenant()
+    const prefixes = await Promise.all(
+      ['ada', 'bob'].map(async (user) => (await tenant.key(user)).split('.')[0] ?? ''),
+    )
+    const noted = async () => {
+      const list = JSON.stringify(prefixes)
+      const { results } = await env.DB.prepare(
+        'SELECT prefix FROM deleted_keys WHERE prefix IN (SELECT value FROM json_each(?1))',
+      )
+        .bind(list)
+        .all<{ prefix: string }>()
+      return results.map(({ prefix }) => prefix)
+    }
+    const listed = await tenant.admin('GET', '/application-api-keys?userId=ada')
+    await tenant.admin('DELETE', `/application-api-keys?ids=${at(listed.body, 0, 'id')}`)
+    expect(await noted()).toEqual([prefixes[0]])
+    // With their user, other keys are deleted.
+    await tenant.admin('DELETE', '/users/bob')
+    expect((await noted()).toSorted()).toEqual(prefixes.toSorted())
+  })
+
   it('[K2] an unreachable KV, or an invalid record in it, only costs a round trip', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')

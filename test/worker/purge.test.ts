@@ -167,9 +167,10 @@ describe('[U8, T3] the erasure of a tenant', () => {
            metrics, points, counters) SELECT ?1, 'user-' || i, ${anotherUuid('?3', 'i')}, 0, 0, 1, '{}', 0, 0,
              0, '[]', '{}', '[]' FROM ${n}`,
       ).bind(one.tenant.id, 450, iid),
+      // Prefixes of deleted keys are remembered for a month. They say nothing about the tenant.
       env.DB.prepare(
         `INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created)
-         SELECT ?1 || i, 'p' || ?1 || i, 'application', ?1, 'user-' || i, 'h', 0 FROM ${n}`,
+         SELECT ?1 || i, hex(randomblob(9)), 'application', ?1, 'user-' || i, 'h', 0 FROM ${n}`,
       ).bind(one.tenant.id, 250),
     ])
     await accepted(one)

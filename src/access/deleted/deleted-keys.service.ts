@@ -1,34 +1,39 @@
+import * as z from 'zod'
 import type { AccountDatabase } from '../../db/database'
 import type { Databases } from '../../db/databases/databases'
 import { FIRST } from '../../db/databases/directory'
 import { fillDeletedKeys } from '../../db/databases/key-copies'
 import type { Statement } from '../../db/statement'
 import { within } from '../../lib/timeout'
-import { DAY } from '../../lib/units'
+import { DAY, SECOND } from '../../lib/units'
 import type { Context } from '../../runtime/context'
 import { logProblem } from '../../runtime/log'
+import { dropKeyRecord } from '../keys.repository'
 
 /** How long the deletion of a key waits for the other databases, in milliseconds. */
 const PATIENCE = 1_000
 
 /*
  * Keys are in the first database only. Each other one has the prefixes of deleted keys, and refuses these
- * (K2). The first database has them too, so that the others can get them later.
+ * (K2). The first database has them too, so that the others can get them later. So they are also noted while
+ * there is one database: another one may be added while the caches still have their records.
  */
 
 const NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+/** A restore may have brought the key back. */
+const AGAIN = 'ON CONFLICT DO UPDATE SET at = excluded.at, dropped = NULL'
 const NOTE_BY_ID = `
   INSERT INTO deleted_keys (prefix, at)
   SELECT k.prefix, ${NOW} FROM json_each(?1) asked CROSS JOIN api_keys k ON k.id = asked.value WHERE true
-  ON CONFLICT DO UPDATE SET at = excluded.at`
+  ${AGAIN}`
 const NOTE_BY_PREFIX = `
   INSERT INTO deleted_keys (prefix, at)
   SELECT k.prefix, ${NOW} FROM json_each(?1) asked CROSS JOIN api_keys k ON k.prefix = asked.value WHERE true
-  ON CONFLICT DO UPDATE SET at = excluded.at`
+  ${AGAIN}`
 const NOTE_OF_USER = `
   INSERT INTO deleted_keys (prefix, at)
   SELECT prefix, ${NOW} FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2
-  ON CONFLICT DO UPDATE SET at = excluded.at`
+  ${AGAIN}`
 
 /** The keys that a batch of the first database deletes. */
 export type DeletedKeys =
@@ -37,11 +42,10 @@ export type DeletedKeys =
   | { tenantId: string; userId: string }
 
 /**
- * The statements that note keys as deleted. They come before the deletion, in its batch, which goes to the
- * first database. With one database there are none.
+ * The statements that note keys as deleted (K2). They come before the deletion, in its batch, which goes to
+ * the first database.
  */
-export function notingDeletedKeys(databases: Databases, keys: DeletedKeys): Statement[] {
-  if (!databases.isSeveral) return []
+export function notingDeletedKeys(keys: DeletedKeys): Statement[] {
   if ('userId' in keys) return [{ sql: NOTE_OF_USER, params: [keys.tenantId, keys.userId] }]
   if ('ids' in keys) return [{ sql: NOTE_BY_ID, params: [JSON.stringify(keys.ids)] }]
   return [{ sql: NOTE_BY_PREFIX, params: [JSON.stringify(keys.prefixes)] }]
@@ -49,7 +53,7 @@ export function notingDeletedKeys(databases: Databases, keys: DeletedKeys): Stat
 
 const REFUSE = `
   INSERT INTO deleted_keys (prefix, at) SELECT value, ${NOW} FROM json_each(?1) WHERE true
-  ON CONFLICT DO NOTHING`
+  ${AGAIN}`
 
 /** The statements that make a database refuse deleted keys, as part of a batch. */
 export const refusingKeys = (prefixes: readonly string[]): Statement[] =>
@@ -79,26 +83,59 @@ const noteProblem = (error: unknown) =>
 const others = (databases: Databases): AccountDatabase[] =>
   databases.names.filter((name) => name !== FIRST).map((name) => databases.named(name))
 
-/** How long deleted keys are remembered, in milliseconds: longer than any cache of their records. */
+/** How long deleted keys are remembered, in milliseconds. */
 const KEPT = 31 * DAY
+/**
+ * How long they are remembered after their record was deleted in KV, in milliseconds. An edge may still have
+ * the record for a day, and give it to an isolate, which keeps it for another day.
+ */
+const CACHED = 3 * DAY
+/** How many records one call deletes, and how many prefixes it forgets. */
+const DROPPED_AT_ONCE = 200
+const FORGOTTEN_AT_ONCE = 1_000
+/** How long it waits for KV, in milliseconds. */
+const KV_PATIENCE = 10 * SECOND
+
+const OLD = `
+  SELECT prefix FROM deleted_keys WHERE prefix <> '' AND dropped IS NULL AND at < ${NOW} - ?1 LIMIT ?2`
+const DROP = `
+  UPDATE deleted_keys SET dropped = ${NOW}
+  WHERE prefix IN (SELECT value FROM json_each(?1)) AND at < ${NOW} - ?2`
+const DROPPED = `SELECT prefix FROM deleted_keys WHERE dropped < ${NOW} - ?1 LIMIT ?2`
 const FORGET = `
-  DELETE FROM deleted_keys WHERE prefix <> '' AND at < ${NOW} - ?1`
+  DELETE FROM deleted_keys WHERE prefix IN (SELECT value FROM json_each(?1)) AND at < ${NOW} - ?2`
+
+const Prefixes = z.array(z.object({ prefix: z.string() }).transform(({ prefix }) => prefix))
 
 /**
- * Gives each other database the deleted keys that it lacks, and forgets old ones. The cron trigger calls it.
- * Never throws.
+ * Gives each other database the deleted keys that it lacks, and forgets old ones (K2). The cron trigger calls
+ * it. Never throws.
  */
-export async function repeatDeletedKeys({ databases }: Pick<Context, 'databases'>): Promise<void> {
-  if (!databases.isSeveral) return
-  await Promise.all(
-    databases.names.map(async (name) => {
-      try {
-        const db = databases.named(name)
-        if (name !== FIRST) await fillDeletedKeys(databases.first, db)
-        await db.run(db.statement(FORGET, KEPT))
-      } catch (error) {
-        noteProblem(error)
-      }
-    }),
+export async function repeatDeletedKeys(context: Pick<Context, 'databases' | 'env'>): Promise<void> {
+  const { databases } = context
+  const fills = others(databases).map((db) => fillDeletedKeys(databases.first, db).catch(noteProblem))
+  await Promise.all(fills)
+  await forgetOldKeys(context).catch((error: unknown) =>
+    logProblem('warn', { error: `old deleted keys are forgotten later: ${String(error)}` }),
   )
+}
+
+/**
+ * Forgets keys that were deleted long ago. The deletion of a key tries to delete its record in KV once, and
+ * nobody notices if that fails. So the record is deleted again first, and the key is forgotten when no cache
+ * can have it any more. The first database forgets a key last, so that no other one gets it again.
+ */
+async function forgetOldKeys({ databases, env }: Pick<Context, 'databases' | 'env'>): Promise<void> {
+  const { first } = databases
+  const old = Prefixes.parse(await first.rows(first.statement(OLD, KEPT, DROPPED_AT_ONCE)))
+  const drops = await Promise.allSettled(
+    old.map((prefix) => within(KV_PATIENCE, dropKeyRecord({ env }, prefix))),
+  )
+  const dropped = old.filter((_, index) => drops[index]?.status === 'fulfilled')
+  if (dropped.length > 0) await first.run(first.statement(DROP, JSON.stringify(dropped), KEPT))
+  const forgotten = Prefixes.parse(await first.rows(first.statement(DROPPED, CACHED, FORGOTTEN_AT_ONCE)))
+  if (forgotten.length === 0) return
+  const list = JSON.stringify(forgotten)
+  await Promise.all(others(databases).map((db) => db.run(db.statement(FORGET, list, KEPT))))
+  await first.run(first.statement(FORGET, list, KEPT))
 }

@@ -1,96 +1,70 @@
 import * as z from 'zod'
-import { errors, RETRY_AFTER } from '../../lib/errors'
-import { systemNow } from '../../lib/system-clock'
-import { guardSql, isDatabaseAway } from '../guard'
-import type { Statement } from '../statement'
 import type { Databases } from './databases'
 import { FIRST } from './directory'
 
 /*
- * Each database has a copy of the test clock, because an event reads the clock with its user. A change of the
- * clock follows the same rule as a change of the configuration (copies.ts): it is prepared everywhere, stored
- * in the first database, and then copied (B4).
+ * Each database has a copy of the test clock, because an event reads the clock with its user (B4). A copy
+ * that expects a change has the random name of that change. Only a write that names it changes the copy, so a
+ * write that arrives late does nothing.
  */
 
-/** How long a change may take from its preparation to its commit, in ms. */
-const LIFETIME = 5_000
-
-const PREPARE = `
-  INSERT INTO test_clock (id, now, changing) VALUES (1, 0, ?1) ON CONFLICT DO UPDATE SET changing = ?1`
-const IN_TIME = guardSql("CAST(unixepoch('subsec') * 1000 AS INTEGER) < ?1")
-const REMOVE = 'DELETE FROM test_clock'
 const STORE = `
-  INSERT INTO test_clock (id, now, changing) VALUES (1, ?1, NULL)
-  ON CONFLICT DO UPDATE SET now = ?1, changing = NULL`
+  UPDATE test_clock SET now = ?1, changing = NULL, change = NULL WHERE changing IS NOT NULL AND change IS ?2`
+const REMOVE = 'DELETE FROM test_clock WHERE changing IS NOT NULL AND change IS ?1'
+const DOUBT = `
+  INSERT INTO test_clock (id, now, changing, change) VALUES (1, 0, 0, ?1)
+  ON CONFLICT DO UPDATE SET changing = 0, change = excluded.change WHERE changing IS NULL`
 const STATE = `
   SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS real, (SELECT now FROM test_clock) AS now,
-    (SELECT changing FROM test_clock) AS changing`
+    (SELECT changing FROM test_clock) AS changing, (SELECT change FROM test_clock) AS change`
 
-const DOUBT_COPIES = `
-  UPDATE tenants SET changing = json_object('change', '', 'until', 0) WHERE is_copy = 1`
+const State = z.object({
+  real: z.number(),
+  now: z.number().nullable(),
+  changing: z.number().nullable(),
+  change: z.string().nullable(),
+})
+type State = z.infer<typeof State>
 
-/** Makes the next batch to each copy of a configuration compare it with the original. */
-export const doubtCopies = (): Statement => ({ sql: DOUBT_COPIES, params: [] })
-
-const State = z.object({ real: z.number(), now: z.number().nullable(), changing: z.number().nullable() })
-
-const stateOf = async (databases: Databases, name: string) => {
+const stateOf = async (databases: Databases, name: string): Promise<State> => {
   const db = databases.named(name)
   return State.parse((await db.rows(db.statement(STATE)))[0])
 }
 
-/** Copies the clock of the first database to another one. */
-async function copyClock(databases: Databases, name: string): Promise<void> {
-  const { now } = await stateOf(databases, FIRST)
+const store = async (databases: Databases, name: string, change: string | null, { now }: State) => {
   const db = databases.named(name)
-  await db.run(now === null ? db.statement(REMOVE) : db.statement(STORE, now))
+  await db.run(now === null ? db.statement(REMOVE, change) : db.statement(STORE, now, change))
 }
+
+/** Copies the clock of the first database to another one, if that still expects this change (B4). */
+export const copyClock = async (databases: Databases, name: string, change: string): Promise<void> =>
+  store(databases, name, change, await stateOf(databases, FIRST))
 
 /**
  * If a change of the clock is under way in a database, whether it may still be stored. If it can't be, the
- * clock of the first database is copied.
+ * clock of the first database is copied. Also for a deployment without a test clock: the one before may have
+ * had one (C1, B4).
  */
 export async function settleClock(databases: Databases, name: string): Promise<'settled' | 'changing'> {
-  const [{ changing }, { real }] = [await stateOf(databases, name), await stateOf(databases, FIRST)]
+  const { changing, change } = await stateOf(databases, name)
   if (changing === null) return 'settled'
-  if (real <= changing) return 'changing'
-  await copyClock(databases, name)
+  const first = await stateOf(databases, FIRST)
+  if (first.real <= changing) return 'changing'
+  await store(databases, name, change, first)
   return 'settled'
 }
 
 /**
- * Changes the test clock in all databases. `change` stores it in the first one, in a batch that begins with
- * these guards. `beside` are statements for each other database; `change` gets their results in each one.
- * Throws 503 if a database can't be reached: then the clock is unchanged everywhere. With one database it
- * only calls `change`.
+ * Compares the clock of a database with that of the first one, and copies it if they differ: the database may
+ * be new, or it was not bound while the clock was changed. `changing`: a change is under way (C1, B4).
  */
-export async function changeClocks<T>(
-  databases: Databases,
-  change: (guards: readonly Statement[], elsewhere: readonly (readonly D1Result[])[]) => Promise<T>,
-  beside: readonly Statement[] = [],
-): Promise<T> {
-  const names = databases.names.filter((name) => name !== FIRST)
-  if (names.length === 0) return change([], [])
-  const until = systemNow() + LIFETIME
-  const results = await Promise.allSettled(
-    names.map(async (name) => {
-      const db = databases.named(name)
-      const [, ...done] = await db.batch([db.statement(PREPARE, until), ...beside])
-      return done
-    }),
-  )
-  // A database that can't be reached copies it later, by `settleClock`.
-  const copy = () => Promise.allSettled(names.map((name) => copyClock(databases, name)))
-  try {
-    if (results.some(({ status }) => status === 'rejected'))
-      throw errors.unavailable(RETRY_AFTER.databaseAway)
-    const elsewhere = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    const result = await change([{ sql: IN_TIME, params: [until] }], elsewhere)
-    await copy()
-    return result
-  } catch (error) {
-    // A change without an answer may still be stored. The copies expect it until it can't be any more.
-    if (!isDatabaseAway(error)) await copy()
-    throw error
+export async function compareClock(databases: Databases, name: string): Promise<'settled' | 'changing'> {
+  if (name === FIRST) return 'settled'
+  const copy = await stateOf(databases, name)
+  const first = await stateOf(databases, FIRST)
+  if (copy.changing === null && copy.now !== first.now) {
+    const db = databases.named(name)
+    await db.run(db.statement(DOUBT, crypto.randomUUID()))
   }
+  return settleClock(databases, name)
 }

@@ -20,7 +20,10 @@ const NOTE_WORK = 'UPDATE tenants SET config_work = ?2 WHERE id = ?1'
 
 /** A change of the configuration that every copy expects. */
 export type Prepared = {
-  /** Guards of the batch that stores the change: all copies still expect it. */
+  /**
+   * Guards of the batch that stores the change: its time is not over, and the directory is the one by which
+   * it was prepared. Until then, no copy stops expecting it.
+   */
   guards: Statement[]
   /** Notes the work on users that the change begins, for the copies. Part of the same batch. */
   noting(statements: readonly Statement[]): Statement[]
@@ -129,58 +132,97 @@ async function prepare(
   }
 }
 
-const VERSION = 'SELECT config_version AS version FROM tenants WHERE id = ?1'
-const VERSION_UNCHANGED = guardSql('(SELECT config_version FROM tenants WHERE id = ?1) = ?2')
-const RAISE = 'UPDATE tenants SET config_version = config_version + 1, config_change = ?2 WHERE id = ?1'
+const VERSIONS = `
+  SELECT t.id, t.config_version AS version
+  FROM json_each(?1) asked CROSS JOIN tenants t ON t.id = asked.value`
+const Versions = z.array(z.object({ id: z.string(), version: z.number() }))
+const VERSIONS_UNCHANGED = guardSql(`
+  NOT EXISTS (SELECT 1 FROM json_each(?1) asked WHERE NOT EXISTS (
+    SELECT 1 FROM tenants WHERE id = asked.value ->> 'id' AND config_version = asked.value ->> 'version'))`)
+const RAISE = `
+  UPDATE tenants SET config_version = config_version + 1, config_change = ?2
+  WHERE id IN (SELECT value ->> 'id' FROM json_each(?1))`
 const LAST_CHANGE = 'SELECT 1 FROM tenants WHERE id = ?1 AND config_change = ?2'
 
-/** How often a change of a tenant begins again because the configuration was changed meanwhile. */
+/** How often a change of tenants begins again because a configuration was changed meanwhile. */
 const TENANT_TRIES = 250
-/** The pause while another change is under way, in milliseconds. */
+/** The shortest pause while another change is under way, in ms, and how many of them a pause adds at most. */
 const PAUSE = 40
+const MOST_PAUSES = 20
 
-/** Statements around a change of a tenant's own row: `before` are guards, and `after` raises the version. */
+/** Statements around a change of tenants' own rows: `before` are guards, and `after` raises the versions. */
 export type AroundChange = { before: readonly Statement[]; after: readonly Statement[] }
 
 /**
- * Changes a tenant's own row, such as its status, in the first database, and then in each copy, by the same
- * rule as the configuration (B4). `change` sends one batch, with these statements around it. Throws 503 if a
- * database can't be reached: then nothing is changed. With one database it only calls `change`.
+ * Changes tenants' own rows, such as their status, in the first database, and then in each copy, by the same
+ * rule as the configuration (B4). `change` sends one batch for all of them, with these statements around it.
+ * Throws 503 if a database of one of them can't be reached: then nothing is changed. With one database it
+ * only calls `change`.
  */
-export async function changeTenant<T>(
+export async function changeTenants<T>(
   databases: Databases,
-  tenantId: string,
+  tenantIds: readonly string[],
   change: (around: AroundChange) => Promise<T>,
 ): Promise<T> {
   if (!databases.isSeveral) return change({ before: [], after: [] })
   const { first } = databases
   for (let tries = 0; tries < TENANT_TRIES; tries += 1) {
-    const [row] = await first.rows(first.statement(VERSION, tenantId))
-    if (row === undefined) return change({ before: [], after: [] })
-    const { version } = z.object({ version: z.number() }).parse(row)
+    const asked = first.statement(VERSIONS, JSON.stringify([...new Set(tenantIds)]))
+    const tenants = Versions.parse(await first.rows(asked))
+    const [one] = tenants
+    if (one === undefined) return change({ before: [], after: [] })
     const name = crypto.randomUUID()
-    const prepared = await prepareCopies(databases, tenantId, { change: name, version })
+    const prepared = await prepareEach(databases, tenants, name)
     if (prepared === null) {
-      await wait(PAUSE * (1 + Math.random()))
+      // Two changes of many tenants may get in each other's way more than once.
+      await wait(PAUSE * (1 + Math.random() * Math.min(tries + 1, MOST_PAUSES)))
       continue
     }
+    const finish = () => Promise.all(prepared.map((each) => each.finish()))
+    const withdraw = () => Promise.all(prepared.map((each) => each.withdraw()))
+    const list = JSON.stringify(tenants)
     try {
       const result = await change({
-        before: [first.statement(VERSION_UNCHANGED, tenantId, version), ...prepared.guards],
-        after: [...prepared.noting([]), first.statement(RAISE, tenantId, name)],
+        before: [first.statement(VERSIONS_UNCHANGED, list), ...prepared.flatMap(({ guards }) => guards)],
+        after: [...prepared.flatMap(({ noting }) => noting([])), first.statement(RAISE, list, name)],
       })
-      await prepared.finish()
+      await finish()
       return result
     } catch (error) {
       if (!isConflict(error)) {
-        const rows = await first.rows(first.statement(LAST_CHANGE, tenantId, name))
-        if (rows.length > 0) await prepared.finish()
+        const rows = await first.rows(first.statement(LAST_CHANGE, one.id, name))
+        if (rows.length > 0) await finish()
         // The batch may still be stored later. The copies expect it until it can't be any more.
-        else if (!isDatabaseAway(error)) await prepared.withdraw()
+        else if (!isDatabaseAway(error)) await withdraw()
         throw error
       }
-      await prepared.withdraw()
+      await withdraw()
     }
   }
-  throw errors.unprocessable('The tenant kept changing while this change was made. Send it again.')
+  throw errors.unprocessable('The tenants kept changing while this change was made. Send it again.')
+}
+
+/**
+ * Prepares one change of several tenants, side by side. Null if another change of one of them is under way.
+ * Throws 503 if a database can't be reached. In both cases no copy expects the change.
+ */
+async function prepareEach(
+  databases: Databases,
+  tenants: z.infer<typeof Versions>,
+  change: string,
+): Promise<Prepared[] | null> {
+  const prepared: Prepared[] = []
+  // One tenant first, so that of several changes of the same tenants exactly one goes on.
+  const sorted = tenants.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  for (const some of [sorted.slice(0, 1), sorted.slice(1)]) {
+    const works = some.map(({ id, version }) => prepareCopies(databases, id, { change, version }))
+    const results = await Promise.allSettled(works)
+    const done = results.flatMap((result) => (result.status === 'fulfilled' ? (result.value ?? []) : []))
+    prepared.push(...done)
+    if (done.length === some.length) continue
+    await Promise.all(prepared.map(({ withdraw }) => withdraw()))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+    return null
+  }
+  return prepared
 }

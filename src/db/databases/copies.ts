@@ -22,6 +22,14 @@ const TENANT = `
     json_array(${quoted(COPIED_OF_TENANT)}) AS content
   FROM tenants WHERE id = ?1`
 
+/**
+ * The name of a change that does not exist. A copy that expects it is compared with the original before the
+ * next batch.
+ */
+export const DOUBT = ''
+/** The SQL of that expectation. */
+export const DOUBTED = `json_object('change', '${DOUBT}', 'until', 0)`
+
 // The clock of the database that decides, so that no other clock counts.
 export const DATABASE_NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
@@ -33,13 +41,14 @@ const STORE_TENANT = `
 // An older copy of another tenant may still have the name. It is compared with its original before it is
 // used.
 const FREE_NAME = `
-  UPDATE tenants SET customer_id = id, changing = coalesce(changing, json_object('change', '', 'until', 0))
+  UPDATE tenants SET customer_id = id, changing = coalesce(changing, ${DOUBTED})
   WHERE customer_id = (SELECT value ->> ${COPIED_OF_TENANT.indexOf('customer_id')} FROM json_each(?2))
     AND id <> ?1 AND is_copy = 1`
 
-/** A guard: holds while the copy is as it was read. */
+/** A guard: holds while the copy is as it was read, and no change of the test clock is under way. */
 const COPY_UNCHANGED = guardSql(`
-  coalesce((SELECT config_version || ':' || coalesce(changing, '') FROM tenants WHERE id = ?1), '') = ?2`)
+  coalesce((SELECT config_version || ':' || coalesce(changing, '') FROM tenants WHERE id = ?1), '') = ?2
+    AND NOT EXISTS (SELECT 1 FROM test_clock WHERE changing IS NOT NULL)`)
 
 /** Releases a copy from a change that was not stored. */
 export const WITHDRAW = `
@@ -120,7 +129,7 @@ export async function settleCopy(
   name: string,
 ): Promise<'settled' | 'changing' | 'absent'> {
   const copyDb = databases.named(name)
-  if (copyDb.testClock && (await settleClock(databases, name)) === 'changing') return 'changing'
+  if ((await settleClock(databases, name)) === 'changing') return 'changing'
   // The copy is read first. If it is being changed, the first database then says whether that was stored.
   const copy = await read(copyDb, tenantId)
   const original = await read(databases.first, tenantId)
@@ -136,12 +145,17 @@ export async function settleCopy(
     if (tenant.changing === null) return 'settled'
     const { change, until } = Changing.parse(tenant.changing)
     if (original.now <= until) return 'changing'
-    await copyDb.run(copyDb.statement(WITHDRAW, tenantId, change))
-    return 'settled'
+    if (change !== DOUBT) {
+      await copyDb.run(copyDb.statement(WITHDRAW, tenantId, change))
+      return 'settled'
+    }
   }
-  if (tenant === null) await fillDeletedKeys(databases.first, copyDb)
-  // A new copy has no users yet, so there is no work on users to begin.
-  const work = !isCopy || original.tenant.work === null ? [] : Work.parse(original.tenant.work)
+  // The copy may get its first users now.
+  if (!isCopy) await fillDeletedKeys(databases.first, copyDb)
+  // A new copy has no users yet, so there is no work on users to begin. A copy that has only been doubted has
+  // begun it.
+  const isOlder = isCopy && tenant.version !== original.tenant.version
+  const work = !isOlder || original.tenant.work === null ? [] : Work.parse(original.tenant.work)
   try {
     await copyDb.batch([
       copyDb.statement(COPY_UNCHANGED, tenantId, stampOf(copy)),

@@ -32,13 +32,29 @@ export const databaseWeights = sqliteTable('database_weights', {
 })
 
 /**
- * Deleted keys, in each database but the first. A copy of the keys would have to exist before a key can be
- * used; a deleted key only has to be refused (K2, B4). WITHOUT ROWID.
+ * Which databases hold users, and of how many tenants; only in the first database. Triggers on `directory`
+ * keep it, so that it is always exact (B3). WITHOUT ROWID.
+ */
+export const heldDatabases = sqliteTable('held_databases', {
+  /** The name of the binding. */
+  name: text('name').primaryKey(),
+  tenants: integer('tenants').notNull(),
+})
+
+/**
+ * Deleted keys, in each database. The others than the first have no keys: a copy of the keys would have to
+ * exist before a key can be used, and a deleted key only has to be refused. The first one gives the others
+ * what they lack (K2, B4). WITHOUT ROWID.
  */
 export const deletedKeys = sqliteTable('deleted_keys', {
   prefix: text('prefix').primaryKey(),
   /** When it was deleted, in milliseconds of real time. */
   at: integer('at').notNull(),
+  /**
+   * In the first database: when its record in KV was deleted for sure, in milliseconds of real time. Null
+   * before: then the key is not forgotten.
+   */
+  dropped: integer('dropped'),
 })
 
 /**

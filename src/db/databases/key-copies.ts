@@ -16,7 +16,7 @@ const SINCE = `
 const NOW = "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now"
 const KEEP = `
   INSERT INTO deleted_keys (prefix, at) SELECT value ->> 0, value ->> 1 FROM json_each(?1) WHERE true
-  ON CONFLICT DO NOTHING`
+  ON CONFLICT DO UPDATE SET at = excluded.at WHERE excluded.at > deleted_keys.at`
 const KNOW = `
   INSERT INTO deleted_keys (prefix, at) VALUES ('', ?1) ON CONFLICT DO UPDATE SET at = excluded.at`
 
@@ -25,8 +25,9 @@ const Keys = z.array(z.object({ prefix: z.string(), at: z.number() }))
 const Now = z.tuple([z.object({ now: z.number() })])
 
 /**
- * Gives another database the deleted keys of the first one that it lacks. A database gets them before it gets
- * its first users of a tenant, and by the cron trigger (K2, B4).
+ * Gives another database the deleted keys of the first one that it lacks, so that it knows all of them. A
+ * database gets them before it gets its first users of a tenant, and by the cron trigger (K2, B4). Costs two
+ * reads and a write.
  */
 export async function fillDeletedKeys(first: AccountDatabase, other: AccountDatabase): Promise<void> {
   const [known] = Known.parse(await other.rows(other.statement(KNOWN)))

@@ -3,7 +3,7 @@ import { raiseVersion } from '../../config/configuration.service'
 import type { Achievement, Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
 import { askAll } from '../../db/databases/ask-all'
-import { changeTenant } from '../../db/databases/copied-changes'
+import { changeTenants } from '../../db/databases/copied-changes'
 import type { Statement } from '../../db/statement'
 import { countsItself } from '../../engine/achievements.rules'
 import type { BulkChange } from '../../engine/change.rules'
@@ -86,7 +86,7 @@ async function noteCounted(
   )
   if (walks.includes(true)) return []
   const home = databases.home(tenantId)
-  await changeTenant(databases, tenantId, ({ before, after }) =>
+  await changeTenants(databases, [tenantId], ({ before, after }) =>
     home.batch([...before, counted(home, achievement), ...after]),
   )
   return []

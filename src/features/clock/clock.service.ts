@@ -8,7 +8,7 @@ import {
 import { auditEntriesIf } from '../../audit/audit.repository'
 import type { AuditAction, AuditEntry } from '../../audit/audit.types'
 import type { AccountDatabase } from '../../db/database'
-import { changeClocks, doubtCopies } from '../../db/databases/clock-copies'
+import { changeClocks, doubtCopies } from '../../db/databases/clock-changes'
 import { capDueTimes } from '../../jobs/due-work.repository'
 import type { Jobs } from '../../jobs/job.types'
 import { catchUpAll, wakeAll } from '../../jobs/timekeeper.service'
@@ -103,7 +103,7 @@ export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock
     forgetSums(db),
     ...restartPasses(db, now),
     // Versions were raised in the first database only, so each copy is compared with the original.
-    doubtCopies(),
+    ...doubtCopies(),
   ]
   const audit = auditEntriesIf(scope, [entry], IS_SET)
   await changeClocks(

@@ -90,10 +90,8 @@ export async function* unspread(
   }
 }
 
-const HOLDERS = `
-  SELECT DISTINCT place.value ->> 1 AS name FROM (SELECT places FROM directory LIMIT 200) d
-  CROSS JOIN json_each(d.places) place`
-/** The names of the databases that hold users, of the first 200 tenants. */
+const HOLDERS = 'SELECT name FROM held_databases WHERE tenants > 0'
+/** The names of the databases that hold users of any tenant with a directory (B3). */
 export async function holders(first: AccountDatabase): Promise<string[]> {
   const rows = await first.rows(first.statement(HOLDERS))
   return z

@@ -314,7 +314,7 @@ export async function rotateAdminKey(
     const entry = { subject: before.prefix, entry: entryOfRotation(before, prefix) }
     const also = [
       ...auditEntriesIf(scope, [entry], PREFIX_EXISTS),
-      ...notingDeletedKeys(scope.databases, { prefixes: [before.prefix] }),
+      ...notingDeletedKeys({ prefixes: [before.prefix] }),
     ]
     if (!(await replaceKey(scope.db, before, { prefix, hash }, also))) continue
     forgetKeys(scope, [before.prefix])
@@ -353,7 +353,7 @@ async function remove(scope: AccountScope, owner: KeyOwner, ids: readonly string
   )
   const also = [
     ...auditEntriesIf(scope, entries, KEY_EXISTS),
-    ...notingDeletedKeys(scope.databases, { ids: found.map(({ id }) => id) }),
+    ...notingDeletedKeys({ ids: found.map(({ id }) => id) }),
   ]
   const gone = new Map((await deleteKeys(owner, ids, also)).map(({ id, prefix }) => [id, prefix]))
   forgetKeys(scope, [...gone.values()])

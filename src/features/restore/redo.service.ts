@@ -39,7 +39,7 @@ export async function redoDeletions(context: Context): Promise<void> {
       return
     }
     const prefixes = ofKind(deletions, 'key').map(({ prefix }) => prefix)
-    const removed = await removeKeysByPrefix(db, prefixes, notingDeletedKeys(context.databases, { prefixes }))
+    const removed = await removeKeysByPrefix(db, prefixes, notingDeletedKeys({ prefixes }))
     forgetKeys(context, removed)
     await refuseKeys(context, removed)
     await eraseAgain(context, ofKind(deletions, 'user'), now)

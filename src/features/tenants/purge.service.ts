@@ -4,7 +4,7 @@ import { dropKeyRecord } from '../../access/keys.repository'
 import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.repository'
 import { auditEntriesIf } from '../../audit/audit.repository'
 import { boardObject } from '../../boards/board-updates.service'
-import { changeTenant } from '../../db/databases/copied-changes'
+import { changeTenants } from '../../db/databases/copied-changes'
 import type { Databases } from '../../db/databases/databases'
 import { FIRST } from '../../db/databases/directory'
 import { isConflict } from '../../db/guard'
@@ -52,7 +52,7 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
   if (found.status === 'archived') await tryToNoteDeletions(scope, [{ kind: 'tenant', tenantId }])
   const entry = tenantEntry('purge', found, {})
   const audit = auditEntriesIf(scope, [{ subject: tenantId, entry }], TENANT_ARCHIVED)
-  const status = await changeTenant(scope.databases, tenantId, ({ before, after }) =>
+  const status = await changeTenants(scope.databases, [tenantId], ({ before, after }) =>
     repository.acceptPurge(db, scope.now, { before: [...before, ...audit], after }),
   )
   if (status === undefined) throw errors.notFound('This tenant')
@@ -72,7 +72,7 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
  */
 export async function purgeAgain(context: Context, tenantId: string, now: Instant): Promise<void> {
   const db = context.db.of(tenantId)
-  const isThere = await changeTenant(context.databases, tenantId, (around) =>
+  const isThere = await changeTenants(context.databases, [tenantId], (around) =>
     repository.acceptPurgeAgain(db, now, around),
   )
   if (isThere) await wakeForPurge(context, tenantId)
@@ -145,7 +145,7 @@ async function erasures(context: TenantContext, { after }: Progress): Promise<Po
 
 /** Deletes the next keys, then their records in KV. In between, their prefixes are in the progress. */
 async function keys(context: TenantContext, prefixes: readonly string[]): Promise<Portion> {
-  const { db, databases } = context
+  const { db } = context
   await refuseKeys(context, prefixes)
   await visited(prefixes, (prefix) => dropKeyRecord(context, prefix))
   const some = await repository.keysOf(db, RECORDS)
@@ -153,7 +153,7 @@ async function keys(context: TenantContext, prefixes: readonly string[]): Promis
   return {
     isEnd: false,
     progress: { prefixes: some },
-    statements: [...notingDeletedKeys(databases, { prefixes: some }), repository.removeKeys(db, some)],
+    statements: [...notingDeletedKeys({ prefixes: some }), repository.removeKeys(db, some)],
   }
 }
 

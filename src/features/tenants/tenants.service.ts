@@ -5,7 +5,7 @@ import { auditEntriesIf } from '../../audit/audit.repository'
 import type { AuditEntry } from '../../audit/audit.types'
 import { entriesOf } from '../../audit/entries.rules'
 import { type Issue, issueOf, unknownIssue } from '../../config/drafts.rules'
-import { type AroundChange, changeTenant } from '../../db/databases/copied-changes'
+import { changeTenants } from '../../db/databases/copied-changes'
 import { placementsOfNew } from '../../db/databases/new-tenants'
 import type { Statement } from '../../db/statement'
 import { iso } from '../../lib/clock'
@@ -81,14 +81,11 @@ export async function updateTenants(
     items.map(({ id }) => id),
   )
   const changes = items.map((item) => ({ ...item, before: updatedEntry(scope, known, item) }))
-  const stored = scope.databases.isSeveral
-    ? await eachInTurn(changes, ({ before, ...change }) =>
-        changeTenant(scope.databases, change.id, async (around) => {
-          const all = [{ ...change, before: [...around.before, ...before] }]
-          return (await repository.updateTenants(db, all, now, around.after))[0] ?? null
-        }),
-      )
-    : await repository.updateTenants(db, changes, now)
+  const stored = await changeTenants(
+    scope.databases,
+    known.map(({ id }) => id),
+    (around) => repository.updateTenants(db, changes, now, around),
+  )
   const updated: TenantResponse[] = []
   const issues: Issue[] = []
   for (const [index, { id, customerId = '' }] of items.entries()) {
@@ -109,20 +106,13 @@ export async function updateTenants(
 export async function archiveTenants(scope: AccountScope, ids: readonly string[]) {
   const { db, now } = scope
   const known = await repository.findTenants(db, ids)
-  const archive = async (tenants: readonly TenantRow[], { before, after }: AroundChange) => {
-    const audit = archivedEntries(scope, tenants)
-    const their = tenants.map(({ id }) => id)
-    return repository.archiveTenants(db, their, now, [...before, ...audit], after)
-  }
   const active = known.filter(({ id, status }) => status === 'active' && id !== IMPLICIT_TENANT_ID)
+  const their = active.map(({ id }) => id)
+  const audit = archivedEntries(scope, active)
   const archived = new Set(
-    scope.databases.isSeveral
-      ? (
-          await eachInTurn(active, (one) =>
-            changeTenant(scope.databases, one.id, (around) => archive([one], around)),
-          )
-        ).flat()
-      : await archive(known, { before: [], after: [] }),
+    await changeTenants(scope.databases, their, ({ before, after }) =>
+      repository.archiveTenants(db, their, now, [...before, ...audit], after),
+    ),
   )
   const issues = ids
     .filter((id) => !archived.has(id))
@@ -135,13 +125,6 @@ export async function archiveTenants(scope: AccountScope, ids: readonly string[]
           ),
     )
   return { deleted: ids.filter((id) => archived.has(id)).map((id) => ({ id })), issues }
-}
-
-/** Changes tenants one after another: each change is copied to the databases of its own tenant (B4). */
-async function eachInTurn<T, R>(items: readonly T[], change: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = []
-  for (const item of items) results.push(await change(item))
-  return results
 }
 
 type Known = Pick<TenantRow, 'id' | 'customerId' | 'name'>
@@ -174,9 +157,10 @@ function updatedEntry(
 /** The entries of the audit log about tenants that are active and become archived (Z1). */
 function archivedEntries(scope: AccountScope, known: readonly Known[]): Statement[] {
   const fields = { status: { before: 'active', after: 'archived' } }
-  const entries = known
-    .filter(({ id }) => id !== IMPLICIT_TENANT_ID)
-    .map((tenant) => ({ subject: tenant.id, entry: tenantEntry('archive', tenant, fields) }))
+  const entries = known.map((tenant) => ({
+    subject: tenant.id,
+    entry: tenantEntry('archive', tenant, fields),
+  }))
   return auditEntriesIf(scope, entries, repository.TENANT_ACTIVE)
 }
 

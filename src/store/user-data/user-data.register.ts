@@ -285,6 +285,7 @@ export const TABLES = {
     },
     purged: ['rows'],
   },
+  held_databases: { key: ['name'], users: { nothing: 'which databases hold users' }, purged: [] },
   database_weights: { key: ['name'], users: { nothing: 'weights of databases' }, purged: [] },
   known_databases: { key: ['name'], users: { nothing: 'since when databases are bound' }, purged: [] },
   deleted_keys: {

@@ -249,15 +249,3 @@ export async function switchTo(
     ...storeProgress(tenantId, progress),
   ])
 }
-
-const READ_CLOCK = 'SELECT now FROM test_clock WHERE changing IS NULL'
-const BEGIN_CLOCK = `
-  INSERT INTO test_clock (id, now, changing) SELECT 1, ?1, NULL WHERE NOT EXISTS (SELECT 1 FROM test_clock)`
-
-/** Gives a database that was added while a test clock is set the same clock (C1). */
-export async function beginClock(first: AccountDatabase, db: AccountDatabase): Promise<void> {
-  const [row] = await first.rows(first.statement(READ_CLOCK))
-  if (row === undefined) return
-  const { now } = z.object({ now: z.number() }).parse(row)
-  await db.run(db.statement(BEGIN_CLOCK, now))
-}

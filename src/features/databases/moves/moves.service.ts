@@ -1,7 +1,9 @@
 import { IMPLICIT_TENANT_ID } from '../../../access/tenants.repository'
+import { compareClock } from '../../../db/databases/clock-copies'
 import { settleCopy } from '../../../db/databases/copies'
 import type { Databases } from '../../../db/databases/databases'
 import { type Directory, FIRST, holdersOf } from '../../../db/databases/directory'
+import { fillDeletedKeys } from '../../../db/databases/key-copies'
 import { isConflict } from '../../../db/guard'
 import { type Instant, instant } from '../../../lib/clock'
 import { bucketOf } from '../../../lib/ids'
@@ -181,9 +183,11 @@ async function begin(moving: Moving, state: State, range: Range): Promise<Next> 
   const { placement = 0 } = (await repository.placementIn(target, tenantId)) ?? {}
   const copies = await logs.arrivingIn(target, tenantId)
   if (!(await removeCopies(moving, range.target, copies, placement))) return 'now'
-  await repository.beginClock(databases.first, target)
-  if (range.target !== FIRST && (await settleCopy(databases, tenantId, range.target)) !== 'settled')
-    return inMs(SOON)
+  if ((await compareClock(databases, range.target)) !== 'settled') return inMs(SOON)
+  if (range.target !== FIRST) {
+    await fillDeletedKeys(databases.first, target)
+    if ((await settleCopy(databases, tenantId, range.target)) !== 'settled') return inMs(SOON)
+  }
   const [left, joined] = [
     await repository.placementIn(source, tenantId),
     await repository.placementIn(target, tenantId),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { refusingKeys } from '../../../access/deleted/deleted-keys.service'
+import { notingDeletedKeys, refusingKeys } from '../../../access/deleted/deleted-keys.service'
 import type { AccountDatabase, TenantDatabase } from '../../../db/database'
 import { guardSql } from '../../../db/guard'
 import { bytesOf } from '../../../db/short-ids'
@@ -158,6 +158,7 @@ export async function removeUser(
     due: makeEachDue(db, 'erasure', now, LEFT, userId, spare),
     count: db.statement(UNCOUNT, tenantId, userId),
     figures,
+    noted: notingDeletedKeys({ tenantId, userId }),
     ...removals,
   })
   return Prefixes.parse(keys.results).map(({ prefix }) => prefix)

@@ -120,7 +120,7 @@ async function eraseApart(
   const prefixes = new Set(await prefixesOf(home, userId))
   let [iid, conflicts, isWaiting] = [first, 0, false]
   for (;;) {
-    const before = [...audit(iid), ...notingDeletedKeys(databases, { tenantId, userId })]
+    const before = [...audit(iid), ...notingDeletedKeys({ tenantId, userId })]
     const one = { now, iid, before }
     const { result: removed, wasRepeated } = await repeated(() =>
       removeAccess(home, userId, { ...one, spare: newId(now) }),
