@@ -129,8 +129,11 @@ export type Setup = {
  * A tenant with two metrics, 10 points for each unit of the first one, two attributes, and an active
  * leaderboard, by default of the first metric.
  */
-export async function withBoard(more: Record<string, unknown> = {}): Promise<Setup> {
-  const tenant = await newTenant()
+export async function withBoard(
+  more: Record<string, unknown> = {},
+  made: TestTenant | null = null,
+): Promise<Setup> {
+  const tenant = made ?? (await newTenant())
   const metric = await tenant.metric('steps')
   const other = await tenant.metric('words')
   const attribute = (key: string) => tenant.create('/attributes', { key, name: key, type: 'user' })

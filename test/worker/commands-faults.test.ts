@@ -8,15 +8,15 @@ import { instant } from '../../src/lib/clock'
 import { micros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'
 import { systemNow } from '../../src/lib/system-clock'
-import { contextOf } from './contexts'
-import { faulty, lost } from './faulty'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { contextOfUsers } from './contexts'
+import { faultyLast, lost } from './faulty'
+import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
 
 /* Completions and preferences on the path of events: lost responses, conflicts, the lane. */
 
 let tenant: TestTenant
 beforeEach(async () => {
-  tenant = await newTenant()
+  tenant = await newTenantInLast()
   const achievementId = await tenant.create('/achievements', {
     key: 'tour',
     name: 'Tour',
@@ -28,6 +28,7 @@ beforeEach(async () => {
   await tenant.create(`/points/${system}/triggers`, trigger)
 })
 
+const bump = () => rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
 const complete = (through: TestTenant, user = 'ada') =>
   through.app('POST', '/achievements/tour/complete', { user: { id: user, name: 'Ada' } })
 const completions = async () => at((await tenant.app('GET', '/achievements')).body, 0, 'completions')
@@ -35,12 +36,12 @@ const points = async (user = 'ada') => at((await tenant.app('GET', `/users/${use
 
 describe('[A3, E2] a completion with a lost response of its write', () => {
   it('[A3] if it was stored: returns it with its points, and counts it once', async () => {
-    const { DB, seen } = faulty(async (run, write) => {
+    const { bindings, seen } = faultyLast(async (run, write) => {
       if (write > 0) return run()
       await run()
       throw lost()
     })
-    const { status, body } = await complete(tenant.through(newApp({ DB })))
+    const { status, body } = await complete(tenant.through(newApp(bindings)))
     expect([status, at(body, 'points', 'xp', 'added')]).toEqual([201, 7])
     expect(seen.writes).toBe(1)
     const again = await complete(tenant)
@@ -49,8 +50,8 @@ describe('[A3, E2] a completion with a lost response of its write', () => {
   })
 
   it('[A3] if it was not stored: stores it in the next attempt, once', async () => {
-    const { DB, seen } = faulty((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
-    const { status, body } = await complete(tenant.through(newApp({ DB })))
+    const { bindings, seen } = faultyLast((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
+    const { status, body } = await complete(tenant.through(newApp(bindings)))
     expect([status, at(body, 'points', 'xp', 'added'), seen.writes]).toEqual([201, 7, 2])
     expect([await completions(), await points()]).toEqual([1, 7])
   })
@@ -68,8 +69,8 @@ describe('[A3, E2] a completion with a lost response of its write', () => {
 describe('[E3] the lane', () => {
   /** An app that finds another change before each of its writes, so that all requests go through the lane. */
   const contending = (lanes: string[]) => {
-    const { DB } = faulty(async (run) => {
-      await env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id).run()
+    const { bindings } = faultyLast(async (run) => {
+      await bump()
       return run()
     })
     const USER_LANE = new Proxy(env.USER_LANE, {
@@ -81,7 +82,7 @@ describe('[E3] the lane', () => {
         }
       },
     })
-    return tenant.through(newApp({ DB, USER_LANE }))
+    return tenant.through(newApp({ ...bindings, USER_LANE }))
   }
 
   it('[A3, U7] passes completions and preferences on with all their fields', async () => {
@@ -102,22 +103,21 @@ describe('[E3] the lane', () => {
 })
 
 describe('[E3] endless contention', () => {
-  const bump = () => env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id)
   const eventsOf = async () => {
     const log = `
-      SELECT count(*) AS n FROM users u CROSS JOIN events e ON e.user_iid = unhex(u.iid, '-')
+      SELECT e.id FROM users u CROSS JOIN events e ON e.user_iid = unhex(u.iid, '-')
         WHERE u.tenant_id = ?1`
-    return env.DB.prepare(log).bind(tenant.id).first('n')
+    return (await rowsEverywhere(log, tenant.id)).length
   }
 
   it('ends with 429 and Retry-After: nothing is stored, and the client can send the request again', async () => {
     await tenant.metric('steps')
     await tenant.app('PUT', '/users/ada', {})
-    const disturbed = faulty(async (run) => {
-      await bump().run()
+    const disturbed = faultyLast(async (run) => {
+      await bump()
       return run()
     })
-    const bindings = { DB: disturbed.DB }
+    const { bindings } = disturbed
     // Real lanes in their own objects, with the same disturbed D1.
     const USER_LANE = new Proxy(env.USER_LANE, {
       get: (target, name) => {
@@ -145,7 +145,7 @@ describe('[E3] endless contention', () => {
     const metricId = await tenant.metric('steps')
     await tenant.app('PUT', '/users/ada', {})
     let late: (() => Promise<unknown>) | undefined
-    const { DB } = faulty(async (run, write) => {
+    const { DB } = faultyLast(async (run, write) => {
       if (write === 0) {
         late = run
         throw lost()
@@ -153,7 +153,7 @@ describe('[E3] endless contention', () => {
       await late?.()
       return run()
     })
-    const { db, instance } = contextOf(tenant.id, DB)
+    const { db, instance } = contextOfUsers(tenant.id, DB)
     const deps: CommitDeps = { db, instance, ensureAlarm: () => undefined, scheduleDrain: () => undefined }
     const jobOf = (eventId: string): Job => ({
       command: {

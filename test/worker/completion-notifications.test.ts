@@ -1,11 +1,10 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { completionStep } from '../../src/features/notifications/schedule/completions.job'
 import { instant } from '../../src/lib/clock'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
-import { contextOf, worksOf } from './contexts'
-import { faulty, lost } from './faulty'
-import { at, newTenant, type TestTenant } from './harness'
+import { contextOfUsers, worksOf } from './contexts'
+import { faultyLast, lost } from './faulty'
+import { at, lastDatabase, newTenantInLast, type TestTenant } from './harness'
 import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
 
@@ -20,7 +19,7 @@ const DUE = 'emails.achievement_due'
 
 /** A tenant with a webhook, and an achievement that the given users complete at once. */
 async function achieved(users: Record<string, unknown>[] = [{ id: 'ada' }]): Promise<TestTenant> {
-  const tenant = await newTenant()
+  const tenant = await newTenantInLast()
   const metricId = await tenant.metric('m')
   const trigger = { trigger: 'metric', metricId, metricValue: 1, status: 'active' }
   await tenant.create('/achievements', { key: 'first', name: 'First', ...trigger })
@@ -29,8 +28,8 @@ async function achieved(users: Record<string, unknown>[] = [{ id: 'ada' }]): Pro
   return tenant
 }
 
-async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> {
-  const context = contextOf(tenant.id, DB)
+async function step(tenant: TestTenant, d1?: D1Database): Promise<void> {
+  const context = contextOfUsers(tenant.id, d1)
   const work = (await worksOf(context)).find(({ kind }) => kind === 'completions')
   if (work === undefined) throw new Error('There is no such work.')
   await completionStep(context, work, instant(NOON + 30 * DAY))
@@ -39,7 +38,8 @@ async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> 
 const told = async (tenant: TestTenant) =>
   (await toldOf(tenant, DUE)).map((one) => [one.user, (one.at - NOON) / HOUR])
 const left = (tenant: TestTenant) =>
-  env.DB.prepare('SELECT count(*) AS n FROM pending_notifications WHERE tenant_id = ?1')
+  lastDatabase()
+    .d1.prepare('SELECT count(*) AS n FROM pending_notifications WHERE tenant_id = ?1')
     .bind(tenant.id)
     .first('n')
 
@@ -65,13 +65,13 @@ it("[N2] sends at 17:00 of each user's day, at once if it is later but before 21
     achievement: { key: 'first', achievedAt: new Date(NOON).toISOString() },
   })
   expect(await left(tenant)).toBe(0)
-  expect((await worksOf(contextOf(tenant.id))).filter(({ kind }) => kind === 'completions')).toEqual([])
+  expect((await worksOf(contextOfUsers(tenant.id))).filter(({ kind }) => kind === 'completions')).toEqual([])
 })
 
 it('notifies each user once if the step fails, runs six times in parallel, or loses its response', async () => {
   const tenant = await achieved([{ id: 'ada' }, { id: 'bob' }])
   expect(await left(tenant)).toBe(2)
-  await expect(step(tenant, faulty(() => Promise.reject(lost())).DB)).rejects.toThrow('lost')
+  await expect(step(tenant, faultyLast(() => Promise.reject(lost())).DB)).rejects.toThrow('lost')
   expect(await told(tenant)).toEqual([])
   await Promise.all(Array.from({ length: 6 }, () => step(tenant)))
   expect(await told(tenant)).toEqual([
@@ -79,7 +79,7 @@ it('notifies each user once if the step fails, runs six times in parallel, or lo
     ['bob', 5],
   ])
   const other = await achieved()
-  const { DB } = faulty(async (run) => {
+  const { DB } = faultyLast(async (run) => {
     await run()
     throw lost()
   })
@@ -126,7 +126,7 @@ it('[N1] stores no notification for users in the control group', async () => {
 
 it('uses the new configuration if it changes between read and write', async () => {
   const tenant = await achieved()
-  const { DB } = faulty(async (run, write) => {
+  const { DB } = faultyLast(async (run, write) => {
     if (write === 0) {
       const { body } = await tenant.admin('GET', '/webhooks')
       await tenant.admin('DELETE', `/webhooks?ids=${at(body, 0, 'id')}`)

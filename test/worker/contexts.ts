@@ -1,16 +1,33 @@
 import { env } from 'cloudflare:workers'
 import type { DueWork } from '../../src/jobs/due-work.repository'
 import type { Workplace } from '../../src/jobs/job.types'
-import { nextWork } from '../../src/jobs/workplaces.service'
+import { nextWork, workplacesOf } from '../../src/jobs/workplaces.service'
 import type { TenantContext } from '../../src/runtime/context'
 import { newContext } from '../../src/runtime/context'
+import type { Bindings } from '../../src/runtime/env'
 import { Instance } from '../../src/runtime/instance'
 import { JOBS } from '../../src/worker/jobs'
+import { lastDatabase } from './harness'
 
 /** The context of a tenant's background work, in an isolate without cached data. */
 export function contextOf(tenantId: string, DB: D1Database = env.DB): TenantContext {
   const context = newContext(new Instance(), { ...env, DB }, () => undefined)
   return { ...context, db: context.db.of(tenantId) }
+}
+
+/**
+ * The same for work on users who are all in the last database (`newTenantInLast`). `d1` replaces that
+ * database.
+ */
+export function contextOfUsers(tenantId: string, d1: D1Database = lastDatabase().d1): TenantContext {
+  const context = newContext(new Instance(), { ...env, [lastDatabase().name]: d1 }, () => undefined)
+  return { ...context, db: context.databases.ofUser(tenantId, '') }
+}
+
+/** All databases in which a tenant may have due work. `bindings` replace others. */
+export function everyPlace(tenantId: string, bindings: Partial<Bindings> = {}): Promise<Workplace[]> {
+  const context = newContext(new Instance(), { ...env, ...bindings }, () => undefined)
+  return workplacesOf(context, tenantId, JOBS)
 }
 
 /** The only database with due work, in tests with one database. */

@@ -1,7 +1,18 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { faulty, lost } from './faulty'
-import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp, until } from './harness'
+import { faultyAll, lost } from './faulty'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  newApp,
+  newTenant,
+  replaced,
+  rowsEverywhere,
+  type TestTenant,
+  toApp,
+  until,
+} from './harness'
 
 /* Corrections with lost responses, failing reads and writes, and other changes of the user in between. */
 
@@ -63,20 +74,20 @@ const corrections = [
 describe.each(corrections)('$name', ({ act, after, status }) => {
   it('with a lost response of its write is stored once, and answers as usual', async () => {
     const id = await twelve()
-    const { DB, seen } = faulty(async (run, write) => {
+    const { bindings, seen } = faultyAll(async (run, write) => {
       await run()
       if (write === 0) throw lost()
       return []
     })
-    const answer = await act(tenant.through(newApp({ DB })), id)
+    const answer = await act(tenant.through(newApp(bindings)), id)
     expect([answer.status, seen.writes]).toEqual([status, 1])
     expect(await state()).toEqual(after)
   })
 
   it('that was not stored is stored by the next attempt', async () => {
     const id = await twelve()
-    const { DB, seen } = faulty((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
-    const answer = await act(tenant.through(newApp({ DB })), id)
+    const { bindings, seen } = faultyAll((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
+    const answer = await act(tenant.through(newApp(bindings)), id)
     expect([answer.status, seen.writes]).toEqual([status, 2])
     expect(await state()).toEqual(after)
   })
@@ -84,8 +95,8 @@ describe.each(corrections)('$name', ({ act, after, status }) => {
   it('stores nothing if the database stays away, and is done when it is sent again', async () => {
     const id = await twelve()
     const before = await state()
-    const { DB } = faulty(() => Promise.reject(lost()))
-    const through = tenant.through(newApp({ DB }))
+    const { bindings } = faultyAll(() => Promise.reject(lost()))
+    const through = tenant.through(newApp(bindings))
     expect((await act(through, id)).status).toBe(503)
     expect(await state()).toEqual(before)
     expect((await act(tenant, id)).status).toBe(status)
@@ -98,7 +109,7 @@ describe.each(corrections)('$name', ({ act, after, status }) => {
       for (const isAfter of [false, true]) {
         const id = await twelve()
         const before = await state()
-        const answer = await act(tenant.through(newApp({ DB: failing(nth, isAfter) })), id)
+        const answer = await act(tenant.through(newApp(failing(nth, isAfter))), id)
         const now = await state()
         const isStored = now.entries !== before.entries
         expect([nth, isAfter, isStored]).toEqual([nth, isAfter, answer.status < 300])
@@ -112,11 +123,11 @@ describe.each(corrections)('$name', ({ act, after, status }) => {
 
   it('tries again if another event of the user comes between its read and its write', async () => {
     const id = await twelve()
-    const { DB, seen } = faulty(async (run, write) => {
+    const { bindings, seen } = faultyAll(async (run, write) => {
       if (write === 0) await tenant.event('words', 'ada', 1)
       return run()
     })
-    const answer = await act(tenant.through(newApp({ DB })), id)
+    const answer = await act(tenant.through(newApp(bindings)), id)
     expect([answer.status, seen.writes]).toEqual([status, 2])
     const { words, score } = after
     expect(await state()).toMatchObject({ ...after, words: words + 1, score: score + 1 })
@@ -124,58 +135,64 @@ describe.each(corrections)('$name', ({ act, after, status }) => {
 
   it('[U8] changes nothing of a user who is erased between its read and its write', async () => {
     const id = await twelve()
-    const { DB } = faulty(async (run, write) => {
+    const { bindings } = faultyAll(async (run, write) => {
       if (write === 0) await tenant.admin('DELETE', '/users/ada')
       return run()
     })
-    const answer = await act(tenant.through(newApp({ DB })), id)
+    const answer = await act(tenant.through(newApp(bindings)), id)
     expect(answer.status === 404 || at(answer.body, 'issues', 0, 'severity') === 'error').toBe(true)
     expect((await tenant.app('GET', '/users/ada')).status).toBe(404)
   })
 
   it('[E3] ends with 429 if other changes always come first', async () => {
     const id = await twelve()
-    const { DB } = faulty(async (run) => {
-      await env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id).run()
+    const { bindings } = faultyAll(async (run) => {
+      await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
       return run()
     })
-    const answer = await act(tenant.through(newApp({ DB })), id)
+    const answer = await act(tenant.through(newApp(bindings)), id)
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
     expect(await state()).toMatchObject({ words: 12, points: 12, entries: 2 })
   })
 })
 
-/** D1 whose n-th batch fails, before or after it has taken effect. */
-function failing(nth: number, isAfter: boolean): D1Database {
+/** The databases, of whose batches the n-th one fails, before or after it has taken effect. */
+function failing(nth: number, isAfter: boolean): Record<string, D1Database> {
   let seen = 0
-  return new Proxy(env.DB, {
-    get(target, name) {
-      if (name !== 'batch') return Reflect.get(target, name, target)
-      return async (statements: D1PreparedStatement[]) => {
-        const isIt = seen === nth
-        seen += 1
-        if (isIt && !isAfter) throw lost()
-        const results = await target.batch(statements)
-        if (isIt) throw lost()
-        return results
-      }
-    },
-  })
+  return replaced(
+    (d1) =>
+      new Proxy(d1, {
+        get(target, name) {
+          if (name !== 'batch') return Reflect.get(target, name, target)
+          return async (statements: D1PreparedStatement[]) => {
+            const isIt = seen === nth
+            seen += 1
+            if (isIt && !isAfter) throw lost()
+            const results = await target.batch(statements)
+            if (isIt) throw lost()
+            return results
+          }
+        },
+      }),
+  )
 }
 
 /** The number of batches of a request. */
 async function countedBatches(act: (through: TestTenant) => Promise<unknown>): Promise<number> {
   let count = 0
-  const DB = new Proxy(env.DB, {
-    get(target, name) {
-      if (name !== 'batch') return Reflect.get(target, name, target)
-      return (statements: D1PreparedStatement[]) => {
-        count += 1
-        return target.batch(statements)
-      }
-    },
-  })
-  await act(tenant.through(newApp({ DB })))
+  const bindings = replaced(
+    (d1) =>
+      new Proxy(d1, {
+        get(target, name) {
+          if (name !== 'batch') return Reflect.get(target, name, target)
+          return (statements: D1PreparedStatement[]) => {
+            count += 1
+            return target.batch(statements)
+          }
+        },
+      }),
+  )
+  await act(tenant.through(newApp(bindings)))
   return count
 }
 
@@ -183,12 +200,12 @@ describe('[V2] voids and other work at once', () => {
   it('[V2, E3] two voids of one event: one takes effect, and both answer the same', async () => {
     const id = await twelve()
     let second: ReturnType<typeof voidIt> | null = null
-    const { DB } = faulty(async (run, write) => {
+    const { bindings } = faultyAll(async (run, write) => {
       if (write === 0) second = voidIt(tenant, id)
       await second
       return run()
     })
-    const first = await voidIt(tenant.through(newApp({ DB })), id)
+    const first = await voidIt(tenant.through(newApp(bindings)), id)
     expect(first).toMatchObject({ status: 200, body: (await voidIt(tenant, id)).body })
     expect(await state()).toEqual(VOIDED)
     const many = await Promise.all(
@@ -199,18 +216,16 @@ describe('[V2] voids and other work at once', () => {
   })
 
   it('[V2, E3] an event whose response was lost is not stored again after it was voided', async () => {
-    const { DB, seen } = faulty(async (run, write) => {
+    const { bindings, seen } = faultyAll(async (run, write) => {
       await run()
       if (write > 0) return []
-      const { results } = await env.DB.prepare(
-        'SELECT hex(id) AS id FROM events WHERE value = 12345000',
-      ).all()
-      const hex = String(results[0]?.id).toLowerCase()
+      const [row] = await rowsEverywhere('SELECT hex(id) AS id FROM events WHERE value = 12345000')
+      const hex = String(row?.id).toLowerCase()
       const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
       expect((await voidIt(tenant, id)).status).toBe(200)
       throw lost()
     })
-    const answer = await tenant.through(newApp({ DB })).event('words', 'ada', 12.345)
+    const answer = await tenant.through(newApp(bindings)).event('words', 'ada', 12.345)
     expect([answer.status, seen.writes]).toEqual([201, 1])
     expect(await state()).toMatchObject({ words: 0, points: 7, ledger: 7 })
   })
@@ -228,14 +243,14 @@ describe('[V2] voids and other work at once', () => {
       return { id: String(at(body, 'eventId')), added: at(body, 'points', 'xp', 'added') ?? 0 }
     }
     const { id } = await send(6)
-    const { DB, seen } = faulty(async (run, write) => {
+    const { bindings, seen } = faultyAll(async (run, write) => {
       if (write === 0) {
         await change('song')
         await change('book')
       }
       return run()
     })
-    expect((await voidIt(tenant.through(newApp({ DB })), id)).status).toBe(200)
+    expect((await voidIt(tenant.through(newApp(bindings)), id)).status).toBe(200)
     expect(seen.writes).toBe(2)
     // The counter began again at 0 with the new filters. 9 words are below 10.
     expect((await send(9)).added).toBe(0)

@@ -1,5 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
+import { backdateStep } from '../../src/features/achievements/backdate.job'
+import { workOf } from '../../src/jobs/due-work.repository'
+import { everyPlace } from './contexts'
 import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from './harness'
 
 /* [B4] Changes of the configuration with three databases, and with faults in each of them. */
@@ -74,6 +77,76 @@ async function copies(tenant: TestTenant) {
   )
   return Promise.all(rows)
 }
+
+/** A Timekeeper that cannot be reached. */
+const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: () => Promise.reject(lost()) }) })
+
+describe('[B1, A4] an achievement that counts matching events', () => {
+  test('is given by the whole log, also if the configuration changes when the first database has ended', async () => {
+    const { tenant } = await furnished()
+    const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    const users = ['DB', 'DB_2', 'DB_3'].map((name) => userIn(tenant, name))
+    const attributes = { kind: 'long' }
+    for (const user of users) await tenant.event('words', user, 9, { attributes })
+    const lame = tenant.through(newApp({ TIMEKEEPER }))
+    await lame.create('/achievements', {
+      key: 'ten',
+      name: 'Ten',
+      trigger: 'metric',
+      metricKey: 'words',
+      metricValue: 10,
+      eventAttributes: [{ attributeId: kind, attributeValue: 'long' }],
+      status: 'active',
+    })
+    for (const { context, list } of (await everyPlace(tenant.id)).slice(0, 2)) {
+      const work = await workOf(context.db, 'backdate')
+      const job = list.find((one) => one.kind === 'backdate')
+      if (work !== undefined && job !== undefined) await backdateStep(context, work)
+    }
+    await lame.metric('pages')
+    for (const user of users) await lame.event('words', user, 0.5, { attributes })
+    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 20)
+    for (const user of users) {
+      const { body } = await lame.event('words', user, 0.5, { attributes })
+      expect([user, at(body, 'achievements', 0, 'key')]).toEqual([user, 'ten'])
+    }
+  })
+
+  test('changes no version of the configuration when it has ended, so no isolate counts by an older one', async () => {
+    const { tenant, system } = await furnished()
+    const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    const lame = tenant.through(newApp({ TIMEKEEPER }))
+    await lame.create('/achievements', {
+      key: 'ten',
+      name: 'Ten',
+      trigger: 'metric',
+      metricKey: 'words',
+      metricValue: 10,
+      eventAttributes: [{ attributeId: kind, attributeValue: 'long' }],
+      status: 'active',
+    })
+    const [last] = (await everyPlace(tenant.id)).slice(-1)
+    if (last === undefined) throw new Error('there is no place')
+    const work = await workOf(last.context.db, 'backdate')
+    if (work === undefined) throw new Error('nothing is due')
+    await backdateStep(last.context, work)
+    // This isolate reads the configuration of the last database.
+    expect(await pointsOf(lame, 'DB_3')).toBe(0)
+    await tenant.admin('POST', `/points/${system}/triggers`, trigger(5))
+    expect(await pointsOf(lame, 'DB_3')).toBe(5)
+  })
+})
+
+describe('[U8] the work that a change begins', () => {
+  test('is forgotten when all copies have begun it, since it may name users', async () => {
+    const { tenant, system } = await furnished()
+    const userId = userIn(tenant, 'DB_2')
+    const boost = { userId, name: 'Own', start: '2026-01-01', multiplier: 2 }
+    expect((await tenant.admin('POST', `/points/${system}/boosts`, [boost])).status).toBe(201)
+    const row = await env.DB.prepare('SELECT * FROM tenants WHERE id = ?1').bind(tenant.id).first()
+    expect(JSON.stringify(row)).not.toContain(userId)
+  })
+})
 
 describe('[B4] a change of the configuration', () => {
   test('is in every database when it is answered', async () => {

@@ -407,6 +407,8 @@ describe.skipIf(names.length === 1)('[B2] a new tenant', () => {
       const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenantId }
       const user = (id: string) => call(toApp, 'PUT', `/v1/users/${id}`, { body: { name: id }, headers })
       for (const id of ['ada', 'bob', 'cai']) expect((await user(id)).status).toBe(200)
+      // It is not spread by itself.
+      await env.TIMEKEEPER.getByName(tenantId).wake(tenantId, 20)
       const holders = await Promise.all(
         databases().map(({ d1 }) =>
           d1

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
@@ -8,8 +7,11 @@ import { civilDateOfDay } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
 import { type Entry, plainSums, withoutZeros } from '../oracle/day-sums.oracle'
 import { bytes, number, numbered, readable } from '../readable'
-import { contextOf } from './contexts'
-import { newApp, newTenant, type TestTenant } from './harness'
+import { contextOfUsers } from './contexts'
+import { lastDatabase, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
+
+/** The database of all users. */
+const { name: NAME, d1: D1 } = lastDatabase()
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -28,7 +30,7 @@ const KeptRows = z.array(
 
 /** The stored sums of a user. */
 async function keptOf(iid: string) {
-  const { results } = await env.DB.prepare(
+  const { results } = await D1.prepare(
     `SELECT log, through, days FROM ${readable.day_sums} WHERE user_iid = ?1 ORDER BY log`,
   )
     .bind(iid)
@@ -38,14 +40,14 @@ async function keptOf(iid: string) {
 
 const iidOf = async (tenant: TestTenant, id = 'ada') =>
   String(
-    await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
+    await D1.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
       .bind(tenant.id, id)
       .first('iid'),
   )
 
 /** A tenant with a metric and a points system, and no triggers. */
 async function scene() {
-  const tenant = await newTenant()
+  const tenant = await newTenantInLast()
   const metric = await tenant.metric('words')
   const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
   return { tenant, metric, system }
@@ -80,11 +82,14 @@ async function log(
     of === 'events'
       ? ['metrics', JSON.stringify([[metric, total, total]])]
       : ['points', JSON.stringify({ [system]: total })]
-  await env.DB.batch([
-    env.DB.prepare(insert).bind(iid, of === 'events' ? metric : system, rows),
-    env.DB.prepare(
-      `UPDATE users SET seq = max(seq, ?3), ${column} = ?4 WHERE tenant_id = ?1 AND iid = ?2`,
-    ).bind(tenant.id, iid, entries.at(-1)?.seq ?? 0, value),
+  await D1.batch([
+    D1.prepare(insert).bind(iid, of === 'events' ? metric : system, rows),
+    D1.prepare(`UPDATE users SET seq = max(seq, ?3), ${column} = ?4 WHERE tenant_id = ?1 AND iid = ?2`).bind(
+      tenant.id,
+      iid,
+      entries.at(-1)?.seq ?? 0,
+      value,
+    ),
   ])
 }
 
@@ -167,9 +172,9 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
         users += 1
         const user = { id: `user-${users}`, iid: crypto.randomUUID() }
         const subject = { log: of, id: of === 'events' ? metric : system }
-        await env.DB.batch([
-          env.DB.prepare('DELETE FROM due_work WHERE tenant_id = ?1').bind(tenant.id),
-          env.DB.prepare(
+        await D1.batch([
+          D1.prepare('DELETE FROM due_work WHERE tenant_id = ?1').bind(tenant.id),
+          D1.prepare(
             `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
               created, updated, metrics,
                points, counters) VALUES (?1, ?2, ?3, 0, 0, 1, '{}', 0, 0, 0, '[]', '{}', '[]')`,
@@ -191,7 +196,7 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
             await add({ at: now - one.before, utcOffset: one.offset, change: one.change })
           if (one.do === 'fall behind' && late === null) {
             late = now
-            await env.DB.prepare(
+            await D1.prepare(
               "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, '', ?3)",
             )
               .bind(tenant.id, one.kind, now)
@@ -200,7 +205,7 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
           if (one.do === 'catch up' && late !== null) {
             late = Math.floor(late + one.share * (now - late))
             await add({ at: late, utcOffset: one.offset, change: one.change })
-            await env.DB.prepare(
+            await D1.prepare(
               one.share > 0.9
                 ? 'DELETE FROM due_work WHERE tenant_id = ?1'
                 : 'UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1',
@@ -216,7 +221,7 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
             startDate: civilDateOfDay(first),
             endDate: civilDateOfDay(first + 1),
           } as const
-          const scope = { ...contextOf(tenant.id), now: instant(now) }
+          const scope = { ...contextOfUsers(tenant.id), now: instant(now) }
           const found = await readDaySums(scope, user, subject, range, { atOnce, part: 3 })
           const from = <T>(sums: ReadonlyMap<number, T>) => [...sums].filter(([day]) => day >= first)
           const days = withoutZeros(new Map(found.days.map(({ day, change }) => [day, change])))
@@ -240,7 +245,7 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
 /** D1 with counters of its rows. */
 function counting() {
   const seen = { read: 0, written: 0, statements: 0 }
-  const DB = new Proxy(env.DB, {
+  const DB = new Proxy(D1, {
     get(target, name) {
       if (name === 'prepare') return (sql: string) => target.prepare(sql)
       if (name !== 'batch') return Reflect.get(target, name, target)
@@ -309,7 +314,7 @@ describe('[P12] an event summary of a long log', () => {
     async (of) => {
       const { tenant, iid, entries, path } = await busy(of, 60, 400)
       const { DB, cost } = counting()
-      const own = tenant.through(newApp({ DB }))
+      const own = tenant.through(newApp({ [NAME]: DB }))
       const read = async (from: number, to: number) => {
         const { status, body } = await own.app('GET', summaryPath(path, from, to))
         expect([status, body]).toEqual([200, plainSummary(entries, from, to)])
@@ -337,7 +342,7 @@ describe('[P12] an event summary of a long log', () => {
   it('reads a short log, and the last days of a long one, without sums, and writes nothing', async () => {
     const { tenant, iid, entries, path } = await busy('events', 20, 49)
     const { DB, cost } = counting()
-    const own = tenant.through(newApp({ DB }))
+    const own = tenant.through(newApp({ [NAME]: DB }))
     for (const from of [TODAY - 60, TODAY - 10]) {
       const { result, written } = await cost(() => own.app('GET', summaryPath(path, from, TODAY)))
       expect([written, result.body]).toEqual([0, plainSummary(entries, from, TODAY)])
@@ -348,7 +353,7 @@ describe('[P12] an event summary of a long log', () => {
   it('does not change the cost of an event of a user with stored sums', async () => {
     const { tenant } = await busy('events', 60, 20)
     const { DB, cost } = counting()
-    const own = tenant.through(newApp({ DB }))
+    const own = tenant.through(newApp({ [NAME]: DB }))
     const event = () => cost(() => own.event('words', 'ada', 1))
     await event()
     const before = await event()
@@ -360,7 +365,7 @@ describe('[P12] an event summary of a long log', () => {
   it('shares the read between requests at the same time', async () => {
     const { tenant, entries } = await busy('events', 60, 100)
     const { DB, cost } = counting()
-    const own = tenant.through(newApp({ DB }))
+    const own = tenant.through(newApp({ [NAME]: DB }))
     const { result, written, read } = await cost(() =>
       Promise.all(
         Array.from({ length: 10 }, (_, n) =>
@@ -380,9 +385,7 @@ describe('[P12] an event summary of a long log', () => {
     const read = async () => (await tenant.app('GET', summaryPath(path, TODAY - 40, TODAY))).body
     await read()
     const right = await keptOf(iid)
-    await env.DB.prepare(
-      `UPDATE day_sums SET days = json_remove(days, '$[3]') WHERE user_iid = ${bytes('?1')}`,
-    )
+    await D1.prepare(`UPDATE day_sums SET days = json_remove(days, '$[3]') WHERE user_iid = ${bytes('?1')}`)
       .bind(iid)
       .run()
     expect(await read()).toEqual(plainSummary(entries, TODAY - 40, TODAY))
@@ -399,7 +402,7 @@ describe('[P12] an event summary of a long log', () => {
     const other = await busy('events', 60, 30)
     const reading = Promise.withResolvers<void>()
     const erased = Promise.withResolvers<void>()
-    const DB = new Proxy(env.DB, {
+    const DB = new Proxy(D1, {
       get(target, name) {
         if (name !== 'prepare') {
           const value: unknown = Reflect.get(target, name, target)
@@ -419,11 +422,13 @@ describe('[P12] an event summary of a long log', () => {
         return async (statements: D1PreparedStatement[]) => {
           const isStore = await Promise.race([reading.promise.then(() => true), Promise.resolve(false)])
           if (isStore) await erased.promise
-          return env.DB.batch(statements)
+          return D1.batch(statements)
         }
       },
     })
-    const answer = other.tenant.through(newApp({ DB: held })).app('GET', summaryPath(path, TODAY - 40, TODAY))
+    const answer = other.tenant
+      .through(newApp({ [NAME]: held }))
+      .app('GET', summaryPath(path, TODAY - 40, TODAY))
     await reading.promise
     await other.tenant.admin('DELETE', '/users/ada')
     erased.resolve()
@@ -434,7 +439,7 @@ describe('[P12] an event summary of a long log', () => {
 
 describe('[P12] an event summary under a test clock', () => {
   it('is correct with late ticks, in zones at both ends of the Earth, and after a return to real time', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     const start = (TODAY + 3) * DAY
     const move = (to: number) => tenant.admin('PUT', '/test-clock', { now: new Date(to).toISOString() })
     await move(start)
@@ -443,7 +448,7 @@ describe('[P12] an event summary under a test clock', () => {
     await tenant.app('PUT', '/users/ada', { tz: 'Pacific/Kiritimati' })
     const seen: Awaited<ReturnType<typeof keptOf>> = []
     const holds = async (now: number) => {
-      const { results } = await env.DB.prepare(
+      const { results } = await D1.prepare(
         `SELECT at, utc_offset AS utcOffset, awarded AS change FROM ${readable.awards} WHERE system_id = ?1 AND user_iid = ?2`,
       )
         .bind(system, await iidOf(tenant))
@@ -464,7 +469,7 @@ describe('[P12] an event summary under a test clock', () => {
     // Time passes without a run of due work. Then the ticks are granted, with their earlier dates.
     await tenant.app('PUT', '/users/ada', { tz: 'Etc/GMT+12' })
     const late = start + 51 * DAY
-    await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(late).run()
+    await rowsEverywhere('UPDATE test_clock SET now = ?1', late)
     expect(await holds(late)).toBe(45 * 24)
     await move(late + HOUR)
     expect(await holds(late + HOUR)).toBe(51 * 24 + 1)

@@ -9,9 +9,9 @@ import { instant } from '../../src/lib/clock'
 import { JOBS } from '../../src/worker/jobs'
 import { Courier } from '../../src/worker/objects'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { contextOf, placesOf } from './contexts'
+import { everyPlace } from './contexts'
 import { due, hand, log, logged, MINUTE, message, withHook } from './delivery-queues'
-import { newApp, until } from './harness'
+import { lastDatabase, newApp, newTenantInLast, replaced, rowsEverywhere, until } from './harness'
 import { Hook } from './receiver'
 
 beforeEach(() => moveTo(NOON))
@@ -85,13 +85,11 @@ describe('[W4] retries', () => {
 
   it('[C1] messages that a run leaves because the test clock was removed are due again', async () => {
     const setup = await withHook()
-    const setStatus = (status: string) =>
-      env.DB.batch([
-        env.DB.prepare('UPDATE webhooks SET status = ?2 WHERE id = ?1').bind(setup.webhookId, status),
-        env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(
-          setup.tenant.id,
-        ),
-      ])
+    const setStatus = async (status: string) => {
+      await rowsEverywhere('UPDATE webhooks SET status = ?2 WHERE id = ?1', setup.webhookId, status)
+      const raise = 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1'
+      await rowsEverywhere(raise, setup.tenant.id)
+    }
     // Without its alarm, the delivery queue runs only if the test calls it.
     const alarm = vi.spyOn(Courier.prototype, 'alarm').mockResolvedValue()
     onTestFinished(() => alarm.mockRestore())
@@ -420,10 +418,9 @@ describe('the object', () => {
     await hand(setup.destination, NOON, message(NOON))
     await moveTo(NOON)
     const sql = 'UPDATE webhooks SET deleted = 1 WHERE id = ?1'
-    await env.DB.prepare(sql).bind(setup.webhookId).run()
-    await env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1')
-      .bind(setup.tenant.id)
-      .run()
+    await rowsEverywhere(sql, setup.webhookId)
+    const raise = 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1'
+    await rowsEverywhere(raise, setup.tenant.id)
     await moveTo(NOON + 2 * MINUTE)
     expect(await setup.hook.seen()).toHaveLength(1)
     expect(await log(setup)).toEqual([])
@@ -432,13 +429,13 @@ describe('the object', () => {
 
 describe('[U8] an erased user', () => {
   it('is removed from every delivery queue, also from pending messages; before that, the export shows the log', async () => {
-    const setup = await withHook()
+    const setup = await withHook({}, await newTenantInLast())
+    const { d1 } = lastDatabase()
     const { tenant, deliveryQueue } = setup
     await tenant.app('PUT', '/users/ada', { name: 'A', email: 'a@b.example' })
-    const { results } = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1')
-      .bind(tenant.id)
-      .all<{ iid: string }>()
-    const iid = results[0]?.iid ?? ''
+    const users = 'SELECT iid FROM users WHERE tenant_id = ?1'
+    const [user] = await rowsEverywhere<{ iid: string }>(users, tenant.id)
+    const iid = user?.iid ?? ''
     const sent = message(NOON, iid, { body: '{"type":"streak.lost","length":3}' })
     await hand(setup.destination, NOON, sent)
     await moveTo(NOON)
@@ -470,28 +467,29 @@ describe('[U8] an erased user', () => {
       { channel: 'email', type: 'recap', id: mail.id, status: 'unsent: no provider', payload: { to: 'x' } },
     ])
 
-    await env.DB.batch([
-      env.DB.prepare("INSERT INTO outbox VALUES (?1, 1, 1, 'a', ?2, '[]'), (?1, 1, 1, 'b', 'x', '[]')").bind(
-        tenant.id,
-        iid,
-      ),
-      env.DB.prepare(
-        "INSERT INTO pending_notifications VALUES (?1, 1, 'a', 'ada', ?2, 'x'), (?1, 1, 'b', 'b', 'x', 'x')",
-      ).bind(tenant.id, iid),
-      env.DB.prepare(
-        "INSERT INTO points_notifications VALUES (?2, 's', ?1, 'ada', 0, 0, 0, 0, NULL), ('x', 's', ?1, 'b', 0, 0, 0, 0, NULL)",
-      ).bind(tenant.id, iid),
+    await d1.batch([
+      d1
+        .prepare("INSERT INTO outbox VALUES (?1, 1, 1, 'a', ?2, '[]'), (?1, 1, 1, 'b', 'x', '[]')")
+        .bind(tenant.id, iid),
+      d1
+        .prepare(
+          "INSERT INTO pending_notifications VALUES (?1, 1, 'a', 'ada', ?2, 'x'), (?1, 1, 'b', 'b', 'x', 'x')",
+        )
+        .bind(tenant.id, iid),
+      d1
+        .prepare(
+          "INSERT INTO points_notifications VALUES (?2, 's', ?1, 'ada', 0, 0, 0, 0, NULL), ('x', 's', ?1, 'b', 0, 0, 0, 0, NULL)",
+        )
+        .bind(tenant.id, iid),
     ])
     expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
     for (const table of ['outbox', 'pending_notifications', 'points_notifications']) {
-      const rows = await env.DB.prepare(`SELECT user_iid FROM ${table} WHERE tenant_id = ?1`)
-        .bind(tenant.id)
-        .all()
-      expect([table, rows.results]).toEqual([table, [{ user_iid: 'x' }]])
+      const rows = await rowsEverywhere(`SELECT user_iid FROM ${table} WHERE tenant_id = ?1`, tenant.id)
+      expect([table, rows]).toEqual([table, [{ user_iid: 'x' }]])
     }
     expect((await log(setup)).map(({ id }) => id)).toEqual([others.id])
     expect(await deliveryQueue.held({ iid, after: null })).toEqual({ messages: [], hasMore: false })
-    await env.DB.prepare('DELETE FROM outbox WHERE tenant_id = ?1').bind(tenant.id).run()
+    await rowsEverywhere('DELETE FROM outbox WHERE tenant_id = ?1', tenant.id)
   })
 
   it('is also removed from messages that were in progress during the erasure, by a second run', async () => {
@@ -499,17 +497,15 @@ describe('[U8] an erased user', () => {
     const setup = await withHook({ status: 'inactive' })
     const { tenant } = setup
     await tenant.app('PUT', '/users/ada', { name: 'A' })
-    const row = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1')
-      .bind(tenant.id)
-      .first('iid')
-    const iid = String(row)
+    const users = 'SELECT iid FROM users WHERE tenant_id = ?1'
+    const [user] = await rowsEverywhere<{ iid: string }>(users, tenant.id)
+    const iid = String(user?.iid)
     expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
     const late = message(Date.now(), iid)
     await hand(setup.destination, Date.now(), late)
     expect(await logged(setup, late)).toBeDefined()
-    await env.DB.prepare("UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'erasure'")
-      .bind(tenant.id)
-      .run()
+    const due = "UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'erasure'"
+    await rowsEverywhere(due, tenant.id)
     await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 10)
     expect(await log(setup)).toEqual([])
   })
@@ -526,26 +522,30 @@ it('[C1] a move of the clock sends the messages of events at its very end', asyn
   // The completion happens after the last search for due work.
   let hasLooked = false
   let hasHappened = false
-  const DB = new Proxy(env.DB, {
-    get: (target, name) => {
-      if (name === 'prepare')
-        return (sql: string) => {
-          hasLooked ||= /SELECT kind, .* FROM due_work/.test(sql)
-          return target.prepare(sql)
-        }
-      return async (statements: D1PreparedStatement[]) => {
-        const results = await target.batch(statements)
-        if (!hasLooked || hasHappened) return results
-        hasHappened = true
-        const done = await unheard.app('POST', '/achievements/hello/complete', { user: { id: 'ada' } })
-        expect(done.status).toBe(201)
-        return results
-      }
-    },
-  })
+  const looking = replaced(
+    (d1) =>
+      new Proxy(d1, {
+        get: (target, name) => {
+          if (name === 'prepare')
+            return (sql: string) => {
+              hasLooked ||= /SELECT kind, .* FROM due_work/.test(sql)
+              return target.prepare(sql)
+            }
+          return async (statements: D1PreparedStatement[]) => {
+            const results = await target.batch(statements)
+            if (!hasLooked || hasHappened) return results
+            hasHappened = true
+            const done = await unheard.app('POST', '/achievements/hello/complete', { user: { id: 'ada' } })
+            expect(done.status).toBe(201)
+            return results
+          }
+        },
+      }),
+  )
   const [from, to] = [instant(NOON - MINUTE), instant(NOON)]
   const grace = { first: 0, finals: 0 }
-  await workOff(JOBS, placesOf(contextOf(tenant.id, DB)), { from, to, steps: 20, mustAll: true, grace })
+  const places = await everyPlace(tenant.id, looking)
+  await workOff(JOBS, places, { from, to, steps: 20, mustAll: true, grace })
   expect(hasHappened).toBe(true)
   expect(await due(setup)).toEqual([])
   expect(await hook.ids()).toHaveLength(1)

@@ -4,14 +4,14 @@ import type { Delivery, Destination, QueuedMessage } from '../../src/delivery/qu
 import { deliveryQueueOf, enqueueMessages } from '../../src/delivery/queue.service'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
-import { at, newTenant, type TestTenant } from './harness'
+import { at, newTenant, rowsEverywhere, type TestTenant } from './harness'
 import { Hook } from './receiver'
 
 export const MINUTE = 60_000
 
 /** A tenant with a webhook whose requests are recorded. */
-export async function withHook(more: object = {}) {
-  const tenant = await newTenant()
+export async function withHook(more: object = {}, made: TestTenant | null = null) {
+  const tenant = made ?? (await newTenant())
   const hook = new Hook()
   const { body } = await tenant.admin('POST', '/webhooks', [{ url: hook.url, events: ['*'], ...more }])
   const webhookId = String(at(body, 'created', 0, 'id'))
@@ -70,10 +70,9 @@ export async function logged(
 
 /** The due times of a tenant's delivery queues, with their names. */
 export async function due({ tenant }: { tenant: TestTenant }): Promise<[string, number][]> {
-  const { results } = await env.DB.prepare(
+  const rows = await rowsEverywhere<{ subject: string; due_at: number }>(
     "SELECT subject, due_at FROM due_work WHERE tenant_id = ?1 AND kind = 'delivery' ORDER BY subject",
+    tenant.id,
   )
-    .bind(tenant.id)
-    .all<{ subject: string; due_at: number }>()
-  return results.map(({ subject, due_at }) => [subject, due_at])
+  return rows.map(({ subject, due_at }) => [subject, due_at])
 }

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { anotherUuid } from '../readable'
-import { at, newApp, newTenant } from './harness'
+import { at, lastDatabase, newApp, newTenant, newTenantInLast, rowsEverywhere } from './harness'
 
 /** A D1 that holds its first batch with a statement for which `isHeld` is true, until `release` is called. */
 function holding(isHeld: (sql: string) => boolean) {
@@ -121,32 +121,34 @@ describe("users' own boosts", () => {
 
 describe('summaries of many users', () => {
   it('[P11] caches a summary of more than 10,000 users for a minute, also if the filters match no user', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const system = await tenant.create('/points', {
       key: 'xp',
       name: 'XP',
       levels: [{ key: 'one', name: 'One', points: 1 }],
     })
-    await env.DB.prepare(
-      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
+    await lastDatabase()
+      .d1.prepare(
+        `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001)
        INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
          updated,
          metrics, points, counters)
        SELECT ?1, 'u' || i, ${anotherUuid('?1', 'i')}, 1, 0, 1, '{}', 0, 0, 0, '[]', json_object(?2, i), '{}'
          FROM n`,
-    )
+      )
       .bind(tenant.id, system)
       .run()
     for (const path of ['summary', 'level-summary', 'summary?userAttributes=plan:pro']) {
       const before = await tenant.app('GET', `/points/xp/${path}`)
-      await env.DB.prepare("UPDATE users SET points = '{}' WHERE tenant_id = ?1").bind(tenant.id).run()
+      await rowsEverywhere("UPDATE users SET points = '{}' WHERE tenant_id = ?1", tenant.id)
       expect((await tenant.app('GET', `/points/xp/${path}`)).body).toEqual(before.body)
     }
-    const rows = await env.DB.prepare('SELECT kind, filter FROM points_summaries WHERE tenant_id = ?1')
-      .bind(tenant.id)
-      .all()
-    expect(rows.results).toHaveLength(3)
+    const rows = await rowsEverywhere(
+      'SELECT kind, filter FROM points_summaries WHERE tenant_id = ?1',
+      tenant.id,
+    )
+    expect(rows).toHaveLength(3)
   })
 })
 

@@ -1,6 +1,15 @@
-import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { ADMIN_KEY, at, call, countedD1, everything, newApp, newTenant, type TestTenant } from './harness'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  countedD1,
+  everything,
+  newApp,
+  newTenant,
+  replaced,
+  type TestTenant,
+} from './harness'
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
 const DAY_ONE = {
@@ -240,20 +249,25 @@ describe('[E2] the response of an event', () => {
     await tenant.event('words', 'ada', 1)
     const before = await everything()
     let writes = false
-    const DB = new Proxy(env.DB, {
-      get(target, name) {
-        if (name === 'prepare') {
-          return (sql: string) => {
-            writes ||= sql.includes('INSERT INTO events')
-            return target.prepare(sql)
-          }
-        }
-        // The last statement of the write batch fails, after all others.
-        return (statements: D1PreparedStatement[]) =>
-          target.batch(writes ? [...statements, target.prepare('SELECT secret FROM nowhere')] : statements)
-      },
-    })
-    const broken = tenant.through(newApp({ DB }))
+    const failing = replaced(
+      (d1) =>
+        new Proxy(d1, {
+          get(target, name) {
+            if (name === 'prepare') {
+              return (sql: string) => {
+                writes ||= sql.includes('INSERT INTO events')
+                return target.prepare(sql)
+              }
+            }
+            // The last statement of the write batch fails, after all others.
+            return (statements: D1PreparedStatement[]) =>
+              target.batch(
+                writes ? [...statements, target.prepare('SELECT secret FROM nowhere')] : statements,
+              )
+          },
+        }),
+    )
+    const broken = tenant.through(newApp(failing))
     const response = await broken.send(
       new Request('http://laurel.test/v1/metrics/words/event', {
         method: 'POST',
@@ -498,8 +512,8 @@ describe('the cost of an event', () => {
   it('a warm event is exactly 2 D1 batches, also with 50 triggers and an idempotency key', async () => {
     const { tenant, words, system } = await setup()
     const key = await tenant.key('ada')
-    const { DB, count } = countedD1()
-    const where = tenant.through(newApp({ DB }))
+    const { bindings, count } = countedD1()
+    const where = tenant.through(newApp(bindings))
     const cost = async (metric: string, more: Record<string, string> = {}) => {
       Object.assign(count, { batches: 0, prepared: 0, batched: 0 })
       const answer = await where.as(
@@ -540,7 +554,7 @@ describe('the cost of an event', () => {
     )
     expect([replay.status, count.batches]).toEqual([202, 1])
     // Multi-tenancy off and the admin key, as in a small deployment.
-    const off = newApp({ DB, MULTI_TENANCY: 'off' })
+    const off = newApp({ ...bindings, MULTI_TENANCY: 'off' })
     const headers = { 'x-api-key': ADMIN_KEY }
     const metrics = [{ key: 'budget', name: 'B' }]
     await call(off, 'POST', '/admin/v1/metrics', { body: metrics, headers })
@@ -555,8 +569,8 @@ describe('the cost of an event', () => {
   it('200 parallel events of one user are at most 20 write batches', async () => {
     const { tenant } = await setup()
     const key = await tenant.key('ada')
-    const { DB, count } = countedD1()
-    const where = tenant.through(newApp({ DB }))
+    const { bindings, count } = countedD1()
+    const where = tenant.through(newApp(bindings))
     await where.as(key, 'POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1 })
     Object.assign(count, { batches: 0 })
     const responses = await Promise.all(

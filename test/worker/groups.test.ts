@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { loadConfiguration } from '../../src/config/configuration.repository'
@@ -7,17 +6,18 @@ import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
 import { insertOutboxEntries } from '../../src/outbox/outbox.repository'
 import { insertPendingNotifications } from '../../src/outbox/pending-notifications.repository'
+import { ERASURES } from '../../src/store/counters.repository'
 import { keepRuns } from '../../src/store/streaks/streaks.repository'
 import { parseStored, storeUsers, userOf, usersStatement } from '../../src/store/users.repository'
 import { readable } from '../readable'
 import { forgetTime, HOUR, moveTo, NOON } from './boards'
-import { contextOf } from './contexts'
-import { faulty, lost } from './faulty'
-import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
+import { contextOfUsers } from './contexts'
+import { faultyLast, lost } from './faulty'
+import { ADMIN_KEY, at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
 
 /*
  * Events of different users that arrive at the same time in one isolate share batches of D1, and nothing
- * else.
+ * else. With several databases, all users of these tests are in the last one.
  */
 
 afterEach(forgetTime)
@@ -27,7 +27,7 @@ const names = Array.from({ length: USERS }, (_, n) => `user ${n}`)
 
 /** A tenant with points, an achievement, a leaderboard and streaks. An event stores a row of each kind. */
 async function withAll() {
-  const tenant = await newTenant()
+  const tenant = await newTenantInLast()
   const metricId = await tenant.metric('words')
   const trigger = { type: 'metric', points: 2, status: 'active', metricId, metricThreshold: 1 }
   await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
@@ -67,15 +67,14 @@ const sendAll = (tenant: TestTenant, key: string) => Promise.all(names.map((name
 
 /** The stored state of each user: number of changes, total, points, and number of rows of each kind. */
 async function stored(tenant: TestTenant) {
-  const { results } = await env.DB.prepare(
+  const results = await rowsEverywhere(
     `SELECT id, seq, metrics ->> '$[0][1]' AS total, points,
        (SELECT count(*) FROM ${readable.events} WHERE user_iid = iid) AS events,
        (SELECT count(*) FROM ${readable.awards} WHERE user_iid = iid) AS awards,
        (SELECT count(*) FROM ${readable.idempotency_keys} WHERE user_iid = iid) AS keys
      FROM users WHERE tenant_id = ?1 ORDER BY id`,
+    tenant.id,
   )
-    .bind(tenant.id)
-    .all()
   const number = z.number()
   const rows = z.array(
     z.object({
@@ -106,9 +105,8 @@ const storedOf = (id: string, events: number) => ({
 })
 
 async function tenantCounters(tenant: TestTenant): Promise<number[]> {
-  const { results } = await env.DB.prepare('SELECT count FROM tenant_counters WHERE tenant_id = ?1')
-    .bind(tenant.id)
-    .all()
+  const sql = `SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name <> '${ERASURES}'`
+  const results = await rowsEverywhere(sql, tenant.id)
   return z
     .array(z.object({ count: z.number() }))
     .parse(results)
@@ -122,8 +120,8 @@ const statuses = (responses: readonly Sent[]) => responses.map(({ status }) => s
 describe('events of different users at once', () => {
   it('share write batches, and each event is stored completely and once, also of new users', async () => {
     const tenant = await withAll()
-    const { DB, seen } = faulty((run) => run())
-    const app = tenant.through(newApp({ DB }))
+    const { bindings, seen } = faultyLast((run) => run())
+    const app = tenant.through(newApp(bindings))
     const first = await sendAll(app, 'one')
     expect(statuses(first)).toEqual(names.map(() => 201))
     // The first two are committed alone, all others together. Each commit is one batch.
@@ -149,13 +147,13 @@ describe('events of different users at once', () => {
     await sendAll(tenant, 'before')
     const other = tenant.through(newApp())
     let batches = 0
-    const { DB } = faulty(async (run) => {
+    const { bindings } = faultyLast(async (run) => {
       batches += 1
       // The third batch has the events of ten users. Another isolate commits events of two of them first.
       if (batches === 3) await Promise.all(['user 4', 'user 7'].map((name) => send(other, name, 'other')))
       return run()
     })
-    const responses = await sendAll(tenant.through(newApp({ DB })), 'one')
+    const responses = await sendAll(tenant.through(newApp(bindings)), 'one')
     expect(statuses(responses)).toEqual(names.map(() => 201))
     // Only these two users are committed again.
     expect(batches).toBe(5)
@@ -170,13 +168,13 @@ describe('events of different users at once', () => {
     await sendAll(tenant, 'one')
     const other = tenant.through(newApp())
     let batches = 0
-    const { DB } = faulty(async (run) => {
+    const { bindings } = faultyLast(async (run) => {
       batches += 1
       if (batches === 1) await send(other, 'user 4', 'other')
       return run()
     })
     const lines = vi.spyOn(console, 'log')
-    const app = tenant.through(newApp({ DB }))
+    const app = tenant.through(newApp(bindings))
     const responses = await Promise.all(
       names.map((name) => send(app, name, name === 'user 4' ? 'two' : 'one')),
     )
@@ -192,7 +190,7 @@ describe('events of different users at once', () => {
     await send(tenant, 'user 5', 'before')
     const other = tenant.through(newApp())
     let batches = 0
-    const { DB } = faulty(async (run) => {
+    const { bindings } = faultyLast(async (run) => {
       batches += 1
       if (batches === 3) {
         await send(other, 'user 9', 'other')
@@ -200,7 +198,7 @@ describe('events of different users at once', () => {
       }
       return run()
     })
-    expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
+    expect(statuses(await sendAll(tenant.through(newApp(bindings)), 'one'))).toEqual(names.map(() => 201))
     expect(await stored(tenant)).toEqual(sorted.map((name) => storedOf(name, name === 'user 9' ? 2 : 1)))
     expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
   })
@@ -208,9 +206,10 @@ describe('events of different users at once', () => {
   it('a refused event or an unreadable user does not affect the others', async () => {
     const tenant = await withAll()
     await send(tenant, 'user 3', 'before')
-    await env.DB.prepare("UPDATE users SET points = 'spoilt' WHERE tenant_id = ?1 AND id = 'user 3'")
-      .bind(tenant.id)
-      .run()
+    await rowsEverywhere(
+      "UPDATE users SET points = 'spoilt' WHERE tenant_id = ?1 AND id = 'user 3'",
+      tenant.id,
+    )
     const app = tenant.through(newApp())
     const responses = await Promise.all([
       ...names.map((name) => send(app, name, 'one')),
@@ -223,7 +222,7 @@ describe('events of different users at once', () => {
     const tenant = await withAll()
     await sendAll(tenant, 'before')
     let batches = 0
-    const { DB } = faulty(async (run) => {
+    const { bindings } = faultyLast(async (run) => {
       batches += 1
       if (batches === 3) {
         const metricId = await tenant.metric('others')
@@ -232,7 +231,7 @@ describe('events of different users at once', () => {
       }
       return run()
     })
-    const responses = await sendAll(tenant.through(newApp({ DB })), 'one')
+    const responses = await sendAll(tenant.through(newApp(bindings)), 'one')
     expect(statuses(responses)).toEqual(names.map(() => 201))
     expect(await stored(tenant)).toEqual(allAfter(2))
     // One batch each for the first two, one that stores nothing, and one each for the ten others.
@@ -244,17 +243,16 @@ describe('events of different users at once', () => {
     const tenant = await withAll()
     await sendAll(tenant, 'before')
     let batches = 0
-    const { DB } = faulty(async (run) => {
+    const { bindings } = faultyLast(async (run) => {
       batches += 1
       if (batches === 3) await moveTo(NOON + HOUR)
       return run()
     })
-    expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
-    const { results } = await env.DB.prepare(
+    expect(statuses(await sendAll(tenant.through(newApp(bindings)), 'one'))).toEqual(names.map(() => 201))
+    const results = await rowsEverywhere(
       `SELECT e.at FROM ${readable.events} e JOIN users u ON u.iid = e.user_iid WHERE u.tenant_id = ?1 AND e.seq = 2 ORDER BY e.at`,
+      tenant.id,
     )
-      .bind(tenant.id)
-      .all()
     expect(results).toEqual(names.map((_, n) => ({ at: n < 2 ? NOON : NOON + HOUR })))
   })
 })
@@ -263,10 +261,10 @@ describe('the writes of a group', () => {
   it('skip users who have changed, in each kind of row', async () => {
     const tenant = await withAll()
     for (const name of ['still', 'moved']) await send(tenant, name, 'before')
-    const { db } = contextOf(tenant.id)
+    const { db } = contextOfUsers(tenant.id)
     const [read] = await db.batch([usersStatement(db, { ids: ['still', 'moved'] }, systemNow())])
     const users = (read?.results ?? []).map(userOf)
-    const { instance } = contextOf(tenant.id)
+    const { instance } = contextOfUsers(tenant.id)
     const { version } = await loadConfiguration({ db, instance })
     await send(tenant, 'moved', 'meanwhile')
     const at = instant(0)
@@ -299,11 +297,11 @@ describe('the writes of a group', () => {
     const still = users.filter(({ id }) => id === 'still').map(({ iid }) => iid)
     expect([...parseStored(results.slice(-1))]).toEqual(still)
     for (const table of ['outbox', 'pending_notifications', 'streak_runs']) {
-      const { results: rows } = await env.DB.prepare(
+      const rows = await rowsEverywhere(
         `SELECT user_iid FROM ${table} WHERE user_iid IN (?1, ?2)`,
+        users[0]?.iid,
+        users[1]?.iid,
       )
-        .bind(users[0]?.iid, users[1]?.iid)
-        .all()
       expect([table, rows]).toEqual([table, [{ user_iid: still[0] }]])
     }
   })
@@ -313,20 +311,20 @@ describe('a group that fails', () => {
   for (const write of [0, 1, 2]) {
     it(`before batch ${write} is stored: each event is committed alone, and counts once`, async () => {
       const tenant = await withAll()
-      const { DB } = faulty((run, n) => (n === write ? Promise.reject(lost()) : run()))
-      expect(statuses(await sendAll(tenant.through(newApp({ DB })), 'one'))).toEqual(names.map(() => 201))
+      const { bindings } = faultyLast((run, n) => (n === write ? Promise.reject(lost()) : run()))
+      expect(statuses(await sendAll(tenant.through(newApp(bindings)), 'one'))).toEqual(names.map(() => 201))
       expect(await stored(tenant)).toEqual(allAfter(1))
       expect(await tenantCounters(tenant)).toEqual([USERS, USERS])
     })
 
     it(`after batch ${write} is stored: each event finds its result, and counts once`, async () => {
       const tenant = await withAll()
-      const { DB } = faulty(async (run, n) => {
+      const { bindings } = faultyLast(async (run, n) => {
         const results = await run()
         if (n === write) throw lost()
         return results
       })
-      const responses = await sendAll(tenant.through(newApp({ DB })), 'one')
+      const responses = await sendAll(tenant.through(newApp(bindings)), 'one')
       expect(statuses(responses)).toEqual(names.map(() => 201))
       expect(responses.map(({ body }) => at(body, 'points', 'xp', 'added'))).toEqual(names.map(() => 2))
       expect(await stored(tenant)).toEqual(allAfter(1))

@@ -1,8 +1,10 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
+import { noCost } from '../../src/db/database'
+import { settleCopy } from '../../src/db/databases/copies'
 import { BUCKETS, bucketOf } from '../../src/lib/ids'
-import { boundDatabases } from '../../src/runtime/databases'
+import { boundDatabases, databasesOf } from '../../src/runtime/databases'
 import type { Bindings } from '../../src/runtime/env'
 import { Instance } from '../../src/runtime/instance'
 import { createApp } from '../../src/worker/app'
@@ -154,18 +156,43 @@ export class TestTenant {
 
 /** Creates a tenant, in the shared app unless another one is given. */
 export async function newTenant(send: Send = toApp): Promise<TestTenant> {
+  const tenant = await storedTenant(send)
+  if (databases().length > 1) await spread(tenant.id)
+  return tenant
+}
+
+/**
+ * The same, but all users are in `lastDatabase`: for tests of work that each database does on its own users.
+ */
+export async function newTenantInLast(send: Send = toApp): Promise<TestTenant> {
+  const tenant = await storedTenant(send)
+  if (databases().length === 1) return tenant
+  const { name } = lastDatabase()
+  await place(tenant.id, 0, [[0, name]])
+  // So that no test meets the writes of the copy.
+  await settleCopy(databasesOf(new Instance(), env, noCost()), tenant.id, name)
+  return tenant
+}
+
+async function storedTenant(send: Send): Promise<TestTenant> {
   const tenant = new TestTenant(send)
   await env.DB.prepare(
     'INSERT INTO tenants (id, customer_id, name, created, updated) VALUES (?1, ?2, ?2, ?3, ?3)',
   )
     .bind(tenant.id, `customer-${tenant.id}`, Date.now())
     .run()
-  if (databases().length > 1) await spread(tenant.id)
   return tenant
 }
 
 /** All databases of the tests by name, the first one first. */
 export const databases = (): { name: string; d1: D1Database }[] => boundDatabases(env)
+
+/** The last one of them. With one database, it is `DB`. */
+export function lastDatabase(): { name: string; d1: D1Database } {
+  const last = databases().at(-1)
+  if (last === undefined) throw new Error('there is no database')
+  return last
+}
 
 /** The rows of a statement in every database, one database after another. */
 export async function rowsEverywhere<R = Record<string, unknown>>(
@@ -186,11 +213,23 @@ export async function rowsEverywhere<R = Record<string, unknown>>(
 /** Spreads the buckets of a tenant that has no users yet evenly over all databases. */
 export async function spread(tenantId: string): Promise<void> {
   const names = databases().map(({ name }) => name)
-  const places = names.map((name, index) => [Math.floor((index * BUCKETS) / names.length), name])
-  await env.DB.prepare(
-    "INSERT INTO directory (tenant_id, version, places, placements) VALUES (?1, 1, ?2, '{}')",
+  await place(
+    tenantId,
+    1,
+    names.map((name, index) => [Math.floor((index * BUCKETS) / names.length), name]),
   )
-    .bind(tenantId, JSON.stringify(places))
+}
+
+/** Stores a tenant's first directory. The version 0 is that of a tenant that stays in one database. */
+async function place(
+  tenantId: string,
+  version: number,
+  places: (readonly [from: number, name: string])[],
+): Promise<void> {
+  await env.DB.prepare(
+    "INSERT INTO directory (tenant_id, version, places, placements) VALUES (?1, ?2, ?3, '{}')",
+  )
+    .bind(tenantId, version, JSON.stringify(places))
     .run()
 }
 
@@ -205,31 +244,40 @@ export function userIn(tenant: TestTenant, name: string, nth = 0): string {
   }
 }
 
-/** D1 with counters of its batches and of the statements that are prepared for them. */
+/** Bindings of all databases, each one replaced. */
+export const replaced = (replace: (d1: D1Database) => D1Database): Record<string, D1Database> =>
+  Object.fromEntries(databases().map(({ name, d1 }) => [name, replace(d1)]))
+
+/**
+ * D1 with counters of its batches and of the statements that are prepared for them. `bindings` are all
+ * databases, which are counted together; `DB` is the first one alone.
+ */
 export function countedD1(): {
   DB: D1Database
+  bindings: Record<string, D1Database>
   count: { batches: number; prepared: number; batched: number }
 } {
   const count = { batches: 0, prepared: 0, batched: 0 }
-  const DB = new Proxy(env.DB, {
-    get(target, name) {
-      if (name === 'prepare') {
-        return (sql: string) => {
-          count.prepared += 1
-          return target.prepare(sql)
+  const counted = (d1: D1Database) =>
+    new Proxy(d1, {
+      get(target, name) {
+        if (name === 'prepare') {
+          return (sql: string) => {
+            count.prepared += 1
+            return target.prepare(sql)
+          }
         }
-      }
-      if (name === 'batch') {
-        return (statements: D1PreparedStatement[]) => {
-          count.batches += 1
-          count.batched += statements.length
-          return target.batch(statements)
+        if (name === 'batch') {
+          return (statements: D1PreparedStatement[]) => {
+            count.batches += 1
+            count.batched += statements.length
+            return target.batch(statements)
+          }
         }
-      }
-      throw new Error(`Unexpected use of D1: ${String(name)}`)
-    },
-  })
-  return { DB, count }
+        throw new Error(`Unexpected use of D1: ${String(name)}`)
+      },
+    })
+  return { DB: counted(env.DB), bindings: replaced(counted), count }
 }
 
 /** All rows of all tables of Laurel in all databases, as JSON. */

@@ -1,6 +1,8 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { hasTables } from '../../src/db/object-migrations'
+import { drain } from '../../src/delivery/drain.service'
+import { contextOf } from './contexts'
 import type { TestTenant } from './harness'
 import { Hook } from './receiver'
 
@@ -24,4 +26,10 @@ export async function messagesOf(webhookId: string): Promise<HeldMessage[]> {
 /** Creates a webhook at a receiver that accepts everything. Returns its id. */
 export function subscribe(tenant: TestTenant, ...events: string[]): Promise<string> {
   return tenant.create('/webhooks', { url: new Hook().url, events })
+}
+
+/** Drains the outbox of a tenant in each database. */
+export async function drainEverywhere({ id }: TestTenant): Promise<void> {
+  const context = contextOf(id)
+  for (const db of await context.databases.ofAllMessages(id)) await drain({ ...context, db })
 }

@@ -7,9 +7,17 @@ import { wakeAll } from '../../src/jobs/timekeeper.service'
 import type { DrainRequest } from '../../src/outbox/outbox.messages'
 import worker from '../../src/worker/index'
 import { JOBS } from '../../src/worker/jobs'
-import { contextOf } from './contexts'
-import { faulty, lost } from './faulty'
-import { at, newApp, newTenant, type TestTenant, untilHeld } from './harness'
+import { contextOfUsers } from './contexts'
+import { faultyLast, lost } from './faulty'
+import {
+  at,
+  lastDatabase,
+  newApp,
+  newTenantInLast,
+  rowsEverywhere,
+  type TestTenant,
+  untilHeld,
+} from './harness'
 import { messagesOf, subscribe } from './messages'
 
 let tenant: TestTenant
@@ -17,13 +25,12 @@ let webhook: string
 
 /** The number of outbox rows and of scheduled points notifications. */
 async function waiting(): Promise<number> {
-  const row = await env.DB.prepare(
+  const rows = await rowsEverywhere<{ count: number }>(
     `SELECT (SELECT count(*) FROM outbox WHERE tenant_id = ?1)
        + (SELECT count(*) FROM points_notifications WHERE tenant_id = ?1 AND due_at IS NOT NULL) AS count`,
+    tenant.id,
   )
-    .bind(tenant.id)
-    .first<{ count: number }>()
-  return row?.count ?? 0
+  return rows.reduce((sum, { count }) => sum + count, 0)
 }
 
 /** The messages in the webhook's delivery queue: types, with the points that were added. */
@@ -47,7 +54,7 @@ const silent = newApp({
 })
 
 beforeEach(async () => {
-  tenant = (await newTenant()).through(silent)
+  tenant = (await newTenantInLast()).through(silent)
   const steps = await tenant.metric('steps')
   const system = await tenant.create('/points', { name: 'XP', key: 'xp' })
   const trigger = { type: 'metric', metricId: steps, metricThreshold: 1, points: 10, status: 'active' }
@@ -59,7 +66,7 @@ describe('[W2] between the commit and the drain', () => {
   it('the message of the queue is lost: the event counts, and the cron trigger sends its webhook events', async () => {
     expect((await tenant.event('steps', 'ada', 1)).status).toBe(201)
     expect(await waiting()).toBe(2)
-    await wakeAll(contextOf(tenant.id), JOBS)
+    await wakeAll(contextOfUsers(tenant.id), JOBS)
     await untilHeld(async () => expect(await waiting()).toBe(0))
     expect((await told()).toSorted()).toEqual([
       ['points.changed', 10],
@@ -88,15 +95,15 @@ describe('[W2] between the commit and the drain', () => {
 
   it('the write of an event has no answer: its messages are sent once, whether it was stored or not', async () => {
     for (const goesThrough of [true, false]) {
-      const { DB } = faulty(async (run, write) => {
+      const { bindings } = faultyLast(async (run, write) => {
         if (write > 0) return run()
         if (goesThrough) await run()
         throw lost()
       })
-      const { status } = await tenant.through(newApp({ DB })).event('steps', `user-${goesThrough}`, 1)
+      const { status } = await tenant.through(newApp(bindings)).event('steps', `user-${goesThrough}`, 1)
       expect(status).toBe(201)
     }
-    await drain(contextOf(tenant.id))
+    await drain(contextOfUsers(tenant.id))
     expect((await told()).map(([event]) => event).toSorted()).toEqual([
       'points.changed',
       'points.changed',
@@ -106,8 +113,9 @@ describe('[W2] between the commit and the drain', () => {
   })
 
   it('a failed write leaves no messages', async () => {
-    const { DB } = faulty(() => Promise.reject(lost()))
-    const { status } = await tenant.through(newApp({ DB })).event('steps', 'ada', 1)
+    const { bindings } = faultyLast(() => Promise.reject(lost()))
+    const away = newApp({ DB: env.DB, ...bindings })
+    const { status } = await tenant.through(away).event('steps', 'ada', 1)
     expect(status).toBe(503)
     expect(await waiting()).toBe(0)
   })
@@ -120,14 +128,14 @@ describe('[W2, W5] in the middle of a drain', () => {
       for (const goesThrough of [true, false]) {
         const user = `user-${goesThrough}`
         await tenant.event('steps', user, 1)
-        const { DB, seen } = faulty(async (run, write) => {
+        const { DB, seen } = faultyLast(async (run, write) => {
           if (write !== n) return run()
           if (goesThrough) await run()
           throw lost()
         })
-        await drain(contextOf(tenant.id, DB)).catch(() => undefined)
+        await drain(contextOfUsers(tenant.id, DB)).catch(() => undefined)
         expect(seen.writes).toBeGreaterThan(0)
-        await drain(contextOf(tenant.id))
+        await drain(contextOfUsers(tenant.id))
         expect(await waiting()).toBe(0)
         const messages = await messagesOf(webhook)
         const own = messages.filter(({ body }) => at(body, 'user', 'id') === user)
@@ -138,7 +146,7 @@ describe('[W2, W5] in the middle of a drain', () => {
 
   it('messages for an unreachable delivery queue stay in the outbox', async () => {
     await tenant.event('steps', 'ada', 1)
-    const context = contextOf(tenant.id)
+    const context = contextOfUsers(tenant.id)
     const DELIVERY_QUEUE = new Proxy(env.DELIVERY_QUEUE, {
       get: (target, name) =>
         name === 'getByName' ? () => ({ accept: () => Promise.reject(lost()) }) : Reflect.get(target, name),
@@ -160,15 +168,16 @@ describe('[W2, W5] in the middle of a drain', () => {
               called.endsWith(webhook) ? { accept: () => Promise.reject(lost()) } : target.getByName(called)
           : Reflect.get(target, name),
     })
-    await env.DB.prepare(
-      `INSERT INTO outbox (tenant_id, at, seq, id, messages)
+    await lastDatabase()
+      .d1.prepare(
+        `INSERT INTO outbox (tenant_id, at, seq, id, messages)
        WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 450)
        SELECT ?1, n, 0, 'p' || n, json_array(json_object('id', 'm' || n, 'type', 'streak.lost', 'body',
          json('{}'))) FROM n`,
-    )
+      )
       .bind(tenant.id)
       .run()
-    const context = contextOf(tenant.id)
+    const context = contextOfUsers(tenant.id)
     for (let time = 0; time < 2; time += 1)
       await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } })).rejects.toThrow(
         'not reached',
@@ -201,13 +210,13 @@ describe('[W2, W5] in the middle of a drain', () => {
     }
     const attributes = Object.fromEntries(keys.map(({ key }) => [key, '語'.repeat(1_000)]))
     expect((await tenant.event('steps', { id: 'ada', attributes }, 1)).status).toBe(201)
-    const rows = await env.DB.prepare(
-      'SELECT max(octet_length(messages)) AS most, count(*) AS count FROM outbox',
-    ).first<{ most: number; count: number }>()
+    const rows = await lastDatabase()
+      .d1.prepare('SELECT max(octet_length(messages)) AS most, count(*) AS count FROM outbox')
+      .first<{ most: number; count: number }>()
     // 300,000 bytes of messages, and the user of 120,000 once.
     expect(rows?.most).toBeLessThan(425_000)
     expect(rows?.count).toBeGreaterThan(4)
-    await drain(contextOf(tenant.id))
+    await drain(contextOfUsers(tenant.id))
     // In the late afternoon the Timekeeper also sends notifications of the achievements (N2), in an order of
     // their own.
     const all = (await messagesOf(webhook)).filter(({ event }) => event !== 'emails.achievement_due')
@@ -219,11 +228,11 @@ describe('[W2, W5] in the middle of a drain', () => {
   it('six drains at once, while events arrive: each change is sent, none twice', async () => {
     for (let round = 0; round < 4; round += 1) {
       await Promise.all([
-        ...Array.from({ length: 6 }, () => drain(contextOf(tenant.id))),
+        ...Array.from({ length: 6 }, () => drain(contextOfUsers(tenant.id))),
         ...Array.from({ length: 10 }, (_, n) => tenant.event('steps', `user-${round}-${n}`, 1)),
       ])
     }
-    await drain(contextOf(tenant.id))
+    await drain(contextOfUsers(tenant.id))
     const all = await told()
     expect(all).toHaveLength(80)
     expect(all.filter(([event]) => event === 'points.changed')).toHaveLength(40)
@@ -231,15 +240,14 @@ describe('[W2, W5] in the middle of a drain', () => {
 
   it('an event between the read and the send of a drain is sent with the next message', async () => {
     await tenant.event('steps', 'ada', 1)
-    const { DB } = faulty(async (run, write) => {
+    const { DB } = faultyLast(async (run, write) => {
       // The first write deletes the read outbox rows. The second one updates the points notifications.
       if (write === 1) await tenant.event('steps', 'ada', 2)
       return run()
     })
-    await drain(contextOf(tenant.id, DB))
-    const row = await env.DB.prepare(
-      'SELECT total, due_at AS due, until FROM points_notifications WHERE tenant_id = ?1',
-    )
+    await drain(contextOfUsers(tenant.id, DB))
+    const row = await lastDatabase()
+      .d1.prepare('SELECT total, due_at AS due, until FROM points_notifications WHERE tenant_id = ?1')
       .bind(tenant.id)
       .first<{ total: number; due: number | null; until: number }>()
     expect(row?.total).toBe(10)
@@ -248,11 +256,12 @@ describe('[W2, W5] in the middle of a drain', () => {
   })
 
   it('rows beyond the limit of a drain are left to the next one, which the drain requests from the queue', async () => {
-    await env.DB.prepare(
-      `INSERT INTO outbox (tenant_id, at, seq, id, messages)
+    await lastDatabase()
+      .d1.prepare(
+        `INSERT INTO outbox (tenant_id, at, seq, id, messages)
        WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 4300)
        SELECT ?1, n, 0, 'p' || n, '[]' FROM n`,
-    )
+      )
       .bind(tenant.id)
       .run()
     expect(await consume({ tenantId: tenant.id })).toEqual(['m0'])

@@ -1,12 +1,9 @@
-import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../src/config/webhook-events.types'
-import { drain } from '../../src/delivery/drain.service'
 import { EVENTS } from '../../src/outbox/events.register'
-import { contextOf } from './contexts'
-import { at, newTenant, type TestTenant, until } from './harness'
-import { type HeldMessage, messagesOf, subscribe } from './messages'
+import { at, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
+import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from './messages'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -26,12 +23,8 @@ async function move(ms: number): Promise<void> {
 }
 
 /** Rows of a table of this tenant. */
-const rowsOf = async (table: 'outbox' | 'points_notifications') => {
-  const { results } = await env.DB.prepare(`SELECT * FROM ${table} WHERE tenant_id = ?1`)
-    .bind(tenant.id)
-    .all()
-  return results
-}
+const rowsOf = (table: 'outbox' | 'points_notifications') =>
+  rowsEverywhere(`SELECT * FROM ${table} WHERE tenant_id = ?1`, tenant.id)
 
 /**
  * The messages in a webhook's delivery queue when the outbox is empty. Checks that every body follows the
@@ -39,7 +32,7 @@ const rowsOf = async (table: 'outbox' | 'points_notifications') => {
  */
 async function told(webhookId: string): Promise<HeldMessage[]> {
   await until(async () => {
-    await drain(contextOf(tenant.id))
+    await drainEverywhere(tenant)
     return (await rowsOf('outbox')).length === 0
   })
   const messages = await messagesOf(webhookId)
@@ -73,7 +66,7 @@ async function pointsFor(key: string, points = 10, more: object = {}): Promise<s
 let steps: string
 
 beforeEach(async () => {
-  await env.DB.prepare('DELETE FROM due_work').run()
+  await rowsEverywhere('DELETE FROM due_work')
   start += 35 * DAY
   tenant = await newTenant()
   steps = await tenant.metric('steps')
@@ -367,7 +360,7 @@ it('[C1] after the test clock is removed, points are due within 15 minutes again
   await subscribe(tenant, 'points.changed')
   await pointsFor('xp')
   await tenant.event('steps', 'ada', 1)
-  await drain(contextOf(tenant.id))
+  await drainEverywhere(tenant)
   await tenant.event('steps', 'ada', 1)
   await tenant.admin('DELETE', '/test-clock')
   const latest = Date.now() + 15 * MINUTE

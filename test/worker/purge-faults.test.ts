@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { forgetTime, moveTo, NOON } from './boards'
-import { faulty, lost } from './faulty'
-import { newApp } from './harness'
+import { faultyAll, lost } from './faulty'
+import { newApp, rowsEverywhere } from './harness'
 import {
   accepted,
   archive,
@@ -25,12 +25,12 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
     const one = await furnished()
     const names = await namesOf(one)
     await archive(one.tenant.id)
-    const { DB } = faulty(async (run, write) => {
+    const { bindings } = faultyAll(async (run, write) => {
       if (write === 0 && isDone) await run()
       if (write === 0) throw lost()
       return run()
     })
-    expect((await purge(one.tenant.id, newApp({ DB, TIMEKEEPER: unreached }))).status).toBe(503)
+    expect((await purge(one.tenant.id, newApp({ ...bindings, TIMEKEEPER: unreached }))).status).toBe(503)
     expect((await purge(one.tenant.id)).status).toBe(202)
     await isGone(one, names)
   })
@@ -40,11 +40,11 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
     const names = await namesOf(one)
     await one.tenant.through(newApp({ TIMEKEEPER: unreached })).admin('DELETE', `/users/${one.users[0]}`)
     await accepted(one)
-    const { DB, failed } = failingOnce(isDone)
+    const { bindings, failed } = failingOnce(isDone)
     for (let time = 0; time < 40; time += 1) {
-      await work(one.tenant.id, 40, DB).catch(() => undefined)
+      await work(one.tenant.id, 40, bindings).catch(() => undefined)
       // Failed work is postponed by a minute.
-      await env.DB.prepare('UPDATE due_work SET due_at = ?1').bind(NOON).run()
+      await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
     }
     // The writes of objects (two), of a user's erasure, of keys and users, of ten configuration tables and
     // others, and of the end.
@@ -71,8 +71,8 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
                   },
                 }),
         })
-        await work(one.tenant.id, 20, env.DB, { [name]: namespace })
-        await env.DB.prepare('UPDATE due_work SET due_at = ?1').bind(NOON).run()
+        await work(one.tenant.id, 20, { [name]: namespace })
+        await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
         await isGone(one, names)
       }
     },
@@ -94,64 +94,66 @@ describe('[U8] the erasure of a tenant, interrupted', () => {
       },
     })
     for (let time = 0; time < 3; time += 1) {
-      await work(one.tenant.id, 20, env.DB, { KEYS })
-      await env.DB.prepare('UPDATE due_work SET due_at = ?1').bind(NOON).run()
+      await work(one.tenant.id, 20, { KEYS })
+      await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
     }
     expect(left).toBeLessThan(0)
     await isGone(one, names)
   })
 })
 
+type Bound = Record<string, D1Database>
+
 describe('work in progress when a tenant is erased', () => {
   it.each([
     [
       'an event',
-      (one: Furnished, DB: D1Database) => one.tenant.through(newApp({ DB })).event('steps', 'new', 1),
+      (one: Furnished, bindings: Bound) => one.tenant.through(newApp(bindings)).event('steps', 'new', 1),
     ],
     [
       'an event of an existing user',
-      (one: Furnished, DB: D1Database) =>
-        one.tenant.through(newApp({ DB })).event('steps', one.users[0] ?? '', 1),
+      (one: Furnished, bindings: Bound) =>
+        one.tenant.through(newApp(bindings)).event('steps', one.users[0] ?? '', 1),
     ],
     [
       'a batch of events',
-      (one: Furnished, DB: D1Database) =>
+      (one: Furnished, bindings: Bound) =>
         one.tenant
-          .through(newApp({ DB }))
+          .through(newApp(bindings))
           .admin('POST', '/metrics/events', [{ key: 'steps', user: { id: 'x' }, value: 1 }]),
     ],
     [
       'a new key',
-      (one: Furnished, DB: D1Database) =>
-        one.tenant.through(newApp({ DB })).admin('POST', '/application-api-keys', [{ userId: 'x' }]),
+      (one: Furnished, bindings: Bound) =>
+        one.tenant.through(newApp(bindings)).admin('POST', '/application-api-keys', [{ userId: 'x' }]),
     ],
     [
       'a change of the configuration',
-      (one: Furnished, DB: D1Database) =>
-        one.tenant.through(newApp({ DB })).admin('POST', '/metrics', [{ key: 'new', name: 'New' }]),
+      (one: Furnished, bindings: Bound) =>
+        one.tenant.through(newApp(bindings)).admin('POST', '/metrics', [{ key: 'new', name: 'New' }]),
     ],
     [
       'a pause',
-      (one: Furnished, DB: D1Database) =>
+      (one: Furnished, bindings: Bound) =>
         one.tenant
-          .through(newApp({ DB }))
+          .through(newApp(bindings))
           .admin('POST', '/streaks/freezes', { freezes: [{ userId: one.users[0] }] }),
     ],
     [
       'the erasure of a user',
-      (one: Furnished, DB: D1Database) =>
-        one.tenant.through(newApp({ DB })).admin('DELETE', `/users/${one.users[0]}`),
+      (one: Furnished, bindings: Bound) =>
+        one.tenant.through(newApp(bindings)).admin('DELETE', `/users/${one.users[0]}`),
     ],
   ])('%s that was decided before the erasure is not stored after it', async (_what, send) => {
     for (const isDone of [false, true]) {
       const one = await furnished()
       const names = await namesOf(one)
-      const DB = beforeFirstWrite(async () => {
+      const bindings = beforeFirstWrite(async () => {
         await accepted(one)
         // The erasure of the tenant is in progress, or done.
         if (isDone) await work(one.tenant.id, 100)
       })
-      const { status } = await send(one, DB)
+      const { status } = await send(one, bindings)
       expect([404, 200]).toContain(status)
       await isGone(one, names)
     }

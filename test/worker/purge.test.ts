@@ -15,8 +15,18 @@ import { anotherUuid, bytes, number, numbered } from '../readable'
 import { DAY, forgetTime, moveTo, NOON } from './boards'
 import { contextOf, worksOf } from './contexts'
 import { hand, message } from './delivery-queues'
-import { faulty } from './faulty'
-import { ADMIN_KEY, at, call, everything, newApp, newTenant, toApp } from './harness'
+import { faultyAll } from './faulty'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  everything,
+  lastDatabase,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  toApp,
+} from './harness'
 import {
   accepted,
   archive,
@@ -49,17 +59,19 @@ describe('[U8, T3] the erasure of a tenant', () => {
       ).bind(one.tenant.id),
     ])
     // A pass of the analytics has counted a user.
-    await env.DB.batch([
-      env.DB.prepare("INSERT OR IGNORE INTO directory VALUES (?1, 1, '[[0, \"DB\"]]', '{}', NULL)").bind(
-        one.tenant.id,
-      ),
-      env.DB.prepare("INSERT INTO arriving_users VALUES (?1, 'x', 1)").bind(one.tenant.id),
-      env.DB.prepare("INSERT INTO analytics_figures VALUES (?1, 'events', 0, 1, 0, 1)").bind(one.tenant.id),
-      env.DB.prepare("INSERT INTO analytics_passes VALUES (?1, 0, NULL, '')").bind(one.tenant.id),
-      env.DB.prepare(
-        `INSERT INTO counted_users SELECT unhex(iid, '-'), '[]', 0, 0, '[]', '{}' FROM users
+    const { d1 } = lastDatabase()
+    const place = "INSERT OR IGNORE INTO directory VALUES (?1, 1, '[[0, \"DB\"]]', '{}', NULL)"
+    await env.DB.prepare(place).bind(one.tenant.id).run()
+    await d1.batch([
+      d1.prepare("INSERT INTO arriving_users VALUES (?1, 'x', 1)").bind(one.tenant.id),
+      d1.prepare("INSERT INTO analytics_figures VALUES (?1, 'events', 0, 1, 0, 1)").bind(one.tenant.id),
+      d1.prepare("INSERT INTO analytics_passes VALUES (?1, 0, NULL, '')").bind(one.tenant.id),
+      d1
+        .prepare(
+          `INSERT INTO counted_users SELECT unhex(iid, '-'), '[]', 0, 0, '[]', '{}' FROM users
          WHERE tenant_id = ?1 LIMIT 1`,
-      ).bind(one.tenant.id),
+        )
+        .bind(one.tenant.id),
     ])
     expect((await tablesWith(names)).toSorted()).toEqual(tables().toSorted())
     expect((await objectsWith(one)).length).toBeGreaterThan(10)
@@ -85,6 +97,8 @@ describe('[U8, T3] the erasure of a tenant', () => {
 
   it('is refused unless the tenant is archived, and the query says so', async () => {
     const tenant = await newTenant()
+    // With several databases, the first read of a tenant makes its copies.
+    await tenant.admin('GET', '/users')
     const before = await everything()
     for (const [id, query, status, why] of [
       [tenant.id, '?purge=true', 422, /is active. Archive it first/],
@@ -135,7 +149,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     const one = await furnished()
     const names = await namesOf(one)
     // In real time.
-    await env.DB.prepare('DELETE FROM test_clock').run()
+    await rowsEverywhere('DELETE FROM test_clock')
     await accepted(one)
     const ctx = createExecutionContext()
     await worker.scheduled?.(createScheduledController(), env, ctx)
@@ -150,37 +164,45 @@ describe('[U8, T3] the erasure of a tenant', () => {
   it('is done in bounded steps, for any amount of data', async () => {
     const one = await furnished()
     const names = await namesOf(one)
+    const { d1 } = lastDatabase()
     const [{ iid } = { iid: '' }] = (
-      await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 LIMIT 1')
+      await d1
+        .prepare('SELECT iid FROM users WHERE tenant_id = ?1 LIMIT 1')
         .bind(one.tenant.id)
         .all<{ iid: string }>()
     ).results
     const n = '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2) SELECT i FROM n)'
-    await env.DB.batch([
-      env.DB.prepare(
-        `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+    await d1.batch([
+      d1
+        .prepare(
+          `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
          SELECT ${bytes('?1')}, ${number('metrics', '?3')}, i, 0, ${numbered('i')}, 1, 0 FROM ${n}`,
-      ).bind(iid, 12_000, one.metric),
-      env.DB.prepare(
-        `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
+        )
+        .bind(iid, 12_000, one.metric),
+      d1
+        .prepare(
+          `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
           created, updated,
            metrics, points, counters) SELECT ?1, 'user-' || i, ${anotherUuid('?3', 'i')}, 0, 0, 1, '{}', 0, 0,
              0, '[]', '{}', '[]' FROM ${n}`,
-      ).bind(one.tenant.id, 450, iid),
-      // Prefixes of deleted keys are remembered for a month. They say nothing about the tenant.
-      env.DB.prepare(
-        `INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created)
-         SELECT ?1 || i, hex(randomblob(9)), 'application', ?1, 'user-' || i, 'h', 0 FROM ${n}`,
-      ).bind(one.tenant.id, 250),
+        )
+        .bind(one.tenant.id, 450, iid),
     ])
+    // Prefixes of deleted keys are remembered for a month. They say nothing about the tenant.
+    await env.DB.prepare(
+      `INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created)
+       SELECT ?1 || i, hex(randomblob(9)), 'application', ?1, 'user-' || i, 'h', 0 FROM ${n}`,
+    )
+      .bind(one.tenant.id, 250)
+      .run()
     await accepted(one)
     const changes: number[] = []
-    const { DB } = faulty(async (run) => {
+    const { bindings } = faultyAll(async (run) => {
       const results = await run()
       changes.push(Math.max(...results.map(({ meta }) => meta.changes)))
       return results
     })
-    await work(one.tenant.id, 100, DB)
+    await work(one.tenant.id, 100, bindings)
     expect(Math.max(...changes)).toBeLessThanOrEqual(5_000)
     expect(changes.filter((count) => count > 1_000)).toHaveLength(3)
     await isGone(one, names)

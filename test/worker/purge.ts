@@ -8,14 +8,18 @@ import type { Bindings } from '../../src/runtime/env'
 import { TABLES } from '../../src/store/user-data/user-data.register'
 import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, NOON, withBoard } from './boards'
-import { contextOf, placesOf } from './contexts'
+import { everyPlace } from './contexts'
 import {
   ADMIN_KEY,
   type Answer,
   at,
   call,
   everything,
+  lastDatabase,
   newApp,
+  newTenantInLast,
+  replaced,
+  rowsEverywhere,
   type Send,
   type TestTenant,
   toApp,
@@ -54,9 +58,12 @@ export type Furnished = {
   key: string
 }
 
-/** A tenant with rows in every table, objects, and records in KV. */
+/** A tenant with rows in every table, objects, and records in KV. All users are in the last database. */
 export async function furnished(): Promise<Furnished> {
-  const { tenant, board, metric, system } = await withBoard({ runUnit: 'day', runInterval: 1 })
+  const { tenant, board, metric, system } = await withBoard(
+    { runUnit: 'day', runInterval: 1 },
+    await newTenantInLast(),
+  )
   const hook = new Hook()
   const hooks = { url: hook.url, events: ['*'] }
   const [webhook, deleted] = [
@@ -96,46 +103,44 @@ export async function furnished(): Promise<Furnished> {
   await tenant.admin('DELETE', `/webhooks?ids=${deleted}`)
   await tenant.admin('DELETE', `/leaderboards?ids=${goneBoard}`)
   await silent.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: users[0] }, value: 1 }])
-  const iid = await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1').bind(tenant.id).first('iid')
+  const { d1 } = lastDatabase()
+  const iid = await d1.prepare('SELECT iid FROM users WHERE tenant_id = ?1').bind(tenant.id).first('iid')
   const message = JSON.stringify([{ id: crypto.randomUUID(), type: 'streak.lost', body: {} }])
-  await env.DB.batch([
-    env.DB.prepare('INSERT INTO parked_events VALUES (?1, ?2, 0, ?3, ?4)').bind(
-      tenant.id,
-      crypto.randomUUID(),
-      '{}',
-      'why',
-    ),
-    env.DB.prepare(`INSERT INTO points_summaries VALUES (?1, ?2, 'ranges', '', 1, 0, '[]')`).bind(
-      tenant.id,
-      system,
-    ),
-    env.DB.prepare('INSERT INTO outbox VALUES (?1, 1, 0, ?2, NULL, ?3)').bind(
-      tenant.id,
-      crypto.randomUUID(),
-      message,
-    ),
-    env.DB.prepare(
-      `INSERT INTO day_sums VALUES (unhex(?1, '-'), 'events', (SELECT no FROM metrics WHERE id = ?2), 1, '[]', 1)`,
-    ).bind(iid, metric),
-    env.DB.prepare(
-      `INSERT INTO voided_events SELECT user_iid, randomblob(16), metric_no, at, seq, value, utc_offset,
+  await d1.batch([
+    d1
+      .prepare('INSERT INTO parked_events VALUES (?1, ?2, 0, ?3, ?4)')
+      .bind(tenant.id, crypto.randomUUID(), '{}', 'why'),
+    d1
+      .prepare(`INSERT INTO points_summaries VALUES (?1, ?2, 'ranges', '', 1, 0, '[]')`)
+      .bind(tenant.id, system),
+    d1
+      .prepare('INSERT INTO outbox VALUES (?1, 1, 0, ?2, NULL, ?3)')
+      .bind(tenant.id, crypto.randomUUID(), message),
+    d1
+      .prepare(
+        `INSERT INTO day_sums VALUES (unhex(?1, '-'), 'events', (SELECT no FROM metrics WHERE id = ?2), 1, '[]', 1)`,
+      )
+      .bind(iid, metric),
+    d1
+      .prepare(
+        `INSERT INTO voided_events SELECT user_iid, randomblob(16), metric_no, at, seq, value, utc_offset,
          attributes, counter_ids, 0, 0, NULL, '{}', NULL FROM events WHERE user_iid = unhex(?1, '-') LIMIT 1`,
-    ).bind(iid),
-    env.DB.prepare(
-      `INSERT INTO adjustment_keys VALUES (unhex(?1, '-'), (SELECT no FROM points_systems WHERE id = ?2), 'k',
+      )
+      .bind(iid),
+    d1
+      .prepare(
+        `INSERT INTO adjustment_keys VALUES (unhex(?1, '-'), (SELECT no FROM points_systems WHERE id = ?2),
+         'k',
          randomblob(16), 1, 1)`,
-    ).bind(iid, system),
-    env.DB.prepare("INSERT INTO change_distributions VALUES (?1, '2020', '', '{}')").bind(tenant.id),
-    env.DB.prepare('INSERT INTO pending_notifications VALUES (?1, 1, ?2, ?3, ?4, ?2)').bind(
-      tenant.id,
-      crypto.randomUUID(),
-      users[0],
-      iid,
-    ),
-    env.DB.prepare('INSERT INTO streak_runs VALUES (?1, 1, 1, 1, ?2, 1, NULL) ON CONFLICT DO NOTHING').bind(
-      iid,
-      '1e',
-    ),
+      )
+      .bind(iid, system),
+    d1.prepare("INSERT INTO change_distributions VALUES (?1, '2020', '', '{}')").bind(tenant.id),
+    d1
+      .prepare('INSERT INTO pending_notifications VALUES (?1, 1, ?2, ?3, ?4, ?2)')
+      .bind(tenant.id, crypto.randomUUID(), users[0], iid),
+    d1
+      .prepare('INSERT INTO streak_runs VALUES (?1, 1, 1, 1, ?2, 1, NULL) ON CONFLICT DO NOTHING')
+      .bind(iid, '1e'),
   ])
   const deliveryQueues = [
     `webhook:${webhook}`,
@@ -146,39 +151,42 @@ export async function furnished(): Promise<Furnished> {
   return { tenant, users, boards: [board, goneBoard], deliveryQueues, webhook, hook, metric, key }
 }
 
-/** A D1 that calls `around` for each batch that writes. The texts of the batch identify it. */
+/** Databases that call `around` for each batch that writes. The texts of the batch identify it. */
 function aroundWrites(
   around: (run: () => Promise<D1Result[]>, texts: string) => Promise<D1Result[]>,
-): D1Database {
+): Record<string, D1Database> {
   const texts = new WeakMap<object, string>()
-  return new Proxy(env.DB, {
-    get: (target, name) => {
-      if (name === 'prepare') {
-        return (sql: string) =>
-          new Proxy(target.prepare(sql), {
-            get: (inner, key) => {
-              if (key !== 'bind') return Reflect.get(inner, key, inner)
-              return (...values: unknown[]) => {
-                const bound = inner.bind(...values)
-                texts.set(bound, sql)
-                return bound
-              }
-            },
-          })
-      }
-      if (name !== 'batch') return Reflect.get(target, name, target)
-      return async (statements: D1PreparedStatement[]) => {
-        const all = statements.map((one) => texts.get(one) ?? '')
-        const isWrite = all.some((text) => /^\s*(insert|update|delete|with)/i.test(text))
-        const run = () => target.batch(statements)
-        return isWrite ? around(run, all.join(';')) : run()
-      }
-    },
-  })
+  return replaced(
+    (d1) =>
+      new Proxy(d1, {
+        get: (target, name) => {
+          if (name === 'prepare') {
+            return (sql: string) =>
+              new Proxy(target.prepare(sql), {
+                get: (inner, key) => {
+                  if (key !== 'bind') return Reflect.get(inner, key, inner)
+                  return (...values: unknown[]) => {
+                    const bound = inner.bind(...values)
+                    texts.set(bound, sql)
+                    return bound
+                  }
+                },
+              })
+          }
+          if (name !== 'batch') return Reflect.get(target, name, target)
+          return async (statements: D1PreparedStatement[]) => {
+            const all = statements.map((one) => texts.get(one) ?? '')
+            const isWrite = all.some((text) => /^\s*(insert|update|delete|with)/i.test(text))
+            const run = () => target.batch(statements)
+            return isWrite ? around(run, all.join(';')) : run()
+          }
+        },
+      }),
+  )
 }
 
-/** A D1 that runs `work` before the first batch that writes. */
-export function beforeFirstWrite(work: () => Promise<void>): D1Database {
+/** Databases that run `work` before the first batch that writes. */
+export function beforeFirstWrite(work: () => Promise<void>): Record<string, D1Database> {
   let isFirst = true
   return aroundWrites(async (run) => {
     const isNow = isFirst
@@ -189,19 +197,19 @@ export function beforeFirstWrite(work: () => Promise<void>): D1Database {
 }
 
 /**
- * A D1 that fails once at each different write of an erasure, before or after the write; and the failed
+ * Databases that fail once at each different write of an erasure, before or after the write; and the failed
  * writes.
  */
-export function failingOnce(isDone: boolean): { DB: D1Database; failed: Set<string> } {
+export function failingOnce(isDone: boolean): { bindings: Record<string, D1Database>; failed: Set<string> } {
   const failed = new Set<string>()
-  const DB = aroundWrites(async (run, texts) => {
+  const bindings = aroundWrites(async (run, texts) => {
     // The write that postpones failed work does not fail.
     if (/SET due_at/.test(texts) || failed.has(texts)) return run()
     failed.add(texts)
     if (isDone) await run()
     throw new Error('D1_ERROR: Network connection lost.')
   })
-  return { DB, failed }
+  return { bindings, failed }
 }
 
 const Ids = z.array(z.object({ id: z.string() }))
@@ -211,10 +219,8 @@ const Ids = z.array(z.object({ id: z.string() }))
  */
 export async function namesOf({ tenant, users }: Pick<Furnished, 'tenant' | 'users'>): Promise<string[]> {
   const idsIn = async (column: string, table: string) => {
-    const { results } = await env.DB.prepare(`SELECT ${column} AS id FROM ${table} WHERE tenant_id = ?1`)
-      .bind(tenant.id)
-      .all()
-    return Ids.parse(results).map(({ id }) => id)
+    const sql = `SELECT ${column} AS id FROM ${table} WHERE tenant_id = ?1`
+    return Ids.parse(await rowsEverywhere(sql, tenant.id)).map(({ id }) => id)
   }
   const configured = [
     'metrics',
@@ -279,10 +285,9 @@ export async function accepted({ tenant }: Pick<Furnished, 'tenant'>): Promise<v
 }
 
 /** Runs a number of steps of a tenant's due work. */
-export const work = (id: string, steps: number, DB: D1Database = env.DB, more: Partial<Bindings> = {}) => {
-  const context = contextOf(id, DB)
+export const work = async (id: string, steps: number, bindings: Partial<Bindings> = {}) => {
   const when = { to: instant(NOON), mustAll: false, isSet: true, grace: { first: 0, finals: 0 } }
-  return workOff(JOBS, placesOf({ ...context, env: { ...context.env, ...more } }), { ...when, steps })
+  await workOff(JOBS, await everyPlace(id, bindings), { ...when, steps })
 }
 
 /** Checks that a tenant is gone, after its work is done. */

@@ -1,24 +1,39 @@
 import { createExecutionContext, createScheduledController, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
-import { restoredStatements } from '../../scripts/lib/restored.mjs'
+import {
+  nextEpoch,
+  restoredStatements,
+  restoredStatementsOfOthers,
+  stateQuestion,
+} from '../../scripts/lib/restored.mjs'
 import worker from '../../src/worker/index'
+import { databases, rowsEverywhere } from './harness'
 
-/** D1 that goes back to an earlier moment, as by Time Travel. Objects and KV stay as they are. */
+/** Databases that go back to an earlier moment, as by Time Travel. Objects and KV stay as they are. */
 
 const Names = z.array(z.object({ name: z.string() }))
 const Value = z.union([z.string(), z.number(), z.null(), z.array(z.number())])
 type Table = { name: string; columns: string[]; rows: z.infer<typeof Value>[][] }
 
-/** All rows of D1 at this moment. */
-export async function backup(): Promise<Table[]> {
-  const { results } = await env.DB.prepare(
-    `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_cf*' AND name NOT GLOB 'sqlite*'
+/** All rows of each database. */
+type Backup = { d1: D1Database; tables: Table[] }[]
+
+/** All rows of all databases at this moment. */
+export const backup = (): Promise<Backup> =>
+  Promise.all(databases().map(async ({ d1 }) => ({ d1, tables: await tablesOf(d1) })))
+
+async function tablesOf(d1: D1Database): Promise<Table[]> {
+  const { results } = await d1
+    .prepare(
+      `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_cf*'
+       AND name NOT GLOB 'sqlite*'
        AND name NOT GLOB 'd1_*'`,
-  ).all()
+    )
+    .all()
   return Promise.all(
     Names.parse(results).map(async ({ name }) => {
-      const [columns = [], ...rows] = await env.DB.prepare(`SELECT * FROM ${name}`).raw({ columnNames: true })
+      const [columns = [], ...rows] = await d1.prepare(`SELECT * FROM ${name}`).raw({ columnNames: true })
       return {
         name,
         columns: z.array(z.string()).parse(columns),
@@ -29,29 +44,48 @@ export async function backup(): Promise<Table[]> {
 }
 
 /**
- * Brings D1 back, but not the test clock. Triggers of D1 change the due work while users are stored, so it
- * comes last.
+ * Brings the databases back, but not the test clock. Triggers of D1 change the due work while users are
+ * stored, so it comes last.
  */
-export async function bringBack(tables: readonly Table[]): Promise<void> {
-  const inOrder = tables
-    .filter(({ name }) => name !== 'test_clock')
-    .toSorted((a, b) => Number(a.name === 'due_work') - Number(b.name === 'due_work'))
+export async function bringBack(backup: Backup): Promise<void> {
   const bound = (value: z.infer<typeof Value>) => (Array.isArray(value) ? new Uint8Array(value) : value)
-  await env.DB.batch(
-    inOrder.flatMap(({ name, columns, rows }) => [
-      env.DB.prepare(`DELETE FROM ${name}`),
-      ...rows.map((row) =>
-        env.DB.prepare(`INSERT INTO ${name} VALUES (${columns.map(() => '?').join(', ')})`).bind(
-          ...row.map(bound),
+  for (const { d1, tables } of backup) {
+    const inOrder = tables
+      .filter(({ name }) => name !== 'test_clock')
+      .toSorted((a, b) => Number(a.name === 'due_work') - Number(b.name === 'due_work'))
+    await d1.batch(
+      inOrder.flatMap(({ name, columns, rows }) => [
+        d1.prepare(`DELETE FROM ${name}`),
+        ...rows.map((row) =>
+          d1
+            .prepare(`INSERT INTO ${name} VALUES (${columns.map(() => '?').join(', ')})`)
+            .bind(...row.map(bound)),
         ),
-      ),
-    ]),
-  )
+      ]),
+    )
+  }
 }
+
+const States = z.array(
+  z.object({
+    epoch: z.number(),
+    version: z.number(),
+    moment: z.number().nullable(),
+    hasUsers: z.number(),
+  }),
+)
 
 /** Does what `npm run restored` does. */
 export async function restored({ undelete } = { undelete: false }): Promise<void> {
-  await env.DB.batch(restoredStatements({ undelete }).map((sql) => env.DB.prepare(sql)))
+  const epoch = nextEpoch(States.parse(await rowsEverywhere(stateQuestion)), Date.now())
+  const isSeveral = databases().length > 1
+  for (const { name, d1 } of databases().toReversed()) {
+    const statements =
+      name !== 'DB'
+        ? restoredStatementsOfOthers(epoch)
+        : restoredStatements({ undelete, ...(isSeveral && { epoch }) })
+    await d1.batch(statements.map((sql) => d1.prepare(sql)))
+  }
 }
 
 /** Runs the cron trigger, and waits for what it starts. */

@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { drain } from '../../src/delivery/drain.service'
@@ -9,9 +8,9 @@ import { instant } from '../../src/lib/clock'
 import { canonicalZone } from '../../src/lib/zone'
 import { anotherUuid } from '../readable'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
-import { contextOf, worksOf } from './contexts'
-import { faulty, lost } from './faulty'
-import { at, newTenant, type TestTenant } from './harness'
+import { contextOfUsers, worksOf } from './contexts'
+import { faultyLast, lost } from './faulty'
+import { at, lastDatabase, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
 import { messagesOf, subscribe } from './messages'
 import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
@@ -24,38 +23,38 @@ beforeAll(keepTold)
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
-const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
+const stealthily = (ms: number) => rowsEverywhere('UPDATE test_clock SET now = ?1', ms)
 
 const DUE = ['emails.recap_due', 'emails.reactivation_due', 'emails.streak_reminder_due']
 const HOOK = { url: new Hook().url, events: DUE }
 
 /** A tenant with a webhook and users who were active yesterday, so that reminders are due this evening. */
 async function reminded(users: Record<string, unknown>[] = [{ id: 'ada' }]): Promise<TestTenant> {
-  const tenant = await newTenant()
+  const tenant = await newTenantInLast()
   await tenant.metric('m')
   for (const user of users) expect((await tenant.event('m', user, 1)).status).toBe(201)
   await tenant.create('/webhooks', HOOK)
   await moveTo(NOON + DAY)
-  await env.DB.prepare('DELETE FROM test_told').run()
+  await rowsEverywhere('DELETE FROM test_told')
   return tenant
 }
 const TODAY = EVENING + DAY
 
 async function work(tenant: TestTenant): Promise<DueWork> {
-  const found = (await worksOf(contextOf(tenant.id))).find(({ kind }) => kind === 'schedule')
+  const found = (await worksOf(contextOfUsers(tenant.id))).find(({ kind }) => kind === 'schedule')
   if (found === undefined) throw new Error('nothing is scheduled')
   return found
 }
 
-const step = async (tenant: TestTenant, DB: D1Database = env.DB, to = TODAY) =>
-  scheduleStep(contextOf(tenant.id, DB), await work(tenant), instant(to), null)
+const step = async (tenant: TestTenant, DB: D1Database = lastDatabase().d1, to = TODAY) =>
+  scheduleStep(contextOfUsers(tenant.id, DB), await work(tenant), instant(to), null)
 
 /** Steps until nothing is due by a moment. */
-async function allSteps(tenant: TestTenant, DB: D1Database = env.DB, to = TODAY): Promise<number> {
+async function allSteps(tenant: TestTenant, DB: D1Database = lastDatabase().d1, to = TODAY): Promise<number> {
   for (let steps = 0; ; steps += 1) {
-    const [next] = (await worksOf(contextOf(tenant.id))).filter(({ kind }) => kind === 'schedule')
+    const [next] = (await worksOf(contextOfUsers(tenant.id))).filter(({ kind }) => kind === 'schedule')
     if (next === undefined || next.dueAt > to) return steps
-    await scheduleStep(contextOf(tenant.id, DB), next, instant(to), null)
+    await scheduleStep(contextOfUsers(tenant.id, DB), next, instant(to), null)
   }
 }
 
@@ -80,9 +79,9 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
     const due = await work(tenant)
     expect(due.dueAt).toBe(TODAY)
     await Promise.all(
-      Array.from({ length: 6 }, () => scheduleStep(contextOf(tenant.id), due, instant(TODAY), null)),
+      Array.from({ length: 6 }, () => scheduleStep(contextOfUsers(tenant.id), due, instant(TODAY), null)),
     )
-    await scheduleStep(contextOf(tenant.id), due, instant(TODAY), null)
+    await scheduleStep(contextOfUsers(tenant.id), due, instant(TODAY), null)
     await allSteps(tenant)
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])
     expect((await work(tenant)).dueAt).toBe(NOON + 2 * DAY - 3 * HOUR)
@@ -91,10 +90,10 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
   it('that failed before the write, and with a lost answer: each user is notified once', async () => {
     const tenant = await reminded()
     await stealthily(TODAY)
-    const before = faulty(() => Promise.reject(lost()))
+    const before = faultyLast(() => Promise.reject(lost()))
     await expect(step(tenant, before.DB)).rejects.toThrow('lost')
     expect(await told(tenant)).toEqual([])
-    const after = faulty(async (run) => {
+    const after = faultyLast(async (run) => {
       await run()
       throw lost()
     })
@@ -106,7 +105,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
   it('with an event between read and write: notifications that were due at the moment are sent, once', async () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
     await stealthily(TODAY)
-    const { DB } = faulty(async (run, write) => {
+    const { DB } = faultyLast(async (run, write) => {
       if (write === 0) await tenant.event('m', 'ada', 1)
       return run()
     })
@@ -128,9 +127,9 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
   it('[U8] with a user erased between read and write: nothing is kept of the user', async () => {
     const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
     await stealthily(TODAY)
-    const { DB } = faulty(async (run, write) => {
+    const { DB } = faultyLast(async (run, write) => {
       if (write === 0)
-        await env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(tenant.id).run()
+        await rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'", tenant.id)
       return run()
     })
     await step(tenant, DB)
@@ -141,7 +140,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
     const tenant = await reminded()
     await stealthily(TODAY)
     const { body } = await tenant.admin('GET', '/webhooks')
-    const { DB } = faulty(async (run, write) => {
+    const { DB } = faultyLast(async (run, write) => {
       if (write === 0)
         await tenant.admin('PATCH', '/webhooks', [{ id: at(body, 0, 'id'), status: 'inactive' }])
       return run()
@@ -155,7 +154,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
     const tenant = await reminded()
     await manyUsers(tenant, 2_600)
     await stealthily(TODAY)
-    const { DB, seen } = faulty((run) => run())
+    const { DB, seen } = faultyLast((run) => run())
     const steps = await allSteps(tenant, DB)
     const users = (await told(tenant)).map((line) => line.split(' ')[1])
     expect(users).toHaveLength(2_601)
@@ -165,7 +164,7 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
     expect(seen.rowsWritten).toBeLessThan(2_601 * 2 + steps + 1)
     expect(seen.rowsRead).toBeLessThan(2_601 * 12)
     // The delivery does not matter here.
-    await env.DB.prepare('DELETE FROM outbox').run()
+    await rowsEverywhere('DELETE FROM outbox')
   })
 })
 
@@ -175,18 +174,18 @@ describe('[N2, C2] how many users are notified at once', () => {
     await manyUsers(tenant, count)
     await stealthily(TODAY)
     const first = await work(tenant)
-    await scheduleStep(contextOf(tenant.id), first, instant(TODAY), null)
+    await scheduleStep(contextOfUsers(tenant.id), first, instant(TODAY), null)
     expect(await told(tenant)).toHaveLength(Math.min(count + 1, 500))
     await allSteps(tenant)
     const all = await told(tenant)
     expect([all.length, new Set(all).size]).toEqual([count + 1, count + 1])
-    await env.DB.prepare('DELETE FROM outbox').run()
+    await rowsEverywhere('DELETE FROM outbox')
   })
 
   it('no more candidates of a page are read than can be notified, and the page ends at the same user', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await manyUsers(tenant, 1_200)
-    const { db } = contextOf(tenant.id)
+    const { db } = contextOfUsers(tenant.id)
     const day = Math.floor(NOON / DAY)
     const all = { zones: ['UTC'], activeDays: [], activeFrom: null, streakBefore: day + 1 }
     const none = { ...all, streakBefore: null }
@@ -199,14 +198,12 @@ describe('[N2, C2] how many users are notified at once', () => {
   })
 
   it('fewer at once with a long template', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('m')
     await template(tenant, 'streak_reminder', 'email', 'x'.repeat(60_000))
     await template(tenant, 'recap', 'email', 'y')
     await manyUsers(tenant, 150)
-    await env.DB.prepare("UPDATE users SET email = 'a@example.com' WHERE tenant_id = ?1")
-      .bind(tenant.id)
-      .run()
+    await rowsEverywhere("UPDATE users SET email = 'a@example.com' WHERE tenant_id = ?1", tenant.id)
     await moveTo(NOON + DAY)
     await stealthily(TODAY)
     await step(tenant)
@@ -215,7 +212,7 @@ describe('[N2, C2] how many users are notified at once', () => {
     await allSteps(tenant)
     const all = (await toldOf(tenant, 'notification.email')).map(({ user }) => user)
     expect([all.length, new Set(all).size]).toEqual([150, 150])
-    await env.DB.prepare('DELETE FROM outbox').run()
+    await rowsEverywhere('DELETE FROM outbox')
   })
 })
 
@@ -223,22 +220,23 @@ describe('[N2, C2] how many users are notified at once', () => {
 async function manyUsers(tenant: TestTenant, count: number): Promise<void> {
   const day = Math.floor(NOON / DAY)
   const run = { started: day, first: day, last: day, history: '1e', length: 1, extended: NOON }
-  await env.DB.prepare(
-    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+  await lastDatabase()
+    .d1.prepare(
+      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
       updated,
        metrics, points, counters, last_seq_by_input, streak, streak_due, active_day)
      SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]',
        '{}', '[]', '{}', ?4, ?5, ?6
      FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2)
        SELECT value FROM n)`,
-  )
+    )
     .bind(tenant.id, count, NOON, JSON.stringify({ frequency: 'daily', run }), (day + 2) * DAY, day)
     .run()
 }
 
 describe('[N1, N5] which users are notified', () => {
   it('[N5] nothing is scheduled while no template is active and no webhook is subscribed', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('m')
     await tenant.event('m', 'ada', 1)
     await tenant.create('/webhooks', { ...HOOK, events: ['streak.lost'] })
@@ -249,7 +247,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N5] webhooks need the preference and the subscription, but no address and no control group', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('m')
     for (const id of ['plain', 'off', 'push', 'unsubscribed']) await tenant.event('m', id, 1)
     await tenant.admin('PATCH', '/settings', { controlRatio: 100 })
@@ -272,7 +270,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N1] notifications use each channel that has a template and an address or a device', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('m')
     const users = [
       { id: 'both', email: 'a@example.com', deviceTokens: ['x'] },
@@ -295,7 +293,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N2, N3] a recap by email has the changes in the period, and the totals at its end', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     const metricId = await tenant.metric('m')
     await tenant.metric('unused')
     const trigger = { type: 'metric', points: 10, status: 'active', metricId, metricThreshold: 1 }
@@ -307,7 +305,7 @@ describe('[N1, N5] which users are notified', () => {
       '{{ recap.periodStart }} {% for one in recap.metrics %}{{ one.key }} {{ one.change }} {{ one.total }}{% endfor %} {% for one in recap.points %}{{ one.key }} {{ one.change }} {{ one.total }}{% endfor %}.'
     await template(tenant, 'recap', 'email', text)
     await moveTo(NOON + 8 * DAY)
-    await env.DB.prepare('DELETE FROM test_told').run()
+    await rowsEverywhere('DELETE FROM test_told')
     await tenant.event('m', user, 2.25)
     await moveTo(NOON + 12 * DAY - 4 * HOUR)
     await tenant.event('m', user, 4)
@@ -326,7 +324,7 @@ describe('[N1, N5] which users are notified', () => {
   })
 
   it('[N2] a paused streak gets no reminder, a streak with a freeze does', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('m')
     await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 1, max: 2 } })
     await tenant.event('m', 'ada', 1)
@@ -348,11 +346,11 @@ const zones = async (tenant: TestTenant) =>
     .parse(at(await row(tenant), 'zones'))
     .sort()
 const spelled = (tenant: TestTenant, id: string, tz: string) =>
-  env.DB.prepare('UPDATE users SET tz = ?3 WHERE tenant_id = ?1 AND id = ?2').bind(tenant.id, id, tz).run()
+  rowsEverywhere('UPDATE users SET tz = ?3 WHERE tenant_id = ?1 AND id = ?2', tenant.id, id, tz)
 
 describe('[N2] when users are notified', () => {
   it('nothing that was due before it was configured; a type that is added later begins then', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('m')
     await tenant.event('m', 'ada', 1)
     await moveTo(NOON + 3 * DAY)
@@ -406,26 +404,24 @@ describe('[N2] when users are notified', () => {
     const tenant = await reminded()
     await manyUsers(tenant, 700)
     // The binary digits of a user's number say which of the eleven letters are capitals.
-    await env.DB.prepare(
+    await rowsEverywhere(
       `UPDATE users SET tz = (
          SELECT group_concat(CASE WHEN (substr(users.id, 5) >> (n.value - (n.value > 6))) & 1 THEN
            upper(n.letter) ELSE n.letter END, '')
          FROM (SELECT value, substr('europe/paris', value + 1, 1) AS letter
            FROM json_each('[0,1,2,3,4,5,6,7,8,9,10,11]')) n)
        WHERE tenant_id = ?1 AND id LIKE 'user%'`,
+      tenant.id,
     )
-      .bind(tenant.id)
-      .run()
-    const spellings = await env.DB.prepare(
-      'SELECT count(DISTINCT tz) AS count FROM users WHERE tenant_id = ?1',
-    )
+    const spellings = await lastDatabase()
+      .d1.prepare('SELECT count(DISTINCT tz) AS count FROM users WHERE tenant_id = ?1')
       .bind(tenant.id)
       .first('count')
     expect(spellings).toBe(700)
     await moveTo(TODAY)
     expect(await zones(tenant)).toEqual(['Europe/Paris'])
     expect(await told(tenant)).toHaveLength(701)
-    await env.DB.prepare('DELETE FROM outbox').run()
+    await rowsEverywhere('DELETE FROM outbox')
   })
 
   it('the schedule forgets a zone without users within two days', async () => {
@@ -439,14 +435,14 @@ describe('[N2] when users are notified', () => {
     expect(await zones(tenant)).toEqual(['America/Lima'])
     // The zone is added again when a user is there, and its users are notified from then on.
     await tenant.event('m', { id: 'ada', tz: 'Asia/Tokyo' }, 1)
-    await env.DB.prepare('DELETE FROM test_told').run()
+    await rowsEverywhere('DELETE FROM test_told')
     await moveTo(NOON + 4 * DAY)
     expect(await zones(tenant)).toEqual(['America/Lima', 'Asia/Tokyo'])
     expect(await told(tenant)).toContain(`${REMINDER} ada`)
   })
 
   it('a user who comes to a date again gets the same id, so the notification is sent once', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('m')
     // Thursday, 02:00.
     await tenant.event('m', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
@@ -460,31 +456,34 @@ describe('[N2] when users are notified', () => {
     expect(reminders.map((one) => (one.at - NOON) / HOUR)).toEqual([42, 66])
     expect(reminders[1]?.id).toBe(reminders[0]?.id)
     // Drain in full. Without it, the delivery queue might have only the first of them by now.
-    await drain(contextOf(tenant.id))
+    await drain(contextOfUsers(tenant.id))
     expect((await messagesOf(webhookId)).map(({ id }) => id)).toEqual([reminders[0]?.id])
   })
 
   it('after an outage, in real time: no reminder of a day that is over, and all other types', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('m')
     const day = Math.floor(Date.now() / DAY)
     await forgetTime()
     await tenant.event('m', 'ada', 1)
     await tenant.create('/webhooks', HOOK)
-    await allSteps(tenant, env.DB, Date.now())
+    await allSteps(tenant, undefined, Date.now())
     const live = { started: day - 3, first: day - 3, last: day - 2, history: '2e', length: 2, extended: 0 }
     const streak = JSON.stringify({ frequency: 'daily', run: live })
-    await env.DB.batch([
-      env.DB.prepare(
-        'UPDATE users SET active_day = ?2, streak = ?3, streak_due = NULL WHERE tenant_id = ?1',
-      ).bind(tenant.id, day - 4, streak),
-      env.DB.prepare(
-        "UPDATE due_work SET due_at = ?2, progress = json_set(progress, '$.through', ?2) WHERE tenant_id = ?1 AND kind = 'schedule'",
-      ).bind(tenant.id, (day - 1) * DAY - HOUR),
-    ])
+    await rowsEverywhere(
+      'UPDATE users SET active_day = ?2, streak = ?3, streak_due = NULL WHERE tenant_id = ?1',
+      tenant.id,
+      day - 4,
+      streak,
+    )
+    await rowsEverywhere(
+      "UPDATE due_work SET due_at = ?2, progress = json_set(progress, '$.through', ?2) WHERE tenant_id = ?1 AND kind = 'schedule'",
+      tenant.id,
+      (day - 1) * DAY - HOUR,
+    )
     // By the present state, the streak of two days was in danger yesterday at 20:00, and three days without
     // an event were over yesterday.
-    await allSteps(tenant, env.DB, (day - 1) * DAY + 21 * HOUR)
+    await allSteps(tenant, undefined, (day - 1) * DAY + 21 * HOUR)
     expect((await told(tenant)).filter((line) => !line.startsWith('emails.recap'))).toEqual([
       'emails.reactivation_due ada',
     ])

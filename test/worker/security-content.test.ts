@@ -2,7 +2,17 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { parseLiquid, renderLiquid } from '../../src/features/notifications/templates/liquid.service'
 import { unsubscribeToken } from '../../src/features/notifications/unsubscribe/links.repository'
-import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  everything,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  type TestTenant,
+  toApp,
+} from './harness'
 
 /**
  * Attempts of an attacker with bodies, templates and links, by topic. `security.test.ts` has keys, hosts and
@@ -357,10 +367,11 @@ describe('unsubscribe link forgery', () => {
     }
     const secretOf = (one: TestTenant) =>
       env.DB.prepare('SELECT link_secret FROM tenants WHERE id = ?').bind(one.id).first<string>('link_secret')
-    const iidOf = (one: TestTenant, id: string) =>
-      env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ? AND id = ?')
-        .bind(one.id, id)
-        .first<string>('iid')
+    const iidOf = async (one: TestTenant, id: string) => {
+      const sql = 'SELECT iid FROM users WHERE tenant_id = ? AND id = ?'
+      const [row] = await rowsEverywhere<{ iid: string }>(sql, one.id, id)
+      return row?.iid
+    }
     const [secret, other] = [(await secretOf(mine)) ?? '', (await secretOf(theirs)) ?? '']
     const [iid, theirIid] = [(await iidOf(mine, 'ada')) ?? '', (await iidOf(theirs, 'ada')) ?? '']
     const post = async (token: string) =>

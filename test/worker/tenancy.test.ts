@@ -21,7 +21,7 @@ import {
   specOf,
   type World,
 } from '../walk'
-import { ADMIN_KEY, at, call, newApp, newTenant, toApp } from './harness'
+import { ADMIN_KEY, at, call, databases, newApp, newTenant, rowsEverywhere, toApp } from './harness'
 
 const DAY = 86_400_000
 const MARKS = { alpha: 777, beta: 3 } as const
@@ -132,21 +132,30 @@ const Owned = z.object({
 })
 const tables: string[] = []
 
-/** Every row of the database, as JSON after the name of its table, with the columns that show the owner. */
+/**
+ * Every row of all databases, as JSON after the name of its table, with the columns that show the owner. The
+ * prefixes of deleted keys have none.
+ */
 async function allRows() {
   if (tables.length === 0) {
     const { results } = await env.DB.prepare(
-      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite*' AND name NOT GLOB '_cf*' AND name NOT GLOB 'd1*'",
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite*' AND name NOT GLOB '_cf*' AND name NOT GLOB 'd1*' AND name <> 'deleted_keys'",
     ).all<{ name: string }>()
     tables.push(...results.map(({ name }) => name))
   }
-  const all = await env.DB.batch(tables.map((name) => env.DB.prepare(`SELECT * FROM ${readableTable(name)}`)))
-  return all.flatMap(({ results }, index) =>
-    results.map((row) => ({
-      table: tables[index] ?? '',
-      owned: Owned.parse(row),
-      text: `${tables[index]} ${JSON.stringify(row)}`,
-    })),
+  const all = await Promise.all(
+    databases().map(({ d1 }) =>
+      d1.batch(tables.map((name) => d1.prepare(`SELECT * FROM ${readableTable(name)}`))),
+    ),
+  )
+  return all.flatMap((found) =>
+    found.flatMap(({ results }, index) =>
+      results.map((row) => ({
+        table: tables[index] ?? '',
+        owned: Owned.parse(row),
+        text: `${tables[index]} ${JSON.stringify(row)}`,
+      })),
+    ),
   )
 }
 
@@ -608,7 +617,7 @@ describe('two tenants at the same time', () => {
     ] as const) {
       await tenant.event('words', `first-${points}`, points)
       // Ten thousand more users like the first.
-      await env.DB.prepare(
+      await rowsEverywhere(
         `WITH RECURSIVE n(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM n WHERE n < ?2)
          INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,
            created, updated,
@@ -616,12 +625,12 @@ describe('two tenants at the same time', () => {
          SELECT tenant_id, 'more-' || n, ${anotherUuid('iid', 'n')}, seq, changed, subscribe_to_emails,
            attributes, control, created, updated,
            metrics, json_object(?3, ?4), counters, streak, NULL FROM users, n WHERE tenant_id = ?1`,
+        ...[tenant.id, users, system, points],
       )
-        .bind(tenant.id, users, system, points)
-        .run()
-      await env.DB.prepare("UPDATE tenant_counters SET count = ?2 WHERE tenant_id = ?1 AND name = 'users'")
-        .bind(tenant.id, users)
-        .run()
+      await rowsEverywhere(
+        "UPDATE tenant_counters SET count = ?2 WHERE tenant_id = ?1 AND name = 'users'",
+        ...[tenant.id, users],
+      )
     }
     // The second read comes from the cache.
     for (const _ of [1, 2]) {
@@ -680,10 +689,11 @@ describe('[T1] with multi-tenancy off', () => {
     })
     const own = { 'x-api-key': String(at(made.body, 'created', 0, 'key')) }
     expect((await call(off, 'GET', `/v1/users/${key}`, { headers: own })).status).toBe(200)
-    const implicit = await env.DB.prepare('SELECT tenant_id FROM users WHERE id = ?')
-      .bind(key)
-      .first('tenant_id')
-    for (const id of [String(implicit), 'default', 'anything']) {
+    const [user] = await rowsEverywhere<{ tenant_id: string }>(
+      'SELECT tenant_id FROM users WHERE id = ?',
+      key,
+    )
+    for (const id of [String(user?.tenant_id), 'default', 'anything']) {
       const more = { 'tenant-id': id }
       for (const [path, method, body] of [
         ['/admin/v1/metrics', 'GET', undefined],

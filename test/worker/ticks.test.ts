@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { type TickStep, tickStep } from '../../src/features/points/ticks/ticks.job'
@@ -6,8 +5,17 @@ import { type DueWork, workOf } from '../../src/jobs/due-work.repository'
 import { type Instant, instant } from '../../src/lib/clock'
 import { anotherUuid, readable } from '../readable'
 import { forgetTime, moveTo } from './boards'
-import { contextOf } from './contexts'
-import { at, expectBetween, newTenant, type TestTenant } from './harness'
+import { contextOfUsers } from './contexts'
+import {
+  at,
+  databases,
+  expectBetween,
+  lastDatabase,
+  newTenant,
+  newTenantInLast,
+  rowsEverywhere,
+  type TestTenant,
+} from './harness'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -37,7 +45,7 @@ async function withTicks(
   triggers: readonly Wanted[] = [{}],
   { users = ['ada'], maxPoints = null }: { users?: readonly string[]; maxPoints?: number | null } = {},
 ) {
-  const tenant = await newTenant()
+  const tenant = await newTenantInLast()
   const metric = await tenant.metric('words')
   const { body } = await tenant.admin('POST', '/points', [
     {
@@ -60,20 +68,21 @@ type Setup = Awaited<ReturnType<typeof withTicks>>
 
 /** Makes the anchors, users and due work of a tenant older by `ms`. */
 async function age({ tenant }: Pick<Setup, 'tenant'>, ms: number): Promise<void> {
-  const older = (sql: string) => env.DB.prepare(sql).bind(tenant.id, ms)
-  await env.DB.batch([
-    older('UPDATE points_triggers SET anchor = anchor - ?2 WHERE tenant_id = ?1'),
-    older('UPDATE users SET created = created - ?2, changed = changed - ?2 WHERE tenant_id = ?1'),
-    older(`UPDATE due_work SET due_at = due_at - ?2,
-      progress = json_set(progress, '$.through', (progress ->> '$.through') - ?2) WHERE tenant_id = ?1`),
-    older('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1 AND ?2'),
-  ])
+  const older = [
+    'UPDATE points_triggers SET anchor = anchor - ?2 WHERE tenant_id = ?1',
+    'UPDATE users SET created = created - ?2, changed = changed - ?2 WHERE tenant_id = ?1',
+    `UPDATE due_work SET due_at = due_at - ?2,
+      progress = json_set(progress, '$.through', (progress ->> '$.through') - ?2) WHERE tenant_id = ?1`,
+    'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1 AND ?2',
+  ]
+  for (const { d1 } of databases()) await d1.batch(older.map((sql) => d1.prepare(sql).bind(tenant.id, ms)))
 }
 
 const anchors = async ({ system }: Setup): Promise<(number | null)[]> => {
-  const { results } = await env.DB.prepare(
-    "SELECT anchor FROM points_triggers WHERE system_id = ?1 AND type = 'time' AND deleted IS NULL ORDER BY no",
-  )
+  const { results } = await lastDatabase()
+    .d1.prepare(
+      "SELECT anchor FROM points_triggers WHERE system_id = ?1 AND type = 'time' AND deleted IS NULL ORDER BY no",
+    )
     .bind(system)
     .all<{ anchor: number | null }>()
   return results.map(({ anchor }) => anchor)
@@ -86,24 +95,28 @@ async function anchorOf(setup: Setup): Promise<number> {
   return anchor
 }
 
-/* Single steps */
+/* Single steps. With several databases, all users are in the last one. */
 
 async function ticksDue({ tenant }: Pick<Setup, 'tenant'>): Promise<DueWork | undefined> {
-  return workOf(contextOf(tenant.id).db, 'ticks')
+  return workOf(contextOfUsers(tenant.id).db, 'ticks')
 }
 
 const now = () => instant(Date.now())
 
 /** One step of the work that is due by now. */
-async function step(setup: Pick<Setup, 'tenant'>, DB = env.DB): Promise<TickStep> {
+async function step(setup: Pick<Setup, 'tenant'>, DB = lastDatabase().d1): Promise<TickStep> {
   const work = await ticksDue(setup)
   if (work === undefined) throw new Error('nothing is due')
-  return tickStep(contextOf(setup.tenant.id, DB), work, now())
+  return tickStep(contextOfUsers(setup.tenant.id, DB), work, now())
 }
 
 /** Steps until nothing is due. */
-async function allSteps(setup: Pick<Setup, 'tenant'>, to: Instant = now(), DB = env.DB): Promise<TickStep[]> {
-  const context = contextOf(setup.tenant.id, DB)
+async function allSteps(
+  setup: Pick<Setup, 'tenant'>,
+  to: Instant = now(),
+  DB = lastDatabase().d1,
+): Promise<TickStep[]> {
+  const context = contextOfUsers(setup.tenant.id, DB)
   const steps: TickStep[] = []
   let work = await ticksDue(setup)
   while (work !== undefined && work.dueAt <= to) {
@@ -138,14 +151,15 @@ const UserRow = z.object({
 
 /** All awards in the system in the order of creation. Checks first that totals are their sums (P8). */
 async function ledger({ tenant, system }: Setup): Promise<z.infer<typeof AwardRow>[]> {
-  const [awardRows, userRows] = await env.DB.batch([
-    env.DB.prepare(
-      `SELECT u.id AS user, a.* FROM ${readable.awards} a JOIN users u ON u.iid = a.user_iid
+  const { d1 } = lastDatabase()
+  const [awardRows, userRows] = await d1.batch([
+    d1
+      .prepare(
+        `SELECT u.id AS user, a.* FROM ${readable.awards} a JOIN users u ON u.iid = a.user_iid
        WHERE u.tenant_id = ?1 AND a.system_id = ?2 ORDER BY u.id, a.seq, a.position`,
-    ).bind(tenant.id, system),
-    env.DB.prepare('SELECT id, seq, points, last_seq_by_input FROM users WHERE tenant_id = ?1').bind(
-      tenant.id,
-    ),
+      )
+      .bind(tenant.id, system),
+    d1.prepare('SELECT id, seq, points, last_seq_by_input FROM users WHERE tenant_id = ?1').bind(tenant.id),
   ])
   const awards = z.array(AwardRow).parse(awardRows?.results)
   for (const user of z.array(UserRow).parse(userRows?.results)) {
@@ -174,20 +188,21 @@ const duesOf = async (setup: Setup, user = 'ada') =>
 const dues = (anchor: number, interval: number, from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, n) => anchor + (from + n) * interval)
 
-/** The real D1. Writes of a step go through `fault`, which gets the number of earlier writes. */
+/** The real D1 of the users. Writes of a step go through `fault`, which gets the number of earlier writes. */
 function faulty(fault: (run: () => Promise<D1Result[]>, writes: number) => Promise<D1Result[]>) {
+  const { d1 } = lastDatabase()
   const seen = { writes: 0, rowsWritten: 0, rowsRead: 0 }
   const texts = new WeakMap<D1PreparedStatement, string>()
   const prepare = (sql: string) => ({
     bind: (...params: unknown[]) => {
-      const statement = env.DB.prepare(sql).bind(...params)
+      const statement = d1.prepare(sql).bind(...params)
       texts.set(statement, sql)
       return statement
     },
   })
   const batch = async (statements: D1PreparedStatement[]) => {
     const run = async () => {
-      const results = await env.DB.batch(statements)
+      const results = await d1.batch(statements)
       for (const { meta } of results) {
         seen.rowsWritten += meta.rows_written
         seen.rowsRead += meta.rows_read
@@ -198,7 +213,7 @@ function faulty(fault: (run: () => Promise<D1Result[]>, writes: number) => Promi
     seen.writes += 1
     return fault(run, seen.writes - 1)
   }
-  const DB = new Proxy(env.DB, {
+  const DB = new Proxy(d1, {
     get: (target, name) =>
       name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
   })
@@ -207,15 +222,16 @@ function faulty(fault: (run: () => Promise<D1Result[]>, writes: number) => Promi
 
 /** Makes many users at once, with the rows that the service would store. */
 async function manyUsers({ tenant }: Setup, count: number): Promise<void> {
-  await env.DB.prepare(
-    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
+  await lastDatabase()
+    .d1.prepare(
+      `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
       updated,
        metrics, points, counters)
      SELECT ?1, printf('user%05d', value), ${anotherUuid('?1', 'value')}, 1, ?3, 1, '{}', 0, ?3, ?3, '[]',
        '{}', '[]'
      FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2)
        SELECT value FROM n)`,
-  )
+    )
     .bind(tenant.id, count, Date.now())
     .run()
 }
@@ -275,7 +291,7 @@ describe('[P4] ticks', () => {
   })
 
   it('go to matching users who existed at the due time, and to no others', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const system = await tenant.create('/points', {
       key: 'xp',
@@ -362,7 +378,7 @@ describe('[P4, C2] a step of ticks, under faults', () => {
     await age(setup, HOUR + MINUTE)
     const work = await ticksDue(setup)
     if (work === undefined) throw new Error('nothing is due')
-    const context = contextOf(setup.tenant.id)
+    const context = contextOfUsers(setup.tenant.id)
     const first = await tickStep(context, work, now())
     const before = await ledger(setup)
     expect(before).toHaveLength(1)
@@ -374,7 +390,7 @@ describe('[P4, C2] a step of ticks, under faults', () => {
     const later = await ticksDue(setup)
     if (later === undefined) throw new Error('nothing is due')
     const all = await Promise.all(
-      Array.from({ length: 6 }, () => tickStep(contextOf(setup.tenant.id), later, now())),
+      Array.from({ length: 6 }, () => tickStep(contextOfUsers(setup.tenant.id), later, now())),
     )
     expect(all.filter(({ changes }) => changes.length > 0)).toHaveLength(1)
     expect(await ledger(setup)).toHaveLength(2)
@@ -409,8 +425,8 @@ describe('[P4, C2] a step of ticks, under faults', () => {
     await age(setup, 2 * HOUR + MINUTE)
     const { DB } = faulty(async (run, writes) => {
       if (writes === 0) {
-        const mine = (sql: string) => env.DB.prepare(sql).bind(setup.tenant.id)
-        await mine("DELETE FROM users WHERE tenant_id = ?1 AND id IN ('ada', 'bob')").run()
+        const erase = "DELETE FROM users WHERE tenant_id = ?1 AND id IN ('ada', 'bob')"
+        await rowsEverywhere(erase, setup.tenant.id)
         await setup.tenant.app('POST', '/users', { id: 'bob' })
       }
       return run()
@@ -460,9 +476,10 @@ describe('[P4, C2] a step of ticks, under faults', () => {
 
   it('with no due work left: the row is deleted', async () => {
     const setup = await withTicks()
-    await env.DB.prepare("UPDATE points_triggers SET deleted = 1 WHERE system_id = ?1 AND type = 'time'")
-      .bind(setup.system)
-      .run()
+    await rowsEverywhere(
+      "UPDATE points_triggers SET deleted = 1 WHERE system_id = ?1 AND type = 'time'",
+      setup.system,
+    )
     await age(setup, 2 * HOUR + MINUTE)
     expect(await allSteps(setup)).toMatchObject([{ dueAt: null, progress: null, changes: [] }])
     expect(await ticksDue(setup)).toBeUndefined()
@@ -544,12 +561,25 @@ describe('[P4, G9] changes of time triggers', () => {
     expect(at(answer.body, 'updated', 0, 'points')).toBe(50)
     const awards = await ledger(setup)
     expect(awards.map(({ awarded }) => awarded)).toEqual(Array(1_500).fill(5))
-    const versions = await env.DB.prepare(
-      `SELECT count(DISTINCT trigger_version) AS n FROM ${readable.awards} WHERE system_id = ?1`,
-    )
+    const versions = await lastDatabase()
+      .d1.prepare(`SELECT count(DISTINCT trigger_version) AS n FROM ${readable.awards} WHERE system_id = ?1`)
       .bind(setup.system)
       .first('n')
     expect(versions).toBe(1)
+  })
+
+  it('a change in the middle of a sweep whose ticks were not due when it was sent waits for its end', async () => {
+    const setup = await withTicks([{}], { users: [] })
+    await manyUsers(setup, 1_500)
+    await age(setup, HOUR - 10 * MINUTE)
+    const [id] = setup.ids
+    const work = await ticksDue(setup)
+    if (work === undefined) throw new Error('nothing is due')
+    const ahead = instant(Date.now() + 20 * MINUTE)
+    expect((await tickStep(contextOfUsers(setup.tenant.id), work, ahead)).changes).toHaveLength(1_000)
+    const answer = await setup.tenant.admin('PATCH', setup.path, [{ id, points: 50 }])
+    expect(at(answer.body, 'updated', 0, 'points')).toBe(50)
+    expect((await ledger(setup)).map(({ awarded }) => awarded)).toEqual(Array(1_500).fill(5))
   })
 
   it('a second trigger has its own ticks, and the first trigger’s ticks continue', async () => {
@@ -581,7 +611,7 @@ describe('[C1, P4] ticks by the test clock', () => {
 
   // The clock is one for all tenants. Due work of earlier tests does not matter here.
   beforeAll(async () => {
-    await env.DB.exec('DELETE FROM due_work')
+    await rowsEverywhere('DELETE FROM due_work')
   })
 
   afterEach(async () => {

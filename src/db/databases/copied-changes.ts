@@ -17,6 +17,7 @@ const STILL_PREPARED = guardSql(`
   ${DATABASE_NOW} < ?2 AND coalesce((SELECT version FROM directory WHERE tenant_id = ?1), 0) = ?3
     AND (SELECT moving FROM directory WHERE tenant_id = ?1) IS ?4`)
 const NOTE_WORK = 'UPDATE tenants SET config_work = ?2 WHERE id = ?1'
+const FORGET_WORK = 'UPDATE tenants SET config_work = NULL WHERE id = ?1 AND config_change = ?2'
 
 /** A change of the configuration that every copy expects. */
 export type Prepared = {
@@ -85,23 +86,21 @@ export async function prepareCopies(
     if (problem === undefined) return null
     throw isDatabaseAway(problem.reason) ? errors.unavailable(RETRY_AFTER.databaseAway) : problem.reason
   }
+  let hasWork = false
   return {
     guards: [{ sql: STILL_PREPARED, params: [tenantId, until, told.version, told.moving] }],
-    noting: (statements) => [
-      {
-        sql: NOTE_WORK,
-        params: [
-          tenantId,
-          JSON.stringify(
-            statements.flatMap(({ everywhere: name, params }) =>
-              name === undefined ? [] : [{ name, params }],
-            ),
-          ),
-        ],
-      },
-    ],
+    noting: (all) => {
+      const work = all.flatMap(({ everywhere: name, params }) =>
+        name === undefined ? [] : [{ name, params }],
+      )
+      hasWork = work.length > 0
+      return [{ sql: NOTE_WORK, params: [tenantId, JSON.stringify(work)] }]
+    },
     finish: async () => {
-      await each((name) => settleCopy(databases, tenantId, name))
+      const states = await Promise.allSettled(names.map((name) => settleCopy(databases, tenantId, name)))
+      // The work may name users, so it is kept only while a copy needs it (U8).
+      if (hasWork && states.every((state) => state.status === 'fulfilled' && state.value === 'settled'))
+        await databases.first.run({ sql: FORGET_WORK, params: [tenantId, change] }).catch(() => undefined)
     },
     withdraw,
   }
