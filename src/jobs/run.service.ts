@@ -4,7 +4,7 @@ import { MINUTE, SECOND } from '../lib/units'
 import { logProblem } from '../runtime/log'
 import type { DueKind } from './due-kinds.types'
 import { rescheduled, workOf } from './due-work.repository'
-import type { Jobs, Workplace } from './job.types'
+import type { Job, Jobs, Workplace } from './job.types'
 import { firstDue, isGone, nextWork, placesWithMessages, wantedAt } from './workplaces.service'
 
 /** How long work waits after a failure, and after a conflict with live events, in milliseconds. */
@@ -63,12 +63,10 @@ export async function workOff(
       continue
     }
     if (now !== null) now = instant(Math.max(now, Math.min(first.work.dueAt, to)))
-    const {
-      job,
-      work,
-      place: { context },
-    } = first
-    const next = firstDue(others)
+    const { job, work, place } = first
+    const { context } = place
+    // Work on the users of one database does not wait for that on the users of another one.
+    const next = firstDue(others.filter((one) => one.place === place || !areApart(job, one.job)))
     const by = instant(Math.max(work.dueAt, Math.min(to - grace.first, next ?? to)))
     const when = { until: to, by, next, grace: grace.finals, mustAll, isSet }
     if (job.isFirst) {
@@ -96,6 +94,9 @@ export async function workOff(
     }
   }
 }
+
+/** Whether two jobs have different users if they run in different databases. */
+const areApart = (one: Job, other: Job): boolean => one.isOfUsers === true && other.isOfUsers === true
 
 /** Does all work of a kind that is due by a moment. Each database must have this kind only once. */
 export async function workOffKind(places: readonly Workplace[], kind: DueKind, to: Instant): Promise<void> {

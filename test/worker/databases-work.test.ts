@@ -12,7 +12,7 @@ import type { Bindings } from '../../src/runtime/env'
 import { Instance } from '../../src/runtime/instance'
 import { JOBS } from '../../src/worker/jobs'
 import { readable } from '../readable'
-import { moveTo } from './boards'
+import { DAY, forgetTime, moveTo } from './boards'
 import { moveAll, NAMES, usersByDatabase, wake, weigh } from './databases-moves'
 import { behind, type Call, lost } from './faulty-databases'
 import {
@@ -343,5 +343,24 @@ describe('[P4] ticks that were due before a change of their trigger', () => {
     for (const copy of others) expect(copy).toEqual(first)
     const anchors = await rowsEverywhere('SELECT anchor FROM points_triggers WHERE id = ?1', id)
     expect(new Set(anchors.map((row) => at(row, 'anchor'))).size).toBe(1)
+  })
+
+  test('grants the ticks of many hours in a few steps, as with one database', async () => {
+    await rowsEverywhere('DELETE FROM due_work')
+    const start = Math.ceil(Date.now() / DAY) * DAY
+    await moveTo(start)
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const hourly = { type: 'time', timeUnit: 'hours', timeInterval: 1, points: 1, status: 'active' }
+    await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [hourly] })
+    const users = NAMES.map((name) => userIn(tenant, name))
+    for (const user of users) await tenant.event('words', user, 1)
+    await rowsEverywhere('UPDATE test_clock SET now = ?1', start + 100 * 60 * MINUTE)
+    await wake(tenant, 30)
+    for (const user of users) {
+      const { body } = await tenant.app('GET', `/users/${user}/points/xp`)
+      expect([user, at(body, 'total')]).toEqual([user, 100])
+    }
+    await forgetTime()
   })
 })
