@@ -87,6 +87,22 @@ test('[B3] npm start opens the state of one database with three, and restores on
   }
 })
 
+test('[B3] a fresh state is evenly spread when npm start is ready', async () => {
+  const server = await startServer({ env: { DATABASES: '3' } })
+  try {
+    const answer = await fetch(`${server.url}/admin/v1/databases`, {
+      headers: { 'x-api-key': server.adminKey },
+    })
+    expect(await answer.json()).toMatchObject([
+      { name: 'DB', buckets: 1366, state: 'active' },
+      { name: 'DB_2', buckets: 1365, state: 'active' },
+      { name: 'DB_3', buckets: 1365, state: 'active' },
+    ])
+  } finally {
+    await server.stop()
+  }
+})
+
 test('[B3, M1] npm run serve does the same, and a restore tells all databases', async () => {
   const folder = await newProject()
   const objects = (data: string) => [folder, data, 'objects', 'laurel-Database'] as const

@@ -211,8 +211,8 @@ export async function countedEvents(
 }
 
 const NOTE_KNOWN = `
-  INSERT OR IGNORE INTO known_databases (name, since) SELECT value, ?2 FROM json_each(?1)
-  WHERE value <> '${FIRST}'`
+  INSERT INTO known_databases (name, since) SELECT value, ?2 FROM json_each(?1) WHERE value <> '${FIRST}'
+  ON CONFLICT DO UPDATE SET since = excluded.since WHERE excluded.since < since`
 const FORGET_UNBOUND = `
   DELETE FROM known_databases WHERE name NOT IN (SELECT value FROM json_each(?1))`
 /** Notes which databases are bound, and forgets those that are not. `at` is in milliseconds of real time. */

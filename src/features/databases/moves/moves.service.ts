@@ -148,7 +148,7 @@ async function step(context: Context, moving: Moving, state: State, mayWork: boo
     return null
   if (!mayWork) return 'now'
   if (progress.move !== null) return goOn(moving, state, progress.move, wanted)
-  const started = range === null ? null : await begin(moving, state, range)
+  const started = range === null ? null : await begin(moving, state, range, isAlone(context, tenantId))
   if (started === 'now') return 'now'
   const cleaned = await clean(moving, state, isEnding)
   if (cleaned === 'now') return 'now'
@@ -163,8 +163,8 @@ const store = ({ databases, tenantId }: Moving, progress: Progress) =>
 
 // -- Begin --
 
-/** Begins the next move. Returns a moment if it has to wait. */
-async function begin(moving: Moving, state: State, range: Range): Promise<Next> {
+/** Begins the next move. Returns a moment if it has to wait. `isOnly`: there is no other tenant. */
+async function begin(moving: Moving, state: State, range: Range, isOnly: boolean): Promise<Next> {
   const { databases, tenantId } = moving
   const progress = state.work?.progress ?? repository.NOTHING_BEGUN
   const source = databases.named(range.source)
@@ -172,10 +172,11 @@ async function begin(moving: Moving, state: State, range: Range): Promise<Next> 
   const waiting = progress.left.find(({ name }) => name === range.target)
   if (waiting !== undefined) return instant(Math.max(waiting.at, systemNow() + SOON))
   if (range.target !== FIRST) {
-    const since = state.known[range.target] ?? systemNow()
-    if (state.known[range.target] === undefined)
-      await databases.first.batch(repository.noteDatabases(databases.names, since))
     const isEmpty = state.directory.version === 0 && !(await repository.hasUsers(source, tenantId))
+    // Without any users there was no version before.
+    const known = state.known[range.target]
+    const since = isEmpty && isOnly ? 0 : (known ?? systemNow())
+    if (known !== since) await databases.first.batch(repository.noteDatabases(databases.names, since))
     if (!isEmpty && systemNow() < since + FIRST_WAIT) return instant(since + FIRST_WAIT)
   }
   // Users who came while there was one database have no bucket. They are in the first one.
