@@ -59,7 +59,7 @@ async function openConsole(/** @type {number} */ users) {
   return { users, page, url: `${scene.server.url}/console`, user: String(Object(body)[0].id) }
 }
 
-/** Whether a page waits for the answer. The stream of live rankings never ends. */
+/** Whether a page waits for an answer. It does not wait for the stream of live rankings, which has no end. */
 const isAnswered = (/** @type {import('playwright-core').Request} */ request) =>
   /\/v1\//.test(request.url()) && request.headers().accept !== 'text/event-stream'
 

@@ -27,8 +27,8 @@ export type KeyRecord = {
 const KEPT = DAY
 
 /**
- * Key records by prefix, at most 10,000, each for a day. Safe to keep: a record never changes, and D1 says
- * whether it still exists.
+ * Key records by prefix, at most 10,000, each for a day. This is safe: a record never changes, and D1 refuses
+ * keys that were deleted.
  */
 class KeyCache {
   readonly #records = new BoundedMap<string, { record: KeyRecord; until: number }>(10_000)

@@ -11,8 +11,8 @@ export type Statement = {
    */
   readonly everywhere?: string
   /**
-   * Whether it is a guard of work on users. As part of a change of the configuration, it must hold in each
-   * database that holds users of the tenant (B4).
+   * Whether this guard reads the due work on users. If a change of the configuration has such a guard, the
+   * guard must hold in each database with users of the tenant (B4).
    */
   readonly isForUsers?: true
   /** Whether it checks the placement itself (placement.ts), so that its batch needs no guard for that. */

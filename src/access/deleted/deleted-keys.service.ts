@@ -121,9 +121,9 @@ export async function repeatDeletedKeys(context: Pick<Context, 'databases' | 'en
 }
 
 /**
- * Forgets keys that were deleted long ago. The deletion of a key tries to delete its record in KV once, and
- * nobody notices if that fails. So the record is deleted again first, and the key is forgotten when no cache
- * can have it any more. The first database forgets a key last, so that no other one gets it again.
+ * Forgets keys that were deleted long ago. The record in KV may still be there: it was deleted once, and
+ * that may have failed. So it is deleted again. The key is forgotten three days later, when no cache has the
+ * record any more. The first database forgets a key last, so that no other one gets it again.
  */
 async function forgetOldKeys({ databases, env }: Pick<Context, 'databases' | 'env'>): Promise<void> {
   const { first } = databases

@@ -42,9 +42,9 @@ export const heldDatabases = sqliteTable('held_databases', {
 })
 
 /**
- * Deleted keys, in each database. The others than the first have no keys: a copy of the keys would have to
- * exist before a key can be used, and a deleted key only has to be refused. The first one gives the others
- * what they lack (K2, B4). WITHOUT ROWID.
+ * Deleted keys, in each database. Only the first database has the keys themselves. The other ones refuse the
+ * keys that are listed here, and accept all others. The cron trigger copies missing rows from the first
+ * database (K2, B4). WITHOUT ROWID.
  */
 export const deletedKeys = sqliteTable('deleted_keys', {
   prefix: text('prefix').primaryKey(),

@@ -24,13 +24,13 @@ const STAY = 30 * SECOND
 const PATIENCE = 10 * SECOND
 const LOOK = 15
 
-/** Whether the old database has let the users go. */
+/** Whether the departure is done: the old database has no users of these buckets any more. */
 export async function hasDeparted({ databases, tenantId }: Moving, { source, left }: Move): Promise<boolean> {
   const found = await repository.placementIn(databases.named(source), tenantId)
   return found !== null && found.placement > left
 }
 
-/** Whether a move takes the last users of its database away. */
+/** Whether the old database holds no buckets of the tenant after a move. */
 export const isEmptiedBy = ({ directory }: State, move: Move): boolean =>
   !placesAfter(directory, move).some(([, name]) => name === move.source)
 
