@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { TENANT_STATUSES } from '../../access/tenants.types'
 import type { TenantDatabase } from '../../db/database'
 import type { AroundChange } from '../../db/databases/copied-changes'
 import { guardSql } from '../../db/guard'
@@ -15,9 +14,7 @@ const ACCEPT = `
 const EMPTY_AUDIT = `
   UPDATE audit_log SET key = NULL, fields = '{}'
   WHERE tenant_id = '' AND kind = 'tenant' AND resource_id = ?1`
-const STATUS = 'SELECT status FROM tenants WHERE id = ?1'
-
-const Status = z.object({ status: z.enum(TENANT_STATUSES) }).optional()
+const EXISTS = 'SELECT 1 FROM tenants WHERE id = ?1'
 
 const ARCHIVE = "UPDATE tenants SET status = 'archived' WHERE id = ?1 AND status = 'active'"
 
@@ -30,34 +27,37 @@ export async function acceptPurgeAgain(
   now: Instant,
   { before, after }: AroundChange,
 ): Promise<boolean> {
-  const { status } = await db.batchOf({
+  const { exists } = await db.batchOf({
     before,
     archived: db.statement(ARCHIVE, db.tenantId),
     audit: db.statement(EMPTY_AUDIT, db.tenantId),
     accepted: db.statement(ACCEPT, db.tenantId),
     due: makeDueOnce(db, 'purge', now, 'purging'),
     after,
-    status: db.statement(STATUS, db.tenantId),
+    exists: db.statement(EXISTS, db.tenantId),
   })
-  return status.results.length > 0
+  return exists.results.length > 0
 }
 
 /**
  * Begins to erase an archived tenant, in one batch. From now on no request finds the tenant, and no decision
- * based on its old configuration can be stored. The rest of the erasure is due. Returns the tenant's status;
- * undefined if there is no such tenant. A second call changes nothing. `before` and `after` are statements
- * that belong to the change.
+ * based on its old configuration can be stored. The rest of the erasure is due. Returns whether there is such
+ * a tenant. A second call changes nothing. `before` and `after` are statements that belong to the change.
  */
-export async function acceptPurge(db: TenantDatabase, now: Instant, { before, after }: AroundChange) {
-  const { status } = await db.batchOf({
+export async function acceptPurge(
+  db: TenantDatabase,
+  now: Instant,
+  { before, after }: AroundChange,
+): Promise<boolean> {
+  const { exists } = await db.batchOf({
     before,
     audit: db.statement(EMPTY_AUDIT, db.tenantId),
     accepted: db.statement(ACCEPT, db.tenantId),
     due: makeDueOnce(db, 'purge', now, 'purging'),
     after,
-    status: db.statement(STATUS, db.tenantId),
+    exists: db.statement(EXISTS, db.tenantId),
   })
-  return Status.parse(status.results[0])?.status
+  return exists.results.length > 0
 }
 
 /**

@@ -48,19 +48,19 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
     )
   }
   const db = scope.db.of(tenantId)
-  // Only an archived tenant is erased, and one that is erased already stays in the list.
-  if (found.status === 'archived') await tryToNoteDeletions(scope, [{ kind: 'tenant', tenantId }])
-  const entry = tenantEntry('purge', found, {})
-  const audit = auditEntriesIf(scope, [{ subject: tenantId, entry }], TENANT_ARCHIVED)
-  const status = await changeTenants(scope.databases, [tenantId], ({ before, after }) =>
-    repository.acceptPurge(db, scope.now, { before: [...before, ...audit], after }),
-  )
-  if (status === undefined) throw errors.notFound('This tenant')
-  if (status !== 'purging') {
+  // An archived tenant never becomes active again.
+  if (found.status === 'active') {
     throw errors.unprocessable(
       `The tenant ${tenantId} is active. Archive it first with DELETE /tenants?ids=${tenantId}. Then send this request again.`,
     )
   }
+  await tryToNoteDeletions(scope, [{ kind: 'tenant', tenantId }])
+  const entry = tenantEntry('purge', found, {})
+  const audit = auditEntriesIf(scope, [{ subject: tenantId, entry }], TENANT_ARCHIVED)
+  const isThere = await changeTenants(scope.databases, [tenantId], ({ before, after }) =>
+    repository.acceptPurge(db, scope.now, { before: [...before, ...audit], after }),
+  )
+  if (!isThere) throw errors.notFound('This tenant')
   await stopDeliveryQueues({ ...scope, db })
   await wakeForPurge(scope, tenantId)
   return { ...found, status: 'archived', purging: true }
