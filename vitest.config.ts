@@ -124,6 +124,8 @@ const LONG_SPREAD = [
   'points-admin',
   'preferences',
   'properties',
+  'purge',
+  'purge-faults',
   'reads',
   'restore',
   'schedule',

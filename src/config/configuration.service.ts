@@ -116,7 +116,7 @@ export async function configure<T>(
           })
     if (statements.length > 0 && prepared === null) {
       await wait(PAUSE * (1 + Math.random()))
-      config = await presentConfiguration({ ...scope, db })
+      config = await stillActive({ ...scope, db })
       continue
     }
     try {
@@ -146,12 +146,17 @@ export async function configure<T>(
         throw error
       }
       await prepared?.withdraw()
-      const present = await presentState({ ...scope, db })
-      if (present.config === null) throw errors.tenantUnknown()
-      config = present.config
+      config = await stillActive({ ...scope, db })
     }
   }
   throw errors.unprocessable('The configuration kept changing while this change was made. Send it again.')
+}
+
+/** The tenant's present configuration, for a request. Throws 404 if the tenant is not active any more. */
+async function stillActive(context: TenantContext): Promise<Configuration> {
+  const { config } = await presentState(context)
+  if (config === null) throw errors.tenantUnknown()
+  return config
 }
 
 /** Thrown if a user in another database is not as the decision saw it. */

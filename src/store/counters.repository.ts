@@ -32,14 +32,15 @@ export function changeTenantCounters(
 export const ERASURES = 'erasures'
 
 const COUNT_ERASURE = `
-  INSERT INTO tenant_counters (tenant_id, name, count) VALUES (?1, '${ERASURES}', 1)
+  INSERT INTO tenant_counters (tenant_id, name, count)
+  SELECT id, '${ERASURES}', 1 FROM tenants WHERE id = ?1
   ON CONFLICT DO UPDATE SET count = count + 1`
 const COUNTED_ERASURES = `
   coalesce((SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = '${ERASURES}'), 0)`
 const READ_ERASURES = `SELECT ${COUNTED_ERASURES} AS count`
 const NO_ERASURE = guardSql(`${COUNTED_ERASURES} = ?2`)
 
-/** Counts an erasure. Part of the batch that deletes the user. */
+/** Counts an erasure, if the tenant still exists. Part of the batch that deletes the user. */
 export const countErasure = (db: TenantDatabase): Statement => db.statement(COUNT_ERASURE, db.tenantId)
 
 /** Reads how many users were erased in this database. Parsed by `parseErasures`. */

@@ -88,11 +88,14 @@ export const USER_OR_KEY_EXISTS = `(EXISTS (SELECT 1 FROM users WHERE tenant_id 
 
 const IS_USER = guardSql('EXISTS (SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3)')
 
+// The tenant may be erased meanwhile. Then nothing of it is stored any more.
+const TENANT_EXISTS = 'EXISTS (SELECT 1 FROM tenants WHERE id = ?1)'
+
 // With several databases, the work is in the first one, and the user is still to be deleted in another one.
 const LEFT_APART = `
   SELECT ?5 AS subject,
     json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]'), 'isGone', json('false')) AS progress
-  WHERE ?5 IS NOT NULL
+  WHERE ?5 IS NOT NULL AND ${TENANT_EXISTS}
   UNION ALL SELECT ?6 || ':' || part, json_object('userId', ?4, 'iid', NULL, 'prefixes',
     json(json_group_array(prefix ORDER BY prefix)))
   FROM (SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
@@ -102,11 +105,12 @@ const EMPTY_AUDIT_OF = `
   UPDATE audit_log SET fields = '{}' WHERE tenant_id = ?1 AND user_iid = ?2 AND fields <> '{}'`
 
 /**
- * SQL: no entry of the audit log says yet that the user was deleted whose internal id is the subject of the
- * entry.
+ * SQL: the tenant exists, and no entry of its audit log says yet that the user was deleted whose internal id
+ * is the subject of the entry.
  */
-export const DELETION_NOT_NOTED = `NOT EXISTS (SELECT 1 FROM audit_log WHERE tenant_id = ?2
-  AND user_iid = value ->> 0 AND kind = 'user' AND action = 'delete')`
+export const DELETION_NOT_NOTED = `EXISTS (SELECT 1 FROM tenants WHERE id = ?2)
+  AND NOT EXISTS (SELECT 1 FROM audit_log WHERE tenant_id = ?2
+    AND user_iid = value ->> 0 AND kind = 'user' AND action = 'delete')`
 
 const WAITING = 'SELECT 1 FROM inbox WHERE tenant_id = ?1 LIMIT 1'
 const IS_STILL = guardSql('coalesce((SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2), ?3) IS ?3')
@@ -235,7 +239,8 @@ export async function removeFromHolder(
 }
 
 const LEFT_ROWS = `
-  SELECT ?5 AS subject, json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]')) AS progress`
+  SELECT ?5 AS subject, json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]')) AS progress
+  WHERE ${TENANT_EXISTS}`
 
 /** Adds the work to delete all rows of an erased user, in every database. */
 export const leftRows = (
