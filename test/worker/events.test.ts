@@ -74,7 +74,8 @@ describe('an event', () => {
     const one = await newTenant(newApp({ USER_LANE, ...counting }))
     const two = one.through(newApp({ USER_LANE, ...counting }))
     await withXp(one)
-    await one.event('words', 'ada', 0)
+    // Both know the configuration and the place of the user.
+    for (const app of [one, two]) await app.event('words', 'ada', 0)
     const responses = await Promise.all(
       Array.from({ length: 200 }, (_, n) => (n % 2 === 0 ? one : two).event('words', 'ada', 1)),
     )
