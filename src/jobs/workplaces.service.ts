@@ -43,8 +43,10 @@ export async function nextWork(
   { list }: Jobs,
   mustAll: boolean,
 ): Promise<{ found: PlacedWork[]; isWhole: boolean }> {
+  // While users are between two databases, no work is done on them, and their databases are not asked.
+  const asked = places.filter((place) => place.list.length > 0)
   const results = await Promise.allSettled(
-    places.map(async (place) => {
+    asked.map(async (place) => {
       const pieces = await nextWorkOf(place.context.db, place.list)
       return pieces.map((work): PlacedWork => ({ work, place, job: jobOf(place.list, work) }))
     }),

@@ -1,12 +1,18 @@
+import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Bindings } from '../../src/runtime/env'
+import { Timekeeper } from '../../src/worker/objects'
 import { DAY, forgetTime, moveTo } from './boards'
 import {
   bindingsWith,
+  countEach,
   expectTotals,
+  hurry,
   iidsOfUsers,
   LAST,
   moveAll,
+  NAMES,
   newUsers,
   newWorld,
   rowsOf,
@@ -15,7 +21,9 @@ import {
   wake,
   weigh,
 } from './databases-moves'
-import { at, newApp, newTenant, until } from './harness'
+import { behind, lost } from './faulty-databases'
+import { at, newApp, newTenant, rowsEverywhere, until, userIn } from './harness'
+import { event, muted, send } from './inbox'
 
 afterEach(() => weigh({}))
 
@@ -97,6 +105,61 @@ describe('Buckets move between databases, under faults [B3]', () => {
       return Object.keys((await rowsOf(erased)).rows).every((table) => table === 'audit_log')
     })
     expect(erased.length).toBeGreaterThan(20)
+  })
+
+  test('work on users waits while a database is away in the middle of a move, and other work goes on', async () => {
+    const tenant = await newWorld()
+    const totals = await newUsers(tenant, 12)
+    const [first = '', target = ''] = NAMES
+    await weigh({ [first]: 1, [target]: 2, [LAST]: 0 })
+    const placement = async () =>
+      (await countEach('SELECT placement AS n FROM tenants WHERE id = ?1', tenant.id))[LAST] ?? 0
+    const before = await placement()
+    let isAway = false
+    const faulty = {
+      ...env,
+      ...behind(async ({ database, isWrite, run }) => {
+        if (isAway && database === target) throw lost()
+        const results = await run()
+        // From now on, some users are between two databases.
+        if (database === LAST && isWrite) isAway ||= (await placement()) > before
+        return results
+      }),
+    }
+    while (!isAway) {
+      await hurry()
+      await stepWith(faulty, tenant)
+    }
+    await rowsEverywhere(
+      "UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'streaks'",
+      tenant.id,
+    )
+    const waiting = () =>
+      rowsEverywhere(
+        "SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = 'streaks' AND due_at = 0",
+        tenant.id,
+      )
+    expect((await waiting()).length).toBeGreaterThan(0)
+    const user = userIn(tenant, first)
+    await send(muted(tenant), [event(user, 7)])
+    totals.set(user, (totals.get(user) ?? 0) + 7)
+    const woken = (bindings: Bindings) =>
+      runInDurableObject(env.TIMEKEEPER.getByName(tenant.id), (_, state) =>
+        new Timekeeper(state, bindings).wake(tenant.id, 20),
+      )
+    const due = (await waiting()).length
+    await woken(faulty)
+    expect((await waiting()).length).toBe(due)
+    expect((await tenant.app('GET', `/users/${user}/metrics/words`)).body).toMatchObject({
+      current: totals.get(user),
+    })
+    const held = tenant.through(newApp(faulty))
+    const { status, headers } = await held.event('words', userIn(tenant, LAST), 1)
+    expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
+    await settle(tenant)
+    await wake(tenant, 20)
+    expect(await waiting()).toEqual([])
+    await expectTotals(tenant, totals)
   })
 
   test('each user gets each tick exactly once, also if the user moves while the clock does', async () => {
