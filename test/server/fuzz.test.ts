@@ -48,10 +48,18 @@ const send: Send = ({ method, path, headers, body }) => {
       asked.on('response', (answer) => {
         const parts: Buffer[] = []
         answer.on('data', (part) => parts.push(part))
-        // A stream of events has no end: the first event is enough.
+        const done = () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            headers: new Headers(
+              Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
+            ),
+            text: Buffer.concat(parts).toString(),
+          })
+        // A stream of events has no end: the first event is enough. Its connection is closed.
         if (answer.headers['content-type'] === 'text/event-stream')
           answer.once('data', () => {
-            answer.emit('end')
+            done()
             answer.destroy()
           })
         // An export is cut off if its user is erased, as its description says. All other reasons are in the
@@ -59,15 +67,7 @@ const send: Send = ({ method, path, headers, body }) => {
         answer.on('error', (error) =>
           /\/export(\?|$)/.test(path) && !signal.aborted ? resolve(null) : reject(error),
         )
-        answer.on('end', () =>
-          resolve({
-            status: answer.statusCode ?? 0,
-            headers: new Headers(
-              Object.entries(answer.headers).map(([name, value]) => [name, String(value)]),
-            ),
-            text: Buffer.concat(parts).toString(),
-          }),
-        )
+        answer.on('end', done)
       })
       asked.end(body ?? undefined)
     })
