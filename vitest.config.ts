@@ -104,6 +104,7 @@ const LONG_SPREAD = [
   'events-rules',
   'groups',
   'inbox',
+  'inbox-faults',
   'inbox.property',
   'key-scopes',
   'keys',

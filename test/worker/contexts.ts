@@ -10,8 +10,12 @@ import { JOBS } from '../../src/worker/jobs'
 import { lastDatabase } from './harness'
 
 /** The context of a tenant's background work, in an isolate without cached data. */
-export function contextOf(tenantId: string, DB: D1Database = env.DB): TenantContext {
-  const context = newContext(new Instance(), { ...env, DB }, () => undefined)
+export const contextOf = (tenantId: string, DB: D1Database = env.DB): TenantContext =>
+  contextWith(tenantId, { DB })
+
+/** The same with other bindings, such as all databases `behind` a fault. */
+export function contextWith(tenantId: string, bindings: Partial<Bindings>): TenantContext {
+  const context = newContext(new Instance(), { ...env, ...bindings }, () => undefined)
   return { ...context, db: context.db.of(tenantId) }
 }
 
@@ -20,9 +24,14 @@ export function contextOf(tenantId: string, DB: D1Database = env.DB): TenantCont
  * database.
  */
 export function contextOfUsers(tenantId: string, d1: D1Database = lastDatabase().d1): TenantContext {
-  const context = newContext(new Instance(), { ...env, [lastDatabase().name]: d1 }, () => undefined)
-  return { ...context, db: context.databases.ofUser(tenantId, '') }
+  return ofUsers(contextWith(tenantId, { [lastDatabase().name]: d1 }))
 }
+
+/** The same context for work on users, who are all in the last database. */
+export const ofUsers = (context: TenantContext): TenantContext => ({
+  ...context,
+  db: context.databases.ofUser(context.db.tenantId, ''),
+})
 
 /** All databases in which a tenant may have due work. `bindings` replace others. */
 export function everyPlace(tenantId: string, bindings: Partial<Bindings> = {}): Promise<Workplace[]> {

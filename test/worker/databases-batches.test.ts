@@ -1,11 +1,9 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Interrupted, inboxStep } from '../../src/commands/batch/process.service'
 import { systemNow } from '../../src/lib/system-clock'
-import { newContext, type TenantContext } from '../../src/runtime/context'
-import { Instance } from '../../src/runtime/instance'
+import type { TenantContext } from '../../src/runtime/context'
 import { forgetTime, moveTo, NOON } from './boards'
-import { contextOf, worksOf } from './contexts'
+import { contextOf, contextWith, worksOf } from './contexts'
 import { behind, type Fault, lost } from './faulty-databases'
 import { at, databases, newTenant, rowsEverywhere, type TestTenant } from './harness'
 import { event, logOf, muted, processed, read, send } from './inbox'
@@ -17,10 +15,7 @@ const names = databases().map(({ name }) => name)
 const USERS = Array.from({ length: 30 }, (_, n) => `u${n}`)
 
 /** The context of a tenant's Timekeeper whose databases have a fault. */
-function through(tenant: TestTenant, fault: Fault): TenantContext {
-  const context = newContext(new Instance(), { ...env, ...behind(fault) }, () => undefined)
-  return { ...context, db: context.databases.home(tenant.id) }
-}
+const through = (tenant: TestTenant, fault: Fault): TenantContext => contextWith(tenant.id, behind(fault))
 
 async function prepared(): Promise<TestTenant> {
   const tenant = await newTenant()

@@ -1,10 +1,11 @@
 import { databases } from './harness'
 
-/** A batch that is sent to one of the databases, with the texts of its statements. */
+/** A batch that is sent to one of the databases, with the texts and parameters of its statements. */
 export type Call = {
   database: string
   isWrite: boolean
   texts: string[]
+  params: unknown[][]
   run: () => Promise<D1Result[]>
 }
 /** Is called instead of the batch. */
@@ -16,16 +17,18 @@ export const lost = () => new Error('D1_ERROR: Network connection lost.')
 export function behind(fault: Fault): Record<string, D1Database> {
   return Object.fromEntries(
     databases().map(({ name, d1 }) => {
-      const texts = new WeakMap<object, string>()
+      const known = new WeakMap<object, { sql: string; params: unknown[] }>()
       const batch = (statements: D1PreparedStatement[]) => {
-        const sent = statements.map((one) => texts.get(one) ?? '')
-        const isWrite = sent.some((text) => /^\s*(insert|update|delete)/i.test(text))
-        return fault({ database: name, isWrite, texts: sent, run: () => d1.batch(statements) })
+        const sent = statements.map((one) => known.get(one) ?? { sql: '', params: [] })
+        const texts = sent.map(({ sql }) => sql)
+        const isWrite = texts.some((text) => /^\s*(insert|update|delete)/i.test(text))
+        const params = sent.map((one) => one.params)
+        return fault({ database: name, isWrite, texts, params, run: () => d1.batch(statements) })
       }
       const prepare = (sql: string) => ({
         bind: (...params: unknown[]) => {
           const statement = d1.prepare(sql).bind(...params)
-          texts.set(statement, sql)
+          known.set(statement, { sql, params })
           return statement
         },
       })

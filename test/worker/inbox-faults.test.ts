@@ -7,61 +7,61 @@ import type { DueWork } from '../../src/jobs/due-work.repository'
 import { workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
+import type { Bindings } from '../../src/runtime/env'
 import { JOBS } from '../../src/worker/jobs'
 import { PATIENCE } from '../patience'
 import { number, readable } from '../readable'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
-import { contextOf, placesOf, worksOf } from './contexts'
-import { ADMIN_KEY, at, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
+import { contextOf, contextWith, everyPlace, worksOf } from './contexts'
+import { behind, type Call, lost } from './faulty-databases'
+import {
+  ADMIN_KEY,
+  at,
+  databases,
+  everything,
+  newApp,
+  newTenantInLast,
+  rowsEverywhere,
+  type TestTenant,
+  toApp,
+} from './harness'
+import { rowsOf } from './inbox'
 
 /* Single steps of the inbox on the real database, with faults before, between and after its batches. */
 
-/** `weight` is the number of characters in its parameters. */
-type Batch = { text: string; weight: number; run: () => Promise<D1Result[]> }
-type Fault = (batch: Batch, number: number) => Promise<D1Result[]>
+/** A fault gets each batch with its number, from 0. */
+type NumberedFault = (batch: Call, number: number) => Promise<D1Result[]>
 
-/** The real D1 behind a fault. The fault gets each batch's texts and its number, from 0. */
-function d1With(fault: Fault): D1Database {
-  let count = 0
-  const texts = new WeakMap<D1PreparedStatement, string>()
-  const weights = new WeakMap<D1PreparedStatement, number>()
-  const batch = (statements: D1PreparedStatement[]) => {
-    const text = statements.map((statement) => texts.get(statement) ?? '').join('\n')
-    const weight = statements.reduce((sum, statement) => sum + (weights.get(statement) ?? 0), 0)
-    count += 1
-    return fault({ text, weight, run: () => env.DB.batch(statements) }, count - 1)
-  }
-  const prepare = (sql: string) => ({
-    bind: (...params: unknown[]) => {
-      const statement = env.DB.prepare(sql).bind(...params)
-      texts.set(statement, sql)
-      weights.set(statement, params.join('').length)
-      return statement
-    },
-  })
-  return new Proxy(env.DB, {
-    get: (target, name) =>
-      name === 'batch' ? batch : name === 'prepare' ? prepare : Reflect.get(target, name, target),
-  })
-}
+const has = ({ texts }: Call, part: string) => texts.some((text) => text.includes(part))
+/** The write of a step that stores the users' changes. */
+const isStep = (batch: Call) => has(batch, "asked.value ->> 0), '') <> asked.value ->> 1")
+/** The write of a step that stores its progress. With one database, it is the same. */
+const isProgress = (batch: Call) => has(batch, 'UPDATE event_batches')
+const isAccept = (batch: Call) => has(batch, 'INSERT INTO event_batches')
+const isRead = (batch: Call) => has(batch, 'CROSS JOIN users u ON')
 
-const isStep = ({ text }: Batch) => text.includes('UPDATE event_batches')
-const isAccept = ({ text }: Batch) => text.includes('INSERT INTO event_batches')
+const isSeveral = databases().length > 1
+/** The writes of a step. */
+const WRITES: [what: string, kind: (batch: Call) => boolean][] = isSeveral
+  ? [
+      ['the write of the users', isStep],
+      ['the write of the progress', isProgress],
+    ]
+  : [['the write', isStep]]
 
-/** A fault for batches of one kind. It gets their number, from 0, and `seen` counts them. */
-function only(kind: (batch: Batch) => boolean, fault: Fault) {
+/** All databases behind a fault for batches of one kind. It gets their number, and `seen` counts them. */
+function only(kind: (batch: Call) => boolean, fault: NumberedFault) {
   const seen = { count: 0 }
-  const DB = d1With((batch) => {
+  const bindings = behind((batch) => {
     if (!kind(batch)) return batch.run()
     seen.count += 1
     return fault(batch, seen.count - 1)
   })
-  return { DB, seen }
+  return { bindings, seen }
 }
 
-const lost = () => new Error('D1_ERROR: Network connection lost.')
 /** Runs the batch and loses its answer. */
-async function answerLost({ run }: Batch): Promise<never> {
+async function answerLost({ run }: Call): Promise<never> {
   await run()
   throw lost()
 }
@@ -74,7 +74,7 @@ const muted = (tenant: TestTenant, more = {}) => tenant.through(newApp({ TIMEKEE
 
 /** A tenant with 1 point for each 1 of a metric. Its Timekeeper does not run. */
 async function prepared() {
-  const tenant = await newTenant(newApp({ TIMEKEEPER }))
+  const tenant = await newTenantInLast(newApp({ TIMEKEEPER }))
   const metric = await tenant.metric('words')
   const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
   const system = await tenant.create('/points', {
@@ -105,22 +105,18 @@ async function send(tenant: TestTenant, events: readonly unknown[]): Promise<str
 const counts = async (tenant: TestTenant, id: string) =>
   (await tenant.admin('GET', `/metrics/events/batches/${id}`)).body
 
-const Rows = z.array(z.record(z.string(), z.union([z.string(), z.number(), z.null()])))
-const rowsOf = async ({ id }: TestTenant, sql: string) =>
-  Rows.parse((await env.DB.prepare(sql).bind(id).all()).results)
-
 const inboxWork = async ({ id }: TestTenant): Promise<DueWork | undefined> =>
   (await worksOf(contextOf(id))).find(({ kind }) => kind === 'inbox')
 
 /** Does one step of the inbox. Returns the number of changes, or null if the inbox is empty. */
-async function step(tenant: TestTenant, DB: D1Database = env.DB): Promise<number | null> {
+async function step(tenant: TestTenant, bindings: Partial<Bindings> = {}): Promise<number | null> {
   const work = await inboxWork(tenant)
   if (work === undefined) return null
-  return (await inboxStep(contextOf(tenant.id, DB), work, systemNow()))?.changes.length ?? 0
+  return (await inboxStep(contextWith(tenant.id, bindings), work, systemNow()))?.changes.length ?? 0
 }
 
-async function allSteps(tenant: TestTenant, DB: D1Database = env.DB): Promise<void> {
-  while ((await step(tenant, DB)) !== null);
+async function allSteps(tenant: TestTenant, bindings: Partial<Bindings> = {}): Promise<void> {
+  while ((await step(tenant, bindings)) !== null);
 }
 
 /** Values in the log by user, each user's in order. */
@@ -190,10 +186,10 @@ describe('accepting a batch, when D1’s answer is lost', () => {
     ['after the write', true],
   ])('%s: answers 202, and each event counts once', async (_when, stores) => {
     const { tenant } = await prepared()
-    const { DB, seen } = only(isAccept, (batch, n) =>
+    const { bindings, seen } = only(isAccept, (batch, n) =>
       n > 0 ? batch.run() : stores ? answerLost(batch) : Promise.reject(lost()),
     )
-    const answer = await muted(tenant, { DB }).admin('POST', '/metrics/events', turns(300, 3))
+    const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', turns(300, 3))
     expect([answer.status, answer.body]).toEqual([202, { accepted: 300 }])
     expect(seen.count).toBe(stores ? 1 : 2)
     await allSteps(tenant)
@@ -203,8 +199,8 @@ describe('accepting a batch, when D1’s answer is lost', () => {
 
   it('and the write arrives late, after the retry: each event counts once', async () => {
     const { tenant } = await prepared()
-    let late: Batch | undefined
-    const { DB, seen } = only(isAccept, async (batch, n) => {
+    let late: Call | undefined
+    const { bindings, seen } = only(isAccept, async (batch, n) => {
       if (n === 0) {
         late = batch
         throw lost()
@@ -212,7 +208,7 @@ describe('accepting a batch, when D1’s answer is lost', () => {
       await late?.run()
       return batch.run()
     })
-    const answer = await muted(tenant, { DB }).admin('POST', '/metrics/events', turns(4, 2))
+    const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', turns(4, 2))
     expect([answer.status, seen.count]).toEqual([202, 2])
     await allSteps(tenant)
     await holds(tenant, afterTurns(4, 2))
@@ -221,13 +217,13 @@ describe('accepting a batch, when D1’s answer is lost', () => {
   it('at every attempt: answers 503 and stores nothing', async () => {
     const { tenant } = await prepared()
     const before = await everything()
-    const { DB, seen } = only(isAccept, () => Promise.reject(lost()))
+    const { bindings, seen } = only(isAccept, () => Promise.reject(lost()))
     const request = new Request('http://laurel.test/admin/v1/metrics/events', {
       method: 'POST',
       headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
       body: JSON.stringify(turns(4, 2)),
     })
-    const response = await newApp({ DB })(request)
+    const response = await newApp(bindings)(request)
     expect([response.status, response.headers.get('x-batch-id')]).toEqual([503, null])
     expect(await response.text()).not.toMatch(/D1|lost/)
     expect(seen.count).toBe(3)
@@ -237,46 +233,58 @@ describe('accepting a batch, when D1’s answer is lost', () => {
 
 describe('a step, when D1’s answer is lost', () => {
   // A step reads the inbox, then the configuration (a new isolate has no cache), then the users, then it
-  // writes.
-  it.each([
-    [0, 'before'],
-    [1, 'before'],
-    [2, 'before'],
-    [3, 'before'],
-    [0, 'after'],
-    [1, 'after'],
-    [2, 'after'],
-    [3, 'after'],
-  ])('at batch %d, %s its execution: each event counts once', async (number, when) => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, turns(600, 7))
-    const DB = d1With((batch, n) =>
-      n !== number ? batch.run() : when === 'after' ? answerLost(batch) : Promise.reject(lost()),
-    )
-    // If the write is done, the step continues with the next events.
-    const isLostWrite = number === 3 && when === 'after'
-    expect(await step(tenant, DB)).toBe(250)
-    expect(await counts(tenant, id)).toMatchObject({ status: 'pending', processed: isLostWrite ? 500 : 250 })
-    await allSteps(tenant)
-    expect(await counts(tenant, id)).toMatchObject(done(600))
-    await holds(tenant, afterTurns(600, 7))
-  })
+  // writes. With several databases, it also reads the directory before the users, and the inbox again after
+  // them. Then it writes the users, and then its progress.
+  const batches = Array.from({ length: isSeveral ? 7 : 4 }, (_, n) => n)
+  it.each(batches.flatMap((n) => [[n, 'before'] as const, [n, 'after'] as const]))(
+    'at batch %d, %s its execution: each event counts once',
+    async (number, when) => {
+      const { tenant } = await prepared()
+      const id = await send(tenant, turns(600, 7))
+      const kinds: string[] = []
+      const { bindings } = only(
+        () => true,
+        (batch, n) => {
+          if (isStep(batch)) kinds[n] = 'users'
+          if (isProgress(batch)) kinds[n] = 'progress'
+          return n !== number ? batch.run() : when === 'after' ? answerLost(batch) : Promise.reject(lost())
+        },
+      )
+      const changes = await step(tenant, bindings)
+      // If the progress is stored, the step continues with the next events. If only the changes of users are,
+      // it finds them in the log.
+      const isLostProgress = kinds[number] === 'progress' && when === 'after'
+      const isLostChange = kinds[number] === 'users' && when === 'after'
+      expect(number < batches.length - 1 || kinds[number] === 'progress').toBe(true)
+      expect(changes).toBe(isLostChange ? 0 : isSeveral && isLostProgress ? 500 : 250)
+      expect(await counts(tenant, id)).toMatchObject({
+        status: 'pending',
+        processed: isLostProgress ? 500 : 250,
+      })
+      await allSteps(tenant)
+      expect(await counts(tenant, id)).toMatchObject(done(600))
+      await holds(tenant, afterTurns(600, 7))
+    },
+  )
 
-  it('and the write arrives late, after the retry: its guard refuses it, and it changes nothing', async () => {
-    const { tenant } = await prepared()
-    const id = await send(tenant, turns(300, 3))
-    let late: Batch | undefined
-    const { DB } = only(isStep, async (batch, n) => {
-      if (n > 0) return batch.run()
-      late = batch
-      throw lost()
-    })
-    expect(await step(tenant, DB)).toBe(250)
-    await expect(late?.run()).rejects.toThrow('laurel-conflict')
-    await allSteps(tenant)
-    expect(await counts(tenant, id)).toMatchObject(done(300))
-    await holds(tenant, afterTurns(300, 3))
-  })
+  it.each(WRITES)(
+    'and %s arrives late, after the retry: its guard refuses it, and it changes nothing',
+    async (_what, kind) => {
+      const { tenant } = await prepared()
+      const id = await send(tenant, turns(300, 3))
+      let late: Call | undefined
+      const { bindings } = only(kind, async (batch, n) => {
+        if (n > 0) return batch.run()
+        late = batch
+        throw lost()
+      })
+      expect(await step(tenant, bindings)).toBe(250)
+      await expect(late?.run()).rejects.toThrow('laurel-conflict')
+      await allSteps(tenant)
+      expect(await counts(tenant, id)).toMatchObject(done(300))
+      await holds(tenant, afterTurns(300, 3))
+    },
+  )
 
   it.each([
     'D1_ERROR: Network connection lost.',
@@ -285,9 +293,9 @@ describe('a step, when D1’s answer is lost', () => {
   ])('for a while (%s): it gives up and parks nothing, and a later step does the work', async (message) => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(300, 3))
-    for (const kind of [isStep, ({ text }: Batch) => text.includes('CROSS JOIN users u ON'), () => true]) {
-      const { DB, seen } = only(kind, () => Promise.reject(new Error(message)))
-      await expect(step(tenant, DB)).rejects.toThrow(message)
+    for (const kind of [isStep, isProgress, isRead, () => true]) {
+      const { bindings, seen } = only(kind, () => Promise.reject(new Error(message)))
+      await expect(step(tenant, bindings)).rejects.toThrow(message)
       expect(seen.count).toBe(9)
     }
     expect(await counts(tenant, id)).toMatchObject({ processed: 0, dropped: 0, parked: 0 })
@@ -300,13 +308,13 @@ describe('a step, when D1’s answer is lost', () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(4, 2))
     const lines = linesOf('error')
-    const { DB } = only(isStep, () => Promise.reject(lost()))
+    const { bindings } = only(isStep, () => Promise.reject(lost()))
     const work = { steps: 5, mustAll: false, grace: { first: 0, finals: 0 } }
     const to = instant(Date.now() + 1_000)
-    await workOff(JOBS, placesOf(contextOf(tenant.id, DB)), { to, ...work })
-    expect(lines).toMatchObject([{ level: 'error', tenantId: tenant.id, work: 'inbox' }])
+    await workOff(JOBS, await everyPlace(tenant.id, bindings), { to, ...work })
+    expect(lines).toMatchObject([{ level: 'error', tenant: tenant.id, work: 'inbox' }])
     expect((await inboxWork(tenant))?.dueAt).toBe(to + 60_000)
-    await workOff(JOBS, placesOf(contextOf(tenant.id)), { to: instant(to + 60_000), ...work })
+    await workOff(JOBS, await everyPlace(tenant.id), { to: instant(to + 60_000), ...work })
     expect(await counts(tenant, id)).toMatchObject(done(4))
   })
 })
@@ -332,11 +340,11 @@ describe('concurrent steps', () => {
     const { tenant } = await prepared()
     await send(tenant, [event('u0', 1)])
     const ids: string[] = []
-    const { DB } = only(isStep, async (batch) => {
+    const { bindings } = only(isProgress, async (batch) => {
       ids.push(await send(tenant, [event('u0', 2)]))
       return batch.run()
     })
-    expect(await step(tenant, DB)).toBe(1)
+    expect(await step(tenant, bindings)).toBe(1)
     expect(await step(tenant)).toBe(1)
     expect(await step(tenant)).toBeNull()
     expect(await counts(tenant, ids[0] ?? '')).toMatchObject(done(1))
@@ -350,19 +358,26 @@ describe('concurrent steps', () => {
     linesOf('warn')
     // The first step tries again with half of the events, since the configuration has changed. Before that
     // write, the other step has read the same events.
-    const { DB, seen } = only(isStep, async (batch, n) => {
-      if (n === 0) await tenant.metric('another')
-      if (n !== 1) return batch.run()
+    const seen = { count: 0 }
+    const bindings = behind(async (batch) => {
+      if (isStep(batch)) {
+        seen.count += 1
+        if (seen.count === 1) {
+          await tenant.metric('another')
+          return batch.run()
+        }
+      }
+      if (!isProgress(batch)) return batch.run()
       let results: D1Result[] = []
-      const other = only(isStep, async (late, m) => {
+      const other = only(isProgress, async (late, m) => {
         if (m === 0) results = await batch.run()
         return late.run()
       })
-      await step(tenant, other.DB)
+      await step(tenant, other.bindings)
       expect(other.seen.count).toBe(2)
       return results
     })
-    expect(await step(tenant, DB)).toBe(0)
+    expect(await step(tenant, bindings)).toBe(0)
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(200, { processed: 0, dropped: 200 }))
   })
@@ -395,11 +410,11 @@ describe('live events between a step’s read and its write', () => {
   it('[E9] the step halves its events at each conflict, and all events count once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(300, 3))
-    const { DB, seen } = only(isStep, async (batch, n) => {
+    const { bindings, seen } = only(isStep, async (batch, n) => {
       if (n < 2) expect((await live(tenant, 'u0', 1_000 + n)).status).toBe(201)
       return batch.run()
     })
-    expect(await step(tenant, DB)).toBe(62)
+    expect(await step(tenant, bindings)).toBe(62)
     expect(seen.count).toBe(3)
     expect(await counts(tenant, id)).toMatchObject({ status: 'pending', processed: 62 })
     await allSteps(tenant)
@@ -411,11 +426,11 @@ describe('live events between a step’s read and its write', () => {
   it('[E9] a live event creates a user who did not exist at the read: conflict, and all events count once', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 2), event('u1', 3)])
-    const { DB, seen } = only(isStep, async (batch, n) => {
+    const { bindings, seen } = only(isStep, async (batch, n) => {
       if (n === 0) await live(tenant, 'u0', 1)
       return batch.run()
     })
-    expect(await step(tenant, DB)).toBe(2)
+    expect(await step(tenant, bindings)).toBe(2)
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(2))
     await holds(tenant, { u0: [1, 2], u1: [3] })
@@ -429,11 +444,11 @@ describe('live events between a step’s read and its write', () => {
   it('[E9, E4] a live event uses the idempotency key of an event in the step', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 2, { idempotencyKey: 'k' }), event('u0', 3)])
-    const { DB, seen } = only(isStep, async (batch, n) => {
+    const { bindings, seen } = only(isStep, async (batch, n) => {
       if (n === 0) await muted(tenant).event('words', 'u0', 1, { idempotencyKey: 'k' })
       return batch.run()
     })
-    expect(await step(tenant, DB)).toBe(1)
+    expect(await step(tenant, bindings)).toBe(1)
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(2, { processed: 1, dropped: 1 }))
     await holds(tenant, { u0: [1, 3] })
@@ -443,8 +458,8 @@ describe('live events between a step’s read and its write', () => {
     const { tenant } = await prepared()
     const keyed = (value: number) => event('u0', value, { idempotencyKey: 'k' })
     const id = await send(tenant, [keyed(1), keyed(2), event('u0', 3), keyed(4)])
-    const { DB, seen } = only(isStep, (batch) => batch.run())
-    expect([await step(tenant, DB), seen.count]).toEqual([2, 1])
+    const { bindings, seen } = only(isStep, (batch) => batch.run())
+    expect([await step(tenant, bindings), seen.count]).toEqual([2, 1])
     expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 2, dropped: 2 }))
     await holds(tenant, { u0: [1, 3] })
   })
@@ -452,11 +467,11 @@ describe('live events between a step’s read and its write', () => {
   it('[E9] endless live events make the step give up after a while, without harm', async () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 1_000)])
-    const { DB, seen } = only(isStep, async (batch) => {
+    const { bindings, seen } = only(isStep, async (batch) => {
       await live(tenant, 'u0', 1)
       return batch.run()
     })
-    await expect(step(tenant, DB)).rejects.toThrow('laurel-conflict')
+    await expect(step(tenant, bindings)).rejects.toThrow('laurel-conflict')
     expect(seen.count).toBe(12)
     expect(await counts(tenant, id)).toMatchObject({ status: 'pending', processed: 0, parked: 0 })
     await allSteps(tenant)
@@ -506,10 +521,10 @@ describe('changes before an event is processed', () => {
       metricId: metric,
       metricThreshold: 1_000,
     }
-    const { DB, seen } = between(() =>
+    const { bindings, seen } = between(() =>
       tenant.create(`/points/${system}/triggers`, { ...trigger, metricThreshold: 3 }),
     )
-    expect(await step(tenant, DB)).toBe(4)
+    expect(await step(tenant, bindings)).toBe(4)
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(4))
     // 1 + 3 and 2 + 4, and 100 for each 3.
@@ -527,8 +542,8 @@ describe('changes before an event is processed', () => {
     await tenant.metric('pages')
     const id = await send(tenant, [event('u0', 1), event('u0', 2, { key: 'pages' }), event('u1', 3)])
     const lines = linesOf('warn')
-    const { DB, seen } = between(() => tenant.admin('DELETE', `/metrics?ids=${metric}`))
-    expect(await step(tenant, DB)).toBe(1)
+    const { bindings, seen } = between(() => tenant.admin('DELETE', `/metrics?ids=${metric}`))
+    expect(await step(tenant, bindings)).toBe(1)
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(3, { processed: 1, dropped: 2 }))
     expect(await valuesOf(tenant)).toEqual({ u0: [2] })
@@ -569,14 +584,14 @@ describe('changes before an event is processed', () => {
     await live(tenant, 'u0', 1)
     const id = await send(tenant, [event('u0', 2), event('u1', 3)])
     let reads = 0
-    const DB = d1With(async (batch) => {
-      if (batch.text.includes('CROSS JOIN users u ON')) {
+    const bindings = behind(async (batch) => {
+      if (isRead(batch)) {
         reads += 1
         if (reads <= 2) await set(reads === 1 ? 'weekly' : 'monthly')
       }
       return batch.run()
     })
-    expect(await step(tenant, DB)).toBe(2)
+    expect(await step(tenant, bindings)).toBe(2)
     expect(reads).toBeGreaterThan(1)
     expect(await counts(tenant, id)).toMatchObject(done(2))
     await holds(tenant, { u0: [1, 2], u1: [3] })
@@ -590,16 +605,9 @@ describe('changes before an event is processed', () => {
     const { tenant } = await prepared()
     const id = await send(tenant, [event('u0', 1), event('u1', 2), event('u0', 3), event('u1', 4)])
     const lines = [linesOf('warn'), linesOf('error')]
-    const erase = () =>
-      env.DB.prepare(
-        `UPDATE inbox SET seq = seq + 1, events = (SELECT json_group_array(CASE
-          WHEN value ->> '$.body.user.id' = 'u0'
-           THEN json('null') ELSE json(value) END) FROM json_each(events)) WHERE tenant_id = ?1`,
-      )
-        .bind(tenant.id)
-        .run()
-    const { DB, seen } = between(erase)
-    expect(await step(tenant, DB)).toBe(2)
+    const erase = () => muted(tenant).admin('DELETE', '/users/u0')
+    const { bindings, seen } = between(erase)
+    expect(await step(tenant, bindings)).toBe(2)
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 2, dropped: 2 }))
     await holds(tenant, { u1: [2, 4] })
@@ -610,10 +618,9 @@ describe('changes before an event is processed', () => {
     const { tenant } = await prepared()
     await live(tenant, 'u0', 10)
     const id = await send(tenant, [event('u0', 1), event('u1', 2)])
-    const gone = () =>
-      env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'u0'").bind(tenant.id).run()
-    const { DB, seen } = between(gone)
-    expect(await step(tenant, DB)).toBe(2)
+    const gone = () => rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'u0'", tenant.id)
+    const { bindings, seen } = between(gone)
+    expect(await step(tenant, bindings)).toBe(2)
     expect(seen.count).toBe(2)
     expect(await counts(tenant, id)).toMatchObject(done(2))
     await holds(tenant, { u0: [1], u1: [2] })
@@ -624,7 +631,7 @@ describe('changes before an event is processed', () => {
     const id = await send(tenant, [event('u0', 1)])
     const work = await inboxWork(tenant)
     if (work === undefined) throw new Error('nothing is due')
-    await env.DB.prepare("UPDATE tenants SET status = 'archived' WHERE id = ?1").bind(tenant.id).run()
+    await rowsEverywhere("UPDATE tenants SET status = 'archived' WHERE id = ?1", tenant.id)
     expect(await inboxWork(tenant)).toBeUndefined()
     await expect(inboxStep(contextOf(tenant.id), work, systemNow())).rejects.toThrow('the tenant is gone')
     await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 5)
@@ -637,8 +644,8 @@ describe('changes before an event is processed', () => {
     const { tenant } = await prepared()
     const id = await send(tenant, turns(250, 10))
     const limit = new Error('D1_ERROR: D1 DB exceeded its CPU time limit and was reset.')
-    const small = d1With(async (batch) => {
-      if (isStep(batch) && batch.weight > 20_000) throw limit
+    const small = behind(async (batch) => {
+      if (isStep(batch) && batch.params.flat().join('').length > 20_000) throw limit
       return batch.run()
     })
     for (let steps = 0; steps < 100 && (await inboxWork(tenant)) !== undefined; steps += 1) {
@@ -649,7 +656,7 @@ describe('changes before an event is processed', () => {
 
   describe('the test clock', () => {
     afterEach(forgetTime)
-    const stealthily = (ms: number) => env.DB.prepare('UPDATE test_clock SET now = ?1').bind(ms).run()
+    const stealthily = (ms: number) => rowsEverywhere('UPDATE test_clock SET now = ?1', ms)
     const moment = async (tenant: TestTenant) =>
       rowsOf(
         tenant,
@@ -660,8 +667,8 @@ describe('changes before an event is processed', () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
       await send(tenant, [event('u0', 1)])
-      const { DB, seen } = between(() => stealthily(NOON + DAY))
-      expect(await step(tenant, DB)).toBe(1)
+      const { bindings, seen } = between(() => stealthily(NOON + DAY))
+      expect(await step(tenant, bindings)).toBe(1)
       expect(seen.count).toBe(2)
       expect(await moment(tenant)).toEqual([{ at: NOON }])
     })
@@ -669,11 +676,11 @@ describe('changes before an event is processed', () => {
     it('[C1] is moved while a batch is accepted: the batch gets the time at which it is stored', async () => {
       await moveTo(NOON)
       const { tenant } = await prepared()
-      const { DB } = only(isAccept, async (batch) => {
+      const { bindings } = only(isAccept, async (batch) => {
         await stealthily(NOON + DAY)
         return batch.run()
       })
-      const answer = await muted(tenant, { DB }).admin('POST', '/metrics/events', [event('u0', 1)])
+      const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', [event('u0', 1)])
       expect(answer.status).toBe(202)
       await allSteps(tenant)
       expect(await moment(tenant)).toEqual([{ at: NOON + DAY }])
@@ -694,10 +701,10 @@ describe('changes before an event is processed', () => {
     it('[C1] is set between read and write: the event is not earlier than the user’s other changes', async () => {
       const { tenant } = await prepared()
       await send(tenant, [event('u0', 1)])
-      const { DB, seen } = between(() =>
-        env.DB.prepare('INSERT INTO test_clock (id, now) VALUES (1, ?1)').bind(NOON).run(),
+      const { bindings, seen } = between(() =>
+        rowsEverywhere('INSERT INTO test_clock (id, now) VALUES (1, ?1)', NOON),
       )
-      expect(await step(tenant, DB)).toBe(1)
+      expect(await step(tenant, bindings)).toBe(1)
       expect(seen.count).toBe(2)
     })
   })
@@ -786,12 +793,11 @@ describe('an event that cannot be processed', () => {
     const trigger = await tenant.create(`/points/${other}/triggers`, { ...common, eventAttributes })
     await tenant.create(`/points/${other}/boosts`, { name: 'x', start: '2000-01-01', multiplier: 2 })
     // Too many points for a number, so that no boost can multiply them.
-    await env.DB.batch([
-      env.DB.prepare(
-        'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
-      ).bind(trigger),
-      env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(tenant.id),
-    ])
+    await rowsEverywhere(
+      'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
+      trigger,
+    )
+    await rowsEverywhere('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1', tenant.id)
     const events = turns(6, 2).map((one, n) => (n === 3 ? { ...one, attributes: { kind: 'poison' } } : one))
     const id = await send(tenant, events)
     const lines = linesOf('error')
@@ -805,9 +811,7 @@ describe('an event that cannot be processed', () => {
     const { tenant } = await prepared()
     await live(tenant, 'u1', 10)
     const spoil = (points: string) =>
-      env.DB.prepare("UPDATE users SET points = ?2 WHERE tenant_id = ?1 AND id = 'u1'")
-        .bind(tenant.id, points)
-        .run()
+      rowsEverywhere("UPDATE users SET points = ?2 WHERE tenant_id = ?1 AND id = 'u1'", tenant.id, points)
     const [was] = await rowsOf(tenant, "SELECT points FROM users WHERE tenant_id = ?1 AND id = 'u1'")
     await spoil('no JSON')
     const id = await send(tenant, turns(6, 2))
@@ -831,15 +835,14 @@ describe('an event that cannot be processed', () => {
       tenant,
       turns(many, 1).map((one, n) => (n === position ? { ...one, idempotencyKey: 'k' } : one)),
     )
-    await env.DB.prepare(
+    await rowsEverywhere(
       `CREATE TRIGGER refuse_${metric.replaceAll('-', '')} BEFORE INSERT ON idempotency_keys
         WHEN NEW.metric_no = ${number('metrics', `'${metric}'`)}
        BEGIN SELECT RAISE(ABORT, 'refused'); END`,
-    ).run()
+    )
     return id
   }
-  const unblock = (metric: string) =>
-    env.DB.prepare(`DROP TRIGGER refuse_${metric.replaceAll('-', '')}`).run()
+  const unblock = (metric: string) => rowsEverywhere(`DROP TRIGGER refuse_${metric.replaceAll('-', '')}`)
 
   it.each([0, 57, 299])(
     '[E9] is parked if SQLite refuses it (at %d of 300); its neighbours count, in order',
@@ -864,12 +867,12 @@ describe('an event that cannot be processed', () => {
     const { tenant, metric } = await prepared()
     const id = await blocked(tenant, metric, 4, 1)
     linesOf('error')
-    const isParking = ({ text }: Batch) => text.includes('INSERT INTO parked_events')
-    const { DB, seen } = only(isParking, async (batch, n) => {
+    const isParking = (batch: Call) => has(batch, 'INSERT INTO parked_events')
+    const { bindings, seen } = only(isParking, async (batch, n) => {
       if (n === 0) await allSteps(tenant)
       return batch.run()
     })
-    await allSteps(tenant, DB)
+    await allSteps(tenant, bindings)
     await unblock(metric)
     expect(seen.count).toBe(1)
     expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 3, parked: 1 }))
@@ -880,12 +883,12 @@ describe('an event that cannot be processed', () => {
     const { tenant, metric } = await prepared()
     const id = await blocked(tenant, metric, 4, 0)
     linesOf('error')
-    const isParking = ({ text }: Batch) => text.includes('INSERT INTO parked_events')
-    const { DB, seen } = only(isParking, async (batch, n) => {
+    const isParking = (batch: Call) => has(batch, 'INSERT INTO parked_events')
+    const { bindings, seen } = only(isParking, async (batch, n) => {
       if (n === 0) expect(await step(tenant)).toBe(0)
       return batch.run()
     })
-    expect(await step(tenant, DB)).toBe(1)
+    expect(await step(tenant, bindings)).toBe(1)
     expect(seen.count).toBe(1)
     await allSteps(tenant)
     await unblock(metric)
@@ -909,10 +912,9 @@ describe('a leaderboard that cannot be reached during a step', () => {
     const repairs: { leaderboardId: string; userIds: string[] }[] = []
     const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
     const REPAIRS = queueWith(async (message) => void repairs.push(message))
-    const context = contextOf(tenant.id)
-    const broken = { ...context, env: { ...context.env, LEADERBOARD, REPAIRS } }
+    const broken = await everyPlace(tenant.id, { LEADERBOARD, REPAIRS })
     const to = instant(Date.now() + 1_000)
-    await workOff(JOBS, placesOf(broken), { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
+    await workOff(JOBS, broken, { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
     expect(await counts(tenant, id)).toMatchObject(done(300))
     expect(repairs.map(({ userIds }) => userIds.toSorted())).toEqual([
       ['u0', 'u1', 'u2'],
@@ -935,10 +937,14 @@ describe('a leaderboard that cannot be reached during a step', () => {
     await tenant.create('/leaderboards', board)
     await withoutUpkeep(tenant)
     await send(tenant, turns(4, 2))
-    const { DB } = only(isStep, (batch, n) => (n === 0 ? answerLost(batch) : batch.run()))
-    const context = contextOf(tenant.id, DB)
+    const { bindings } = only(isStep, (batch, n) => (n === 0 ? answerLost(batch) : batch.run()))
     const to = instant(Date.now() + 1_000)
-    await workOff(JOBS, placesOf(context), { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
+    await workOff(JOBS, await everyPlace(tenant.id, bindings), {
+      to,
+      steps: 5,
+      mustAll: true,
+      grace: { first: 0, finals: 0 },
+    })
     const first = await live(tenant, 'u0', 10)
     expect(first.body).toMatchObject({ total: 14, leaderboards: { board: { rank: 1 } } })
     expect((await live(tenant, 'u1', 1)).body).toMatchObject({ leaderboards: { board: { rank: 2 } } })
