@@ -102,6 +102,7 @@ const LONG_SPREAD = [
   'derived-keys',
   'edges',
   'events-rules',
+  'faults',
   'groups',
   'inbox',
   'inbox-faults',

@@ -3,70 +3,31 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { readable } from '../readable'
-import { ADMIN_KEY, at, newApp, newTenant, type TestTenant } from './harness'
+import { behind, type Call } from './faulty-databases'
+import { ADMIN_KEY, at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
 
 /* The binding, with faults */
 
-/** A batch that the service sends to D1. */
-type Batch = {
-  /** Whether it stores data of a user. */
-  writes: boolean
-  /** Whether it reads a user's state. */
-  reads: boolean
-  /** All SQL texts and parameters. */
-  text: string
-  run: () => Promise<D1Result[]>
-}
-
-/** Decides the outcome of a batch. */
-type Fault = (batch: Batch) => Promise<D1Result[]>
-
-/**
- * The real D1 with a fault before it: the service prepares real statements, and `fault` decides the outcome
- * of each batch.
- */
-function d1With(fault: Fault): D1Database {
-  const texts = new WeakMap<D1PreparedStatement, string>()
-  const batch = (statements: D1PreparedStatement[]) => {
-    const text = statements.map((statement) => texts.get(statement) ?? '').join('\n')
-    return fault({
-      text,
-      writes: text.includes('INSERT INTO users'),
-      reads: text.includes('SELECT u.*'),
-      run: () => env.DB.batch(statements),
-    })
-  }
-  const prepare = (sql: string) => ({
-    bind: (...params: unknown[]) => {
-      const statement = env.DB.prepare(sql).bind(...params)
-      texts.set(statement, `${sql} ${JSON.stringify(params)}`)
-      return statement
-    },
-  })
-  return new Proxy(env.DB, {
-    get(target, name) {
-      if (name === 'batch') return batch
-      if (name === 'prepare') return prepare
-      return Reflect.get(target, name, target)
-    },
-  })
-}
+/** Whether a batch stores data of a user. */
+const writes = ({ texts }: Call) => texts.some((text) => text.includes('INSERT INTO users'))
+/** Whether it reads a user's state. */
+const reads = ({ texts }: Call) => texts.some((text) => text.includes('SELECT u.*'))
 
 /** Counts the batches that write. A fault decides the outcome by their number, from 0. */
-function onWrites(fault: (batch: Batch, number: number) => Promise<D1Result[]>) {
+function onWrites(fault: (batch: Call, number: number) => Promise<D1Result[]>) {
   const count = { writes: 0 }
-  const decide: Fault = (batch) => {
-    if (!batch.writes) return batch.run()
+  const bindings = behind((batch) => {
+    if (!writes(batch)) return batch.run()
     count.writes += 1
     return fault(batch, count.writes - 1)
-  }
-  return { count, DB: d1With(decide) }
+  })
+  return { count, bindings }
 }
 
 const lost = () => new Error('D1_ERROR: Network connection lost: secret-host-17.')
 
 /** Runs a batch, and loses the response. */
-async function answerLost({ run }: Batch): Promise<never> {
+async function answerLost({ run }: Call): Promise<never> {
   await run()
   throw lost()
 }
@@ -87,7 +48,7 @@ function gate() {
  * creation of the user.
  */
 async function withPoints() {
-  const tenant = await newTenant()
+  const tenant = await newTenantInLast()
   const metric = await tenant.metric('words')
   const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
   const system = await tenant.create('/points', {
@@ -151,21 +112,17 @@ const Stored = z.object({
   keys: z.array(z.object({ key: z.string(), event_id: z.string() })),
 })
 
-/** All rows of a tenant's users in D1. */
+/** All rows of a tenant's users in all databases. */
 async function stored({ tenant, metric, system }: Setup): Promise<z.infer<typeof Stored>> {
-  const [users, events, awards, keys] = await env.DB.batch([
-    env.DB.prepare('SELECT * FROM users WHERE tenant_id = ?1').bind(tenant.id),
-    env.DB.prepare(`SELECT * FROM ${readable.events} WHERE metric_id = ?1 ORDER BY seq`).bind(metric),
-    env.DB.prepare(`SELECT * FROM ${readable.awards} WHERE system_id = ?1 ORDER BY seq, position`).bind(
-      system,
-    ),
-    env.DB.prepare(`SELECT * FROM ${readable.idempotency_keys} WHERE metric_id = ?1`).bind(metric),
-  ])
+  const awards = `SELECT * FROM ${readable.awards} WHERE system_id = ?1 ORDER BY seq, position`
   return Stored.parse({
-    users: users?.results,
-    events: events?.results,
-    awards: awards?.results,
-    keys: keys?.results,
+    users: await rowsEverywhere('SELECT * FROM users WHERE tenant_id = ?1', tenant.id),
+    events: await rowsEverywhere(
+      `SELECT * FROM ${readable.events} WHERE metric_id = ?1 ORDER BY seq`,
+      metric,
+    ),
+    awards: await rowsEverywhere(awards, system),
+    keys: await rowsEverywhere(`SELECT * FROM ${readable.idempotency_keys} WHERE metric_id = ?1`, metric),
   })
 }
 
@@ -214,8 +171,8 @@ function isUnavailable({ status, body, requestId }: Sent): void {
 describe('[E2] a failed write', () => {
   it('every time: a 503 after one attempt in a group and three alone, and nothing is stored', async () => {
     const setup = await withPoints()
-    const { DB, count } = onWrites(() => Promise.reject(lost()))
-    isUnavailable(await send(setup.tenant.through(newApp({ DB })), { key: 'once' }))
+    const { bindings, count } = onWrites(() => Promise.reject(lost()))
+    isUnavailable(await send(setup.tenant.through(newApp(bindings)), { key: 'once' }))
     expect(count.writes).toBe(4)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
     const later = await send(setup.tenant, { key: 'once' })
@@ -225,15 +182,15 @@ describe('[E2] a failed write', () => {
 
   it('every time, with ten at once: ten responses with 503, and nothing is stored', async () => {
     const setup = await withPoints()
-    const { DB } = onWrites(() => Promise.reject(lost()))
-    for (const answer of await sendSeveral(setup.tenant.through(newApp({ DB })), 10)) isUnavailable(answer)
+    const { bindings } = onWrites(() => Promise.reject(lost()))
+    for (const answer of await sendSeveral(setup.tenant.through(newApp(bindings)), 10)) isUnavailable(answer)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
   })
 
   it('once: the request succeeds, and the event counts once', async () => {
     const setup = await withPoints()
-    const { DB, count } = onWrites((batch, n) => (n === 0 ? Promise.reject(lost()) : batch.run()))
-    const answer = await send(setup.tenant.through(newApp({ DB })))
+    const { bindings, count } = onWrites((batch, n) => (n === 0 ? Promise.reject(lost()) : batch.run()))
+    const answer = await send(setup.tenant.through(newApp(bindings)))
     expect(answer).toMatchObject({ status: 201, body: { total: 1, points: { xp: { total: 102 } } } })
     expect(count.writes).toBe(2)
     await holdsExactly(setup, [answer])
@@ -245,8 +202,8 @@ describe('[E2, E3] a write with a lost response', () => {
     'counts once, and returns its own result (%d responses lost)',
     async (lostAnswers) => {
       const setup = await withPoints()
-      const { DB, count } = onWrites((batch, n) => (n < lostAnswers ? answerLost(batch) : batch.run()))
-      const tenant = setup.tenant.through(newApp({ DB }))
+      const { bindings, count } = onWrites((batch, n) => (n < lostAnswers ? answerLost(batch) : batch.run()))
+      const tenant = setup.tenant.through(newApp(bindings))
       const first = await send(tenant, { value: 3, key: 'once' })
       expect(first).toMatchObject({
         status: 201,
@@ -262,8 +219,8 @@ describe('[E2, E3] a write with a lost response', () => {
 
   it('in a group of ten: each counts once and returns its own total', async () => {
     const setup = await withPoints()
-    const { DB, count } = onWrites(answerLost)
-    const responses = await sendSeveral(setup.tenant.through(newApp({ DB })), 10)
+    const { bindings, count } = onWrites(answerLost)
+    const responses = await sendSeveral(setup.tenant.through(newApp(bindings)), 10)
     expect(statuses(responses)).toEqual(Array(10).fill(201))
     expect(totals(responses)).toEqual(oneTo(10))
     expect(count.writes).toBe(2)
@@ -272,8 +229,8 @@ describe('[E2, E3] a write with a lost response', () => {
 
   it('that arrives during the next attempt: counts once, and returns the stored result', async () => {
     const setup = await withPoints()
-    let late: Batch | undefined
-    const { DB } = onWrites(async (batch, n) => {
+    let late: Call | undefined
+    const { bindings } = onWrites(async (batch, n) => {
       if (n === 0) {
         late = batch
         throw lost()
@@ -281,7 +238,7 @@ describe('[E2, E3] a write with a lost response', () => {
       if (n === 1) await late?.run()
       return batch.run()
     })
-    const responses = await sendSeveral(setup.tenant.through(newApp({ DB })), 5)
+    const responses = await sendSeveral(setup.tenant.through(newApp(bindings)), 5)
     expect(statuses(responses)).toEqual(Array(5).fill(201))
     expect(totals(responses)).toEqual(oneTo(5))
     await holdsExactly(setup, responses)
@@ -289,13 +246,13 @@ describe('[E2, E3] a write with a lost response', () => {
 
   it('that arrives after another attempt succeeded: is refused, and changes nothing', async () => {
     const setup = await withPoints()
-    let late: Batch | undefined
-    const { DB } = onWrites((batch, n) => {
+    let late: Call | undefined
+    const { bindings } = onWrites((batch, n) => {
       if (n > 0) return batch.run()
       late = batch
       return Promise.reject(lost())
     })
-    const answer = await send(setup.tenant.through(newApp({ DB })), { key: 'once' })
+    const answer = await send(setup.tenant.through(newApp(bindings)), { key: 'once' })
     expect(answer).toMatchObject({ status: 201, body: { total: 1 } })
     await expect(late?.run()).rejects.toThrow('laurel-conflict')
     await holdsExactly(setup, [answer])
@@ -303,8 +260,8 @@ describe('[E2, E3] a write with a lost response', () => {
 
   it("of a user's change returns the change", async () => {
     const setup = await withPoints()
-    const { DB } = onWrites(answerLost)
-    const tenant = setup.tenant.through(newApp({ DB }))
+    const { bindings } = onWrites(answerLost)
+    const tenant = setup.tenant.through(newApp(bindings))
     const made = await tenant.app('PUT', '/users/ada', { name: 'Ada', tz: 'Europe/London' })
     expect(made).toMatchObject({ status: 200, body: { id: 'ada', name: 'Ada', tz: 'Europe/London' } })
     const { users, awards } = await stored(setup)
@@ -316,27 +273,28 @@ describe('[E2, E3] a write with a lost response', () => {
 describe('[E2] a failed read', () => {
   it('every time: a 503 after one attempt in a group and three alone, and nothing is stored', async () => {
     const setup = await withPoints()
-    let reads = 0
-    const DB = d1With((batch) => {
-      if (!batch.reads) return batch.run()
-      reads += 1
+    let count = 0
+    const bindings = behind((batch) => {
+      if (!reads(batch)) return batch.run()
+      count += 1
       return Promise.reject(lost())
     })
-    isUnavailable(await send(setup.tenant.through(newApp({ DB }))))
-    expect(reads).toBe(4)
+    isUnavailable(await send(setup.tenant.through(newApp(bindings))))
+    expect(count).toBe(4)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
   })
 
   it('once: the request succeeds', async () => {
     const setup = await withPoints()
-    let reads = 0
-    const DB = d1With((batch) => {
-      if (batch.reads) reads += 1
-      return batch.reads && reads === 1 ? Promise.reject(lost()) : batch.run()
+    let count = 0
+    const bindings = behind((batch) => {
+      if (!reads(batch)) return batch.run()
+      count += 1
+      return count === 1 ? Promise.reject(lost()) : batch.run()
     })
-    const answer = await send(setup.tenant.through(newApp({ DB })))
+    const answer = await send(setup.tenant.through(newApp(bindings)))
     expect(answer.status).toBe(201)
-    expect(reads).toBe(2)
+    expect(count).toBe(2)
     await holdsExactly(setup, [answer])
   })
 })
@@ -348,13 +306,13 @@ describe.concurrent('[E3] a leader that hangs', () => {
   ])('%s: the others are done within the lease, and each event counts once', async (_when, commits) => {
     const setup = await withPoints()
     const hung = gate()
-    const { DB } = onWrites(async (batch, n) => {
+    const { bindings } = onWrites(async (batch, n) => {
       if (n > 0) return batch.run()
       const results = commits ? await batch.run() : []
       await hung.opened
       return commits ? results : batch.run()
     })
-    const tenant = setup.tenant.through(newApp({ DB }))
+    const tenant = setup.tenant.through(newApp(bindings))
     const dead = send(tenant)
     const others = await sendSeveral(tenant, 5)
     expect(statuses(others)).toEqual(Array(5).fill(201))
@@ -376,9 +334,9 @@ describe.concurrent('[E3] a leader that hangs', () => {
       return commit()
     })
     let contended = true
-    const { DB } = onWrites((batch) => (contended ? disturbed(setup, batch) : batch.run()))
+    const { bindings } = onWrites((batch) => (contended ? disturbed(setup, batch) : batch.run()))
     await send(setup.tenant)
-    const tenant = setup.tenant.through(newApp({ DB, USER_LANE }))
+    const tenant = setup.tenant.through(newApp({ ...bindings, USER_LANE }))
     const first = send(tenant, { value: 10 })
     await called.opened
     contended = false
@@ -410,10 +368,10 @@ describe('[E3] one bad event in a group', () => {
     ],
   ])('%s, and the others count once each', async (_what, status, message) => {
     const setup = await withPoints()
-    const { DB } = onWrites((batch) =>
-      batch.text.includes('poison') ? Promise.reject(new Error(message)) : batch.run(),
+    const { bindings } = onWrites((batch) =>
+      JSON.stringify(batch.params).includes('poison') ? Promise.reject(new Error(message)) : batch.run(),
     )
-    const tenant = setup.tenant.through(newApp({ DB }))
+    const tenant = setup.tenant.through(newApp(bindings))
     const responses = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
     expect(statuses(responses)).toEqual([...Array(5).fill(201), status, ...Array(4).fill(201)])
     expect(totals(responses)).toEqual(oneTo(9))
@@ -439,16 +397,16 @@ describe('[E3] one bad event in a group', () => {
       multiplier: 2,
     })
     // The points of this trigger are larger than any number, so the boost cannot multiply them.
-    await env.DB.batch([
-      env.DB.prepare(
-        'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
-      ).bind(trigger),
-      env.DB.prepare('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1').bind(
-        setup.tenant.id,
-      ),
-    ])
-    const { DB, count } = onWrites((batch) => batch.run())
-    const tenant = setup.tenant.through(newApp({ DB }))
+    await rowsEverywhere(
+      'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
+      trigger,
+    )
+    await rowsEverywhere(
+      'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1',
+      setup.tenant.id,
+    )
+    const { bindings, count } = onWrites((batch) => batch.run())
+    const tenant = setup.tenant.through(newApp(bindings))
     const responses = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
     expect(statuses(responses)).toEqual([...Array(5).fill(201), 500, ...Array(4).fill(201)])
     for (const answer of responses) if (answer.status === 500) isOpaque(answer)
@@ -459,9 +417,8 @@ describe('[E3] one bad event in a group', () => {
   it('a user with a broken row does not affect other users', async () => {
     const setup = await withPoints()
     await send(setup.tenant, { user: 'spoilt' })
-    await env.DB.prepare("UPDATE users SET points = 'no JSON' WHERE tenant_id = ?1 AND id = 'spoilt'")
-      .bind(setup.tenant.id)
-      .run()
+    const spoil = "UPDATE users SET points = 'no JSON' WHERE tenant_id = ?1 AND id = 'spoilt'"
+    await rowsEverywhere(spoil, setup.tenant.id)
     const before = (await stored(setup)).events.length
     const responses = await sendSeveral(setup.tenant, 6, (n) => ({ user: n % 2 === 0 ? 'spoilt' : 'ada' }))
     expect(statuses(responses)).toEqual([500, 201, 500, 201, 500, 201])
@@ -474,8 +431,8 @@ describe('[E3] one bad event in a group', () => {
 describe('[E4] a repeated key inside one group', () => {
   it('counts for the first event only, and the group needs one write', async () => {
     const setup = await withPoints()
-    const { DB, count } = onWrites((batch) => batch.run())
-    const tenant = setup.tenant.through(newApp({ DB }))
+    const { bindings, count } = onWrites((batch) => batch.run())
+    const tenant = setup.tenant.through(newApp(bindings))
     // The first event is committed alone. The others wait for it, and are then committed together.
     const responses = await sendSeveral(tenant, 11, (n) => (n === 0 ? {} : { key: 'once' }))
     expect(statuses(responses)).toEqual([201, 201, ...Array(9).fill(202)])
@@ -496,7 +453,7 @@ function beforeFirstWrite(act: () => Promise<unknown>) {
 describe('[E2] a change between the read and the write', () => {
   it('of the configuration: the event is decided again with the new one', async () => {
     const setup = await withPoints()
-    const { DB, count } = beforeFirstWrite(() =>
+    const { bindings, count } = beforeFirstWrite(() =>
       setup.tenant.create(`/points/${setup.system}/triggers`, {
         type: 'metric',
         points: 1_000,
@@ -505,7 +462,7 @@ describe('[E2] a change between the read and the write', () => {
         metricThreshold: 1,
       }),
     )
-    const answer = await send(setup.tenant.through(newApp({ DB })))
+    const answer = await send(setup.tenant.through(newApp(bindings)))
     expect(answer).toMatchObject({ status: 201, body: { points: { xp: { total: 1_102 } } } })
     expect(count.writes).toBe(2)
     expect((await stored(setup)).events).toHaveLength(1)
@@ -513,8 +470,8 @@ describe('[E2] a change between the read and the write', () => {
 
   it('that deletes the metric: a 404, and nothing of the event is stored', async () => {
     const setup = await withPoints()
-    const { DB } = beforeFirstWrite(() => setup.tenant.admin('DELETE', `/metrics?ids=${setup.metric}`))
-    const answer = await send(setup.tenant.through(newApp({ DB })), { key: 'once' })
+    const { bindings } = beforeFirstWrite(() => setup.tenant.admin('DELETE', `/metrics?ids=${setup.metric}`))
+    const answer = await send(setup.tenant.through(newApp(bindings)), { key: 'once' })
     expect(answer.status).toBe(404)
     expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
   })
@@ -522,21 +479,23 @@ describe('[E2] a change between the read and the write', () => {
   it('that deletes the API key: this request succeeds, and the next one is a 401', async () => {
     const setup = await withPoints()
     const { apiKey, id } = await applicationKey(setup.tenant, 'ada')
-    const { DB } = beforeFirstWrite(() => setup.tenant.admin('DELETE', `/application-api-keys?ids=${id}`))
-    const tenant = setup.tenant.through(newApp({ DB }))
+    const { bindings } = beforeFirstWrite(() =>
+      setup.tenant.admin('DELETE', `/application-api-keys?ids=${id}`),
+    )
+    const tenant = setup.tenant.through(newApp(bindings))
     expect(statuses([await send(tenant, { apiKey }), await send(tenant, { apiKey })])).toEqual([201, 401])
     expect((await stored(setup)).events).toHaveLength(1)
   })
 
   const erase = (tenant: TestTenant) =>
-    env.DB.prepare("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'").bind(tenant.id)
+    rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'", tenant.id)
 
   it('[U8] that erases the user: the event creates a new one', async () => {
     const setup = await withPoints()
     await send(setup.tenant, { value: 50 })
     const old = (await stored(setup)).users[0]?.iid
-    const { DB } = beforeFirstWrite(() => erase(setup.tenant).run())
-    const answer = await send(setup.tenant.through(newApp({ DB })), { value: 3 })
+    const { bindings } = beforeFirstWrite(() => erase(setup.tenant))
+    const answer = await send(setup.tenant.through(newApp(bindings)), { value: 3 })
     expect(answer).toMatchObject({ status: 201, body: { total: 3, points: { xp: { total: 106 } } } })
     expect((await stored(setup)).users.map(({ iid }) => iid)).not.toContain(old)
     await holdsExactly(setup, [answer])
@@ -546,12 +505,12 @@ describe('[E2] a change between the read and the write', () => {
     const setup = await withPoints()
     await send(setup.tenant, { value: 50 })
     const before = await stored(setup)
-    const { DB, count } = beforeFirstWrite(async () => {
-      await erase(setup.tenant).run()
+    const { bindings, count } = beforeFirstWrite(async () => {
+      await erase(setup.tenant)
       await send(setup.tenant, { value: 4 })
       expect((await stored(setup)).users[0]?.seq).toBe(before.users[0]?.seq)
     })
-    const answer = await send(setup.tenant.through(newApp({ DB })), { value: 3 })
+    const answer = await send(setup.tenant.through(newApp(bindings)), { value: 3 })
     expect(answer).toMatchObject({ status: 201, body: { total: 7, points: { xp: { total: 114 } } } })
     expect(count.writes).toBe(2)
     const { events } = await stored(setup)
@@ -560,8 +519,8 @@ describe('[E2] a change between the read and the write', () => {
 })
 
 /** Runs a batch after a change by another isolate. */
-async function disturbed({ tenant }: Setup, batch: Batch): Promise<D1Result[]> {
-  await env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id).run()
+async function disturbed({ tenant }: Setup, batch: Call): Promise<D1Result[]> {
+  await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
   return batch.run()
 }
 
@@ -582,8 +541,8 @@ function laneWith(fault: (commit: () => Promise<string>, name: string) => Promis
 
 /** An app whose writes all conflict, so that all requests go through the lane, which has a fault. */
 function contending(setup: Setup, lane: Parameters<typeof laneWith>[0]): TestTenant {
-  const { DB } = onWrites((batch) => disturbed(setup, batch))
-  return setup.tenant.through(newApp({ DB, USER_LANE: laneWith(lane) }))
+  const { bindings } = onWrites((batch) => disturbed(setup, batch))
+  return setup.tenant.through(newApp({ ...bindings, USER_LANE: laneWith(lane) }))
 }
 
 describe('[E3, E4] the lane', () => {
@@ -645,8 +604,8 @@ describe('[E3, E4] the lane', () => {
   it('runs after a late write arrived: that write counts, and the event counts once', async () => {
     const setup = await withPoints()
     const made = await send(setup.tenant)
-    let late: Batch | undefined
-    const { DB } = onWrites(async (batch, n) => {
+    let late: Call | undefined
+    const { bindings } = onWrites(async (batch, n) => {
       if (n < 2) return disturbed(setup, batch)
       if (n === 2) {
         late = batch
@@ -655,7 +614,7 @@ describe('[E3, E4] the lane', () => {
       if (n === 3) await late?.run()
       return batch.run()
     })
-    const answer = await send(setup.tenant.through(newApp({ DB })), { value: 10 })
+    const answer = await send(setup.tenant.through(newApp(bindings)), { value: 10 })
     expect(answer).toMatchObject({ status: 201, body: { total: 11 } })
     await holdsExactly(setup, [made, answer])
   })
