@@ -88,7 +88,7 @@ export async function flushPoints(
     await db.batch([
       configurationUnchanged(db, config.version),
       notSentYet(db, due),
-      ...insertOutboxEntries(db, outboxEntries, null).statements,
+      ...insertOutboxEntries(db, outboxEntries, null),
       ...(gone.length === 0 ? [] : [forgetPoints(db, gone)]),
       notePointsSent(db, noted, now),
     ])

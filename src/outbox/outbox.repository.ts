@@ -32,13 +32,9 @@ export function insertOutboxEntries(
   db: TenantDatabase,
   outboxEntries: readonly OutboxEntry[],
   among: UnchangedUsers,
-): { statements: Statement[]; bytes: number } {
+): Statement[] {
   const rows = outboxEntries.map((outboxEntry) => JSON.stringify(ENTRY_LIST.values(outboxEntry)))
-  const lists = packed(rows)
-  return {
-    statements: lists.map((list) => db.statement(PUT, list, db.tenantId, among)),
-    bytes: rows.reduce((sum, { length }) => sum + length, 0),
-  }
+  return packed(rows).map((list) => db.statement(PUT, list, db.tenantId, among))
 }
 
 /** The bytes of entries as rows of the outbox. */

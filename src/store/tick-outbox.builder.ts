@@ -32,10 +32,7 @@ export async function outboxInsertsOfTicks(
     const change = { before, after: { ...user, seq, changed, points }, awards }
     return levelEntriesOf(config, change)
   })
-  return [
-    ...insertOutboxEntries(db, outboxEntries, among).statements,
-    ...notePoints(db, config, dated, among),
-  ]
+  return [...insertOutboxEntries(db, outboxEntries, among), ...notePoints(db, config, dated, among)]
 }
 
 /** When the last of a user's ticks was due, but not before the user's last change. */

@@ -5,6 +5,7 @@ import type { Statement } from '../db/statement'
 import type { BulkChange, Change } from '../engine/change.rules'
 import type { UserState } from '../engine/state.types'
 import { type Instant, instant } from '../lib/clock'
+import { MOST_AT_ONCE } from '../lib/packed'
 import { streakEntriesOf } from '../outbox/change-messages.builder'
 import { outboxInserts } from '../outbox/change-outbox.builder'
 import { insertOutboxEntries } from '../outbox/outbox.repository'
@@ -20,6 +21,15 @@ import { parseStored, storeStreaks, storeUser, storeUsers } from './users.reposi
  * All changes of users are stored here: their rows, the log, the ledger, idempotency keys, counters,
  * messages, and the next deadline.
  */
+
+/** The characters that one batch stores at most, unless a single change has more. */
+const MOST_IN_A_BATCH = 2 * MOST_AT_ONCE
+
+/** The characters in the parameters of statements. */
+const lengthOf = (statements: readonly Statement[]): number =>
+  statements
+    .flatMap(({ params }) => params)
+    .reduce<number>((sum, one) => sum + (typeof one === 'string' ? one.length : 0), 0)
 
 /** One user with changes, in order. The user is stored as the last change's `after`. */
 export type UserWrite = {
@@ -43,7 +53,7 @@ type Parts<T> = { user: T[]; outbox: T[]; pendingNotifications: T[]; deadline: T
 /** The statements that store changes. */
 export type Writing = {
   statements: Parts<Statement>
-  /** Whether these are too many bytes for one batch. */
+  /** Whether this is too much for one batch. The caller then stores fewer changes at once. */
   isMuch: boolean
   /** Reads the results of these statements. */
   outcome(results: Parts<D1Result>): {
@@ -85,21 +95,19 @@ export function writeUsers(
         )
       : null
   const changes = users.flatMap((user) => user.changes)
-  const { statements: outbox, isMuch } = outboxInserts(db, config, changes, among)
-  const pendingNotifications = pendingNotificationsOf(db, config, changes, among)
   const movedDeadlines = lasts.filter(({ was, after }) => after.streak.due !== was?.streak.due)
-  const deadline = scheduleEarliestDeadline(db, movedDeadlines)
+  const statements: Parts<Statement> = {
+    user: alone,
+    outbox: outboxInserts(db, config, changes, among),
+    pendingNotifications: pendingNotificationsOf(db, config, changes, among),
+    deadline: scheduleEarliestDeadline(db, movedDeadlines),
+    records: recordsOf(db, users, among),
+    users: alone.length === 0 ? storeUsers(db, lasts, among) : [],
+  }
   const isChanged = (results: readonly D1Result[]) => results.some(({ meta }) => meta.changes > 0)
   return {
-    statements: {
-      user: alone,
-      outbox,
-      pendingNotifications,
-      deadline,
-      records: recordsOf(db, users, among),
-      users: alone.length === 0 ? storeUsers(db, lasts, among) : [],
-    },
-    isMuch,
+    statements,
+    isMuch: lengthOf(Object.values(statements).flat()) > MOST_IN_A_BATCH,
     outcome: (results) => ({
       stored:
         first !== undefined && alone.length > 0 ? new Set([first.after.iid]) : parseStored(results.users),
@@ -172,7 +180,7 @@ export function writeBulk(
   const written = changes.map((change) => ({ was: change.before, changes: [change], newlyUsed: [] }))
   return {
     beside: [
-      ...insertOutboxEntries(db, outboxEntries, among).statements,
+      ...insertOutboxEntries(db, outboxEntries, among),
       ...forgetRuns(db, recounted, among),
       ...recordsOf(db, written, among),
     ],

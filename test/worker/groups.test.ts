@@ -284,7 +284,7 @@ describe('the writes of a group', () => {
       users.map((was) => ({ iid: was.iid, id: was.id, was })),
     )
     const results = await db.batch([
-      ...insertOutboxEntries(db, outboxEntries, among).statements,
+      ...insertOutboxEntries(db, outboxEntries, among),
       ...insertPendingNotifications(db, notices, among),
       ...keepRuns(db, changes, among),
       ...storeUsers(
