@@ -4,6 +4,7 @@ import type { Databases } from '../../db/databases/databases'
 import { FIRST } from '../../db/databases/directory'
 import { fillDeletedKeys } from '../../db/databases/key-copies'
 import type { Statement } from '../../db/statement'
+import { packed } from '../../lib/packed'
 import { within } from '../../lib/timeout'
 import { DAY, SECOND } from '../../lib/units'
 import type { Context } from '../../runtime/context'
@@ -55,9 +56,9 @@ const REFUSE = `
   INSERT INTO deleted_keys (prefix, at) SELECT value, ${NOW} FROM json_each(?1) WHERE true
   ${AGAIN}`
 
-/** The statements that make a database refuse deleted keys, as part of a batch. */
+/** The statements that make a database refuse deleted keys, of any number, as part of a batch. */
 export const refusingKeys = (prefixes: readonly string[]): Statement[] =>
-  prefixes.length === 0 ? [] : [{ sql: REFUSE, params: [JSON.stringify(prefixes)] }]
+  packed(prefixes.map((prefix) => JSON.stringify(prefix))).map((list) => ({ sql: REFUSE, params: [list] }))
 
 /**
  * Makes all other databases refuse deleted keys, side by side. It waits a second at most: the cron trigger
@@ -70,7 +71,7 @@ export async function refuseKeys(
   if (prefixes.length === 0) return
   await Promise.all(
     others(databases).map(async (db) => {
-      const work = db.run(db.statement(REFUSE, JSON.stringify(prefixes))).then(() => undefined, noteProblem)
+      const work = db.batch(refusingKeys(prefixes)).then(() => undefined, noteProblem)
       waitUntil(work)
       await within(PATIENCE, work).catch(noteProblem)
     }),
