@@ -132,6 +132,8 @@ const LONG_SPREAD = [
   'restore',
   'schedule',
   'security-content',
+  'sizes',
+  'sizes-many',
   'status',
   'streaks',
   'streaks-boards',

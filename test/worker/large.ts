@@ -4,7 +4,15 @@ import * as z from 'zod'
 import { DeliveryQueueStore } from '../../src/delivery/queue.store'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import {
+  at,
+  lastDatabase,
+  newApp,
+  newTenantInLast,
+  replaced,
+  rowsEverywhere,
+  type TestTenant,
+} from './harness'
 
 /* The largest user that the interfaces accept */
 
@@ -17,9 +25,9 @@ const [ATTRIBUTES, CHARACTERS] = [200, 1_000]
 
 const keyOf = (n: number) => `a${String(n).padStart(3, '0')}`
 
-/** A tenant with the most user attributes. */
+/** A tenant with the most user attributes. All its users are in the last database. */
 export async function largeTenant(tenant?: TestTenant): Promise<TestTenant> {
-  const made = tenant ?? (await newTenant())
+  const made = tenant ?? (await newTenantInLast())
   for (let from = 0; from < ATTRIBUTES; from += 100) {
     const items = Array.from({ length: 100 }, (_, n) => ({ key: keyOf(from + n), name: 'A', type: 'user' }))
     const { status } = await made.admin('POST', '/attributes', items)
@@ -61,11 +69,13 @@ export async function achievements(tenant: TestTenant, metricId: string, count: 
   return ids
 }
 
-/** D1 with the documented limits for statements. The local D1 allows more. */
-export function strictD1(bytes = 2_000_000): D1Database {
+/** All databases with the documented limits for statements. The local D1 allows more. */
+export const strict = (bytes = 2_000_000): Record<string, D1Database> => replaced((d1) => strictD1(d1, bytes))
+
+function strictD1(d1: D1Database, bytes = 2_000_000): D1Database {
   const encoder = new TextEncoder()
   const tooBig = (what: string) => new Error(`D1_ERROR: ${what}: SQLITE_TOOBIG`)
-  return new Proxy(env.DB, {
+  return new Proxy(d1, {
     get: (target, name) => {
       if (name !== 'prepare') {
         const value = Reflect.get(target, name, target)
@@ -95,58 +105,62 @@ export function strictD1(bytes = 2_000_000): D1Database {
 
 /** Makes copies of a user, numbered from 1 on, except the counts of users. Returns their ids. */
 export async function copies(tenant: TestTenant, id: string, count: number): Promise<string[]> {
-  const { results } = await env.DB.prepare("SELECT name FROM pragma_table_info('users')").all<{
-    name: string
-  }>()
+  const { d1 } = lastDatabase()
+  const { results } = await d1.prepare("SELECT name FROM pragma_table_info('users')").all<{ name: string }>()
   const rest = results.map(({ name }) => name).filter((name) => name !== 'id' && name !== 'iid')
-  await env.DB.prepare(
-    `INSERT INTO users (id, iid, ${rest.join(', ')})
+  await d1
+    .prepare(
+      `INSERT INTO users (id, iid, ${rest.join(', ')})
      WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < ?3)
      SELECT id || '-' || printf('%03d', n), substr(iid, 1, 24) || printf('%012d', n), ${rest.join(', ')}
      FROM users, n WHERE tenant_id = ?1 AND id = ?2`,
-  )
+    )
     .bind(tenant.id, id, count)
     .run()
   return Array.from({ length: count }, (_, n) => `${id}-${String(n + 1).padStart(3, '0')}`)
 }
 
-/** A D1 that records the most characters that one batch has returned and has received. */
-export function measuredD1(): { DB: D1Database; most: { read: number; written: number } } {
+/** The same databases. `most` is the most characters that one batch has returned and has received. */
+export function measured(): {
+  bindings: Record<string, D1Database>
+  most: { read: number; written: number }
+} {
   const most = { read: 0, written: 0 }
   const given = new WeakMap<object, number>()
   const lengthOf = (values: unknown[]) =>
     values.reduce<number>((sum, one) => sum + (typeof one === 'string' ? one.length : 0), 0)
-  const DB = new Proxy(strictD1(), {
-    get: (target, name) => {
-      if (name === 'prepare') {
-        return (sql: string) => {
-          const statement = target.prepare(sql)
-          return new Proxy(statement, {
-            get: (inner, key) => {
-              if (key !== 'bind') return Reflect.get(inner, key)
-              return (...values: unknown[]) => {
-                const bound = inner.bind(...values)
-                given.set(bound, lengthOf(values))
-                return bound
-              }
-            },
-          })
+  const measuredD1 = (d1: D1Database) =>
+    new Proxy(strictD1(d1), {
+      get: (target, name) => {
+        if (name === 'prepare') {
+          return (sql: string) => {
+            const statement = target.prepare(sql)
+            return new Proxy(statement, {
+              get: (inner, key) => {
+                if (key !== 'bind') return Reflect.get(inner, key)
+                return (...values: unknown[]) => {
+                  const bound = inner.bind(...values)
+                  given.set(bound, lengthOf(values))
+                  return bound
+                }
+              },
+            })
+          }
         }
-      }
-      if (name === 'batch') {
-        return async (statements: D1PreparedStatement[]) => {
-          const written = statements.reduce((sum, one) => sum + (given.get(one) ?? 0), 0)
-          const results = await target.batch(statements)
-          const read = results.reduce((sum, { results: rows }) => sum + JSON.stringify(rows).length, 0)
-          most.read = Math.max(most.read, read)
-          most.written = Math.max(most.written, written)
-          return results
+        if (name === 'batch') {
+          return async (statements: D1PreparedStatement[]) => {
+            const written = statements.reduce((sum, one) => sum + (given.get(one) ?? 0), 0)
+            const results = await target.batch(statements)
+            const read = results.reduce((sum, { results: rows }) => sum + JSON.stringify(rows).length, 0)
+            most.read = Math.max(most.read, read)
+            most.written = Math.max(most.written, written)
+            return results
+          }
         }
-      }
-      return Reflect.get(target, name)
-    },
-  })
-  return { DB, most }
+        return Reflect.get(target, name)
+      },
+    })
+  return { bindings: replaced(measuredD1), most }
 }
 
 /**
@@ -158,21 +172,18 @@ export const MOST = 10_000_000
 /** Laurel's internal id of a user. */
 export const iidOf = async (tenant: TestTenant, id: string) =>
   String(
-    await env.DB.prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
-      .bind(tenant.id, id)
-      .first('iid'),
+    at(
+      await rowsEverywhere('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2', tenant.id, id),
+      0,
+      'iid',
+    ),
   )
 
-/** The number of a tenant's rows in a table. */
+/** The number of a tenant's rows in a table, in all databases. */
 export const count = async (
   tenant: TestTenant,
   table: 'outbox' | 'pending_notifications' | 'inbox' | 'parked_events' | 'due_work',
-) =>
-  Number(
-    await env.DB.prepare(`SELECT count(*) AS n FROM ${table} WHERE tenant_id = ?1`)
-      .bind(tenant.id)
-      .first('n'),
-  )
+) => (await rowsEverywhere(`SELECT 1 FROM ${table} WHERE tenant_id = ?1`, tenant.id)).length
 
 /** A tenant with a user whose attributes have the longest values, each character six in JSON. */
 export async function withLargeUser(
@@ -180,7 +191,7 @@ export async function withLargeUser(
 ): Promise<{ tenant: TestTenant; metric: string }> {
   const tenant = await largeTenant()
   const metric = await tenant.metric('m')
-  await fill(tenant.through(newApp({ DB: strictD1() })), 'ada', character)
+  await fill(tenant.through(newApp(strict())), 'ada', character)
   return { tenant, metric }
 }
 
@@ -252,12 +263,13 @@ export async function withGroups(users: number) {
   const values = largeValues(GROWING.control, 0, 10)
   await tenant.event('m', { id: 'ada', attributes: values }, 1)
   const ids = ['ada', ...(await copies(tenant, 'ada', users - 1))]
-  await env.DB.prepare(
-    `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes, counter_ids)
+  await lastDatabase()
+    .d1.prepare(
+      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes, counter_ids)
      SELECT unhex(u.iid, '-'), e.metric_no, e.at, e.seq, e.id, e.value, e.utc_offset,
       e.attributes, e.counter_ids
      FROM events e, users u WHERE e.user_iid = unhex(?2, '-') AND u.tenant_id = ?1 AND u.id <> 'ada'`,
-  )
+    )
     .bind(tenant.id, await iidOf(tenant, 'ada'))
     .run()
   return { tenant, metric, board, ids, values }

@@ -14,9 +14,9 @@ import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
 import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { contextOf, placesOf, worksOf } from './contexts'
-import { faulty } from './faulty'
-import { at, newApp, newTenant } from './harness'
+import { contextWith, everyPlace, ofUsers, worksOf } from './contexts'
+import { faultyLast } from './faulty'
+import { at, lastDatabase, newApp, newTenantInLast, rowsEverywhere } from './harness'
 import {
   breakdown,
   copies,
@@ -27,9 +27,9 @@ import {
   largeTenant,
   largeValues,
   MOST,
-  measuredD1,
+  measured,
   queuesThatListen,
-  strictD1,
+  strict,
   unreached,
   withGroups,
   withLargeUser,
@@ -52,12 +52,10 @@ describe('messages about users of the largest size', () => {
     const ids = await copies(tenant, 'ada', 9)
     await subscribe(tenant, 'emails.streak_reminder_due')
     // A reminder of their streaks is due for all users tomorrow evening.
-    const { DB, most } = measuredD1()
-    const context = contextOf(tenant.id, DB)
+    const { bindings, most } = measured()
+    const context = ofUsers(contextWith(tenant.id, bindings))
     const told: number[] = []
-    await env.DB.prepare('UPDATE test_clock SET now = ?1')
-      .bind(NOON + DAY + 8 * HOUR)
-      .run()
+    await rowsEverywhere('UPDATE test_clock SET now = ?1', NOON + DAY + 8 * HOUR)
     for (let steps = 0; steps < 30; steps += 1) {
       const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'schedule')
       if (work === undefined || work.dueAt > NOON + DAY + 8 * HOUR) break
@@ -67,7 +65,7 @@ describe('messages about users of the largest size', () => {
     expect(told.at(-1)).toBe(ids.length + 1)
     expect(new Set(told).size).toBeGreaterThan(2)
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
-    await env.DB.prepare('DELETE FROM outbox').run()
+    await rowsEverywhere('DELETE FROM outbox')
   })
 
   it('[W5, W6] changes of points and levels by ticks, of many users', async () => {
@@ -83,13 +81,14 @@ describe('messages about users of the largest size', () => {
       timeInterval: 1,
     })
     const webhook = await subscribe(tenant, 'points.changed', 'points.level_changed')
-    const { DB, most } = measuredD1()
-    const context = contextOf(tenant.id, DB)
-    await env.DB.prepare('UPDATE test_clock SET now = ?1')
-      .bind(NOON + HOUR)
-      .run()
+    const { bindings, most } = measured()
+    await rowsEverywhere('UPDATE test_clock SET now = ?1', NOON + HOUR)
     const moved = { to: instant(NOON + HOUR), from: instant(NOON), mustAll: true, isSet: true }
-    await workOff(JOBS, placesOf(context), { ...moved, steps: 100, grace: { first: 0, finals: 0 } })
+    await workOff(JOBS, await everyPlace(tenant.id, bindings), {
+      ...moved,
+      steps: 100,
+      grace: { first: 0, finals: 0 },
+    })
     const told = await messagesOf(webhook)
     const typesOf = (event: string) => told.filter((one) => one.event === event).length
     expect([typesOf('points.changed'), typesOf('points.level_changed')]).toEqual([10, 10])
@@ -111,12 +110,10 @@ describe('messages about users of the largest size', () => {
       const { status } = await tenant.admin('POST', `/points/${system}/boosts`, Array(8).fill(boost))
       expect(status).toBe(201)
     }
-    const { DB, most } = measuredD1()
-    const context = contextOf(tenant.id, DB)
+    const { bindings, most } = measured()
+    const context = contextWith(tenant.id, bindings)
     const told: number[] = []
-    await env.DB.prepare('UPDATE test_clock SET now = ?1')
-      .bind(NOON + 3 * DAY)
-      .run()
+    await rowsEverywhere('UPDATE test_clock SET now = ?1', NOON + 3 * DAY)
     for (let steps = 0; steps < 30; steps += 1) {
       const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'boosts')
       if (work === undefined || work.dueAt > NOON + 3 * DAY) break
@@ -124,7 +121,7 @@ describe('messages about users of the largest size', () => {
       told.push(await count(tenant, 'outbox'))
     }
     expect([told.at(-1), new Set(told).size > 1, most.written < MOST]).toEqual([40, true, true])
-    await env.DB.prepare('DELETE FROM outbox').run()
+    await rowsEverywhere('DELETE FROM outbox')
   })
 
   it('[E3] parallel events of the user, each with webhook events, all count and are sent', async () => {
@@ -135,19 +132,19 @@ describe('messages about users of the largest size', () => {
     const trigger = { type: 'metric', metricId: metric, metricThreshold: 1, points: 1, status: 'active' }
     await tenant.create(`/points/${system}/triggers`, trigger)
     const webhook = await subscribe(tenant, 'points.level_changed')
-    const { DB, most } = measuredD1()
-    const through = tenant.through(newApp({ DB }))
+    const { bindings, most } = measured()
+    const through = tenant.through(newApp(bindings))
     const responses = await Promise.all(Array.from({ length: 12 }, () => through.event('m', 'ada', 1)))
     expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 201))
     expect(responses.map(({ body }) => at(body, 'total')).toSorted((a, b) => Number(a) - Number(b))).toEqual(
       levels.map(({ points }) => points),
     )
     expect(most.written).toBeLessThan(MOST)
-    await drain(contextOf(tenant.id, DB))
+    await drain(ofUsers(contextWith(tenant.id, bindings)))
     expect((await messagesOf(webhook)).map(({ body }) => at(body, 'newLevel', 'points'))).toEqual(
       levels.map(({ points }) => points),
     )
-    await env.DB.prepare('DELETE FROM due_work').run()
+    await rowsEverywhere('DELETE FROM due_work')
   })
 })
 
@@ -175,23 +172,23 @@ describe('work on many users of the largest size', () => {
     await tenant
       .through(newApp({ TIMEKEEPER: unreached }))
       .admin('PATCH', '/achievements', [{ id, status: 'active' }])
-    const { DB, most } = measuredD1()
+    const { bindings, most } = measured()
     // Over two midnights, after which all streaks are lost.
     const to = instant(NOON + 2 * DAY)
-    await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
+    await rowsEverywhere('UPDATE test_clock SET now = ?1', to)
     const moved = { to, from: instant(NOON), mustAll: true, isSet: true }
-    await workOff(JOBS, placesOf(contextOf(tenant.id, DB)), {
+    await workOff(JOBS, await everyPlace(tenant.id, bindings), {
       ...moved,
       steps: 1_000,
       grace: { first: 0, finals: 0 },
     })
-    const { results } = await env.DB.prepare(
+    const results = await rowsEverywhere(
       `SELECT points ->> ?2 AS points, json_array_length(achievements) AS done, streak ->> '$.run' IS NULL AS
         lost,
          octet_length(attributes) AS bytes FROM users WHERE tenant_id = ?1`,
+      tenant.id,
+      `$."${system}"`,
     )
-      .bind(tenant.id, `$."${system}"`)
-      .all()
     expect(results).toHaveLength(25)
     for (const user of results) {
       expect(user).toMatchObject({ points: 10, done: 1, lost: 1 })
@@ -207,11 +204,11 @@ describe('work on many users of the largest size', () => {
     const events = ids.map((id) => ({ key: 'm', user: { id }, value: 1 }))
     // One event that fills all attributes of a new user: 1.2 MB of JSON.
     const large = { key: 'm', user: { id: 'bob', attributes: largeValues(GROWING.control) }, value: 2 }
-    const { DB, most } = measuredD1()
-    const send = tenant.through(newApp({ DB, TIMEKEEPER: unreached }))
+    const { bindings, most } = measured()
+    const send = tenant.through(newApp({ ...bindings, TIMEKEEPER: unreached }))
     const batch = await send.admin('POST', '/metrics/events', [large, ...events, { ...large, value: 3 }])
     expect(batch.status).toBe(202)
-    const context = contextOf(tenant.id, DB)
+    const context = contextWith(tenant.id, bindings)
     let steps = 0
     for (; (await count(tenant, 'inbox')) > 0 && steps < 30; steps += 1) {
       const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'inbox')
@@ -225,7 +222,7 @@ describe('work on many users of the largest size', () => {
     expect(steps).toBeGreaterThan(1)
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
     expect((await tenant.app('GET', '/users/bob/metrics/m')).body).toMatchObject({ current: 5 })
-    await drain(context)
+    await drain(ofUsers(context))
     expect(await messagesOf(webhook)).toHaveLength(ids.length + 1)
   })
 })
@@ -234,8 +231,8 @@ describe('lists', () => {
   it('[G7] a page of users of the largest size', async () => {
     const { tenant } = await withLargeUser()
     const ids = ['ada', ...(await copies(tenant, 'ada', 11))]
-    const { DB, most } = measuredD1()
-    const { status, body } = await tenant.through(newApp({ DB })).admin('GET', '/users?limit=100')
+    const { bindings, most } = measured()
+    const { status, body } = await tenant.through(newApp(bindings)).admin('GET', '/users?limit=100')
     const users = z
       .array(z.object({ id: z.string(), attributes: z.record(z.string(), z.string()) }))
       .parse(body)
@@ -245,24 +242,25 @@ describe('lists', () => {
   })
 
   it('[U8] the export of events with the longest attributes', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('m')
     const items = Array.from({ length: 100 }, (_, n) => ({ key: `e${n}`, name: 'E', type: 'event' }))
     await tenant.admin('POST', '/attributes', items)
     const attributes = Object.fromEntries(items.map(({ key }) => [key, GROWING.control.repeat(1_000)]))
-    const strict = tenant.through(newApp({ DB: strictD1() }))
-    expect((await strict.event('m', 'ada', 1, { attributes })).status).toBe(201)
-    await env.DB.prepare(
-      `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes, counter_ids)
+    const through = tenant.through(newApp(strict()))
+    expect((await through.event('m', 'ada', 1, { attributes })).status).toBe(201)
+    await lastDatabase()
+      .d1.prepare(
+        `INSERT INTO events (user_iid, metric_no, at, seq, id, value, utc_offset, attributes, counter_ids)
        SELECT user_iid, metric_no, at + n, seq, id, value, utc_offset, attributes, counter_ids
         FROM events,
          (WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20) SELECT n FROM n)
        WHERE user_iid = unhex(?1, '-')`,
-    )
+      )
       .bind(await iidOf(tenant, 'ada'))
       .run()
-    const { DB, most } = measuredD1()
-    const { body } = await tenant.through(newApp({ DB })).admin('GET', '/users/ada/export')
+    const { bindings, most } = measured()
+    const { body } = await tenant.through(newApp(bindings)).admin('GET', '/users/ada/export')
     const Events = z.array(
       z.object({ attributes: z.array(z.object({ key: z.string(), value: z.string() })) }),
     )
@@ -327,9 +325,9 @@ describe('leaderboards with the longest groups', () => {
         }
       }),
     )
-    const { DB, most } = measuredD1()
+    const { bindings, most } = measured()
     const { DELIVERY_QUEUE, told } = queuesThatListen()
-    const context = { ...contextOf(tenant.id, DB), env: { ...env, DB, DELIVERY_QUEUE } }
+    const context = contextWith(tenant.id, { ...bindings, DELIVERY_QUEUE })
     const config = await presentConfiguration(context)
     const [board] = config.leaderboards
     if (board === undefined) throw new Error('no board')
@@ -350,7 +348,7 @@ describe('calls and parameters', () => {
     const tenant = await largeTenant()
     await fill(tenant, 'ada', GROWING.control)
     const calls: number[] = []
-    const { DB } = faulty(async (run, write) => {
+    const { DB } = faultyLast(async (run, write) => {
       if (write % 2 === 0) await tenant.app('PUT', '/users/ada', { name: `n${write}` })
       return run()
     })
@@ -375,7 +373,7 @@ describe('calls and parameters', () => {
             }
           : Reflect.get(target, name),
     })
-    const through = tenant.through(newApp({ DB: conflicting, USER_LANE }))
+    const through = tenant.through(newApp({ [lastDatabase().name]: conflicting, USER_LANE }))
     const names = Array.from({ length: 20 }, (_, n) => `Ada ${n}`)
     const responses = await Promise.all(names.map((name) => through.app('PUT', '/users/ada', { name })))
     expect(responses.map(({ status }) => status)).toEqual(names.map(() => 200))
