@@ -1,11 +1,18 @@
-import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ScanTurns, SharedScans } from '../../src/db/scans'
 import { summariesOf } from '../../src/features/points/summaries.repository'
 import { Instance } from '../../src/runtime/instance'
 import { scanTurnsOf } from '../../src/runtime/shared-scans'
 import { anotherUuid } from '../readable'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import {
+  at,
+  lastDatabase,
+  newApp,
+  newTenantInLast,
+  replaced,
+  rowsEverywhere,
+  type TestTenant,
+} from './harness'
 
 /** The most users that a statement may read (scans.ts), and the sizes of the first parts. */
 const MOST = 20_000
@@ -16,7 +23,7 @@ let system: string
 let plan: string
 
 beforeEach(async () => {
-  tenant = await newTenant()
+  tenant = await newTenantInLast()
   plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
   system = await tenant.create('/points', {
     key: 'xp',
@@ -37,8 +44,9 @@ async function fill(users: readonly Bare[], into = tenant, from = 0): Promise<vo
     created,
     from + n,
   ])
+  const { d1 } = lastDatabase()
   for (let next = 0; next < rows.length; next += 4_000) {
-    await env.DB.prepare(
+    const insert = d1.prepare(
       `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
         updated, metrics,
          points, counters, streak, streak_due)
@@ -51,8 +59,7 @@ async function fill(users: readonly Bare[], into = tenant, from = 0): Promise<vo
            'history', '1e', 'extended', 0)), 8000000000000000
        FROM json_each(?4)`,
     )
-      .bind(into.id, system, plan, JSON.stringify(rows.slice(next, next + 4_000)))
-      .run()
+    await insert.bind(into.id, system, plan, JSON.stringify(rows.slice(next, next + 4_000))).run()
   }
 }
 
@@ -67,8 +74,8 @@ function patient(): Instance {
 }
 
 /**
- * A D1 that observes statements that read users by ranges: how many at the same time, and the rows of each.
- * `hold` stops them.
+ * Databases that observe statements that read users by ranges: how many at the same time, and the rows of
+ * each. `hold` stops them.
  */
 function watched() {
   const seen = { statements: 0, together: 0, most: 0, rows: [] as number[] }
@@ -79,7 +86,7 @@ function watched() {
   const isScan = (one: D1PreparedStatement) =>
     /\bLIMIT \?\d+/.test(texts.get(one) ?? '') && /\bFROM users\b/.test(texts.get(one) ?? '')
   const isLook = (one: D1PreparedStatement) => /FROM points_summaries/.test(texts.get(one) ?? '')
-  const DB = new Proxy(env.DB, {
+  const observed: ProxyHandler<D1Database> = {
     get(target, name) {
       if (name === 'prepare') {
         return (sql: string) => {
@@ -114,7 +121,8 @@ function watched() {
         return results
       }
     },
-  })
+  }
+  const bindings = replaced((d1) => new Proxy(d1, observed))
   /** Stops scans from now on. `begun` resolves after `count` scans have been requested. */
   const hold = (count: number) => {
     const gate = Promise.withResolvers<void>()
@@ -137,7 +145,7 @@ function watched() {
     }
     return promise
   }
-  return { DB, seen, hold, looks }
+  return { bindings, seen, hold, looks }
 }
 
 /** The ranges of P11, computed in one piece from the users that were stored. */
@@ -171,8 +179,8 @@ const many = Array.from({ length: 10_001 }, (_, n) => bare(n))
 describe('[P11] reads of all users of a tenant', () => {
   it('counts ranges and levels in parts of at most 20,000 users, each in one round trip, with the exact result', async () => {
     await fill(many)
-    const { DB, seen } = watched()
-    const own = tenant.through(newApp({ DB }))
+    const { bindings, seen } = watched()
+    const own = tenant.through(newApp(bindings))
     const summary = async (kind: string, query = '') =>
       usersIn((await own.app('GET', `/points/xp/${kind}${query}`)).body)
     expect(await summary('summary')).toEqual(rangesOf(many))
@@ -204,8 +212,8 @@ describe('[P11] reads of all users of a tenant', () => {
   it('ranks streaks and searches users in such parts', async () => {
     const users = Array.from({ length: MOST + 101 }, (_, n) => bare(n))
     await fill(users)
-    const { DB, seen } = watched()
-    const own = tenant.through(newApp({ DB }))
+    const { bindings, seen } = watched()
+    const own = tenant.through(newApp(bindings))
     const compare = (a: Bare, b: Bare) =>
       b.streak - a.streak || Buffer.compare(Buffer.from(a.id), Buffer.from(b.id))
     const best = users
@@ -245,10 +253,10 @@ describe('[P11] reads of all users of a tenant', () => {
 
   it('identical requests share a scan, different ones run two at a time, and other tenants do not wait', async () => {
     await fill(many)
-    const other = await newTenant()
+    const other = await newTenantInLast()
     await other.metric('words')
-    const { DB, seen, hold, looks } = watched()
-    const app = newApp({ DB }, patient())
+    const { bindings, seen, hold, looks } = watched()
+    const app = newApp(bindings, patient())
     const [own, beside] = [tenant.through(app), other.through(app)]
     const { begun, release } = hold(2)
     const allLooked = looks(30)
@@ -294,14 +302,12 @@ describe('[P11] reads of all users of a tenant', () => {
       ['bob', 19_999, 200],
     ] as const) {
       await tenant.app('PUT', `/users/${user}`, {})
-      await env.DB.prepare('UPDATE users SET seq = ?3 WHERE tenant_id = ?1 AND id = ?2')
-        .bind(tenant.id, user, seq)
-        .run()
+      await rowsEverywhere('UPDATE users SET seq = ?3 WHERE tenant_id = ?1 AND id = ?2', tenant.id, user, seq)
       expect([user, (await own.app('GET', `/users/${user}/wrapped`)).status]).toEqual([user, wanted])
     }
     // A page that one statement finds does not wait, and neither do requests of other tenants.
     expect((await own.admin('GET', '/users')).status).toBe(200)
-    const other = (await newTenant()).through(newApp({}, instance))
+    const other = (await newTenantInLast()).through(newApp({}, instance))
     expect((await other.app('GET', '/streaks/rankings')).status).toBe(200)
     for (const turn of turns) scanTurnsOf(instance).leave(turn)
     expect((await own.app('GET', '/points/xp/summary')).status).toBe(200)
@@ -311,8 +317,8 @@ describe('[P11] reads of all users of a tenant', () => {
 
   it('counts each user once if rows are changed, added or erased between two parts', async () => {
     await fill(many)
-    const { DB, hold } = watched()
-    const own = tenant.through(newApp({ DB }, patient()))
+    const { bindings, hold } = watched()
+    const own = tenant.through(newApp(bindings, patient()))
     const first = hold(1)
     const request = own.app('GET', '/points/xp/summary')
     await first.begun
@@ -322,11 +328,11 @@ describe('[P11] reads of all users of a tenant', () => {
     // The first part has been read. A user who is added there is not counted. A user in a later part counts
     // with the changed row.
     await fill([{ ...bare(0), id: 'a new one', points: 5 }], tenant, many.length)
-    await env.DB.prepare(
+    await rowsEverywhere(
       "UPDATE users SET points = json_object(?2, 7), seq = seq + 1 WHERE tenant_id = ?1 AND points <> '{}'",
+      tenant.id,
+      system,
     )
-      .bind(tenant.id, system)
-      .run()
     second.release()
     const sorted = many.toSorted((a, b) => Buffer.compare(Buffer.from(a.id), Buffer.from(b.id)))
     const expected = sorted.map((user, n) => (n >= PART && user.points > 0 ? { ...user, points: 7 } : user))
