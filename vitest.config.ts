@@ -130,6 +130,7 @@ const LONG_SPREAD = [
   'purge-faults',
   'reads',
   'restore',
+  'restore-details',
   'scans',
   'schedule',
   'security-content',

@@ -15,7 +15,7 @@ import {
   withBoard,
 } from './boards'
 import { hand, log, message, withHook } from './delivery-queues'
-import { at, newTenant, toApp, untilHeld } from './harness'
+import { at, newTenant, rowsEverywhere, toApp, untilHeld } from './harness'
 import { Hook } from './receiver'
 import { backup, bringBack, cron, restored } from './restore'
 
@@ -190,8 +190,8 @@ describe('[M3] after a restore, deletions are done again', () => {
     for (let n = 0; n < 5; n += 1) await tenant.event('steps', `user-${n}`, 1)
     const before = await backup()
     for (let n = 0; n < 5; n += 1) await tenant.admin('DELETE', `/users/user-${n}`)
-    const count = () =>
-      env.DB.prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?1').bind(tenant.id).first('n')
+    const count = async () =>
+      (await rowsEverywhere('SELECT id FROM users WHERE tenant_id = ?1', tenant.id)).length
     await bringBack(before)
     await restored({ undelete: true })
     await cron()
