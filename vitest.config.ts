@@ -97,6 +97,7 @@ const LONG_SPREAD = [
   'corrections',
   'corrections-faults',
   'corrections.property',
+  'database-away',
   'day-sums',
   'delivery-queues',
   'derived-keys',

@@ -13,8 +13,18 @@ import { UserLane } from '../../src/commands/lane.object'
 import worker from '../../src/worker/index'
 import { Courier, Timekeeper } from '../../src/worker/objects'
 import { callsOf, operations, pathOf, settle, type World } from '../walk'
-import { awayAfter } from './faulty'
-import { ADMIN_KEY, at, call, newApp, newTenant, type Send, untilHeld } from './harness'
+import { awayAfter, faultyLast, lastAway } from './faulty'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  newApp,
+  newTenant,
+  newTenantInLast,
+  rowsEverywhere,
+  type Send,
+  untilHeld,
+} from './harness'
 import { messagesOf, subscribe } from './messages'
 
 const DAY = 86_400_000
@@ -99,25 +109,21 @@ describe('[G2] while the database cannot be reached', () => {
   })
 
   it('a lane answers 503', async () => {
-    const tenant = await newTenant()
+    const tenant = await newTenantInLast()
     await tenant.metric('steps')
     await tenant.app('PUT', '/users/ada', {})
     // Each isolate loses its conflicts, so the event goes to the lane.
-    const DB = new Proxy(env.DB, {
-      get: (target, name) => {
-        if (name !== 'batch') return Reflect.get(target, name, target)
-        return async (statements: D1PreparedStatement[]) => {
-          await env.DB.prepare('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1').bind(tenant.id).run()
-          return target.batch(statements)
-        }
-      },
+    const { bindings } = faultyLast(async (run) => {
+      await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
+      return run()
     })
     let calls = 0
     const USER_LANE = objectsWith(env.USER_LANE, (state) => {
       calls += 1
-      return new UserLane(state, { ...env, DB: awayAfter(0) })
+      return new UserLane(state, { ...env, ...lastAway() })
     })
-    const { status, headers } = await tenant.through(newApp({ DB, USER_LANE })).event('steps', 'ada', 1)
+    const through = tenant.through(newApp({ DB: env.DB, ...bindings, USER_LANE }))
+    const { status, headers } = await through.event('steps', 'ada', 1)
     expect([calls, status, headers.get('Retry-After')]).toEqual([1, 503, '5'])
   })
 

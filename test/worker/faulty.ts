@@ -64,13 +64,23 @@ export function faultyAll(fault: Fault) {
 }
 
 /** D1 that cannot be reached after this number of batches; each later batch fails with D1's message. */
-export function awayAfter(batches: number, message = 'D1_ERROR: Network connection lost.'): D1Database {
+export function awayAfter(
+  batches: number,
+  message = 'D1_ERROR: Network connection lost.',
+  d1: D1Database = env.DB,
+): D1Database {
   let done = 0
   const batch = (statements: D1PreparedStatement[]) => {
     done += 1
-    return done > batches ? Promise.reject(new Error(message)) : env.DB.batch(statements)
+    return done > batches ? Promise.reject(new Error(message)) : d1.batch(statements)
   }
-  return new Proxy(env.DB, {
+  return new Proxy(d1, {
     get: (target, name) => (name === 'batch' ? batch : Reflect.get(target, name, target)),
   })
+}
+
+/** The last database as one that cannot be reached, as the bindings of a Worker. See `newTenantInLast`. */
+export function lastAway(): Record<string, D1Database> {
+  const { name, d1 } = lastDatabase()
+  return { [name]: awayAfter(0, undefined, d1) }
 }
