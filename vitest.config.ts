@@ -121,6 +121,7 @@ const LONG_SPREAD = [
   'limits',
   'live',
   'live-ends',
+  'notifications-adapter',
   'outbox',
   'outbox-faults',
   'points',

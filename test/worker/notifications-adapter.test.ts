@@ -17,8 +17,9 @@ import type { Bindings } from '../../src/runtime/env'
 import { Instance } from '../../src/runtime/instance'
 import { removeDeviceTokens } from '../../src/store/devices.repository'
 import { parseUser, userStatement } from '../../src/store/users.repository'
-import { contextOf } from './contexts'
-import { at, newApp, newTenant, nextPath, type TestTenant, untilHeld } from './harness'
+import { contextOfUsers } from './contexts'
+import { lastAway } from './faulty'
+import { at, newApp, newTenantInLast, nextPath, type TestTenant, untilHeld } from './harness'
 
 const EXPO = 'https://expo.example'
 const FCM = JSON.stringify({ client_email: 'a@b.example', private_key: 'none', project_id: 'p' })
@@ -28,7 +29,7 @@ const APNS_TOKEN = 'ab'.repeat(32)
 let tenant: TestTenant
 let iid: string
 beforeEach(async () => {
-  tenant = await newTenant()
+  tenant = await newTenantInLast()
   const deviceTokens = [...tokensOf('a', 'b', 'c', 'slow', 'big', 'gone'), APNS_TOKEN, 'fcm:x']
   await tenant.app('PUT', '/users/ada', { email: 'ada@b.example', deviceTokens })
   iid = (await userOf('ada')).iid
@@ -37,7 +38,7 @@ afterEach(() => vi.unstubAllGlobals())
 
 const tokensOf = (...names: string[]) => names.map((name) => `ExponentPushToken[${name}]`)
 const userOf = async (id: string) => {
-  const { db } = contextOf(tenant.id)
+  const { db } = contextOfUsers(tenant.id)
   const result = await db.run(userStatement(db, id, systemNow()))
   const user = parseUser(result)
   if (user === null) throw new Error(`no user has the id ${id}`)
@@ -245,14 +246,8 @@ describe('[N1, N2, U8] changes since a notification was made', () => {
 
   it('an email is tried again if the user cannot be read', async () => {
     const { sent, ...bindings } = box()
-    const DB = new Proxy(env.DB, {
-      get: (target, name) => {
-        if (name === 'batch') return () => Promise.reject(new Error('D1_ERROR: Network connection lost.'))
-        return Reflect.get(target, name, target)
-      },
-    })
     const failed = { kind: 'failed', status: null, error: 'the user could not be read' }
-    expect(await carried(email(), { ...bindings, DB })).toEqual(failed)
+    expect(await carried(email(), { ...bindings, ...lastAway() })).toEqual(failed)
     expect(sent).toEqual([])
   })
 })
@@ -298,7 +293,7 @@ describe('[N4, N6] push', () => {
     expect(await devices()).toEqual(tokensOf('a', 'b'))
     const after = await userOf('ada')
     expect([after.seq, after.updated >= before.updated]).toEqual([before.seq + 1, true])
-    const { db } = contextOf(tenant.id)
+    const { db } = contextOfUsers(tenant.id)
     await removeDeviceTokens(db, { userId: 'ada', iid }, tokensOf('gone'))
     expect((await userOf('ada')).seq).toBe(after.seq)
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
@@ -323,7 +318,7 @@ describe('[N4, N6] push', () => {
     await tenant.metric('words')
     const names = ['a', 'b', 'c', 'd', 'e', 'f']
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf(...names, 'stays') })
-    const { db } = contextOf(tenant.id)
+    const { db } = contextOfUsers(tenant.id)
     const responses = await Promise.all(
       names.map(async (name, n) => {
         const other = tenant.through(newApp())
@@ -341,7 +336,7 @@ describe('[N4, N6] push', () => {
   })
 
   it('[N6, T3] another tenant’s user, and a new user with the same id, keep their tokens', async () => {
-    const other = await newTenant()
+    const other = await newTenantInLast()
     await other.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
     await tenant.admin('DELETE', '/users/ada')
     await tenant.app('PUT', '/users/ada', { deviceTokens: tokensOf('gone') })
@@ -444,7 +439,7 @@ describe('[N4] the log', () => {
       [40, 25],
       [3, 60],
     ] as const) {
-      tenant = await newTenant()
+      tenant = await newTenantInLast()
       const messages = { email: some(emails, email()), push: some(pushes, push([])) }
       await told('email', messages.email)
       await told('push', messages.push)
