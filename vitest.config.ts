@@ -122,6 +122,7 @@ const LONG_SPREAD = [
   'live',
   'live-ends',
   'notifications-adapter',
+  'notifications-render',
   'outbox',
   'outbox-faults',
   'points',

@@ -13,8 +13,8 @@ import { civilDate } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
 import { parseUser, userStatement } from '../../src/store/users.repository'
-import { contextOf } from './contexts'
-import { newTenant, type TestTenant } from './harness'
+import { contextOfUsers } from './contexts'
+import { newTenantInLast, type TestTenant } from './harness'
 
 const rendered = (form: 'html' | 'text', text: string, variables: object = {}) => {
   const parsed = parseLiquid(form, text)
@@ -156,9 +156,9 @@ describe('data that a template can reach', () => {
 const LINK = 'https://laurel.example/unsubscribe/abc.def'
 
 async function scene(prepare: (tenant: TestTenant) => Promise<unknown>) {
-  const tenant = await newTenant()
+  const tenant = await newTenantInLast()
   await prepare(tenant)
-  const { db, instance } = contextOf(tenant.id)
+  const { db, instance } = contextOfUsers(tenant.id)
   const config = await loadConfiguration({ db, instance })
   const result = await db.run(userStatement(db, 'ada', systemNow()))
   const user = parseUser(result)
