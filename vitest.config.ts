@@ -105,6 +105,7 @@ const LONG_SPREAD = [
   'events-rules',
   'faults',
   'groups',
+  'guards',
   'inbox',
   'inbox-faults',
   'inbox.property',

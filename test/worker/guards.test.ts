@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { tenantActive } from '../../src/access/tenants.repository'
 import { inboxUnchanged } from '../../src/commands/batch/inbox.repository'
@@ -19,8 +18,8 @@ import { instant } from '../../src/lib/clock'
 import { pendingNotificationsPresent } from '../../src/outbox/pending-notifications.repository'
 import { notSentYet } from '../../src/outbox/points-notifications.repository'
 import { parseUser, storeUser, userStatement } from '../../src/store/users.repository'
-import { contextOf } from './contexts'
-import { newTenant, type TestTenant } from './harness'
+import { contextOfUsers } from './contexts'
+import { lastDatabase, newTenantInLast, type TestTenant } from './harness'
 
 const AT = instant(1_000)
 const SOMEBODY = { iid: 'somebody', seq: 7 }
@@ -29,11 +28,12 @@ const TICKS = JSON.stringify({ through: 1_000, sweep: { to: 2_000 } })
 type Guard = (db: TenantDatabase) => Statement
 
 /**
- * Each guard of a tenant with the user ada and ticks in progress: a call that raises, and a call that holds.
+ * Each guard of a tenant with the user ada and ticks in progress, in the last database: a call that raises,
+ * and a call that holds.
  */
 const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
   tenantActive: {
-    raises: (db) => tenantActive(contextOf(`${db.tenantId}0`).db),
+    raises: (db) => tenantActive(contextOfUsers(`${db.tenantId}0`).db),
     holds: tenantActive,
   },
   configurationUnchanged: {
@@ -62,7 +62,7 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
   },
   betweenSweeps: {
     raises: (db) => betweenSweeps(db, 'ticks'),
-    holds: (db) => betweenSweeps(contextOf(`${db.tenantId}0`).db, 'ticks'),
+    holds: (db) => betweenSweeps(contextOfUsers(`${db.tenantId}0`).db, 'ticks'),
   },
   stillAhead: {
     raises: (db) => stillAhead(db, 'ticks', instant(2_000)),
@@ -75,7 +75,7 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
   },
   nothingElseDue: {
     raises: (db) => nothingElseDue(db, 'ticks'),
-    holds: (db) => nothingElseDue(contextOf(`${db.tenantId}0`).db, 'ticks'),
+    holds: (db) => nothingElseDue(contextOfUsers(`${db.tenantId}0`).db, 'ticks'),
   },
   inboxUnchanged: {
     raises: (db) => inboxUnchanged(db, [{ no: 0, seq: 1 }]),
@@ -114,25 +114,26 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
   },
 }
 
-/** A tenant with one user, ada, configuration version 1, and two items of due work. */
+/** A tenant with one user, ada, configuration version 1, and two items of due work on users. */
 async function withAda(): Promise<{ tenant: TestTenant; db: TenantDatabase }> {
-  const tenant = await newTenant()
+  const tenant = await newTenantInLast()
   await tenant.metric('m')
   expect((await tenant.event('m', 'ada', 1)).status).toBe(201)
-  const due = env.DB.prepare(
+  const { d1 } = lastDatabase()
+  const due = d1.prepare(
     'INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, ?2, ?3, 1000, ?4)',
   )
-  await env.DB.batch([
+  await d1.batch([
     due.bind(tenant.id, 'ticks', '', TICKS),
     due.bind(tenant.id, 'distributions', '2025', null),
   ])
-  return { tenant, db: contextOf(tenant.id).db }
+  return { tenant, db: contextOfUsers(tenant.id).db }
 }
 
 const rename = (db: TenantDatabase, name: string) =>
   db.statement('UPDATE tenants SET name = ?2 WHERE id = ?1', db.tenantId, name)
 const nameOf = ({ id }: TestTenant) =>
-  env.DB.prepare('SELECT name FROM tenants WHERE id = ?1').bind(id).first('name')
+  lastDatabase().d1.prepare('SELECT name FROM tenants WHERE id = ?1').bind(id).first('name')
 
 /** The error that a batch throws. Fails if it throws none. */
 const errorOf = (work: Promise<unknown>) =>
