@@ -106,6 +106,7 @@ const LONG_SPREAD = [
   'faults',
   'groups',
   'guards',
+  'health',
   'inbox',
   'inbox-faults',
   'inbox.property',

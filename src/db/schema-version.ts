@@ -2,6 +2,8 @@ import * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import { SECOND } from '../lib/units'
 import type { AccountDatabase } from './database'
+import type { Databases } from './databases/databases'
+import { FIRST } from './databases/directory'
 
 /** The newest migration that this version of the code needs: its number and its name. */
 export const NEEDED_MIGRATION = { number: 23, name: '0023_late_writes' } as const
@@ -11,10 +13,14 @@ const READ = 'SELECT migration, name, oldest FROM schema_version'
 const Version = z.object({ migration: z.number(), name: z.string(), oldest: z.number() })
 
 /**
- * Why this version of the code can't serve with the tables of the database, in a sentence that names the
- * migration; null if it can. One round trip. Throws if the database can't be reached.
+ * Why this version of the code can't serve with the tables of the databases, in a sentence that names the
+ * migration; null if it can. One round trip to each of them, side by side. Throws if the first one can't be
+ * reached; another one is then left out.
  */
-export async function schemaProblem(db: AccountDatabase): Promise<string | null> {
+export const schemaProblem = (databases: Databases): Promise<string | null> =>
+  firstAnswer(databases, problemIn)
+
+async function problemIn(db: AccountDatabase): Promise<string | null> {
   const found = await read(db)
   const { number, name } = NEEDED_MIGRATION
   if (found === null || found.migration < number)
@@ -30,12 +36,27 @@ const APPLIED = 'SELECT name FROM d1_migrations WHERE unixepoch(applied_at) >= ?
 const Applied = z.object({ name: z.string() })
 
 /**
- * The name of the newest migration if it was applied in the second of this moment or later; null if not. One
- * round trip. Throws if the database can't be reached.
+ * The name of the newest migration of a database if it was applied in the second of this moment or later;
+ * null if not. Asks like `schemaProblem`.
  */
-export async function migrationSince(db: AccountDatabase, since: Instant): Promise<string | null> {
-  const { results } = await db.run(db.statement(APPLIED, Math.floor(since / SECOND)))
-  return results[0] === undefined ? null : Applied.parse(results[0]).name.replace(/\.sql$/, '')
+export const migrationSince = (databases: Databases, since: Instant): Promise<string | null> =>
+  firstAnswer(databases, async (db) => {
+    const { results } = await db.run(db.statement(APPLIED, Math.floor(since / SECOND)))
+    return results[0] === undefined ? null : Applied.parse(results[0]).name.replace(/\.sql$/, '')
+  })
+
+/** The answer of the first database that has one. */
+async function firstAnswer(
+  databases: Databases,
+  ask: (db: AccountDatabase) => Promise<string | null>,
+): Promise<string | null> {
+  const answers = await Promise.all(
+    databases.names.map((name) => {
+      const answer = ask(databases.named(name))
+      return name === FIRST ? answer : answer.catch(() => null)
+    }),
+  )
+  return answers.find((one) => one !== null) ?? null
 }
 
 /** The version that the database notes; null if it has no table for it yet. */

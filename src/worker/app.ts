@@ -132,10 +132,10 @@ async function failure(error: unknown, requestId: string, ctx: Context | undefin
   if (isDatabaseAway(error)) return errors.unavailable(RETRY_AFTER.databaseAway)
   if (ctx === undefined) return errors.internal(requestId)
   // During an upgrade, a statement or a row may not fit. That is not an error in Laurel.
-  const problem = await schemaProblem(ctx.db).catch(() => null)
+  const problem = await schemaProblem(ctx.databases).catch(() => null)
   if (problem !== null) return errors.otherVersion(problem, RETRY_AFTER.databaseAway)
   // The tables may have changed after the failure, and fit by now.
-  const migration = await migrationSince(ctx.db, ctx.began).catch(() => null)
+  const migration = await migrationSince(ctx.databases, ctx.began).catch(() => null)
   return migration === null
     ? errors.internal(requestId)
     : errors.upgraded(migration, RETRY_AFTER.databaseAway)

@@ -43,7 +43,7 @@ export async function problemOf(ctx: Context): Promise<string | null> {
   const missing = missingBindings(ctx.env)
   if (missing.length > 0)
     return `Missing bindings: ${missing.join(', ')}. Add them to wrangler.toml, and deploy again.`
-  const schema = await schemaProblem(ctx.db)
+  const schema = await schemaProblem(ctx.databases)
   if (schema !== null) return schema
   const unbound = await unboundDatabase(ctx)
   if (unbound !== null) return errors.databaseMissing(unbound).message
