@@ -6,12 +6,14 @@ import {
   countEach,
   expectTotals,
   hurry,
+  iidsOf,
   LAST,
   moveAll,
   NAMES,
   newUsers,
   newWorld,
   rebalance,
+  rowsOf,
   settle,
   stepWith,
   usersByDatabase,
@@ -19,7 +21,7 @@ import {
   weigh,
 } from './databases-moves'
 import { behind, lost } from './faulty-databases'
-import { ADMIN_KEY, at, call, newApp, newTenant, toApp, until } from './harness'
+import { ADMIN_KEY, at, call, lastDatabase, newApp, newTenant, toApp, until, userIn } from './harness'
 import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
 
@@ -91,6 +93,47 @@ describe('Moves of buckets [B3]', () => {
     await newUsers(tenant, 6)
     expect(await stepWith(env, tenant)).toBeNull()
     expect(await places(id)).toBe(before)
+  })
+
+  test('delete the rows that users leave behind in small parts', async () => {
+    const tenant = await newWorld()
+    const totals = await newUsers(tenant, 12)
+    const { d1 } = lastDatabase()
+    const many =
+      '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700) SELECT i FROM n)'
+    await d1.batch([
+      d1
+        .prepare(
+          `INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
+            SELECT ?1, 1, i, iid || i, iid, '[]' FROM ${many}, users WHERE tenant_id = ?1 AND id = ?2`,
+        )
+        .bind(tenant.id, userIn(tenant, LAST)),
+      d1
+        .prepare(
+          `INSERT INTO pending_notifications (tenant_id, due_at, id, user_id, user_iid, achievement_id)
+            SELECT ?1, 4000000000000, iid || i, id, iid, '' FROM ${many}, users WHERE tenant_id = ?1 AND id = ?2`,
+        )
+        .bind(tenant.id, userIn(tenant, LAST)),
+    ])
+    const before = await rowsOf(await iidsOf(tenant))
+    expect(before.rows.outbox).toHaveLength(700)
+    await weigh({ [LAST]: 0 })
+    const deleted: number[] = []
+    const faulty = behind(async ({ database, texts, run }) => {
+      const results = await run()
+      if (database === LAST)
+        deleted.push(
+          ...results.flatMap(({ meta }, n) => (/^\s*DELETE/.test(texts[n] ?? '') ? [meta.changes] : [])),
+        )
+      return results
+    })
+    do await hurry()
+    while ((await stepWith({ ...env, ...faulty }, tenant)) !== null)
+    expect(Math.max(...deleted)).toBeLessThanOrEqual(500)
+    expect(deleted.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(1_400)
+    const { rows, places } = await rowsOf(await iidsOf(tenant))
+    expect([rows, places[LAST]]).toEqual([before.rows, undefined])
+    await expectTotals(tenant, totals)
   })
 
   test('[W6] announce boosts for everyone once, whether or not the first database has users', async () => {
