@@ -111,7 +111,8 @@ describe('Moves of buckets [B3]', () => {
       d1
         .prepare(
           `INSERT INTO pending_notifications (tenant_id, due_at, id, user_id, user_iid, achievement_id)
-            SELECT ?1, 4000000000000, iid || i, id, iid, '' FROM ${many}, users WHERE tenant_id = ?1 AND id = ?2`,
+            SELECT ?1, 4000000000000, iid || i, id, iid, '' FROM ${many}, users
+            WHERE tenant_id = ?1 AND id = ?2`,
         )
         .bind(tenant.id, userIn(tenant, LAST)),
     ])
