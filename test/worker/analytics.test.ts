@@ -66,6 +66,19 @@ describe('random worlds', () => {
     for (const step of parts.flat()) await world.play(step)
   })
 
+  it('[I2] a level does not move before the creation, if a user travels to an earlier date', async () => {
+    const world = await AnalyticsWorld.begin(beforeClocksChange())
+    const steps: Step[] = [
+      { do: 'event', user: 0, metric: 'm0', value: 1, zone: null },
+      { do: 'wait', hours: 21 },
+      { do: 'event', user: 1, metric: 'm0', value: 5, zone: null },
+      // To the date of the day before. The next tick takes a point there, so the total of that date is -1.
+      { do: 'travel', user: 1, zone: 4 },
+      { do: 'wait', hours: 26 },
+    ]
+    for (const step of steps) await world.play(step)
+  })
+
   it.each([1, 2])('[I1, I2] the figures equal a recount, world %i', async (seed) => {
     const world = await AnalyticsWorld.begin(beforeClocksChange())
     const [steps = []] = fc.sample(plans, { numRuns: 1, seed })

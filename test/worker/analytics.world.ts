@@ -157,6 +157,8 @@ export class AnalyticsWorld {
   #known = new Map<string, OracleUser>()
   readonly #erased: OracleUser[] = []
   readonly #zones = new Map<number, string>()
+  /** The latest moment from which the clock was moved back. */
+  #latest = 0
 
   constructor(tenant: TestTenant) {
     this.tenant = tenant
@@ -289,6 +291,8 @@ export class AnalyticsWorld {
         await tenant.admin('PATCH', '/achievements', [{ id: this.#id('ten'), status: 'archived' }])
         return
       case 'erase': {
+        // A user who would be erased before the creation: then figures of these days have no meaning.
+        if ((await this.now) < this.#latest) return
         const iid = await this.#iid(step.user)
         await tenant.admin('DELETE', `/users/u${step.user}`)
         const known = iid === null ? undefined : this.#known.get(iid)
@@ -304,6 +308,7 @@ export class AnalyticsWorld {
         await this.#move(now)
         await this.holds()
         const back = Math.max(now - step.hours * HOUR, (Math.floor(Date.now() / HOUR) + 1) * HOUR)
+        this.#latest = Math.max(this.#latest, now)
         await clock(tenant, 'DELETE')
         await this.#move(back)
         return this.holds()

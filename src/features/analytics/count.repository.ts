@@ -115,7 +115,8 @@ const ACTIVITY = `
 
 // `fresh` has the new entries of the ledger. A correction has the moment of the award that it reverses, so
 // it is found by its change. `standing` has each user's total in each system with levels: as counted, and as
-// it is now. `course` has the totals at the begin and the end of each day from the first new entry on.
+// it is now. `course` has the totals at the begin and the end of each day from the first new entry on. A user
+// who travels to an earlier date may have entries before the day of the creation: no level moves before it.
 const POINTS = `
   WITH RECURSIVE ${CHUNK}, ${used(LOGS.awards)}, ${LADDER},
   fresh AS MATERIALIZED (
@@ -127,26 +128,28 @@ const POINTS = `
   earned AS MATERIALIZED (
     SELECT iid, no, sum(awarded) AS points, min(day) AS first FROM fresh GROUP BY iid, no),
   standing AS MATERIALIZED (
-    SELECT c.iid, c.seen, s.system, ${TOTAL} AS total, ${TOTAL} - coalesce(e.points, 0) AS counted, e.first,
+    SELECT c.iid, c.seen, c.born, s.system, ${TOTAL} AS total,
+      ${TOTAL} - coalesce(e.points, 0) AS counted, e.first,
       iif(c.seen = 0, c.born, ?6) AS known_on, c.levels ->> ('$."' || s.system || '"') AS known
     FROM chunk c CROSS JOIN levelled s LEFT JOIN earned e ON e.iid = c.iid AND e.no = s.system),
   sums AS MATERIALIZED (
-    SELECT s.iid, s.system, s.total, s.counted, ${localDayOf('a')} AS day, sum(a.awarded) AS change,
-      coalesce(sum(a.awarded) FILTER (WHERE a.seq <= s.seen), 0) AS change_counted
+    SELECT s.iid, s.system, s.total, s.counted, ${localDayOf('a')} AS day, s.born,
+      sum(a.awarded) AS change, coalesce(sum(a.awarded) FILTER (WHERE a.seq <= s.seen), 0) AS change_counted
     FROM standing s CROSS JOIN awards a ON a.user_iid = s.iid AND a.system_no = s.system
       AND a.at >= ${beginOf('s.first')}
     WHERE s.first IS NOT NULL GROUP BY s.iid, s.system, 5 HAVING day >= s.first),
   course AS MATERIALIZED (
-    SELECT system, day, change, change_counted, total - coalesce(sum(change) OVER later, 0) AS total,
+    SELECT system, max(day, born) AS on_day, change, change_counted,
+      total - coalesce(sum(change) OVER later, 0) AS total,
       counted - coalesce(sum(change_counted) OVER later, 0) AS counted
     FROM sums WINDOW later AS (PARTITION BY iid, system ORDER BY day DESC
       ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
   -- The levels at the begin and the end of each day, as they are now, and as counted.
   moves AS (
-    SELECT system, day, total, 1 AS amount FROM course WHERE change <> 0
-    UNION ALL SELECT system, day, total - change, -1 FROM course WHERE change <> 0
-    UNION ALL SELECT system, day, counted, -1 FROM course WHERE change_counted <> 0
-    UNION ALL SELECT system, day, counted - change_counted, 1 FROM course WHERE change_counted <> 0
+    SELECT system, on_day AS day, total, 1 AS amount FROM course WHERE change <> 0
+    UNION ALL SELECT system, on_day, total - change, -1 FROM course WHERE change <> 0
+    UNION ALL SELECT system, on_day, counted, -1 FROM course WHERE change_counted <> 0
+    UNION ALL SELECT system, on_day, counted - change_counted, 1 FROM course WHERE change_counted <> 0
     UNION ALL SELECT system, known_on, counted, 1 FROM standing),
   added (figure, subject_no, day, part, amount) AS (
     SELECT 'points', no, day, 0, awarded FROM fresh
