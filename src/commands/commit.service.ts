@@ -152,7 +152,7 @@ export async function commitTogether(
   }
 }
 
-/** Thrown if the messages of several commands are too long for one batch. Nothing was stored. */
+/** Thrown if several commands store too much for one batch. Nothing was stored. */
 export class TooMuch extends Error {}
 
 /** Reads, decides and stores once. Returns the same as `commitTogether`. Throws D1's errors. */

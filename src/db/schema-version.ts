@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Instant } from '../lib/clock'
+import { within } from '../lib/timeout'
 import { SECOND } from '../lib/units'
 import type { AccountDatabase } from './database'
 import type { Databases } from './databases/databases'
@@ -15,7 +16,7 @@ const Version = z.object({ migration: z.number(), name: z.string(), oldest: z.nu
 /**
  * Why this version of the code can't serve with the tables of the databases, in a sentence that names the
  * migration; null if it can. One round trip to each of them, side by side. Throws if the first one can't be
- * reached; another one is then left out.
+ * reached. Another one that does not answer within a second is left out.
  */
 export const schemaProblem = (databases: Databases): Promise<string | null> =>
   firstAnswer(databases, problemIn)
@@ -53,7 +54,7 @@ async function firstAnswer(
   const answers = await Promise.all(
     databases.names.map((name) => {
       const answer = ask(databases.named(name))
-      return name === FIRST ? answer : answer.catch(() => null)
+      return name === FIRST ? answer : within(SECOND, answer).catch(() => null)
     }),
   )
   return answers.find((one) => one !== null) ?? null

@@ -154,13 +154,16 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
       from: moved?.from ?? null,
       grace,
     })
-    for (const place of placesWithMessages(places)) {
-      await this.jobs.afterwards(place.context, now).catch((error: unknown) => {
-        if (places.length === 1) throw error
-        if (isGone(error)) return
-        logProblem('warn', { tenant: tenantId, error: `a database's messages wait: ${String(error)}` })
-      })
-    }
+    // Side by side: a database that users have left answers only after the switch.
+    await Promise.all(
+      placesWithMessages(places).map(async ({ context: own }) => {
+        await this.jobs.afterwards(own, now).catch((error: unknown) => {
+          if (places.length === 1) throw error
+          if (isGone(error)) return
+          logProblem('warn', { tenant: tenantId, error: `a database's messages wait: ${String(error)}` })
+        })
+      }),
+    )
     const { found: coming, isWhole: areAllThere } = await nextWork(places, this.jobs, false)
     const isWhole = areAllThere && areUsersWhole
     const next = firstDue(coming)

@@ -43,7 +43,7 @@ export async function nextWork(
   { list }: Jobs,
   mustAll: boolean,
 ): Promise<{ found: PlacedWork[]; isWhole: boolean }> {
-  // While users are between two databases, no work is done on them, and their databases are not asked.
+  // A place has no jobs while its users wait for a move. Then it is not asked for work.
   const asked = places.filter((place) => place.list.length > 0)
   const results = await Promise.allSettled(
     asked.map(async (place) => {

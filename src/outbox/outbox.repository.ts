@@ -26,7 +26,6 @@ const PUT = `
 
 /**
  * Writes entries to the outbox, one row each. Part of the guarded batch that stores their changes (W2).
- * `bytes` is their total size.
  */
 export function insertOutboxEntries(
   db: TenantDatabase,

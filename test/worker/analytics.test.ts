@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { analyticsStep } from '../../src/features/analytics/analytics.job'
 import { workOf } from '../../src/jobs/due-work.repository'
 import { MINUTE } from '../../src/lib/units'
+import { withoutZeros } from '../oracle/analytics.oracle'
 import { AnalyticsWorld, beforeClocksChange, clock, DAY, HOUR, plans, type Step } from './analytics.world'
 import { contextOf } from './contexts'
 import { faulty, lost } from './faulty'
@@ -77,6 +78,31 @@ describe('random worlds', () => {
       { do: 'wait', hours: 26 },
     ]
     for (const step of steps) await world.play(step)
+  })
+
+  it('[I2] a level does not move before the creation, if levels change on the day before', async () => {
+    const moment = beforeClocksChange()
+    const { tenant: own } = await AnalyticsWorld.begin(moment)
+    // The local date of the creation is tomorrow in UTC.
+    await own.event('m0', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
+    const move = (hours: number) => clock(own, 'PUT', { now: new Date(moment + hours * HOUR).toISOString() })
+    const byLevel = async () => {
+      const query = `from=${date(Math.floor(moment / DAY))}&to=${date(Math.floor(moment / DAY) + 1)}`
+      const { body } = await own.admin('GET', `/points/xp/analytics?${query}`)
+      return z.array(z.looseObject({ byLevel: z.record(z.string(), z.number()) })).parse(at(body, 'series'))
+    }
+    const levels = async () =>
+      (await byLevel()).map((row) => withoutZeros(new Map(Object.entries(row.byLevel))))
+    await move(1)
+    expect(await levels()).toEqual([{}, { none: 1 }])
+    const { body } = await own.admin('GET', '/points/xp/levels')
+    const ids = z.array(z.object({ id: z.string(), key: z.string() })).parse(body)
+    const id = ids.find(({ key }) => key === 'none')?.id
+    expect((await own.admin('PATCH', '/points/xp/levels', [{ id, points: 5 }])).body).toMatchObject({
+      issues: [],
+    })
+    await move(2)
+    expect(await levels()).toEqual([{}, {}])
   })
 
   it.each([1, 2])('[I1, I2] the figures equal a recount, world %i', async (seed) => {

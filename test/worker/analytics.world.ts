@@ -291,7 +291,8 @@ export class AnalyticsWorld {
         await tenant.admin('PATCH', '/achievements', [{ id: this.#id('ten'), status: 'archived' }])
         return
       case 'erase': {
-        // A user who would be erased before the creation: then figures of these days have no meaning.
+        // The clock is behind: the user may have changed on later dates, so figures after the erasure would
+        // have no meaning.
         if ((await this.now) < this.#latest) return
         const iid = await this.#iid(step.user)
         await tenant.admin('DELETE', `/users/u${step.user}`)

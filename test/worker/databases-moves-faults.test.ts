@@ -116,9 +116,11 @@ describe('Buckets move between databases, under faults [B3]', () => {
       (await countEach('SELECT placement AS n FROM tenants WHERE id = ?1', tenant.id))[LAST] ?? 0
     const before = await placement()
     let isAway = false
+    const asked = new Set<string>()
     const faulty = {
       ...env,
-      ...behind(async ({ database, isWrite, run }) => {
+      ...behind(async ({ database, isWrite, texts, run }) => {
+        if (isAway && texts.some((text) => text.includes('due_work'))) asked.add(database)
         if (isAway && database === target) throw lost()
         const results = await run()
         // From now on, some users are between two databases.
@@ -148,7 +150,10 @@ describe('Buckets move between databases, under faults [B3]', () => {
         new Timekeeper(state, bindings).wake(tenant.id, 20),
       )
     const due = (await waiting()).length
+    asked.clear()
     await woken(faulty)
+    // No other database is asked for work.
+    expect([...asked]).toEqual([first])
     expect((await waiting()).length).toBe(due)
     expect((await tenant.app('GET', `/users/${user}/metrics/words`)).body).toMatchObject({
       current: totals.get(user),

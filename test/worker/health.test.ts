@@ -121,6 +121,11 @@ describe('[G1] health', () => {
     'is 200 while another database than the first one is away',
     async () => {
       expect((await health(lastAway()))[0]).toBe(200)
+      const silent = new Proxy(lastDatabase().d1, {
+        get: (target, name) =>
+          name === 'batch' ? () => new Promise(() => undefined) : Reflect.get(target, name, target),
+      })
+      expect((await health({ [lastDatabase().name]: silent }))[0]).toBe(200)
     },
   )
 

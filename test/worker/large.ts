@@ -120,7 +120,7 @@ export async function copies(tenant: TestTenant, id: string, count: number): Pro
   return Array.from({ length: count }, (_, n) => `${id}-${String(n + 1).padStart(3, '0')}`)
 }
 
-/** The same databases. `most` is the most characters that one batch has returned and has received. */
+/** The databases of `strict`. `most` is the most characters that one batch has returned, and has received. */
 export function measured(): {
   bindings: Record<string, D1Database>
   most: { read: number; written: number }

@@ -13,7 +13,7 @@ import { newId } from '../../src/lib/new-id'
 import { JOBS } from '../../src/worker/jobs'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
 import { contextOf, contextWith, everyPlace, ofUsers, worksOf } from './contexts'
-import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
+import { at, databases, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
 import {
   achievements,
   count,
@@ -270,9 +270,11 @@ describe('calls and parameters', () => {
       tenant.id,
     )
     // With several databases, the work on the user's rows is a row without keys.
-    expect(results.map(({ keys }) => keys).filter((keys) => keys > 0)).toEqual(
-      Array.from({ length: 7 }, () => 10_000),
-    )
+    const rest = databases().length > 1 ? [0] : []
+    expect(results.map(({ keys }) => keys).toSorted((a, b) => a - b)).toEqual([
+      ...rest,
+      ...Array.from({ length: 7 }, () => 10_000),
+    ])
     expect(results.filter(({ own }) => own === 1)).toHaveLength(1)
     expect(Math.max(...results.map(({ bytes }) => bytes))).toBeLessThan(2_000_000)
     // Its steps are the same as in any other erasure.

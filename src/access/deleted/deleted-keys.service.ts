@@ -56,7 +56,7 @@ const REFUSE = `
   INSERT INTO deleted_keys (prefix, at) SELECT value, ${NOW} FROM json_each(?1) WHERE true
   ${AGAIN}`
 
-/** The statements that make a database refuse deleted keys, of any number, as part of a batch. */
+/** The statements that make a database refuse deleted keys, as part of a batch. Any number of keys fits. */
 export const refusingKeys = (prefixes: readonly string[]): Statement[] =>
   packed(prefixes.map((prefix) => JSON.stringify(prefix))).map((list) => ({ sql: REFUSE, params: [list] }))
 

@@ -27,8 +27,8 @@ import type { InboxRow } from './inbox.types'
 import { readWaiting } from './waiting.service'
 
 /**
- * The most awards that a step stores, unless a single event gives more. `writeUsers` limits the bytes of
- * messages.
+ * The most awards that a step stores, unless a single event gives more. `writeUsers` limits the
+ * characters of all that is stored.
  */
 const MOST_AWARDS = 20_000
 /** A step gives up after this many failures of D1 itself, the last one with a single event. */

@@ -116,7 +116,7 @@ const ACTIVITY = `
 // `fresh` has the new entries of the ledger. A correction has the moment of the award that it reverses, so
 // it is found by its change. `standing` has each user's total in each system with levels: as counted, and as
 // it is now. `course` has the totals at the begin and the end of each day from the first new entry on. A user
-// who travels to an earlier date may have entries before the day of the creation: no level moves before it.
+// who travels to an earlier date may have entries before the day of the creation. No level moves before it.
 const POINTS = `
   WITH RECURSIVE ${CHUNK}, ${used(LOGS.awards)}, ${LADDER},
   fresh AS MATERIALIZED (
@@ -130,7 +130,7 @@ const POINTS = `
   standing AS MATERIALIZED (
     SELECT c.iid, c.seen, c.born, s.system, ${TOTAL} AS total,
       ${TOTAL} - coalesce(e.points, 0) AS counted, e.first,
-      iif(c.seen = 0, c.born, ?6) AS known_on, c.levels ->> ('$."' || s.system || '"') AS known
+      iif(c.seen = 0, c.born, max(c.born, ?6)) AS known_on, c.levels ->> ('$."' || s.system || '"') AS known
     FROM chunk c CROSS JOIN levelled s LEFT JOIN earned e ON e.iid = c.iid AND e.no = s.system),
   sums AS MATERIALIZED (
     SELECT s.iid, s.system, s.total, s.counted, ${localDayOf('a')} AS day, s.born,
@@ -157,7 +157,7 @@ const POINTS = `
     UNION ALL SELECT 'level', system, day, ${levelOf('moves.system', 'moves.total')}, amount FROM moves
     UNION ALL SELECT 'level', system, known_on, known, -1 FROM standing
     -- Levels of a system that has none any more.
-    UNION ALL SELECT 'level', CAST(k.key AS INTEGER), ?6, k.value, -1 FROM chunk c
+    UNION ALL SELECT 'level', CAST(k.key AS INTEGER), max(c.born, ?6), k.value, -1 FROM chunk c
       CROSS JOIN json_each(c.levels) k WHERE CAST(k.key AS INTEGER) NOT IN (SELECT system FROM levelled))
   ${ADD} ${ADDED}`
 

@@ -13,7 +13,8 @@ const ACCEPT = `
 /** The log of the account keeps its entries about the tenant, by its id, but without what they say (Z1). */
 const EMPTY_AUDIT = `
   UPDATE audit_log SET key = NULL, fields = '{}'
-  WHERE tenant_id = '' AND kind = 'tenant' AND resource_id = ?1`
+  WHERE tenant_id = '' AND kind = 'tenant' AND resource_id = ?1
+    AND EXISTS (SELECT 1 FROM tenants WHERE id = ?1 AND status <> 'active')`
 const EXISTS = 'SELECT 1 FROM tenants WHERE id = ?1'
 
 const ARCHIVE = "UPDATE tenants SET status = 'archived' WHERE id = ?1 AND status = 'active'"

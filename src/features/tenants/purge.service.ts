@@ -48,7 +48,7 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
     )
   }
   const db = scope.db.of(tenantId)
-  // An archived tenant never becomes active again.
+  // Only a restore makes an archived tenant active again.
   if (found.status === 'active') {
     throw errors.unprocessable(
       `The tenant ${tenantId} is active. Archive it first with DELETE /tenants?ids=${tenantId}. Then send this request again.`,

@@ -48,7 +48,7 @@ const BUDGET = 2 * SECOND
 /** The pauses after a failure, and while other work is under way, in ms. */
 const PAUSE = SECOND
 const SOON = 200
-/** The pause of an archived tenant: its work that was under way goes on when it is active again (T3). */
+/** The pause of an archived tenant: its work that was under way goes on only after a restore (T3, M3). */
 const PAUSE_OF_ARCHIVED = 5 * MINUTE
 /**
  * How long users don't move to a database that is bound since a short time, in ms: an isolate that does not
