@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { redoDeletions } from '../../src/features/restore/redo.service'
 import { workOff } from '../../src/jobs/run.service'
-import { BUCKETS, bucketOf } from '../../src/lib/ids'
+import { bucketOf } from '../../src/lib/ids'
 import { systemNow } from '../../src/lib/system-clock'
 import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
@@ -18,6 +18,7 @@ import {
   call,
   databases,
   everything,
+  firstBucket,
   newApp,
   newTenant,
   rowsEverywhere,
@@ -34,7 +35,8 @@ function usersOf({ id: tenantId }: TestTenant): string[] {
   const users = names.map((): string[] => [])
   for (let n = 0; users.some((some) => some.length < 3); n += 1) {
     const user = `user-${n}-${tenantId}`
-    const some = users[Math.floor((bucketOf(tenantId, user) * names.length) / BUCKETS)] ?? []
+    const bucket = bucketOf(tenantId, user)
+    const some = users.findLast((_, index) => firstBucket(index) <= bucket) ?? []
     if (some.length < 3) some.push(user)
   }
   return users.flat()

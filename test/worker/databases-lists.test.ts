@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { BUCKETS, bucketOf } from '../../src/lib/ids'
+import { bucketOf } from '../../src/lib/ids'
 import { anotherUuid } from '../readable'
 import { lost } from './faulty'
 import {
@@ -8,6 +8,7 @@ import {
   at,
   call,
   databases,
+  firstBucket,
   newApp,
   newTenant,
   nextPath,
@@ -251,8 +252,7 @@ async function fill(tenant: TestTenant, systemId: string, count: number): Promis
   })
   const list = databases()
   for (const [nth, { d1 }] of list.entries()) {
-    const [first, next] = [nth, nth + 1].map((index) => Math.floor((index * BUCKETS) / list.length))
-    const own = rows.filter(({ bucket }) => bucket >= Number(first) && bucket < Number(next))
+    const own = rows.filter(({ bucket }) => bucket >= firstBucket(nth) && bucket < firstBucket(nth + 1))
     await d1
       .prepare(
         `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control,

@@ -276,7 +276,7 @@ describe('Buckets move between databases [B3]', () => {
     // An isolate of the version before may still run, so the first move waits.
     expect((await usersByDatabase(tenant)).DB).toBe(40)
     await settle(tenant)
-    for (const count of Object.values(await usersByDatabase(tenant))) expect(count).toBeGreaterThan(3)
+    for (const count of Object.values(await usersByDatabase(tenant))) expect(count).toBeGreaterThan(0)
     await expectTotals(tenant, totals)
     for (const [id, total] of totals) {
       const { body } = await fresh.event('words', id, 1)

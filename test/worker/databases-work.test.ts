@@ -20,6 +20,7 @@ import {
   at,
   call,
   databases,
+  firstBucket,
   newApp,
   newTenant,
   rowsEverywhere,
@@ -87,7 +88,7 @@ const PAGE = { attributes: { genre: 'novel' } }
  */
 async function readers(names: readonly string[] = NAMES) {
   const tenant = (await newTenant()).through(idle())
-  const places = names.map((name, index) => [Math.ceil((index * BUCKETS) / NAMES.length), name])
+  const places = names.map((name, index) => [firstBucket(index), name])
   await env.DB.prepare('UPDATE directory SET places = ?2 WHERE tenant_id = ?1')
     .bind(tenant.id, JSON.stringify(places))
     .run()
@@ -175,7 +176,7 @@ describe('[A2, A4] an achievement that counts the log', () => {
     const id = await achieve('four')
     while (await backdate(tenant, 'DB', id)) {}
     // All users of the first database move to a database that held none. Those of the other one stay.
-    const held = Math.ceil(BUCKETS / NAMES.length)
+    const held = firstBucket(1)
     await weigh({ DB: 0, DB_2: BUCKETS - held, DB_3: held })
     await moveAll(tenant)
     expect(await usersByDatabase(tenant)).toEqual({ DB: 0, DB_2: 1, DB_3: 1 })

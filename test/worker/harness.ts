@@ -216,7 +216,7 @@ export async function spread(tenantId: string): Promise<void> {
   await place(
     tenantId,
     1,
-    names.map((name, index) => [Math.floor((index * BUCKETS) / names.length), name]),
+    names.map((name, index) => [firstBucket(index), name]),
   )
 }
 
@@ -233,13 +233,16 @@ async function place(
     .run()
 }
 
+/** The first bucket of a database if all are evenly spread. */
+export const firstBucket = (index: number) => Math.floor((index * BUCKETS) / databases().length)
+
 /** The n-th user in a database of a tenant that is evenly spread. */
 export function userIn(tenant: TestTenant, name: string, nth = 0): string {
   const index = databases().findIndex((one) => one.name === name)
   let left = nth
   for (let n = 0; ; n += 1) {
-    const place = Math.floor((bucketOf(tenant.id, `user-${n}`) * databases().length) / BUCKETS)
-    if (place === index) left -= 1
+    const bucket = bucketOf(tenant.id, `user-${n}`)
+    if (bucket >= firstBucket(index) && bucket < firstBucket(index + 1)) left -= 1
     if (left < 0) return `user-${n}`
   }
 }
