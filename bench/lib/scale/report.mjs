@@ -63,7 +63,7 @@ const FIGURES = /** @type {[string, boolean, (found: Found) => string][]} */ ([
   ],
   ['a tick: rows read, written for each', true, ({ upkeep: { ticks } }) => rows(ticks)],
   ['filling a new leaderboard: s', false, ({ scene }) => fixed(1)(scene.seconds.board)],
-  ['its hourly comparison: s', false, ({ upkeep }) => fixed(2)(upkeep.sweep.working)],
+  ['an hour with its comparison: s', false, ({ upkeep }) => fixed(2)(upkeep.sweep)],
   ['making a run final: s', false, ({ upkeep }) => fixed(2)(upkeep.finalisation)],
   [
     'the same for 1,000 users: s',
