@@ -86,10 +86,10 @@ export const account: Chapter = {
       fields: {
         name: 'The name of its binding in `wrangler.toml`.',
         buckets: 'The buckets that it holds: the sum over all tenants.',
-        users: 'The users that it holds.',
+        users: "The users that it holds; `null` if it can't be reached.",
         events:
-          'The events of these users. In a large database, an estimate from the counts of the analytics.',
-        bytes: 'Its size in bytes. A database of D1 has at most 10 GB.',
+          "The events of these users; `null` if it can't be reached. In a large database, an estimate from the counts of the analytics.",
+        bytes: "Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.",
         state:
           '`active`; `filling` while it waits for more users; `draining` if its weight is 0, also when it is empty.',
       },
@@ -139,7 +139,8 @@ export const account: Chapter = {
         version: 'The version of Laurel.',
         databases: 'The databases.',
         'databases.name': 'The name of its binding in `wrangler.toml`.',
-        'databases.bytes': 'Its size in bytes. A database of D1 has at most 10 GB.',
+        'databases.bytes':
+          "Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.",
         due: 'Work in the background that is due, such as ticks, ends of streaks and upkeep of leaderboards.',
         'due.count': 'How many pieces of work are due. The first 200,000 scheduled pieces are counted.',
         'due.oldest': 'Since when the oldest of them is due; `null` if nothing is due.',

@@ -11,9 +11,9 @@ export const DatabasesResponse = z
       .object({
         name: z.string(),
         buckets: Count,
-        users: Count,
-        events: Count,
-        bytes: Count,
+        users: Count.nullable(),
+        events: Count.nullable(),
+        bytes: Count.nullable(),
         state: z.enum(['active', 'filling', 'draining']),
       })
       .meta({ id: 'Database' }),

@@ -2,7 +2,8 @@ import type * as z from 'zod'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
 import { auditEntries } from '../../audit/audit.repository'
 import { fieldChanges } from '../../audit/entries.rules'
-import { UNSPREAD } from '../../db/databases/directory'
+import { FIRST, UNSPREAD } from '../../db/databases/directory'
+import { isDatabaseAway } from '../../db/guard'
 import type { Jobs } from '../../jobs/job.types'
 import { wakeAll } from '../../jobs/timekeeper.service'
 import { throwIfInvalid } from '../../lib/errors'
@@ -84,7 +85,10 @@ export async function unboundDatabase({ databases }: Context): Promise<string | 
   return names.find((name) => !databases.names.includes(name)) ?? null
 }
 
-/** The databases of the account, the first one first (B3). */
+/**
+ * The databases of the account, the first one first (B3). The sizes of another one that can't be reached are
+ * null: an operator needs the list most of all then.
+ */
 export async function listDatabases(context: Context): Promise<Databases> {
   const { databases } = context
   const weights = await readWeights(databases.first)
@@ -101,10 +105,22 @@ export async function listDatabases(context: Context): Promise<Databases> {
     databases.names.map(async (name) => ({
       name,
       buckets: held.get(name) ?? 0,
-      ...(await readSizes(databases.named(name))),
+      ...(await sizesOf(databases, name)),
       state: weights[name] === 0 ? 'draining' : missing.has(name) ? 'filling' : 'active',
     })),
   )
+}
+
+type Sizes = Pick<Databases[number], 'users' | 'events' | 'bytes'>
+
+async function sizesOf(databases: Context['databases'], name: string): Promise<Sizes> {
+  try {
+    return await readSizes(databases.named(name))
+  } catch (error) {
+    if (name === FIRST || !isDatabaseAway(error)) throw error
+    logProblem('warn', { error: `the database ${name} was not reached: ${String(error)}` })
+    return { users: null, events: null, bytes: null }
+  }
 }
 
 /**

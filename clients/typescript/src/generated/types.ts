@@ -7343,7 +7343,7 @@ export type StatusResponse = {
          */
         name: string;
         /**
-         * Its size in bytes. A database of D1 has at most 10 GB.
+         * Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.
          */
         bytes: number | null;
     }>;
@@ -7431,17 +7431,17 @@ export type Database = {
      */
     buckets: number;
     /**
-     * The users that it holds.
+     * The users that it holds; `null` if it can't be reached.
      */
-    users: number;
+    users: number | null;
     /**
-     * The events of these users. In a large database, an estimate from the counts of the analytics.
+     * The events of these users; `null` if it can't be reached. In a large database, an estimate from the counts of the analytics.
      */
-    events: number;
+    events: number | null;
     /**
-     * Its size in bytes. A database of D1 has at most 10 GB.
+     * Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.
      */
-    bytes: number;
+    bytes: number | null;
     /**
      * `active`; `filling` while it waits for more users; `draining` if its weight is 0, also when it is empty.
      */

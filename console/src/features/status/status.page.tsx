@@ -145,9 +145,11 @@ function Spread({ database }: { database: DatabasesResponse[number] | undefined 
   const { users, buckets, events, state } = database
   return (
     <span className="flex flex-wrap items-baseline gap-x-3 text-sm text-quiet">
-      <span className="tabular-nums">
-        {counted(users, 'user')}, {counted(buckets, 'bucket')}, {counted(events, 'event')}
-      </span>
+      {users !== null && events !== null && (
+        <span className="tabular-nums">
+          {counted(users, 'user')}, {counted(buckets, 'bucket')}, {counted(events, 'event')}
+        </span>
+      )}
       {state === 'filling' && <Badge>users are moving here</Badge>}
       {state === 'draining' && <Badge>gives its users away</Badge>}
     </span>
