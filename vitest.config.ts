@@ -67,6 +67,7 @@ const SPREAD = [
   'databases-batches',
   'databases-clock',
   'databases-configuration',
+  'databases-cron',
   'databases-lists',
   'databases-moves',
   'databases-moves-work',
@@ -359,6 +360,22 @@ export default defineConfig({
         test: {
           name: 'long-console',
           include: ['test/console/**/*.long.test.ts'],
+          exclude: ['test/console/databases.long.test.ts'],
+          setupFiles: ['test/server/setup.ts'],
+          sequence: { groupOrder: 4 },
+          fileParallelism: false,
+          testTimeout: 240_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          name: 'long-console-databases',
+          // The servers of these tests have three databases, and their state is spread over them.
+          include: ['console.test', 'databases.long.test', 'operations.long.test', 'users.long.test'].map(
+            (name) => `test/console/${name}.ts`,
+          ),
+          env: { TEST_DATABASES: '3' },
           setupFiles: ['test/server/setup.ts'],
           sequence: { groupOrder: 4 },
           fileParallelism: false,

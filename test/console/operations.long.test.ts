@@ -230,7 +230,7 @@ describe.skipIf(!hasBrowser)('the pages of operations', () => {
     await page.getByText('healthy', { exact: true }).waitFor()
     const { body } = await ask('GET', '/admin/v1/status')
     for (const { name } of body.databases)
-      await page.getByRole('meter', { name: `Size of ${name}` }).waitFor()
+      await page.getByRole('meter', { name: `Size of ${name}`, exact: true }).waitFor()
     await page.getByRole('row', { name: /^Due work/ }).waitFor()
     await page.getByRole('row', { name: /^Messages given up/ }).waitFor()
     expect(watched.complaints).toEqual([])

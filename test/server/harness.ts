@@ -148,6 +148,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
     env: {
       ...Object.fromEntries(inherited),
       PORT: String(port),
+      ...(process.env.TEST_DATABASES && { DATABASES: process.env.TEST_DATABASES }),
       ...(options.by === 'serve' && { ADMIN_API_KEY: ADMIN_KEY }),
       ...options.env,
     },
