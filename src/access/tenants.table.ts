@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { RECAP_FREQUENCIES, TENANT_STATUSES } from './tenants.types'
 
 /**
@@ -43,10 +43,16 @@ export const tenants = sqliteTable(
      * stored (`until`). While it is set, no batch about users is accepted. Else null (B4).
      */
     changing: text('changing'),
-    /** JSON: the work on users that the last change begins in the copies: names of statements, parameters. */
+    /**
+     * JSON: the work on users that the last change begins in the copies: names of statements, parameters.
+     * Null if it begins none, and when all copies have begun it.
+     */
     configWork: text('config_work'),
     created: integer('created').notNull(),
     updated: integer('updated').notNull(),
   },
-  (table) => [uniqueIndex('tenants_by_customer').on(table.customerId).where(sql`status = 'active'`)],
+  (table) => [
+    uniqueIndex('tenants_by_customer').on(table.customerId).where(sql`status = 'active'`),
+    index('tenants_with_work').on(table.id).where(sql`config_work IS NOT NULL`),
+  ],
 )

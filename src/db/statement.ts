@@ -20,6 +20,12 @@ export type Statement = {
 }
 
 /**
+ * SQL: the time of the database itself, in milliseconds of real time. If a database decides until when
+ * something may be stored, no other clock counts.
+ */
+export const DATABASE_NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+
+/**
  * Parameters of a statement that are known when it is sent: how often the buckets of the database have
  * changed, and the number that counts as such if the database has no row of the tenant. Both are null if
  * there is only one database.

@@ -1,8 +1,9 @@
 import { repeatDeletedKeys } from '../access/deleted/deleted-keys.service'
-import { noteMoment } from '../access/restores.repository'
+import { noteMoment } from '../access/restores/moments.service'
 import { deleteOutdatedEntries } from '../audit/retention.service'
 import { repair } from '../boards/repair.service'
 import { deleteOutdatedBatches } from '../commands/batch/retention.service'
+import { finishChanges } from '../db/databases/copied-changes'
 import { drainAll } from '../delivery/drain.service'
 import { noteBound } from '../features/databases/databases.service'
 import { redoDeletions } from '../features/restore/redo.service'
@@ -36,8 +37,14 @@ export default {
     await redoDeletions(context).catch((error: unknown) =>
       logProblem('error', { work: 'redo', error: String(error) }),
     )
-    await noteMoment(context.databases, systemNow())
+    await noteMoment(context.databases, systemNow()).catch((error: unknown) =>
+      logProblem('error', { error: `no moment was noted: ${String(error)}` }),
+    )
     await noteBound(context)
+    // Also before the Timekeepers, for the same reason.
+    await finishChanges(context.databases).catch((error: unknown) =>
+      logProblem('error', { work: 'unfinished changes', error: String(error) }),
+    )
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))
     await deleteOutdatedBatches(context)

@@ -1,6 +1,6 @@
 export * from '../access/clock.table'
 export * from '../access/keys.table'
-export * from '../access/restores.table'
+export * from '../access/restores/restores.table'
 export * from '../access/tenants.table'
 export * from '../audit/audit.table'
 export * from '../commands/batch/inbox.table'

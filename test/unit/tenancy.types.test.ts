@@ -40,7 +40,7 @@ type Modules = {
   'features/corrections/ledger.repository': typeof import('../../src/features/corrections/ledger.repository')
   'features/corrections/voids.repository': typeof import('../../src/features/corrections/voids.repository')
   'features/leaderboards/leaderboards.repository': typeof import('../../src/features/leaderboards/leaderboards.repository')
-  'access/restores.repository': typeof import('../../src/access/restores.repository')
+  'access/restores/restores.repository': typeof import('../../src/access/restores/restores.repository')
   'boards/object/upkeep-note.repository': typeof import('../../src/boards/object/upkeep-note.repository')
   'boards/object/recount.repository': typeof import('../../src/boards/object/recount.repository')
   'features/metrics/metrics.repository': typeof import('../../src/features/metrics/metrics.repository')
@@ -169,7 +169,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/streaks/streak-log.repository': null,
   'features/summaries/day-sums.repository': { forgetDaySums: ONE_CLOCK },
   'features/tenants/purge.repository': null,
-  'access/restores.repository': { readRestored: RESTORE, advanceRedo: RESTORE },
+  'access/restores/restores.repository': { readRestored: RESTORE, advanceRedo: RESTORE },
   'boards/object/upkeep-note.repository': null,
   'access/tenants.repository': {
     requestSnapshotStatement: TENANTS,

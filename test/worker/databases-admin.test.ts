@@ -7,7 +7,7 @@ import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
 import { DAY, dateAt } from './boards'
-import { lost } from './faulty'
+import { faultyAll, lost } from './faulty'
 import {
   ADMIN_KEY,
   at,
@@ -258,6 +258,27 @@ describe('[K2, B4] deleted keys', () => {
     expect(await known()).toEqual([])
   })
 
+  test('are found by their age, so the cron trigger reads no others', async () => {
+    const list = JSON.stringify(Array.from({ length: 500 }, () => `app_${crypto.randomUUID()}`))
+    const note = (at: number, dropped: number | null) =>
+      env.DB.prepare(
+        'INSERT INTO deleted_keys (prefix, at, dropped) SELECT value || ?2, ?2, ?3 FROM json_each(?1)',
+      )
+        .bind(list, at, dropped)
+        .run()
+    const now = Date.now()
+    await note(now - 2 * DAY, null)
+    await note(now - 33 * DAY, now - DAY)
+    const repeat = async () => {
+      const { bindings, seen } = faultyAll((run) => run())
+      await repeatDeletedKeys(newContext(new Instance(), { ...env, ...bindings }, () => undefined))
+      return seen.rowsRead
+    }
+    // The first call gives the other databases the keys that they lack.
+    await repeat()
+    expect(await repeat()).toBeLessThan(100)
+  })
+
   test('from the time of one database are refused in one that is added', async () => {
     const alone: Record<string, undefined> = { DB_2: undefined, DB_3: undefined }
     const added = await newTenant()
@@ -457,6 +478,25 @@ describe('[Z1, B1] the audit log', () => {
     const one = entries[5]
     expect((await tenant.admin('GET', `/audit-log?id=${one}`)).body).toMatchObject([{ id: one }])
     expect((await tenant.through(newApp(away('DB_3'))).admin('GET', '/audit-log')).status).toBe(503)
+  })
+})
+
+describe('[B3] the databases', () => {
+  const ask = (method: string, path: string, through: ReturnType<typeof newApp>, body?: unknown) =>
+    call(through, method, `/admin/v1/databases${path}`, { headers: { 'x-api-key': ADMIN_KEY }, body })
+  const known = { users: expect.any(Number), events: expect.any(Number), bytes: expect.any(Number) }
+  const unknown = { users: null, events: null, bytes: null }
+
+  test('are listed, and can be rebalanced, while another one than the first is away', async () => {
+    const through = newApp(away('DB_2'))
+    const wanted = [known, unknown, known].map((sizes, nth) => ({
+      ...{ name: NAMES[nth], buckets: expect.any(Number), state: 'active' },
+      ...sizes,
+    }))
+    expect(await ask('GET', '', through)).toMatchObject({ status: 200, body: wanted })
+    const rebalanced = await ask('POST', '/rebalance', through, { weights: {} })
+    expect(rebalanced).toMatchObject({ status: 202, body: { databases: wanted } })
+    expect((await ask('GET', '', newApp(away('DB')))).status).toBe(503)
   })
 })
 

@@ -1,7 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
+import { finishChanges } from '../../src/db/databases/copied-changes'
 import { backdateStep } from '../../src/features/achievements/backdate.job'
 import { workOf } from '../../src/jobs/due-work.repository'
+import { newContext } from '../../src/runtime/context'
+import { Instance } from '../../src/runtime/instance'
 import { everyPlace } from './contexts'
 import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from './harness'
 
@@ -43,6 +46,27 @@ function withFault(
     },
   })
   return { [name]: proxy }
+}
+
+/** A database that can't be reached any more once a change was prepared in it. */
+function lostOncePrepared(name: string) {
+  let isPrepared = false
+  return withFault(name, async (texts, send) => {
+    if (isPrepared) throw lost()
+    const results = await send()
+    isPrepared = texts.some((text) => text.includes("json_object('change'"))
+    return results
+  })
+}
+
+/** The rows that a statement finds in one database. */
+async function inDatabase(name: string, sql: string, ...params: unknown[]): Promise<unknown[]> {
+  const d1 = databases().find((one) => one.name === name)?.d1 ?? env.DB
+  const { results } = await d1
+    .prepare(sql)
+    .bind(...params)
+    .all()
+  return results
 }
 
 const away = (name: string) => withFault(name, () => Promise.reject(lost()))
@@ -146,6 +170,34 @@ describe('[U8] the work that a change begins', () => {
     const row = await env.DB.prepare('SELECT * FROM tenants WHERE id = ?1').bind(tenant.id).first()
     expect(JSON.stringify(row)).not.toContain(userId)
   })
+
+  test('is begun by the cron trigger in a copy that was not changed after the change was stored', async () => {
+    const { tenant, system } = await furnished()
+    const userId = userIn(tenant, 'DB_2')
+    const boost = { userId, name: 'Own', start: '2026-01-01', multiplier: 2 }
+    const isCopying = (text: string) => text.includes('INSERT INTO tenants')
+    const app = newApp({
+      TIMEKEEPER,
+      ...withFault('DB_2', (texts, send) => (texts.some(isCopying) ? Promise.reject(lost()) : send())),
+    })
+    expect((await tenant.through(app).admin('POST', `/points/${system}/boosts`, [boost])).status).toBe(201)
+    const noted = () =>
+      env.DB.prepare('SELECT config_work FROM tenants WHERE id = ?1').bind(tenant.id).first('config_work')
+    const boosts = () =>
+      inDatabase(
+        'DB_2',
+        'SELECT name FROM points_boosts WHERE tenant_id = ?1 AND user_id = ?2',
+        tenant.id,
+        userId,
+      )
+    // While the database is away, the work waits.
+    await finishChanges(newContext(new Instance(), { ...env, ...away('DB_2') }, () => undefined).databases)
+    expect([await noted(), await boosts()]).toEqual([expect.stringContaining(userId), []])
+    await finishChanges(newContext(new Instance(), env, () => undefined).databases)
+    expect([await noted(), await boosts()]).toEqual([null, [{ name: 'Own' }]])
+    const [first, second] = await copies(tenant)
+    expect(second).toEqual(first)
+  })
 })
 
 describe('[B4] a change of the configuration', () => {
@@ -178,18 +230,9 @@ describe('[B4] a change of the configuration', () => {
 
   test('that was stored counts in a database that was lost right after it was prepared', async () => {
     const { tenant, system } = await furnished()
-    let prepared = false
-    const app = newApp({
-      DB: env.DB,
-      ...withFault('DB_2', async (texts, send) => {
-        if (prepared) throw lost()
-        const results = await send()
-        prepared = texts.some((text) => text.includes("json_object('change'"))
-        return results
-      }),
-    })
+    const app = newApp({ DB: env.DB, ...lostOncePrepared('DB_2') })
     const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(7))
-    expect([prepared, status]).toEqual([true, 201])
+    expect(status).toBe(201)
     expect((await copies(tenant))[1]?.changing).toBe(1)
     // The next event there notices it, and brings the copy up to date.
     expect(await pointsOf(tenant, 'DB_2')).toBe(7)

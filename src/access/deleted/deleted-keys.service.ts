@@ -2,8 +2,8 @@ import * as z from 'zod'
 import type { AccountDatabase } from '../../db/database'
 import type { Databases } from '../../db/databases/databases'
 import { FIRST } from '../../db/databases/directory'
-import { fillDeletedKeys } from '../../db/databases/key-copies'
-import type { Statement } from '../../db/statement'
+import { fillDeletedKeys, KEPT } from '../../db/databases/key-copies'
+import { DATABASE_NOW, type Statement } from '../../db/statement'
 import { packed } from '../../lib/packed'
 import { within } from '../../lib/timeout'
 import { DAY, SECOND } from '../../lib/units'
@@ -20,20 +20,21 @@ const PATIENCE = 1_000
  * there is one database: another one may be added while the caches still have their records.
  */
 
-const NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 /** A restore may have brought the key back. */
 const AGAIN = 'ON CONFLICT DO UPDATE SET at = excluded.at, dropped = NULL'
 const NOTE_BY_ID = `
   INSERT INTO deleted_keys (prefix, at)
-  SELECT k.prefix, ${NOW} FROM json_each(?1) asked CROSS JOIN api_keys k ON k.id = asked.value WHERE true
+  SELECT k.prefix, ${DATABASE_NOW} FROM json_each(?1) asked
+  CROSS JOIN api_keys k ON k.id = asked.value WHERE true
   ${AGAIN}`
 const NOTE_BY_PREFIX = `
   INSERT INTO deleted_keys (prefix, at)
-  SELECT k.prefix, ${NOW} FROM json_each(?1) asked CROSS JOIN api_keys k ON k.prefix = asked.value WHERE true
+  SELECT k.prefix, ${DATABASE_NOW} FROM json_each(?1) asked
+  CROSS JOIN api_keys k ON k.prefix = asked.value WHERE true
   ${AGAIN}`
 const NOTE_OF_USER = `
   INSERT INTO deleted_keys (prefix, at)
-  SELECT prefix, ${NOW} FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2
+  SELECT prefix, ${DATABASE_NOW} FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2
   ${AGAIN}`
 
 /** The keys that a batch of the first database deletes. */
@@ -53,7 +54,7 @@ export function notingDeletedKeys(keys: DeletedKeys): Statement[] {
 }
 
 const REFUSE = `
-  INSERT INTO deleted_keys (prefix, at) SELECT value, ${NOW} FROM json_each(?1) WHERE true
+  INSERT INTO deleted_keys (prefix, at) SELECT value, ${DATABASE_NOW} FROM json_each(?1) WHERE true
   ${AGAIN}`
 
 /** The statements that make a database refuse deleted keys, as part of a batch. Any number of keys fits. */
@@ -84,8 +85,6 @@ const noteProblem = (error: unknown) =>
 const others = (databases: Databases): AccountDatabase[] =>
   databases.names.filter((name) => name !== FIRST).map((name) => databases.named(name))
 
-/** How long deleted keys are remembered, in milliseconds. */
-const KEPT = 31 * DAY
 /**
  * How long they are remembered after their record was deleted in KV, in milliseconds. An edge may still have
  * the record for a day, and give it to an isolate, which keeps it for another day.
@@ -98,13 +97,14 @@ const FORGOTTEN_AT_ONCE = 1_000
 const KV_PATIENCE = 10 * SECOND
 
 const OLD = `
-  SELECT prefix FROM deleted_keys WHERE prefix <> '' AND dropped IS NULL AND at < ${NOW} - ?1 LIMIT ?2`
+  SELECT prefix FROM deleted_keys
+  WHERE prefix <> '' AND dropped IS NULL AND at < ${DATABASE_NOW} - ?1 LIMIT ?2`
 const DROP = `
-  UPDATE deleted_keys SET dropped = ${NOW}
-  WHERE prefix IN (SELECT value FROM json_each(?1)) AND at < ${NOW} - ?2`
-const DROPPED = `SELECT prefix FROM deleted_keys WHERE dropped < ${NOW} - ?1 LIMIT ?2`
+  UPDATE deleted_keys SET dropped = ${DATABASE_NOW}
+  WHERE prefix IN (SELECT value FROM json_each(?1)) AND at < ${DATABASE_NOW} - ?2`
+const DROPPED = `SELECT prefix FROM deleted_keys WHERE dropped < ${DATABASE_NOW} - ?1 LIMIT ?2`
 const FORGET = `
-  DELETE FROM deleted_keys WHERE prefix IN (SELECT value FROM json_each(?1)) AND at < ${NOW} - ?2`
+  DELETE FROM deleted_keys WHERE prefix IN (SELECT value FROM json_each(?1)) AND at < ${DATABASE_NOW} - ?2`
 
 const Prefixes = z.array(z.object({ prefix: z.string() }).transform(({ prefix }) => prefix))
 

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DATABASE_NOW } from '../statement'
 import type { Databases } from './databases'
 import { FIRST } from './directory'
 
@@ -15,7 +16,7 @@ const DOUBT = `
   INSERT INTO test_clock (id, now, changing, change) VALUES (1, 0, 0, ?1)
   ON CONFLICT DO UPDATE SET changing = 0, change = excluded.change WHERE changing IS NULL`
 const STATE = `
-  SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS real, (SELECT now FROM test_clock) AS now,
+  SELECT ${DATABASE_NOW} AS real, (SELECT now FROM test_clock) AS now,
     (SELECT changing FROM test_clock) AS changing, (SELECT change FROM test_clock) AS change`
 
 const State = z.object({

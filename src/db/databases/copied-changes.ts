@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { errors, RETRY_AFTER } from '../../lib/errors'
 import { systemNow, wait } from '../../lib/system-clock'
 import { guardSql, isConflict, isDatabaseAway } from '../guard'
-import type { Statement } from '../statement'
-import { DATABASE_NOW, settleCopy, WITHDRAW } from './copies'
+import { DATABASE_NOW, type Statement } from '../statement'
+import { settleCopy, WITHDRAW } from './copies'
 import type { Databases } from './databases'
 import { FIRST, toldOfChanges } from './directory'
 
@@ -18,6 +18,12 @@ const STILL_PREPARED = guardSql(`
     AND (SELECT moving FROM directory WHERE tenant_id = ?1) IS ?4`)
 const NOTE_WORK = 'UPDATE tenants SET config_work = ?2 WHERE id = ?1'
 const FORGET_WORK = 'UPDATE tenants SET config_work = NULL WHERE id = ?1 AND config_change = ?2'
+
+// The index `tenants_with_work` has only these tenants. In random order, so that one that waits for a
+// database keeps none from its turn.
+const UNFINISHED = `
+  SELECT id, config_change AS change FROM tenants WHERE config_work IS NOT NULL ORDER BY random() LIMIT 20`
+const Unfinished = z.array(z.object({ id: z.string(), change: z.string() }))
 
 /** A change of the configuration that every copy expects. */
 export type Prepared = {
@@ -94,15 +100,41 @@ export async function prepareCopies(
         name === undefined ? [] : [{ name, params }],
       )
       hasWork = work.length > 0
-      return [{ sql: NOTE_WORK, params: [tenantId, JSON.stringify(work)] }]
+      return [{ sql: NOTE_WORK, params: [tenantId, hasWork ? JSON.stringify(work) : null] }]
     },
     finish: async () => {
-      const states = await Promise.allSettled(names.map((name) => settleCopy(databases, tenantId, name)))
-      // The work may name users, so it is kept only while a copy needs it (U8).
-      if (hasWork && states.every((state) => state.status === 'fulfilled' && state.value === 'settled'))
-        await databases.first.run({ sql: FORGET_WORK, params: [tenantId, change] }).catch(() => undefined)
+      const isFinished = await settleCopies(databases, tenantId, names)
+      // If this fails, the cron trigger repeats it.
+      if (hasWork && isFinished) await forgetWork(databases, tenantId, change).catch(() => undefined)
     },
     withdraw,
+  }
+}
+
+/** Brings copies up to date. Returns whether all of them are. */
+async function settleCopies(databases: Databases, tenantId: string, names: readonly string[]) {
+  const states = await Promise.allSettled(names.map((name) => settleCopy(databases, tenantId, name)))
+  return states.every((state) => state.status === 'fulfilled' && state.value === 'settled')
+}
+
+/**
+ * Forgets the work that a change begins. It may name users, so it is kept only while a copy needs it (U8).
+ */
+const forgetWork = (databases: Databases, tenantId: string, change: string) =>
+  databases.first.run({ sql: FORGET_WORK, params: [tenantId, change] })
+
+/**
+ * Finishes changes of configurations whose Worker has ended after they were stored: each copy begins the work
+ * on users, even if no request needs the copy. The cron trigger calls it. A change that needs a database that
+ * can't be reached waits.
+ */
+export async function finishChanges(databases: Databases): Promise<void> {
+  if (!databases.isSeveral) return
+  const { first } = databases
+  for (const { id, change } of Unfinished.parse(await first.rows(first.statement(UNFINISHED)))) {
+    const { names } = await toldOfChanges(first, id)
+    const copies = names.filter((name) => name !== FIRST)
+    if (await settleCopies(databases, id, copies)) await forgetWork(databases, id, change)
   }
 }
 

@@ -3,7 +3,7 @@ import { packed } from '../../lib/packed'
 import type { AccountDatabase } from '../database'
 import { guardSql, isConflict } from '../guard'
 import { json } from '../json-column'
-import type { Statement } from '../statement'
+import { DATABASE_NOW, type Statement } from '../statement'
 import { settleClock } from './clock-copies'
 import { COPIED_OF_TENANT, FREE_KEYS, quoted, TABLES, updates, VERSIONS, values } from './copied-tables'
 import type { Databases } from './databases'
@@ -29,9 +29,6 @@ const TENANT = `
 export const DOUBT = ''
 /** The SQL of that expectation. */
 export const DOUBTED = `json_object('change', '${DOUBT}', 'until', 0)`
-
-// The clock of the database that decides, so that no other clock counts.
-export const DATABASE_NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
 const STORE_TENANT = `
   INSERT INTO tenants (${quoted(COPIED_OF_TENANT)}, is_copy)

@@ -1,4 +1,4 @@
-import { integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import { index, integer, primaryKey, real, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 
 /** Which database holds which buckets of a tenant; only in the first database (B2). WITHOUT ROWID. */
 export const directory = sqliteTable('directory', {
@@ -46,16 +46,20 @@ export const heldDatabases = sqliteTable('held_databases', {
  * keys that are listed here, and accept all others. The cron trigger copies missing rows from the first
  * database (K2, B4). WITHOUT ROWID.
  */
-export const deletedKeys = sqliteTable('deleted_keys', {
-  prefix: text('prefix').primaryKey(),
-  /** When it was deleted, in milliseconds of real time. */
-  at: integer('at').notNull(),
-  /**
-   * In the first database: when its record in KV was deleted for sure, in milliseconds of real time. Null
-   * before: then the key is not forgotten.
-   */
-  dropped: integer('dropped'),
-})
+export const deletedKeys = sqliteTable(
+  'deleted_keys',
+  {
+    prefix: text('prefix').primaryKey(),
+    /** When it was deleted, in milliseconds of real time. */
+    at: integer('at').notNull(),
+    /**
+     * In the first database: when its record in KV was deleted for sure, in milliseconds of real time. Null
+     * before: then the key is not forgotten.
+     */
+    dropped: integer('dropped'),
+  },
+  (table) => [index('deleted_keys_by_time').on(table.dropped, table.at)],
+)
 
 /**
  * Users whose rows were copied to a database before it holds them (B3). As long as a user is here, the rows

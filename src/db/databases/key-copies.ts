@@ -1,6 +1,11 @@
 import * as z from 'zod'
 import { jsonRow, packed } from '../../lib/packed'
+import { DAY } from '../../lib/units'
 import type { AccountDatabase } from '../database'
+import { DATABASE_NOW } from '../statement'
+
+/** How long deleted keys are remembered, in milliseconds. */
+export const KEPT = 31 * DAY
 
 /**
  * How far back a database gets deleted keys again, in milliseconds, in case the clock of the first database
@@ -11,9 +16,13 @@ const MARGIN = 60_000
 // The row without a prefix says up to which moment a database has all deleted keys. No key has an empty
 // prefix.
 const KNOWN = "SELECT at FROM deleted_keys WHERE prefix = ''"
+// In two parts, so that each finds its rows by the index `deleted_keys_by_time`. The second part has old keys
+// that are about to be forgotten. They are read only for a database that lacks keys of that age.
 const SINCE = `
-  SELECT prefix, at FROM deleted_keys WHERE at >= ?1 AND prefix <> ''`
-const NOW = "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now"
+  SELECT prefix, at FROM deleted_keys WHERE dropped IS NULL AND at >= ?1 AND prefix <> ''
+  UNION ALL SELECT prefix, at FROM deleted_keys WHERE dropped > 0 AND at >= ?1
+    AND ?1 < ${DATABASE_NOW} - ${KEPT}`
+const NOW = `SELECT ${DATABASE_NOW} AS now`
 const KEEP = `
   INSERT INTO deleted_keys (prefix, at) SELECT value ->> 0, value ->> 1 FROM json_each(?1) WHERE true
   ON CONFLICT DO UPDATE SET at = excluded.at WHERE excluded.at > deleted_keys.at`

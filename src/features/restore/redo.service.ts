@@ -1,7 +1,7 @@
 import { readTestClock } from '../../access/clock.repository'
 import { notingDeletedKeys, refuseKeys } from '../../access/deleted/deleted-keys.service'
 import { forgetKeys, removeKeysByPrefix } from '../../access/keys.repository'
-import { advanceRedo, readRestored } from '../../access/restores.repository'
+import { advanceRedo, readRestored } from '../../access/restores/restores.repository'
 import type { Cost } from '../../db/database'
 import { systemNow } from '../../lib/system-clock'
 import type { Context } from '../../runtime/context'

@@ -29,7 +29,8 @@ import { type ByName, heldBy, nextRange, type Range, wantedBy } from './plan.mod
  *    that requests wait.
  * 3. The arrival: one batch in the new database, with the rest.
  * 4. The switch: one write of the directory. Requests go on, to the new database.
- * 5. Half a minute later, the rows in the old database are deleted.
+ * 5. When no other move can begin, and half a minute after the last one, the rows in the old database are
+ *    deleted.
  *
  * The placements of both databases and the version of the directory say how far it is. So a move that was
  * interrupted goes on from there, whenever the tenant's Timekeeper runs.

@@ -1,8 +1,6 @@
 import * as z from 'zod'
-import type { AccountDatabase } from '../db/database'
-import type { Databases } from '../db/databases/databases'
-import type { Statement } from '../db/statement'
-import type { Instant } from '../lib/clock'
+import type { AccountDatabase } from '../../db/database'
+import type { Statement } from '../../db/statement'
 
 const READ = 'SELECT epoch, redone, progress FROM restores'
 
@@ -10,20 +8,6 @@ const Row = z.object({ epoch: z.number(), redone: z.number(), progress: z.string
 
 /** The last restore of the database, and how much was done after it (see restores.table.ts). */
 export type Restored = z.infer<typeof Row>
-
-const NOTE_MOMENT = 'UPDATE restores SET moment = ?1 WHERE id = 1'
-
-/**
- * Notes the same moment of real time in all databases, so that a restore can find out whether all of them
- * were brought back to one moment (M1). With one database it does nothing. A database that can't be reached
- * gets the next one.
- */
-export async function noteMoment(databases: Databases, now: Instant): Promise<void> {
-  if (!databases.isSeveral) return
-  await Promise.allSettled(
-    databases.names.map((name) => databases.named(name).run({ sql: NOTE_MOMENT, params: [now] })),
-  )
-}
 
 /** Reads whether the database was brought back to an earlier moment (M1). */
 export async function readRestored(db: AccountDatabase): Promise<Restored> {

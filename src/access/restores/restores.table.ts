@@ -21,4 +21,9 @@ export const restores = sqliteTable('restores', {
    * It says to which moment a database was brought back. Null before the first one.
    */
   moment: integer('moment'),
+  /**
+   * Only in the first database, JSON: the names of databases that may lack this moment because they could not
+   * be reached. Null if it was never written.
+   */
+  unreached: text('unreached'),
 })
