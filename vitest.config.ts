@@ -360,7 +360,6 @@ export default defineConfig({
         test: {
           name: 'long-console',
           include: ['test/console/**/*.long.test.ts'],
-          exclude: ['test/console/databases.long.test.ts'],
           setupFiles: ['test/server/setup.ts'],
           sequence: { groupOrder: 4 },
           fileParallelism: false,
@@ -372,7 +371,7 @@ export default defineConfig({
         test: {
           name: 'long-console-databases',
           // The servers of these tests have three databases, and their state is spread over them.
-          include: ['console.test', 'databases.long.test', 'operations.long.test', 'users.long.test'].map(
+          include: ['console.test', 'operations.long.test', 'users.long.test'].map(
             (name) => `test/console/${name}.ts`,
           ),
           env: { TEST_DATABASES: '3' },

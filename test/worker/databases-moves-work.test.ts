@@ -21,7 +21,18 @@ import {
   weigh,
 } from './databases-moves'
 import { behind, lost } from './faulty-databases'
-import { ADMIN_KEY, at, call, lastDatabase, newApp, newTenant, toApp, until, userIn } from './harness'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  lastDatabase,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  toApp,
+  until,
+  userIn,
+} from './harness'
 import { keepTold, toldOf } from './received'
 import { Hook } from './receiver'
 
@@ -93,6 +104,50 @@ describe('Moves of buckets [B3]', () => {
     await newUsers(tenant, 6)
     expect(await stepWith(env, tenant)).toBeNull()
     expect(await places(id)).toBe(before)
+  })
+
+  test('[I1] leave the figures and their moment as they are, also in a database without users before', async () => {
+    const [hour, minute] = [3_600_000, 60_000]
+    const start = Date.parse('2027-02-03T00:00:00Z')
+    const day = '2027-02-03'
+    await moveTo(start)
+    const tenant = await newWorld()
+    const overview = async () => {
+      const { body } = await tenant.admin('GET', `/analytics/overview?from=${day}&to=${day}`)
+      return { updated: at(body, 'updated'), events: at(body, 'series', 0, 'events') }
+    }
+    const moveFrom = async (weights: Record<string, number>) => {
+      await weigh(weights)
+      await moveAll(tenant)
+    }
+    const iso = (ms: number) => new Date(ms).toISOString()
+    expect(await overview()).toEqual({ updated: null, events: 0 })
+    await newUsers(tenant, 12)
+    await moveFrom(only('DB'))
+    await moveTo(start + 2 * hour)
+    const counted = { updated: iso(start + 2 * hour), events: 24 }
+    expect(await overview()).toEqual(counted)
+    // The next pass comes a minute after a change, or when the clock is set again.
+    await moveTo(start + 2 * hour + 10 * minute)
+    await tenant.event('words', 'user-0', 1)
+    await rowsEverywhere('UPDATE test_clock SET now = now + ?1', minute / 2)
+    const uncounted = { updated: iso(start + 2 * hour + 10 * minute), events: 24 }
+    expect(await overview()).toEqual(uncounted)
+    for (const weights of [only(LAST), {}, { DB: 0 }, only('DB')]) {
+      await moveFrom(weights)
+      expect([weights, await overview()]).toEqual([weights, uncounted])
+    }
+    await moveTo(start + 4 * hour)
+    expect(await overview()).toEqual({ updated: iso(start + 4 * hour), events: 25 })
+    // All changes are counted. Then a database gets its first user.
+    const other = await newTenant()
+    await other.metric('words')
+    await other.event('words', userIn(other, 'DB'), 1)
+    await moveTo(start + 5 * hour)
+    await other.event('words', userIn(other, LAST), 1)
+    const { body } = await other.admin('GET', `/analytics/overview?from=${day}&to=${day}`)
+    expect([at(body, 'updated'), at(body, 'series', 0, 'events')]).toEqual([iso(start + 5 * hour), 1])
+    await forgetTime()
   })
 
   test('delete the rows that users leave behind in small parts', async () => {

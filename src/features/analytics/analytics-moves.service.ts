@@ -1,5 +1,6 @@
 import { countedUsers } from './analytics.table'
 import { ERASED_EVENTS } from './figures.repository'
+import { parseProgress } from './pass.codec'
 
 /*
  * The data of the analytics in each database with users, for buckets that move (B3). A database
@@ -10,17 +11,42 @@ import { ERASED_EVENTS } from './figures.repository'
 /** The table of the states in which users are counted. */
 export const COUNTED_USERS = countedUsers
 
-/** The moment from which on the next pass has to read the logs; null for all of them. The levels, by name. */
-export const READ_PASS = 'SELECT since, ladder FROM analytics_passes WHERE tenant_id = ?1'
+/**
+ * When the last pass began. The moment from which on the next pass has to read the logs; null for all of them.
+ * The levels, by name.
+ */
+export const READ_PASS = 'SELECT updated, since, ladder FROM analytics_passes WHERE tenant_id = ?1'
+
+/**
+ * Up to which moment the changes of users are counted who leave a database with this pass and this work; null
+ * if all of their changes are, or if it is not known.
+ */
+export function countedUntil(
+  pass: { updated: number } | null,
+  works: readonly { kind: string; progress: string | null }[],
+): number | null {
+  const due = works.find(({ kind }) => kind === 'analytics')
+  if (due === undefined) return null
+  return Math.max(pass?.updated ?? 0, parseProgress(due.progress).until ?? 0) || null
+}
+
+/**
+ * Gives a database without users the pass of the one from which the first ones arrive: they were counted by
+ * it. ?2 to ?4 are its moments and its levels. Comes before the users.
+ */
+export const TAKE_PASS = `
+  INSERT INTO analytics_passes (tenant_id, updated, since, ladder) SELECT ?1, ?2, ?3, ?4
+  WHERE NOT EXISTS (SELECT 1 FROM users WHERE tenant_id = ?1) ON CONFLICT DO NOTHING`
 
 /**
  * Lets the next pass of a database find what is not counted yet of users who arrive: it reads the logs from
  * the earlier moment of both, and visits all users if they were counted by other levels. ?2 and ?3 are the
- * other database's; ?2 is null if it has no pass.
+ * other database's; ?2 is null if it has no pass. The pass is no later than the moment up to which these users
+ * are counted, ?4, if that is not null.
  */
 export const JOIN_PASS = `
   UPDATE analytics_passes SET since = CASE WHEN since IS NULL OR ?2 IS NULL THEN NULL ELSE min(since, ?2) END,
-    ladder = CASE WHEN ladder = ?3 THEN ladder ELSE '' END
+    ladder = CASE WHEN ladder = ?3 THEN ladder ELSE '' END, updated = min(updated, coalesce(?4, updated))
   WHERE tenant_id = ?1`
 
 /** All figures of a database that holds no users any more, and their addition to those of another one. */

@@ -59,7 +59,8 @@ export const forgetSince = (db: AccountDatabase, now: Instant): Statement => db.
 /**
  * The moment up to which all changes are counted, as far as that is known: when the last finished pass began.
  * If nothing was changed after that pass, no pass is due, and it is the last full hour. Null before the first
- * pass. With several databases, it is the earliest of their moments.
+ * pass. With several databases, it is the earliest of their moments. A database without a pass, beside others
+ * that have one, got its first users not long ago: all changes before the first one of these are counted.
  */
 export async function readUpdated(
   databases: Databases,
@@ -77,6 +78,7 @@ export async function readUpdated(
   })
   // A database in which nothing was ever changed has no pass, and none is due.
   const counting = all.filter(({ last, isDue }) => last !== null || isDue)
-  if (counting.length === 0 || counting.some(({ last }) => last === null)) return null
-  return instant(Math.min(...counting.map(({ last, until }) => Math.max(last?.updated ?? 0, until))))
+  if (counting.every(({ last }) => last === null)) return null
+  const updated = Math.min(...counting.map(({ last, until }) => Math.max(last?.updated ?? 0, until)))
+  return updated === 0 ? null : instant(updated)
 }

@@ -5,16 +5,18 @@ import type { Statement } from '../../../db/statement'
 import { packed } from '../../../lib/packed'
 import {
   ADD_FIGURES,
+  countedUntil,
   FORGET_FIGURES,
   JOIN_PASS,
   READ_FIGURES,
   READ_PASS,
+  TAKE_PASS,
 } from '../../analytics/analytics-moves.service'
 import { MOVED_EVENTS } from '../databases.repository'
 import { type Buckets, leaveOut, rowsOf } from './copied-logs.repository'
 import { DEPARTING, DEPARTING_COUNTS, DEPARTING_USERS } from './moved-tables.register'
 import type { Move } from './moves.repository'
-import { forgetWork, joinWork, USERS_WORK, Work } from './users-work.repository'
+import { countsFrom, forgetWork, joinWork, USERS_WORK, Work } from './users-work.repository'
 
 /* How users leave one database and arrive in another (B3), and the rows that they leave behind. */
 
@@ -62,7 +64,7 @@ export async function depart(
 }
 
 const DepartedUsers = z.array(z.object({ iid: z.string(), seq: z.number(), row: z.string() }))
-const Pass = z.object({ since: z.number().nullable(), ladder: z.string() })
+const Pass = z.object({ updated: z.number(), since: z.number().nullable(), ladder: z.string() })
 
 /** Everything of departed users but their logs, and the work on users that their database had. */
 export async function readDeparted(
@@ -81,12 +83,16 @@ export async function readDeparted(
     figures: withFigures ? [db.statement(READ_FIGURES, tenantId)] : [],
     events: db.statement(READ_EVENTS, tenantId),
   })
+  const works = z.array(Work).parse(work.results)
+  const lastPass = Pass.nullable().parse(pass.results[0] ?? null)
   return {
     users: DepartedUsers.parse(users.results),
     tables: tables.map(rowsOf),
     counts: rowsOf(counts),
-    work: z.array(Work).parse(work.results),
-    pass: Pass.nullable().parse(pass.results[0] ?? null),
+    work: works,
+    pass: lastPass,
+    /** Up to which moment the analytics have counted their changes; null if all of them. */
+    until: countedUntil(lastPass, works),
     figures: figures.flatMap(rowsOf),
     /** The events that moved, of a database that gives its last users away. */
     movedEvents: withFigures ? z.object({ n: z.number() }).parse(events.results[0]).n : 0,
@@ -115,7 +121,7 @@ export async function join(
 ): Promise<void> {
   const insert = (sql: string, rows: readonly string[]) =>
     packed(rows).map((list) => db.statement(sql, list, tenantId))
-  const { pass } = departed
+  const { pass, until } = departed
   await db.batch([
     db.statement(MAY_JOIN, tenantId, joined, version),
     ...newer,
@@ -123,12 +129,14 @@ export async function join(
     joinWork(tenantId, departed.work),
     ...DEPARTING.flatMap(({ insert: sql }, index) => insert(sql, departed.tables[index] ?? [])),
     ...packed(departed.counts).map((list) => db.statement(DEPARTING_COUNTS.insert, list)),
+    ...(pass === null ? [] : [db.statement(TAKE_PASS, tenantId, pass.updated, pass.since, pass.ladder)]),
     ...insert(
       DEPARTING_USERS.insert,
       departed.users.map(({ row }) => row),
     ),
     ...insert(ADD_FIGURES, departed.figures),
-    db.statement(JOIN_PASS, tenantId, pass?.since ?? null, pass?.ladder ?? ''),
+    db.statement(JOIN_PASS, tenantId, pass?.since ?? null, pass?.ladder ?? '', until),
+    ...(until === null ? [] : [countsFrom(tenantId, until)]),
     db.statement(RAISE, tenantId, first, last),
     db.statement(ADD_EVENTS, tenantId, events + departed.movedEvents),
     leaveOut(

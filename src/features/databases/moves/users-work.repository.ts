@@ -55,6 +55,16 @@ export const joinWork = (tenantId: string, works: readonly Work[]): Statement =>
   ],
 })
 
+const COUNTS_FROM = `
+  UPDATE due_work SET progress = json_set(progress, '$.until', ?2)
+  WHERE tenant_id = ?1 AND kind = 'analytics' AND progress ->> '$.until' > ?2`
+
+/** Makes the analytics say that changes after a moment (in milliseconds) are not counted yet. */
+export const countsFrom = (tenantId: string, until: number): Statement => ({
+  sql: COUNTS_FROM,
+  params: [tenantId, until],
+})
+
 /** Deletes due work of some kinds. */
 export const forgetWork = (tenantId: string, kinds: readonly string[]): Statement => ({
   sql: FORGET_WORK,
