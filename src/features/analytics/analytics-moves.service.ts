@@ -12,8 +12,8 @@ import { parseProgress } from './pass.codec'
 export const COUNTED_USERS = countedUsers
 
 /**
- * When the last pass began. The moment from which on the next pass has to read the logs; null for all of them.
- * The levels, by name.
+ * When the last pass began. The moment from which on the next pass has to read the logs; null for all of
+ * them. The levels, by name.
  */
 export const READ_PASS = 'SELECT updated, since, ladder FROM analytics_passes WHERE tenant_id = ?1'
 
@@ -41,8 +41,8 @@ export const TAKE_PASS = `
 /**
  * Lets the next pass of a database find what is not counted yet of users who arrive: it reads the logs from
  * the earlier moment of both, and visits all users if they were counted by other levels. ?2 and ?3 are the
- * other database's; ?2 is null if it has no pass. The pass is no later than the moment up to which these users
- * are counted, ?4, if that is not null.
+ * other database's; ?2 is null if it has no pass. The pass is no later than the moment up to which these
+ * users are counted, ?4, if that is not null.
  */
 export const JOIN_PASS = `
   UPDATE analytics_passes SET since = CASE WHEN since IS NULL OR ?2 IS NULL THEN NULL ELSE min(since, ?2) END,
