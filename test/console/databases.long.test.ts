@@ -1,5 +1,5 @@
 /** The console while users move between three databases (B3), in a real browser on a real server. */
-import type { Page } from 'playwright-core'
+import type { Page, Request } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { hasBrowser, type Watched } from './browser'
 import { sharedWorld } from './world'
@@ -22,6 +22,14 @@ beforeAll(async () => {
   await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-01T12:00:00.000Z' })
   watched = await world.signedIn()
   page = watched.page
+  page.on('request', (request) => {
+    if (!request.url().includes('/live')) waiting.add(request)
+  })
+  const isAnswered = (request: Request) => {
+    waiting.delete(request)
+  }
+  page.on('requestfinished', isAnswered)
+  page.on('requestfailed', isAnswered)
 })
 
 type Held = { name: string; users: number; buckets: number; state: string }
@@ -33,10 +41,18 @@ const isMoving = (databases: readonly Held[]) =>
 /** The number of users by the list of users, which fits on one page. */
 const allUsers = async (): Promise<number> => (await ask('GET', '/admin/v1/users?limit=100')).body.length
 
-/** The text of a page. */
-async function shown(path: string): Promise<string> {
+const textOf = () => page.getByRole('main').innerText()
+
+/** The requests that are not answered yet, without streams. */
+const waiting = new Set<Request>()
+
+/** Opens a page, and waits until all its requests are answered and painted. */
+async function openWhole(path: string): Promise<void> {
   await world.open(page, path)
-  return page.getByRole('main').innerText()
+  do {
+    await expect.poll(() => waiting.size, { timeout: 30_000 }).toBe(0)
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+  } while (waiting.size > 0)
 }
 
 const PAGES = ['/', '/users', '/users/user-7', '/leaderboards/demo-weekly-xp', '/metrics/demo-lessons']
@@ -44,14 +60,20 @@ const PAGES = ['/', '/users', '/users/user-7', '/leaderboards/demo-weekly-xp', '
 describe.skipIf(!hasBrowser)('the console, while users move between databases', () => {
   it('[B1, B3] shows the same users, places and figures all the time', async () => {
     const before = new Map<string, string>()
-    for (const path of PAGES) before.set(path, await shown(path))
+    for (const path of PAGES) {
+      await openWhole(path)
+      before.set(path, await textOf())
+    }
     expect(before.get('/leaderboards/demo-weekly-xp')).toContain('User 40')
     for (const weights of [{ DB_3: 0 }, { DB: 0 }, {}]) {
       const { status } = await ask('POST', '/admin/v1/databases/rebalance', { weights })
       expect(status).toBe(202)
       let rounds = 0
       do {
-        for (const path of PAGES) expect([path, await shown(path)]).toEqual([path, before.get(path)])
+        for (const [path, text] of before) {
+          await openWhole(path)
+          expect([path, await textOf()]).toEqual([path, text])
+        }
         rounds += 1
       } while (isMoving(await heldBy()))
       expect(rounds).toBeGreaterThan(1)
@@ -64,7 +86,8 @@ describe.skipIf(!hasBrowser)('the console, while users move between databases', 
     do await world.open(page, '/status')
     while (isMoving(await heldBy()))
     await world.open(page, '/status')
-    const entry = (name: string) => page.getByRole('listitem').filter({ hasText: new RegExp(`^${name}\\b`) })
+    const entry = (name: string) =>
+      page.getByRole('listitem').filter({ has: page.getByText(name, { exact: true }) })
     await entry('DB_2').getByText('0 users, 0 buckets').waitFor()
     await entry('DB_2').getByText('gives its users away').waitFor()
     const [first, second, third] = await heldBy()
