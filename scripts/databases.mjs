@@ -4,10 +4,17 @@
  */
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { bindingOf, MOST_DATABASES, nameOf } from './lib/databases.mjs'
+import { bindingOf, MOST_DATABASES } from './lib/databases.mjs'
 import { Complaint, inProject, report } from './lib/project.mjs'
 import { outputOfWrangler, runWrangler } from './lib/wrangler.mjs'
-import { blockOf, boundDatabases, databaseBlocks, withDatabase, wranglerToml } from './lib/wrangler-toml.mjs'
+import {
+  blockOf,
+  boundDatabases,
+  databaseBlocks,
+  nextName,
+  withDatabase,
+  wranglerToml,
+} from './lib/wrangler-toml.mjs'
 
 const USAGE = `npm run databases -- add            creates a D1, binds it in wrangler.toml, and migrates it
 npm run databases -- add --dry-run  changes nothing, and prints what it would do
@@ -29,11 +36,11 @@ async function add(/** @type {{ isDry: boolean; place: string[] }} */ { isDry, p
     throw new Complaint(
       `wrangler.toml still has a placeholder as the database_id of ${unmade.binding}. Create that database first: docs/deploying.md says how. Nothing was changed.`,
     )
-  const [name, binding] = [nameOf(number), bindingOf(number)]
+  const [name, binding] = [nextName(toml, number), bindingOf(number)]
   const create = ['d1', 'create', name, ...place]
   const migrate = ['d1', 'migrations', 'apply', name, '--remote']
   if (isDry) {
-    const block = blockOf({ number, id: 'the id that wrangler d1 create prints' })
+    const block = blockOf({ number, name, id: 'the id that wrangler d1 create prints' })
     process.stdout.write(
       `Nothing was changed. This would be done now:\n  wrangler ${create.join(' ')}\n  add to wrangler.toml, after ${bindingOf(number - 1)}:\n${indented(block)}  wrangler ${migrate.join(' ')}\nAfter that: ${whatIsNext(binding)}`,
     )
@@ -41,12 +48,12 @@ async function add(/** @type {{ isDry: boolean; place: string[] }} */ { isDry, p
   }
   const output = await outputOfWrangler(
     create,
-    `${name} could not be created. wrangler.toml was not changed. If a D1 of this name exists already, because this was interrupted before, add it to wrangler.toml by hand and deploy. \`npx wrangler d1 info ${name}\` prints its id:\n${blockOf({ number, id: '…' })}`,
+    `${name} could not be created. wrangler.toml was not changed. If a D1 of this name exists already, because this was interrupted before, add it to wrangler.toml by hand and deploy. Do so only if this deployment made it and no other deployment uses it. \`npx wrangler d1 info ${name}\` prints its id:\n${blockOf({ number, name, id: '…' })}`,
   )
   const [id] = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/.exec(output) ?? []
   if (id === undefined)
     throw new Complaint(
-      `${output}\n${name} was created, but its id is not in the output of wrangler. \`npx wrangler d1 info ${name}\` prints it. Add this to wrangler.toml, and deploy:\n${blockOf({ number, id: '…' })}`,
+      `${output}\n${name} was created, but its id is not in the output of wrangler. \`npx wrangler d1 info ${name}\` prints it. Add this to wrangler.toml, and deploy:\n${blockOf({ number, name, id: '…' })}`,
     )
   writeFileSync(inProject('wrangler.toml'), withDatabase(toml, { number, id }))
   process.stdout.write(`${name} was created, and is bound in wrangler.toml as ${binding}.\n`)
@@ -60,8 +67,10 @@ async function add(/** @type {{ isDry: boolean; place: string[] }} */ { isDry, p
 const indented = (/** @type {string} */ text) => text.replaceAll(/^(?=.)/gm, '    ')
 
 const whatIsNext = (/** @type {string} */ binding) =>
-  `run \`npm run deploy\`. Then users move to ${binding} by themselves, and nobody notices it.
-GET /admin/v1/databases shows how far that is. Keep the changed wrangler.toml.\n`
+  `run \`npm run deploy\`. Commit wrangler.toml before you deploy: every later deployment needs this block.
+Then users move to ${binding} by themselves, and nobody notices it.
+With MULTI_TENANCY=on, nothing moves to it but new tenants, until you call POST /admin/v1/databases/rebalance.
+GET /admin/v1/databases shows how far that is.\n`
 
 /**
  * @param {string[]} args

@@ -1,14 +1,16 @@
 /**
- * `npm run deploy`: checks `wrangler.toml`, builds, notes the bookmarks to go back to, applies the migrations
- * to each remote database, deploys, makes the secret of tokens if there is none, and asks `/health`. Stops at
- * the first failure, and says how to go back. docs/operations.md says more.
+ * `npm run deploy`: checks `wrangler.toml`, builds, refuses to leave out a database that is in use, notes the
+ * moment to go back to, applies the migrations to each remote database, deploys, makes the secret of tokens
+ * if there is none, and asks `/health`. Stops at the first failure, and says how to go back.
+ * docs/operations.md says more.
  */
 import { appendFileSync, mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { listed } from './lib/databases.mjs'
+import { demandDeployable, listed } from './lib/databases.mjs'
 import { newTokenSecret } from './lib/dev-vars.mjs'
 import { Complaint, inProject, project, report } from './lib/project.mjs'
+import { askDatabase, askInUse, IN_USE_QUESTIONS, questionOf } from './lib/remote-databases.mjs'
 import { importSource } from './lib/sources.mjs'
 import { BUILD, outputOfWrangler, readSettings, runWrangler } from './lib/wrangler.mjs'
 import { databasesOf } from './lib/wrangler-toml.mjs'
@@ -30,8 +32,17 @@ const PAUSE = 1000
 /** How long one answer of `/health` may take, in milliseconds. */
 const ANSWER_PATIENCE = 5000
 
-/** The bookmarks of each deployment, one line each. */
+/** The moment before each deployment, one line each. */
 const LOG = ['.wrangler', 'deployments.log']
+
+/**
+ * Asks a database for its time, as `--timestamp` takes it. The clock of this machine may differ from those of
+ * Cloudflare.
+ */
+const TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now"
+
+/** A hint for a database that does not answer. */
+const CHECK = 'Check `npx wrangler whoami`, and that this D1 exists.'
 
 const bookmarkOf = (/** @type {string} */ name) => ['d1', 'time-travel', 'info', name, '--json']
 const migrationOf = (/** @type {string} */ name) => ['d1', 'migrations', 'apply', name, '--remote']
@@ -40,7 +51,13 @@ const SECRETS = ['secret', 'list', '--format', 'json']
 const PUT_SECRET = ['secret', 'put', 'TOKEN_SECRET']
 
 /** @typedef {import('./serve/config.mjs').Settings} Settings */
-/** @typedef {{ name: string; bookmark: string }} Bookmark of a database */
+
+/**
+ * How to bring the databases back: their names, and the option of `time-travel restore` that names the
+ * moment.
+ *
+ * @typedef {{ names: string[]; option: string }} WayBack
+ */
 
 /** Throws if wrangler.toml still has the placeholder of a resource. */
 function demandResources() {
@@ -101,35 +118,62 @@ function addressOf({ routes, publicUrl }, given) {
   return address.replace(/\/+$/, '')
 }
 
-/** The Time Travel bookmarks of the databases as they are now. Adds them to the log. */
-async function noteBookmarks(/** @type {string[]} */ names) {
-  const bookmarks = /** @type {Bookmark[]} */ ([])
-  for (const name of names) {
-    const failure = `The Time Travel bookmark of ${name} could not be read. Nothing was changed.`
-    const output = await outputOfWrangler(bookmarkOf(name), failure)
-    const [, bookmark] = /"bookmark":\s*"([\w-]+)"/.exec(output) ?? []
-    if (bookmark === undefined) throw new Complaint(`${output}\n${failure}`)
-    bookmarks.push({ name, bookmark })
-  }
-  const now = new Date().toISOString()
+/** Throws if wrangler.toml lacks a database that is in use. */
+async function demandUsedBound(/** @type {string[]} */ names) {
+  const [first = ''] = names
+  const failure = `${first} could not be asked which databases hold users. Nothing was changed. ${CHECK}`
+  demandDeployable(await askInUse(first, failure), names.length)
+}
+
+/** The Time Travel bookmark of a database as it is now. */
+async function readBookmark(/** @type {string} */ name) {
+  const failure = `The Time Travel bookmark of ${name} could not be read. Nothing was changed. ${CHECK}`
+  const output = await outputOfWrangler(bookmarkOf(name), failure)
+  const [, bookmark] = /"bookmark":\s*"([\w-]+)"/.exec(output) ?? []
+  if (bookmark === undefined) throw new Complaint(`${output}\n${failure}`)
+  return bookmark
+}
+
+/** The time of a database in whole seconds, in UTC. */
+async function readTime(/** @type {string} */ name) {
+  const failure = `The time of ${name} could not be read. Nothing was changed. ${CHECK}`
+  const [row] = await askDatabase(name, TIME, failure)
+  const time = String(row?.now)
+  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(time)) throw new Complaint(failure)
+  return time
+}
+
+/**
+ * The present moment, to which the databases can be brought back. Adds it to the log. Several databases have
+ * to go back to one moment, because users move between them. So it is a time then, not a bookmark of each.
+ *
+ * @param {string[]} names
+ * @returns {Promise<WayBack>}
+ */
+async function noteMoment(names) {
+  const bookmarks = []
+  // Each one must have a bookmark, so that it can be brought back.
+  for (const name of names) bookmarks.push(await readBookmark(name))
+  const [first = ''] = names
+  const [bookmark] = bookmarks
+  const isOne = names.length === 1
+  const time = isOne ? new Date().toISOString() : await readTime(first)
   mkdirSync(inProject('.wrangler'), { recursive: true })
-  for (const { name, bookmark } of bookmarks) {
-    const label = names.length === 1 ? '' : ` ${name}`
-    appendFileSync(inProject(...LOG), `${now} ${bookmark}${label}\n`)
-    process.stdout.write(`${bookmark}${label} (also in ${LOG.join('/')})\n`)
-  }
-  return bookmarks
+  appendFileSync(inProject(...LOG), `${time} ${isOne ? bookmark : names.join(' ')}\n`)
+  process.stdout.write(`${isOne ? bookmark : `${time} of ${listed(names)}`} (also in ${LOG.join('/')})\n`)
+  return { names, option: isOne ? `--bookmark=${bookmark}` : `--timestamp=${time}` }
 }
 
 /** Applies the migrations to each database. Throws with the first one that can't be migrated. */
-async function migrate(/** @type {Bookmark[]} */ bookmarks) {
-  for (const [index, { name }] of bookmarks.entries()) {
-    const others = bookmarks.slice(index + 1).map((later) => later.name)
+async function migrate(/** @type {WayBack} */ wayBack) {
+  const { names } = wayBack
+  for (const [index, name] of names.entries()) {
+    const others = names.slice(index + 1)
     const untouched =
       others.length === 0 ? '' : ` ${listed(others)} ${others.length === 1 ? 'was' : 'were'} not migrated.`
     await runWrangler(
       migrationOf(name),
-      `The migrations of ${name} failed. The Worker was not deployed.${untouched} Migrations that are listed as applied above stay applied. Deploy again once the reason is gone. If the Worker cannot serve with them until then, bring ${bookmarks.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(bookmarks)}`,
+      `The migrations of ${name} failed. The Worker was not deployed.${untouched} Migrations that are listed as applied above stay applied. Deploy again once the reason is gone. If the Worker cannot serve with them until then, bring ${names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`,
     )
   }
 }
@@ -149,11 +193,9 @@ async function completeSecrets(/** @type {Settings} */ { hasTokenSecret }) {
   }
 }
 
-/** The commands that bring the databases back. */
-const restoring = (/** @type {Bookmark[]} */ bookmarks) =>
-  bookmarks
-    .map(({ name, bookmark }) => `  npx wrangler d1 time-travel restore ${name} --bookmark=${bookmark}`)
-    .join('\n')
+/** The commands that bring the databases back, one right after the other. */
+const restoring = (/** @type {WayBack} */ { names, option }) =>
+  `${names.map((name) => `  npx wrangler d1 time-travel restore ${name} ${option}\n`).join('')}Then check out the version before, which serves, and tell it of the restore. This applies the migrations of the checkout:\n  npm run restored`
 
 /**
  * Waits until `/health` answers 200 several times in a row.
@@ -186,17 +228,21 @@ async function askHealth(/** @type {string} */ address) {
   }
 }
 
+/** An argument as one writes it in a shell. */
+const shown = (/** @type {string} */ arg) => (arg.includes(' ') ? `"${arg}"` : arg)
+
 const title = (/** @type {string} */ text) => process.stdout.write(`\n${text}\n`)
 
 /** Waits until the deployed Worker is healthy. Throws with the way back if it is not. */
 async function demandHealth(
   /** @type {string} */ address,
   /** @type {number} */ seconds,
-  /** @type {Bookmark[]} */ bookmarks,
+  /** @type {WayBack} */ wayBack,
 ) {
   title(`Asking ${address}/health, for ${seconds} seconds at most…`)
   const problem = await healthProblem(address, seconds)
   if (problem === null) return
+  const isOne = wayBack.names.length === 1
   const lines = [
     `The new version is deployed, but is not healthy after ${seconds} seconds. The last answer of /health:`,
     `  ${problem}`,
@@ -204,9 +250,10 @@ async function demandHealth(
     'If the answer names something that you can add or repair, do so and deploy again.',
     'To go back to the version before:',
     '  npx wrangler rollback',
-    `If that version's /health names a later migration, bring the ${bookmarks.length === 1 ? 'database' : 'databases'} back too.`,
+    `If that version's /health names a later migration, bring the ${isOne ? 'database' : 'databases'} back too.`,
     'This undoes every change since then:',
-    restoring(bookmarks),
+    restoring(wayBack),
+    ...(isOne ? [] : ['A version from before a database was added does not know the users who moved there.']),
     'docs/operations.md says more.',
   ]
   throw new Complaint(lines.join('\n'))
@@ -223,8 +270,16 @@ async function deploy() {
   title('Building the Worker…')
   await runWrangler([...DEPLOY, '--dry-run', '--outdir', 'dist'], 'The build failed. Nothing was changed.')
   if (isDry) {
-    const calls = [...names.map(bookmarkOf), ...names.map(migrationOf), DEPLOY, SECRETS]
-    const steps = calls.map((args) => `  wrangler ${args.join(' ')}\n`)
+    const [first = ''] = names
+    const calls = [
+      ...IN_USE_QUESTIONS.map((sql) => questionOf(first, sql)),
+      ...names.map(bookmarkOf),
+      ...(names.length === 1 ? [] : [questionOf(first, TIME)]),
+      ...names.map(migrationOf),
+      DEPLOY,
+      SECRETS,
+    ]
+    const steps = calls.map((args) => `  wrangler ${args.map(shown).join(' ')}\n`)
     const commands = [...steps, `  wrangler ${PUT_SECRET.join(' ')}, if it is not in that list\n`]
     const question = address === null ? '' : `  GET ${address}/health\n`
     process.stdout.write(
@@ -233,14 +288,16 @@ async function deploy() {
     return
   }
   const isOne = names.length === 1
-  title(isOne ? 'Noting the bookmark to go back to…' : 'Noting the bookmarks to go back to…')
-  const bookmarks = await noteBookmarks(names)
+  title('Asking which databases hold users…')
+  await demandUsedBound(names)
+  title(isOne ? 'Noting the bookmark to go back to…' : 'Noting the time to go back to…')
+  const wayBack = await noteMoment(names)
   title(`Applying the migrations to ${isOne ? 'the remote database' : `${names.length} remote databases`}…`)
-  await migrate(bookmarks)
+  await migrate(wayBack)
   title('Deploying…')
   await runWrangler(
     DEPLOY,
-    `The deployment failed. The migrations are already applied. Try again. If the version before cannot serve with them until then, bring ${isOne ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(bookmarks)}`,
+    `The deployment failed. The migrations are already applied. Try again. If the version before cannot serve with them until then, bring ${isOne ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`,
   )
   title('Looking for the secret of tokens…')
   await completeSecrets(settings)
@@ -250,7 +307,7 @@ async function deploy() {
     )
     return
   }
-  await demandHealth(address, seconds, bookmarks)
+  await demandHealth(address, seconds, wayBack)
   process.stdout.write('\nLaurel is deployed, and healthy.\n')
 }
 

@@ -5,14 +5,14 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { demandAlone } from './lib/alone.mjs'
-import { bindingOf, listed, parseDatabases } from './lib/databases.mjs'
+import { bindingOf, listed, missingOf, parseDatabases } from './lib/databases.mjs'
 import { parseVariables } from './lib/dev-vars.mjs'
-import { DIRECTORY_EXISTS, DIRECTORY_PLACES, usedDatabases } from './lib/directory.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
-import { differingMoments } from './lib/moments.mjs'
+import { differingMoments, labelOf } from './lib/moments.mjs'
 import { Complaint, inProject, report } from './lib/project.mjs'
+import { askDatabase, askInUse, executionOf } from './lib/remote-databases.mjs'
 import { nextEpoch, restoredStatements, restoredStatementsOfOthers, stateQuestion } from './lib/restored.mjs'
-import { outputOfWrangler, readSettings, runWrangler } from './lib/wrangler.mjs'
+import { readSettings, runWrangler } from './lib/wrangler.mjs'
 import { databasesOf } from './lib/wrangler-toml.mjs'
 
 const USAGE = `npm run restored                  after a restore of the deployed databases
@@ -24,6 +24,7 @@ Option: --undelete                does not do the deletions since then again`
  *
  * @typedef {object} Databases
  * @property {number[]} numbers
+ * @property {(number: number) => string | undefined} nameOf the name in Cloudflare, if it is there
  * @property {() => Promise<string[]>} used the bindings of those that hold users
  * @property {() => Promise<void>} migrate applies the migrations that they lack
  * @property {(number: number, sql: string) => Promise<Record<string, unknown>[]>} ask answers rows
@@ -33,25 +34,18 @@ Option: --undelete                does not do the deletions since then again`
 
 const UNCHANGED = 'Nothing was changed but the migrations. Run this again.'
 
+/** Where the manual says how several databases are restored. */
+const SEVERAL = 'docs/operations.md#restore-several-databases'
+
 /** @returns {Databases} those of the deployment, by their names in Cloudflare */
 function remoteDatabases(/** @type {string[]} */ names) {
   const nameOf = (/** @type {number} */ number) => names[number - 1] ?? ''
-  const execute = (/** @type {number} */ number, /** @type {string} */ sql) => [
-    ...['d1', 'execute', nameOf(number), '--remote', '--yes'],
-    ...['--command', sql],
-  ]
-  const ask = async (/** @type {number} */ number, /** @type {string} */ sql) => {
-    const failure = `${nameOf(number)} could not be asked. ${UNCHANGED}`
-    const output = await outputOfWrangler([...execute(number, sql), '--json'], failure)
-    return JSON.parse(output)[0].results
-  }
+  const failureOf = (/** @type {number} */ number) => `${nameOf(number)} could not be asked. ${UNCHANGED}`
   return {
     numbers: names.map((_, index) => index + 1),
-    ask,
-    used: async () => {
-      if ((await ask(1, DIRECTORY_EXISTS)).length === 0) return []
-      return usedDatabases((await ask(1, DIRECTORY_PLACES)).map(({ places }) => String(places)))
-    },
+    nameOf,
+    ask: (number, sql) => askDatabase(nameOf(number), sql, failureOf(number)),
+    used: async () => (await askInUse(nameOf(1), failureOf(1))).used,
     migrate: async () => {
       for (const name of names)
         await runWrangler(
@@ -61,10 +55,10 @@ function remoteDatabases(/** @type {string[]} */ names) {
     },
     tell: (number, statements) =>
       runWrangler(
-        execute(number, statements.join(';\n')),
+        executionOf(nameOf(number), statements.join(';\n')),
         `${nameOf(number)} was not changed. Run this again.`,
       ),
-    wayBack: names.map((name) => `  npx wrangler d1 time-travel restore ${name} --timestamp=TIME`).join('\n'),
+    wayBack: `${names.map((name) => `  npx wrangler d1 time-travel restore ${name} --timestamp=TIME`).join('\n')}\nTIME is in UTC, such as 2026-11-22T10:00:00Z. If the times still differ, it is within the seconds in which Laurel writes the time to all databases: choose a moment one minute earlier.`,
   }
 }
 
@@ -72,7 +66,8 @@ function remoteDatabases(/** @type {string[]} */ names) {
 function localDatabases(/** @type {LocalDatabases} */ local) {
   return {
     numbers: local.numbers,
-    used: () => local.used(),
+    nameOf: () => undefined,
+    used: async () => (await local.inUse()).used,
     migrate: () => local.migrate(),
     ask: async (number, sql) => (await local.run(number, sql))[0] ?? [],
     tell: async (number, statements) => {
@@ -86,13 +81,15 @@ function localDatabases(/** @type {LocalDatabases} */ local) {
 async function tell(/** @type {Databases} */ databases, /** @type {boolean} */ undelete) {
   await databases.migrate()
   const [first = 1, ...others] = databases.numbers
+  const used = await databases.used()
+  demandNoneMissing(used, databases.numbers.length)
   if (others.length === 0) {
     await databases.tell(first, restoredStatements({ undelete }))
     return
   }
   const states = []
   for (const number of databases.numbers) states.push(await stateOf(databases, number))
-  await demandOneMoment(databases, states)
+  demandOneMoment(databases, states, used)
   const epoch = nextEpoch(states, Date.now())
   // The first one is the last: by its epoch the Worker sees the restore.
   for (const number of others) await databases.tell(number, restoredStatementsOfOthers(epoch))
@@ -103,32 +100,39 @@ async function tell(/** @type {Databases} */ databases, /** @type {boolean} */ u
 async function stateOf(/** @type {Databases} */ databases, /** @type {number} */ number) {
   const [row] = await databases.ask(number, stateQuestion)
   const state = /** @type {import('./lib/restored.mjs').State | undefined} */ (row)
-  if (state === undefined) throw new Complaint(`${bindingOf(number)} has no row in restores. ${UNCHANGED}`)
-  return { ...state, binding: bindingOf(number) }
+  const database = { binding: bindingOf(number), name: databases.nameOf(number) }
+  if (state === undefined)
+    throw new Complaint(
+      `${labelOf(database)} has no row in the table restores. Nothing was changed but the migrations.\nRestore ${labelOf(database)} to the moment of the others. If it was added after that moment, put a new, empty one in its place: ${SEVERAL} says how.`,
+    )
+  return { ...state, ...database }
+}
+
+/** Throws if a database is missing that held users at the restored moment. */
+function demandNoneMissing(/** @type {string[]} */ used, /** @type {number} */ count) {
+  const missing = missingOf(used, count)
+  if (missing.length === 0) return
+  throw new Complaint(
+    `At the restored moment, ${listed(missing)} held users, but there ${missing.length === 1 ? 'is no such database' : 'are no such databases'} now. Bind ${missing.length === 1 ? 'it' : 'them'} again, bring all databases back to one moment, and run this again.`,
+  )
 }
 
 /**
  * @param {Databases} databases
- * @param {(import('./lib/restored.mjs').State & { binding: string })[]} states
- * @throws {Complaint} if they were not all brought back to one moment, or one is missing
+ * @param {import('./lib/moments.mjs').Restored[]} states
+ * @param {string[]} used bindings of the databases that held users
+ * @throws {Complaint} if they were not all brought back to one moment
  */
-async function demandOneMoment(databases, states) {
-  const used = await databases.used()
-  const missing = used.filter((name) => states.every(({ binding }) => binding !== name))
-  if (missing.length > 0)
-    throw new Complaint(
-      `At the restored moment, ${listed(missing)} held users, but there ${missing.length === 1 ? 'is no such database' : 'are no such databases'} now. Bind ${missing.length === 1 ? 'it' : 'them'} again, bring all databases back to one moment, and run this again.`,
-    )
+function demandOneMoment(databases, states, used) {
   const moments = differingMoments(states, used)
   if (moments === undefined) return
   throw new Complaint(
     `The databases were not all brought back to one moment.
 Laurel notes the time in all databases at once, every five minutes. The last noted times:
 ${moments}
-Bring all of them back to one moment, and run this again:
+Bring all of them back to one moment, one right after the other, and run this again:
 ${databases.wayBack}
-If the times still differ, Laurel noted the time just then: choose a moment a minute earlier.
-A database that was added after that moment can't go back to it: put a new, empty one in its place.`,
+A database that was added after that moment can't go back to it: ${SEVERAL} says what to do.`,
   )
 }
 

@@ -192,7 +192,7 @@ async function listening(/** @type {import('node:child_process').ChildProcess} *
   await new Promise(() => {})
 }
 
-/** Refuses to leave out databases that hold users. */
+/** Refuses to leave out databases that are in use. */
 async function demandUsedBound(/** @type {number} */ databases) {
   const { status, text } = await callWorker('/used-databases')
   if (status !== 200) throw new Complaint(`The directory could not be read: ${status} ${text}`)

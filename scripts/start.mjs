@@ -112,7 +112,7 @@ async function start() {
   await ended
 }
 
-/** Applies the migrations. Refuses to leave out a database that holds users. */
+/** Applies the migrations. Refuses to leave out a database that is in use. */
 async function prepareDatabases(/** @type {number} */ count) {
   const databases = new LocalDatabases(count)
   child = databases.child

@@ -43,25 +43,72 @@ export function parseDatabases(value) {
 export const listed = (/** @type {readonly string[]} */ names) =>
   names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 
+/** @typedef {import('./directory.mjs').InUse} InUse */
+
 /**
- * @param {readonly string[]} used bindings of the databases that hold users
- * @param {number} count how many databases would be bound
- * @throws {Complaint} if one would be left out; it says what to do
+ * The bindings that are not among those of the first `count` databases, by number.
+ *
+ * @param {readonly string[]} names
+ * @param {number} count
+ * @returns {string[]}
  */
-export function demandBound(used, count) {
+export function missingOf(names, count) {
   const bound = new Set(numbersTo(count).map(bindingOf))
-  const left = used
-    .filter((name) => !bound.has(name))
-    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
-  if (left.length === 0) return
-  const needed = Math.max(...left.map((name) => Number(/^DB_(\d+)$/.exec(name)?.[1] ?? 0)))
+  return names.filter((name) => !bound.has(name)).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+}
+
+/** How databases are emptied. */
+function emptying(/** @type {readonly string[]} */ names) {
+  const weights = JSON.stringify({ weights: Object.fromEntries(names.map((name) => [name, 0])) })
+  return `  POST /admin/v1/databases/rebalance ${weights}\nName the weights of the other databases too, unless they are 1. Wait until GET /admin/v1/databases shows 0 buckets in ${listed(names)}.`
+}
+
+const leftIn = (/** @type {readonly string[]} */ names) =>
+  `Rows of users who have left ${listed(names)} are still being deleted there.`
+
+/**
+ * For `npm start` and `npm run serve`.
+ *
+ * @param {InUse} inUse
+ * @param {number} count how many databases would be bound
+ * @throws {Complaint} if one that is in use would be left out; it says what to do
+ */
+export function demandBound({ used, left }, count) {
+  const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
+  const missing = holders.length > 0 ? holders : rests
+  if (missing.length === 0) return
+  const needed = Math.max(...missing.map((name) => Number(/^DB_(\d+)$/.exec(name)?.[1] ?? 0)))
   const again = needed > count ? `DATABASES=${needed}` : 'the databases that it had before'
-  const isOne = left.length === 1
-  const weights = JSON.stringify({ weights: Object.fromEntries(left.map((name) => [name, 0])) })
+  const refusal = `Laurel does not start with ${count === 1 ? 'one database' : `${count} databases`} (DATABASES)`
+  if (holders.length === 0)
+    throw new Complaint(
+      `${refusal}. ${leftIn(rests)}\nStart with ${again} again. Wait some minutes, and try again.`,
+    )
+  const isOne = holders.length === 1
   throw new Complaint(
-    `Laurel does not start with ${count === 1 ? 'one database' : `${count} databases`} (DATABASES): ${listed(left)} ${isOne ? 'holds' : 'hold'} users.
+    `${refusal}: ${listed(holders)} ${isOne ? 'holds' : 'hold'} users.
 Start with ${again} again. To use fewer databases, empty ${isOne ? 'it' : 'them'} first:
-  POST /admin/v1/databases/rebalance ${weights}
-Wait until GET /admin/v1/databases shows 0 users in ${listed(left)}, and then start with fewer.`,
+${emptying(holders)} Then start with fewer.`,
   )
+}
+
+/**
+ * For `npm run deploy`.
+ *
+ * @param {InUse} inUse
+ * @param {number} count how many databases wrangler.toml binds
+ * @throws {Complaint} if it lacks one that is in use; it says what to do
+ */
+export function demandDeployable({ used, left }, count) {
+  const [holders, rests] = [missingOf(used, count), missingOf(left, count)]
+  if (holders.length > 0) {
+    const isOne = holders.length === 1
+    throw new Complaint(
+      `${listed(holders)} ${isOne ? 'holds' : 'hold'} users, but wrangler.toml does not bind ${isOne ? 'it' : 'them'}. Nothing was changed.
+Put ${isOne ? 'its block' : 'their blocks'} back in wrangler.toml, commit that, and deploy again. To use fewer databases, empty ${isOne ? 'it' : 'them'} first:
+${emptying(holders)} Then delete ${isOne ? 'its block' : 'their blocks'}, and deploy.`,
+    )
+  }
+  if (rests.length > 0)
+    throw new Complaint(`${leftIn(rests)} Nothing was changed. Wait some minutes, and try again.`)
 }

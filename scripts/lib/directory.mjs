@@ -1,29 +1,44 @@
 /**
- * The table `directory` of the first database: which databases hold the users of a tenant. `npm run serve`
- * reads it inside the Worker, so this file imports nothing.
+ * Which databases are in use, by the tables `directory` and `due_work` of the first one. `npm run serve`
+ * reads them inside the Worker, so this file imports nothing.
  */
 
 /** How many buckets of users a tenant has. */
 const BUCKETS = 4096
 
-/** Ask the first database whether it has the table, and for the places of all tenants. */
+/** Asks the first database whether it has the directory. */
 export const DIRECTORY_EXISTS = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'directory'"
-export const DIRECTORY_PLACES = 'SELECT DISTINCT places FROM directory WHERE places IS NOT NULL'
+
+/** Asks it for the places of all tenants, and for the progress of their moves. */
+export const DIRECTORY_ROWS =
+  "SELECT places, NULL AS progress FROM directory UNION SELECT NULL, progress FROM due_work WHERE kind = 'moves' AND progress IS NOT NULL"
 
 /**
- * The databases that hold buckets of users.
+ * The databases that can't be left out, by their bindings. `used` hold users, or users are moving to them.
+ * `left` have rows of users who have left. Laurel deletes these rows some time after the move.
  *
- * @param {readonly string[]} places of all tenants: lists of runs `[firstBucket, database]` as JSON
- * @returns {string[]} their bindings
+ * @typedef {{ used: string[]; left: string[] }} InUse
  */
-export function usedDatabases(places) {
-  const used = new Set()
-  for (const text of places) {
-    const runs = /** @type {[number, string][]} */ (JSON.parse(text))
-    for (const [index, [first, name]] of runs.entries()) {
-      const end = runs[index + 1]?.[0] ?? BUCKETS
-      if (end > first) used.add(name)
-    }
+
+/**
+ * @param {readonly Record<string, unknown>[]} rows the answer to `DIRECTORY_ROWS`. `places` is a list of runs
+ *   `[firstBucket, database]` as JSON. `progress` is what src/features/databases/moves/moves.repository.ts
+ *   stores
+ * @returns {InUse}
+ */
+export function databasesInUse(rows) {
+  const [used, left] = [new Set(), new Set()]
+  for (const { places, progress } of rows) {
+    if (typeof places === 'string') for (const name of holdersOf(JSON.parse(places))) used.add(name)
+    if (typeof progress !== 'string') continue
+    const { move, left: rest } = JSON.parse(progress)
+    if (move) used.add(move.target)
+    for (const { name } of rest ?? []) left.add(name)
   }
-  return [...used].sort()
+  return { used: [...used].sort(), left: [...left].sort() }
+}
+
+/** The databases with at least one bucket. */
+function holdersOf(/** @type {[number, string][]} */ runs) {
+  return runs.flatMap(([first, name], index) => ((runs[index + 1]?.[0] ?? BUCKETS) > first ? [name] : []))
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stripVTControlCharacters } from 'node:util'
 import { bindingOf, demandBound, numbersTo } from './databases.mjs'
-import { DIRECTORY_EXISTS, DIRECTORY_PLACES, usedDatabases } from './directory.mjs'
+import { DIRECTORY_EXISTS, DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
 import { marked } from './processes.mjs'
 import { Complaint, inProject, nodeExecutable } from './project.mjs'
 import { LOCAL, STATE } from './wrangler.mjs'
@@ -103,24 +103,24 @@ export class LocalDatabases {
   }
 
   /**
-   * The databases that hold users.
+   * The databases that are in use.
    *
-   * @returns {Promise<string[]>} their bindings
+   * @returns {Promise<import('./directory.mjs').InUse>}
    */
-  async used() {
+  async inUse() {
     const [exists] = await this.run(1, DIRECTORY_EXISTS)
-    if (exists?.length === 0) return []
-    const [rows = []] = await this.run(1, DIRECTORY_PLACES)
-    return usedDatabases(rows.map(({ places }) => String(places)))
+    if (exists?.length === 0) return { used: [], left: [] }
+    const [rows = []] = await this.run(1, DIRECTORY_ROWS)
+    return databasesInUse(rows)
   }
 
   /**
-   * Refuses to leave out databases that hold users.
+   * Refuses to leave out databases that are in use.
    *
    * @throws {Complaint}
    */
   async demandBound() {
-    demandBound(await this.used(), this.#count)
+    demandBound(await this.inUse(), this.#count)
   }
 
   /**

@@ -1,8 +1,10 @@
 /** Finds out whether several databases were brought back to one moment (M1). */
 
 /**
- * @typedef {{ binding: string } & Pick<import('./restored.mjs').State, 'moment' | 'hasUsers'>} Restored a
- *   database and what it says about its moment
+ * A database, its name in Cloudflare if it is there, and what it says about its moment.
+ *
+ * @typedef {import('./restored.mjs').State} State
+ * @typedef {{ binding: string; name?: string | undefined } & Pick<State, 'moment' | 'hasUsers'>} Restored
  */
 
 /**
@@ -16,11 +18,19 @@ export function differingMoments(databases, used) {
     ({ binding, moment, hasUsers }) => moment !== null || hasUsers !== 0 || used.includes(binding),
   )
   if (new Set(told.map(({ moment }) => moment)).size < 2) return undefined
-  const width = Math.max(...told.map(({ binding }) => binding.length))
+  const width = Math.max(...told.map((one) => labelOf(one).length))
   return told
-    .map(({ binding, moment }) => {
+    .map(({ moment, ...one }) => {
       const time = moment === null ? 'before any noted time' : new Date(moment).toISOString()
-      return `  ${binding.padEnd(width)}  ${time}`
+      return `  ${labelOf(one).padEnd(width)}  ${time}`
     })
     .join('\n')
 }
+
+/**
+ * The name of a database for people: its binding, and its name in Cloudflare if it is there.
+ *
+ * @param {{ binding: string; name?: string | undefined }} database
+ * @returns {string}
+ */
+export const labelOf = ({ binding, name }) => (name === undefined ? binding : `${binding} (${name})`)

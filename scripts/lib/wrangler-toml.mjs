@@ -77,21 +77,35 @@ function demandWithoutGaps(bindings) {
     .find((name) => !bindings.includes(name))
   if (missing !== undefined)
     throw new Complaint(
-      `wrangler.toml has no [[d1_databases]] with the binding ${missing}. The databases of Laurel are DB, DB_2, DB_3 and so on, without gaps.`,
+      `wrangler.toml has no [[d1_databases]] with the binding ${missing}. The databases of Laurel are DB, DB_2, DB_3 and so on, without gaps. Put its block back. Never rename another one: Laurel knows the databases by these names.`,
     )
+}
+
+/**
+ * The name of a further database in Cloudflare: that of the first one, with a number. So deployments in one
+ * account have different names.
+ *
+ * @param {string} toml
+ * @param {number} number from 2
+ * @returns {string}
+ */
+export function nextName(toml, number) {
+  const first = databaseBlocks(toml).find(({ binding }) => binding === bindingOf(1))
+  const [, name] = /^\s*database_name\s*=\s*["']([^"']+)["']/m.exec(first?.text ?? '') ?? []
+  return name === undefined ? nameOf(number) : `${name}-${number}`
 }
 
 /**
  * The text of a block.
  *
- * @param {{ number: number; id: string; newline?: string }} database
+ * @param {{ number: number; id: string; name?: string; newline?: string }} database
  * @returns {string} with a line break at its end
  */
-export const blockOf = ({ number, id, newline = '\n' }) =>
+export const blockOf = ({ number, id, name = nameOf(number), newline = '\n' }) =>
   [
     '[[d1_databases]]',
     `binding = "${bindingOf(number)}"`,
-    `database_name = "${nameOf(number)}"`,
+    `database_name = "${name}"`,
     `database_id = "${id}"`,
     'migrations_dir = "migrations"',
     '',
@@ -150,5 +164,6 @@ export function withDatabase(toml, database) {
   const end = last.start + ownLines(last.text).length
   const before = toml.slice(0, end).trimEnd()
   const after = toml.slice(end).replace(/^\r?\n/, '')
-  return `${before}${newline}${newline}${blockOf({ ...database, newline })}${after}`
+  const name = nextName(toml, database.number)
+  return `${before}${newline}${newline}${blockOf({ ...database, name, newline })}${after}`
 }

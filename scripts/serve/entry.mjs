@@ -119,7 +119,7 @@ export class Control extends WorkerEntrypoint {
         return new Response(await this.#migrate())
       case '/used-databases': {
         const [{ name }] = this.env.DATABASE_LIST
-        return Response.json(await this.env.DATABASE_OBJECTS.getByName(name).used())
+        return Response.json(await this.env.DATABASE_OBJECTS.getByName(name).inUse())
       }
       case '/restored':
         await this.#restored()

@@ -4,7 +4,7 @@
  * uses. They run in the isolate of the Worker, since calls within an isolate are quicker.
  */
 import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers'
-import { DIRECTORY_EXISTS, DIRECTORY_PLACES, usedDatabases } from './directory.mjs'
+import { DIRECTORY_EXISTS, DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
 import migrations from './migrations.json'
 
 /* D1 */
@@ -42,13 +42,13 @@ export class Database extends DurableObject {
   }
 
   /**
-   * The databases that hold users, by the directory of this one.
+   * The databases that are in use, by the directory of this one.
    *
-   * @returns {string[]} their bindings
+   * @returns {import('../lib/directory.mjs').InUse}
    */
-  used() {
-    if ([...this.#sql.exec(DIRECTORY_EXISTS)].length === 0) return []
-    return usedDatabases([...this.#sql.exec(DIRECTORY_PLACES)].map(({ places }) => String(places)))
+  inUse() {
+    if ([...this.#sql.exec(DIRECTORY_EXISTS)].length === 0) return { used: [], left: [] }
+    return databasesInUse([...this.#sql.exec(DIRECTORY_ROWS)])
   }
 
   /**

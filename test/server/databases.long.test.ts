@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { launch, newProject, type Server, startServer } from './harness'
-import { directoryOf, inState, THREE } from './local-state'
+import { directoryOf, inState, leftOf, THREE } from './local-state'
 
 /** The total of a user after one more event. */
 async function totalAfterEvent({ url, adminKey }: Server): Promise<number> {
@@ -143,6 +143,11 @@ test('[B3, M1] npm run serve does the same, and a restore tells all databases', 
     const refused = await launch(serve('data', '2'))
     expect((await refused.ended()).code).toBe(1)
     expect(refused.output()).toMatch(/DB_3 holds users.*DATABASES=3 again/s)
+    inFile('data', first, leftOf('DB_3'))
+    const early = await launch(serve('data', '2'))
+    expect((await early.ended()).code).toBe(1)
+    expect(early.output()).toContain('Rows of users who have left DB_3 are still being deleted there.')
+    inFile('data', first, `DELETE FROM due_work WHERE kind = 'moves'; ${directoryOf(THREE)}`)
 
     inFile('data', first, 'UPDATE restores SET epoch = 9000000000000, redone = 9000000000000')
     const run = promisify(execFile)

@@ -6,9 +6,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CREATED, databaseBlock, FakeProject } from './fake-wrangler'
+import { CREATED, databaseBlock, EXISTS, FakeProject } from './fake-wrangler'
 import { launch, newProject } from './harness'
-import { directoryOf, inState, THREE } from './local-state'
+import { directoryOf, inState, leftOf, THREE } from './local-state'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -36,6 +36,10 @@ describe('of a deployment', () => {
       expect(toml().replace(block, '')).toBe(before)
       expect(toml()).toContain(block)
       expect(output).toMatch(/npm run deploy.*GET \/admin\/v1\/databases/s)
+      expect(output).toContain(
+        'Commit wrangler.toml before you deploy: every later deployment needs this block.',
+      )
+      expect(output).toMatch(/With MULTI_TENANCY=on.*new tenants.*POST \/admin\/v1\/databases\/rebalance/)
       expect(await add('--jurisdiction', 'eu')).toMatchObject({ code: 0 })
       expect(project.calls().slice(2)).toEqual([
         'd1 create laurel-3 --jurisdiction eu',
@@ -54,12 +58,26 @@ describe('of a deployment', () => {
       expect(output).toContain('npm run deploy')
     })
 
+    it('[B3] names the D1 after the first one, which may not be called laurel', async () => {
+      project.configure((text) => text.replace('database_name = "laurel"', 'database_name = "acme-laurel"'))
+      const { code, output } = await add()
+      expect([code, project.calls()], output).toEqual([
+        0,
+        ['d1 create acme-laurel-2', 'd1 migrations apply acme-laurel-2 --remote'],
+      ])
+      expect(toml()).toContain('binding = "DB_2"\ndatabase_name = "acme-laurel-2"\n')
+      expect((await add('--dry-run')).output).toMatch(
+        /d1 create acme-laurel-3.*database_name = "acme-laurel-3".*apply acme-laurel-3 /s,
+      )
+    })
+
     it('[B3] changes nothing if the D1 cannot be created', async () => {
       const before = toml()
       writeFileSync(project.file('fail'), CREATE)
       const { code, output } = await add()
       expect([code, project.calls(), toml()], output).toEqual([1, [CREATE], before])
       expect(output).toContain('wrangler.toml was not changed')
+      expect(output).toContain('only if this deployment made it and no other deployment uses it')
     })
 
     it('[B3] says that the database stays bound if its migrations fail', async () => {
@@ -88,7 +106,7 @@ describe('of a deployment', () => {
   describe('npm run restored', () => {
     const NOON = Date.UTC(2026, 10, 22, 12)
     const state = (moment: number | null, hasUsers = 1) => [{ epoch: 4, version: 9, moment, hasUsers }]
-    const directory = [{ places: '[[0,"DB"],[2048,"DB_2"]]' }]
+    const directory = [{ places: '[[0,"DB"],[2048,"DB_2"]]', progress: null }]
     const answer = (second: object[]) =>
       writeFileSync(
         project.file('rows'),
@@ -104,8 +122,29 @@ describe('of a deployment', () => {
       answer(state(NOON + 3_600_000))
       const { code, output } = await project.run('restored')
       expect([code, tells()], output).toEqual([1, []])
-      expect(output).toMatch(/DB {4}2026-11-22T12:00:00.000Z\n {2}DB_2 {2}2026-11-22T13:00:00.000Z/)
+      expect(output).toMatch(
+        /DB \(laurel\) {6}2026-11-22T12:00:00.000Z\n {2}DB_2 \(laurel-2\) {2}2026-11-22T13:00:00.000Z/,
+      )
       expect(output).toContain('npx wrangler d1 time-travel restore laurel-2 --timestamp=TIME')
+      expect(output).toContain('TIME is in UTC, such as 2026-11-22T10:00:00Z.')
+      expect(output).toContain('docs/operations.md#restore-several-databases')
+    })
+
+    it('[M1] says which database to restore or to replace if one has no state', async () => {
+      answer([])
+      const { code, output } = await project.run('restored')
+      expect([code, tells()], output).toEqual([1, []])
+      expect(output).toContain('DB_2 (laurel-2) has no row in the table restores')
+      expect(output).toMatch(/Restore DB_2 \(laurel-2\) to the moment of the others.*put a new, empty one/)
+    })
+
+    it('[M1] takes a new, empty database for one that was added after that moment', async () => {
+      answer(state(null, 0))
+      const rows = JSON.parse(readFileSync(project.file('rows'), 'utf8'))
+      rows.laurel.directory = [{ places: '[[0,"DB"]]', progress: null }]
+      writeFileSync(project.file('rows'), JSON.stringify(rows))
+      const { code, output } = await project.run('restored')
+      expect([code, tells().length], output).toEqual([0, 2])
     })
 
     it('[M1] refuses if a database is missing that held users at that moment', async () => {
@@ -135,11 +174,20 @@ describe('of a deployment', () => {
       expect(output).toContain('Laurel knows of the restore.')
     })
 
-    it('[M1] asks nothing of a single database', async () => {
+    it('[M1] refuses the same of a single database', async () => {
+      project.configure((text) => text)
+      answer(state(NOON))
+      const { code, output } = await project.run('restored')
+      expect([code, tells()], output).toEqual([1, []])
+      expect(output).toContain('At the restored moment, DB_2 held users')
+    })
+
+    it('[M1] asks for no moment of a single database', async () => {
       project.configure((text) => text)
       expect(await project.run('restored')).toMatchObject({ code: 0 })
       expect(project.calls()).toEqual([
         'd1 migrations apply laurel --remote',
+        EXISTS,
         expect.stringMatching(
           /^d1 execute laurel --remote --yes --command UPDATE restores SET epoch = max\(/,
         ),
@@ -182,6 +230,14 @@ describe('of npm start', () => {
         leftovers: [],
         output: expect.stringMatching(new RegExp(`${name}.*DATABASES=3 again.*"DB_3":0`, 's')),
       })
+    await inState(folder, 3, [[1, leftOf('DB_3')]])
+    expect(await start('2')).toEqual({
+      code: 1,
+      leftovers: [],
+      output: expect.stringMatching(
+        /Rows of users who have left DB_3 are still being deleted there\.\nStart with DATABASES=3 again/,
+      ),
+    })
   })
 
   it('[B3] an error names a wrong number of databases', async () => {

@@ -4,7 +4,18 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { BOOKMARK, bookmarkOf, databaseBlock, FakeProject, INFO, PUT_SECRET, SECRETS } from './fake-wrangler'
+import {
+  BOOKMARK,
+  databaseBlock,
+  EXISTS,
+  FakeProject,
+  IN_USE,
+  INFO,
+  MOMENT,
+  PUT_SECRET,
+  SECRETS,
+  TIME,
+} from './fake-wrangler'
 import { freePort } from './harness'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -12,7 +23,7 @@ const BUILD = 'deploy --minify --dry-run --outdir dist'
 const MIGRATE = 'd1 migrations apply laurel --remote'
 const DEPLOY = 'deploy --minify'
 /** The calls of a deployment that succeeds. */
-const ALL = [BUILD, INFO, MIGRATE, DEPLOY, SECRETS]
+const ALL = [BUILD, EXISTS, INFO, MIGRATE, DEPLOY, SECRETS]
 const RESTORE = `npx wrangler d1 time-travel restore laurel --bookmark=${BOOKMARK}`
 
 let project: FakeProject
@@ -68,9 +79,25 @@ describe('npm run deploy', () => {
 
   it.each([
     [BUILD, [BUILD], 'The build failed. Nothing was changed.', false],
-    [INFO, [BUILD, INFO], 'bookmark of laurel could not be read. Nothing was changed.', false],
-    [MIGRATE, [BUILD, INFO, MIGRATE], 'The migrations of laurel failed. The Worker was not deployed.', true],
-    [DEPLOY, [BUILD, INFO, MIGRATE, DEPLOY], 'The deployment failed. The migrations are already', true],
+    [
+      EXISTS,
+      [BUILD, EXISTS],
+      'laurel could not be asked which databases hold users. Nothing was changed. Check `npx wrangler whoami`',
+      false,
+    ],
+    [
+      INFO,
+      [BUILD, EXISTS, INFO],
+      'bookmark of laurel could not be read. Nothing was changed. Check `npx wrangler whoami`, and that this D1',
+      false,
+    ],
+    [
+      MIGRATE,
+      [BUILD, EXISTS, INFO, MIGRATE],
+      'The migrations of laurel failed. The Worker was not deployed.',
+      true,
+    ],
+    [DEPLOY, ALL.slice(0, -1), 'The deployment failed. The migrations are already', true],
   ])('stops if `wrangler %s` fails, and says what to do', async (step, done, reason, isChanged) => {
     writeFileSync(file('fail'), step)
     const { code, output } = await deploy('--url', url)
@@ -79,6 +106,7 @@ describe('npm run deploy', () => {
     expect(output).toContain('wrangler says no')
     expect(output).toContain(reason)
     expect(output.includes(RESTORE)).toBe(isChanged)
+    expect(/check out the version before.*\n {2}npm run restored\n/.test(output)).toBe(isChanged)
     expect(output).not.toContain('Laurel is deployed')
   })
 
@@ -90,23 +118,48 @@ describe('npm run deploy', () => {
       configure((text) => `${text}\n${databaseBlock(3, 'laurel-3')}\n${databaseBlock(2, 'laurel-2')}`),
     )
 
-    it('[B3] notes the bookmark of each, and migrates each before it deploys', async () => {
+    /** The calls before the migrations. */
+    const before = [BUILD, EXISTS, ...infos, TIME]
+    /** The commands that bring all back to one moment. */
+    const back = names
+      .map((name) => `  npx wrangler d1 time-travel restore ${name} --timestamp=${MOMENT}\n`)
+      .join('')
+
+    it('[B3, M1] notes one time of the databases for all of them, and migrates each before it deploys', async () => {
       const { code, output } = await deploy('--url', url)
-      expect([code, calls()], output).toEqual([0, [BUILD, ...infos, ...names.map(migrate), DEPLOY, SECRETS]])
-      expect(readFileSync(file('.wrangler', 'deployments.log'), 'utf8')).toMatch(
-        new RegExp(
-          `^\\S+Z ${BOOKMARK} laurel\\n\\S+Z ${bookmarkOf('laurel-2')} laurel-2\\n\\S+Z \\S+ laurel-3\\n$`,
-        ),
+      expect([code, calls()], output).toEqual([0, [...before, ...names.map(migrate), DEPLOY, SECRETS]])
+      expect(output).toContain(`${MOMENT} of laurel, laurel-2 and laurel-3`)
+      expect(readFileSync(file('.wrangler', 'deployments.log'), 'utf8')).toBe(
+        `${MOMENT} laurel laurel-2 laurel-3\n`,
       )
     })
 
-    it('[B3] stops if one cannot be migrated, names it, and says how to bring all back', async () => {
+    it('[B3, M1] stops if one cannot be migrated, names it, and says how to bring all back to one moment', async () => {
       writeFileSync(file('fail'), migrate('laurel-2'))
       const { code, output } = await deploy('--url', url)
-      expect([code, calls()], output).toEqual([1, [BUILD, ...infos, migrate('laurel'), migrate('laurel-2')]])
+      expect([code, calls()], output).toEqual([1, [...before, migrate('laurel'), migrate('laurel-2')]])
       expect(output).toContain('The migrations of laurel-2 failed. The Worker was not deployed.')
       expect(output).toContain('laurel-3 was not migrated.')
-      expect(output).toContain(`${RESTORE}\n  npx wrangler d1 time-travel restore laurel-2 --bookmark=`)
+      expect(output).toMatch(new RegExp(`${back}Then check out the version before.*\\n {2}npm run restored`))
+      expect(output).not.toContain('--bookmark=')
+    })
+
+    it('[M1] says the same if it is not healthy', async () => {
+      answers = [[503, { error: 'away' }]]
+      const { code, output } = await deploy('--url', url, '--wait', '0')
+      expect(code).toBe(1)
+      expect(output).toMatch(new RegExp(`npx wrangler rollback\\n[^]*${back}Then check out`))
+      expect(output).toContain('A version from before a database was added does not know the users')
+    })
+
+    it.each([
+      ['an answer without a time', [{}]],
+      ['another format', [{ now: '2026-11-22 10:00:00' }]],
+    ])('[M1] changes nothing if the time cannot be read: %s', async (_, now) => {
+      writeFileSync(file('rows'), JSON.stringify({ laurel: { now } }))
+      const { code, output } = await deploy('--url', url)
+      expect([code, calls()], output).toEqual([1, before])
+      expect(output).toContain('The time of laurel could not be read. Nothing was changed.')
     })
 
     it('[B3] calls nothing if one between them is missing', async () => {
@@ -119,8 +172,60 @@ describe('npm run deploy', () => {
     it('[B3] a dry run prints the calls for each', async () => {
       const { code, output } = await deploy('--dry-run')
       expect([code, calls()], output).toEqual([0, [BUILD]])
-      const steps = [...infos, ...names.map(migrate), DEPLOY]
-      expect(output).toContain(steps.map((step) => `  wrangler ${step}\n`).join(''))
+      const steps = [EXISTS, IN_USE, ...infos, TIME, ...names.map(migrate), DEPLOY]
+      expect(output.replaceAll('"', '')).toContain(steps.map((step) => `  wrangler ${step}\n`).join(''))
+    })
+  })
+
+  describe('[B3] a database that is in use', () => {
+    const spread = [{ places: '[[0,"DB"],[2048,"DB_2"]]', progress: null }]
+    const leaving = (left: object[], move: object | null = null) => [
+      { places: '[[0,"DB"]]', progress: null },
+      { places: null, progress: JSON.stringify({ no: 4, move, isNumbered: true, numbering: null, left }) },
+    ]
+    const answer = (directory: object[], exists: object[] = [{ 1: 1 }]) =>
+      writeFileSync(file('rows'), JSON.stringify({ laurel: { exists, directory } }))
+
+    it.each([
+      ['holds users', spread],
+      ['gets users now', leaving([], { source: 'DB', target: 'DB_2' })],
+    ])('is not left out if it %s: nothing is changed', async (_, rows) => {
+      answer(rows)
+      const { code, output } = await deploy('--url', url)
+      expect([code, calls(), asked], output).toEqual([1, [BUILD, EXISTS, IN_USE], []])
+      expect(output).toContain('DB_2 holds users, but wrangler.toml does not bind it. Nothing was changed.')
+      expect(output).toMatch(
+        /Put its block back in wrangler.toml, commit that.*rebalance \{"weights":\{"DB_2":0\}\}/s,
+      )
+      expect(output).toContain('shows 0 buckets in DB_2')
+    })
+
+    it('is not left out while rows of users who have left are deleted there', async () => {
+      answer(leaving([{ name: 'DB_2', at: 1_795_341_600_000 }]))
+      const { code, output } = await deploy('--url', url)
+      expect([code, calls()], output).toEqual([1, [BUILD, EXISTS, IN_USE]])
+      expect(output).toContain(
+        'Rows of users who have left DB_2 are still being deleted there. Nothing was changed. Wait some minutes, and try again.',
+      )
+    })
+
+    it.each([
+      ['is bound', spread, [databaseBlock(2, 'laurel-2')]],
+      ['has no rows any more', leaving([{ name: 'DB', at: 0 }]), []],
+    ])('does not stop a deployment if it %s', async (_, rows, blocks) => {
+      configure((text) => [text, ...blocks].join('\n'))
+      answer(rows)
+      const { code, output } = await deploy('--url', url)
+      expect([code, calls().slice(0, 3)], output).toEqual([0, [BUILD, EXISTS, IN_USE]])
+      expect(calls()).toContain(DEPLOY)
+    })
+
+    it('changes nothing if the first database does not say which it is', async () => {
+      answer(spread)
+      writeFileSync(file('fail'), IN_USE)
+      const { code, output } = await deploy('--url', url)
+      expect([code, calls()], output).toEqual([1, [BUILD, EXISTS, IN_USE]])
+      expect(output).toContain('laurel could not be asked which databases hold users. Nothing was changed.')
     })
   })
 
@@ -137,7 +242,7 @@ describe('npm run deploy', () => {
     writeFileSync(file('bare'), '')
     configure((text) => `vars = { TOKEN_SECRET = "${'x'.repeat(32)}" }\n${text}`)
     expect(await deploy('--url', url)).toMatchObject({ code: 0 })
-    expect(calls()).toEqual([BUILD, INFO, MIGRATE, DEPLOY])
+    expect(calls()).toEqual([BUILD, EXISTS, INFO, MIGRATE, DEPLOY])
   })
 
   it.each([SECRETS, PUT_SECRET])(
@@ -231,9 +336,9 @@ describe('npm run deploy', () => {
     configure((text) => `${routes}\n${text}`)
     const { code, output } = await deploy('--dry-run')
     expect([code, calls(), asked], output).toEqual([0, [BUILD], []])
-    const steps = [INFO, MIGRATE, DEPLOY, SECRETS, `${PUT_SECRET}, if it is not in that list`]
+    const steps = [EXISTS, IN_USE, INFO, MIGRATE, DEPLOY, SECRETS, `${PUT_SECRET}, if it is not in that list`]
     const rest = [...steps.map((step) => `wrangler ${step}`), `GET ${address}/health`]
-    expect(output).toContain(rest.map((line) => `  ${line}\n`).join(''))
+    expect(output.replaceAll('"', '')).toContain(rest.map((line) => `  ${line}\n`).join(''))
     expect(existsSync(file('.wrangler', 'deployments.log'))).toBe(false)
   })
 

@@ -14,6 +14,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { DIRECTORY_EXISTS, DIRECTORY_ROWS } from '../../scripts/lib/directory.mjs'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -21,8 +22,13 @@ const root = join(import.meta.dirname, '..', '..')
 export const BOOKMARK = '00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf891683'
 /** The call that asks for it. */
 export const INFO = 'd1 time-travel info laurel --json'
-/** The bookmark of a further database. */
-export const bookmarkOf = (name: string) => `${BOOKMARK}-${name}`
+/** The time of the databases, if `rows` has no other. */
+export const MOMENT = '2026-11-22T10:00:00Z'
+const question = (sql: string) => `d1 execute laurel --remote --yes --command ${sql} --json`
+/** The calls that ask the first database: whether it has the directory, what is in use, and its time. */
+export const EXISTS = question(DIRECTORY_EXISTS)
+export const IN_USE = question(DIRECTORY_ROWS)
+export const TIME = question("SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now")
 export const SECRETS = 'secret list --format json'
 export const PUT_SECRET = 'secret put TOKEN_SECRET'
 /** The id of a database that is created. */
@@ -30,7 +36,7 @@ export const CREATED = '1b4e28ba-2fa1-41d2-883f-0016d3cca427'
 
 /**
  * Notes its arguments, fails if they are those of `fail`, and tells bookmarks, secrets, the id of a new
- * database and what `rows` has for a database, as wrangler does.
+ * database, its time and what `rows` has for a database, as wrangler does.
  */
 const CLI = `
 import { appendFileSync, existsSync, readFileSync } from 'node:fs'
@@ -50,10 +56,12 @@ if (call.startsWith('d1 time-travel info'))
 if (call.startsWith('d1 create'))
   console.log('Successfully created DB\\n\\n[[d1_databases]]\\nbinding = "DB"\\ndatabase_id = "${CREATED}"')
 if (call.startsWith('d1 execute') && args.includes('--json')) {
-  const rows = JSON.parse(readFileSync('rows', 'utf8'))[args[2]]
+  const all = existsSync('rows') ? JSON.parse(readFileSync('rows', 'utf8')) : {}
+  const rows = { now: [{ now: '${MOMENT}' }], ...all[args[2]] }
   const sql = args[args.indexOf('--command') + 1]
-  const of = sql.includes('sqlite_schema') ? 'exists' : sql.includes('directory') ? 'directory' : 'state'
-  console.log(JSON.stringify([{ results: rows[of] ?? [], success: true, meta: {} }]))
+  const of = [['sqlite_schema', 'exists'], ['directory', 'directory'], ['strftime', 'now'], ['', 'state']]
+  const [, name] = of.find(([word]) => sql.includes(word))
+  console.log(JSON.stringify([{ results: rows[name] ?? [], success: true, meta: {} }]))
 }
 `
 

@@ -29,6 +29,15 @@ export const directoryOf = (places: readonly [firstBucket: number, database: str
 INSERT INTO directory (tenant_id, version, places, placements)
 VALUES ('t', 1, '${JSON.stringify(places)}', '{}')`
 
+/** The statements of a tenant whose users are in the first database only, and have left others. */
+export const leftOf = (...names: string[]): string =>
+  `${directoryOf([[0, 'DB']])};
+INSERT INTO due_work (tenant_id, kind, subject, due_at, progress)
+VALUES ('t', 'moves', '', 0, '${progressOf(names)}')`
+
+const progressOf = (names: readonly string[]) =>
+  JSON.stringify({ no: 1, move: null, left: names.map((name) => ({ name, at: 0 })) })
+
 /** Users in each of three databases. */
 export const THREE: readonly [number, string][] = [
   [0, 'DB'],

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { demandBound, parseDatabases } from '../../scripts/lib/databases.mjs'
-import { usedDatabases } from '../../scripts/lib/directory.mjs'
+import { demandBound, demandDeployable, parseDatabases } from '../../scripts/lib/databases.mjs'
+import { databasesInUse } from '../../scripts/lib/directory.mjs'
 import { differingMoments } from '../../scripts/lib/moments.mjs'
 import { nextEpoch } from '../../scripts/lib/restored.mjs'
 import { boundDatabases, withDatabase, withLocalDatabases } from '../../scripts/lib/wrangler-toml.mjs'
@@ -21,20 +21,55 @@ describe('[B3] DATABASES', () => {
   })
 })
 
-describe('[B3] a database that holds users is not left out', () => {
+describe('[B3] a database that is in use is not left out', () => {
+  const places = (...lists: string[]) => lists.map((one) => ({ places: one, progress: null }))
+  const progress = (...list: object[]) => list.map((one) => ({ places: null, progress: JSON.stringify(one) }))
+
   it('names the databases with at least one bucket, of all tenants', () => {
     const spread = '[[0,"DB"],[1365,"DB_2"],[2730,"DB_3"]]'
-    expect(usedDatabases([spread, '[[0,"DB_4"]]'])).toEqual(['DB', 'DB_2', 'DB_3', 'DB_4'])
-    expect(usedDatabases(['[[0,"DB_3"],[0,"DB"],[4096,"DB_2"]]'])).toEqual(['DB'])
-    expect(usedDatabases([])).toEqual([])
+    const used = (...lists: string[]) => databasesInUse(places(...lists)).used
+    expect(used(spread, '[[0,"DB_4"]]')).toEqual(['DB', 'DB_2', 'DB_3', 'DB_4'])
+    expect(used('[[0,"DB_3"],[0,"DB"],[4096,"DB_2"]]')).toEqual(['DB'])
+    expect(used()).toEqual([])
   })
 
-  it('refuses, and says how to start again and how to empty it', () => {
-    expect(() => demandBound(['DB', 'DB_2'], 2)).not.toThrow()
-    expect(() => demandBound(['DB', 'DB_3'], 2)).toThrow(/DB_3 holds users.*DATABASES=3.*\{"DB_3":0\}/s)
-    expect(() => demandBound(['DB_10', 'DB', 'DB_2'], 1)).toThrow(
+  it('names the databases to which users move, and those with rows of users who have left', () => {
+    const rows = progress(
+      { no: 1, move: { source: 'DB', target: 'DB_4' }, left: [{ name: 'DB_3', at: 5 }] },
+      {
+        no: 2,
+        move: null,
+        left: [
+          { name: 'DB_2', at: 5 },
+          { name: 'DB_3', at: 6 },
+        ],
+      },
+      { no: 3 },
+    )
+    expect(databasesInUse(rows)).toEqual({ used: ['DB_4'], left: ['DB_2', 'DB_3'] })
+  })
+
+  const inUse = (used: string[], left: string[] = []) => ({ used, left })
+
+  it('a start refuses, and says how to start again and how to empty it', () => {
+    expect(() => demandBound(inUse(['DB', 'DB_2'], ['DB_2']), 2)).not.toThrow()
+    expect(() => demandBound(inUse(['DB', 'DB_3']), 2)).toThrow(
+      /DB_3 holds users.*DATABASES=3.*\{"DB_3":0\}.*0 buckets in DB_3/s,
+    )
+    expect(() => demandBound(inUse(['DB_10', 'DB', 'DB_2']), 1)).toThrow(
       /DB_2 and DB_10 hold users.*DATABASES=10.*\{"DB_2":0,"DB_10":0\}/s,
     )
+    expect(() => demandBound(inUse(['DB'], ['DB_3']), 2)).toThrow(
+      /Rows of users who have left DB_3 are still being deleted there.*DATABASES=3 again. Wait some minutes/s,
+    )
+  })
+
+  it('a deployment refuses, and says what to do', () => {
+    expect(() => demandDeployable(inUse(['DB', 'DB_2'], ['DB_2']), 2)).not.toThrow()
+    expect(() => demandDeployable(inUse(['DB_2', 'DB_3'], ['DB_2']), 1)).toThrow(
+      /DB_2 and DB_3 hold users, but wrangler.toml does not bind them.*Put their blocks back.*\{"DB_2":0,"DB_3":0\}/s,
+    )
+    expect(() => demandDeployable(inUse(['DB'], ['DB_2']), 1)).toThrow('Rows of users who have left DB_2 are')
   })
 })
 
@@ -49,6 +84,14 @@ describe('[B3] wrangler.toml', () => {
     expect([toml, two, three].map(boundDatabases)).toEqual([1, 2, 3])
   })
 
+  it('names a further database after the first one', () => {
+    const named = toml.replace('database_name = "laurel"', "database_name = 'acme-laurel'")
+    const two = withDatabase(named, { number: 2, id: ID })
+    expect(two).toContain('binding = "DB_2"\ndatabase_name = "acme-laurel-2"\n')
+    expect(withDatabase(two, { number: 3, id: ID })).toContain('"DB_3"\ndatabase_name = "acme-laurel-3"\n')
+    expect(withLocalDatabases(named, 2)).toContain('database_name = "laurel-2"')
+  })
+
   it('keeps its line breaks, and may end with a database', () => {
     const text = '# Mine\r\n[[d1_databases]]\r\nbinding = "DB"\r\n# The end'
     const two = withDatabase(text, { number: 2, id: ID })
@@ -61,7 +104,9 @@ describe('[B3] wrangler.toml', () => {
   it('is refused with a gap, and databases of others do not count', () => {
     const other = '[[d1_databases]]\nbinding = "OTHER"\n'
     expect(boundDatabases(`${toml}\n${other}`)).toBe(1)
-    expect(() => boundDatabases(`${toml}\n[[d1_databases]]\nbinding = "DB_3"\n`)).toThrow('DB_2')
+    expect(() => boundDatabases(`${toml}\n[[d1_databases]]\nbinding = "DB_3"\n`)).toThrow(
+      /binding DB_2\..*Put its block back. Never rename another one/,
+    )
   })
 
   it('has so many databases on this machine, whatever is deployed, and the first one stays', () => {
@@ -94,6 +139,8 @@ describe('[M1] a restore of several databases', () => {
       '  DB     1970-01-01T00:00:05.000Z\n  DB_2   1970-01-01T00:00:05.000Z\n  DB_10  1970-01-01T00:01:05.000Z',
     )
     expect(differingMoments([at('DB', 5000), at('DB_2', null)], ['DB'])).toContain('DB_2  before any noted')
+    const named = [at('DB', 5000), at('DB_2', 6000)].map((one, nth) => ({ ...one, name: `acme-${nth}` }))
+    expect(differingMoments(named, [])).toMatch(/^ {2}DB \(acme-0\) {4}1970.*\n {2}DB_2 \(acme-1\) {2}1970/)
   })
 
   it('does not ask for the moment of an empty database, unless the directory names it', () => {
