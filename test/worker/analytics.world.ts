@@ -10,12 +10,14 @@ import {
   withoutZeros,
 } from '../oracle/analytics.oracle'
 import { readable } from '../readable'
+import { moveAll, NAMES, weigh } from './databases-moves'
 import { ADMIN_KEY, at, call, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
 
 /*
  * Random worlds for the analytics: users in several zones who travel, around a change of clocks, with events,
  * batches, ticks, corrections, completions, restored streaks, switches of the streak, erasures, a renamed
- * key, a deleted metric, an archived achievement, and a test clock that goes back.
+ * key, a deleted metric, an archived achievement, and a test clock that goes back. With several databases,
+ * users move between them.
  */
 
 export const HOUR = 3_600_000
@@ -44,6 +46,7 @@ export type Step =
   | { do: 'erase'; user: number }
   | { do: 'rename' }
   | { do: 'remove' }
+  | { do: 'move'; weights: Record<string, number> }
   | { do: 'wait'; hours: number }
   | { do: 'back'; hours: number }
 
@@ -55,7 +58,16 @@ const sent = fc.record({
   value: fc.integer({ min: -3, max: 9 }),
   zone: fc.option(zone, { freq: 2 }),
 })
+/** Weights by which one database loses its users, or by which it gets all of them, or none. */
+const weights = fc.constantFrom(
+  {},
+  ...NAMES.flatMap((name) => [
+    { [name]: 0 },
+    Object.fromEntries(NAMES.map((one) => [one, one === name ? 1 : 0])),
+  ]),
+)
 const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: NAMES.length === 1 ? 0 : 3, arbitrary: fc.record({ do: fc.constant('move' as const), weights }) },
   { weight: 10, arbitrary: sent.map((event) => ({ do: 'event' as const, ...event })) },
   {
     weight: 2,
@@ -168,6 +180,7 @@ export class AnalyticsWorld {
   static async begin(moment: number): Promise<AnalyticsWorld> {
     // Earlier worlds rest, so that the clock moves quickly.
     await rowsEverywhere("UPDATE tenants SET status = 'archived'")
+    await weigh({})
     const tenant = await newTenant()
     await clock(tenant, 'DELETE')
     await clock(tenant, 'PUT', { now: new Date(moment).toISOString() })
@@ -233,6 +246,10 @@ export class AnalyticsWorld {
   async play(step: Step): Promise<void> {
     const { tenant } = this
     switch (step.do) {
+      case 'move':
+        await weigh(step.weights)
+        await moveAll(tenant)
+        return
       case 'event':
         if (!this.#metrics.has(step.metric)) return
         await tenant.event(step.metric, this.#user(step), step.value)
