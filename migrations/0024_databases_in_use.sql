@@ -1,4 +1,4 @@
-ALTER TABLE `restores` ADD `unreached` text;--> statement-breakpoint
+ALTER TABLE `restores` ADD `confirmed` integer;--> statement-breakpoint
 CREATE INDEX `tenants_with_work` ON `tenants` (`id`) WHERE config_work IS NOT NULL;--> statement-breakpoint
 CREATE INDEX `deleted_keys_by_time` ON `deleted_keys` (`dropped`,`at`);--> statement-breakpoint
 UPDATE `tenants` SET `config_work` = NULL WHERE `config_work` = '[]';--> statement-breakpoint

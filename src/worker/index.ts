@@ -9,6 +9,7 @@ import { noteBound } from '../features/databases/databases.service'
 import { redoDeletions } from '../features/restore/redo.service'
 import { wakeAll } from '../jobs/timekeeper.service'
 import { systemNow } from '../lib/system-clock'
+import { within } from '../lib/timeout'
 import { DrainRequest } from '../outbox/outbox.messages'
 import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
@@ -24,6 +25,9 @@ export { UserLane } from '../commands/lane.object'
 export { DeletionList } from '../store/deletions/deletions.object'
 export { Courier, Timekeeper } from './objects'
 
+/** How long the cron trigger waits for work before it wakes the Timekeepers, in milliseconds. */
+const PATIENCE = 10_000
+
 /** The memory of this isolate. See Instance for its bounds. */
 const instance = new Instance()
 const app = createApp(instance)
@@ -37,13 +41,13 @@ export default {
     await redoDeletions(context).catch((error: unknown) =>
       logProblem('error', { work: 'redo', error: String(error) }),
     )
-    await noteMoment(context.databases, systemNow()).catch((error: unknown) =>
-      logProblem('error', { error: `no moment was noted: ${String(error)}` }),
+    // A database that does not answer must not keep the Timekeepers asleep either.
+    await within(PATIENCE, noteMoment(context.databases, systemNow())).catch((error: unknown) =>
+      logProblem('warn', { error: `no moment was noted: ${String(error)}` }),
     )
     await noteBound(context)
-    // Also before the Timekeepers, for the same reason.
-    await finishChanges(context.databases).catch((error: unknown) =>
-      logProblem('error', { work: 'unfinished changes', error: String(error) }),
+    await within(PATIENCE, finishChanges(context.databases)).catch((error: unknown) =>
+      logProblem('warn', { error: `changes of configurations are finished later: ${String(error)}` }),
     )
     await wakeAll(context, JOBS)
     if (hasDemo(context)) await loadDemo(await enterDemo(context))

@@ -15,6 +15,7 @@ const contextWith = (bindings: Partial<Bindings> = {}) =>
   newContext(new Instance(), { ...env, ...bindings }, () => undefined)
 
 const MINUTE = 60_000
+const HOUR = 60 * MINUTE
 let now: Instant = instant(Date.UTC(2026, 10, 23, 12))
 
 /** Runs the next run of the cron trigger, five minutes later. Returns its moment. */
@@ -28,10 +29,15 @@ async function tick(bindings: Partial<Bindings> = {}): Promise<Instant> {
 const moments = async () =>
   (await rowsEverywhere('SELECT moment FROM restores')).map((row) => Object(row).moment)
 
+const confirmedIn = (d1: D1Database) => d1.prepare('SELECT confirmed FROM restores').first('confirmed')
+
 /** Brings databases back to an earlier moment, by their numbers. */
-async function bringBack(moment: Instant, ...numbers: number[]): Promise<void> {
+async function bringBack(moment: Instant | null, ...numbers: number[]): Promise<void> {
   const rows = databases().filter((_, index) => numbers.includes(index + 1))
-  for (const { d1 } of rows) await d1.prepare('UPDATE restores SET moment = ?1').bind(moment).run()
+  for (const { d1 } of rows) {
+    const confirmed = moment === null ? null : Math.min(moment, Number((await confirmedIn(d1)) ?? moment))
+    await d1.prepare('UPDATE restores SET moment = ?1, confirmed = ?2').bind(moment, confirmed).run()
+  }
 }
 
 /** A database that is replaced, by its number. */
@@ -62,14 +68,34 @@ describe('[M1] the moment that is noted in all databases', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
-  test('reaches a database later that could not be reached, or whose write has failed', async () => {
+  test('comes to a new database that has users already', async () => {
+    await bringBack(null, 3)
     const tenant = await newTenant()
     for (const name of ['DB', 'DB_2', 'DB_3']) await tenant.app('PUT', `/users/${userIn(tenant, name)}`, {})
+    const first = await tick()
+    expect(await moments()).toEqual([first, first, first])
+    // It was seen after that moment.
+    await env.DB.prepare("INSERT INTO known_databases (name, since) VALUES ('DB_2', 0), ('DB_3', ?1)")
+      .bind(first + 1)
+      .run()
+    await bringBack(null, 3)
+    const second = await tick()
+    expect(await moments()).toEqual([second, second, second])
+    expect(errors).not.toHaveBeenCalled()
+    // It was seen long ago, so it was restored alone.
+    await bringBack(null, 3)
+    await tick()
+    expect(await moments()).toEqual([second, second, null])
+    expect(JSON.stringify(errors.mock.calls)).toContain('DB_3 is not at the moment of DB')
+    await bringBack(second, 3)
+  })
+
+  test('is not noted while a database cannot be reached, and later where a write has failed', async () => {
     const before = await tick()
-    const without = await tick(unreachable(2))
-    expect(await moments()).toEqual([without, before, without])
-    const failed = await tick(failing(3))
-    expect(await moments()).toEqual([failed, failed, without])
+    await expect(tick(unreachable(2))).rejects.toThrow()
+    expect(await moments()).toEqual([before, before, before])
+    await expect(tick(failing(3))).rejects.toThrow()
+    expect(await moments()).toEqual([now, now, before])
     const after = await tick()
     expect(await moments()).toEqual([after, after, after])
     expect(errors).not.toHaveBeenCalled()
@@ -77,32 +103,63 @@ describe('[M1] the moment that is noted in all databases', () => {
 
   test('reaches all, if the run before ended after the first database had it', async () => {
     const before = await tick()
-    await expect(tick({ ...failing(1, 1), ...failing(2), ...failing(3) })).rejects.toThrow()
-    expect(await moments()).toEqual([now, before, before])
+    for (let times = 0; times < 2; times += 1) {
+      await expect(tick({ ...failing(1, 1), ...failing(2), ...failing(3) })).rejects.toThrow()
+      expect(await moments()).toEqual([now, before, before])
+    }
+    // One of them is restored meanwhile, to a moment before the last one that all have had.
+    await bringBack(instant(before - MINUTE), 2)
+    const last = now
+    await tick()
+    expect(await moments()).toEqual([last, before - MINUTE, before])
+    expect(JSON.stringify(errors.mock.calls)).toContain('DB_2 is not at the moment of DB')
+    errors.mockClear()
+    await bringBack(before, 2)
     const after = await tick()
     expect(await moments()).toEqual([after, after, after])
+    expect(errors).not.toHaveBeenCalled()
+  })
+
+  test('is noted by one of two runs at once, and by the next one', async () => {
+    await Promise.all([tick(), tick()])
+    const after = await tick()
+    expect(await moments()).toEqual([after, after, after])
+    expect(errors).not.toHaveBeenCalled()
   })
 
   test.each([
-    ['the second one', [2]],
-    ['the first one', [1]],
-    ['all but the third one', [1, 2]],
-  ])('stays different after only %s was brought back, until all are', async (_, numbers) => {
+    ['the second one', [2], [1, 3]],
+    ['the first one', [1], [2, 3]],
+    ['all but the third one', [1, 2], [3]],
+  ])('is not noted after only %s was brought back, until the others are', async (_, numbers, rest) => {
     const before = await tick()
     const last = await tick()
     await bringBack(before, ...numbers)
-    const later = [await tick(), await tick()]
-    const isWithFirst = (number: number) => numbers.includes(number) === numbers.includes(1)
-    const stays = (number: number) => (numbers.includes(number) ? before : last)
-    expect(await moments()).toEqual(
-      [1, 2, 3].map((number) => (isWithFirst(number) ? later[1] : stays(number))),
-    )
-    expect(JSON.stringify(errors.mock.calls)).toContain('is not at the moment of DB')
-    await bringBack(before, 1, 2, 3)
+    const moment = (number: number) => (numbers.includes(number) ? before : last)
+    for (let times = 0; times < 2; times += 1) {
+      await tick()
+      expect(await moments()).toEqual([1, 2, 3].map(moment))
+      expect(JSON.stringify(errors.mock.calls)).toContain('is not at the moment of DB')
+    }
+    await bringBack(before, ...rest)
     errors.mockClear()
     const after = await tick()
     expect(await moments()).toEqual([after, after, after])
     expect(errors).not.toHaveBeenCalled()
+  })
+
+  test.each([
+    ['a moment of an earlier version, up to which others are ahead', -HOUR / 2, true],
+    ['a moment of an earlier version, long before the others', -2 * HOUR, false],
+    ['no moment', null, false],
+  ])('is noted in all, or in none, if only the first one was brought back to %s', async (_, by, isNoted) => {
+    const last = await tick()
+    const moment = by === null ? null : instant(last + by)
+    await bringBack(moment, 1)
+    await env.DB.prepare('UPDATE restores SET confirmed = NULL').run()
+    const next = await tick()
+    expect(await moments()).toEqual(isNoted ? [next, next, next] : [moment, last, last])
+    await bringBack(last, 1, 2, 3)
   })
 })
 

@@ -3,75 +3,83 @@ import type { Databases } from '../../db/databases/databases'
 import { FIRST } from '../../db/databases/directory'
 import { json } from '../../db/json-column'
 import type { Instant } from '../../lib/clock'
+import { HOUR } from '../../lib/units'
 import { logProblem } from '../../runtime/log'
 
-const Names = z.array(z.string())
-
 const FIRST_NOTED = `
-  SELECT moment, unreached, (SELECT json_group_array(name) FROM held_databases WHERE tenants > 0) AS holders
+  SELECT moment, confirmed,
+    (SELECT json_group_array(name) FROM held_databases WHERE tenants > 0) AS holders,
+    (SELECT json_group_object(name, since) FROM known_databases) AS known
   FROM restores WHERE id = 1`
 const FirstNoted = z.object({
   moment: z.number().nullable(),
-  unreached: json(Names).nullable(),
-  holders: json(Names),
+  confirmed: z.number().nullable(),
+  holders: json(z.array(z.string())),
+  known: json(z.record(z.string(), z.number())),
 })
+type FirstNoted = z.infer<typeof FirstNoted>
 const NOTED = 'SELECT moment, EXISTS (SELECT 1 FROM users) AS hasUsers FROM restores WHERE id = 1'
 const Noted = z.object({ moment: z.number().nullable(), hasUsers: z.number() })
+type Noted = z.infer<typeof Noted>
 
-const NOTE_FIRST = 'UPDATE restores SET moment = ?1, unreached = ?2 WHERE id = 1 AND moment IS ?3'
+const NOTE_FIRST = 'UPDATE restores SET moment = ?1, confirmed = ?2 WHERE id = 1 AND moment IS ?3'
 const NOTE = 'UPDATE restores SET moment = ?1 WHERE id = 1 AND moment IS ?2'
-const NOTE_UNREACHED = 'UPDATE restores SET unreached = ?2 WHERE id = 1 AND moment = ?1'
+const CONFIRM = 'UPDATE restores SET confirmed = ?1 WHERE id = 1 AND moment = ?1'
 
 /**
  * Notes the same moment of real time in all databases, so that `npm run restored` can find out whether all of
  * them were brought back to one moment (M1). With one database it does nothing.
  *
- * A database that could not be reached gets the next moment: the first one remembers which these are. Any
- * other one with a moment of its own was brought back without the rest, or the rest without it. It gets no
- * moment, so that nobody takes the databases for restored together, and the log has an error. A database
- * without users is none of them.
+ * If a database has a moment that it can't have by itself, it was restored without the first one, or the first
+ * one without it. Then no moment is noted until all are at one moment again, and the log has an error. No moment is
+ * noted either while a database can't be reached. The cron trigger calls it.
  */
 export async function noteMoment(databases: Databases, now: Instant): Promise<void> {
   if (!databases.isSeveral) return
   const { first } = databases
   const before = FirstNoted.parse((await first.rows(first.statement(FIRST_NOTED)))[0])
-  const isExpected = (name: string, { moment, hasUsers }: z.infer<typeof Noted>) =>
-    moment === before.moment ||
-    // Nothing was remembered before the first moment of this version.
-    (before.unreached?.includes(name) ?? true) ||
-    (hasUsers === 0 && !before.holders.includes(name))
-  const [noted, away] = [new Map<string, number | null>(), new Set<string>()]
-  await Promise.all(
-    databases.names.map(async (name) => {
-      if (name === FIRST) return
+  const others = databases.names.filter((name) => name !== FIRST)
+  const found = await Promise.all(
+    others.map(async (name) => {
       const db = databases.named(name)
-      try {
-        const found = Noted.parse((await db.rows(db.statement(NOTED)))[0])
-        if (isExpected(name, found)) noted.set(name, found.moment)
-        else logProblem('error', { error: differs(name) })
-      } catch (error) {
-        away.add(name)
-        logProblem('warn', { error: `the database ${name} gets its next moment later: ${String(error)}` })
-      }
+      return { name, db, noted: Noted.parse((await db.rows(db.statement(NOTED)))[0]) }
     }),
   )
-  // Until all have the moment, each may lack it.
-  const all = JSON.stringify([...noted.keys(), ...away])
-  const { meta } = await first.run(first.statement(NOTE_FIRST, now, all, before.moment))
+  const different = found.filter(({ name, noted }) => !isExpected(before, name, noted))
+  for (const { name } of different)
+    logProblem('error', {
+      error: `the database ${name} is not at the moment of ${FIRST}. Restore all databases to one moment, and run npm run restored (docs/operations.md).`,
+    })
+  if (different.length > 0) return
+  const moments = found.flatMap(({ noted: { moment } }) => moment ?? [])
+  const least = Math.min(before.moment ?? now, ...moments)
+  const { meta } = await first.run(first.statement(NOTE_FIRST, now, least, before.moment))
   // Another run of the cron trigger has noted one meanwhile.
   if (meta.changes === 0) return
-  await Promise.all(
-    [...noted].map(async ([name, moment]) => {
-      const db = databases.named(name)
-      const isNoted = db.run(db.statement(NOTE, now, moment)).then(
-        (result) => result.meta.changes > 0,
-        () => false,
-      )
-      if (!(await isNoted)) away.add(name)
-    }),
+  const results = await Promise.all(
+    found.map(({ db, noted }) => db.run(db.statement(NOTE, now, noted.moment))),
   )
-  await first.run(first.statement(NOTE_UNREACHED, now, JSON.stringify([...away])))
+  // If a write has failed, the next run accepts the moment that the database had before.
+  if (results.every((result) => result.meta.changes > 0)) await first.run(first.statement(CONFIRM, now))
 }
 
-const differs = (name: string) =>
-  `the database ${name} is not at the moment of ${FIRST}. Restore all databases to one moment, and run npm run restored (docs/operations.md).`
+/**
+ * Whether a database can have this moment without a restore of it alone. `before` is what the first database
+ * has.
+ */
+function isExpected(before: FirstNoted, name: string, { moment, hasUsers }: Noted): boolean {
+  // It has nothing that a restore could change.
+  if (hasUsers === 0 && !before.holders.includes(name)) return true
+  if (moment === before.moment) return true
+  if (moment === null) return isNew(before, name)
+  if (before.moment === null) return false
+  // Versions before 0024 confirmed no moment, and noted them also while the first database was away.
+  if (before.confirmed === null) return moment <= before.moment + HOUR
+  return moment >= before.confirmed && moment <= before.moment
+}
+
+/** Whether a database was added after the last moment. `known` has 0 for those of the beginning. */
+function isNew({ moment, known }: FirstNoted, name: string): boolean {
+  const since = known[name] ?? 0
+  return moment === null || since === 0 || since > moment
+}

@@ -22,8 +22,8 @@ export const restores = sqliteTable('restores', {
    */
   moment: integer('moment'),
   /**
-   * Only in the first database, JSON: the names of databases that may lack this moment because they could not
-   * be reached. Null if it was never written.
+   * Only in the first database: a moment that all databases have noted, or a later one. A write may not have
+   * arrived in all of them. Null before the first one.
    */
-  unreached: text('unreached'),
+  confirmed: integer('confirmed'),
 })
