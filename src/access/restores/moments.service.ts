@@ -30,9 +30,9 @@ const CONFIRM = 'UPDATE restores SET confirmed = ?1 WHERE id = 1 AND moment = ?1
  * Notes the same moment of real time in all databases, so that `npm run restored` can find out whether all of
  * them were brought back to one moment (M1). With one database it does nothing.
  *
- * If a database has a moment that it can't have by itself, it was restored without the first one, or the first
- * one without it. Then no moment is noted until all are at one moment again, and the log has an error. No moment is
- * noted either while a database can't be reached. The cron trigger calls it.
+ * If a database has a moment that it can't have by itself, it was restored without the first one, or the
+ * first one without it. Then no moment is noted until all are at one moment again, and the log has an error.
+ * No moment is noted either while a database can't be reached. The cron trigger calls it.
  */
 export async function noteMoment(databases: Databases, now: Instant): Promise<void> {
   if (!databases.isSeveral) return
