@@ -68,7 +68,7 @@ const indented = (/** @type {string} */ text) => text.replaceAll(/^(?=.)/gm, '  
 
 const whatIsNext = (/** @type {string} */ binding) =>
   `run \`npm run deploy\`. Commit wrangler.toml before you deploy: every later deployment needs this block.
-Then users move to ${binding} by themselves, and nobody notices it.
+Then users move to ${binding} by themselves. Clients notice nothing.
 With MULTI_TENANCY=on, nothing moves to it but new tenants, until you call POST /admin/v1/databases/rebalance.
 GET /admin/v1/databases shows how far that is.\n`
 

@@ -34,7 +34,7 @@ Option: --undelete                does not do the deletions since then again`
 
 const UNCHANGED = 'Nothing was changed but the migrations. Run this again.'
 
-/** Where the manual says how several databases are restored. */
+/** The section of the manual about restores of several databases. */
 const SEVERAL = 'docs/operations.md#restore-several-databases'
 
 /** @returns {Databases} those of the deployment, by their names in Cloudflare */

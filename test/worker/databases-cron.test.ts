@@ -120,6 +120,25 @@ describe('[M1] the moment that is noted in all databases', () => {
     expect(errors).not.toHaveBeenCalled()
   })
 
+  test('is confirmed only if every database has taken it', async () => {
+    const before = await tick()
+    expect(await confirmedIn(env.DB)).toBe(before)
+    // The moment of the second one changes between the read and the write.
+    const changing = replacedBy(2, (d1) => {
+      const run = async (write: () => Promise<D1Result[]>) => {
+        await bringBack(instant(before - MINUTE), 2)
+        return write()
+      }
+      return faulty(run, d1).DB
+    })
+    const last = await tick(changing)
+    expect(await moments()).toEqual([last, before - MINUTE, last])
+    expect(await confirmedIn(env.DB)).toBe(before)
+    await bringBack(before, 2)
+    const after = await tick()
+    expect([await moments(), await confirmedIn(env.DB)]).toEqual([[after, after, after], after])
+  })
+
   test('is noted by one of two runs at once, and by the next one', async () => {
     await Promise.all([tick(), tick()])
     const after = await tick()

@@ -20,8 +20,8 @@ const POINTS = 5
 /**
  * Steps of one kind: the number of users, and the total cost. `seconds` is the time in which the clock moved.
  *
- * @typedef {{ seconds: number; steps: number; users: number; read: number; written: number; longest: number
- * }} Steps
+ * @typedef {{ seconds: number; steps: number; users: number; read: number; written: number;
+ *   longest: number }} Steps
  */
 
 /**

@@ -63,10 +63,7 @@ export async function noteMoment(databases: Databases, now: Instant): Promise<vo
   if (results.every((result) => result.meta.changes > 0)) await first.run(first.statement(CONFIRM, now))
 }
 
-/**
- * Whether a database can have this moment without a restore of it alone. `before` is what the first database
- * has.
- */
+/** Whether a database agrees with the notes of the first one. If not, one of the two was restored alone. */
 function isExpected(before: FirstNoted, name: string, { moment, hasUsers }: Noted): boolean {
   // It has nothing that a restore could change.
   if (hasUsers === 0 && !before.holders.includes(name)) return true
@@ -78,7 +75,10 @@ function isExpected(before: FirstNoted, name: string, { moment, hasUsers }: Note
   return moment >= before.confirmed && moment <= before.moment
 }
 
-/** Whether a database was added after the last moment. `known` has 0 for those of the beginning. */
+/**
+ * Whether a database was added after the last moment. It counts as new if it was never seen, or was there
+ * before the first user (0).
+ */
 function isNew({ moment, known }: FirstNoted, name: string): boolean {
   const since = known[name] ?? 0
   return moment === null || since === 0 || since > moment

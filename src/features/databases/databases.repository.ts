@@ -21,6 +21,13 @@ const SPREAD_ALL = `
   SELECT id, 'moves', '', 0 FROM tenants WHERE status IN ('active', 'archived')
   ON CONFLICT DO UPDATE SET asked = asked + 1`
 
+const FORGET_UNBOUND = 'DELETE FROM database_weights WHERE name NOT IN (SELECT value FROM json_each(?1))'
+/** Forgets the weights of databases that are not bound any more: another one may get the name later. */
+export const forgetWeights = (names: readonly string[]): Statement => ({
+  sql: FORGET_UNBOUND,
+  params: [JSON.stringify(names)],
+})
+
 /** Stores weights, and with several databases lets all tenants be spread by them. */
 export async function storeWeights(
   first: AccountDatabase,

@@ -12,6 +12,7 @@ import type { AccountScope, Context } from '../../runtime/context'
 import { logProblem } from '../../runtime/log'
 import {
   directories,
+  forgetWeights,
   holders,
   readSizes,
   readWeights,
@@ -76,7 +77,8 @@ const isMoving = (wanted: ByName, held: ByName): boolean =>
  * because an isolate of the version before may not know it (B3). Part of the cron trigger.
  */
 export async function noteBound({ databases }: Context): Promise<void> {
-  await databases.first.batch(noteDatabases(databases.names, systemNow()))
+  const { first, names } = databases
+  await first.batch([...noteDatabases(names, systemNow()), forgetWeights(names)])
 }
 
 /** A database that holds users, but is not bound; null if there is none. */

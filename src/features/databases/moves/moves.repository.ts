@@ -215,14 +215,9 @@ const NOTE_KNOWN = `
   ON CONFLICT DO UPDATE SET since = excluded.since WHERE excluded.since < since`
 const FORGET_UNBOUND = `
   DELETE FROM known_databases WHERE name NOT IN (SELECT value FROM json_each(?1))`
-const FORGET_WEIGHTS = 'DELETE FROM database_weights WHERE name NOT IN (SELECT value FROM json_each(?1))'
-/**
- * Notes which databases are bound, and forgets those that are not, with their weights: another one may get
- * the name later. `at` is in milliseconds of real time.
- */
+/** Notes which databases are bound, and forgets those that are not. `at` is in milliseconds of real time. */
 export const noteDatabases = (names: readonly string[], at: number): Statement[] => [
   { sql: FORGET_UNBOUND, params: [JSON.stringify(names)] },
-  { sql: FORGET_WEIGHTS, params: [JSON.stringify(names)] },
   { sql: NOTE_KNOWN, params: [JSON.stringify(names), at] },
 ]
 
