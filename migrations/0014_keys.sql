@@ -60,24 +60,12 @@ CREATE UNIQUE INDEX `points_triggers_key` ON `points_triggers` (`system_id`,`key
 CREATE UNIQUE INDEX `notification_templates_key` ON `notification_templates` (`tenant_id`,`key`) WHERE deleted IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX `webhooks_key` ON `webhooks` (`tenant_id`,`key`) WHERE deleted IS NULL;--> statement-breakpoint
 -- The version before creates resources without a key. They get the end of their id.
-CREATE TRIGGER `points_triggers_without_key` AFTER INSERT ON `points_triggers` WHEN new.`key` = ''
-BEGIN
-	UPDATE `points_triggers` SET `key` = new.`type` || '-' || substr(new.`id`, -12) WHERE `no` = new.`no`;
-END;
+CREATE TRIGGER `points_triggers_without_key` AFTER INSERT ON `points_triggers` WHEN new.`key` = '' BEGIN UPDATE `points_triggers` SET `key` = new.`type` || '-' || substr(new.`id`, -12) WHERE `no` = new.`no`; END;
 --> statement-breakpoint
-CREATE TRIGGER `points_boosts_without_key` AFTER INSERT ON `points_boosts` WHEN new.`key` = ''
-BEGIN
-	UPDATE `points_boosts` SET `key` = 'boost' || '-' || substr(new.`id`, -12) WHERE `no` = new.`no`;
-END;
+CREATE TRIGGER `points_boosts_without_key` AFTER INSERT ON `points_boosts` WHEN new.`key` = '' BEGIN UPDATE `points_boosts` SET `key` = 'boost' || '-' || substr(new.`id`, -12) WHERE `no` = new.`no`; END;
 --> statement-breakpoint
-CREATE TRIGGER `webhooks_without_key` AFTER INSERT ON `webhooks` WHEN new.`key` = ''
-BEGIN
-	UPDATE `webhooks` SET `key` = 'webhook' || '-' || substr(new.`id`, -12) WHERE `no` = new.`no`;
-END;
+CREATE TRIGGER `webhooks_without_key` AFTER INSERT ON `webhooks` WHEN new.`key` = '' BEGIN UPDATE `webhooks` SET `key` = 'webhook' || '-' || substr(new.`id`, -12) WHERE `no` = new.`no`; END;
 --> statement-breakpoint
-CREATE TRIGGER `notification_templates_without_key` AFTER INSERT ON `notification_templates` WHEN new.`key` = ''
-BEGIN
-	UPDATE `notification_templates` SET `key` = new.`type` || '-' || new.`channel` || '-' || substr(new.`id`, -12) WHERE `no` = new.`no`;
-END;
+CREATE TRIGGER `notification_templates_without_key` AFTER INSERT ON `notification_templates` WHEN new.`key` = '' BEGIN UPDATE `notification_templates` SET `key` = new.`type` || '-' || new.`channel` || '-' || substr(new.`id`, -12) WHERE `no` = new.`no`; END;
 --> statement-breakpoint
 UPDATE `schema_version` SET `migration` = 14, `name` = '0014_keys', `oldest` = 11;

@@ -29,37 +29,13 @@ ALTER TABLE `users` ADD `counted` integer DEFAULT 0 NOT NULL;
 -- The first change of a user since the user was counted makes a pass due a minute later, and asks a pass in
 -- progress for another one. A change of a level does the same. While a pass is due, this writes nothing. A
 -- tenant without changes has no due work.
-CREATE TRIGGER `analytics_of_new_users` AFTER INSERT ON `users`
-BEGIN
-	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`)
-	SELECT new.`tenant_id`, 'analytics', '', `now` + 60000, 1, json_object('until', `now`) FROM (
-		SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) AS `now`) WHERE true
-	ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0;
-END;
+CREATE TRIGGER `analytics_of_new_users` AFTER INSERT ON `users` BEGIN INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`) SELECT new.`tenant_id`, 'analytics', '', `now` + 60000, 1, json_object('until', `now`) FROM ( SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) AS `now`) WHERE true ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0; END;
 --> statement-breakpoint
-CREATE TRIGGER `analytics_of_changed_users` AFTER UPDATE OF `seq` ON `users` WHEN old.`seq` <= old.`counted`
-BEGIN
-	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`)
-	SELECT new.`tenant_id`, 'analytics', '', `now` + 60000, 1, json_object('until', `now`) FROM (
-		SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) AS `now`) WHERE true
-	ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0;
-END;
+CREATE TRIGGER `analytics_of_changed_users` AFTER UPDATE OF `seq` ON `users` WHEN old.`seq` <= old.`counted` BEGIN INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`) SELECT new.`tenant_id`, 'analytics', '', `now` + 60000, 1, json_object('until', `now`) FROM ( SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) AS `now`) WHERE true ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0; END;
 --> statement-breakpoint
-CREATE TRIGGER `analytics_of_new_levels` AFTER INSERT ON `points_levels`
-BEGIN
-	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`)
-	SELECT new.`tenant_id`, 'analytics', '', `now` + 60000, 1, json_object('until', `now`) FROM (
-		SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) AS `now`) WHERE true
-	ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0;
-END;
+CREATE TRIGGER `analytics_of_new_levels` AFTER INSERT ON `points_levels` BEGIN INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`) SELECT new.`tenant_id`, 'analytics', '', `now` + 60000, 1, json_object('until', `now`) FROM ( SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) AS `now`) WHERE true ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0; END;
 --> statement-breakpoint
-CREATE TRIGGER `analytics_of_changed_levels` AFTER UPDATE OF `points`, `deleted` ON `points_levels`
-BEGIN
-	INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`)
-	SELECT new.`tenant_id`, 'analytics', '', `now` + 60000, 1, json_object('until', `now`) FROM (
-		SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) AS `now`) WHERE true
-	ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0;
-END;
+CREATE TRIGGER `analytics_of_changed_levels` AFTER UPDATE OF `points`, `deleted` ON `points_levels` BEGIN INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`, `progress`) SELECT new.`tenant_id`, 'analytics', '', `now` + 60000, 1, json_object('until', `now`) FROM ( SELECT coalesce((SELECT `now` FROM `test_clock`), unixepoch() * 1000) AS `now`) WHERE true ON CONFLICT DO UPDATE SET `asked` = 1 WHERE `asked` = 0; END;
 --> statement-breakpoint
 -- Existing tenants are counted soon.
 INSERT INTO `due_work` (`tenant_id`, `kind`, `subject`, `due_at`, `asked`)

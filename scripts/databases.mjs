@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { bindingOf, MOST_DATABASES } from './lib/databases.mjs'
 import { Complaint, inProject, report } from './lib/project.mjs'
-import { outputOfWrangler, runWrangler } from './lib/wrangler.mjs'
+import { applyMigrations } from './lib/remote-databases.mjs'
+import { outputOfWrangler } from './lib/wrangler.mjs'
 import {
   blockOf,
   boundDatabases,
@@ -38,11 +39,10 @@ async function add(/** @type {{ isDry: boolean; place: string[] }} */ { isDry, p
     )
   const [name, binding] = [nextName(toml, number), bindingOf(number)]
   const create = ['d1', 'create', name, ...place]
-  const migrate = ['d1', 'migrations', 'apply', name, '--remote']
   if (isDry) {
     const block = blockOf({ number, name, id: 'the id that wrangler d1 create prints' })
     process.stdout.write(
-      `Nothing was changed. This would be done now:\n  wrangler ${create.join(' ')}\n  add to wrangler.toml, after ${bindingOf(number - 1)}:\n${indented(block)}  wrangler ${migrate.join(' ')}\nAfter that: ${whatIsNext(binding)}`,
+      `Nothing was changed. This would be done now:\n  wrangler ${create.join(' ')}\n  add to wrangler.toml, after ${bindingOf(number - 1)}:\n${indented(block)}  apply the migrations to ${name}\nAfter that: ${whatIsNext(binding)}`,
     )
     return
   }
@@ -57,8 +57,8 @@ async function add(/** @type {{ isDry: boolean; place: string[] }} */ { isDry, p
     )
   writeFileSync(inProject('wrangler.toml'), withDatabase(toml, { number, id }))
   process.stdout.write(`${name} was created, and is bound in wrangler.toml as ${binding}.\n`)
-  await runWrangler(
-    migrate,
+  await applyMigrations(
+    name,
     `The migrations of ${name} failed. It stays bound as ${binding} in wrangler.toml. \`npm run deploy\` applies them, and deploys only if it can.`,
   )
   process.stdout.write(`\nNext: ${whatIsNext(binding)}`)

@@ -10,7 +10,15 @@ import { parseArgs } from 'node:util'
 import { demandDeployable, listed } from './lib/databases.mjs'
 import { newTokenSecret } from './lib/dev-vars.mjs'
 import { Complaint, inProject, project, report } from './lib/project.mjs'
-import { askDatabase, askInUse, IN_USE_QUESTIONS, questionOf } from './lib/remote-databases.mjs'
+import {
+  APPLIED_QUESTION,
+  applyMigrations,
+  askDatabase,
+  askInUse,
+  IN_USE_QUESTIONS,
+  importOf,
+  questionOf,
+} from './lib/remote-databases.mjs'
 import { importSource } from './lib/sources.mjs'
 import { BUILD, outputOfWrangler, readSettings, runWrangler } from './lib/wrangler.mjs'
 import { databasesOf } from './lib/wrangler-toml.mjs'
@@ -45,7 +53,11 @@ const TIME = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now"
 const CHECK = 'Check `npx wrangler whoami`, and that this D1 exists.'
 
 const bookmarkOf = (/** @type {string} */ name) => ['d1', 'time-travel', 'info', name, '--json']
-const migrationOf = (/** @type {string} */ name) => ['d1', 'migrations', 'apply', name, '--remote']
+/** The calls that migrate a database, for a dry run. */
+const migrationsOf = (/** @type {string} */ name) => [
+  questionOf(name, APPLIED_QUESTION),
+  importOf(name, 'EACH_THAT_IS_MISSING.sql'),
+]
 const DEPLOY = ['deploy', ...BUILD]
 const SECRETS = ['secret', 'list', '--format', 'json']
 const PUT_SECRET = ['secret', 'put', 'TOKEN_SECRET']
@@ -171,9 +183,9 @@ async function migrate(/** @type {WayBack} */ wayBack) {
     const others = names.slice(index + 1)
     const untouched =
       others.length === 0 ? '' : ` ${listed(others)} ${others.length === 1 ? 'was' : 'were'} not migrated.`
-    await runWrangler(
-      migrationOf(name),
-      `The migrations of ${name} failed. The Worker was not deployed.${untouched} Migrations that are listed as applied above stay applied. Deploy again once the reason is gone. If the Worker cannot serve with them until then, bring ${names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`,
+    await applyMigrations(
+      name,
+      `The migrations of ${name} failed. The Worker was not deployed.${untouched} Migrations that were sent before it stay applied. Deploy again once the reason is gone. If the Worker cannot serve with them until then, bring ${names.length === 1 ? 'the database' : 'all databases'} back. This undoes every change since then:\n${restoring(wayBack)}`,
     )
   }
 }
@@ -275,7 +287,7 @@ async function deploy() {
       ...IN_USE_QUESTIONS.map((sql) => questionOf(first, sql)),
       ...names.map(bookmarkOf),
       ...(names.length === 1 ? [] : [questionOf(first, TIME)]),
-      ...names.map(migrationOf),
+      ...names.flatMap(migrationsOf),
       DEPLOY,
       SECRETS,
     ]

@@ -10,7 +10,7 @@ import { parseVariables } from './lib/dev-vars.mjs'
 import { LocalDatabases } from './lib/local-databases.mjs'
 import { differingMoments, labelOf } from './lib/moments.mjs'
 import { Complaint, inProject, report } from './lib/project.mjs'
-import { askDatabase, askInUse, executionOf } from './lib/remote-databases.mjs'
+import { applyMigrations, askDatabase, askInUse, executionOf } from './lib/remote-databases.mjs'
 import { nextEpoch, restoredStatements, restoredStatementsOfOthers, stateQuestion } from './lib/restored.mjs'
 import { readSettings, runWrangler } from './lib/wrangler.mjs'
 import { databasesOf } from './lib/wrangler-toml.mjs'
@@ -48,10 +48,7 @@ function remoteDatabases(/** @type {string[]} */ names) {
     used: async () => (await askInUse(nameOf(1), failureOf(1))).used,
     migrate: async () => {
       for (const name of names)
-        await runWrangler(
-          ['d1', 'migrations', 'apply', name, '--remote'],
-          `The migrations of ${name} failed. Nothing else was changed.`,
-        )
+        await applyMigrations(name, `The migrations of ${name} failed. Nothing else was changed.`)
     },
     tell: (number, statements) =>
       runWrangler(

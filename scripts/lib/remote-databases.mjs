@@ -1,7 +1,8 @@
-/** Asks the databases of the deployment, by their names in Cloudflare. */
+/** Asks and migrates the databases of the deployment, by their names in Cloudflare. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { DIRECTORY_EXISTS, DIRECTORY_ROWS, databasesInUse } from './directory.mjs'
-import { Complaint } from './project.mjs'
-import { outputOfWrangler } from './wrangler.mjs'
+import { Complaint, inProject } from './project.mjs'
+import { outputOfWrangler, runWrangler } from './wrangler.mjs'
 
 /**
  * The arguments of wrangler that run SQL in a database.
@@ -22,14 +23,14 @@ export const questionOf = (/** @type {string} */ name, /** @type {string} */ sql
  * Asks a database for rows.
  *
  * @param {string} name
- * @param {string} sql one statement
+ * @param {string} sql statements; the rows are those of the last one
  * @param {string} failure the message if it fails
  * @returns {Promise<Record<string, unknown>[]>}
  */
 export async function askDatabase(name, sql, failure) {
   const output = await outputOfWrangler(questionOf(name, sql), failure)
   try {
-    return JSON.parse(output)[0].results
+    return JSON.parse(output).at(-1).results
   } catch {
     throw new Complaint(`${output}\n${failure}`)
   }
@@ -48,4 +49,46 @@ export const IN_USE_QUESTIONS = [DIRECTORY_EXISTS, DIRECTORY_ROWS]
 export async function askInUse(first, failure) {
   if ((await askDatabase(first, DIRECTORY_EXISTS, failure)).length === 0) return { used: [], left: [] }
   return databasesInUse(await askDatabase(first, DIRECTORY_ROWS, failure))
+}
+
+/** The table in which wrangler notes the migrations of a database. */
+const APPLIED_TABLE =
+  'CREATE TABLE IF NOT EXISTS d1_migrations (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE, applied_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP NOT NULL)'
+
+/** Asks which migrations a database has. A new database gets the table for them. */
+export const APPLIED_QUESTION = `${APPLIED_TABLE}; SELECT name FROM d1_migrations`
+
+/** The folder, in the project, for the migrations that are sent. */
+const SENT = '.wrangler/migrations'
+
+/** The arguments of wrangler that send a migration to a database. */
+export const importOf = (/** @type {string} */ name, /** @type {string} */ file) => [
+  'd1',
+  'execute',
+  name,
+  '--remote',
+  '--yes',
+  '--file',
+  `${SENT}/${file}`,
+]
+
+/**
+ * Applies the migrations that a database lacks, in their order, each with its row of `d1_migrations`.
+ *
+ * They go through the import, which runs a file whole or not at all. `wrangler d1 migrations apply` sends them
+ * another way, and there Cloudflare may divide a trigger at the semicolons in it ("incomplete input").
+ *
+ * @param {string} name of the database
+ * @param {string} failure the message if it fails
+ */
+export async function applyMigrations(name, failure) {
+  const rows = await askDatabase(name, APPLIED_QUESTION, failure)
+  const applied = new Set(rows.map((row) => row.name))
+  const files = readdirSync(inProject('migrations')).filter((file) => /^\d+_\w+\.sql$/.test(file))
+  mkdirSync(inProject(SENT), { recursive: true })
+  for (const file of files.toSorted().filter((one) => !applied.has(one))) {
+    const sql = readFileSync(inProject('migrations', file), 'utf8').trimEnd()
+    writeFileSync(inProject(SENT, file), `${sql}\nINSERT INTO d1_migrations (name) VALUES ('${file}');\n`)
+    await runWrangler(importOf(name, file), failure)
+  }
 }

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CREATED, databaseBlock, EXISTS, FakeProject } from './fake-wrangler'
+import { CREATED, databaseBlock, EXISTS, FakeProject, migrateCalls } from './fake-wrangler'
 import { launch, newProject } from './harness'
 import { directoryOf, inState, leftOf, THREE } from './local-state'
 
@@ -25,13 +25,13 @@ describe('of a deployment', () => {
 
   describe('npm run databases', () => {
     const CREATE = 'd1 create laurel-2'
-    const MIGRATE = 'd1 migrations apply laurel-2 --remote'
+    const MIGRATE = migrateCalls('laurel-2')
     const add = (...args: string[]) => project.run('databases', 'add', ...args)
 
     it('[B3] creates a D1, binds it, applies the migrations, and says what comes next', async () => {
       const before = toml()
       const { code, output } = await add()
-      expect([code, project.calls()], output).toEqual([0, [CREATE, MIGRATE]])
+      expect([code, project.calls()], output).toEqual([0, [CREATE, ...MIGRATE]])
       const block = `\n[[d1_databases]]\nbinding = "DB_2"\ndatabase_name = "laurel-2"\ndatabase_id = "${CREATED}"\nmigrations_dir = "migrations"\n`
       expect(toml().replace(block, '')).toBe(before)
       expect(toml()).toContain(block)
@@ -41,9 +41,9 @@ describe('of a deployment', () => {
       )
       expect(output).toMatch(/With MULTI_TENANCY=on.*new tenants.*POST \/admin\/v1\/databases\/rebalance/)
       expect(await add('--jurisdiction', 'eu')).toMatchObject({ code: 0 })
-      expect(project.calls().slice(2)).toEqual([
+      expect(project.calls().slice(3)).toEqual([
         'd1 create laurel-3 --jurisdiction eu',
-        'd1 migrations apply laurel-3 --remote',
+        ...migrateCalls('laurel-3'),
       ])
     })
 
@@ -54,7 +54,7 @@ describe('of a deployment', () => {
       expect([code, project.calls(), toml()], output).toEqual([0, [], before])
       expect(output).toMatch(/^Nothing was changed/)
       expect(output).toMatch(/wrangler d1 create laurel-3\n.*after DB_2:\n.*binding = "DB_3"/s)
-      expect(output).toContain('wrangler d1 migrations apply laurel-3 --remote\n')
+      expect(output).toContain('apply the migrations to laurel-3\n')
       expect(output).toContain('npm run deploy')
     })
 
@@ -63,11 +63,11 @@ describe('of a deployment', () => {
       const { code, output } = await add()
       expect([code, project.calls()], output).toEqual([
         0,
-        ['d1 create acme-laurel-2', 'd1 migrations apply acme-laurel-2 --remote'],
+        ['d1 create acme-laurel-2', ...migrateCalls('acme-laurel-2')],
       ])
       expect(toml()).toContain('binding = "DB_2"\ndatabase_name = "acme-laurel-2"\n')
       expect((await add('--dry-run')).output).toMatch(
-        /d1 create acme-laurel-3.*database_name = "acme-laurel-3".*apply acme-laurel-3 /s,
+        /d1 create acme-laurel-3.*database_name = "acme-laurel-3".*migrations to acme-laurel-3\n/s,
       )
     })
 
@@ -81,9 +81,9 @@ describe('of a deployment', () => {
     })
 
     it('[B3] says that the database stays bound if its migrations fail', async () => {
-      writeFileSync(project.file('fail'), MIGRATE)
+      writeFileSync(project.file('fail'), MIGRATE[1] ?? '')
       const { code, output } = await add()
-      expect([code, project.calls()], output).toEqual([1, [CREATE, MIGRATE]])
+      expect([code, project.calls()], output).toEqual([1, [CREATE, ...MIGRATE]])
       expect(toml()).toContain('"DB_2"')
       expect(output).toMatch(/stays bound as DB_2.*npm run deploy/)
     })
@@ -162,10 +162,7 @@ describe('of a deployment', () => {
       answer(state(NOON))
       const { code, output } = await project.run('restored')
       expect(code, output).toBe(0)
-      expect(project.calls().slice(0, 2)).toEqual([
-        'd1 migrations apply laurel --remote',
-        'd1 migrations apply laurel-2 --remote',
-      ])
+      expect(project.calls().slice(0, 4)).toEqual([...migrateCalls('laurel'), ...migrateCalls('laurel-2')])
       const [second = '', first = '', ...more] = tells()
       expect(more).toEqual([])
       const [, epoch] = /^d1 execute laurel-2 .*SET epoch = (\d+), redone = \1/.exec(second) ?? []
@@ -186,7 +183,7 @@ describe('of a deployment', () => {
       project.configure((text) => text)
       expect(await project.run('restored')).toMatchObject({ code: 0 })
       expect(project.calls()).toEqual([
-        'd1 migrations apply laurel --remote',
+        ...migrateCalls('laurel'),
         EXISTS,
         expect.stringMatching(
           /^d1 execute laurel --remote --yes --command UPDATE restores SET epoch = max\(/,

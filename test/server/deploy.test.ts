@@ -1,6 +1,6 @@
 /** `npm run deploy` in a project of its own, with a wrangler that only notes its calls and answers. */
 import { once } from 'node:events'
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -12,6 +12,7 @@ import {
   IN_USE,
   INFO,
   MOMENT,
+  migrateCalls,
   PUT_SECRET,
   SECRETS,
   TIME,
@@ -20,10 +21,11 @@ import { freePort } from './harness'
 
 const root = join(import.meta.dirname, '..', '..')
 const BUILD = 'deploy --minify --dry-run --outdir dist'
-const MIGRATE = 'd1 migrations apply laurel --remote'
+const MIGRATE = migrateCalls()
+const [LIST = '', IMPORT = ''] = MIGRATE
 const DEPLOY = 'deploy --minify'
 /** The calls of a deployment that succeeds. */
-const ALL = [BUILD, EXISTS, INFO, MIGRATE, DEPLOY, SECRETS]
+const ALL = [BUILD, EXISTS, INFO, ...MIGRATE, DEPLOY, SECRETS]
 const RESTORE = `npx wrangler d1 time-travel restore laurel --bookmark=${BOOKMARK}`
 
 let project: FakeProject
@@ -33,6 +35,9 @@ let url: string
 let answers: [status: number, body: object][]
 /** The calls of wrangler before each question for /health. */
 let asked: string[][]
+
+/** The calls of a dry run that stand for the migrations of a database. */
+const missing = (name: string) => migrateCalls(name, 'EACH_THAT_IS_MISSING.sql')
 
 const OK: [number, object] = [200, { status: 'ok' }]
 
@@ -77,6 +82,24 @@ describe('npm run deploy', () => {
     expect(output).toContain('Laurel is deployed, and healthy.')
   })
 
+  it('sends the migrations that are missing in their order, each with its note, through the import', async () => {
+    const all = readdirSync(join(root, 'migrations'))
+      .filter((name) => name.endsWith('.sql'))
+      .toSorted()
+    writeFileSync(file('rows'), JSON.stringify({ laurel: { applied: [] } }))
+    const { code, output } = await deploy('--url', url)
+    const imports = all.flatMap((name) => migrateCalls('laurel', name).slice(1))
+    expect([code, calls()], output).toEqual([0, [BUILD, EXISTS, INFO, LIST, ...imports, DEPLOY, SECRETS]])
+    for (const name of all)
+      expect(project.sent(name)).toBe(
+        `${readFileSync(join(root, 'migrations', name), 'utf8').trimEnd()}\nINSERT INTO d1_migrations (name) VALUES ('${name}');\n`,
+      )
+    project.reset()
+    writeFileSync(file('rows'), JSON.stringify({ laurel: { applied: all.map((name) => ({ name })) } }))
+    expect(await deploy('--url', url)).toMatchObject({ code: 0 })
+    expect(calls()).toEqual([BUILD, EXISTS, INFO, LIST, DEPLOY, SECRETS])
+  })
+
   it.each([
     [BUILD, [BUILD], 'The build failed. Nothing was changed.', false],
     [
@@ -92,8 +115,14 @@ describe('npm run deploy', () => {
       false,
     ],
     [
-      MIGRATE,
-      [BUILD, EXISTS, INFO, MIGRATE],
+      LIST,
+      [BUILD, EXISTS, INFO, LIST],
+      'The migrations of laurel failed. The Worker was not deployed.',
+      true,
+    ],
+    [
+      IMPORT,
+      [BUILD, EXISTS, INFO, ...MIGRATE],
       'The migrations of laurel failed. The Worker was not deployed.',
       true,
     ],
@@ -112,7 +141,6 @@ describe('npm run deploy', () => {
 
   describe('with three databases', () => {
     const names = ['laurel', 'laurel-2', 'laurel-3']
-    const migrate = (name: string) => `d1 migrations apply ${name} --remote`
     const infos = names.map((name) => `d1 time-travel info ${name} --json`)
     beforeEach(() =>
       configure((text) => `${text}\n${databaseBlock(3, 'laurel-3')}\n${databaseBlock(2, 'laurel-2')}`),
@@ -127,7 +155,10 @@ describe('npm run deploy', () => {
 
     it('[B3, M1] notes one time of the databases for all of them, and migrates each before it deploys', async () => {
       const { code, output } = await deploy('--url', url)
-      expect([code, calls()], output).toEqual([0, [...before, ...names.map(migrate), DEPLOY, SECRETS]])
+      expect([code, calls()], output).toEqual([
+        0,
+        [...before, ...names.flatMap((name) => migrateCalls(name)), DEPLOY, SECRETS],
+      ])
       expect(output).toContain(`${MOMENT} of laurel, laurel-2 and laurel-3`)
       expect(readFileSync(file('.wrangler', 'deployments.log'), 'utf8')).toBe(
         `${MOMENT} laurel laurel-2 laurel-3\n`,
@@ -135,9 +166,10 @@ describe('npm run deploy', () => {
     })
 
     it('[B3, M1] stops if one cannot be migrated, names it, and says how to bring all back to one moment', async () => {
-      writeFileSync(file('fail'), migrate('laurel-2'))
+      const [list = '', send = ''] = migrateCalls('laurel-2')
+      writeFileSync(file('fail'), send)
       const { code, output } = await deploy('--url', url)
-      expect([code, calls()], output).toEqual([1, [...before, migrate('laurel'), migrate('laurel-2')]])
+      expect([code, calls()], output).toEqual([1, [...before, ...MIGRATE, list, send]])
       expect(output).toContain('The migrations of laurel-2 failed. The Worker was not deployed.')
       expect(output).toContain('laurel-3 was not migrated.')
       expect(output).toMatch(new RegExp(`${back}Then check out the version before.*\\n {2}npm run restored`))
@@ -172,7 +204,7 @@ describe('npm run deploy', () => {
     it('[B3] a dry run prints the calls for each', async () => {
       const { code, output } = await deploy('--dry-run')
       expect([code, calls()], output).toEqual([0, [BUILD]])
-      const steps = [EXISTS, IN_USE, ...infos, TIME, ...names.map(migrate), DEPLOY]
+      const steps = [EXISTS, IN_USE, ...infos, TIME, ...names.flatMap(missing), DEPLOY]
       expect(output.replaceAll('"', '')).toContain(steps.map((step) => `  wrangler ${step}\n`).join(''))
     })
   })
@@ -242,7 +274,7 @@ describe('npm run deploy', () => {
     writeFileSync(file('bare'), '')
     configure((text) => `vars = { TOKEN_SECRET = "${'x'.repeat(32)}" }\n${text}`)
     expect(await deploy('--url', url)).toMatchObject({ code: 0 })
-    expect(calls()).toEqual([BUILD, EXISTS, INFO, MIGRATE, DEPLOY])
+    expect(calls()).toEqual([BUILD, EXISTS, INFO, ...MIGRATE, DEPLOY])
   })
 
   it.each([SECRETS, PUT_SECRET])(
@@ -336,9 +368,10 @@ describe('npm run deploy', () => {
     configure((text) => `${routes}\n${text}`)
     const { code, output } = await deploy('--dry-run')
     expect([code, calls(), asked], output).toEqual([0, [BUILD], []])
-    const steps = [EXISTS, IN_USE, INFO, MIGRATE, DEPLOY, SECRETS, `${PUT_SECRET}, if it is not in that list`]
-    const rest = [...steps.map((step) => `wrangler ${step}`), `GET ${address}/health`]
-    expect(output.replaceAll('"', '')).toContain(rest.map((line) => `  ${line}\n`).join(''))
+    const rest = [DEPLOY, SECRETS, `${PUT_SECRET}, if it is not in that list`]
+    const steps = [EXISTS, IN_USE, INFO, ...missing('laurel'), ...rest]
+    const lines = [...steps.map((step) => `wrangler ${step}`), `GET ${address}/health`]
+    expect(output.replaceAll('"', '')).toContain(lines.map((line) => `  ${line}\n`).join(''))
     expect(existsSync(file('.wrangler', 'deployments.log'))).toBe(false)
   })
 

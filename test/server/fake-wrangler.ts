@@ -15,6 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { DIRECTORY_EXISTS, DIRECTORY_ROWS } from '../../scripts/lib/directory.mjs'
+import { APPLIED_QUESTION } from '../../scripts/lib/remote-databases.mjs'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -24,11 +25,22 @@ export const BOOKMARK = '00000085-0000024c-00004c6d-8e61117bf38d7adb71b934ebbf89
 export const INFO = 'd1 time-travel info laurel --json'
 /** The time of the databases, if `rows` has no other. */
 export const MOMENT = '2026-11-22T10:00:00Z'
-const question = (sql: string) => `d1 execute laurel --remote --yes --command ${sql} --json`
+const question = (sql: string, name = 'laurel') => `d1 execute ${name} --remote --yes --command ${sql} --json`
 /** The calls that ask the first database: whether it has the directory, what is in use, and its time. */
 export const EXISTS = question(DIRECTORY_EXISTS)
 export const IN_USE = question(DIRECTORY_ROWS)
 export const TIME = question("SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now') AS now")
+const migrations = readdirSync(join(root, 'migrations'))
+  .filter((name) => name.endsWith('.sql'))
+  .toSorted()
+/** The migrations that a database has, if `rows` has no others: all but the last one. */
+const applied = migrations.slice(0, -1)
+const LAST_MIGRATION = migrations.at(-1) ?? ''
+/** The calls that migrate a database which lacks the last migration. */
+export const migrateCalls = (name = 'laurel', file = LAST_MIGRATION) => [
+  question(APPLIED_QUESTION, name),
+  `d1 execute ${name} --remote --yes --file .wrangler/migrations/${file}`,
+]
 export const SECRETS = 'secret list --format json'
 export const PUT_SECRET = 'secret put TOKEN_SECRET'
 /** The id of a database that is created. */
@@ -57,9 +69,10 @@ if (call.startsWith('d1 create'))
   console.log('Successfully created DB\\n\\n[[d1_databases]]\\nbinding = "DB"\\ndatabase_id = "${CREATED}"')
 if (call.startsWith('d1 execute') && args.includes('--json')) {
   const all = existsSync('rows') ? JSON.parse(readFileSync('rows', 'utf8')) : {}
-  const rows = { now: [{ now: '${MOMENT}' }], ...all[args[2]] }
+  const applied = ${JSON.stringify(applied.map((name) => ({ name })))}
+  const rows = { now: [{ now: '${MOMENT}' }], applied, ...all[args[2]] }
   const sql = args[args.indexOf('--command') + 1]
-  const of = [['sqlite_schema', 'exists'], ['directory', 'directory'], ['strftime', 'now'], ['', 'state']]
+  const of = [['d1_migrations', 'applied'], ['sqlite_schema', 'exists'], ['directory', 'directory'], ['strftime', 'now'], ['', 'state']]
   const [, name] = of.find(([word]) => sql.includes(word))
   console.log(JSON.stringify([{ results: rows[name] ?? [], success: true, meta: {} }]))
 }
@@ -77,7 +90,7 @@ export class FakeProject {
   readonly folder = mkdtempSync(join(tmpdir(), 'laurel-wrangler-'))
 
   constructor() {
-    for (const name of ['package.json', 'tsconfig.json', 'src', 'scripts'])
+    for (const name of ['package.json', 'tsconfig.json', 'src', 'scripts', 'migrations'])
       cpSync(join(root, name), this.file(name), { recursive: true })
     mkdirSync(this.file('node_modules'))
     for (const name of readdirSync(join(root, 'node_modules')))
@@ -96,6 +109,11 @@ export class FakeProject {
   /** A path in the project. */
   file(...path: string[]): string {
     return join(this.folder, ...path)
+  }
+
+  /** What was sent to a database as this migration. */
+  sent(file: string): string {
+    return readFileSync(this.file('.wrangler', 'migrations', file), 'utf8')
   }
 
   /** The calls of wrangler so far. */

@@ -58,6 +58,18 @@ describe('migrations', () => {
     )
   })
 
+  it.each(migrations.filter(({ file }) => /CREATE (TEMP )?TRIGGER/i.test(sqlOf(file))))(
+    '$name has each trigger in one line, without a comment, and with one END',
+    ({ file }) => {
+      // Cloudflare divides SQL into statements by itself. It has failed on triggers of any other form.
+      for (const [line = ''] of sqlOf(file).matchAll(/^.*CREATE (?:TEMP )?TRIGGER.*$/gim)) {
+        expect(line).toMatch(/^CREATE TRIGGER `\w+` [^\r]+ BEGIN [^\r]+; END;$/)
+        expect(line).not.toMatch(/--|\/\*/)
+        expect(line.match(/\b(?:CASE|END)\b/gi)).toEqual(['END'])
+      }
+    },
+  )
+
   it.each(migrations.filter(({ number }) => number >= FIRST))(
     '$name notes itself, and the oldest version of the code that can serve with it',
     ({ file, name, number }) => {
