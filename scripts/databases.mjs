@@ -19,7 +19,11 @@ import {
 
 const USAGE = `npm run databases -- add            creates a D1, binds it in wrangler.toml, and migrates it
 npm run databases -- add --dry-run  changes nothing, and prints what it would do
-Options: --location weur, or --jurisdiction eu: where the D1 is (npx wrangler d1 create --help)`
+Options: --location weur, or --jurisdiction eu: where the D1 is (npx wrangler d1 create --help).
+Choose a place near the servers that send events, as for the first database.`
+
+const NO_PLACE =
+  'Without --location, Cloudflare makes the D1 near this computer. It should be near the servers that send events: weur, eeur, wnam, enam, apac or oc.\n'
 
 /** The exit code for words that are not in the usage. */
 const MISUSED = 2
@@ -39,6 +43,7 @@ async function add(/** @type {{ isDry: boolean; place: string[] }} */ { isDry, p
     )
   const [name, binding] = [nextName(toml, number), bindingOf(number)]
   const create = ['d1', 'create', name, ...place]
+  if (place.length === 0) process.stdout.write(NO_PLACE)
   if (isDry) {
     const block = blockOf({ number, name, id: 'the id that wrangler d1 create prints' })
     process.stdout.write(

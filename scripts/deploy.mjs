@@ -79,7 +79,7 @@ function demandResources() {
   )
   if (placeholders.length === 0) return
   throw new Complaint(
-    `wrangler.toml still has placeholder ids. Create the resources first and put their ids there.\n${placeholders.join('\n')}`,
+    `wrangler.toml still has placeholder ids. Create the resources first and put their ids there. docs/deploying.md has the commands. \`--location\` says where the database is: near the servers that send events.\n${placeholders.join('\n')}`,
   )
 }
 

@@ -75,8 +75,8 @@ export const importOf = (/** @type {string} */ name, /** @type {string} */ file)
 /**
  * Applies the migrations that a database lacks, in their order, each with its row of `d1_migrations`.
  *
- * They go through the import, which runs a file whole or not at all. `wrangler d1 migrations apply` sends them
- * another way, and there Cloudflare may divide a trigger at the semicolons in it ("incomplete input").
+ * They go through the import, which runs a file whole or not at all. `wrangler d1 migrations apply` sends
+ * them another way, and there Cloudflare may divide a trigger at its semicolons ("incomplete input").
  *
  * @param {string} name of the database
  * @param {string} failure the message if it fails

@@ -36,11 +36,14 @@ describe('of a deployment', () => {
       expect(toml().replace(block, '')).toBe(before)
       expect(toml()).toContain(block)
       expect(output).toMatch(/npm run deploy.*GET \/admin\/v1\/databases/s)
+      const place = 'Without --location, Cloudflare makes the D1 near this computer.'
+      expect(output).toContain(place)
       expect(output).toContain(
         'Commit wrangler.toml before you deploy: every later deployment needs this block.',
       )
       expect(output).toMatch(/With MULTI_TENANCY=on.*new tenants.*POST \/admin\/v1\/databases\/rebalance/)
-      expect(await add('--jurisdiction', 'eu')).toMatchObject({ code: 0 })
+      const inEurope = await add('--jurisdiction', 'eu')
+      expect(inEurope).toMatchObject({ code: 0, output: expect.not.stringContaining(place) })
       expect(project.calls().slice(3)).toEqual([
         'd1 create laurel-3 --jurisdiction eu',
         ...migrateCalls('laurel-3'),
@@ -52,7 +55,7 @@ describe('of a deployment', () => {
       const before = toml()
       const { code, output } = await add('--dry-run')
       expect([code, project.calls(), toml()], output).toEqual([0, [], before])
-      expect(output).toMatch(/^Nothing was changed/)
+      expect(output).toMatch(/^Nothing was changed/m)
       expect(output).toMatch(/wrangler d1 create laurel-3\n.*after DB_2:\n.*binding = "DB_3"/s)
       expect(output).toContain('apply the migrations to laurel-3\n')
       expect(output).toContain('npm run deploy')

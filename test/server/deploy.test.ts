@@ -334,7 +334,7 @@ describe('npm run deploy', () => {
     writeFileSync(file('wrangler.toml'), readFileSync(join(root, 'wrangler.toml')))
     const { code, output } = await deploy('--url', url)
     expect([code, calls()]).toEqual([1, []])
-    expect(output).toMatch(/still has placeholder ids.*database_id/s)
+    expect(output).toMatch(/still has placeholder ids.*`--location` says where the database is.*database_id/s)
   })
 
   it('calls nothing while wrangler.toml lacks something that the Worker needs, and names all of it', async () => {

@@ -72,7 +72,8 @@ if (call.startsWith('d1 execute') && args.includes('--json')) {
   const applied = ${JSON.stringify(applied.map((name) => ({ name })))}
   const rows = { now: [{ now: '${MOMENT}' }], applied, ...all[args[2]] }
   const sql = args[args.indexOf('--command') + 1]
-  const of = [['d1_migrations', 'applied'], ['sqlite_schema', 'exists'], ['directory', 'directory'], ['strftime', 'now'], ['', 'state']]
+  const of = [['d1_migrations', 'applied'], ['sqlite_schema', 'exists'], ['directory', 'directory']]
+  of.push(['strftime', 'now'], ['', 'state'])
   const [, name] = of.find(([word]) => sql.includes(word))
   console.log(JSON.stringify([{ results: rows[name] ?? [], success: true, meta: {} }]))
 }
@@ -111,7 +112,7 @@ export class FakeProject {
     return join(this.folder, ...path)
   }
 
-  /** What was sent to a database as this migration. */
+  /** The SQL of a migration as it was sent. */
   sent(file: string): string {
     return readFileSync(this.file('.wrangler', 'migrations', file), 'utf8')
   }

@@ -1,0 +1,2 @@
+/** Asks which migrations a database has. */
+export const APPLIED_QUESTION: string
