@@ -455,7 +455,7 @@ const CASES: Record<string, Case> = {
     past: ['2027-03-07T17:00Z', '1 1p 1 1'],
     tells: ['[S11] a paused date is spared by travel'],
   },
-  '[S11] a week of which only the last evening was skipped is missed, and open to a user who comes back': {
+  '[S4, S11] a week of which only the last evening was skipped is missed, and open to a user who comes back': {
     settings: WEEKLY,
     life: [
       create('2027-03-04T17:00Z', 'America/New_York'),

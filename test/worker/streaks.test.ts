@@ -387,6 +387,59 @@ describe('[S4] travelling', () => {
     expect(await notices()).toEqual(['streak.freeze_consumed', 'streak.lost'])
   })
 
+  it.each([1, 3])(
+    '[S7, S11, W6, X2] of a freeze that is earned on %i journeys and then at home, there is one webhook and one entry',
+    async (trips) => {
+      const webhook = await tenant.create('/webhooks', {
+        url: 'http://127.0.0.1:9/',
+        events: ['streak.freeze_earned'],
+      })
+      await settings({ freezes: { initial: 0, max: 5, autoEarnInterval: 7, autoEarnAmount: 1 } })
+      const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
+      await tenant.app('PUT', '/users/ada', { tz: 'America/New_York' })
+      // The evening before the seventh day in New York. In Tokyo that day has begun.
+      await move(6, 20)
+      for (let trip = 0; trip < trips; trip += 1) {
+        await away('Asia/Tokyo')
+        expect(await streak('ada')).toMatchObject({ freezes: 1 })
+        await away('America/New_York')
+        expect(await streak('ada')).toMatchObject({ freezes: 0 })
+      }
+      const seen: unknown[] = []
+      for (const days of [8, 15]) {
+        await move(days, 20)
+        const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
+        const timeline = await tenant.admin('GET', '/users/ada/timeline?types=streak&limit=100')
+        const earned = Array.isArray(timeline.body) ? timeline.body.map((one) => at(one, 'earned')) : []
+        seen.push([at(await streak('ada'), 'freezes'), Array.isArray(body) ? body.length : 0, earned])
+      }
+      expect(seen).toEqual([
+        [1, 1, [1]],
+        [2, 2, [1, 1]],
+      ])
+    },
+  )
+
+  it('[S7, W6] a freeze that was earned on a journey while the streak was off has its webhook at home', async () => {
+    const webhook = await tenant.create('/webhooks', {
+      url: 'http://127.0.0.1:9/',
+      events: ['streak.freeze_earned'],
+    })
+    await settings({ freezes: { initial: 0, max: 5, autoEarnInterval: 7, autoEarnAmount: 1 } })
+    const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
+    const enable = (enabled: boolean) =>
+      tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled } })
+    await tenant.app('PUT', '/users/ada', { tz: 'America/New_York' })
+    await enable(false)
+    await move(6, 20)
+    await away('Asia/Tokyo')
+    await away('America/New_York')
+    await enable(true)
+    await move(8, 20)
+    const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
+    expect([at(await streak('ada'), 'freezes'), at(body, 0, 'event')]).toEqual([1, 'streak.freeze_earned'])
+  })
+
   it('[S11, U8] the export has the parts that a journey may give back; a streak that continued after one is not over', async () => {
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     const exported = async () =>

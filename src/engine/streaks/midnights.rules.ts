@@ -17,6 +17,8 @@ export class Midnights {
   readonly ended: StreakRun[] = []
   /** The last period that took a freeze or ended the streak. */
   notified: number | null = null
+  /** The last day whose earned freezes have an event. */
+  notifiedEarning: number | null
   /** The last period for which an event was sent before. A journey has brought the user back to it (S11). */
   readonly #notifiedBefore: number | null
   readonly #settings: FreezeSettings | null
@@ -31,6 +33,7 @@ export class Midnights {
     this.freezes = streak.freezes
     this.earned = streak.earned
     this.#notifiedBefore = streak.notified
+    this.notifiedEarning = streak.notifiedEarning
     this.#settings = settings
     if (settings === null || settings.autoEarnInterval === null) return
     if (this.earned !== null && this.earned[1] === settings.since) {
@@ -45,8 +48,13 @@ export class Midnights {
     this.#anchor = first + passed * settings.autoEarnInterval
   }
 
-  /** Earns the freezes that are due up to the midnight at which a day begins (S7). */
+  /**
+   * Earns the freezes that are due up to the midnight at which a day begins (S7). An earning that a journey
+   * has caused and undone comes again without an event (S11, W6).
+   */
   earnUntil(day: number): void {
+    const sent = this.notifiedEarning
+    if (sent !== null && this.#anchor < sent && sent < day) this.earnUntil(sent)
     if (this.#settings === null || this.#settings.autoEarnInterval === null) return
     const { autoEarnInterval: interval, autoEarnAmount: amount, max } = this.#settings
     const times = Math.floor((day - this.#anchor) / interval)
@@ -56,7 +64,9 @@ export class Midnights {
     const before = this.freezes
     this.freezes = Math.max(before, Math.min(max, before + times * amount))
     const gained = this.freezes - before
-    if (gained > 0) this.streakEvents.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
+    if (gained === 0 || (sent !== null && this.#anchor <= sent)) return
+    this.streakEvents.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
+    this.notifiedEarning = this.#anchor
   }
 
   /** The day at whose first midnight the next freeze is earned (S7). Null if none will be. */

@@ -61,12 +61,13 @@ export class Recount {
     const today = dayIn(this.#user.profile.tz, at)
     this.#travel(() => true)
     this.#settle(today)
-    const { freezes, born, earned, jumps, notified, altered } = this.#user.streak
+    const { freezes, born, earned, jumps, notified, notifiedEarning, altered } = this.#user.streak
     const journeys = this.#streak.journeys.map((journey) => {
       const known = this.#user.streak.journeys.find(({ since }) => since === journey.since)
       return { ...journey, freezes: known?.freezes ?? freezes, earned: known?.earned ?? earned }
     })
-    const streak = { ...this.#streak, freezes, born, earned, jumps, journeys, notified, altered }
+    const kept = { freezes, born, earned, jumps, journeys, notified, notifiedEarning, altered }
+    const streak = { ...this.#streak, ...kept }
     if (streak.run !== null) this.#runs.delete(streak.run.first)
     const terms = termsOf(this.#config, this.#user.preferences)
     return { streak: scheduled(this.#user, streak, terms, today), runs: [...this.#runs.values()] }

@@ -94,6 +94,11 @@ export type StreakState = {
    */
   notified: number | null
   /**
+   * The last day whose earned freezes had an event, if a journey may undo or has undone that earning. Null
+   * for none.
+   */
+  notifiedEarning: number | null
+  /**
    * When the shown length last changed without an event or a midnight: the streak was restored, a journey was
    * undone, or the user switched the streak off or on. Null for never.
    */
@@ -146,6 +151,7 @@ export const NO_STREAK: StreakState = {
   journeys: [],
   reached: null,
   notified: null,
+  notifiedEarning: null,
   altered: null,
   due: null,
 }

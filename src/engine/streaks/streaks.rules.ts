@@ -61,9 +61,14 @@ export function streakAsOf(user: Streaker, terms: Terms, today: number): StreakR
   const judged = isStale(streak, terms) ? streak : judgedUntil(user, terms, today, midnights)
   midnights.earnUntil(today)
   const { freezes, earned } = midnights
-  const isAsJudged = freezes === judged.freezes && earned === judged.earned
+  const sent = terms.isOn ? midnights.notifiedEarning : streak.notifiedEarning
+  // Only an earning that a journey may undo, or has undone, can come again.
+  const mayRepeat = judged.journeys.length > 0 || (sent ?? 0) > (earned?.[0] ?? 0)
+  const notifiedEarning = mayRepeat ? sent : null
+  const isAsJudged =
+    freezes === judged.freezes && earned === judged.earned && notifiedEarning === judged.notifiedEarning
   return {
-    streak: isAsJudged ? judged : { ...judged, freezes, earned },
+    streak: isAsJudged ? judged : { ...judged, freezes, earned, notifiedEarning },
     ended: midnights.ended,
     // Users who have switched streaks off cause no events about them (U7).
     streakEvents: terms.isOn && midnights.streakEvents.length > 0 ? midnights.streakEvents : NO_STREAK_EVENTS,

@@ -41,6 +41,7 @@ const Stored = z.object({
   journeys: z.array(StoredJourney).default([]),
   reached: day,
   notified: day,
+  notifiedEarning: day,
   altered: z.number().transform(instant).nullable().default(null),
 })
 
