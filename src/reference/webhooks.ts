@@ -72,7 +72,8 @@ export const webhooks: Chapter = {
     },
     'streak.lost': {
       summary: 'A streak ended',
-      description: "Sent at the user's local midnight, with the length that was lost.",
+      description:
+        "Sent at the user's local midnight, or when a change of the time zone skips the end of a period, with the length that was lost.",
     },
     'streak.freeze_consumed': {
       summary: 'A freeze kept a streak',
