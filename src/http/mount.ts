@@ -138,13 +138,20 @@ function entered(spec: OperationSpec): Handler {
   }
 }
 
-/** Refuses a path that is not UTF-8 after percent-decoding (U1). */
-const decodable: Handler = async (c, next) => {
+/** Whether the path is UTF-8 after percent-decoding. If not, its parameters are as they were sent (U1). */
+export function isDecodable(c: HonoContext<AppEnv>): boolean {
   try {
     decodeURIComponent(new URL(c.req.url).pathname)
+    return true
   } catch {
-    throw errors.unprocessable('The path is not percent-encoded UTF-8. Encode each part of it.')
+    return false
   }
+}
+
+/** Refuses a path that is not UTF-8: it names nothing, so that nothing is looked for (U1). */
+const decodable: Handler = async (c, next) => {
+  if (!isDecodable(c))
+    throw errors.unprocessable('The path is not percent-encoded UTF-8. Encode each part of it.')
   await next()
 }
 
@@ -159,13 +166,13 @@ export function stages<F, S>(
   const list: Handler[] = []
   if (spec.body) list.push(readBody(spec.bodyLimit))
   list.push(ownUser(subject))
+  if (spec.params) list.push(decodable)
   if (find) {
     list.push(async (c, next) => {
       c.set('found', await find(scopeOf(c), paramOf(c), c.get('json'), (name) => c.req.query(name)))
       await next()
     })
   }
-  if (spec.params) list.push(decodable)
   return [...list, ...validators(spec)]
 }
 

@@ -492,6 +492,24 @@ describe('headers, queries and paths', () => {
     }
     expect(errors).not.toHaveBeenCalled()
   })
+
+  it('[U1] a path that is not UTF-8 after decoding is 422 for every operation, also if an id is written like it', async () => {
+    await tenant.app('POST', '/users', { id: '%FF' })
+    for (const spec of ALL.filter(({ path }) => path.includes('{'))) {
+      const base = spec.surface === 'admin' ? '/admin/v1' : '/v1'
+      const responses = await Promise.all(
+        ['%FF', '%', 'a%E2%82', '%ED%A0%80'].map(async (odd) => {
+          const raw = spec.body ? { raw: '{}' } : {}
+          const path = base + spec.path.replaceAll(/\{\w+\}/g, odd)
+          return call(toApp, spec.method.toUpperCase(), path, { ...raw, headers: headers() })
+        }),
+      )
+      const wrong = responses.filter(
+        ({ status, body }) => status !== 422 || !Object(body).error.startsWith('The path is not'),
+      )
+      expect([spec.id, wrong]).toEqual([spec.id, []])
+    }
+  })
 })
 
 describe('log lines', () => {

@@ -7,7 +7,7 @@ import { configurationOf } from '../../config/configuration.service'
 import { metricByKey } from '../../config/configuration.types'
 import { unknownAttributes } from '../../engine/profile.rules'
 import { type App, type AppEnv, answer } from '../../http/hono'
-import { paramOf, routeOf, stages, validated } from '../../http/mount'
+import { isDecodable, paramOf, routeOf, stages, validated } from '../../http/mount'
 import { operation } from '../../http/operation'
 import { ApiError, errors, type FieldError } from '../../lib/errors'
 import type { Scope } from '../../runtime/context'
@@ -84,7 +84,7 @@ const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
   await next()
   const apiError = c.error
   if (!(apiError instanceof ApiError) || c.get('confirmed')) return
-  if (apiError.status === 422) await enterRefused(c)
+  if (apiError.status === 422 && isDecodable(c)) await enterRefused(c)
   else await enter(ctx, metricsEvent.surface, claim)
 }
 
