@@ -41,8 +41,8 @@ const SECRET =
 
 const PATH_MISSING = errors.noSuchPath()
 
-/** The error of a path that lacks its version prefix (O5). */
-const PREFIX_MISSING = /^This path lacks its version prefix\. Use \S+( or \S+)?\.$/
+/** The error of a path that lacks its version prefix, or has a slash at its end (O5). */
+const OTHER_MEANT = /^This path does not exist\. Use \S+( or \S+)?\.$/
 
 /** Exchanges the one-time code of the console. */
 const SIGN_IN = '/console/one-time-code'
@@ -177,8 +177,8 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
     // A known path with a wrong method reads the key first (O5).
     const isKey = [401, 403, 429].includes(status) && hasOtherMethod(circumstances.operations ?? OURS, path)
     if (status !== PATH_MISSING.status && !isLimit && !isKey) found.push(`${at}: there is no such path`)
-    const lacksPrefix = ErrorBody.safeParse(json).data?.error.match(PREFIX_MISSING) != null
-    isError(isLimit || isKey || lacksPrefix ? undefined : PATH_MISSING.message)
+    const isOtherMeant = ErrorBody.safeParse(json).data?.error.match(OTHER_MEANT) != null
+    isError(isLimit || isKey || isOtherMeant ? undefined : PATH_MISSING.message)
   }
   if (status === 429 && !/^[1-9]\d*$/.test(headers.get('retry-after') ?? ''))
     found.push(`${at}: Retry-After is ${headers.get('retry-after') ?? 'missing'}`)

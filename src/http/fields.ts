@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type CivilDate, isCivilDate } from '../lib/civil'
 import { type Instant, parseIso } from '../lib/clock'
+import { counted } from '../lib/errors'
 import {
   MOST_ATTRIBUTE_CHARACTERS,
   MOST_ATTRIBUTES,
@@ -21,9 +22,9 @@ const KINDS = new Map([
 ])
 
 /** A count with its unit, such as `3 items`; undefined for numbers. */
-function counted(origin: string, count: number | bigint): string | undefined {
+function size(origin: string, count: number | bigint): string | undefined {
   const unit = origin === 'string' ? 'character' : origin === 'array' ? 'item' : undefined
-  return unit && `${count} ${unit}${count === 1 ? '' : 's'}`
+  return unit && counted(Number(count), unit)
 }
 
 /**
@@ -42,12 +43,12 @@ function fieldErrorMessage(issue: z.core.$ZodRawIssue): string | undefined {
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`
     case 'too_small': {
-      const count = counted(issue.origin, issue.minimum)
+      const count = size(issue.origin, issue.minimum)
       if (count) return `must have at least ${count}`
       return issue.inclusive ? `must be ${issue.minimum} or more` : `must be greater than ${issue.minimum}`
     }
     case 'too_big': {
-      const count = counted(issue.origin, issue.maximum)
+      const count = size(issue.origin, issue.maximum)
       if (count) return `must have at most ${count}`
       return issue.inclusive ? `must be ${issue.maximum} or less` : `must be less than ${issue.maximum}`
     }
@@ -166,6 +167,12 @@ export const Badge = z.object({
   url: text(MOST_URL_CHARACTERS).refine((url) => url !== '', 'must not be empty'),
 })
 
+// HTML's pattern of addresses, with the letters, digits and emoji of all scripts instead of ASCII's. `DI` are
+// the invisible characters, some of which are letters.
+const ADDRESS = z.regexes.html5Email.source
+  .replaceAll('a-zA-Z0-9', String.raw`\p{L}\p{M}\p{N}\p{So}·・`)
+  .replace(/^\^(.*)\$$/, String.raw`^(?:(?!.*\p{DI})$1)?$$`)
+
 /**
  * A user's email address (U1): a text that looks like one; only a delivery really tests it. `""` is allowed,
  * and means none.
@@ -174,14 +181,17 @@ export const Email = z
   .string()
   .max(MOST_EMAIL_CHARACTERS)
   .regex(
-    /^(?:[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+)?$/u,
-    'must be an email address, such as ada@example.com',
+    new RegExp(ADDRESS, 'u'),
+    'must be an email address, such as ada@example.com, without spaces and invisible characters',
   )
 
 /** A user's time zone (U1): an IANA zone, in any letter case. `""` is allowed, and means none. */
 export const TimeZone = z
   .string()
-  .refine((name) => name === '' || isZone(name), 'must be an IANA time zone, such as Europe/Paris')
+  .refine((name) => name === '' || isZone(name), {
+    error: ({ input }) =>
+      `must be an IANA time zone, such as Europe/Paris, not ${JSON.stringify(String(input).slice(0, 64))}`,
+  })
   .transform(spelledZone)
 
 /** A date in a request (G4). */

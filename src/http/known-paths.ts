@@ -33,6 +33,9 @@ function methodsOf(routes: readonly Route[], path: string): string[] {
   return [...methods].sort()
 }
 
+/** A path without the slash at its end. */
+const withoutEnd = (path: string): string => path.replace(/\/$/, '')
+
 /** The addresses of a path that lacks its version prefix, those for the request's method first (O5). */
 function prefixed(routes: readonly Route[], path: string, method: string, isAdminHost: boolean): string[] {
   const rest = path.startsWith('/admin/') ? [] : [{ base: '/v1', shown: isAdminHost ? '/api' : '/v1' }]
@@ -48,15 +51,18 @@ function prefixed(routes: readonly Route[], path: string, method: string, isAdmi
 
 /**
  * The response for a request that no route serves: 405 with `Allow` if its path has other methods, after 401
- * and 403; otherwise 404, which names the right path if the version prefix is missing (O5, G2).
+ * and 403; otherwise 404, which names the right path if the version prefix is missing, or if a slash is at
+ * the end (O5, G2).
  */
 export async function unserved(c: HonoContext<AppEnv>, routes: readonly Route[]): Promise<Response> {
   const fail = ({ status, message }: ApiError) => c.json({ error: message }, status)
   const path = routedPath(c.req.raw, c.env)
   const methods = methodsOf(routes, path)
   if (methods.length === 0) {
-    const plain = rawPath(c.req.url)
-    return fail(errors.noSuchPath(prefixed(routes, plain, c.req.method, isByAdminHost(c.req.raw, c.env))))
+    const plain = withoutEnd(rawPath(c.req.url))
+    const isKnown = methodsOf(routes, withoutEnd(path)).length > 0
+    const byAdminHost = isByAdminHost(c.req.raw, c.env)
+    return fail(errors.noSuchPath(isKnown ? [plain] : prefixed(routes, plain, c.req.method, byAdminHost)))
   }
   const surface = /^\/admin\/v1\//.test(path) ? 'admin' : /^\/v1\//.test(path) ? 'application' : null
   // The documents and pages outside the interfaces need no key (G1).

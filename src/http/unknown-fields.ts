@@ -1,6 +1,7 @@
 import { closest, distance } from 'fastest-levenshtein'
 import * as z from 'zod'
 import type { Surface } from '../access/surface.types'
+import { counted } from '../lib/errors'
 
 /** A field of a body that the schema does not know, and the known field with almost the same name, if any. */
 export type UnknownField = { path: readonly (string | number)[]; meant: string | null }
@@ -98,7 +99,7 @@ export function fieldWarnings(
   const warnings = fields.slice(0, MOST_WARNINGS).map((field) => warning(field, json))
   const more = fields.at(MOST_WARNINGS)
   if (more === undefined) return warnings
-  const message = `And ${fields.length - MOST_WARNINGS} more unknown fields.`
+  const message = `And ${counted(fields.length - MOST_WARNINGS, 'more unknown field')}.`
   return [...warnings, { ...warning(more, json), message }]
 }
 

@@ -46,6 +46,9 @@ export function listed(names: readonly string[]): string {
   return [...names.slice(0, MOST_NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join(', ')
 }
 
+/** A count with its unit: `1 point`, `2 points`. */
+export const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`
+
 /** All API errors (G2). */
 export const errors = {
   keyMissing: () => new ApiError(401, 'No API key was given. Send yours in the X-API-KEY header.'),
@@ -108,7 +111,7 @@ export const errors = {
       .slice(0, MOST_NAMED)
       .map(({ index, key }) => `${index}.key: no metric has the key ${JSON.stringify(key.slice(0, 255))}`)
     const more = events.length - shown.length
-    const list = [...shown, ...(more > 0 ? [`and ${more} more events`] : [])].join('; ')
+    const list = [...shown, ...(more > 0 ? [`and ${counted(more, 'more event')}`] : [])].join('; ')
     return new ApiError(404, `${list}. Check the keys, or create the metrics first.`)
   },
   noRun: (date: string) =>
@@ -116,13 +119,13 @@ export const errors = {
       404,
       `This leaderboard has no run that contains ${date}. Use a date between its start and its end.`,
     ),
-  /** `meant` are the paths with a version prefix that the caller may have meant (O5). */
+  /** `meant` are the paths that the caller may have meant (O5). */
   noSuchPath: (meant: readonly string[] = []) =>
     new ApiError(
       404,
       meant.length === 0
         ? 'This path does not exist. All paths are listed at /docs.'
-        : `This path lacks its version prefix. Use ${meant.join(' or ')}.`,
+        : `This path does not exist. Use ${meant.join(' or ')}.`,
     ),
   wrongMethod: (method: string, methods: readonly string[]) =>
     new ApiError(405, `This path does not have the method ${method}. It has ${methods.join(', ')}.`),
@@ -130,30 +133,34 @@ export const errors = {
     const shown = fieldErrors.slice(0, MOST_FIELD_ERRORS)
     const more = fieldErrors.length - shown.length
     const fields = shown.filter(({ path }) => path !== '').map(({ path, message }) => `${path}: ${message}`)
-    if (more > 0) fields.push(`and ${more} more problems`)
+    if (more > 0) fields.push(`and ${counted(more, 'more problem')}`)
     const sentences = shown.filter(({ path }) => path === '').map(({ message }) => message)
     const parts = fields.length > 0 ? [fields.join('; '), ...sentences] : sentences
     return new ApiError(422, parts.map((part) => `${part}.`).join(' '))
   },
   unprocessable: (sentence: string) => new ApiError(422, sentence),
   tooMany: (seconds: number) =>
-    new ApiError(429, `Too many requests. Send fewer, and try again in ${seconds} seconds.`, seconds),
+    new ApiError(
+      429,
+      `Too many requests. Send fewer, and try again in ${counted(seconds, 'second')}.`,
+      seconds,
+    ),
   busy: (seconds: number) =>
     new ApiError(
       429,
-      `Too many requests are reading all users of this tenant. Try again in ${seconds} seconds.`,
+      `Too many requests are reading all users of this tenant. Try again in ${counted(seconds, 'second')}.`,
       seconds,
     ),
   contended: (seconds: number) =>
     new ApiError(
       429,
-      `Too many requests are changing this user at once, so this change was not stored. Try again in ${seconds} seconds.`,
+      `Too many requests are changing this user at once, so this change was not stored. Try again in ${counted(seconds, 'second')}.`,
       seconds,
     ),
   unavailable: (seconds: number) =>
     new ApiError(
       503,
-      `The database cannot be reached at the moment. Try again in ${seconds} seconds, with the same idempotency key if it is an event.`,
+      `The database cannot be reached at the moment. Try again in ${counted(seconds, 'second')}, with the same idempotency key if it is an event.`,
       seconds,
     ),
   /** `name` is the name of a binding, such as `DB_3`. */
@@ -166,7 +173,7 @@ export const errors = {
   tooManyWatchers: (seconds: number) =>
     new ApiError(
       503,
-      `Too many clients watch this leaderboard. Read it with GET /leaderboards/{key}, or try again in ${seconds} seconds.`,
+      `Too many clients watch this leaderboard. Read it with GET /leaderboards/{key}, or try again in ${counted(seconds, 'second')}.`,
       seconds,
     ),
   /** `problem` is a sentence that names the migration. */

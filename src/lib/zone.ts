@@ -34,7 +34,9 @@ function zoneNamed(given: string): Named | null {
   try {
     // The run time also accepts names that are not IANA zones, such as PST. Temporal throws for them.
     const { timeZone: canonical } = new Intl.DateTimeFormat('en-US', { timeZone: given }).resolvedOptions()
-    const { timeZoneId: name } = Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(given)
+    const { timeZoneId } = Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(given)
+    // Temporal's polyfill writes `Systemv/EST5`. Intl knows better, but answers another name for an alias.
+    const name = timeZoneId.toLowerCase() === canonical.toLowerCase() ? canonical : timeZoneId
     named.set(given, { name, canonical })
     return { name, canonical }
   } catch {

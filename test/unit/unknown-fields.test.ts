@@ -93,6 +93,8 @@ describe('warnings', () => {
     const warnings = fieldWarnings(spec, [many])
     expect(warnings).toHaveLength(1_001)
     expect(warnings.at(-1)?.message).toBe('And 500 more unknown fields.')
+    const oneMore = Object.fromEntries(Object.entries(many).slice(0, 1_001))
+    expect(fieldWarnings(spec, [oneMore]).at(-1)?.message).toBe('And 1 more unknown field.')
   })
 
   it('[O4] come after the other issues, and change nothing if there are none', () => {

@@ -75,7 +75,7 @@ describe('a path without its version prefix', () => {
     const { status, body } = await call(send, method, path)
     return [status, at(body, 'error')]
   }
-  const use = (...paths: string[]) => [404, `This path lacks its version prefix. Use ${paths.join(' or ')}.`]
+  const use = (...paths: string[]) => [404, `This path does not exist. Use ${paths.join(' or ')}.`]
 
   it('[O5] is 404, and the error names the right path', async () => {
     expect(await errorOf('POST', '/metrics/words/event')).toEqual(use('/v1/metrics/words/event'))
@@ -83,6 +83,16 @@ describe('a path without its version prefix', () => {
     expect(await errorOf('PATCH', '/metrics')).toEqual(use('/admin/v1/metrics'))
     expect(await errorOf('GET', '/points?limit=1')).toEqual(use('/v1/points', '/admin/v1/points'))
     expect(await errorOf('DELETE', '/users/a%2Fb')).toEqual(use('/admin/v1/users/a%2Fb'))
+  })
+
+  it('[O5] with a slash at its end is 404, and the error names the path without it', async () => {
+    expect(await errorOf('GET', '/v1/users/ada/')).toEqual(use('/v1/users/ada'))
+    expect(await errorOf('POST', '/api/metrics/words/event/?x=1')).toEqual(use('/api/metrics/words/event'))
+    expect(await errorOf('GET', '/admin/v1/metrics/')).toEqual(use('/admin/v1/metrics'))
+    expect(await errorOf('GET', '/health/')).toEqual(use('/health'))
+    expect(await errorOf('POST', '/metrics/words/event/')).toEqual(use('/v1/metrics/words/event'))
+    const host = newApp({ ADMIN_HOST: 'laurel.test' })
+    expect(await errorOf('GET', '/v1/metrics/', host)).toEqual(use('/v1/metrics'))
   })
 
   it('[O5] names the base that the host has', async () => {

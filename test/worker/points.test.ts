@@ -409,6 +409,16 @@ describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
     expect(Object.keys(Object(body))).toEqual(['error'])
   })
 
+  it('[P7, G2] the error of a block says 1 point and 2 points', async () => {
+    for (const [points, said] of [
+      [-1, '1 point'],
+      [-2, '2 points'],
+    ] as const) {
+      const { tenant } = await setup([{ points, blockIfOutOfPoints: true }])
+      expect(at((await tenant.event('words', 'ada', 1)).body, 'error')).toMatch(`would take ${said} from `)
+    }
+  })
+
   it('[G11] totals stop at 2,147,483,647', async () => {
     const { tenant } = await setup([{ points: 1_000_000 }], {
       boosts: [{ name: 'B', start: '2020-01-01', multiplier: 99 }],

@@ -122,8 +122,10 @@ describe('[U1] the id of a user', () => {
     await tenant.admin('GET', '/users')
     const before = await everything()
     for (const id of ['%FF', '%ED%A0%80', '%', '%2', '%zz', 'a%FFb']) {
-      const { status } = await tenant.app('PUT', `/users/${id}`, {})
-      expect([id, [400, 404, 422].includes(status)]).toEqual([id, true])
+      for (const method of ['PUT', 'GET', 'PATCH'] as const) {
+        const { status } = await tenant.app(method, `/users/${id}`, method === 'GET' ? undefined : {})
+        expect([id, method, status]).toEqual([id, method, 422])
+      }
     }
     expect(await everything()).toEqual(before)
   })
@@ -303,6 +305,79 @@ describe('the fields of a user', () => {
       expect((await tenant.app('POST', '/users', body)).status).toBe(422)
     }
     expect(await everything()).toEqual(before)
+  })
+
+  it('[U1] an email address has no empty label, comma or invisible character, and may be of any script', async () => {
+    const tenant = await newTenant()
+    const wrong = [
+      'a@example..com',
+      'a@example.com.',
+      'a@.example.com',
+      'a@-example.com',
+      'a,b@example.com',
+      'a，b@example.com',
+      'a;b@example.com',
+      'Ada <a@example.com>',
+      '"a"@example.com',
+      'a@example.com\n',
+      // Zero width space, soft hyphen, byte order mark, Hangul filler, variation selector, no-break space.
+      ...['\u200b', '\u00ad', '\ufeff', '\u3164', '\ufe0f', '\u00a0', '\u202e'].flatMap((sign) => [
+        `${sign}a@example.com`,
+        `a@example.com${sign}`,
+        `a${sign}b@example.com`,
+        `a@exam${sign}ple.com`,
+      ]),
+    ]
+    for (const email of wrong) {
+      const answer = await put(tenant, 'ada', { email })
+      expect([email, answer.status, at(answer.body, 'error')]).toEqual([
+        email,
+        422,
+        'email: must be an email address, such as ada@example.com, without spaces and invisible characters.',
+      ])
+    }
+    const right = [
+      "o'brien+news@sub.example.co.uk",
+      'a..b.@docomo.example',
+      "!#$%&'*/=?^_`{|}~-@example.com",
+      'root@localhost',
+      'ada@xn--mnchen-3ya.example',
+      'jürgen@münchen.example',
+      'ju\u0308rgen@mu\u0308nchen.example',
+      'дмитрий@пример.рф',
+      '用户@例え.テスト',
+      'संपर्क@डाटामेल.भारत',
+      'info@col·legi.example',
+      '😀@example.com',
+    ]
+    for (const email of right) {
+      const answer = await put(tenant, 'ada', { email })
+      expect([email, answer.status, at(answer.body, 'email')]).toEqual([email, 200, email])
+    }
+  })
+
+  it('[U1] the error of a zone shows the value that came', async () => {
+    const tenant = await newTenant()
+    const errorOf = async (tz: string) => at((await put(tenant, 'ada', { tz })).body, 'error')
+    const wanted = 'tz: must be an IANA time zone, such as Europe/Paris, not'
+    expect(await errorOf('Mars/Olympus "1"')).toBe(`${wanted} "Mars/Olympus \\"1\\"".`)
+    expect(await errorOf(`x${'y'.repeat(300)}`)).toBe(`${wanted} "x${'y'.repeat(63)}".`)
+  })
+
+  it('[U1] answers a zone in the upper and lower case of IANA, and an alias as an alias', async () => {
+    const tenant = await newTenant()
+    for (const tz of [
+      'SystemV/EST5',
+      'America/Port-au-Prince',
+      'Asia/Calcutta',
+      'NZ-CHAT',
+      'Etc/GMT+5',
+      'UTC',
+    ]) {
+      for (const passed of [tz, tz.toLowerCase(), tz.toUpperCase()]) {
+        expect([passed, at((await put(tenant, 'ada', { tz: passed })).body, 'tz')]).toEqual([passed, tz])
+      }
+    }
   })
 
   it('[U1] an empty email or tz counts as absent, and numbers and booleans become the text of an attribute', async () => {

@@ -7,7 +7,7 @@ import {
   type Trigger,
 } from '../../config/configuration.types'
 import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../../lib/decimal'
-import { errors } from '../../lib/errors'
+import { counted, errors } from '../../lib/errors'
 import { childId } from '../../lib/ids'
 import { unreachable } from '../../lib/unreachable'
 import { count, NEW_COUNTER } from '../metrics.rules'
@@ -156,7 +156,7 @@ export function award(
   const total = ledger.points.get(system.id) ?? 0
   if (trigger.type === 'metric' && trigger.blockIfOutOfPoints && total + points < 0) {
     throw errors.unprocessable(
-      `This event would take ${-points} points from ${system.name}, and the user has ${total}. Send it once there are enough.`,
+      `This event would take ${counted(-points, 'point')} from ${system.name}, and the user has ${total}. Send it once there are enough.`,
     )
   }
   const boosted: Boosted = points > 0 ? making.boosted() : { points, boosts: [] }

@@ -5,6 +5,7 @@ import { type Level, roomFor } from '../../config/configuration.types'
 import { createEach, Draft, deleteEach, type Names, revised, updateEach } from '../../config/drafts.rules'
 import { pointsLevels } from '../../config/tables/points.table'
 import type { Statement } from '../../db/statement'
+import { counted } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../runtime/context'
 import { deleteNested } from './nested.repository'
@@ -41,7 +42,7 @@ export function levelProblem(level: Level, others: readonly Level[]): string | n
     if (other.key === level.key)
       return `The key "${level.key}" is taken by another level. Choose another key.`
     if (other.points === level.points) {
-      return `The level "${other.key}" has ${level.points} points already. Choose other points.`
+      return `The level "${other.key}" has ${counted(level.points, 'point')} already. Choose other points.`
     }
   }
   return null

@@ -1,5 +1,6 @@
 import type { Webhook } from '../../config/configuration.types'
 import type { Attempt, ChannelAdapter } from '../../delivery/queue.messages'
+import { counted } from '../../lib/errors'
 import { targetOf, targetRules } from '../../lib/net/webhook-targets'
 import { systemNow } from '../../lib/system-clock'
 import { SECOND } from '../../lib/units'
@@ -41,7 +42,7 @@ export function webhookAdapter(
         return await judged(response, mayQuote(event))
       } catch (error) {
         const description = limit.signal.aborted
-          ? `no answer within ${seconds} seconds`
+          ? `no answer within ${counted(seconds, 'second')}`
           : mayQuote(event)
             ? brokenOff(error, target.url)
             : 'no answer'
