@@ -135,6 +135,13 @@ export function faults(answered: Answered, circumstances: Circumstances = {}): s
     const { success, data } = ErrorBody.safeParse(json)
     if (success && (data.error === '' || (message !== undefined && data.error !== message)))
       found.push(`${at}: the error reads ${JSON.stringify(data.error)}`)
+    // A 422 names its problems one by one, in the words of its text (G3).
+    const issues = data?.issues ?? []
+    const isNamed = issues
+      .slice(0, 20)
+      .every(({ path, message }) => data?.error.includes(path ? `${path}: ${message}` : message))
+    if (success && ((status === 422 && issues.length === 0) || !isNamed))
+      found.push(`${at}: the issues are ${JSON.stringify(data.issues)}`)
   }
   if (status === 500) {
     if (!circumstances.mayFail) found.push(`${at}: the service failed`)

@@ -21,8 +21,8 @@ const warned = (leftOut: readonly string[]) =>
         },
       }
 
-const apiErrorOf = ({ status, message, retryAfter }: Extract<CommandResult, { kind: 'refused' }>) =>
-  new ApiError(status, message, retryAfter ?? null)
+const apiErrorOf = (refused: Extract<CommandResult, { kind: 'refused' }>) =>
+  new ApiError(refused.status, refused.message, refused.retryAfter ?? null, refused.issues)
 
 /** The response to an event. Throws the API error that refused it. */
 export function eventReply(result: CommandResult) {

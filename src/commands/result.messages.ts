@@ -29,6 +29,8 @@ export const CommandResult = z.discriminatedUnion('kind', [
     kind: z.literal('refused'),
     status: z.literal(ERROR_STATUSES),
     message: z.string(),
+    /** The problems one by one, if the error has them. */
+    issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
     /** Seconds after which to try again, if waiting helps. */
     retryAfter: z.number().optional(),
   }),

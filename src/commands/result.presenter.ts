@@ -21,10 +21,8 @@ import type { Outcome } from './commit.types'
 
 import type { CommandResult } from './result.messages'
 
-const toRefused = ({ status, message, retryAfter }: ApiError): CommandResult => ({
-  kind: 'refused',
-  status,
-  message,
+const toRefused = ({ status, message, issues, retryAfter }: ApiError): CommandResult => ({
+  ...{ kind: 'refused', status, message, issues: [...issues] },
   ...(retryAfter !== null && { retryAfter }),
 })
 

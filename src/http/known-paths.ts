@@ -55,7 +55,7 @@ function prefixed(routes: readonly Route[], path: string, method: string, isAdmi
  * the end (O5, G2).
  */
 export async function unserved(c: HonoContext<AppEnv>, routes: readonly Route[]): Promise<Response> {
-  const fail = ({ status, message }: ApiError) => c.json({ error: message }, status)
+  const fail = ({ status, body }: ApiError) => c.json(body, status)
   const path = routedPath(c.req.raw, c.env)
   const methods = methodsOf(routes, path)
   if (methods.length === 0) {

@@ -109,5 +109,9 @@ export function operation<const O extends OperationSpec>(spec: O): O {
   return spec
 }
 
+const ErrorIssue = z.object({ path: z.string(), message: z.string() }).meta({ id: 'ErrorIssue' })
+
 /** The error body of both interfaces (G2). */
-export const ErrorBody = z.object({ error: z.string() }).meta({ id: 'ErrorBody' })
+export const ErrorBody = z
+  .object({ error: z.string(), issues: z.array(ErrorIssue).optional() })
+  .meta({ id: 'ErrorBody' })

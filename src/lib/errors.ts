@@ -24,8 +24,15 @@ export class ApiError extends Error {
     message: string,
     /** Seconds to wait before the next attempt; null if waiting does not help. */
     readonly retryAfter: number | null = null,
+    /** The problems one by one. Empty if the message is about one problem, and is no 422. */
+    readonly issues: readonly FieldError[] = status === 422 ? [{ path: '', message }] : [],
   ) {
     super(message)
+  }
+
+  /** The body of the response (G2). */
+  get body() {
+    return { error: this.message, ...(this.issues.length > 0 && { issues: this.issues }) }
   }
 }
 
@@ -48,6 +55,8 @@ export function listed(names: readonly string[]): string {
 
 /** A count with its unit: `1 point`, `2 points`. */
 export const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'}`
+
+const spelled = ({ path, message }: FieldError) => `${path}: ${message}`
 
 /** All API errors (G2). */
 export const errors = {
@@ -107,12 +116,14 @@ export const errors = {
     new ApiError(404, `No user has the id ${JSON.stringify(userId)}. Check it, or create the user first.`),
   /** `events` are the events of a batch whose metric does not exist, with their index from 0. */
   noMetrics: (events: readonly { index: number; key: string }[]) => {
-    const shown = events
-      .slice(0, MOST_NAMED)
-      .map(({ index, key }) => `${index}.key: no metric has the key ${JSON.stringify(key.slice(0, 255))}`)
-    const more = events.length - shown.length
+    const issues = events.map(({ index, key }) => ({
+      path: `${index}.key`,
+      message: `no metric has the key ${JSON.stringify(key.slice(0, 255))}`,
+    }))
+    const shown = issues.slice(0, MOST_NAMED).map(spelled)
+    const more = issues.length - shown.length
     const list = [...shown, ...(more > 0 ? [`and ${counted(more, 'more event')}`] : [])].join('; ')
-    return new ApiError(404, `${list}. Check the keys, or create the metrics first.`)
+    return new ApiError(404, `${list}. Check the keys, or create the metrics first.`, null, issues)
   },
   noRun: (date: string) =>
     new ApiError(
@@ -132,11 +143,14 @@ export const errors = {
   invalid: (fieldErrors: readonly FieldError[]) => {
     const shown = fieldErrors.slice(0, MOST_FIELD_ERRORS)
     const more = fieldErrors.length - shown.length
-    const fields = shown.filter(({ path }) => path !== '').map(({ path, message }) => `${path}: ${message}`)
+    const named = shown.filter(({ path }) => path !== '')
+    const fields = named.map(spelled)
     if (more > 0) fields.push(`and ${counted(more, 'more problem')}`)
-    const sentences = shown.filter(({ path }) => path === '').map(({ message }) => message)
-    const parts = fields.length > 0 ? [fields.join('; '), ...sentences] : sentences
-    return new ApiError(422, parts.map((part) => `${part}.`).join(' '))
+    const sentences = shown.filter(({ path }) => path === '').map(({ message }) => `${message}.`)
+    const text = [...(fields.length > 0 ? [`${fields.join('; ')}.`] : []), ...sentences].join(' ')
+    const unnamed = more > 0 ? [...sentences, `And ${counted(more, 'more problem')}.`] : sentences
+    const issues = [...named, ...unnamed.map((message) => ({ path: '', message }))]
+    return new ApiError(422, text, null, issues)
   },
   unprocessable: (sentence: string) => new ApiError(422, sentence),
   tooMany: (seconds: number) =>

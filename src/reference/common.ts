@@ -102,7 +102,18 @@ export const common: Chapter = {
     { of: ['DeletedResource'], fields: { id: 'The id of the deleted item.' } },
     {
       of: ['ErrorBody'],
-      fields: { error: 'The problem with the request, and how to fix it.' },
+      fields: {
+        error: 'The problem with the request, and how to fix it.',
+        issues:
+          'The problems of `error` one by one, so that nobody has to parse it. Only in a 422, and in the 404 of a batch with unknown metrics.',
+      },
+    },
+    {
+      of: ['ErrorIssue'],
+      fields: {
+        path: 'The field, such as `user.email` or `0.value`, or the name of a parameter. Empty if the problem is not about one field.',
+        message: 'The problem, and how to fix it.',
+      },
     },
   ],
 }

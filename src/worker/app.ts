@@ -122,7 +122,7 @@ export function createApp(instance: Instance): App {
     }
     c.header('X-Request-Id', requestId)
     if (apiError.retryAfter !== null) c.header('Retry-After', String(apiError.retryAfter))
-    return c.json({ error: apiError.message }, apiError.status)
+    return c.json(apiError.body, apiError.status)
   })
   return app
 }

@@ -1,7 +1,7 @@
 import { readBody } from '../http/body'
 import type { App } from '../http/hono'
 import { unserved } from '../http/known-paths'
-import { ApiError } from '../lib/errors'
+import { ApiError, errors } from '../lib/errors'
 
 /** The most bytes of a request. */
 const MOST_BYTES = 1024
@@ -42,7 +42,8 @@ export function consoleSignInRoutes(app: App): void {
     const { CONSOLE_SIGN_IN: address = '' } = c.get('ctx').variables
     const body: unknown = c.get('json')
     const code = typeof body === 'object' && body !== null && 'code' in body ? body.code : undefined
-    if (typeof code !== 'string') throw new ApiError(422, 'code: must be a string, and is missing')
+    if (typeof code !== 'string')
+      throw errors.invalid([{ path: 'code', message: 'must be a string, and is missing' }])
     const answer = await fetch(address, { method: 'POST', body: code, redirect: 'manual' }).catch(() => null)
     if (answer?.status !== 200) throw used()
     return c.json({ apiKey: await answer.text() }, 200, { 'cache-control': 'no-store' })

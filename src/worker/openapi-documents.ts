@@ -10,7 +10,8 @@ import { CHAPTERS } from '../reference/chapters'
 import { describe } from '../reference/describe'
 import { adminOperations, applicationOperations } from './operations'
 
-const FORM = 'Bodies are JSON. An error is `{"error": "…"}`. Its text says what is wrong and how to fix it.'
+const FORM =
+  'Bodies are JSON. An error is `{"error": "…"}`. Its text says what is wrong and how to fix it. A 422 also lists the problems in `issues`.'
 
 /** The documents without the notes of the chapters. */
 export const bare: Readonly<Record<'application' | 'admin', OpenApiDocument>> = {

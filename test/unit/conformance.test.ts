@@ -131,7 +131,8 @@ describe('an undocumented response', () => {
       'things_get 422: the status is not documented',
     ])
     const inTenant = [{ ...thingsGet, account: false }]
-    expect(found({ status: 422, body: { error: 'No.' } }, { operations: inTenant })).toEqual([])
+    const issues = [{ path: '', message: 'No.' }]
+    expect(found({ status: 422, body: { error: 'No.', issues } }, { operations: inTenant })).toEqual([])
     expect(found({ path: '/health', status: 404, body: { error: NO_SUCH_PATH } })).toEqual([
       'GET /health 404: the status is not documented',
     ])
@@ -151,8 +152,25 @@ describe('an undocumented response', () => {
     expect(found({ status: 404, body: { error: 'No.', code: 7 } })).toEqual([
       'things_get 404: .code is not documented',
     ])
-    for (const body of [{ error: 1 }, { error: '' }, { message: 'No.' }, 'No.', []])
+    for (const body of [
+      { error: 1 },
+      { error: '' },
+      { message: 'No.' },
+      { error: 'No.', issues: [1] },
+      'No.',
+      [],
+    ])
       expect(found({ status: 404, body })).not.toEqual([])
+  })
+
+  test('a 422 whose list of problems is missing, or says something else than its text', () => {
+    const circumstances = { operations: [{ ...thingsGet, account: false }] }
+    const answer = (body: unknown) => found({ status: 422, body }, circumstances)
+    const error = 'a: must be a number.'
+    expect(answer({ error, issues: [{ path: 'a', message: 'must be a number' }] })).toEqual([])
+    expect(answer({ error })).toEqual(['things_get 422: the issues are undefined'])
+    expect(answer({ error, issues: [] })).toEqual(['things_get 422: the issues are []'])
+    expect(answer({ error, issues: [{ path: 'b', message: 'must be a number' }] })).toHaveLength(1)
   })
 
   test('a response to a path or a method that does not exist', () => {

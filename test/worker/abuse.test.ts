@@ -73,7 +73,7 @@ async function refused(method: string, path: string, raw: BodyInit, statuses: nu
   const answer = await call(toApp, method, path, { raw, headers: { ...headers(), ...more } })
   const what = `${method} ${path} ${typeof raw === 'string' ? raw.slice(0, 60) : ''}`
   expect([what, statuses.includes(answer.status), answer.status]).toEqual([what, true, answer.status])
-  expect(Object.keys(Object(answer.body))).toEqual(['error'])
+  expect(Object.keys(Object(answer.body))).toEqual(answer.status === 422 ? ['error', 'issues'] : ['error'])
   expect(String(at(answer.body, 'error')).length).toBeGreaterThan(10)
   return answer
 }
@@ -117,9 +117,9 @@ describe('bodies', () => {
       [event, '{"user": {"id": "ada"}, "value": -1e400}', 'value: must be a finite number.'],
     ]
     for (const [path, raw, error] of cases)
-      expect((await refused('POST', path, raw, [422])).body).toEqual({ error })
+      expect(at((await refused('POST', path, raw, [422])).body, 'error')).toBe(error)
     const change = await refused('PATCH', '/admin/v1/metrics', '[{"name": "Words"}]', [422])
-    expect(change.body).toEqual({ error: '0.id: must be a UUID, and is missing. Pass it, or the key.' })
+    expect(at(change.body, 'error')).toBe('0.id: must be a UUID, and is missing. Pass it, or the key.')
   })
 
   it('[G2] answers 413 to a body over 1 MiB (batches: 4 MiB), with or without its length, and reads one of exactly that size', async () => {

@@ -7,6 +7,7 @@ const ofUsers = (keys: string) =>
   `Invalid attribute keys: ${keys}. Attribute keys must match those configured for users.`
 const ofEvents = (keys: string) =>
   `Invalid attribute keys: ${keys}. Attribute keys must match those configured for events.`
+const ZONE = 'must be an IANA time zone, such as Europe/Paris, not "+02:00"'
 const NO_ADDRESS = 'subscribeToEmails: this user has no email address to subscribe'
 
 let tenant: TestTenant
@@ -120,6 +121,41 @@ describe('[G3] a 422 names the errors of the shape and all others', () => {
     }
     const { body } = await tenant.app('POST', '/metrics/words/event', unknown)
     expect(at(body, 'error')).toBe(`${ofEvents('pge')} ${ofUsers('pln, x')}`)
+  })
+
+  it('[G3] as a list too, one entry for each problem, with its path', async () => {
+    const event = { user: { id: 'bob', tz: '+02:00', attributes: { pln: 'a' } }, value: '12' }
+    const { body } = await tenant.app('POST', '/metrics/words/event', event)
+    expect(body).toEqual({
+      error: `user.tz: ${ZONE}; value: must be a number. ${ofUsers('pln')}`,
+      issues: [
+        { path: 'user.tz', message: ZONE },
+        { path: 'value', message: 'must be a number' },
+        { path: '', message: ofUsers('pln') },
+      ],
+    })
+    // Errors that only the decision about a change finds, which another object may make.
+    const { body: later } = await tenant.app('PUT', '/users/bob', { subscribeToEmails: true })
+    expect(at(later, 'issues')).toEqual([
+      { path: 'subscribeToEmails', message: expect.stringMatching(/^this user has no email address/) },
+    ])
+    // An error that is one sentence.
+    const { body: one } = await tenant.app('GET', '/leaderboards/plain/groups')
+    expect(at(one, 'issues')).toEqual([{ path: '', message: at(one, 'error') }])
+    const { body: other } = await tenant.app('GET', '/users/nobody')
+    expect(other).toEqual({ error: expect.any(String) })
+  })
+
+  it('[G3] as a list of at most 1,000, and of how many more there are', async () => {
+    const levels = Array.from({ length: 100 }, () => Object.fromEntries([]))
+    const systems = Array.from({ length: 6 }, () => ({ key: 'a', name: 'A', levels }))
+    const { status, body } = await tenant.admin('POST', '/points', systems)
+    const issues = at(body, 'issues')
+    expect([status, Array.isArray(issues) && issues.length]).toEqual([422, 1_001])
+    expect(at(body, 'issues', 1_000)).toEqual({
+      path: '',
+      message: expect.stringMatching(/^And \d+ more problems\.$/),
+    })
   })
 
   it('[G2] of an event of an unknown metric, only a 404', async () => {

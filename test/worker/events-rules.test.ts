@@ -220,7 +220,7 @@ describe('[E2] the response of an event', () => {
       const { status, body } = await tenant.event('words', { id, name: 'other', email: 'x@y.z' }, 12, {
         idempotencyKey: 'k',
       })
-      expect([status, Object.keys(Object(body))]).toEqual([422, ['error']])
+      expect([status, Object.keys(Object(body))]).toEqual([422, ['error', 'issues']])
     }
     expect(await everything()).toEqual(before)
     expect((await tenant.app('GET', '/users/newcomer')).status).toBe(404)

@@ -170,6 +170,10 @@ describe('a batch that is refused', () => {
     const keys = Array.from({ length: 1_000 }, (_, n) => event('ada', 1, { key: `no-${n}` }))
     const unknowns = await call(toApp, 'POST', path, { body: keys, headers: own })
     expect(unknowns).toMatchObject({ status: 404, body: { error: expect.stringContaining('and 980 more') } })
+    expect(at(unknowns.body, 'issues', 999)).toEqual({
+      path: '999.key',
+      message: 'no metric has the key "no-999"',
+    })
     const unknown = JSON.stringify([event('ada', 1, { key: 'no' })])
     expect(await raw(unknown, { 'x-api-key': key })).toBe(403)
     expect(await raw('[{', { 'x-api-key': key })).toBe(403)

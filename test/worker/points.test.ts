@@ -406,7 +406,7 @@ describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
     expect(await send(twice.tenant, 4)).toBe(422)
     expect(await everything()).toEqual(before)
     const { body } = await twice.tenant.event('words', 'ada', 4)
-    expect(Object.keys(Object(body))).toEqual(['error'])
+    expect(Object.keys(Object(body))).toEqual(['error', 'issues'])
   })
 
   it('[P7, G2] the error of a block says 1 point and 2 points', async () => {

@@ -167,7 +167,7 @@ describe('[W1] the resource', () => {
     }
     const { status, body } = await post(['streak.lost', 'streak.won', '*', 'points.lost'])
     expect(status).toBe(422)
-    expect(body).toEqual({
+    expect(body).toMatchObject({
       error:
         '0.events.1: must be the name of an event or *, and "streak.won" is none; ' +
         '0.events.3: must be the name of an event or *, and "points.lost" is none.',
@@ -193,7 +193,7 @@ describe('[W1] targets', () => {
       { ...HOOK, url: `https://example.com/${'a'.repeat(2_048)}` },
     ])
     expect(status).toBe(422)
-    expect(body).toEqual({
+    expect(body).toMatchObject({
       error:
         '2.url: must be a string; 3.events: must have at least 1 item; 4.url: must have at most 2048 characters; ' +
         '1.url: must lead to a public address, and 10.0.0.1 is a private one; ' +

@@ -149,6 +149,21 @@ export type ErrorBody = {
      * The problem with the request, and how to fix it.
      */
     error: string;
+    /**
+     * The problems of `error` one by one, so that nobody has to parse it. Only in a 422, and in the 404 of a batch with unknown metrics.
+     */
+    issues?: Array<ErrorIssue>;
+};
+
+export type ErrorIssue = {
+    /**
+     * The field, such as `user.email` or `0.value`, or the name of a parameter. Empty if the problem is not about one field.
+     */
+    path: string;
+    /**
+     * The problem, and how to fix it.
+     */
+    message: string;
 };
 
 export type User = {
