@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { TenantDatabase } from '../db/database'
 import { askAll } from '../db/databases/ask-all'
 import type { Databases } from '../db/databases/databases'
+import { json } from '../db/json-column'
 import { inParts, type Pause, sizeOfPart } from '../db/scans'
 import type { UserState } from '../engine/state.types'
 import { compareText } from '../lib/ids'
@@ -29,42 +30,48 @@ const NTH = `
 
 const PAGE = `SELECT created, id FROM (${NEXT}) ORDER BY created, id LIMIT ?5 OFFSET ?6`
 
-// The number of users read, the number of matches, and the matching users on the page.
+// The users of a part who may fit, in order, and then the part's last user with the number of users read.
+// SQLite folds only ASCII. So it decides about texts of ASCII, and the texts of other users come with them.
 const SEARCH = `
-  WITH part AS MATERIALIZED (
-    SELECT page.created, page.id, (?7 IS NULL OR (instr(lower(u.id), lower(?7)) > 0
-        OR instr(lower(u.name), lower(?7)) > 0 OR instr(lower(u.email), lower(?7)) > 0) IS TRUE)
-      AND NOT EXISTS (SELECT 1 FROM json_each(?8) wanted
-        WHERE json_extract(u.attributes, '$."' || wanted.key || '"') IS NOT wanted.value) AS matches
-    FROM (${NEXT}) page CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = page.id)
-  SELECT count(*) AS users, coalesce(sum(matches), 0) AS found,
-    (SELECT json_array(created, id) FROM part ORDER BY created DESC, id DESC LIMIT 1) AS last,
-    (SELECT json_group_array(json_array(created, id)) FROM (
-      SELECT created, id FROM part WHERE matches ORDER BY created, id LIMIT ?5 OFFSET ?6)) AS places
-  FROM part`
+  WITH part AS MATERIALIZED (${NEXT}),
+    text AS (SELECT p.created, u.id, u.name, u.email, u.attributes,
+      octet_length(concat(u.id, u.name, u.email)) <> length(concat(u.id, u.name, u.email)) AS is_other
+      FROM part p CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = p.id)
+  SELECT created, id, CASE WHEN ?5 IS NOT NULL AND is_other THEN json_array(id, name, email) END AS texts,
+    NULL AS users
+  FROM text WHERE (?5 IS NULL OR is_other OR instr(upper(id), ?5) > 0 OR instr(upper(name), ?5) > 0
+      OR instr(upper(email), ?5) > 0)
+    AND NOT EXISTS (SELECT 1 FROM json_each(?6) wanted
+      WHERE json_extract(attributes, '$."' || wanted.key || '"') IS NOT wanted.value)
+  UNION ALL SELECT * FROM (SELECT created, id, NULL, (SELECT count(*) FROM part) FROM part
+    ORDER BY created DESC, id DESC LIMIT 1)
+  ORDER BY users, created, id`
 
-const parsed = <S extends z.ZodType>(schema: S) =>
-  z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(schema)
+const SearchRows = z.array(
+  z.object({
+    created: z.number(),
+    id: z.string(),
+    texts: json(z.array(z.string().nullable())).nullable(),
+    users: z.number().nullable(),
+  }),
+)
 
-const SearchRow = z.object({
-  users: z.number(),
-  found: z.number(),
-  last: parsed(UserPlace).nullable(),
-  places: parsed(z.array(UserPlace)),
-})
+/**
+ * A text in the form in which search compares texts: NFKC, in upper case, so that ß is SS and ς is Σ (U8).
+ * The Turkish letters ı and İ are I. ASCII is only in upper case then, as by SQLite.
+ */
+export const folded = (text: string): string =>
+  text.normalize('NFKC').toLowerCase().toUpperCase().replaceAll('I\u0307', 'I').normalize('NFKC')
 
 const PlaceRow = z.object({ created: z.number(), id: z.string() })
 const PlaceRows = z.array(PlaceRow)
+const placeOf = ({ created, id }: z.infer<typeof PlaceRow>): UserPlace => [created, id]
 
 /** The place of the last of the next `rows` users after a place, in one database; null if there are fewer. */
 async function nthPlace(db: TenantDatabase, after: Place, rows: number): Promise<UserPlace | null> {
   const [row] = await db.rows(db.statement(NTH, db.tenantId, ...after, rows))
   if (row === undefined) return null
-  const { created, id } = PlaceRow.parse(row)
-  return [created, id]
+  return placeOf(PlaceRow.parse(row))
 }
 
 /** The places of the users of one database after a place: `limit` of them after the first `skip`. */
@@ -74,7 +81,7 @@ async function placesAfter(
   { limit, skip }: Pick<Page, 'limit' | 'skip'>,
 ): Promise<UserPlace[]> {
   const rows = await db.rows(db.statement(PAGE, db.tenantId, ...after, skip + limit, limit, skip))
-  return PlaceRows.parse(rows).map(({ created, id }) => [created, id])
+  return PlaceRows.parse(rows).map(placeOf)
 }
 
 const comparePlaces = ([a, x]: UserPlace, [b, y]: UserPlace): number => a - b || compareText(x, y)
@@ -155,8 +162,8 @@ async function nextPlaces(
 export type UserFilter = { search: string | null; attributes: ReadonlyMap<string, string> }
 
 /**
- * The places of a page of the users who fit a filter, oldest first (G7, U8, O3). The letters A to Z equal a
- * to z. Reads the users in parts until the page is full, and calls `pause` before each part.
+ * The places of a page of the users who fit a filter, oldest first (G7, U8, O3). Reads the users in parts
+ * until the page is full, and calls `pause` before each part.
  */
 export async function searchForUsers(
   { databases, tenant }: Pick<Scope, 'databases' | 'tenant'>,
@@ -190,11 +197,21 @@ async function searchPart(
   { after, most, wanted, left }: { after: UserPlace; most: number; wanted: number; left: number },
   { search, attributes }: UserFilter,
 ) {
+  const text = search === null ? null : folded(search)
   const values = JSON.stringify(Object.fromEntries(attributes))
-  const statement = db.statement(SEARCH, db.tenantId, ...after, most, wanted, left, search, values)
-  const [row] = await db.rows(statement)
-  const { last, ...part } = SearchRow.parse(row)
-  return { ...part, last: last ?? after }
+  const rows = SearchRows.parse(
+    await db.rows(db.statement(SEARCH, db.tenantId, ...after, most, text, values)),
+  )
+  const end = rows.pop()
+  const fitting = rows.filter(
+    ({ texts }) => !texts || text === null || texts.some((one) => one !== null && folded(one).includes(text)),
+  )
+  return {
+    users: end?.users ?? 0,
+    found: fitting.length,
+    last: end === undefined ? after : placeOf(end),
+    places: fitting.slice(left, left + wanted).map(placeOf),
+  }
 }
 
 /** The most fitting users that one step of a search reads from each database. */

@@ -7,7 +7,7 @@ import { UserPlace } from '../../store/pages.repository'
 import { User } from '../../wire/user.schemas'
 
 /**
- * A page of users. `search` is a part of their id, name or email, without regard to upper and lower case.
+ * A page of users. `search` is a part of their id, name or email, in upper or lower case.
  * `userAttributes` are values that they have (G7, U8). The cursor is the place of the last user of the page
  * before (O3).
  */
