@@ -7,7 +7,7 @@ import type { AccountScope, Scope } from '../runtime/context'
 import { readBody } from './body'
 import { type App, type AppEnv, answer, type Parsed } from './hono'
 import { type Input, type OperationSpec, type Reply, scopeNeededFor } from './operation'
-import { fieldWarnings, withWarnings } from './unknown-fields'
+import { fieldWarnings, ignoredHeader, unknownFields, withWarnings } from './unknown-fields'
 
 type Handler = MiddlewareHandler<AppEnv>
 type Target = 'param' | 'query' | 'header' | 'json'
@@ -148,6 +148,15 @@ export function isDecodable(c: HonoContext<AppEnv>): boolean {
   }
 }
 
+/** Names the fields of the body that are ignored in a header of the response, also of an error (G3). */
+const nameIgnored =
+  (body: z.ZodType): Handler =>
+  async (c, next) => {
+    const ignored = ignoredHeader(unknownFields(body, c.get('json')))
+    if (ignored !== '') c.header('X-Laurel-Ignored', ignored)
+    await next()
+  }
+
 /** Refuses a path that is not UTF-8: it names nothing, so that nothing is looked for (U1). */
 const decodable: Handler = async (c, next) => {
   if (!isDecodable(c))
@@ -165,6 +174,7 @@ export function stages<F, S>(
 ): Handler[] {
   const list: Handler[] = []
   if (spec.body) list.push(readBody(spec.bodyLimit))
+  if (spec.body && spec.surface === 'application') list.push(nameIgnored(spec.body))
   list.push(ownUser(subject))
   if (spec.params) list.push(decodable)
   if (find) {

@@ -72,6 +72,11 @@ const ERROR_DESCRIPTIONS = {
 
 const NO_STORE = { 'Cache-Control': 'no-store, because the response contains a secret.' }
 
+const IGNORED = {
+  'X-Laurel-Ignored':
+    'Names the fields of the body that are unknown and were ignored, if any: paths such as `user.plan`, separated by `, `, percent-encoded. `+3` at the end: there are 3 more. An error may have it too.',
+}
+
 const TENANT_ID: Parameter = {
   name: 'Tenant-ID',
   in: 'header',
@@ -253,7 +258,8 @@ export function openApiDocument(
     const responses: Record<string, Answer> = {}
     for (const [status, answer] of Object.entries(spec.responses)) {
       const { description, headers, optionalHeaders, isEventStream } = answer
-      const all = { ...headers, ...optionalHeaders, ...(spec.secret && NO_STORE) }
+      const isNamed = spec.body && spec.surface === 'application'
+      const all = { ...headers, ...optionalHeaders, ...(isNamed && IGNORED), ...(spec.secret && NO_STORE) }
       const headerObjects = Object.entries(all).map(([name, tells]) => [
         name,
         { description: tells, schema: { type: 'string' } },

@@ -13,6 +13,9 @@ export type FieldWarning = { index?: number; severity: 'warning'; message: strin
 const MOST_WARNINGS = 1_000
 /** The most characters of an unknown name that a message repeats, and that are compared. */
 const MOST_NAME_CHARACTERS = 100
+/** The most fields that the header of ignored fields names, and its most characters without the count. */
+const MOST_IGNORED = 20
+const MOST_IGNORED_CHARACTERS = 1_000
 /** The most letters by which a misspelled name differs from the name that is meant. */
 const MOST_DIFFERENT = 2
 
@@ -50,15 +53,41 @@ export function unknownFields(
   const inner = unwrapped(schema)
   if (inner instanceof z.ZodArray && Array.isArray(json))
     return json.flatMap((item, index) => unknownFields(inner.element, item, [...path, index]))
-  if (!(inner instanceof z.ZodObject) || typeof json !== 'object' || json === null) return []
+  if (!(inner instanceof z.ZodObject) || typeof json !== 'object' || json === null || Array.isArray(json))
+    return []
   const { shape } = inner
   return Object.entries(json).flatMap(([name, value]) => {
     const at = [...path, name]
     const field = Object.hasOwn(shape, name) ? shape[name] : undefined
-    return field === undefined
-      ? [{ path: at, meant: meantBy(name, Object.keys(shape)) }]
-      : unknownFields(field, value, at)
+    if (field !== undefined) return unknownFields(field, value, at)
+    // Found only if it is read: a body may have 100,000 unknown fields.
+    return [
+      {
+        path: at,
+        get meant() {
+          return meantBy(name, Object.keys(shape))
+        },
+      },
+    ]
   })
+}
+
+/**
+ * The value of the header `X-Laurel-Ignored` (G3): the paths of unknown fields, and `+3` at the end if there
+ * are 3 more. Names are percent-encoded, also their dots, so that it can be split at each `, ` and each `.`.
+ * Empty if there are no unknown fields.
+ */
+export function ignoredHeader(fields: readonly UnknownField[]): string {
+  const encoded = (name: string | number) =>
+    encodeURIComponent(String(name).slice(0, MOST_NAME_CHARACTERS).toWellFormed()).replaceAll('.', '%2E')
+  const named: string[] = []
+  for (const { path } of fields.slice(0, MOST_IGNORED)) {
+    const spelled = path.map(encoded).join('.')
+    if ([...named, spelled].join(', ').length > MOST_IGNORED_CHARACTERS) break
+    named.push(spelled)
+  }
+  const more = fields.length - named.length
+  return [...named, ...(more > 0 ? [`+${more}`] : [])].join(', ')
 }
 
 /** The message of a warning about the field at a path. */

@@ -2,8 +2,10 @@ import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import * as z from 'zod'
 import { AttributeMap, defaulted, optional } from '../../src/http/fields'
-import { fieldWarnings, unknownFields, withWarnings } from '../../src/http/unknown-fields'
-import { adminOperations } from '../../src/worker/operations'
+import { fieldWarnings, ignoredHeader, unknownFields, withWarnings } from '../../src/http/unknown-fields'
+import { EventRequest } from '../../src/wire/event.schemas'
+import { UpdateUserPreferencesRequest } from '../../src/wire/preferences.schemas'
+import { adminOperations, applicationOperations } from '../../src/worker/operations'
 
 const Item = z
   .object({
@@ -103,6 +105,54 @@ describe('warnings', () => {
     const warning = { severity: 'warning', message: 'm' } as const
     expect(withWarnings(body, [warning])).toEqual({ created: [], issues: [{ index: 0 }, warning] })
     expect(withWarnings({ now: 1 }, [warning])).toEqual({ now: 1, issues: [warning] })
+  })
+})
+
+describe('the header of ignored fields', () => {
+  const header = (json: unknown) => ignoredHeader(unknownFields(Items, json))
+
+  it('[G3] names each field by its path', () => {
+    expect(header([{ unit: 'x', badge: { uri: '' } }, { parts: [{ points: 1 }, { point: 1 }] }])).toBe(
+      '0.unit, 0.badge.uri, 1.parts.1.point',
+    )
+  })
+
+  it('[G3] can be split again, whatever the names are', () => {
+    const read = (text: string) =>
+      text.split(', ').map((path) => path.split('.').map((name) => decodeURIComponent(name)))
+    const names = ['a, b', 'c.d', '+1', '%', 'é', '\r\nSet-Cookie: x', '', '__proto__', '😀', 'x y', '"']
+    const item: unknown = JSON.parse(`{${names.map((name) => `${JSON.stringify(name)}: 1`).join()}}`)
+    expect(header([item])).toMatch(/^[\x21-\x7e]+(?:, [\x21-\x7e]+)*$/)
+    expect(read(header([item]))).toEqual(names.map((name) => ['0', name]))
+    // Half of a pair of surrogates has no bytes.
+    expect(read(header([{ '\ud800': 1 }]))).toEqual([['0', '\ufffd']])
+  })
+
+  it('[G3] names at most 20 fields in at most 1,000 characters, and counts the rest', () => {
+    const many = Object.fromEntries(Array.from({ length: 150_000 }, (_, n) => [`f${n}`, n]))
+    expect(header([many]).split(', ').slice(18)).toEqual(['0.f18', '0.f19', '+149980'])
+    const one = header([{ ['é'.repeat(5_000)]: 1 }])
+    expect(one).toBe(`0.${'%C3%A9'.repeat(100)}`)
+    const wide = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`${n}${'€'.repeat(200)}`, n]))
+    expect(header([wide])).toBe(`0.0${'%E2%82%AC'.repeat(99)}, +8`)
+  })
+
+  it.each(applicationOperations.filter(({ body }) => body !== undefined))(
+    '[G3] finds the fields that $id does not know',
+    ({ body = z.null() }) => {
+      expect(ignoredHeader(unknownFields(body, { odd: 1 }))).toBe('odd')
+      expect(ignoredHeader(unknownFields(body, []))).toBe('')
+    },
+  )
+
+  it('[G3] finds nested fields of events and preferences', () => {
+    expect(ignoredHeader(unknownFields(EventRequest, { user: { plan: 1, attributes: { a: 1 } } }))).toBe(
+      'user.plan',
+    )
+    const streak = { metrics: [{ key: 'a', treshold: 1 }], mode: 'AND' }
+    expect(ignoredHeader(unknownFields(UpdateUserPreferencesRequest, { streak }))).toBe(
+      'streak.metrics.0.treshold, streak.mode',
+    )
   })
 })
 

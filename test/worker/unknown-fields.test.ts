@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { at, call, newTenant, type TestTenant, toApp } from './harness'
+import { type Answer, at, call, newTenant, type TestTenant, toApp } from './harness'
 
 let tenant: TestTenant
 beforeAll(async () => {
@@ -89,10 +89,40 @@ describe('unknown fields of an admin write', () => {
       ],
     ])
   })
+})
 
-  it('[O4] are ignored without a warning on the application interface', async () => {
-    const { status, body } = await tenant.app('PUT', '/users/cleo', { nmae: 'Cleo' })
-    expect([status, at(body, 'issues'), at(body, 'name')]).toEqual([200, undefined, null])
+describe('unknown fields on the application interface', () => {
+  const ignored = ({ status, headers }: Answer) => [status, headers.get('x-laurel-ignored')]
+  const event = { user: { id: 'ada' }, value: 1 }
+
+  it('[G3] are named in a header, and the answer stays', async () => {
+    await tenant.metric('runs')
+    const answer = await tenant.app('PUT', '/users/cleo', { nmae: 'Cleo', attributes: {} })
+    expect(ignored(answer)).toEqual([200, 'nmae'])
+    expect([at(answer.body, 'issues'), at(answer.body, 'name')]).toEqual([undefined, null])
+    const body = { user: { id: 'ada', plan: 'pro' }, value: 1, idempotencyKey: 'a', timestamp: 1, date: '' }
+    const expected = 'user.plan, idempotencyKey, timestamp, date'
+    expect(ignored(await tenant.app('POST', '/metrics/runs/event', body))).toEqual([201, expected])
+    expect(ignored(await tenant.app('POST', '/metrics/runs/event', event))).toEqual([201, null])
+  })
+
+  it('[G1, G3] also at /api, and in an answer that is a replay or an error', async () => {
+    await tenant.metric('walks')
+    const headers = { 'x-api-key': await adminKey(), 'tenant-id': tenant.id, 'idempotency-key': 'k' }
+    const send = (path: string, body: unknown) => call(toApp, 'POST', path, { body, headers })
+    const body = { ...event, date: '2026-01-31' }
+    expect(ignored(await send('/api/metrics/walks/event', body))).toEqual([201, 'date'])
+    expect(ignored(await send('/api/metrics/walks/event', body))).toEqual([202, 'date'])
+    expect(ignored(await send('/v1/metrics/walks/event', { user: event.user, vaule: 1 }))).toEqual([
+      422,
+      'vaule',
+    ])
+    expect(ignored(await send('/v1/metrics/none/event', body))).toEqual([404, 'date'])
+  })
+
+  it('[G8] in a header that pages of other origins can read', async () => {
+    const { headers } = await tenant.app('PUT', '/users/cleo', { nmae: 1 }, { origin: 'https://example.com' })
+    expect(headers.get('access-control-expose-headers')?.split(',')).toContain('X-Laurel-Ignored')
   })
 })
 
