@@ -36,6 +36,7 @@ import { isHostValid, routedPath } from '../http/host'
 import { unserved } from '../http/known-paths'
 import { logLine } from '../http/request-log'
 import { wakeMoverOf } from '../jobs/timekeeper.service'
+import { dateOf, instant } from '../lib/clock'
 import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { type Context, newContext } from '../runtime/context'
@@ -102,8 +103,12 @@ export function createApp(instance: Instance): App {
     const ctx = { ...context, origin, path }
     c.set('ctx', ctx)
     await next()
+    const milliseconds = systemNow() - ctx.began
+    // The clock is the test clock, if that is set (C1).
+    const now = instant((c.get('scope')?.now ?? ctx.began) + milliseconds)
+    c.res.headers.set('Date', dateOf(now).toUTCString())
     c.res.headers.set('X-Request-Id', ctx.requestId)
-    console.log(logLine(c, systemNow() - ctx.began))
+    console.log(logLine(c, milliseconds))
   })
 
   app.use('/v1/*', openCors)

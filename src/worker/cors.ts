@@ -8,6 +8,14 @@ import { DAY, SECOND } from '../lib/units'
 export const openCors = cors({
   origin: '*',
   allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-  exposeHeaders: ['X-Request-Id', 'Retry-After', 'Link', 'Allow', 'X-Laurel-Warning', 'X-Laurel-Ignored'],
+  exposeHeaders: [
+    'X-Request-Id',
+    'Date',
+    'Retry-After',
+    'Link',
+    'Allow',
+    'X-Laurel-Warning',
+    'X-Laurel-Ignored',
+  ],
   maxAge: DAY / SECOND,
 })

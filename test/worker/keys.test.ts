@@ -263,7 +263,15 @@ describe('[G2] the order of API errors', () => {
 })
 
 describe('headers of every response', () => {
-  const EXPOSED = ['X-Request-Id', 'Retry-After', 'Link', 'Allow', 'X-Laurel-Warning', 'X-Laurel-Ignored']
+  const EXPOSED = [
+    'X-Request-Id',
+    'Date',
+    'Retry-After',
+    'Link',
+    'Allow',
+    'X-Laurel-Warning',
+    'X-Laurel-Ignored',
+  ]
 
   it('[G8] preflights on application routes allow the requested headers, without a key, for any origin', async () => {
     const asked = [
