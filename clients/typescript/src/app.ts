@@ -46,6 +46,14 @@ export class Laurel {
     return this.#core.call(operation, request, { ...options, isRepeatable: operation.startsWith('GET ') })
   }
 
+  /**
+   * The time of the service, in milliseconds since 1970: the clock of this machine until an answer has shown
+   * another one in its header `Date`.
+   */
+  now(): number {
+    return this.#core.now()
+  }
+
   /** The same client with other options, such as another tenant. */
   with(options: Omit<CallOptions, 'signal'>): Laurel {
     return new Laurel(this.#core.with(options))
@@ -58,5 +66,6 @@ export type { Answered, Call } from './core/call.js'
 export { LaurelError, type LaurelIssue } from './core/laurel-error.js'
 export type { List } from './core/list.js'
 export type { ApiKey, CallOptions, Fetch, LaurelOptions, Token } from './core/options.js'
+export { startTimer } from './core/timers.js'
 export type * from './generated/types.js'
 export { verifyWebhook, type WebhookEvent } from './webhooks.js'

@@ -1,7 +1,8 @@
-import type { Call } from '../core/call.js'
+import { Call } from '../core/call.js'
 import type { Core } from '../core/core.js'
 import { newId } from '../core/new-id.js'
 import type { CallOptions } from '../core/options.js'
+import { pathOf } from '../core/urls.js'
 import type { EventRequest, EventResponse } from '../generated/types.js'
 
 /** An event to send. */
@@ -20,15 +21,44 @@ export function sendEvent(
   event: NewEvent,
   options?: CallOptions,
 ): Call<EventResponse> {
-  const { idempotencyKey = newId(), ...body } = event
-  const request = { path: { key: metric }, body }
-  if (idempotencyKey === null) return core.call('POST /v1/metrics/{key}/event', request, options)
-  return core.call('POST /v1/metrics/{key}/event', request, {
-    ...options,
-    headers: { ...options?.headers, 'idempotency-key': headerText(idempotencyKey) },
-    isRepeatable: true,
-  })
+  const send = async () => {
+    checkEvent(metric, event)
+    const { idempotencyKey = newId(), ...body } = event
+    const request = { path: { key: metric }, body }
+    const settings =
+      idempotencyKey === null
+        ? options
+        : {
+            ...options,
+            headers: { ...options?.headers, 'idempotency-key': headerText(idempotencyKey) },
+            isRepeatable: true,
+          }
+    return core.call('POST /v1/metrics/{key}/event', request, settings).withResponse()
+  }
+  return new Call(send())
 }
+
+/** Throws a TypeError if no request can be made of an event. Programs without types may pass anything. */
+export function checkEvent(metric: unknown, event: unknown): void {
+  pathOf('{metric}', { metric })
+  const { idempotencyKey }: { idempotencyKey?: unknown } = Object(event)
+  if (userIdOf(event) === '') throw new TypeError('"user.id" of an event must be a text that is not empty.')
+  if (idempotencyKey !== undefined && idempotencyKey !== null && !isKey(idempotencyKey))
+    throw new TypeError(
+      '"idempotencyKey" must be a text of 1 to 255 characters, without line breaks and other control characters.',
+    )
+}
+
+/** The id of an event's user, or an empty text if it has none. */
+export function userIdOf(event: unknown): string {
+  const { user }: { user?: unknown } = Object(event)
+  const { id }: { id?: unknown } = Object(user)
+  return typeof id === 'string' ? id : ''
+}
+
+/** Whether a value can be an idempotency key (E4), and arrives in a header as it is. */
+const isKey = (value: unknown): value is string =>
+  typeof value === 'string' && /^(?!\s*$)([^\p{Control}\p{Surrogate}]|\t){1,255}$/u.test(value)
 
 /** A text as the value of a header, so that its bytes are sent in UTF-8. */
 function headerText(text: string): string {

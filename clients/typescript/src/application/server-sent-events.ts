@@ -1,3 +1,5 @@
+import { startTimer } from '../core/timers.js'
+
 /** One event of a stream. */
 interface ServerSentEvent {
   event: string
@@ -18,15 +20,15 @@ export async function* serverSentEvents(
   if (body === null) return
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let stopTimer = () => {}
   let isSilent = false
   const cancel = () => void reader.cancel().catch(() => undefined)
   signal.addEventListener('abort', cancel, { once: true })
   let rest = ''
   try {
     for (;;) {
-      clearTimeout(timer)
-      timer = setTimeout(() => {
+      stopTimer()
+      stopTimer = startTimer(() => {
         isSilent = true
         cancel()
       }, silence)
@@ -43,7 +45,7 @@ export async function* serverSentEvents(
       }
     }
   } finally {
-    clearTimeout(timer)
+    stopTimer()
     signal.removeEventListener('abort', cancel)
     cancel()
   }

@@ -1,7 +1,8 @@
 import type { Operations } from '../generated/operations.js'
 import { KeySource } from './api-key.js'
 import { type Answered, Call } from './call.js'
-import { issuesOf, LaurelError } from './laurel-error.js'
+import { IgnoredFields } from './ignored-fields.js'
+import { issuesOf, LaurelError, type LaurelIssue } from './laurel-error.js'
 import { List, type Place } from './list.js'
 import type { CallOptions, Fetch, LaurelOptions } from './options.js'
 import {
@@ -13,13 +14,13 @@ import {
   realRuntime,
   retryAfterOf,
 } from './retries.js'
+import { ServiceClock } from './service-clock.js'
+import { startTimer } from './timers.js'
 import { baseOf, nextCursor, pathOf, searchOf } from './urls.js'
 
 /** The tries of a call, and the timeout of each in milliseconds, unless the options say otherwise. */
 const TRIES = 5
 const TIMEOUT = 30_000
-/** The longest time that a timer can have, in milliseconds: about 24 days. */
-const LONGEST_TIMEOUT = 2 ** 31 - 1
 
 /** The size of a page, unless the query names one. No page is larger. */
 const PAGE = 100
@@ -89,18 +90,38 @@ export interface Sending extends CallSettings {
   isStream?: boolean
 }
 
+/** A request as all its tries send it. Only the key may differ. */
+interface Made {
+  url: string
+  method: string
+  headers: Headers
+  body: string | null
+  timeout: number
+}
+
+/** The state that copies of a client share. */
+interface Shared {
+  key: KeySource
+  clock: ServiceClock
+  ignored: IgnoredFields
+}
+
 /** Sends requests: addresses, keys, retries, timeouts, errors. */
 export class Core {
   readonly runtime: Runtime
   readonly #options: LaurelOptions
-  readonly #key: KeySource
+  readonly #shared: Shared
   readonly #fetch: Fetch
   readonly #bases: { application: string; admin: string }
 
-  constructor(options: LaurelOptions, key?: KeySource) {
+  constructor(options: LaurelOptions, shared?: Shared) {
     this.runtime = { ...realRuntime, ...options.runtime }
     this.#options = options
-    this.#key = key ?? new KeySource(options.apiKey, this.runtime.now)
+    this.#shared = shared ?? {
+      key: new KeySource(options.apiKey, this.runtime.now),
+      clock: new ServiceClock(this.runtime.now),
+      ignored: new IgnoredFields(),
+    }
     this.#fetch = options.fetch ?? ((url, init) => fetch(url, init))
     this.#bases = {
       application: baseOf(options.url, 'url'),
@@ -119,8 +140,13 @@ export class Core {
         tries: options.tries ?? tries,
         headers: { ...headers, ...options.headers },
       },
-      this.#key,
+      this.#shared,
     )
+  }
+
+  /** The time of the service, in milliseconds since 1970. */
+  now(): number {
+    return this.#shared.clock.now()
   }
 
   /** Calls an operation. */
@@ -162,14 +188,17 @@ export class Core {
    */
   async send<T>(sending: Sending, read: (response: Response) => Promise<T>): Promise<T> {
     const { signal, isRepeatable = sending.method !== 'POST' } = sending
+    const { key: source } = this.#shared
+    // Before the first `await`: an object that the caller changes later changes no try.
+    const made = this.#made(sending)
     const most = between(1, MOST_TRIES, sending.tries ?? this.#options.tries, TRIES)
     let hasNewKey = false
     for (let tries = 1; ; tries += 1) {
       signal?.throwIfAborted()
       let key: string | null = null
       try {
-        key = await this.#key.get()
-        return await this.#try(sending, key, read)
+        key = await source.get()
+        return await this.#try(made, sending, key, read)
       } catch (error) {
         signal?.throwIfAborted()
         if (!(error instanceof LaurelError)) throw error
@@ -177,11 +206,11 @@ export class Core {
           error.status === 401 &&
           key !== null &&
           !hasNewKey &&
-          this.#key.isReplaceable &&
+          source.isReplaceable &&
           tries < MOST_TRIES
         ) {
           hasNewKey = true
-          await this.#key.forget(key)
+          await source.forget(key)
           continue
         }
         // A function that fails to get a key can try again itself.
@@ -195,32 +224,35 @@ export class Core {
   }
 
   /** Sends a request once. */
-  async #try<T>(sending: Sending, key: string, read: (response: Response) => Promise<T>): Promise<T> {
-    const { signal, isStream = false } = sending
-    const body = sending.body === undefined ? null : JSON.stringify(sending.body)
-    const timeout = between(1, LONGEST_TIMEOUT, sending.timeout ?? this.#options.timeout, TIMEOUT)
-    const url = this.#urlOf(sending)
-    const headers = this.#headersOf(sending, key)
+  async #try<T>(
+    { url, method, headers, body, timeout }: Made,
+    { signal, isStream = false }: Sending,
+    key: string,
+    read: (response: Response) => Promise<T>,
+  ): Promise<T> {
+    const all = withKey(headers, key)
     const controller = new AbortController()
     const abort = () => controller.abort(signal?.reason)
     signal?.addEventListener('abort', abort, { once: true })
     if (signal?.aborted) abort()
     let isLate = false
-    const timer = setTimeout(() => {
+    const stopTimer = startTimer(() => {
       isLate = true
       controller.abort()
     }, timeout)
     try {
       const response = await this.#fetch(url, {
-        method: sending.method,
-        headers,
+        method,
+        headers: all,
         // Another address must not get the key.
         redirect: 'manual',
         signal: controller.signal,
         ...(body !== null && { body }),
       })
-      if (!response.ok) throw await errorOf(response, this.runtime.now())
-      if (isStream) clearTimeout(timer)
+      // Another server on the way may have any clock.
+      if (response.headers.has('x-request-id')) this.#shared.clock.follow(response.headers)
+      if (!response.ok) throw await errorOf(response, this.now())
+      if (isStream) stopTimer()
       return await read(response)
     } catch (cause) {
       if (cause instanceof LaurelError) throw cause
@@ -229,25 +261,25 @@ export class Core {
         : 'could not be reached, or its answer was lost'
       throw new LaurelError(`${new URL(url).origin} ${reason}.`, { status: 0, cause })
     } finally {
-      clearTimeout(timer)
+      stopTimer()
       signal?.removeEventListener('abort', abort)
     }
   }
 
-  #urlOf({ path, query }: Sending): string {
+  #made({ method, path, query, headers, tenant, body, accept, timeout }: Sending): Made {
     const base = path.startsWith('/admin/') ? this.#bases.admin : this.#bases.application
-    return base + path + searchOf(query)
-  }
-
-  #headersOf({ headers, tenant = this.#options.tenant, body, accept }: Sending, key: string): Headers {
     const all = new Headers({ accept: accept ?? 'application/json', ...this.#options.headers })
     for (const [name, value] of Object.entries(headers ?? {})) all.set(name, value)
     if (body !== undefined) all.set('content-type', 'application/json')
-    if (tenant !== undefined) all.set('tenant-id', tenant)
-    // The error of `set` would contain the key.
-    if (!/^[!-~]+$/.test(key.trim())) throw new TypeError('The API key has characters that no key has.')
-    all.set('x-api-key', key.trim())
-    return all
+    const tenantId = tenant ?? this.#options.tenant
+    if (tenantId !== undefined) all.set('tenant-id', tenantId)
+    return {
+      url: base + path + searchOf(query),
+      method,
+      headers: all,
+      body: body === undefined ? null : JSON.stringify(body),
+      timeout: between(1, Number.POSITIVE_INFINITY, timeout ?? this.#options.timeout, TIMEOUT),
+    }
   }
 
   /** Calls an operation and reads the body of its answer. */
@@ -260,6 +292,7 @@ export class Core {
     const sending = { ...settings, method, path: pathOf(template, path), query, body }
     return this.send(sending, async (response) => {
       const text = await response.text()
+      this.#shared.ignored.warn(id, response.headers)
       return {
         data: parsed<T>(text, response),
         response,
@@ -268,6 +301,15 @@ export class Core {
       }
     })
   }
+}
+
+/** The headers of one try. */
+function withKey(headers: Headers, key: string): Headers {
+  // The error of `set` would contain the key.
+  if (!/^[!-~]+$/.test(key.trim())) throw new TypeError('The API key has characters that no key has.')
+  const all = new Headers(headers)
+  all.set('x-api-key', key.trim())
+  return all
 }
 
 /** A number between two others. The fallback if it is missing, or not a number. */
@@ -280,42 +322,52 @@ function parsed<T>(text: string, response: Response): T {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    const { status, headers } = response
-    const requestId = headers.get('x-request-id')
-    throw new LaurelError(`The answer is not JSON. ${CHECK_URL}`, { status, requestId, cause })
+    const requestId = response.headers.get('x-request-id')
+    throw new LaurelError(`The answer is not JSON. ${CHECK_URL}`, { status: 0, requestId, cause })
   }
 }
 
-/** The error that an answer is. */
+/**
+ * The error that an answer is. Its status is 0 if the answer is not one of Laurel: a proxy, a gateway or the
+ * page of a Wi-Fi network says nothing about what Laurel would answer.
+ */
 async function errorOf(response: Response, now: number): Promise<LaurelError> {
-  const { headers, type } = response
+  const { headers, type, status } = response
+  const parts = { requestId: headers.get('x-request-id'), retryAfter: retryAfterOf(headers, now) }
   // A browser does not show the status of a redirect.
-  const status = type === 'opaqueredirect' ? 302 : response.status
-  const requestId = headers.get('x-request-id')
-  if (status >= 300 && status < 400)
-    return new LaurelError(`The address redirects to another one. ${CHECK_URL}`, { status, requestId })
-  const message = messageIn(await response.text())
-  return new LaurelError(
-    message ?? `The answer has the status ${status}, and no error of Laurel. ${CHECK_URL}`,
-    {
-      status,
-      requestId,
-      issues: status === 422 && message !== null ? issuesOf(message) : [],
-      retryAfter: retryAfterOf(headers, now),
-    },
-  )
+  if (type === 'opaqueredirect' || (status >= 300 && status < 400))
+    return new LaurelError(`The address redirects to another one. ${CHECK_URL}`, { ...parts, status: 0 })
+  const found = errorIn(await response.text())
+  if (found === null) {
+    const message = `The answer has the status ${status}, and no error of Laurel. ${CHECK_URL}`
+    return new LaurelError(message, { ...parts, status: 0 })
+  }
+  const { error, issues } = found
+  // Services before 1.0 name the problems of a 422 in the text alone.
+  return new LaurelError(error, {
+    ...parts,
+    status,
+    issues: issues.length === 0 && status === 422 ? issuesOf(error) : issues,
+  })
 }
 
-/** The text of an error's body, or null if the body is none of Laurel's. */
-function messageIn(text: string): string | null {
+/** The error in a body, or null if the body is none of Laurel's. */
+function errorIn(text: string): { error: string; issues: LaurelIssue[] } | null {
   try {
-    const body: unknown = JSON.parse(text)
-    if (typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string')
-      return body.error
+    const { error, issues }: { error?: unknown; issues?: unknown } = Object(JSON.parse(text))
+    if (typeof error !== 'string') return null
+    return { error, issues: Array.isArray(issues) ? issues.flatMap(issueIn) : [] }
   } catch {
     // Another server has answered, such as a proxy.
+    return null
   }
-  return null
+}
+
+/** An entry of an error's list, if it has the form of one. */
+function issueIn(entry: unknown): LaurelIssue[] {
+  const { path, message }: { path?: unknown; message?: unknown } = Object(entry)
+  if (typeof message !== 'string') return []
+  return [{ path: typeof path === 'string' && path !== '' ? path : null, message }]
 }
 
 /** The place of the page after one, or null if it was the last one. */

@@ -21,11 +21,14 @@ interface Parts {
  */
 export class LaurelError extends Error {
   override readonly name = 'LaurelError'
-  /** The status of the answer. 0 if there was no answer: a network failure or a timeout. */
+  /**
+   * The status of Laurel's answer. 0 if Laurel did not answer: a network failure, a timeout, or an answer of
+   * another server, such as a proxy.
+   */
   readonly status: number
-  /** The id of the request, which the service also writes to its log. Null if there was no answer. */
+  /** The id of the request, which the service also writes to its log. Null if there is none. */
   readonly requestId: string | null
-  /** The problems that a 422 names, one by one. Empty for other errors. */
+  /** The problems that the answer names, one by one. Empty if it names none. */
   readonly issues: readonly LaurelIssue[]
   /** The seconds after which the service asks to try again (`Retry-After`), or null. */
   readonly retryAfter: number | null
@@ -40,8 +43,8 @@ export class LaurelError extends Error {
 }
 
 /**
- * The problems in the text of a 422: `user.tz: must be an IANA time zone; value: must be a number. …`. A text
- * that names no field is one problem without a path.
+ * The problems in the text of a 422 that has no list of them: `user.tz: must be a zone; value: must be a
+ * number. …`. A text that names no field is one problem without a path.
  */
 export function issuesOf(text: string): LaurelIssue[] {
   if (!FIELD.test(text)) return [{ path: null, message: text }]

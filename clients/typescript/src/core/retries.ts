@@ -1,3 +1,5 @@
+import { startTimer } from './timers.js'
+
 /** The most tries of one call, the first one included. */
 export const MOST_TRIES = 10
 
@@ -52,10 +54,10 @@ export const realRuntime: Runtime = {
   sleep: (milliseconds, signal) =>
     new Promise((resolve, reject) => {
       const end = () => {
-        clearTimeout(timer)
+        stop()
         reject(signal?.reason)
       }
-      const timer = setTimeout(() => {
+      const stop = startTimer(() => {
         signal?.removeEventListener('abort', end)
         resolve()
       }, milliseconds)

@@ -33,7 +33,8 @@ export function pathOf(template: string, parameters: object = {}): string {
   return template.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = values.get(name)
     // Without this, an empty id would name the whole list, and URL parsers resolve dots.
-    if (typeof value !== 'string' || /^\.{0,2}$/.test(value))
+    // A lone surrogate has no form in a URL.
+    if (typeof value !== 'string' || /^\.{0,2}$|\p{Surrogate}/u.test(value))
       throw new TypeError(`"${name}" must be a text that is not empty, "." or "..".`)
     return encodeURIComponent(value)
   })

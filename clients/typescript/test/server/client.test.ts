@@ -135,6 +135,14 @@ describe('the client in Node', () => {
     })
   })
 
+  it('[C1] knows the time of the service, whatever its own clock says', async () => {
+    const wrong = { now: () => Date.now() - 7_200_000 }
+    const behind = new Laurel({ url: server.url, apiKey: server.adminKey, runtime: wrong })
+    expect(behind.now()).toBeLessThan(Date.now() - 7_000_000)
+    await behind.points.list()
+    expect(Math.abs(behind.now() - Date.now())).toBeLessThan(60_000)
+  })
+
   it('[Y1, K6] watches a leaderboard with the token of a user', async () => {
     await laurel.users.create({ id: 'live-ada', name: 'Ada' })
     const apiKey = vi.fn(async () => laurel.admin.userTokens.create({ userId: 'live-ada' }))

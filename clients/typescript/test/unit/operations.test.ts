@@ -34,7 +34,7 @@ const ARGUMENTS: Readonly<Record<string, unknown[]>> = {
 const LIVE = 'leaderboards.live'
 
 /** The methods that send no request of their own. */
-const OTHERS = ['with', 'request', 'webhooks.verify']
+const OTHERS = ['with', 'request', 'now', 'webhooks.verify']
 
 /** All methods of an object and of the objects in it, by their path. */
 function methodsOf(target: object, prefix = ''): [name: string, call: (args: unknown[]) => unknown][] {

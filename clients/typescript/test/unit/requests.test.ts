@@ -112,6 +112,22 @@ describe('requests', () => {
     expect(sent).toHaveLength(3)
   })
 
+  it('are made before anything is awaited, so that later changes of objects change no try', async () => {
+    const { sent, options } = fake(failure(500), json({}, 201))
+    const laurel = new Laurel({ ...options, apiKey: async () => 'app_key' })
+    const user = { id: 'ada' }
+    const headers: Record<string, string> = { a: '1' }
+    const event = laurel.event('lessons', { user, value: 1 }, { headers })
+    const fields = { name: 'Ada' }
+    const update = laurel.users.update('ada', fields)
+    user.id = 'grace'
+    fields.name = 'Grace'
+    headers.a = '2'
+    await Promise.all([event, update])
+    expect(sent.map(({ body }) => Object(body).user?.id ?? Object(body).name)).toEqual(['ada', 'Ada', 'ada'])
+    expect(sent.flatMap(({ headers: all }) => all.get('a') ?? [])).not.toContain('2')
+  })
+
   it('are not sent if their body is no JSON', async () => {
     const { sent, options } = fake(json({}))
     const attributes: Record<string, string> = {}
@@ -153,6 +169,40 @@ describe('events', () => {
       status: 0,
     })
     expect(sent.map(({ headers }) => headers.get('idempotency-key'))).toEqual([null])
+  })
+
+  const circular: Record<string, string> = {}
+  Object.assign(circular, { self: circular })
+  const unsendable: [name: string, metric: string, event: object | undefined][] = [
+    ['nothing', 'lessons', undefined],
+    ['no user', 'lessons', { value: 1 }],
+    ['a user without an id', 'lessons', { user: {}, value: 1 }],
+    ['an id that is a number', 'lessons', { user: { id: 7 }, value: 1 }],
+    ['no metric', '', LESSON],
+    ['half a character in the metric', '\ud800', LESSON],
+    ['a line break in the key', 'lessons', { ...LESSON, idempotencyKey: 'a\nb' }],
+    ['a line break at the end of the key', 'lessons', { ...LESSON, idempotencyKey: 'a\n' }],
+    ['half a character in the key', 'lessons', { ...LESSON, idempotencyKey: '\ud800' }],
+    ['an empty key', 'lessons', { ...LESSON, idempotencyKey: '' }],
+    ['a key that is too long', 'lessons', { ...LESSON, idempotencyKey: 'a'.repeat(256) }],
+    ['a key that is a number', 'lessons', { ...LESSON, idempotencyKey: 7 }],
+    ['a big integer', 'lessons', { ...LESSON, value: 5n }],
+    ['a circle', 'lessons', { ...LESSON, attributes: circular }],
+  ]
+
+  it.each(unsendable)('of which no request can be made are refused: %s', async (_, metric, event) => {
+    const { sent, options } = fake(json({}, 201))
+    const call = Reflect.apply(Laurel.prototype.event, new Laurel(options), [metric, event])
+    expect(await errorOf(call)).toBeInstanceOf(TypeError)
+    expect(sent).toEqual([])
+  })
+
+  it('[E4] take keys of 255 characters of any script, also with a tab in them', async () => {
+    const { sent, options } = fake(json({}, 201))
+    const laurel = new Laurel(options)
+    await laurel.event('lessons', { ...LESSON, idempotencyKey: '🏅'.repeat(255) })
+    await laurel.event('lessons', { ...LESSON, idempotencyKey: 'a\tb' })
+    expect(sent).toHaveLength(2)
   })
 
   it('of a batch have keys too', async () => {
@@ -199,9 +249,9 @@ describe('retries', () => {
     expect(sent).toHaveLength(5)
   })
 
-  it('have any time if the timeout is infinite', async () => {
+  it.each([Number.POSITIVE_INFINITY, 40 * 86_400_000])('have a timeout of %d ms', async (timeout) => {
     const { options } = fake(json(USER))
-    const laurel = new Laurel({ ...options, tries: 1, timeout: Number.POSITIVE_INFINITY })
+    const laurel = new Laurel({ ...options, tries: 1, timeout })
     await expect(laurel.users.get('ada')).resolves.toEqual(USER)
   })
 
@@ -379,28 +429,66 @@ describe('errors', () => {
     })
   })
 
-  it('say so if another server has answered', async () => {
-    const page = new Response('<html>', { status: 404 })
-    expect(await errorOf(new Laurel(fake(page).options).users.get('ada'))).toMatchObject({
-      status: 404,
-      message:
-        'The answer has the status 404, and no error of Laurel. Check that "url" is the base URL of Laurel.',
-      issues: [],
-    })
-    const fine = new Response('<html>', { status: 200 })
-    expect(await errorOf(new Laurel(fake(fine).options).users.get('ada'))).toMatchObject({
-      status: 200,
-      message: expect.stringContaining('not JSON'),
+  it('[G2] have the list of problems that the answer has, whatever its texts say', async () => {
+    const text = 'attributes.plan: must be one of a; b: c; value: must be a number. Fix both.'
+    const issues = [
+      { path: 'attributes.plan', message: 'must be one of a; b: c' },
+      { path: 'value', message: 'must be a number' },
+      { path: null, message: 'The address is missing.' },
+      { message: 'Fix both.' },
+      { path: '', message: 'And this.' },
+      { path: 'a', code: 'unknown' },
+      null,
+    ]
+    const answer = json({ error: text, issues }, 422, { 'x-request-id': 'r-1' })
+    const error = await errorOf(new Laurel(fake(answer).options).event('lessons', LESSON))
+    expect(error).toMatchObject({
+      status: 422,
+      message: text,
+      requestId: 'r-1',
+      issues: [
+        { path: 'attributes.plan', message: 'must be one of a; b: c' },
+        { path: 'value', message: 'must be a number' },
+        { path: null, message: 'The address is missing.' },
+        { path: null, message: 'Fix both.' },
+        { path: null, message: 'And this.' },
+      ],
     })
   })
 
+  const foreign: [name: string, answer: () => Response][] = [
+    ['a page with the status 404', () => new Response('<html>', { status: 404 })],
+    ['another JSON with the status 403', () => json({ message: 'Forbidden' }, 403)],
+    ['an error of another form with the status 401', () => json({ error: { code: 401 } }, 401)],
+    ['an empty body with the status 413', () => new Response(null, { status: 413 })],
+    ['a page with the status 200', () => new Response('<html>', { status: 200 })],
+    ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://login.test' } })],
+  ]
+
+  it.each(foreign)('%s is no answer of Laurel: it is tried again', async (_, answer) => {
+    const { sent, options } = fake(answer, json(USER))
+    expect(await new Laurel(options).users.get('ada')).toEqual(USER)
+    expect(sent).toHaveLength(2)
+    const lasting = fake(answer)
+    const error = await errorOf(new Laurel(lasting.options).users.get('ada'))
+    expect(error).toMatchObject({ status: 0, issues: [], requestId: null })
+    expect(error).toMatchObject({ message: expect.stringContaining('Check that "url" is the base URL') })
+    expect(lasting.sent).toHaveLength(5)
+    // It may have been passed on to Laurel, so what has an effect twice is sent once.
+    const write = fake(answer)
+    await errorOf(new Laurel(write.options).admin.metrics.create([{ key: 'a', name: 'A' }]))
+    expect(write.sent).toHaveLength(1)
+  })
+
   it('never follow a redirect, which would pass the key on', async () => {
-    const { sent, options } = fake((_, { redirect }) => {
-      expect(redirect).toBe('manual')
-      return new Response(null, { status: 302, headers: { location: 'https://evil.example.com' } })
+    const redirect = new Response(null, { status: 302, headers: { location: 'https://evil.example.com' } })
+    const { sent, options } = fake((_, init) => {
+      expect(init.redirect).toBe('manual')
+      return redirect
     })
-    expect(await errorOf(new Laurel(options).users.get('ada'))).toMatchObject({ status: 302 })
-    expect(sent).toHaveLength(1)
+    const error = await errorOf(new Laurel({ ...options, tries: 1 }).users.get('ada'))
+    expect(error).toMatchObject({ message: expect.stringContaining('redirects to another one') })
+    expect(sent.map(({ url }) => new URL(url).host)).toEqual(['laurel.example.com'])
   })
 
   it.each(['app_key.sec\nret', 'app_kéy.secret', ''])('never show the key %j', async (apiKey) => {
@@ -414,5 +502,82 @@ describe('errors', () => {
     const { sent, options } = fake(json(USER))
     await new Laurel({ ...options, apiKey: ' app_key.secret\n' }).users.get('ada')
     expect(sent[0]?.headers.get('x-api-key')).toBe('app_key.secret')
+  })
+})
+
+describe('ignored fields', () => {
+  const ignored = (...names: string[]) => json(USER, 200, { 'x-laurel-ignored': names.join(', ') })
+
+  afterEach(() => {
+    vi.unstubAllEnvs()
+    vi.restoreAllMocks()
+  })
+
+  it('are warned of once in development, by operation and field, by all copies of a client', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue()
+    const { options } = fake(
+      ignored('idempotencyKey', 'user.plan'),
+      ignored('idempotencyKey', 'user.plan'),
+      ignored('user.plan', 'date', '+12'),
+      ignored('idempotencyKey'),
+      json(USER),
+    )
+    const laurel = new Laurel(options)
+    await laurel.event('lessons', LESSON)
+    await laurel.with({ tenant: 'acme' }).event('lessons', LESSON)
+    await laurel.event('pages', LESSON)
+    await laurel.users.update('ada', {})
+    await laurel.users.update('ada', {})
+    expect(warn.mock.calls.flat()).toEqual([
+      expect.stringContaining('POST /v1/metrics/{key}/event does not have: idempotencyKey, user.plan.'),
+      expect.stringContaining('POST /v1/metrics/{key}/event does not have: date, +12.'),
+      expect.stringContaining('PATCH /v1/users/{id} does not have: idempotencyKey.'),
+    ])
+  })
+
+  it('are not warned of in production', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue()
+    vi.stubEnv('NODE_ENV', 'production')
+    await new Laurel(fake(ignored('date')).options).event('lessons', LESSON)
+    expect(warn).not.toHaveBeenCalled()
+  })
+})
+
+describe('the clock of the service', () => {
+  const at = (date: string, headers: Record<string, string> = {}) =>
+    json(USER, 200, { date: new Date(date).toUTCString(), 'x-request-id': 'r', ...headers })
+
+  it('[C1] is that of the answers, and of the machine before the first one', async () => {
+    const { clock, options } = fake(
+      at('2026-06-01T12:00:01Z'),
+      at('2026-06-01T13:30:00Z'),
+      json(USER, 200, { 'x-request-id': 'r' }),
+      at('2026-06-01T12:00:00Z'),
+    )
+    const laurel = new Laurel(options)
+    const ahead = () => (laurel.now() - clock.now) / 1000
+    expect(ahead()).toBe(0)
+    const seen: number[] = []
+    for (let answer = 0; answer < 4; answer += 1) {
+      await laurel.users.get('ada')
+      seen.push(ahead())
+    }
+    // A second is no difference, since `Date` has whole seconds.
+    expect(seen).toEqual([0, 5400, 5400, 0])
+  })
+
+  it('is not that of another server on the way', async () => {
+    const page = new Response('<html>', { status: 404, headers: { date: 'Thu, 01 Jan 1970 00:00:00 GMT' } })
+    const { clock, options } = fake(page)
+    const laurel = new Laurel({ ...options, tries: 1 })
+    await errorOf(laurel.users.get('ada'))
+    expect(laurel.now()).toBe(clock.now)
+  })
+
+  it('decides how long a Retry-After with a date is', async () => {
+    const headers = { 'retry-after': 'Mon, 01 Jun 2026 14:00:07 GMT', date: 'Mon, 01 Jun 2026 14:00:00 GMT' }
+    const { pauses, options } = fake(failure(503, 'Later.', headers), json(USER))
+    await new Laurel(options).users.get('ada')
+    expect(pauses).toEqual([7250])
   })
 })

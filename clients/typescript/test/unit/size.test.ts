@@ -26,6 +26,14 @@ it('the application interface is at most 10 KB', async () => {
   expect(size).toBeGreaterThan(2_000)
 })
 
+it.each([
+  ['the core', "import { Core } from './src/core/core.js'; globalThis.part = Core", 8],
+  ['the queue', "import { OfflineQueue } from './src/offline.js'; globalThis.part = OfflineQueue", 4],
+  ['a live leaderboard', "import { watch } from './src/application/live.js'; globalThis.part = watch", 3],
+])('%s is small', async (_, script, most) => {
+  expect(await sizeOf(script)).toBeLessThan(most * 1024)
+})
+
 it('what is not used is left out', async () => {
   const verify = await sizeOf(
     "import { verifyWebhook } from './src/index.js'; globalThis.verify = verifyWebhook",

@@ -1,0 +1,34 @@
+/** Bundlers write its value into the code. In a page without a bundler it does not exist. */
+declare const process: { env: { NODE_ENV?: string } }
+
+/** The most warnings of a client. */
+const MOST = 100
+
+/** Warns in development about fields of requests that the service ignores, once for each field. */
+export class IgnoredFields {
+  readonly #seen = new Set<string>()
+
+  /**
+   * Reads the header `X-Laurel-Ignored` of an answer.
+   *
+   * @param operation the method and the path, such as `PATCH /v1/users/{id}`
+   */
+  warn(operation: string, headers: Headers): void {
+    const header = headers.get('x-laurel-ignored')
+    if (header === null || isProduction()) return
+    const fresh = header.split(', ').filter((field) => !this.#seen.has(`${operation} ${field}`))
+    if (fresh.length === 0 || this.#seen.size >= MOST) return
+    for (const field of fresh) this.#seen.add(`${operation} ${field}`)
+    console.warn(
+      `Laurel ignored fields that the body of ${operation} does not have: ${fresh.join(', ')}. Check their names at /docs.`,
+    )
+  }
+}
+
+function isProduction(): boolean {
+  try {
+    return process.env.NODE_ENV === 'production'
+  } catch {
+    return false
+  }
+}
