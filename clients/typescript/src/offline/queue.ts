@@ -1,9 +1,10 @@
 import type { Laurel } from '../app.js'
-import type { NewEvent } from '../application/events.js'
+import { checkEvent, type NewEvent, userIdOf } from '../application/events.js'
 import { LaurelError } from '../core/laurel-error.js'
 import { newId } from '../core/new-id.js'
 import { pauseAfter, type Runtime, realRuntime } from '../core/retries.js'
 import type { EventResponse } from '../generated/types.js'
+import { Pause } from './pause.js'
 import { browserStorage, type EventStorage, memoryStorage, type WaitingEvent } from './storage.js'
 
 /** The options of an offline queue. */
@@ -15,9 +16,12 @@ export interface OfflineOptions {
   name?: string | undefined
   /** Gets each event that was sent, and what it changed. With several tabs, one of them is told. */
   onSent?: ((answer: EventResponse, waiting: WaitingEvent) => void) | undefined
-  /** Gets each event that the service refused for good (4xx). It is no longer in the queue. */
+  /**
+   * Gets each event that Laurel refused for good (4xx), and each stored one of which no request can be made
+   * (status 0). It is no longer in the queue.
+   */
   onDropped?: ((error: LaurelError, waiting: WaitingEvent) => void) | undefined
-  /** Gets each failure after which events stay in the queue: no network, 401, 403, 429 or 5xx. */
+  /** Gets each failure after which events stay in the queue: no answer of Laurel, 401, 403, 429 or 5xx. */
   onError?: ((error: unknown) => void) | undefined
   /** Where events wait. IndexedDB if the browser has it, else memory. */
   storage?: EventStorage | undefined
@@ -27,11 +31,17 @@ export interface OfflineOptions {
 
 /** The longest pause between two attempts, in milliseconds, when the service asks for none. */
 const LONGEST_PAUSE = 5 * 60_000
+/** The longest pause that the service can ask for. */
+const LONGEST_ASKED_PAUSE = 60 * 60_000
+
+/** After this many users' failures without a success in between, an attempt ends: it is no user's fault. */
+const MOST_FAILURES = 3
 
 /**
  * Sends events that must not be lost, also if the page is offline or is closed. Each is stored first, and
  * sent with its idempotency key until the service has it, so it counts once. The events of one user are sent
- * in order. The service counts an event on the day on which it arrives.
+ * in order, and do not wait for those of other users. The service counts an event on the day on which it
+ * arrives.
  */
 export class OfflineQueue {
   readonly #laurel: Pick<Laurel, 'event'>
@@ -42,7 +52,12 @@ export class OfflineQueue {
   readonly #closed = new AbortController()
   #drain: Promise<void> | null = null
   #isAgainWanted = false
+  /** Attempts in a row that ended with a failure. */
   #failures = 0
+  /** Users whose oldest event could not be sent. */
+  readonly #users = new Map<string, { failures: number; pause: Pause }>()
+  /** The pause that the service has asked for. */
+  #asked = new Pause()
   #retry: AbortController | null = null
 
   constructor(laurel: Pick<Laurel, 'event'>, options: OfflineOptions = {}) {
@@ -53,25 +68,27 @@ export class OfflineQueue {
       options.storage ?? (typeof indexedDB === 'undefined' ? memoryStorage() : browserStorage(this.#name))
     this.#runtime = { ...realRuntime, ...options.runtime }
     if (typeof addEventListener === 'function')
-      addEventListener('online', () => void this.flush(), { signal: this.#closed.signal })
-    void this.flush()
+      addEventListener('online', () => void this.#wake(), { signal: this.#closed.signal })
+    void this.#wake()
   }
 
   /**
    * Queues an event and begins to send what waits. Resolves when the event is stored. If it cannot be stored,
-   * for example because the disk is full, it is sent at once instead, and this rejects if that fails.
+   * for example because the disk is full, it is sent at once instead, and this rejects if that fails. Rejects
+   * with a TypeError if no request can be made of the event: then it is not queued.
    */
   async event(metric: string, event: NewEvent): Promise<void> {
-    const withKey = { ...event, idempotencyKey: event.idempotencyKey ?? newId() }
-    const waiting = { metric, event: withKey, queued: this.#runtime.now() }
+    // Before the first `await`: later changes of the object change nothing.
+    const copy = copyOf(metric, { ...event, idempotencyKey: event?.idempotencyKey ?? newId() })
+    const waiting = { metric, event: copy, queued: this.#runtime.now() }
     try {
       await this.#storage.add(waiting)
     } catch {
-      const answer = await this.#laurel.event(metric, withKey, { signal: this.#closed.signal })
+      const answer = await this.#laurel.event(metric, copy, { signal: this.#closed.signal })
       this.#options.onSent?.(answer, { ...waiting, place: 0 })
       return
     }
-    void this.flush()
+    void this.#wake()
   }
 
   /** The events that wait, oldest first. */
@@ -79,14 +96,11 @@ export class OfflineQueue {
     return this.#storage.list()
   }
 
-  /** Tries to send everything that waits now. Resolves after the attempt. Never rejects. */
+  /** Tries to send everything that waits, without any pause. Resolves after the attempt. Never rejects. */
   flush(): Promise<void> {
-    this.#retry?.abort()
-    this.#isAgainWanted = true
-    this.#drain ??= this.#drained().finally(() => {
-      this.#drain = null
-    })
-    return this.#drain
+    this.#asked = new Pause()
+    for (const user of this.#users.values()) user.pause = new Pause()
+    return this.#wake()
   }
 
   /** Stops sending. Events that wait stay stored. */
@@ -95,18 +109,34 @@ export class OfflineQueue {
     this.#retry?.abort()
   }
 
+  #wake(): Promise<void> {
+    this.#isAgainWanted = true
+    this.#drain ??= this.#drained()
+    return this.#drain
+  }
+
   async #drained(): Promise<void> {
-    while (this.#isAgainWanted && !this.#closed.signal.aborted) {
-      this.#isAgainWanted = false
-      let pause: number | null
-      try {
-        pause = await this.#alone(() => this.#sendAll())
-      } catch (error) {
-        if (this.#closed.signal.aborted) return
-        this.#options.onError?.(error)
-        pause = this.#nextPause(null)
+    try {
+      while (this.#isAgainWanted && !this.#closed.signal.aborted) {
+        this.#isAgainWanted = false
+        const pause = await this.#attempt()
+        if (pause !== null) this.#tryAgainAfter(pause)
       }
-      if (pause !== null) this.#tryAgainAfter(pause)
+    } finally {
+      // In the same step as the check of `#isAgainWanted`: nobody joins a drain that has ended.
+      this.#drain = null
+    }
+  }
+
+  /** Sends what waits, once. Answers the pause before the next attempt, or null if none is needed. */
+  async #attempt(): Promise<number | null> {
+    this.#retry?.abort()
+    try {
+      return await this.#alone(() => this.#sendAll())
+    } catch (error) {
+      if (this.#closed.signal.aborted) return null
+      this.#options.onError?.(error)
+      return this.#nextPause(null)
     }
   }
 
@@ -118,40 +148,89 @@ export class OfflineQueue {
 
   /** Sends everything that waits. Answers the pause before the next attempt, or null if none is needed. */
   async #sendAll(): Promise<number | null> {
-    /** Users whose next event has to wait, so that their order is kept. */
-    const held = new Set<string>()
-    for (const waiting of await this.#storage.list()) {
-      const { metric, event, place } = waiting
-      if (held.has(event.user.id)) continue
-      let answer: EventResponse
+    const all = await this.#storage.list()
+    const asked = this.#asked.left(this.#runtime.now())
+    if (asked > 0) return all.length === 0 ? null : asked
+    /** Users whose next event has to wait, so that their order is kept, and for how long. */
+    const held = new Map<string, number>()
+    let failures = 0
+    for (const waiting of this.#inOrder(all)) {
+      const user = userIdOf(waiting.event)
+      const left = this.#users.get(user)?.pause.left(this.#runtime.now()) ?? 0
+      if (left > 0) held.set(user, left)
+      if (held.has(user)) continue
       try {
-        answer = await this.#laurel.event(metric, event, { tries: 1, signal: this.#closed.signal })
-        await this.#storage.remove(place)
+        await this.#send(waiting)
+        this.#users.delete(user)
         this.#failures = 0
+        failures = 0
       } catch (error) {
         if (this.#closed.signal.aborted) return null
-        const status = error instanceof LaurelError ? error.status : 0
-        if (error instanceof LaurelError && isRefusedForGood(status)) {
-          await this.#storage.remove(place)
-          this.#options.onDropped?.(error, waiting)
-          continue
-        }
         this.#options.onError?.(error)
-        held.add(event.user.id)
-        // The key is not of this user. Other users' events may still be sent.
-        if (status === 403) continue
-        return this.#nextPause(error instanceof LaurelError ? error.retryAfter : null)
+        failures += 1
+        held.set(user, this.#hold(user, error))
+        const retryAfter = error instanceof LaurelError ? error.retryAfter : null
+        if (isForAll(error) || failures === MOST_FAILURES) return this.#nextPause(retryAfter)
       }
-      this.#options.onSent?.(answer, waiting)
     }
-    return held.size === 0 ? null : this.#nextPause(null)
+    return held.size === 0 ? null : Math.min(...held.values())
+  }
+
+  /** Those of users who failed come last, so that they stop nobody. The order of each user stays. */
+  #inOrder(all: readonly WaitingEvent[]): WaitingEvent[] {
+    const failures = (waiting: WaitingEvent) => this.#users.get(userIdOf(waiting.event))?.failures ?? 0
+    return [...all].sort((a, b) => failures(a) - failures(b))
+  }
+
+  /** Sends an event, or drops it if that can never work. It is no longer stored then. */
+  async #send(waiting: WaitingEvent): Promise<void> {
+    const { metric, place } = waiting
+    let event: NewEvent
+    try {
+      event = copyOf(metric, waiting.event)
+    } catch (cause) {
+      const error = new LaurelError('No request can be made of this event.', { status: 0, cause })
+      return this.#drop(error, waiting)
+    }
+    let answer: EventResponse
+    try {
+      answer = await this.#laurel.event(metric, event, { tries: 1, signal: this.#closed.signal })
+    } catch (error) {
+      if (!(error instanceof LaurelError && isRefusedForGood(error.status))) throw error
+      return this.#drop(error, waiting)
+    }
+    await this.#storage.remove(place)
+    this.#options.onSent?.(answer, waiting)
+  }
+
+  async #drop(error: LaurelError, waiting: WaitingEvent): Promise<void> {
+    await this.#storage.remove(waiting.place)
+    this.#options.onDropped?.(error, waiting)
+  }
+
+  /** Lets a user's events wait. Answers for how long. */
+  #hold(user: string, error: unknown): number {
+    const before = this.#users.get(user)?.failures ?? 0
+    // A failure of all users says nothing about this one.
+    const failures = isForAll(error) ? before : before + 1
+    const pause = isForAll(error) ? 0 : this.#backoff(failures)
+    this.#users.set(user, {
+      failures: Math.max(1, failures),
+      pause: new Pause(this.#runtime.now(), pause),
+    })
+    return pause
   }
 
   #nextPause(retryAfter: number | null): number {
     this.#failures += 1
-    const backoff = pauseAfter(1, null, this.#runtime.random) ?? 0
-    const grown = Math.min(LONGEST_PAUSE, backoff * 2 ** Math.min(20, this.#failures - 1))
-    return Math.max(grown, (retryAfter ?? 0) * 1000)
+    const asked = Math.min(LONGEST_ASKED_PAUSE, (retryAfter ?? 0) * 1000)
+    this.#asked = new Pause(this.#runtime.now(), asked)
+    return Math.max(asked, this.#backoff(this.#failures))
+  }
+
+  #backoff(failures: number): number {
+    const first = pauseAfter(1, null, this.#runtime.random) ?? 0
+    return Math.min(LONGEST_PAUSE, first * 2 ** Math.min(20, failures - 1))
   }
 
   #tryAgainAfter(pause: number): void {
@@ -159,12 +238,22 @@ export class OfflineQueue {
     this.#retry?.abort()
     this.#retry = retry
     this.#runtime.sleep(pause, retry.signal).then(
-      () => void this.flush(),
+      () => void this.#wake(),
       () => undefined,
     )
   }
 }
 
+/** An event as JSON has it. Throws if there is none of it, or if no request can be made of it. */
+function copyOf(metric: string, event: NewEvent): NewEvent {
+  checkEvent(metric, event)
+  return JSON.parse(JSON.stringify(event))
+}
+
 /** Whether sending an event again cannot help. After a 401 or 403 another key may help. */
 const isRefusedForGood = (status: number): boolean =>
   status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
+
+/** Whether a failure is one of all users: the network, the key, or a pause that the service asks for. */
+const isForAll = (error: unknown): boolean =>
+  error instanceof LaurelError && (error.retryAfter !== null || [0, 401, 408, 429].includes(error.status))

@@ -1,6 +1,6 @@
 /** The script of a page that uses the client. It is bundled, and runs in the browser (browser.ts). */
 import { Laurel, LaurelError } from '../../src/app.js'
-import { OfflineQueue } from '../../src/offline.js'
+import { browserStorage, OfflineQueue } from '../../src/offline.js'
 
 type Access = { url: string; key: string; user: string }
 
@@ -13,11 +13,15 @@ export async function visit(access: Access) {
   const first = await laurel.event('demo-lessons', event)
   const again = await laurel.event('demo-lessons', event)
   const board = await laurel.leaderboards.get('demo-all-time', { limit: 2 })
+  const runtime = { now: () => Date.now() - 7_200_000 }
+  const behind = new Laurel({ url: access.url, apiKey: access.key, runtime })
+  await behind.points.list()
   const error = await laurel.users.get('somebody-else').catch((one: unknown) => one)
   return {
     totals: [first.total, again.total],
     replayed: again.idempotentReplayed,
     ranked: board.rankings.length,
+    minutesBehind: Math.round(Math.abs(Date.now() - behind.now()) / 60_000),
     error: error instanceof LaurelError && [error.status, error.requestId !== null],
   }
 }
@@ -45,10 +49,30 @@ export async function watch(access: Access): Promise<unknown[]> {
 
 let queue: OfflineQueue | undefined
 
+const dropped: string[] = []
+
 /** Opens the queue of this page, which sends whatever waits. */
 export function open(access: Access): void {
-  queue = new OfflineQueue(clientOf(access), { name: `events-${access.user}` })
+  queue = new OfflineQueue(clientOf(access), {
+    name: `events-${access.user}`,
+    onDropped: ({ message }) => dropped.push(message),
+  })
 }
+
+/** Stores what the queue of an older version stored, and no request can be made of. */
+export async function storeUnsendable(user: string): Promise<void> {
+  const storage = browserStorage(`events-${user}`)
+  const circle: Record<string, unknown> = {}
+  circle.self = circle
+  for (const fields of [{ value: 5n }, { attributes: circle }, { user: undefined }]) {
+    // Programs without types can pass anything.
+    const event = Object.assign(JSON.parse('{}'), { user: { id: user }, value: 1, ...fields })
+    await storage.add({ metric: 'demo-lessons', event, queued: Date.now() })
+  }
+}
+
+/** The reasons for which events were dropped. */
+export const drops = (): string[] => dropped
 
 /** Queues events with these values. */
 export async function send(user: string, values: number[]): Promise<void> {

@@ -57,7 +57,14 @@ export function testBrowser(server: () => Server): void {
       const page = await browser.newPage()
       await page.goto(origin)
       const visited = await evaluate(page, 'visit', await accessOf('browser-ada'))
-      expect(visited).toEqual({ totals: [2, 2], replayed: true, ranked: 2, error: [403, true] })
+      expect(visited).toEqual({
+        totals: [2, 2],
+        replayed: true,
+        ranked: 2,
+        // A page of another origin can read the time of the service (C1).
+        minutesBehind: 0,
+        error: [403, true],
+      })
       await page.close()
     })
 
@@ -91,6 +98,21 @@ export function testBrowser(server: () => Server): void {
       const entries = await laurel.admin.users.timeline.list(access.user, { types: 'event' }).toArray()
       const values = entries.map((entry) => (entry.type === 'event' ? entry.value : null))
       expect(values).toEqual([3, 2, 1])
+    })
+
+    it('[E4] drops stored events of which no request can be made, and sends those behind them', async () => {
+      const access = await accessOf('blocked-ada')
+      const context = await browser.newContext()
+      const page = await context.newPage()
+      await page.goto(origin)
+      await evaluate(page, 'storeUnsendable', access.user)
+      await evaluate(page, 'open', access)
+      await evaluate(page, 'send', access.user, [7, 8])
+      await vi.waitFor(async () => expect(await evaluate(page, 'waiting')).toEqual([]), { timeout: PATIENCE })
+      const reason = 'No request can be made of this event.'
+      expect(await evaluate(page, 'drops')).toEqual([reason, reason, reason])
+      await context.close()
+      expect(await laurel.users.metrics.get(access.user, 'demo-lessons')).toMatchObject({ current: 15 })
     })
 
     it('[E4] sends the events of a page that was closed, when a page opens the queue again', async () => {

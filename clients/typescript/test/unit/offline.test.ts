@@ -1,28 +1,51 @@
 import { describe, expect, it, vi } from 'vitest'
-import { Laurel } from '../../src/app.js'
+import { Laurel, LaurelError } from '../../src/app.js'
 import { memoryStorage, OfflineQueue } from '../../src/offline.js'
-import { failure, fake, json, networkFailure, type Sent } from '../fake-fetch.js'
+import { errorOf, failure, fake, json, networkFailure, type Sent } from '../fake-fetch.js'
 
 const lesson = (id: string, value: number) => ({ user: { id }, value, idempotencyKey: `${id}-${value}` })
 const keysOf = (sent: Sent[]) => sent.map(({ headers }) => headers.get('idempotency-key'))
 
-/** A queue whose pauses end when the test says so. */
+/** A queue whose pauses end when the test says so: `pass` lets the newest one pass. */
 function queueOf(...answers: Parameters<typeof fake>) {
   const set = fake(...answers)
+  const { clock } = set
   const storage = memoryStorage()
   const pauses: number[] = []
+  const waits: (() => void)[] = []
   const runtime = {
     ...set.options.runtime,
     sleep: (milliseconds: number, signal?: AbortSignal) => {
       pauses.push(milliseconds)
-      return new Promise<void>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+      const until = clock.now + milliseconds
+      return new Promise<void>((resolve, reject) => {
+        waits.push(() => {
+          clock.now = Math.max(clock.now, until)
+          resolve()
+        })
+        signal?.addEventListener('abort', () => reject(signal.reason))
+      })
     },
   }
   const on = { onSent: vi.fn(), onDropped: vi.fn(), onError: vi.fn() }
   const laurel = new Laurel(set.options)
   const queue = () => new OfflineQueue(laurel, { ...on, storage, runtime })
-  return { ...set, ...on, storage, pauses, queue }
+  /** Lets a pause pass, and waits until the attempt after it has ended: with the next pause, or for good. */
+  const pass = async () => {
+    const ended = pauses.length + 1
+    waits.pop()?.()
+    await vi.waitFor(async () => {
+      if ((await storage.list()).length > 0) expect(pauses).toHaveLength(ended)
+    })
+  }
+  return { ...set, ...on, storage, pauses, queue, pass }
 }
+
+/** Answers by the user of the event. */
+const byUser =
+  (answers: Record<string, () => Response>) =>
+  ({ body }: Sent): Response =>
+    (answers[String(Object(body).user.id)] ?? (() => json({}, 201)))()
 
 describe('an offline queue', () => {
   it('sends an event at once if it can, and tells what it changed', async () => {
@@ -134,5 +157,189 @@ describe('an offline queue', () => {
     await events.flush()
     expect(sent).toEqual([])
     expect(await storage.list()).toHaveLength(1)
+  })
+
+  const circular: Record<string, string> = {}
+  Object.assign(circular, { self: circular })
+  const unsendable: [name: string, metric: string, event: object | undefined][] = [
+    ['nothing', 'lessons', undefined],
+    ['no user', 'lessons', { value: 1 }],
+    ['no metric', '', { user: { id: 'ada' }, value: 1 }],
+    ['a line break in the key', 'lessons', { user: { id: 'ada' }, value: 1, idempotencyKey: 'a\nb' }],
+    ['a key that is a number', 'lessons', { user: { id: 'ada' }, value: 1, idempotencyKey: 7 }],
+    ['a big integer', 'lessons', { user: { id: 'ada' }, value: 5n }],
+    ['a circle', 'lessons', { user: { id: 'ada' }, value: 1, attributes: circular }],
+  ]
+
+  it.each(unsendable)('refuses at once what no request can be made of: %s', async (_, metric, event) => {
+    const { sent, storage, onError, queue } = queueOf(json({}, 201))
+    const events = queue()
+    const call = Reflect.apply(OfflineQueue.prototype.event, events, [metric, event])
+    expect(await errorOf(call)).toBeInstanceOf(TypeError)
+    expect(await storage.list()).toEqual([])
+    await events.event('lessons', lesson('ada', 1))
+    await events.flush()
+    expect(keysOf(sent)).toEqual(['ada-1'])
+    expect(onError).not.toHaveBeenCalled()
+  })
+
+  it.each(unsendable)(
+    'drops a stored event of which no request can be made: %s',
+    async (_, metric, event) => {
+      const { sent, storage, onDropped, onError, queue } = queueOf(json({}, 201))
+      await Reflect.apply(storage.add, storage, [{ metric, event, queued: 0 }])
+      await storage.add({ metric: 'lessons', event: lesson('ada', 1), queued: 0 })
+      await queue().flush()
+      expect(keysOf(sent)).toEqual(['ada-1'])
+      expect(await storage.list()).toEqual([])
+      expect(onDropped).toHaveBeenCalledExactlyOnceWith(
+        expect.any(LaurelError),
+        expect.objectContaining({ metric, event }),
+      )
+      expect(onDropped.mock.calls[0]?.[0]).toMatchObject({ status: 0, cause: expect.any(TypeError) })
+      expect(onError).not.toHaveBeenCalled()
+    },
+  )
+
+  it('stores an event as it was, whatever happens to the object later', async () => {
+    const { sent, queue } = queueOf(json({}, 201))
+    const events = queue()
+    const user = { id: 'ada' }
+    const queued = [1, 2, 3].map((value) => {
+      user.id = `user-${value}`
+      return events.event('lessons', { user, value })
+    })
+    user.id = 'nobody'
+    await Promise.all(queued)
+    await events.flush()
+    expect(sent.map(({ body }) => Object(body).user.id)).toEqual(['user-1', 'user-2', 'user-3'])
+  })
+
+  const foreign: [name: string, answer: () => Response][] = [
+    ['a page with the status 404', () => new Response('<html>Not found', { status: 404 })],
+    ['a page with the status 413', () => new Response('<html>Too large', { status: 413 })],
+    ['JSON of a gateway', () => json({ message: 'no Route matched' }, 404)],
+    ['an error of another form', () => json({ error: { code: 'NOT_FOUND' } }, 404)],
+    ['a page that asks to sign in', () => new Response('<html>Wi-Fi', { status: 200 })],
+  ]
+
+  it.each(foreign)('keeps an event after an answer that is not one of Laurel: %s', async (_, answer) => {
+    const { sent, storage, onSent, onDropped, onError, queue, pass } = queueOf(answer, json({}, 201))
+    await storage.add({ metric: 'lessons', event: lesson('ada', 1), queued: 0 })
+    queue()
+    await vi.waitFor(() => expect(onError).toHaveBeenCalled())
+    expect(onError).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ status: 0 }))
+    expect(await storage.list()).toHaveLength(1)
+    await pass()
+    expect(keysOf(sent)).toEqual(['ada-1', 'ada-1'])
+    expect([onSent.mock.calls.length, onDropped.mock.calls.length]).toEqual([1, 0])
+  })
+
+  /** Stores events: the users, in order. The values count them for each user. */
+  async function store({ storage }: ReturnType<typeof queueOf>, ...users: string[]) {
+    for (const [index, id] of users.entries()) {
+      const value = users.slice(0, index + 1).filter((one) => one === id).length
+      await storage.add({ metric: 'lessons', event: lesson(id, value), queued: 0 })
+    }
+  }
+
+  it('sends the events of others while the event of one user fails, and keeps the order of each user', async () => {
+    const grace = { fails: true }
+    const set = queueOf(byUser({ grace: () => (grace.fails ? failure(500) : json({}, 201)) }))
+    const { sent, storage, pauses, queue, pass } = set
+    await store(set, 'grace', 'ada', 'grace', 'linus', 'ada')
+    const events = queue()
+    await vi.waitFor(() => expect(pauses).toEqual([250]))
+    expect(keysOf(sent)).toEqual(['grace-1', 'ada-1', 'linus-1', 'ada-2'])
+    // Its pauses grow, and an event of another user ends none of them.
+    await pass()
+    await events.event('lessons', lesson('ada', 3))
+    await vi.waitFor(() => expect(pauses).toEqual([250, 500, 500]))
+    expect(keysOf(sent).slice(4)).toEqual(['grace-1', 'ada-3'])
+    for (let attempt = 0; attempt < 12; attempt += 1) await pass()
+    expect(pauses.at(-1)).toBe(300_000)
+    expect(sent).toHaveLength(18)
+    grace.fails = false
+    await pass()
+    expect(keysOf(sent).slice(18)).toEqual(['grace-1', 'grace-2'])
+    expect(await storage.list()).toEqual([])
+  })
+
+  it('sends the events of others first, after an event that never gets an answer', async () => {
+    const set = queueOf(
+      byUser({
+        grace: () => {
+          throw networkFailure()
+        },
+      }),
+    )
+    await store(set, 'grace', 'ada', 'grace', 'ada')
+    const events = set.queue()
+    await vi.waitFor(() => expect(set.pauses).toHaveLength(1))
+    expect(keysOf(set.sent)).toEqual(['grace-1'])
+    await set.pass()
+    expect(keysOf(set.sent).slice(1)).toEqual(['ada-1', 'ada-2', 'grace-1'])
+    // The network may be back, so the next event is tried at once.
+    await events.event('lessons', lesson('ada', 3))
+    await vi.waitFor(() => expect(set.pauses).toHaveLength(3))
+    expect(keysOf(set.sent).slice(4)).toEqual(['ada-3', 'grace-1'])
+  })
+
+  it('ends an attempt after failures of three users, since the service itself fails', async () => {
+    const set = queueOf(failure(500))
+    await store(set, ...Array.from({ length: 10 }, (_, index) => `user${index}`))
+    set.queue()
+    await vi.waitFor(() => expect(set.pauses).toHaveLength(1))
+    expect(set.sent).toHaveLength(3)
+    await set.pass()
+    // Others come first now.
+    expect(new Set(keysOf(set.sent)).size).toBe(6)
+    expect(await set.storage.list()).toHaveLength(10)
+  })
+
+  it('keeps the events if no request can be made at all, such as with a wrong key', async () => {
+    const { sent, storage, options, onDropped, onError } = queueOf(json({}, 201))
+    const laurel = new Laurel({ ...options, apiKey: 'app_kéy' })
+    const events = new OfflineQueue(laurel, { storage, onDropped, onError })
+    await events.event('lessons', lesson('ada', 1))
+    await vi.waitFor(() => expect(onError).toHaveBeenCalledWith(expect.any(TypeError)))
+    events.close()
+    expect([sent, onDropped.mock.calls]).toEqual([[], []])
+    expect(await storage.list()).toHaveLength(1)
+  })
+
+  it('waits as long as the service asks, whatever events come, and up to an hour', async () => {
+    const set = queueOf(
+      failure(429, 'Too many.', { 'retry-after': '40' }),
+      failure(503, 'Full.', { 'retry-after': '2592000' }),
+      json({}, 201),
+    )
+    const { sent, pauses, clock, queue, pass } = set
+    const events = queue()
+    await events.event('lessons', lesson('ada', 1))
+    await vi.waitFor(() => expect(pauses).toEqual([40_000]))
+    clock.now += 10_000
+    await events.event('lessons', lesson('grace', 1))
+    await vi.waitFor(() => expect(pauses).toEqual([40_000, 30_000]))
+    expect(keysOf(sent)).toEqual(['ada-1'])
+    await pass()
+    expect(pauses.at(-1)).toBe(3_600_000)
+    // If the clock is set back, nobody waits for the old time.
+    clock.now -= 86_400_000
+    await events.event('lessons', lesson('grace', 2))
+    await vi.waitFor(async () => expect(await set.storage.list()).toEqual([]))
+    expect(keysOf(sent).slice(2)).toEqual(['ada-1', 'grace-1', 'grace-2'])
+  })
+
+  it('sends an event that is queued while an attempt ends', async () => {
+    // The number of steps until an attempt has ended is not known, so each one is tried.
+    for (let steps = 0; steps < 60; steps += 1) {
+      const { storage, queue } = queueOf(json({}, 201))
+      const events = queue()
+      for (let step = 0; step < steps; step += 1) await Promise.resolve()
+      await events.event('lessons', lesson('ada', 1))
+      await new Promise((resolve) => setTimeout(resolve))
+      expect([steps, await storage.list()]).toEqual([steps, []])
+    }
   })
 })
