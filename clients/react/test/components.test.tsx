@@ -52,6 +52,15 @@ test('a toast closes by itself, but not under the pointer or the focus', async (
   expect(onDismiss).toHaveBeenCalledTimes(2)
 })
 
+test.each([25 * 86_400_000, Number.POSITIVE_INFINITY])('a toast can stay for %d ms', async (duration) => {
+  const onDismiss = vi.fn()
+  render(<AwardToast changes={changes} duration={duration} onDismiss={onDismiss} />)
+  await pass(24 * 86_400_000)
+  expect(onDismiss).not.toHaveBeenCalled()
+  await pass(86_400_000)
+  expect(onDismiss).toHaveBeenCalledTimes(Number.isFinite(duration) ? 1 : 0)
+})
+
 test('a toast shows gains only, the most remarkable one first', () => {
   const loss = { type: 'points', key: 'energy', name: 'Energy', added: -1, total: 4 } as const
   render(<AwardToast changes={[loss, ...changes]} onDismiss={() => {}} />)

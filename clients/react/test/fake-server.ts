@@ -7,6 +7,8 @@ export class FakeServer {
   /** Methods and paths of all requests, with their queries. */
   readonly requests: string[] = []
   readonly bodies: unknown[] = []
+  /** Milliseconds by which its clock is ahead of this machine's. Without it, answers have no `Date`. */
+  clockAhead: number | undefined
   #gate: Promise<void> = Promise.resolve()
   readonly #streams = new Set<ReadableStreamDefaultController<Uint8Array>>()
 
@@ -52,7 +54,11 @@ export class FakeServer {
     if (method === 'GET') await this.#gate
     if (typeof data === 'number') return Response.json({ error: 'It failed.' }, { status: data })
     if (data === undefined) return Response.json({ error: `No answer for ${url.pathname}` }, { status: 404 })
-    return Response.json(data, { status: method === 'POST' ? 201 : 200 })
+    const date = this.clockAhead !== undefined && {
+      date: new Date(Date.now() + this.clockAhead).toUTCString(),
+      'x-request-id': 'request',
+    }
+    return Response.json(data, { status: method === 'POST' ? 201 : 200, headers: { ...date } })
   }
 
   #stream(signal: AbortSignal | undefined): Response {

@@ -3,10 +3,15 @@ import { act, cleanup, render, renderHook, screen, waitFor } from '@testing-libr
 import { type ReactNode, StrictMode } from 'react'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import {
+  AchievementGrid,
   AwardToast,
+  Energy,
   LaurelProvider,
   Leaderboard,
+  LevelProgress,
   PointsCounter,
+  StreakCalendar,
+  StreakCounter,
   useAchievements,
   useEnergy,
   useLeaderboard,
@@ -332,6 +337,69 @@ test('[P4] energy has the next gain, and reads again when it is due', async () =
   server.answers.set('GET users/ada/points/energy', { ...points(3), maxPoints: 5, awards: [award] })
   await act(async () => vi.advanceTimersByTimeAsync(31 * 60_000))
   await waitFor(() => expect(energy.current.data?.total).toBe(3))
+})
+
+/** The answers to the requests for energy: a tick each `hours`, the last one at `date`. */
+function answerEnergy(date: string, hours: number, total = 2) {
+  const trigger = { type: 'time', points: 1, timeUnit: 'hour', timeInterval: hours }
+  const award = { date, awarded: 1, total, trigger }
+  server.answers.set('GET users/ada/points/energy', { ...points(total), maxPoints: 5, awards: [award] })
+  server.answers.set('GET points/energy', { name: 'Energy', triggers: [trigger] })
+}
+
+test('[P4] energy waits for a gain that is weeks away, and asks once when it is due', async () => {
+  vi.useFakeTimers({ now: Date.parse('2026-11-23T12:00:00Z'), shouldAdvanceTime: true })
+  answerEnergy('2026-11-23T11:30:00.000Z', 30 * 24)
+  const energy = hook(() => useEnergy('energy'))
+  await waitFor(() => expect(energy.current.data?.nextAt).toBe('2026-12-23T11:30:00.000Z'))
+  await act(async () => vi.advanceTimersByTimeAsync(10_000))
+  expect(server.count('/points/energy')).toBe(2)
+  await act(async () => vi.advanceTimersByTimeAsync(29 * 86_400_000))
+  expect(server.count('/points/energy')).toBe(2)
+  answerEnergy('2026-12-23T11:30:00.000Z', 30 * 24, 3)
+  await act(async () => vi.advanceTimersByTimeAsync(86_400_000))
+  await waitFor(() => expect(energy.current.data?.total).toBe(3))
+  expect(server.count('/points/energy')).toBe(3)
+})
+
+test.each([
+  ['behind', -10],
+  ['ahead', 10],
+])('[P4, C1] energy follows the clock of the service, which is ten minutes %s', async (_, minutes) => {
+  const serviceNow = Date.parse('2026-11-23T12:00:00Z')
+  const ahead = minutes * 60_000
+  vi.useFakeTimers({ now: serviceNow - ahead, shouldAdvanceTime: true })
+  server.clockAhead = ahead
+  answerEnergy('2026-11-23T10:05:00.000Z', 1)
+  const Page = () => <Energy {...useEnergy('energy')} />
+  render(<Page />, { wrapper: Wrapper })
+  // Ticks are due at five past, and the user's energy was full at 11:05.
+  await waitFor(() => expect(screen.getByRole('timer').textContent).toMatch(/^\+1 in (5:00|4:5\d)$/))
+  await act(async () => vi.advanceTimersByTimeAsync(4 * 60_000))
+  const before = server.count('/users/ada/points/energy')
+  answerEnergy('2026-11-23T12:05:00.000Z', 1, 3)
+  await act(async () => vi.advanceTimersByTimeAsync(64_000))
+  expect(server.count('/users/ada/points/energy')).toBe(before + 1)
+  expect(screen.getByRole('meter').getAttribute('aria-valuetext')).toBe('3 of 5')
+  expect(screen.getByRole('timer').textContent).toMatch(/^\+1 in (1:00:00|59:5\d)$/)
+})
+
+test('answers of Laurel are drawn without a warning of React', async () => {
+  const complain = vi.spyOn(console, 'error').mockReturnValue()
+  const Page = () => (
+    <>
+      <PointsCounter {...usePoints('xp')} />
+      <LevelProgress {...useLevel('xp')} />
+      <AchievementGrid {...useAchievements()} />
+      <StreakCounter {...useStreak()} />
+      <StreakCalendar {...useStreak()} />
+      <Leaderboard {...useLeaderboard('weekly-xp')} />
+    </>
+  )
+  render(<Page />, { wrapper: Wrapper })
+  await screen.findByText('First')
+  await screen.findByText('bob')
+  expect(complain.mock.calls).toEqual([])
 })
 
 test('a toast shows the changes by an event, and the counter has the new total', async () => {

@@ -56,7 +56,7 @@ export function AchievementGrid(props: AchievementGridProps) {
             ) : (
               <ul className="laurel-tiles" aria-labelledby={title}>
                 {achievements.map((achievement) => (
-                  <Tile key={achievement.id} {...achievement} />
+                  <Tile key={achievement.id} achievement={achievement} />
                 ))}
               </ul>
             )}
@@ -67,7 +67,8 @@ export function AchievementGrid(props: AchievementGridProps) {
   )
 }
 
-function Tile({ name, description, badgeUrl, achievedAt, rarity, progress }: AchievementData) {
+function Tile({ achievement }: { achievement: AchievementData }) {
+  const { name, description, badgeUrl, achievedAt, rarity, progress } = achievement
   const { labels, format } = useLaurelSettings()
   const isDone = achievedAt !== null
   return (

@@ -24,7 +24,7 @@ export function Energy({ className, id, ...resource }: EnergyProps) {
       label={resource.data?.name ?? labels.loading}
       placeholder={PLACEHOLDER}
     >
-      {({ name, total, maxPoints, badgeUrl, nextAt, nextPoints }) => {
+      {({ name, total, maxPoints, badgeUrl, nextAt, nextPoints, clockAhead }) => {
         const isFull = total >= maxPoints
         const hasNext = !isFull && nextAt !== null && nextAt !== undefined && nextPoints !== undefined
         return (
@@ -59,7 +59,7 @@ export function Energy({ className, id, ...resource }: EnergyProps) {
               <span className="laurel-detail laurel-text">
                 {isFull && labels.energyFull}
                 {hasNext && (
-                  <Countdown until={nextAt}>
+                  <Countdown until={nextAt} clockAhead={clockAhead}>
                     {(seconds) =>
                       labels.energyNext(
                         { points: nextPoints, time: seconds === null ? '–' : format.clock(seconds) },

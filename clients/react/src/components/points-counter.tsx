@@ -22,12 +22,12 @@ export function PointsCounter({ className, id, ...resource }: PointsCounterProps
       label={label === '' ? labels.loading : label}
       placeholder={PLACEHOLDER}
     >
-      {(points) => <Points {...points} />}
+      {(points) => <Points points={points} />}
     </Card>
   )
 }
 
-function Points({ name, total, badgeUrl }: PointsData) {
+function Points({ points: { name, total, badgeUrl } }: { points: PointsData }) {
   const { format } = useLaurelSettings()
   const [seen, setSeen] = useState({ name, total, gain: 0 })
   if (seen.name !== name) setSeen({ name, total, gain: 0 })

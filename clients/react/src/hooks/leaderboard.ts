@@ -5,6 +5,7 @@ import type {
   LiveRanking,
   UserLeaderboardResponseWithHistory,
 } from '@laurel/client/app'
+import { startTimer } from '@laurel/client/app'
 import type { QueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import type { GroupData, LeaderboardData, OwnPlace, RankingRow, Resource } from '../view/data.ts'
@@ -195,16 +196,16 @@ const liveState = ({ run, rankings }: LiveRanking, before: LiveState | undefined
 /** Reads the user's place again, but not for every change of the ranking. */
 function placeReader(cache: QueryClient, userId: string, key: string) {
   let readAt = 0
-  let timer: ReturnType<typeof setTimeout> | undefined
+  let stopTimer: (() => void) | undefined
   const read = () => {
-    timer = undefined
+    stopTimer = undefined
     readAt = Date.now()
     void cache.invalidateQueries({ queryKey: keyOf(userId, 'place', key) })
   }
   return {
     read: () => {
-      timer ??= setTimeout(read, Math.max(0, readAt + PLACE_INTERVAL - Date.now()))
+      stopTimer ??= startTimer(read, Math.max(0, readAt + PLACE_INTERVAL - Date.now()))
     },
-    stop: () => clearTimeout(timer),
+    stop: () => stopTimer?.(),
   }
 }

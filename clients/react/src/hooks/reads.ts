@@ -6,10 +6,12 @@ import type {
   User,
   UserAchievementWithStatsResponse,
 } from '@laurel/client/app'
+import { startTimer } from '@laurel/client/app'
 import { useEffect, useMemo } from 'react'
 import type { EnergyData, LevelProgressData, Resource } from '../view/data.ts'
 import { nextGain } from '../view/energy.ts'
 import { type LevelView, levelView } from '../view/levels.ts'
+import { useLaurelContext } from './provider.tsx'
 import { both, useRead } from './resource.ts'
 
 /** Data that a server has read already. With it, the first rendering is complete (server rendering). */
@@ -71,6 +73,7 @@ export function useLevel(key: string, options?: PointsOptions): Resource<LevelPr
  * due, the points are read again.
  */
 export function useEnergy(key: string): Resource<EnergyData> {
+  const { client } = useLaurelContext()
   const points = usePointsRead(key, { awards: MOST_AWARDS })
   const system = useRead({
     parts: ['system', key],
@@ -81,18 +84,27 @@ export function useEnergy(key: string): Resource<EnergyData> {
       both(points, system, ({ name, total, maxPoints, badgeUrl, awards }, { triggers }): EnergyData => {
         const next = nextGain(triggers, awards, points.readAt)
         const max = maxPoints ?? total
-        return { name, total, badgeUrl, maxPoints: max, nextAt: next?.at, nextPoints: next?.points }
+        const clockAhead = client.now() - Date.now()
+        return {
+          name,
+          total,
+          badgeUrl,
+          maxPoints: max,
+          nextAt: next?.at,
+          nextPoints: next?.points,
+          clockAhead,
+        }
       }),
-    [points, system],
+    [points, system, client],
   )
   const { nextAt, total = 0, maxPoints = 0 } = energy.data ?? {}
+  // Each read makes a new one, so the timer starts again.
   const { refetch } = points
   const dueAt = total < maxPoints ? nextAt : undefined
   useEffect(() => {
     if (dueAt === undefined || dueAt === null) return
-    const timer = setTimeout(refetch, Math.max(0, Date.parse(dueAt) - Date.now()) + TICK_DELAY)
-    return () => clearTimeout(timer)
-  }, [dueAt, refetch])
+    return startTimer(refetch, Math.max(0, Date.parse(dueAt) - client.now()) + TICK_DELAY)
+  }, [dueAt, refetch, client])
   return energy
 }
 

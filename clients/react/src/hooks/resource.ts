@@ -20,10 +20,11 @@ export interface Read<Data> {
   isEnabled?: boolean
 }
 
-/** Data of the user, with the time at which it was read, in milliseconds since 1970. */
+/** Data of the user, with the time of the service at which it was read, in milliseconds since 1970. */
 export function useRead<Data>(options: Read<Data>): Resource<Data> & { readAt: number } {
   const { parts, read, initialData, isEnabled = true } = options
   const context = useLaurelContext()
+  const { client } = context
   const { data, error, isPending, dataUpdatedAt, refetch } = useQuery(
     {
       queryKey: keyOf(context.userId, ...parts),
@@ -43,9 +44,10 @@ export function useRead<Data>(options: Read<Data>): Resource<Data> & { readAt: n
       error,
       isLoading: isPending && isEnabled,
       refetch: () => void refetch(),
-      readAt: dataUpdatedAt,
+      // The cache has the browser's time.
+      readAt: dataUpdatedAt + client.now() - Date.now(),
     }),
-    [data, error, isPending, isEnabled, refetch, dataUpdatedAt],
+    [data, error, isPending, isEnabled, refetch, dataUpdatedAt, client],
   )
 }
 

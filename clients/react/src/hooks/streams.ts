@@ -1,3 +1,5 @@
+import { startTimer } from '@laurel/client/app'
+
 /** Open streams, by an id. Watchers of the same id share one stream. */
 export class Streams {
   readonly #open = new Map<string, { watchers: number; stop: () => void }>()
@@ -15,11 +17,11 @@ export class Streams {
       if (!isIn) return
       isIn = false
       stream.watchers -= 1
-      setTimeout(() => {
+      startTimer(() => {
         if (stream.watchers > 0 || this.#open.get(id) !== stream) return
         this.#open.delete(id)
         stream.stop()
-      })
+      }, 0)
     }
   }
 }

@@ -1,4 +1,5 @@
 'use client'
+import { startTimer } from '@laurel/client/app'
 import { useEffect, useRef, useState } from 'react'
 import { VisuallyHidden } from './visually-hidden.tsx'
 
@@ -17,7 +18,7 @@ export function Announcer({ text, interval = 10_000 }: AnnouncerProps) {
   useEffect(() => {
     known.current ??= text
     if (text === undefined || text === known.current) return
-    const timer = setTimeout(
+    return startTimer(
       () => {
         known.current = text
         saidAt.current = Date.now()
@@ -25,7 +26,6 @@ export function Announcer({ text, interval = 10_000 }: AnnouncerProps) {
       },
       Math.max(0, saidAt.current + interval - Date.now()),
     )
-    return () => clearTimeout(timer)
   }, [text, interval])
   return (
     <div role="status">

@@ -26,11 +26,15 @@ function everySecond(changed: () => void): () => void {
   return () => clearInterval(timer)
 }
 
-/** Present time in whole seconds since 1970, and null on servers and during hydration. */
-export const useSeconds = (): number | null =>
+/**
+ * Present time in whole seconds since 1970, and null on servers and during hydration.
+ *
+ * @param ahead milliseconds by which the wanted clock is ahead of the browser's
+ */
+export const useSeconds = (ahead: number): number | null =>
   useSyncExternalStore<number | null>(
     everySecond,
-    () => Math.floor(Date.now() / 1000),
+    () => Math.floor((Date.now() + ahead) / 1000),
     () => null,
   )
 

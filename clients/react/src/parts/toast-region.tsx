@@ -1,4 +1,5 @@
 'use client'
+import { startTimer } from '@laurel/client/app'
 import { type ComponentProps, type ReactNode, useEffect, useRef, useState } from 'react'
 
 export interface ToastRegionProps extends Omit<ComponentProps<'div'>, 'children' | 'ref'> {
@@ -28,9 +29,8 @@ export function ToastRegion(props: ToastRegionProps) {
   })
   const isOpen = message !== null && message !== undefined
   useEffect(() => {
-    if (toastId === undefined || !isOpen || isHeld || !Number.isFinite(duration)) return
-    const timer = setTimeout(() => dismiss.current(), duration)
-    return () => clearTimeout(timer)
+    if (toastId === undefined || !isOpen || isHeld) return
+    return startTimer(() => dismiss.current(), duration)
   }, [toastId, isOpen, isHeld, duration])
   // Without its message, the toast can lose the pointer or the focus without an event.
   if (!isOpen && isHeld) setHeld(false)

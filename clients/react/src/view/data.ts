@@ -65,6 +65,8 @@ export interface EnergyData {
   nextAt?: string | null | undefined
   /** Points of the next gain. */
   nextPoints?: number | undefined
+  /** Milliseconds by which the clock of `nextAt` is ahead of the browser's. 0 if absent. */
+  clockAhead?: number | undefined
 }
 
 /** An achievement, and when the user completed it (A6). */
