@@ -61,6 +61,7 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
     let retryAfter: number | null = null
     try {
       const sending = {
+        operation: 'GET /v1/leaderboards/{key}/live',
         method: 'GET',
         path,
         query: { limit, userAttributes },

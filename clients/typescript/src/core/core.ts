@@ -80,6 +80,8 @@ interface CallSettings extends CallOptions {
 
 /** One request to send. */
 export interface Sending extends CallSettings {
+  /** The operation, such as `GET /v1/users/{id}`. */
+  operation: string
   method: string
   /** The part of the path after the base, with its first slash. */
   path: string
@@ -226,7 +228,7 @@ export class Core {
   /** Sends a request once. */
   async #try<T>(
     { url, method, headers, body, timeout }: Made,
-    { signal, isStream = false }: Sending,
+    { operation, signal, isStream = false }: Sending,
     key: string,
     read: (response: Response) => Promise<T>,
   ): Promise<T> {
@@ -251,6 +253,7 @@ export class Core {
       })
       // Another server on the way may have any clock.
       if (response.headers.has('x-request-id')) this.#shared.clock.follow(response.headers)
+      this.#shared.ignored.warn(operation, response.headers)
       if (!response.ok) throw await errorOf(response, this.now())
       if (isStream) stopTimer()
       return await read(response)
@@ -289,10 +292,9 @@ export class Core {
     settings: CallSettings,
   ): Promise<Answered<T>> {
     const [method = '', template = ''] = id.split(' ')
-    const sending = { ...settings, method, path: pathOf(template, path), query, body }
+    const sending = { ...settings, operation: id, method, path: pathOf(template, path), query, body }
     return this.send(sending, async (response) => {
       const text = await response.text()
-      this.#shared.ignored.warn(id, response.headers)
       return {
         data: parsed<T>(text, response),
         response,

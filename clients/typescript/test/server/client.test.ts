@@ -1,5 +1,5 @@
 /** The client against a running server, in Node and in a real browser. */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { PATIENCE } from '../../../../test/patience'
 import { Receiver } from '../../../../test/receiver'
 import { type Server, startServer } from '../../../../test/server/harness'
@@ -141,6 +141,16 @@ describe('the client in Node', () => {
     expect(behind.now()).toBeLessThan(Date.now() - 7_000_000)
     await behind.points.list()
     expect(Math.abs(behind.now() - Date.now())).toBeLessThan(60_000)
+  })
+
+  it('[G3] warns of fields that the service ignores', async () => {
+    const warn = vi.spyOn(console, 'warn').mockReturnValue()
+    onTestFinished(() => warn.mockRestore())
+    const body = { user: { id: 'ignored' }, value: 1, idempotencyKey: 'in-the-body' }
+    await laurel.request('POST /v1/metrics/{key}/event', { path: { key: 'demo-lessons' }, body })
+    expect(warn.mock.calls.flat()).toEqual([
+      expect.stringContaining('POST /v1/metrics/{key}/event does not have: idempotencyKey.'),
+    ])
   })
 
   it('[Y1, K6] watches a leaderboard with the token of a user', async () => {

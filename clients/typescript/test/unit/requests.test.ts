@@ -513,20 +513,20 @@ describe('ignored fields', () => {
     vi.restoreAllMocks()
   })
 
-  it('are warned of once in development, by operation and field, by all copies of a client', async () => {
+  it('[G3] are warned of once in development, by operation and field, by all copies of a client', async () => {
     const warn = vi.spyOn(console, 'warn').mockReturnValue()
     const { options } = fake(
       ignored('idempotencyKey', 'user.plan'),
       ignored('idempotencyKey', 'user.plan'),
       ignored('user.plan', 'date', '+12'),
-      ignored('idempotencyKey'),
+      failure(422, 'name: must be a string.', { 'x-laurel-ignored': 'idempotencyKey' }),
       json(USER),
     )
     const laurel = new Laurel(options)
     await laurel.event('lessons', LESSON)
     await laurel.with({ tenant: 'acme' }).event('lessons', LESSON)
     await laurel.event('pages', LESSON)
-    await laurel.users.update('ada', {})
+    await errorOf(laurel.users.update('ada', {}))
     await laurel.users.update('ada', {})
     expect(warn.mock.calls.flat()).toEqual([
       expect.stringContaining('POST /v1/metrics/{key}/event does not have: idempotencyKey, user.plan.'),
