@@ -1,6 +1,7 @@
 import type { TenantDatabase } from '../db/database'
 import type { Instant } from '../lib/clock'
 import { ApiError, errors } from '../lib/errors'
+import { unrepeated } from '../lib/net/headers'
 import { systemNow } from '../lib/system-clock'
 import type { Access, AccountScope, Context, Scope, Tenant } from '../runtime/context'
 import type { KeyScope } from '../runtime/key-scopes.types'
@@ -55,7 +56,7 @@ export async function readClaim(
   }: Omit<Entrance, 'ticket'> & { needs: KeyScope },
   ticket: string | null = null,
 ): Promise<Claim> {
-  const key = headers.get('x-api-key')
+  const key = unrepeated(headers.get('x-api-key') ?? '')
   const bearer = key ? await findBearer(ctx, key) : ticket ? await findTicketHolder(ctx, ticket) : null
   await limit(ctx, bearer, headers)
   if (bearer === null) throw key ? errors.keyInvalid() : ticket ? errors.ticketInvalid() : errors.keyMissing()

@@ -76,5 +76,5 @@ export const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
   endDate: 'The last date, `YYYY-MM-DD`, at most 400 days after the first. May also be spelled `end_date`.',
   run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the current run.',
   'Idempotency-Key':
-    'Makes the event count once, even if it is sent several times. The key is for this user and this metric only, and never expires.',
+    'Makes the event count once, even if it is sent several times. The key is for this user and this metric only, and never expires. It must not contain a comma with a space after it.',
 }

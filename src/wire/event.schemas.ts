@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { AttributeMap, optional, ReadableAttributes, readable } from '../http/fields'
 import { MOST_EVENT_VALUE, MOST_ID_CHARACTERS } from '../lib/limits'
+import { unrepeated } from '../lib/net/headers'
 import { UserAchievementResponse } from './achievement.schemas'
 import { MetricEventLeaderboardResponse } from './leaderboard.schemas'
 import { MetricEventPointsResponse } from './points.schemas'
@@ -35,8 +36,17 @@ export const IdempotencyKey = z
     'must not contain U+FFFD, which replaces bytes that are not UTF-8. Send the key in UTF-8',
   )
 
+/** A key in a header, which may have been sent twice (E4). */
+const HeaderKey = z.preprocess(
+  (given) => (typeof given === 'string' ? unrepeated(given) : given),
+  IdempotencyKey.refine(
+    (key) => !key.includes(', '),
+    'must not have a comma and a space: different keys in two headers arrive as "a, b". Send one header, and leave out the space after a comma',
+  ),
+)
+
 /** The headers of an event. */
-export const EventHeaders = z.object({ 'idempotency-key': IdempotencyKey.optional() })
+export const EventHeaders = z.object({ 'idempotency-key': HeaderKey.optional() })
 
 /** All changes of an event. The maps are by key of the points system or leaderboard (E2, E4). */
 export const EventResponse = z

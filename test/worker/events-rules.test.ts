@@ -379,6 +379,33 @@ describe('[E4] idempotency keys', () => {
     expect(await everything()).toEqual(before)
   })
 
+  it('[E4] is one key if the header is sent twice with equal values, and 422 if they differ', async () => {
+    const { tenant } = await setup()
+    const send = async (...keys: string[]) => {
+      const headers = new Headers({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id })
+      for (const key of keys) headers.append('idempotency-key', key)
+      const body = JSON.stringify({ user: { id: 'ada' }, value: 1 })
+      const url = 'http://laurel.test/v1/metrics/words/event'
+      const response = await tenant.send(new Request(url, { method: 'POST', headers, body }))
+      const answer: unknown = await response.json()
+      return [response.status, at(answer, 'idempotencyKey') ?? at(answer, 'issues', 0, 'path')]
+    }
+    expect(await send('a')).toEqual([201, 'a'])
+    expect(await send('a', 'a')).toEqual([202, 'a'])
+    expect(await send('a', 'a', 'a')).toEqual([202, 'a'])
+    const longest = 'k'.repeat(255)
+    expect(await send(longest, longest)).toEqual([201, longest])
+    expect(await send(longest)).toEqual([202, longest])
+    const before = await everything()
+    for (const keys of [['a', 'b'], ['a', 'a', 'b'], ['', ''], ['a', ''], ['k, l'], ['a, b', 'a, b']])
+      expect([keys, ...(await send(...keys))]).toEqual([keys, 422, 'idempotency-key'])
+    expect(await everything()).toEqual(before)
+    // A comma without a space is a part of the key, and a batch has its keys in the body.
+    expect(await send('order,1,1')).toEqual([201, 'order,1,1'])
+    const item = { key: 'words', user: { id: 'ada' }, value: 1, idempotencyKey: 'a, b' }
+    expect((await tenant.admin('POST', '/metrics/events', [item])).status).toBe(202)
+  })
+
   it('[E4] exactly one of the parallel events with each key is a 201, through two apps', async () => {
     const { tenant } = await setup()
     const other = tenant.through(newApp())

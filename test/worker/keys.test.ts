@@ -89,6 +89,19 @@ describe('the walk over every route', () => {
     }
   })
 
+  it('[G2] a key that is sent twice counts once, and 401 if the two differ', async () => {
+    const status = async (one: string, two: string) => {
+      const headers = new Headers([
+        ['x-api-key', one],
+        ['x-api-key', two],
+      ])
+      return (await toApp(new Request('http://laurel.test/v1/points', { headers }))).status
+    }
+    expect(await status(key, key)).toBe(200)
+    expect(await status(key, tampered(key))).toBe(401)
+    expect(await status(key, ADMIN_KEY)).toBe(401)
+  })
+
   it('[G2] 403 for an application key on every admin route, before 413, 400, 404 and 422', async () => {
     for (const { method, path, spec } of ADMIN) {
       const bodies = spec.body ? [{}, { raw: 'no JSON' }, { raw: ' '.repeat(1_048_577) }] : [{}]
