@@ -1,4 +1,4 @@
-import { index, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
+import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../db/columns'
 import { SWITCH_STATUSES } from '../enumerations.types'
 
@@ -18,6 +18,10 @@ export const webhooks = sqliteTable(
      * deleted.
      */
     secret: text('secret').notNull(),
+    /** JSON: the secret before, and until when it signs too, in milliseconds. Null if there is none (W3). */
+    previous: text('previous_secret'),
+    /** When the receiver answered 410, in milliseconds, if that switched it off (W4). */
+    goneAt: integer('gone_at'),
   },
   (table) => [
     index('webhooks_by_tenant').on(table.tenantId).where(living),

@@ -69,7 +69,7 @@ export const COPIED = {
     'finished',
     'upkeep',
   ],
-  webhooks: [...RESOURCE, 'url', 'events', 'status', 'secret', 'key'],
+  webhooks: [...RESOURCE, 'url', 'events', 'status', 'secret', 'key', 'previous_secret', 'gone_at'],
   notification_templates: [
     ...RESOURCE,
     'type',
