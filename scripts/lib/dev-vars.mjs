@@ -107,6 +107,8 @@ export function effectiveVariables(fromFile, environment, url) {
     if (value) merged[name] = value
   }
   if (!merged.PUBLIC_URL) merged.PUBLIC_URL = url
+  // A move of the test clock waits for each attempt.
+  if (!merged.WEBHOOK_TIMEOUT) merged.WEBHOOK_TIMEOUT = '2'
   if (!merged.DEMO && merged.MULTI_TENANCY !== 'on') merged.DEMO = 'on'
   return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== ''))
 }

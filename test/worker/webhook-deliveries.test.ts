@@ -72,23 +72,24 @@ describe('[W3, W4] one attempt', () => {
     expect(await elsewhere.seen()).toEqual([])
   })
 
-  it('at most one kilobyte of a response is kept, and an endless body is cut off', async () => {
+  it('at most one kilobyte of a response is kept, and a body that never ends holds nothing up', async () => {
     const hook = new Hook()
+    const statuses = [200, 302, 404, 410, 429, 500, 503]
     await hook.plan(
       { status: 500, body: 'é'.repeat(100_000) },
       { status: 500, body: 'x'.repeat(2_000), stall: true },
-      { status: 500, body: 'half', stall: true },
-      { status: 200, body: 'ok', stall: true },
+      ...statuses.map((status) => ({ status, body: 'half', stall: true })),
     )
-    const adapter = adapterTo(hook, 2)
+    // The test would fail by its own time limit if an attempt waited for the end of a body.
+    const adapter = adapterTo(hook, 300)
     const long = await adapter.attempt(message(NOON))
     expect(long).toEqual({ kind: 'failed', status: 500, error: `answered 500: ${'é'.repeat(512)}` })
-    const began = Date.now()
     const endless = await adapter.attempt(message(NOON))
     expect(endless).toMatchObject({ error: `answered 500: ${'x'.repeat(1_024)}` })
-    expect(Date.now() - began).toBeLessThan(1_500)
-    expect(await adapter.attempt(message(NOON))).toMatchObject({ status: 500, error: 'answered 500: half' })
-    expect(await adapter.attempt(message(NOON))).toEqual({ kind: 'delivered', status: 200 })
+    for (const status of statuses)
+      expect(await adapter.attempt(message(NOON))).toMatchObject(
+        status === 200 ? { kind: 'delivered', status } : { status, error: `answered ${status}: half` },
+      )
   })
 
   it('a late response, a broken connection and a missing server are failures with a reason', async () => {
@@ -334,14 +335,14 @@ describe('[W4] the log', () => {
     expect((await newTenant()).id).toBeTruthy()
   })
 
-  it('a rotated secret is void at once, also for waiting messages; so is an old URL', async () => {
+  it('a secret that ends at once is void for waiting messages too; so is an old URL', async () => {
     const { tenant, hook, webhookId, destination, secret } = await withHook()
     await hook.plan({ status: 500 })
     await hand(destination, NOON, message(NOON))
     await moveTo(NOON)
     const [before] = await hook.seen(1)
     expect(new Webhook(secret).verify(before?.body ?? '', before?.headers ?? {})).toBeTruthy()
-    const rotated = await tenant.admin('POST', `/webhooks/${webhookId}/rotate-secret`)
+    const rotated = await tenant.admin('POST', `/webhooks/${webhookId}/rotate-secret?endPrevious=true`)
     const fresh = String(at(rotated.body, 'secret'))
     await tenant.admin('POST', `/webhooks/${webhookId}/test`, { type: 'streak.lost' })
     await moveTo(NOON + MINUTE)
@@ -355,7 +356,8 @@ describe('[W4] the log', () => {
     await moved.seen(1)
     expect(await hook.seen()).toHaveLength(3)
   })
-  it('a secret that is rotated in the middle of a run is void for the rest of it', async () => {
+
+  it('a secret that is rotated in the middle of a run signs the rest of it', async () => {
     const { tenant, hook, webhookId, destination } = await withHook()
     await hook.plan({ hold: true })
     await hand(destination, NOON, message(NOON - 2, 'ada'), message(NOON - 1, 'ada'))

@@ -1,6 +1,7 @@
 import type { Webhook } from '../../config/configuration.types'
 import type { Attempt, ChannelAdapter } from '../../delivery/queue.messages'
 import { counted } from '../../lib/errors'
+import { type Answer, post } from '../../lib/net/post'
 import { targetOf, targetRules } from '../../lib/net/webhook-targets'
 import { systemNow } from '../../lib/system-clock'
 import { SECOND } from '../../lib/units'
@@ -9,6 +10,10 @@ import { signatureHeaders } from './signatures.service'
 
 /** The most bytes of a response's body that the log stores. */
 const KEPT = 1_024
+/** How long a body may take, in milliseconds. A move of the test clock waits for it. */
+const BODY_PATIENCE = SECOND / 2
+
+const isSuccess = (status: number) => status >= 200 && status < 300
 
 /**
  * Sends messages to a webhook with its current URL and secret. They are signed and need a 2xx response in
@@ -27,28 +32,17 @@ export function webhookAdapter(
       if ('refused' in target)
         return { kind: 'refused', status: null, error: `not called: url ${target.refused}` }
       const signed = await signatureHeaders(secret, { id, at: systemNow(), body })
-      // AbortSignal.timeout has a timer that cannot be cleared. It would keep the object awake after the
-      // response, and that time costs money.
-      const limit = new AbortController()
-      const timer = setTimeout(() => limit.abort(), seconds * SECOND)
+      const headers = { 'content-type': 'application/json', 'user-agent': 'Laurel', ...signed }
+      const isQuoted = mayQuote(event)
+      const most = (status: number) => (isQuoted && !isSuccess(status) ? KEPT : 0)
+      const limits = { patience: seconds * SECOND, bodyPatience: BODY_PATIENCE, most }
       try {
-        const response = await fetch(target.url, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json', 'user-agent': 'Laurel', ...signed },
-          body,
-          redirect: 'manual',
-          signal: limit.signal,
-        })
-        return await judged(response, mayQuote(event))
+        const answer = await post(target.url, { headers, body }, limits)
+        if (answer === null)
+          return { kind: 'failed', status: null, error: `no answer within ${counted(seconds, 'second')}` }
+        return judged(answer)
       } catch (error) {
-        const description = limit.signal.aborted
-          ? `no answer within ${counted(seconds, 'second')}`
-          : mayQuote(event)
-            ? brokenOff(error, target.url)
-            : 'no answer'
-        return { kind: 'failed', status: null, error: description }
-      } finally {
-        clearTimeout(timer)
+        return { kind: 'failed', status: null, error: isQuoted ? brokenOff(error, target.url) : 'no answer' }
       }
     },
   }
@@ -61,40 +55,11 @@ export function webhookAdapter(
  */
 const mayQuote = (event: string): boolean => !event.startsWith('leaderboard.')
 
-/**
- * The result of an attempt that got a response. After a success the body is not read; else only the part that
- * the log stores.
- */
-async function judged(response: Response, isQuoted: boolean): Promise<Attempt> {
-  const { status } = response
-  if (status >= 200 && status < 300) {
-    await response.body?.cancel().catch(() => undefined)
-    return { kind: 'delivered', status }
-  }
-  const text = isQuoted ? await beginning(response.body) : ''
-  if (!isQuoted) await response.body?.cancel().catch(() => undefined)
-  return { kind: 'failed', status, error: text === '' ? `answered ${status}` : `answered ${status}: ${text}` }
-}
-
-/** The first bytes of a body, as text. If the body breaks off or time is up, the bytes so far. */
-async function beginning(body: ReadableStream<Uint8Array> | null): Promise<string> {
-  if (body === null) return ''
-  const reader = body.getReader()
-  const decoder = new TextDecoder()
-  let [text, room] = ['', KEPT]
-  try {
-    while (room > 0) {
-      const { done, value } = await reader.read()
-      if (done) break
-      const part = value.subarray(0, room)
-      room -= part.length
-      text += decoder.decode(part, { stream: true })
-    }
-  } catch {
-    // The status is enough.
-  }
-  await reader.cancel().catch(() => undefined)
-  return text
+/** The result of an attempt that got a response.  */
+function judged({ status, text }: Answer): Attempt {
+  if (isSuccess(status)) return { kind: 'delivered', status }
+  const error = text === '' ? `answered ${status}` : `answered ${status}: ${text}`
+  return { kind: 'failed', status, error }
 }
 
 /** The reason why there was no response, without the URL, which may contain a secret of the receiver. */

@@ -1,12 +1,13 @@
 import * as z from 'zod'
-import { parseIso } from '../../../lib/clock'
-import { systemNow } from '../../../lib/system-clock'
+import { post, retryAfterIn } from '../../../lib/net/post'
 import { DAY, SECOND } from '../../../lib/units'
 
 /** Timeout for a provider's response, in milliseconds. */
 export const PATIENCE = 30 * SECOND
-/** Characters of a response that are read; the rest is ignored. */
-const MOST_ANSWER_CHARACTERS = 65_536
+/** Timeout for the body after that, in milliseconds. */
+const BODY_PATIENCE = 5 * SECOND
+/** Bytes of a response that are read; the rest is ignored. */
+const MOST_ANSWER_BYTES = 65_536
 /** The longest accepted `Retry-After`, in milliseconds: a day. */
 const MOST_WAIT = DAY
 
@@ -22,34 +23,15 @@ export async function ask(
   request: { headers: Record<string, string>; body: string },
   patience: number = PATIENCE,
 ): Promise<Reply | Silence> {
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      ...request,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(patience),
-    })
-    const json = readJson(await beginning(response))
-    const wait = waitIn(response.headers.get('retry-after'))
-    return { status: response.status, json, ...(wait !== null && { retryAfter: wait }) }
-  } catch (error) {
-    const isLate = error instanceof Error && error.name === 'TimeoutError'
-    return { error: isLate ? `no answer within ${patience / SECOND} s` : 'the provider could not be reached' }
-  }
-}
-
-async function beginning({ body }: Response): Promise<string> {
-  if (body === null) return ''
-  const decoder = new TextDecoder()
-  const reader = body.getReader()
-  let text = ''
-  while (text.length < MOST_ANSWER_CHARACTERS) {
-    const { done, value } = await reader.read()
-    if (done) return text + decoder.decode()
-    text += decoder.decode(value, { stream: true })
-  }
-  await reader.cancel()
-  return text
+  const bodyPatience = Math.min(patience, BODY_PATIENCE)
+  const limits = { patience, bodyPatience, most: () => MOST_ANSWER_BYTES }
+  const answer = await post(url, request, limits).catch(() => undefined)
+  if (answer === undefined) return { error: 'the provider could not be reached' }
+  if (answer === null) return { error: `no answer within ${patience / SECOND} s` }
+  const { status, headers, text } = answer
+  const wait = retryAfterIn(headers)
+  const retryAfter = wait === undefined ? {} : { retryAfter: Math.min(wait, MOST_WAIT) }
+  return { status, json: readJson(text), ...retryAfter }
 }
 
 function readJson(text: string): unknown {
@@ -58,13 +40,6 @@ function readJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-/** `Retry-After` in milliseconds. The header has seconds or a date. */
-function waitIn(header: string | null): number | null {
-  if (header === null) return null
-  const until = /^\d+$/.test(header) ? Number(header) * SECOND : (parseIso(header) ?? 0) - systemNow()
-  return Number.isFinite(until) ? Math.min(Math.max(until, 0), MOST_WAIT) : null
 }
 
 const Said = z.object({ message: z.string() }).transform(({ message }) => message.slice(0, 200))
