@@ -163,6 +163,19 @@ export async function enter(
   )
 }
 
+/** Enters a tenant as an admin, for work without a request and its key. The audit log has the name (Z1). */
+export const enterAs = (ctx: Context, keyName: string, tenantId: string): Promise<Scope> =>
+  enter(ctx, 'admin', {
+    access: { kind: 'admin', keyId: null, keyName },
+    credential: null,
+    needs: 'write',
+    tenantId,
+    tenantName: null,
+    keyTenantId: null,
+    archived: false,
+    isOfAccount: false,
+  })
+
 /**
  * Does work with a claim. The tenant's name may belong to another tenant since it was looked up. So if the
  * work ends in 404 and the name has changed its tenant, the work is done again for the other tenant (T2).

@@ -3,6 +3,7 @@ import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { RECAP_FREQUENCIES } from '../access/tenants.types'
 import type { TenantDatabase } from '../db/database'
+import { json } from '../db/json-column'
 import { civilDate } from '../lib/civil'
 import { errors } from '../lib/errors'
 import type { Instance } from '../runtime/instance'
@@ -30,11 +31,7 @@ import { webhooks as webhooksTable } from './tables/webhooks.table'
 import { SUBSCRIPTIONS } from './webhook-events.types'
 
 /** The schema of a column that is a list as JSON. */
-const listOf = <S extends z.ZodType>(item: S) =>
-  z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(item))
+const listOf = <S extends z.ZodType>(item: S) => json(z.array(item))
 
 const filters = listOf(z.object({ attributeId: z.string(), attributeValue: z.string() }))
 
@@ -132,7 +129,10 @@ const Achievements = reading(achievementsTable, {
   userAttributes: filters,
   eventAttributes: filters,
 })
-const Webhooks = reading(webhooksTable, { events: listOf(z.enum(SUBSCRIPTIONS)) })
+const Webhooks = reading(webhooksTable, {
+  events: listOf(z.enum(SUBSCRIPTIONS)),
+  previous: json(z.object({ secret: z.string(), until: z.number() })).nullable(),
+})
 const Templates = reading(notificationTemplates, { userAttributes: filters })
 const Boosts = reading(pointsBoosts, { userAttributes: filters }, ['notified'])
 /** The row of a boost: for everyone, or of one user. */

@@ -170,6 +170,10 @@ export type Webhook = Resource & {
   status: SwitchStatus
   /** The secret that signs its deliveries. Only the responses that show it once contain it. */
   secret: string
+  /** The secret before, which signs too until a moment, in milliseconds (W3). */
+  previous: { secret: string; until: number } | null
+  /** When the receiver answered 410, in milliseconds, if that switched it off (W4). */
+  goneAt: number | null
 }
 
 /** A template of notifications (N3). */

@@ -182,7 +182,8 @@ export class DeliveryRunner {
   /** Stores the result of an attempt that ended at `now`, for the message and for the destination. */
   #settle(message: Pending, attempt: Attempt, now: Instant): void {
     const { health } = this.#store
-    if (attempt.kind === 'failed') this.#store.health = afterFailure(health, now)
+    if (attempt.kind === 'failed')
+      this.#store.health = afterFailure(health, now, attempt.isForAll ? attempt.retryAfter : 0)
     else if (attempt.kind === 'delivered' && (health.failures > 0 || health.probeAt !== null))
       this.#store.health = afterSuccess(health, now)
     this.#end(message, attempt, { now, attempts: 1 })

@@ -56,9 +56,17 @@ export type Attempt =
   | { kind: 'delivered'; status: number | null }
   /**
    * It failed, and is tried again, at the earliest after `retryAfter` milliseconds if the receiver asks for
-   * that. A `body` replaces the old one: part of the message has arrived.
+   * that; with `isForAll`, all messages wait as long. A `body` replaces the old one: part of the message has
+   * arrived.
    */
-  | { kind: 'failed'; status: number | null; error: string; retryAfter?: number; body?: string }
+  | {
+      kind: 'failed'
+      status: number | null
+      error: string
+      retryAfter?: number
+      isForAll?: boolean
+      body?: string
+    }
   /** It will never arrive. */
   | { kind: 'refused'; status: number | null; error: string }
   /** There is no way to send it. It is kept for the log. */

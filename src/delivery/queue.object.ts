@@ -206,11 +206,13 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
 
   /**
    * Reads the destination's configuration again before anything else is sent, and continues with waiting
-   * messages.
+   * messages. A rest ends, since the change may have repaired the destination.
    */
   async refresh(): Promise<void> {
     this.#present = null
-    if (this.#destination !== null) await this.#wake()
+    if (this.#destination === null) return
+    this.#store.health = HEALTHY
+    await this.#wake()
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

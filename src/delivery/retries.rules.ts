@@ -21,6 +21,8 @@ const HOLD = HOUR
  */
 const MOST_FAILURES = 20
 const REST = 5 * MINUTE
+/** The longest rest that a receiver can ask for, in milliseconds. */
+export const MOST_REST = HOUR
 /**
  * While the destination rests, messages that are pending for longer than this are given up, so that the
  * backlog is bounded. In milliseconds.
@@ -60,25 +62,33 @@ export const HEALTHY: Health = { failures: 0, probeAt: null, restedUntil: null }
  * (C1).
  */
 export const isOfAnotherTime = ({ probeAt, restedUntil }: Health, now: Instant): boolean =>
-  Math.max(probeAt ?? now, restedUntil ?? now) > now + REST
+  Math.max(probeAt ?? now, restedUntil ?? now) > now + MOST_REST
 
 /**
- * The health after an attempt has failed at a moment. After 20 failures in a row the destination rests. Each
- * failed probe starts another rest.
+ * The health after an attempt has failed at a moment. After 20 failures in a row the destination rests, and
+ * again after each failed probe. It also rests for `asked` milliseconds. An attempt from before the rest does
+ * not end it.
  */
-export function afterFailure({ failures, restedUntil }: Health, at: Instant): Health {
-  const isResting = failures + 1 >= MOST_FAILURES
-  return { failures: failures + 1, probeAt: isResting ? instant(at + REST) : null, restedUntil }
+export function afterFailure(health: Health, at: Instant, asked = 0): Health {
+  const failures = health.failures + 1
+  const rest = Math.max(failures < MOST_FAILURES ? 0 : REST, Math.min(asked, MOST_REST))
+  const until = instant(Math.max(at + rest, health.probeAt ?? at))
+  return until > at ? { ...health, failures, probeAt: until } : { ...afterRest(health, at), failures }
 }
 
-/** The health after an attempt has succeeded at a moment: a rest ends. */
-export function afterSuccess({ probeAt, restedUntil }: Health, at: Instant): Health {
+/** The health after an attempt has succeeded at a moment: a rest ends, unless the receiver asked for it. */
+export function afterSuccess(health: Health, at: Instant): Health {
+  const isAsked = health.failures < MOST_FAILURES && (health.probeAt ?? at) > at
+  return isAsked ? { ...health, failures: 0 } : afterRest(health, at)
+}
+
+function afterRest({ probeAt, restedUntil }: Health, at: Instant): Health {
   return { failures: 0, probeAt: null, restedUntil: probeAt === null ? restedUntil : at }
 }
 
 /**
  * Whether a message that is pending since a moment is given up without another attempt: the destination
- * rests, and the moment is more than a day ago.
+ * rests because it keeps failing, and the moment is more than a day ago.
  */
-export const isGivenUp = ({ probeAt }: Health, since: number, now: Instant): boolean =>
-  probeAt !== null && now - since > OLD
+export const isGivenUp = ({ failures, probeAt }: Health, since: number, now: Instant): boolean =>
+  probeAt !== null && failures >= MOST_FAILURES && now - since > OLD

@@ -75,6 +75,7 @@ export const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
   startDate: 'The first date, `YYYY-MM-DD`. May also be spelled `start_date`.',
   endDate: 'The last date, `YYYY-MM-DD`, at most 400 days after the first. May also be spelled `end_date`.',
   run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the current run.',
+  endPrevious: 'Whether the old secret ends at once. Otherwise it signs too for 24 hours.',
   'Idempotency-Key':
     'Makes the event count once, even if it is sent several times. The key is for this user and this metric only, and never expires. It must not contain a comma with a space after it.',
 }

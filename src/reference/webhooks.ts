@@ -5,7 +5,8 @@ const WEBHOOK = {
   ...OWN_KEY,
   url: 'The `https` address that events are sent to, at most 2,048 characters. With the test clock on, loopback addresses and `http` to them are allowed too.',
   events: 'The types of events that it gets. `*`: all types, also types of later versions.',
-  status: 'An inactive webhook gets no events. Pending deliveries wait until it is active again.',
+  status:
+    'An inactive webhook gets no events. Pending deliveries wait until it is active again. A receiver that answers 410 makes it inactive.',
 }
 
 const USER = { user: 'The user at the time of the change.' }
@@ -36,7 +37,7 @@ export const webhooks: Chapter = {
     }),
     admin_webhooks_rotate_secret: {
       description:
-        'Gives a webhook a new secret. Only this response shows it. The old secret is invalid at once: retries are signed with the new one too.',
+        'Gives a webhook a new secret. Only this response shows it. For 24 hours, requests have the signatures of both secrets: `webhook-signature` has the new one first. `X-Trophy-Signature` is by the new one only. If you replace it again, the newest two sign.',
       example: {},
     },
     admin_webhooks_deliveries_list: {
@@ -148,6 +149,9 @@ export const webhooks: Chapter = {
         ...CREATED,
         ...UPDATED,
         secret: 'The key for signatures: `whsec_` and base64. Only this response shows it.',
+        goneAt:
+          'When the receiver answered 410, which made the webhook inactive. `null` if that has not happened since it was last active.',
+        previousSecretEnds: 'Until when the previous secret signs too. `null` if there is none.',
       },
     },
     { of: ['UpdateWebhookRequestItem'], fields: { ...WEBHOOK, ...CHANGED_ID, ...CHANGED_KEY } },

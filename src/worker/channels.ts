@@ -2,6 +2,7 @@ import type { Configuration } from '../config/configuration.types'
 import type { ChannelAdapter, Destination } from '../delivery/queue.messages'
 import { notificationAdapter } from '../features/notifications/channels/notifications.adapter'
 import { webhookAdapter } from '../features/webhooks/webhook.adapter'
+import { switchOff } from '../features/webhooks/webhooks.service'
 import type { TenantContext } from '../runtime/context'
 
 /**
@@ -17,7 +18,8 @@ export function channelTo(
     case 'webhook': {
       const webhook = config.webhooks.find(({ id }) => id === destination.webhookId)
       if (webhook === undefined) return 'gone'
-      return webhook.status === 'active' ? webhookAdapter(context, webhook) : 'waits'
+      if (webhook.status !== 'active') return 'waits'
+      return webhookAdapter(context, webhook, (now) => switchOff(context, webhook, now))
     }
     case 'email':
     case 'push':

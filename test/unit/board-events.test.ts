@@ -184,6 +184,8 @@ describe('the webhook events that webhooks listen to', () => {
     key: 'hook',
     url: '',
     secret: '',
+    previous: null,
+    goneAt: null,
     status: 'active' as const,
     events,
     updated,

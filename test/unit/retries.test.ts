@@ -48,6 +48,19 @@ describe('a destination that fails', () => {
     expect(afterSuccess(well, instant(T + HOUR)).restedUntil).toBe(T + 10 * MINUTE)
   })
 
+  it('rests for as long as the receiver asks for, at most an hour, whatever else fails or succeeds meanwhile', () => {
+    const asked = afterFailure(HEALTHY, T, 10 * MINUTE)
+    expect(asked).toEqual({ failures: 1, probeAt: T + 10 * MINUTE, restedUntil: null })
+    expect(afterFailure(HEALTHY, T, 1e12).probeAt).toBe(T + HOUR)
+    expect(afterFailure(asked, instant(T + MINUTE)).probeAt).toBe(T + 10 * MINUTE)
+    expect(afterFailure(asked, instant(T + MINUTE), MINUTE).probeAt).toBe(T + 10 * MINUTE)
+    expect(afterSuccess(asked, instant(T + MINUTE))).toEqual({ ...asked, failures: 0 })
+    const end = instant(T + 10 * MINUTE)
+    expect(afterFailure(asked, end)).toEqual({ failures: 2, probeAt: null, restedUntil: end })
+    expect(afterSuccess(asked, end)).toEqual({ failures: 0, probeAt: null, restedUntil: end })
+    expect(isGivenUp(asked, T - 100 * HOUR, T)).toBe(false)
+  })
+
   it('gives up messages that are older than 24 hours, but only while it rests', () => {
     const resting = { failures: 20, probeAt: T, restedUntil: null }
     expect(isGivenUp(resting, T - 24 * HOUR, T)).toBe(false)
@@ -66,8 +79,8 @@ it('[C1] a rest that ends later than the longest rest from now comes from anothe
       },
       T,
     )
-  expect([of(null, null), of(T + 5 * MINUTE, T - HOUR), of(T - HOUR, null)]).toEqual([false, false, false])
-  expect([of(T + 5 * MINUTE + 1, null), of(null, T + HOUR)]).toEqual([true, true])
+  expect([of(null, null), of(T + HOUR, T - HOUR), of(T - HOUR, null)]).toEqual([false, false, false])
+  expect([of(T + HOUR + 1, null), of(null, T + HOUR + 1)]).toEqual([true, true])
 })
 
 it('a message blocks later ones for an hour', () => {

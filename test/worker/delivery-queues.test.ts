@@ -10,7 +10,7 @@ import { JOBS } from '../../src/worker/jobs'
 import { Courier } from '../../src/worker/objects'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { everyPlace } from './contexts'
-import { due, hand, log, logged, MINUTE, message, withHook } from './delivery-queues'
+import { due, hand, log, logged, MINUTE, message, type WithHook, withHook } from './delivery-queues'
 import { lastDatabase, newApp, newTenantInLast, replaced, rowsEverywhere, until } from './harness'
 import { Hook } from './receiver'
 
@@ -18,6 +18,12 @@ beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
 
 const FAIL = { status: 500, always: true } as const
+
+/** Sets the status of a webhook without telling its delivery queue. */
+async function setStatus({ tenant, webhookId }: WithHook, status: string): Promise<void> {
+  await rowsEverywhere('UPDATE webhooks SET status = ?2 WHERE id = ?1', webhookId, status)
+  await rowsEverywhere('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1', tenant.id)
+}
 
 describe('[W4] retries', () => {
   it('[W4] come 1 min, 5 min, 30 min, 2 h, 6 h and 12 h after the attempt before, with one id; then it is dead', async () => {
@@ -85,18 +91,13 @@ describe('[W4] retries', () => {
 
   it('[C1] messages that a run leaves because the test clock was removed are due again', async () => {
     const setup = await withHook()
-    const setStatus = async (status: string) => {
-      await rowsEverywhere('UPDATE webhooks SET status = ?2 WHERE id = ?1', setup.webhookId, status)
-      const raise = 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1'
-      await rowsEverywhere(raise, setup.tenant.id)
-    }
     // Without its alarm, the delivery queue runs only if the test calls it.
     const alarm = vi.spyOn(Courier.prototype, 'alarm').mockResolvedValue()
     onTestFinished(() => alarm.mockRestore())
-    await setStatus('inactive')
+    await setStatus(setup, 'inactive')
     const [one, two] = [message(NOON, 'ada'), message(NOON + 1, 'ada')]
     await hand(setup.destination, NOON + 10, one, two)
-    await setStatus('active')
+    await setStatus(setup, 'active')
     await setup.hook.plan({ hold: true })
     const tended = setup.deliveryQueue.runDue({ now: NOON + 10, wait: true })
     expect(await setup.hook.ids(1)).toEqual([one.id])
@@ -270,7 +271,7 @@ describe('a destination that keeps failing', () => {
     })
     await moveTo(now)
     await setup.deliveryQueue.redeliver({ id: one.id, now })
-    await setup.tenant.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
+    await setStatus(setup, 'active')
     await moveTo(now + 1)
     expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 2 })
   })

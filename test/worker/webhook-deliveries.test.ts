@@ -22,7 +22,8 @@ const NOBODY = '018f0000-0000-7000-8000-000000000000'
 const adapterTo = (hook: { url: string }, limit = 30, more: object = {}) => {
   const adapter = webhookAdapter(
     { variables: { ...variables(env), WEBHOOK_TIMEOUT: limit, ...more } },
-    { url: hook.url, secret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=' },
+    { url: hook.url, secret: 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=', previous: null },
+    async () => undefined,
   )
   return { attempt: (one: QueuedMessage) => adapter.attempt(one, instant(NOON)) }
 }
@@ -67,6 +68,7 @@ describe('[W3, W4] one attempt', () => {
         kind: 'failed',
         status,
         error: `answered ${status}${status === 410 ? ': gone' : ''}`,
+        ...(status === 429 && { retryAfter: 3_600_000, isForAll: true }),
       })),
     )
     expect(await elsewhere.seen()).toEqual([])
@@ -100,7 +102,7 @@ describe('[W3, W4] one attempt', () => {
     expect(await adapter.attempt(message(NOON))).toEqual({
       kind: 'failed',
       status: null,
-      error: 'no answer within 1 seconds',
+      error: 'no answer within 1 second',
     })
     await hook.release()
     const cut = await adapter.attempt(message(NOON))

@@ -57,6 +57,7 @@ describe('[W1] the resource', () => {
       created: stamp,
       updated: stamp,
       secret: expect.stringMatching(SECRET),
+      ...{ goneAt: null, previousSecretEnds: null },
     }
     expect(body).toEqual({
       created: [
@@ -279,7 +280,7 @@ describe('[W1] targets', () => {
 })
 
 describe('[W1] secrets', () => {
-  it('rotate-secret shows a new one, and the old one is void at once', async () => {
+  it('rotate-secret shows a new one, and only once', async () => {
     const tenant = await newTenant()
     const { secret: old, ...webhook } = await make(tenant, { status: 'inactive' })
     const other = await make(tenant)
@@ -288,14 +289,19 @@ describe('[W1] secrets', () => {
     const { status, body } = await tenant.admin('POST', path)
     const [secret, updated] = [at(body, 'secret'), at(body, 'updated')]
     expect(status).toBe(200)
-    expect(body).toEqual({ ...webhook, secret: expect.stringMatching(SECRET), updated: expect.any(String) })
+    const changed = { updated: expect.any(String), previousSecretEnds: expect.any(String) }
+    expect(body).toEqual({ ...webhook, ...changed, secret: expect.stringMatching(SECRET) })
     expect(secret).not.toBe(old)
     expect(updated).not.toBe('1970-01-01T00:00:00.001Z')
     expect((await rowsOf(tenant)).map((row) => [row.id, row.secret])).toEqual([
       [webhook.id, secret],
       [other.id, other.secret],
     ])
-    expect((await tenant.admin('GET', `/webhooks/${webhook.id}`)).body).toEqual({ ...webhook, updated })
+    expect((await tenant.admin('GET', `/webhooks/${webhook.id}`)).body).toEqual({
+      ...webhook,
+      ...changed,
+      updated,
+    })
     expect(at((await tenant.admin('POST', path)).body, 'secret')).not.toBe(secret)
     expect((await tenant.admin('POST', `/webhooks/${NOBODY}/rotate-secret`)).status).toBe(404)
     expect((await tenant.admin('POST', '/webhooks/rubbish/rotate-secret')).status).toBe(404)

@@ -9,15 +9,17 @@ export type Message = { id: string; at: Instant; body: string }
 
 /**
  * The headers that prove to a receiver that Laurel sent a delivery (W3). The Standard Webhooks headers are
- * keyed with the decoded part of the secret after `whsec_`. `X-Trophy-Signature`, for existing handlers, is
- * keyed with the bytes of the whole secret as shown.
+ * keyed with the decoded part of the secret after `whsec_`; the signature of a previous secret follows.
+ * `X-Trophy-Signature`, for existing handlers, is keyed with the bytes of the whole secret as shown. It has
+ * room for one signature only.
  */
-export async function signatureHeaders(secret: string, { id, at, body }: Message) {
+export async function signatureHeaders(secret: string, { id, at, body }: Message, previous?: string) {
   const date = dateOf(at)
+  const secrets = previous === undefined ? [secret] : [secret, previous]
   return {
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at / SECOND)),
-    'webhook-signature': new Webhook(secret).sign(id, date, body),
+    'webhook-signature': secrets.map((one) => new Webhook(one).sign(id, date, body)).join(' '),
     'x-trophy-signature': await bodySignature(secret, body),
   }
 }

@@ -19,12 +19,13 @@ export function storeWebhooks(
   const rows = draft.added.map((webhook) => ({
     ...webhook,
     events: JSON.stringify(webhook.events),
+    previous: null,
     tenantId,
   }))
-  const updates = draft.changed.map(({ id, key, url, events, status, secret, updated }) =>
+  const updates = draft.changed.map(({ id, events, previous, ...fields }) =>
     db.orm
       .update(webhooks)
-      .set({ key, url, events: JSON.stringify(events), status, secret, updated })
+      .set({ ...fields, events: JSON.stringify(events), previous: previous && JSON.stringify(previous) })
       .where(and(own, eq(webhooks.id, id))),
   )
   const deletes =
@@ -33,7 +34,7 @@ export function storeWebhooks(
       : [
           db.orm
             .update(webhooks)
-            .set({ deleted: now, secret: '' })
+            .set({ deleted: now, secret: '', previous: null })
             .where(and(own, among(webhooks.id, draft.removed))),
         ]
   return [

@@ -4,6 +4,7 @@ import { IdOrKey, Uuid } from '../../http/fields'
 import type { App } from '../../http/hono'
 import { mount, type RawRequest } from '../../http/mount'
 import { accepted, createdSome, ok, operation } from '../../http/operation'
+import { booleanQuery } from '../../http/queries'
 import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
 import type { Scope } from '../../runtime/context'
 import * as deliveries from './deliveries.schemas'
@@ -48,9 +49,9 @@ const rotate = operation({
   surface: 'admin',
   method: 'post',
   path: '/webhooks/{id}/rotate-secret',
-  summary:
-    'Replace the secret of a webhook. Only this response shows the new one. The old one is invalid at once',
+  summary: 'Replace the secret of a webhook. Only this response shows the new one',
   params: z.object({ id: IdOrKey }),
+  query: z.object({ endPrevious: booleanQuery(false) }),
   secret: true,
   responses: { 200: { description: 'The webhook after the change.', body: schemas.CreatedWebhook } },
   errorStatuses: [403, 404, 422],
@@ -139,7 +140,7 @@ export function webhookRoutes(app: App): void {
     app,
     rotate,
     { find: (scope, param) => findWebhook(scope, param('id')) },
-    async (scope, _input, { id }) => ok(await rotateSecret(scope, id)),
+    async (scope, { query }, { id }) => ok(await rotateSecret(scope, id, query.endPrevious)),
   )
   mount(
     app,

@@ -56,6 +56,8 @@ const shown = {
   url: z.string().meta({ format: 'uri' }),
   events: z.array(z.enum(SUBSCRIPTIONS)),
   status: Status,
+  goneAt: Timestamp.nullable(),
+  previousSecretEnds: Timestamp.nullable(),
   created: Timestamp,
   updated: Timestamp,
 }

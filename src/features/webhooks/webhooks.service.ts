@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { enterAs } from '../../access/access.service'
 import { entriesOf, HIDDEN } from '../../audit/entries.rules'
 import { configurationOf, configure } from '../../config/configuration.service'
 import type { Configuration, Webhook } from '../../config/configuration.types'
@@ -19,12 +20,14 @@ import type { Statement } from '../../db/statement'
 import { nameOf } from '../../delivery/queue.messages'
 import { clearDeliveryQueues, refreshDeliveryQueues } from '../../delivery/queue.service'
 import { makeDue } from '../../jobs/due-work.repository'
-import { instant, iso } from '../../lib/clock'
+import { type Instant, instant, iso } from '../../lib/clock'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { MOST_ITEMS, MOST_URL_CHARACTERS, MOST_WEBHOOKS } from '../../lib/limits'
 import { type Target, targetOf, targetRules } from '../../lib/net/webhook-targets'
 import { newId } from '../../lib/new-id'
-import type { Scope } from '../../runtime/context'
+import { DAY } from '../../lib/units'
+import type { Scope, TenantContext } from '../../runtime/context'
+import { logProblem } from '../../runtime/log'
 import { listenerStatements } from '../notifications/listening.service'
 import { newSecret } from './secrets.service'
 import { storeWebhooks } from './webhooks.repository'
@@ -46,6 +49,8 @@ function webhookResponse({
   url,
   events,
   status,
+  goneAt,
+  previous,
   created,
   updated,
 }: Webhook): z.infer<typeof AdminWebhook> {
@@ -55,6 +60,8 @@ function webhookResponse({
     url,
     events: [...events],
     status,
+    goneAt: goneAt === null ? null : iso(instant(goneAt)),
+    previousSecretEnds: previous && iso(instant(previous.until)),
     created: iso(instant(created)),
     updated: iso(instant(updated)),
   }
@@ -147,6 +154,8 @@ export async function createWebhooks(
         events,
         status,
         secret: newSecret(),
+        previous: null,
+        goneAt: null,
       }
     })
     return {
@@ -191,6 +200,7 @@ export async function updateWebhooks(
             url: url === undefined ? before.url : stored(scope, url),
             events: events ?? before.events,
             status: status ?? before.status,
+            goneAt: status === 'active' ? null : before.goneAt,
           },
           scope.now,
         )
@@ -224,26 +234,45 @@ export async function deleteWebhooks(scope: Scope, names: Names) {
 }
 
 /**
- * Gives a webhook a new secret, and shows it. No new delivery is signed with the old one. Throws 404 (W1).
+ * Gives a webhook a new secret, and shows it. The one before signs too for a day, unless it ends at once. One
+ * that was replaced earlier ends now. Throws 404 (W1).
  */
-export async function rotateSecret(scope: Scope, id: string): Promise<z.infer<typeof CreatedWebhook>> {
+export async function rotateSecret(
+  scope: Scope,
+  id: string,
+  endPrevious: boolean,
+): Promise<z.infer<typeof CreatedWebhook>> {
   const result = await configure(scope, (config) => {
     const draft = new Draft(config.webhooks)
-    const webhook = { ...byIdOrKey(config.webhooks, id, THIS), secret: newSecret(), updated: scope.now }
+    const before = byIdOrKey(config.webhooks, id, THIS)
+    const previous = endPrevious ? null : { secret: before.secret, until: scope.now + DAY }
+    const webhook = { ...before, secret: newSecret(), previous, updated: scope.now }
     draft.put(webhook)
-    const audit = {
-      ...({
-        action: 'rotate',
-        kind: 'webhook',
-        resourceId: webhook.id,
-        key: webhook.key,
-        user: null,
-      } as const),
-      fields: { secret: HIDDEN },
-    }
+    const audit = entriesOf('webhook', draft.changes, withSecret).map((entry) => ({
+      ...entry,
+      ...{ action: 'rotate' as const, fields: { ...entry.fields, secret: HIDDEN } },
+    }))
     const statements = storeWebhooks(scope, config.webhooks, draft)
-    return { statements, audit: [audit], result: withSecret(webhook) }
+    return { statements, audit, result: withSecret(webhook) }
   })
   await refreshDeliveryQueues(scope, destinationsOf(scope, [id]))
   return result
+}
+
+/**
+ * Makes a webhook inactive, since its receiver has answered 410 at a moment. Does nothing if its URL or its
+ * status was changed meanwhile. The actor in the audit log is RECEIVER (W4, Z1).
+ */
+export async function switchOff(context: TenantContext, { id, url }: Webhook, now: Instant): Promise<void> {
+  const { tenantId: tenant } = context.db
+  const scope = { ...(await enterAs(context, 'RECEIVER', tenant)), now }
+  const isChanged = await configure(scope, (config) => {
+    const draft = new Draft(config.webhooks)
+    const before = draft.find(id)
+    if (before?.url === url && before.status === 'active')
+      draft.put({ ...before, status: 'inactive', goneAt: now, updated: now })
+    return { ...stores(scope, config, draft), result: draft.changed.length > 0 }
+  })
+  if (isChanged) logProblem('warn', { tenant, queue: `webhook:${id}`, error: 'switched off after a 410' })
+  await refreshDeliveryQueues(scope, destinationsOf(scope, [id]))
 }

@@ -1,4 +1,4 @@
-import { enter } from '../../access/access.service'
+import { enterAs } from '../../access/access.service'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
 import { configurationOf, presentConfiguration } from '../../config/configuration.service'
 import type { Configuration } from '../../config/configuration.types'
@@ -66,17 +66,7 @@ export const hasDemo = ({ variables }: Pick<Context, 'variables'>): boolean =>
   variables.DEMO === 'on' && variables.MULTI_TENANCY === 'off'
 
 /** Enters the tenant of the demo as an admin, for work without a request and its key. */
-export const enterDemo = (ctx: Context): Promise<Scope> =>
-  enter(ctx, 'admin', {
-    access: { kind: 'admin', keyId: null, keyName: 'DEMO' },
-    credential: null,
-    needs: 'write',
-    tenantId: IMPLICIT_TENANT_ID,
-    tenantName: null,
-    keyTenantId: null,
-    archived: false,
-    isOfAccount: false,
-  })
+export const enterDemo = (ctx: Context): Promise<Scope> => enterAs(ctx, 'DEMO', IMPLICIT_TENANT_ID)
 
 /**
  * Whether the demo must still be loaded: nothing was ever configured, except the first steps of the demo

@@ -47,9 +47,16 @@ export class AdminWebhooks {
     return this.#core.call('GET /admin/v1/webhooks/{id}', { path: { id } }, options)
   }
 
-  /** Replaces the secret of a webhook. Only this answer shows the new one. */
-  rotateSecret(id: string, options?: CallOptions) {
-    return this.#core.call('POST /admin/v1/webhooks/{id}/rotate-secret', { path: { id } }, options)
+  /**
+   * Replaces the secret of a webhook. Only this answer shows the new one. The old one signs too for 24 hours,
+   * unless `endPrevious` is true.
+   */
+  rotateSecret(
+    id: string,
+    query?: QueryOf<'POST /admin/v1/webhooks/{id}/rotate-secret'>,
+    options?: CallOptions,
+  ) {
+    return this.#core.call('POST /admin/v1/webhooks/{id}/rotate-secret', { path: { id }, query }, options)
   }
 
   /** Sends a webhook a sample event of a type. */

@@ -515,7 +515,7 @@ export interface Operations {
   'DELETE /admin/v1/webhooks': Operation<AdminWebhooksDeleteData, AdminWebhooksDeleteAnswer>
   /** Get a webhook */
   'GET /admin/v1/webhooks/{id}': Operation<AdminWebhooksGetData, AdminWebhooksGetAnswer>
-  /** Replace the secret of a webhook. Only this response shows the new one. The old one is invalid at once */
+  /** Replace the secret of a webhook. Only this response shows the new one */
   'POST /admin/v1/webhooks/{id}/rotate-secret': Operation<AdminWebhooksRotateSecretData, AdminWebhooksRotateSecretAnswer>
   /** List the deliveries of a webhook, newest first. Finished ones are stored for 30 days */
   'GET /admin/v1/webhooks/{id}/deliveries': Operation<AdminWebhooksDeliveriesListData, AdminWebhooksDeliveriesListAnswer>

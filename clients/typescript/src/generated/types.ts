@@ -3381,7 +3381,7 @@ export type CreateWebhookRequestItem = {
      */
     events: Array<'achievement.completed' | 'emails.achievement_due' | 'emails.reactivation_due' | 'emails.recap_due' | 'emails.streak_reminder_due' | 'leaderboard.changed' | 'leaderboard.finished' | 'leaderboard.rank_changed' | 'leaderboard.started' | 'points.boost_finished' | 'points.boost_started' | 'points.changed' | 'points.level_changed' | 'streak.extended' | 'streak.freeze_consumed' | 'streak.freeze_earned' | 'streak.lost' | 'streak.started' | '*'>;
     /**
-     * An inactive webhook gets no events. Pending deliveries wait until it is active again.
+     * An inactive webhook gets no events. Pending deliveries wait until it is active again. A receiver that answers 410 makes it inactive.
      */
     status?: 'active' | 'inactive' | null;
 };
@@ -3406,7 +3406,7 @@ export type UpdateWebhookRequestItem = {
      */
     events?: Array<'achievement.completed' | 'emails.achievement_due' | 'emails.reactivation_due' | 'emails.recap_due' | 'emails.streak_reminder_due' | 'leaderboard.changed' | 'leaderboard.finished' | 'leaderboard.rank_changed' | 'leaderboard.started' | 'points.boost_finished' | 'points.boost_started' | 'points.changed' | 'points.level_changed' | 'streak.extended' | 'streak.freeze_consumed' | 'streak.freeze_earned' | 'streak.lost' | 'streak.started' | '*'> | null;
     /**
-     * An inactive webhook gets no events. Pending deliveries wait until it is active again.
+     * An inactive webhook gets no events. Pending deliveries wait until it is active again. A receiver that answers 410 makes it inactive.
      */
     status?: 'active' | 'inactive' | null;
 };
@@ -6711,9 +6711,17 @@ export type AdminWebhook = {
      */
     events: Array<'achievement.completed' | 'emails.achievement_due' | 'emails.reactivation_due' | 'emails.recap_due' | 'emails.streak_reminder_due' | 'leaderboard.changed' | 'leaderboard.finished' | 'leaderboard.rank_changed' | 'leaderboard.started' | 'points.boost_finished' | 'points.boost_started' | 'points.changed' | 'points.level_changed' | 'streak.extended' | 'streak.freeze_consumed' | 'streak.freeze_earned' | 'streak.lost' | 'streak.started' | '*'>;
     /**
-     * An inactive webhook gets no events. Pending deliveries wait until it is active again.
+     * An inactive webhook gets no events. Pending deliveries wait until it is active again. A receiver that answers 410 makes it inactive.
      */
     status: 'active' | 'inactive';
+    /**
+     * When the receiver answered 410, which made the webhook inactive. `null` if that has not happened since it was last active.
+     */
+    goneAt: string | null;
+    /**
+     * Until when the previous secret signs too. `null` if there is none.
+     */
+    previousSecretEnds: string | null;
     /**
      * When it was created.
      */
@@ -6753,9 +6761,17 @@ export type CreatedWebhook = {
      */
     events: Array<'achievement.completed' | 'emails.achievement_due' | 'emails.reactivation_due' | 'emails.recap_due' | 'emails.streak_reminder_due' | 'leaderboard.changed' | 'leaderboard.finished' | 'leaderboard.rank_changed' | 'leaderboard.started' | 'points.boost_finished' | 'points.boost_started' | 'points.changed' | 'points.level_changed' | 'streak.extended' | 'streak.freeze_consumed' | 'streak.freeze_earned' | 'streak.lost' | 'streak.started' | '*'>;
     /**
-     * An inactive webhook gets no events. Pending deliveries wait until it is active again.
+     * An inactive webhook gets no events. Pending deliveries wait until it is active again. A receiver that answers 410 makes it inactive.
      */
     status: 'active' | 'inactive';
+    /**
+     * When the receiver answered 410, which made the webhook inactive. `null` if that has not happened since it was last active.
+     */
+    goneAt: string | null;
+    /**
+     * Until when the previous secret signs too. `null` if there is none.
+     */
+    previousSecretEnds: string | null;
     /**
      * When it was created.
      */
@@ -10168,7 +10184,12 @@ export type AdminWebhooksRotateSecretData = {
          */
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Whether the old secret ends at once. Otherwise it signs too for 24 hours.
+         */
+        endPrevious?: boolean;
+    };
     url: '/admin/v1/webhooks/{id}/rotate-secret';
 };
 

@@ -5,7 +5,7 @@ import { messageOf } from '../../api/errors'
 import { LogTable, useCursorPages } from '../../resource/cursor-pages'
 import { Labelled } from '../../resource/fields'
 import { useWrite } from '../../resource/writes'
-import { Button } from '../../ui/button'
+import { Button, Toggle } from '../../ui/button'
 import { Confirm } from '../../ui/dialog'
 import { formatNumber, Moment } from '../../ui/format'
 import { Card, Code, Notice } from '../../ui/page'
@@ -128,10 +128,11 @@ export function TestSection({ webhook: { id, status } }: SectionProps) {
 export function SecretSection({ webhook: { id, url } }: SectionProps) {
   const write = useWrite<CreatedWebhook>('/webhooks')
   const [isAsked, setAsked] = useState(false)
+  const [endPrevious, setEndPrevious] = useState(false)
   const [secret, setSecret] = useState<string | null>(null)
   const rotate = async () => {
     const made = await write.mutateAsync({
-      act: async (admin) => ({ updated: [await admin.webhooks.rotateSecret(id)] }),
+      act: async (admin) => ({ updated: [await admin.webhooks.rotateSecret(id, { endPrevious })] }),
       done: 'The secret was replaced',
     })
     setSecret(made?.secret ?? null)
@@ -166,8 +167,16 @@ export function SecretSection({ webhook: { id, url } }: SectionProps) {
           onConfirm={rotate}
           onClose={() => setAsked(false)}
         >
-          The old secret is invalid at once. Requests to {url} fail the check until your server has the new
-          one.
+          For 24 hours, requests to {url} are signed with the old secret too. Give your server the new one in
+          that time.
+          <div className="mt-4">
+            <Toggle
+              label="End the old secret at once"
+              hint="Requests fail the check until your server has the new one."
+              checked={endPrevious}
+              onChange={({ target }) => setEndPrevious(target.checked)}
+            />
+          </div>
         </Confirm>
       )}
       {secret !== null && (
@@ -177,7 +186,8 @@ export function SecretSection({ webhook: { id, url } }: SectionProps) {
           secret={secret}
           onClose={() => setSecret(null)}
         >
-          Give it to your server now. The old one is invalid.
+          Give it to your server now.{' '}
+          {endPrevious ? 'The old one is invalid.' : 'The old one ends in 24 hours.'}
         </SecretDialog>
       )}
     </Card>

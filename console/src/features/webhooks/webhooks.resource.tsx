@@ -2,6 +2,7 @@ import type { AdminWebhook, CreatedWebhook } from '@laurel/client'
 import { z } from 'zod'
 import type { Resource } from '../../resource/resource'
 import { choice, optionalText } from '../../resource/schemas'
+import { Moment } from '../../ui/format'
 import { Code } from '../../ui/page'
 import { SecretDialog } from '../../ui/secret'
 import { EVENT_TYPES, EVENTS, isEventType } from './events'
@@ -41,6 +42,13 @@ const eventsOf = (events: readonly string[]) =>
       ? '1 type of event'
       : `${events.length} types of events`
 
+/** Why Laurel has switched a webhook off, and when. */
+const Gone = ({ at }: { at: string }) => (
+  <>
+    The receiver answered 410: <Moment iso={at} />
+  </>
+)
+
 export const webhooks: Resource<
   AdminWebhook | CreatedWebhook,
   z.input<typeof Draft>,
@@ -67,9 +75,18 @@ export const webhooks: Resource<
   columns: () => [
     { name: 'Address', cell: ({ url }) => shortUrl(url) },
     { name: 'Events', cell: ({ events }) => eventsOf(events), isMinor: true },
+    {
+      name: 'Switched off',
+      cell: ({ goneAt }) => (goneAt === null ? '–' : <Gone at={goneAt} />),
+      isMinor: true,
+    },
   ],
-  facts: ({ url, events }) => [
+  facts: ({ url, events, goneAt, previousSecretEnds }) => [
     ['Address', <Code key="url">{url}</Code>],
+    goneAt === null ? null : ['Switched off', <Gone key="gone" at={goneAt} />],
+    previousSecretEnds === null
+      ? null
+      : ['End of the old secret', <Moment key="end" iso={previousSecretEnds} />],
     [
       'Events',
       events.includes('*') ? (
@@ -162,7 +179,7 @@ export const webhooks: Resource<
         : {
             label: 'Activate',
             done: 'The webhook is active',
-            expected: { ...item, status: 'active' },
+            expected: { ...item, status: 'active', goneAt: null },
             act: (admin) => admin.webhooks.update([{ id, status: 'active' }]),
           },
       {
