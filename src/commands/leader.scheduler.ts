@@ -146,9 +146,10 @@ export class LeaderScheduler<Item, Result> {
 
   /**
    * Processes an item together with others of its key. `lead` is called if this request must lead a group.
-   * `waitUntil` keeps that work alive if the caller disconnects. Returns null if the item must be processed
-   * alone: too many items wait, another one excludes it, its group has no leader any more, or its group says
-   * so. Throws the error that the item ended with.
+   * `waitUntil` keeps the request alive if the caller disconnects, also while it waits: it may be woken to
+   * lead the next group. Returns null if the item must be processed alone: too many items wait, another one
+   * excludes it, its group has no leader any more, or its group says so. Throws the error that the item ended
+   * with.
    */
   async submit(
     key: string,
@@ -165,6 +166,8 @@ export class LeaderScheduler<Item, Result> {
     const entry: Entry<Item, Result> = { item, end: null, group: null, leads: null, wake: () => undefined }
     line.waiting.push(entry)
     this.#advance(key, line)
+    const { promise: hasEnded, resolve: markEnded } = Promise.withResolvers<void>()
+    waitUntil(hasEnded)
     while (entry.end === null) {
       if (entry.leads !== null && !entry.leads.isBegun) {
         const work = this.#lead(key, line, entry.leads, lead)
@@ -176,6 +179,7 @@ export class LeaderScheduler<Item, Result> {
         this.#watch(key, line, entry)
       }
     }
+    markEnded()
     if (entry.group === null) line.waiting = line.waiting.filter((one) => one !== entry)
     if ('error' in entry.end) throw entry.end.error
     return entry.end.result

@@ -118,7 +118,7 @@ describe('[E3] the queue of one user', () => {
     const end = queues.submit('ada', jobNamed('0'), commit, (work) => kept.push(work))
     expect(at(0).names).toEqual(['0'])
     expect(at(0).mayWrite()).toBe(true)
-    expect(kept).toHaveLength(1)
+    expect(kept).not.toEqual([])
     at(0).done()
     expect(await end).toEqual(settled('0'))
     await Promise.all(kept)
