@@ -134,7 +134,7 @@ export function createApp(instance: Instance): App {
 
 /** The API error for a failure that the request did not cause. */
 async function failure(error: unknown, requestId: string, ctx: Context | undefined): Promise<ApiError> {
-  if (isDatabaseAway(error)) return errors.unavailable(RETRY_AFTER.databaseAway)
+  if (isDatabaseAway(error) || isObjectAway(error)) return errors.unavailable(RETRY_AFTER.databaseAway)
   if (ctx === undefined) return errors.internal(requestId)
   // During an upgrade, a statement or a row may not fit. That is not an error in Laurel.
   const problem = await schemaProblem(ctx.databases).catch(() => null)
@@ -145,5 +145,9 @@ async function failure(error: unknown, requestId: string, ctx: Context | undefin
     ? errors.internal(requestId)
     : errors.upgraded(migration, RETRY_AFTER.databaseAway)
 }
+
+/** Whether the platform says that an object restarts, is overloaded, or cannot be reached. */
+const isObjectAway = (error: unknown): boolean =>
+  ['durableObjectReset', 'overloaded', 'retryable'].some((flag) => Reflect.get(Object(error), flag) === true)
 
 const describe = (error: unknown) => (error instanceof Error ? (error.stack ?? error.message) : String(error))

@@ -127,6 +127,29 @@ describe('[G2] while the database cannot be reached', () => {
     expect([calls, status, headers.get('Retry-After')]).toEqual([1, 503, '5'])
   })
 
+  const failure = (flag: string) => () => Promise.reject(Object.assign(new Error('lost'), { [flag]: true }))
+
+  it.each<[string, (stub: DurableObjectStub) => Promise<unknown>]>([
+    ['restarts', (stub) => runInDurableObject(stub, (_instance, state) => state.abort('new code'))],
+    ['cannot be reached', failure('retryable')],
+    ['is overloaded', failure('overloaded')],
+  ])('an event whose lane %s is answered with 503', async (_what, commit) => {
+    const tenant = await newTenantInLast()
+    await tenant.metric('steps')
+    await tenant.app('PUT', '/users/ada', {})
+    const { bindings } = faultyLast(async (run) => {
+      await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
+      return run()
+    })
+    const USER_LANE = new Proxy(env.USER_LANE, {
+      get: (target) => (name: string) => ({ commit: () => commit(target.getByName(name)) }),
+    })
+    const { status, headers } = await tenant
+      .through(newApp({ ...bindings, USER_LANE }))
+      .event('steps', 'ada', 1)
+    expect([status, headers.get('Retry-After')]).toEqual([503, '5'])
+  })
+
   it('a leaderboard that must read D1 answers 503, and is right when D1 is back', async () => {
     const tenant = await newTenant()
     const metricId = await tenant.metric('steps')
