@@ -4,13 +4,7 @@ import type { AuditEntry } from '../audit/audit.types'
 import type { TenantDatabase } from '../db/database'
 import { prepareCopies } from '../db/databases/copied-changes'
 import { FIRST } from '../db/databases/directory'
-import {
-  bothUnchanged,
-  configurationUnchanged,
-  isConflict,
-  isDatabaseAway,
-  usersUnchanged,
-} from '../db/guard'
+import { bothUnchanged, configurationUnchanged, isConflict, mayBeStored, usersUnchanged } from '../db/guard'
 import type { Statement } from '../db/statement'
 import { ensureAlarm } from '../jobs/timekeeper.service'
 import type { Instant } from '../lib/clock'
@@ -141,7 +135,7 @@ export async function configure<T>(
         const rows = await db.rows(db.statement(LAST_CHANGE, db.tenantId, change))
         if (rows.length > 0) await prepared?.finish()
         // The batch may still be stored later. The copies expect it until it can't be any more.
-        else if (!isDatabaseAway(error)) await prepared?.withdraw()
+        else if (!mayBeStored(error)) await prepared?.withdraw()
         if (rows.length > 0) return result
         throw error
       }

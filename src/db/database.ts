@@ -2,6 +2,7 @@ import { getTableColumns } from 'drizzle-orm'
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
 import type { SQLiteInsertValue, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { bucketOf } from '../lib/ids'
+import { DatabaseError } from './database-error'
 import { PLACEMENT, PLACEMENT_WITHOUT_TENANT, type Statement } from './statement'
 
 /** The maximum number of parameters of one D1 statement. */
@@ -43,7 +44,8 @@ export class Connection {
 
   /**
    * Sends the statements in one transaction and one round trip. If one fails, none of them takes effect.
-   * `placement` are the values of their parameters `PLACEMENT` and `PLACEMENT_WITHOUT_TENANT`.
+   * `placement` are the values of their parameters `PLACEMENT` and `PLACEMENT_WITHOUT_TENANT`. Throws a
+   * DatabaseError.
    */
   async send(
     statements: readonly Statement[],
@@ -52,9 +54,14 @@ export class Connection {
     this.#cost.roundTrips += 1
     const value = (param: unknown) =>
       param === PLACEMENT ? placement.wanted : param === PLACEMENT_WITHOUT_TENANT ? placement.without : param
-    const results = await this.d1.batch(
-      statements.map(({ sql, params }) => this.d1.prepare(sql).bind(...params.map(value))),
-    )
+    let results: D1Result[]
+    try {
+      results = await this.d1.batch(
+        statements.map(({ sql, params }) => this.d1.prepare(sql).bind(...params.map(value))),
+      )
+    } catch (error) {
+      throw new DatabaseError(error)
+    }
     for (const { meta } of results) {
       this.#cost.rowsRead += meta.rows_read
       this.#cost.rowsWritten += meta.rows_written

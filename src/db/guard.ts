@@ -2,18 +2,15 @@ import type { Instant } from '../lib/clock'
 import { jsonRow, packed } from '../lib/packed'
 import type { JsonValue } from './column-list'
 import type { TenantDatabase } from './database'
+import { CONFLICT_WORD, DatabaseError } from './database-error'
 import type { Statement } from './statement'
 
 /**
  * The only SQL that raises a conflict: all guards are made from it. Outside triggers, SQLite raises an error
  * with a custom text only if a function fails and quotes its argument, as `json_extract` quotes an invalid
- * path. `isConflict` recognizes the error. No path in a query comes from data, so no other error has this
- * text; malformed JSON causes another error.
+ * path.
  */
-export const CONFLICT = "json_extract('{}', 'laurel-conflict')"
-
-/** The beginning of the error of `CONFLICT`, in D1 and in an object's own SQLite. */
-const CONFLICT_ERROR = /^(D1_ERROR: )?bad JSON path: 'laurel-conflict'/
+export const CONFLICT = `json_extract('{}', '${CONFLICT_WORD}')`
 
 /**
  * The SQL of a guard: a statement that only reads, and raises a conflict if the condition is not true. A
@@ -130,18 +127,20 @@ export function clockUnchanged(db: TenantDatabase, clock: Instant | null): State
   return db.statement(CLOCK_UNCHANGED, db.testClock ? 1 : 0, clock ?? 0)
 }
 
-/** Errors of D1 without an SQLite code that are about the statement, so that it fails each time. */
-const WRONG_STATEMENT = /\b(statement|parameter|SQL variables|string or blob)/i
+/** The outcomes after which the same request may succeed later. */
+const AWAY = /\bD1_ERROR \((unknown|not stored)\): /
 
 /**
  * Whether a statement failed because D1 could not be reached, was overloaded or restarted, or because the
- * disk or the database is full. The same request may succeed later. An error of SQLite has its SQLite code in
- * the message; the other errors are D1's own.
+ * disk or the database is full. The same request may succeed later. The error may come from an object.
  */
 export function isDatabaseAway(error: unknown): boolean {
-  if (!(error instanceof Error) || !error.message.includes('D1_ERROR: ')) return false
-  const [, code] = /\bSQLITE_([A-Z]+)/.exec(error.message) ?? []
-  return code === undefined ? !WRONG_STATEMENT.test(error.message) : ['BUSY', 'IOERR', 'FULL'].includes(code)
+  return error instanceof Error && AWAY.test(error.message)
+}
+
+/** Whether a batch failed, but may be stored, or may still be stored later. */
+export function mayBeStored(error: unknown): boolean {
+  return error instanceof DatabaseError && error.outcome === 'unknown'
 }
 
 /**
@@ -149,15 +148,15 @@ export function isDatabaseAway(error: unknown): boolean {
  * conflict, and for a lost connection.
  */
 export function isRefusedByDatabase(error: unknown): boolean {
-  return error instanceof Error && /SQLITE_(TOOBIG|CONSTRAINT|MISMATCH|RANGE)/.test(error.message)
+  return error instanceof DatabaseError && /SQLITE_(TOOBIG|CONSTRAINT|MISMATCH|RANGE)/.test(error.message)
 }
 
 /** Whether a batch failed because a value or a row is longer than the database allows. */
 export function isTooBig(error: unknown): boolean {
-  return error instanceof Error && error.message.includes('SQLITE_TOOBIG')
+  return error instanceof DatabaseError && error.message.includes('SQLITE_TOOBIG')
 }
 
 /** True if a batch failed because one of its guards did not hold, and for no other reason. */
 export function isConflict(error: unknown): boolean {
-  return error instanceof Error && CONFLICT_ERROR.test(error.message)
+  return error instanceof DatabaseError && error.outcome === 'conflict'
 }

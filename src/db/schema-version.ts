@@ -10,6 +10,7 @@ import { FIRST } from './databases/directory'
 export const NEEDED_MIGRATION = { number: 25, name: '0025_webhook_secrets_and_ends' } as const
 
 const READ = 'SELECT migration, name, oldest FROM schema_version'
+const TABLE = "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'"
 
 const Version = z.object({ migration: z.number(), name: z.string(), oldest: z.number() })
 
@@ -66,7 +67,8 @@ async function read(db: AccountDatabase): Promise<z.infer<typeof Version> | null
     const { results } = await db.run(db.statement(READ))
     return Version.parse(results[0])
   } catch (error) {
-    if (error instanceof Error && error.message.includes('no such table: schema_version')) return null
+    const { results } = await db.run(db.statement(TABLE))
+    if (results.length === 0) return null
     throw error
   }
 }

@@ -1,5 +1,6 @@
 import { boundDatabases } from '../../src/runtime/databases'
 import type { Bindings } from '../../src/runtime/env'
+import { failing } from '../failing'
 import { chance } from './random'
 
 /**
@@ -20,7 +21,7 @@ export type Kind = 'before' | 'after' | 'late' | 'drop' | 'double' | 'stale'
 export type Rates = Partial<Record<Boundary, Partial<Record<Kind, number>>>>
 
 /** The error of a distributed system when the outcome of a call is unknown. */
-const lost = () => new Error('D1_ERROR: Network connection lost (simulated).')
+const lost = failing('Network connection lost (simulated).')
 
 /**
  * The faults of an isolate. There is one for an isolate, because objects and tests of this runner share it.

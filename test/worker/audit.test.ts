@@ -8,6 +8,7 @@ import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
 import { adminOperations } from '../../src/worker/operations'
 import { type Ask, callsOf, carryOn, send as sendTo, settle, type World } from '../walk'
+import { lost } from './faulty'
 import {
   ADMIN_KEY,
   type Answer,
@@ -509,7 +510,7 @@ describe.skipIf(databases().length > 1)('[Z1] a batch that fails', () => {
             if (!isLogged || left === 0) return target.batch(statements)
             left -= 1
             if (when === 'after') await target.batch(statements)
-            throw new Error('D1_ERROR: Network connection lost.')
+            throw lost()
           }
         throw new Error(`Unexpected use of D1: ${String(name)}`)
       },

@@ -6,11 +6,10 @@ import { workOf } from '../../src/jobs/due-work.repository'
 import { newContext } from '../../src/runtime/context'
 import { Instance } from '../../src/runtime/instance'
 import { everyPlace } from './contexts'
+import { lost } from './faulty'
 import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from './harness'
 
 /* [B4] Changes of the configuration with three databases, and with faults in each of them. */
-
-const lost = () => new Error('D1_ERROR: Network connection lost.')
 
 /**
  * A database with faults. `fault` gets the texts of each batch, and sends it or throws.
@@ -262,22 +261,25 @@ describe('[B4] a change of the configuration', () => {
     }
   }, 60_000)
 
-  test('with a commit that is stored after its error was answered counts in all databases', async () => {
-    const { tenant, system } = await furnished()
-    let commit: (() => Promise<D1Result[]>) | null = null
-    const app = newApp(
-      withFault('DB', async (texts, send) => {
-        const isCommit = texts.some((text) => text.includes('config_version = config_version + 1'))
-        if (!isCommit || commit !== null) return send()
-        commit = send
-        throw lost()
-      }),
-    )
-    const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(6))
-    expect([status, commit]).toEqual([503, expect.any(Function)])
-    await Reflect.apply(commit ?? expect.fail(), null, [])
-    for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(6)
-  })
+  test.each(['D1_ERROR: Network connection lost.', 'Network connection lost.'])(
+    'with a commit that is stored after its error was answered counts in all databases: %s',
+    async (text) => {
+      const { tenant, system } = await furnished()
+      let commit: (() => Promise<D1Result[]>) | null = null
+      const app = newApp(
+        withFault('DB', async (texts, send) => {
+          const isCommit = texts.some((text) => text.includes('config_version = config_version + 1'))
+          if (!isCommit || commit !== null) return send()
+          commit = send
+          throw new Error(text)
+        }),
+      )
+      const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(6))
+      expect([status, commit]).toEqual([503, expect.any(Function)])
+      await Reflect.apply(commit ?? expect.fail(), null, [])
+      for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(6)
+    },
+  )
 
   test('no event counts by the version before, once the change was answered', async () => {
     const { tenant, system } = await furnished()

@@ -41,7 +41,7 @@ describe('Buckets move between databases, under faults [B3]', () => {
           if (write < fail) return run()
           failed = true
           if (when === 'after' && write === fail) await run()
-          throw new Error('D1_ERROR: Network connection lost.')
+          throw lost()
         })
         await stepWith(bindings, tenant)
         isDone = !failed

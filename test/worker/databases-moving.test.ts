@@ -18,6 +18,7 @@ import {
   wake,
   weigh,
 } from './databases-moves'
+import { lost } from './faulty'
 import { at, databases, everything, newApp, nextPath, type TestTenant, until, untilHeld } from './harness'
 import { watch } from './live'
 import { archive, purge } from './purge'
@@ -274,7 +275,7 @@ describe('While buckets move [B3]', () => {
         bindingsWith(async (write, run) => {
           if (write !== fail) return run()
           isDone = false
-          throw new Error('D1_ERROR: Network connection lost.')
+          throw lost()
         }),
         tenant,
       )

@@ -228,10 +228,12 @@ describe('D1 is unavailable', () => {
     const away = async () => {
       asked += 1
       if (asked === 1) return adapter
-      throw new Error('D1_ERROR: Network connection lost.')
+      throw lost()
     }
     const messages = [message(NOON - 2), message(NOON - 1)]
-    await expect(rounds(setup, adapter, messages, { adapter: away })).rejects.toThrow('D1_ERROR')
+    await expect(rounds(setup, adapter, messages, { adapter: away })).rejects.toThrow(
+      'Network connection lost',
+    )
     expect((await log(setup)).map(({ status }) => status)).toEqual(['pending', 'delivered'])
     expect((await rounds(setup, adapter, [])).map(({ status }) => status)).toEqual(['delivered', 'delivered'])
   })

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { anotherUuid } from '../readable'
+import { lost } from './faulty'
 import { at, lastDatabase, newApp, newTenant, newTenantInLast, rowsEverywhere } from './harness'
 
 /** A D1 that holds its first batch with a statement for which `isHeld` is true, until `release` is called. */
@@ -154,15 +155,15 @@ describe('summaries of many users', () => {
 
 describe('a change of the configuration', () => {
   it("[G3] succeeds if it was stored and D1's response was lost", async () => {
-    let lost = 0
+    let losses = 0
     const DB = new Proxy(env.DB, {
       get(target, name) {
         if (name === 'batch') {
           return async (statements: D1PreparedStatement[]) => {
             const results = await target.batch(statements)
-            if (lost > 0 || !results.some(({ meta }) => meta.rows_written > 0)) return results
-            lost += 1
-            throw new Error('D1_ERROR: Network connection lost.')
+            if (losses > 0 || !results.some(({ meta }) => meta.rows_written > 0)) return results
+            losses += 1
+            throw lost()
           }
         }
         const value: unknown = Reflect.get(target, name, target)
@@ -171,7 +172,7 @@ describe('a change of the configuration', () => {
     })
     const tenant = await newTenant()
     const id = await tenant.through(newApp({ DB })).metric('words')
-    expect(lost).toBe(1)
+    expect(losses).toBe(1)
     expect((await tenant.admin('GET', '/metrics')).body).toMatchObject([{ id, key: 'words' }])
   })
 })

@@ -2,6 +2,7 @@ import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { failing } from '../failing'
 import { readable } from '../readable'
 import { behind, type Call } from './faulty-databases'
 import { ADMIN_KEY, at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
@@ -24,7 +25,7 @@ function onWrites(fault: (batch: Call, number: number) => Promise<D1Result[]>) {
   return { count, bindings }
 }
 
-const lost = () => new Error('D1_ERROR: Network connection lost: secret-host-17.')
+const lost = failing('Network connection lost: secret-host-17.')
 
 /** Runs a batch, and loses the response. */
 async function answerLost({ run }: Call): Promise<never> {

@@ -11,7 +11,7 @@ export type Call = {
 /** Is called instead of the batch. */
 export type Fault = (call: Call) => Promise<D1Result[]>
 
-export const lost = () => new Error('D1_ERROR: Network connection lost.')
+export { lost } from './faulty'
 
 /** All databases of the tests behind a fault. */
 export function behind(fault: Fault): Record<string, D1Database> {

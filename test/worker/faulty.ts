@@ -1,8 +1,9 @@
 import { env } from 'cloudflare:workers'
+import { failing } from '../failing'
 import { lastDatabase, replaced } from './harness'
 
 /** The error of D1 if the outcome of a batch is unknown. */
-export const lost = () => new Error('D1_ERROR: Network connection lost.')
+export const lost = failing('Network connection lost.')
 
 type Fault = (run: () => Promise<D1Result[]>, write: number) => Promise<D1Result[]>
 
@@ -63,16 +64,12 @@ export function faultyAll(fault: Fault) {
   return { bindings, seen }
 }
 
-/** D1 that cannot be reached after this number of batches; each later batch fails with D1's message. */
-export function awayAfter(
-  batches: number,
-  message = 'D1_ERROR: Network connection lost.',
-  d1: D1Database = env.DB,
-): D1Database {
+/** D1 that cannot be reached after this number of batches; each later batch fails with this error. */
+export function awayAfter(batches: number, failure = lost, d1: D1Database = env.DB): D1Database {
   let done = 0
   const batch = (statements: D1PreparedStatement[]) => {
     done += 1
-    return done > batches ? Promise.reject(new Error(message)) : d1.batch(statements)
+    return done > batches ? Promise.reject(failure()) : d1.batch(statements)
   }
   return new Proxy(d1, {
     get: (target, name) => (name === 'batch' ? batch : Reflect.get(target, name, target)),

@@ -180,7 +180,7 @@ describe('[E2, E3] another error is no conflict', () => {
     ['malformed JSON', "SELECT json('laurel-conflict')"],
     ['malformed JSON in an UPDATE', "UPDATE tenants SET name = json('{laurel-conflict') WHERE id = ?1"],
     ['an invalid JSON path', "SELECT json_extract('{}', 'laurel')"],
-    ['a column that does not exist', 'SELECT "laurel-conflict" . x FROM tenants WHERE id = ?1'],
+    ['a column that does not exist', 'SELECT x FROM tenants WHERE id = ?1'],
     ['a constraint', 'INSERT INTO tenants (id) VALUES (?1)'],
   ])('%s', async (_, sql) => {
     const { tenant, db } = await withAda()

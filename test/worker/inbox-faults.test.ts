@@ -9,6 +9,7 @@ import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
 import type { Bindings } from '../../src/runtime/env'
 import { JOBS } from '../../src/worker/jobs'
+import { failing } from '../failing'
 import { PATIENCE } from '../patience'
 import { number, readable } from '../readable'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
@@ -287,14 +288,15 @@ describe('a step, when D1’s answer is lost', () => {
   )
 
   it.each([
-    'D1_ERROR: Network connection lost.',
-    'D1_ERROR: D1 DB is overloaded. Requests queued for too long.',
-    'D1_ERROR: D1 DB storage operation exceeded timeout which caused object to be reset.',
+    'Network connection lost.',
+    'D1 DB is overloaded. Requests queued for too long.',
+    'D1 DB storage operation exceeded timeout which caused object to be reset.',
   ])('for a while (%s): it gives up and parks nothing, and a later step does the work', async (message) => {
+    const failure = failing(message)
     const { tenant } = await prepared()
     const id = await send(tenant, turns(300, 3))
     for (const kind of [isStep, isProgress, isRead, () => true]) {
-      const { bindings, seen } = only(kind, () => Promise.reject(new Error(message)))
+      const { bindings, seen } = only(kind, () => Promise.reject(failure()))
       await expect(step(tenant, bindings)).rejects.toThrow(message)
       expect(seen.count).toBe(9)
     }

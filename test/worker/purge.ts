@@ -9,6 +9,7 @@ import { TABLES } from '../../src/store/user-data/user-data.register'
 import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, NOON, withBoard } from './boards'
 import { everyPlace } from './contexts'
+import { lost } from './faulty'
 import {
   ADMIN_KEY,
   type Answer,
@@ -207,7 +208,7 @@ export function failingOnce(isDone: boolean): { bindings: Record<string, D1Datab
     if (/SET due_at/.test(texts) || failed.has(texts)) return run()
     failed.add(texts)
     if (isDone) await run()
-    throw new Error('D1_ERROR: Network connection lost.')
+    throw lost()
   })
   return { bindings, failed }
 }

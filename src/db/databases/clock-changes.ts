@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { errors, RETRY_AFTER } from '../../lib/errors'
 import { systemNow, wait } from '../../lib/system-clock'
-import { guardSql, isConflict, isDatabaseAway } from '../guard'
+import { guardSql, isConflict, mayBeStored } from '../guard'
 import { DATABASE_NOW, type Statement } from '../statement'
 import { copyClock, settleClock } from './clock-copies'
 import { DOUBT, DOUBTED, settleCopy } from './copies'
@@ -87,10 +87,7 @@ async function prepareAll(
     const results = await Promise.allSettled(some.map((place) => prepareIn(databases, place, change)))
     for (const result of results)
       if (result.status === 'fulfilled' && result.value !== null) elsewhere.push(result.value)
-    for (const result of results) {
-      if (result.status === 'fulfilled') continue
-      throw isDatabaseAway(result.reason) ? errors.unavailable(RETRY_AFTER.databaseAway) : result.reason
-    }
+    for (const result of results) if (result.status === 'rejected') throw result.reason
     if (results.some((result) => result.status === 'fulfilled' && result.value === null)) return false
   }
   return true
@@ -124,7 +121,7 @@ export async function changeClocks<T>(
       }
     } catch (error) {
       // A change without an answer may still be stored. The copies expect it until it can't be any more.
-      if (isSent && isDatabaseAway(error)) throw error
+      if (isSent && mayBeStored(error)) throw error
       // A conflict: it took too long.
       if (!isConflict(error)) {
         await copy()

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { errors, RETRY_AFTER } from '../../lib/errors'
+import { errors } from '../../lib/errors'
 import { systemNow, wait } from '../../lib/system-clock'
-import { guardSql, isConflict, isDatabaseAway } from '../guard'
+import { guardSql, isConflict, mayBeStored } from '../guard'
 import { DATABASE_NOW, type Statement } from '../statement'
 import { settleCopy, WITHDRAW } from './copies'
 import type { Databases } from './databases'
@@ -90,7 +90,7 @@ export async function prepareCopies(
   if (problem !== undefined || results.some((result) => result.status === 'fulfilled' && !result.value)) {
     await withdraw()
     if (problem === undefined) return null
-    throw isDatabaseAway(problem.reason) ? errors.unavailable(RETRY_AFTER.databaseAway) : problem.reason
+    throw problem.reason
   }
   let hasWork = false
   return {
@@ -224,7 +224,7 @@ export async function changeTenants<T>(
         const rows = await first.rows(first.statement(LAST_CHANGE, one.id, name))
         if (rows.length > 0) await finish()
         // The batch may still be stored later. The copies expect it until it can't be any more.
-        else if (!isDatabaseAway(error)) await withdraw()
+        else if (!mayBeStored(error)) await withdraw()
         throw error
       }
       await withdraw()

@@ -1,8 +1,8 @@
+import { DatabaseError, MISPLACED_WORD } from '../database-error'
 import { PLACEMENT, PLACEMENT_WITHOUT_TENANT, type Statement } from '../statement'
 
 /** SQL that raises an error with a text of its own. See `CONFLICT` in guard.ts. */
-const MISPLACED = "json_extract('{}', 'laurel-misplaced')"
-const MISPLACED_ERROR = /^(D1_ERROR: )?bad JSON path: 'laurel-misplaced'/
+const MISPLACED = `json_extract('{}', '${MISPLACED_WORD}')`
 
 /**
  * SQL: the database holds the same buckets of a tenant as in the sender's directory, and no change of the
@@ -41,4 +41,4 @@ export const placed = (tenantId: string): Statement => ({
 
 /** Whether a batch was refused because its sender's directory, or the copy of the configuration, is old. */
 export const isMisplaced = (error: unknown): boolean =>
-  error instanceof Error && MISPLACED_ERROR.test(error.message)
+  error instanceof DatabaseError && error.outcome === 'misplaced'

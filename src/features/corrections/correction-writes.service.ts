@@ -4,7 +4,7 @@ import { IN_LANE, isOver, pauseAfter } from '../../commands/conflict-retry.rules
 import { configurationAt } from '../../config/configuration.repository'
 import type { Configuration } from '../../config/configuration.types'
 import type { TenantDatabase } from '../../db/database'
-import { isConflict } from '../../db/guard'
+import { isConflict, isDatabaseAway } from '../../db/guard'
 import type { Statement } from '../../db/statement'
 import { requestDrain } from '../../delivery/drain-debouncer.cache'
 import type { CorrectionChange } from '../../engine/corrections.rules'
@@ -48,16 +48,13 @@ export async function untilStored<T>(attempt: () => Promise<T | null>): Promise<
     } catch (error) {
       if (!isConflict(error)) {
         failures += 1
-        if (!isUnknown(error) || failures >= TRIES) throw error
+        if (!isDatabaseAway(error) || failures >= TRIES) throw error
       }
     }
     if (isOver(IN_LANE, { conflicts, ms: systemNow() - began })) throw errors.contended(RETRY_AFTER)
     await wait(pauseAfter(IN_LANE, conflicts, Math.random()))
   }
 }
-
-/** Is true for an error of the database. The attempt may have been stored in spite of it. */
-const isUnknown = (error: unknown): boolean => error instanceof Error && error.message.startsWith('D1_ERROR')
 
 /**
  * Stores a correction in one batch: the statements of `writeUsers`, further ones after its guard, and the
