@@ -18,8 +18,10 @@ import { handOver } from './dispatch.service'
 import { requestDrain } from './drain-debouncer.cache'
 import { flushPoints } from './points-notifications.service'
 
-/** Rounds of a drain before it requests another one. D1 allows a thousand queries in one invocation. */
+/** Rounds of a drain before it requests another one. */
 const MOST_ROUNDS = 20
+/** Databases of all tenants that are drained at once. Each round sends about three batches to each. */
+const MOST_AT_ONCE = 30
 
 /**
  * Hands over everything that a tenant has to send to the delivery queues (W2): the outbox, oldest first, and
@@ -40,7 +42,8 @@ export async function drain(
   let handedOver = 0
   let after: OutboxPosition | null = null
   let isDrained = false
-  for (let round = 0; !isDrained && (mustAll || round < MOST_ROUNDS); round += 1) {
+  const mayGoOn = (round: number) => mustAll || (round < MOST_ROUNDS && context.databases.hasRoom())
+  for (let round = 0; !isDrained && mayGoOn(round); round += 1) {
     const { snapshot, rows } = await db.batchOf({
       snapshot: requestSnapshotStatement(db, db.tenantId, []),
       rows: nextOutboxEntries(db, after),
@@ -85,24 +88,27 @@ function drainLine({ db, cost }: TenantContext, before: Cost, outboxEntries: num
 
 /**
  * Drains the outboxes of the tenants that these queue messages name, each once. Messages of a failed drain
- * are retried.
+ * are retried. If D1 accepts no more, a tenant gets another message.
  */
 export async function drainAll(context: Context, messages: readonly Message[]): Promise<void> {
-  const byTenant = Map.groupBy(messages, ({ body }) => DrainRequest.parse(body).tenantId)
-  await Promise.all(
-    [...byTenant].map(async ([tenantId, theirs]) => {
-      try {
-        const { databases } = context
+  const tenants = [...Map.groupBy(messages, ({ body }) => DrainRequest.parse(body).tenantId)]
+  const { databases } = context
+  const drainTenant = async ([tenantId, theirs]: (typeof tenants)[number]) => {
+    try {
+      if (databases.hasRoom()) {
         const all = await databases.ofAllMessages(tenantId)
         const results = await Promise.allSettled(all.map((db) => drain({ ...context, db })))
         const isSooner = results.some((result) => result.status === 'fulfilled' && result.value)
         if (isSooner) await ensureAlarm(context, tenantId)
         for (const result of results) if (result.status === 'rejected') throw result.reason
-        for (const message of theirs) message.ack()
-      } catch (error) {
-        logProblem('warn', { tenant: tenantId, error: `not drained: ${String(error)}` })
-        for (const message of theirs) message.retry()
-      }
-    }),
-  )
+      } else requestDrain(context, tenantId)
+      for (const message of theirs) message.ack()
+    } catch (error) {
+      logProblem('warn', { tenant: tenantId, error: `not drained: ${String(error)}` })
+      for (const message of theirs) message.retry()
+    }
+  }
+  const atOnce = Math.ceil(MOST_AT_ONCE / databases.names.length)
+  for (let from = 0; from < tenants.length; from += atOnce)
+    await Promise.all(tenants.slice(from, from + atOnce).map(drainTenant))
 }

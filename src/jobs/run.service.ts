@@ -18,12 +18,12 @@ const SOON = SECOND
 export type Grace = { first: number; finals: number }
 
 /**
- * Does a tenant's work that is due by a moment, in order of due time, in at most `steps` steps. Every step is
- * idempotent: its results are in D1 before the next one begins. If a job fails that no other job relies on,
- * such as the work of one leaderboard, it throws if `mustAll`. Otherwise this work waits, and other work
- * continues. During a move of the clock, `from` is the earlier time, and messages are sent on the way. While
- * a clock is set (`isSet`), the run waits for delivery queues. So the caller that moves the clock finds their
- * work either done or still due, never under way (C1).
+ * Does a tenant's work that is due by a moment, in order of due time, in at most `steps` steps; unless
+ * `mustAll`, in as many as D1 accepts. Every step is idempotent: its results are in D1 before the next one
+ * begins. If a job fails that no other job relies on, such as the work of one leaderboard, it throws if
+ * `mustAll`. Otherwise this work waits, and other work continues. During a move of the clock, `from` is the
+ * earlier time, and messages are sent on the way. While a clock is set (`isSet`), the run waits for delivery
+ * queues. So the caller that moves the clock finds their work either done or still due, never under way (C1).
  */
 export async function workOff(
   jobs: Jobs,
@@ -45,7 +45,8 @@ export async function workOff(
   },
 ): Promise<void> {
   let now = from
-  for (let step = 0; step < steps; step += 1) {
+  const hasRoom = () => mustAll || places.every(({ context }) => context.databases.hasRoom())
+  for (let step = 0; step < steps && (step === 0 || hasRoom()); step += 1) {
     // During a move of the clock, messages that were stored earlier are sent before the next step.
     if (now !== null) {
       for (const { context } of placesWithMessages(places)) {

@@ -20,10 +20,7 @@ declare module '../runtime/env' {
   }
 }
 
-/**
- * Steps of work that one alarm does before it sets the next one. D1 accepts a thousand queries of one alarm,
- * and a step makes two dozen at most.
- */
+/** Steps of work that one alarm does at most before it sets the next one. */
 const STEPS_AN_ALARM = 40
 /**
  * In real time an event may be stored some seconds after the moment at which it counts (see MOST_LATE in

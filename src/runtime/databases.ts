@@ -43,6 +43,7 @@ export function databasesOf(
   wakeMover: WakeMover = () => undefined,
 ): Databases {
   return new Databases({
+    cost,
     connections: boundDatabases(env).map(({ name, d1 }) => new Connection(name, d1, cost)),
     testClock: variables(env).TEST_CLOCK === 'on',
     directories: directoriesOf(instance),

@@ -1,11 +1,20 @@
+import {
+  createExecutionContext,
+  createMessageBatch,
+  getQueueResult,
+  runInDurableObject,
+} from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { noteMoment } from '../../src/access/restores/moments.service'
 import { noteBound } from '../../src/features/databases/databases.service'
 import { type Instant, instant } from '../../src/lib/clock'
+import { BUCKETS } from '../../src/lib/ids'
 import { newContext } from '../../src/runtime/context'
 import type { Bindings } from '../../src/runtime/env'
 import { Instance } from '../../src/runtime/instance'
+import worker from '../../src/worker/index'
+import { Timekeeper } from '../../src/worker/objects'
 import { awayAfter, faulty, lost } from './faulty'
 import { databases, newTenant, rowsEverywhere, userIn } from './harness'
 
@@ -206,5 +215,91 @@ describe('[B3] databases that are bound', () => {
     expect(await oldest()).toBe(15)
     await env.DB.prepare(`UPDATE directory SET places = '[[0,"DB"],[9,"DB_2"]]' WHERE tenant_id = 'a'`).run()
     expect(await oldest()).toBe(20)
+  })
+})
+
+describe('[C2, B1] a hundred databases', () => {
+  const names = Array.from({ length: 100 }, (_, n) => (n === 0 ? 'DB' : `DB_${n + 1}`))
+  /** A hundred databases, of which the last ones are the same. `sent` counts the batches to all of them. */
+  function hundred() {
+    const sent = { batches: 0 }
+    const last = databases().at(-1)?.d1 ?? env.DB
+    const bindings = names.map((name, n) => {
+      const d1 = databases()[n]?.d1 ?? last
+      const batch = (statements: D1PreparedStatement[]) => {
+        sent.batches += 1
+        return d1.batch(statements)
+      }
+      const counted = new Proxy(d1, {
+        get: (target, key) => (key === 'batch' ? batch : Reflect.get(target, key, target)),
+      })
+      return [name, counted] as const
+    })
+    return { sent, bindings: Object.fromEntries(bindings) }
+  }
+
+  /** A tenant with users in all of them. */
+  async function wide() {
+    const tenant = await newTenant()
+    for (const name of ['DB', 'DB_2', 'DB_3']) await tenant.app('PUT', `/users/${userIn(tenant, name)}`, {})
+    const places = names.map((name, n) => [Math.floor((n * BUCKETS) / names.length), name])
+    await env.DB.prepare('UPDATE directory SET places = ?2, version = version + 1 WHERE tenant_id = ?1')
+      .bind(tenant.id, JSON.stringify(places))
+      .run()
+    return tenant
+  }
+
+  test('an alarm of the Timekeeper does as many steps as D1 accepts, and the next ones do the rest', async () => {
+    const tenant = await wide()
+    const stub = env.TIMEKEEPER.getByName(tenant.id)
+    await stub.wake(tenant.id, 0)
+    await runInDurableObject(stub, (_instance, state) => state.storage.deleteAlarm())
+    const second = databases()[1]?.d1 ?? env.DB
+    // Walks for achievements that do not exist end at once.
+    for (let n = 0; n < 20; n += 1)
+      await second
+        .prepare("INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'backdate', ?2, 0)")
+        .bind(tenant.id, `walk-${n}`)
+        .run()
+    const left = () =>
+      second
+        .prepare("SELECT count(*) AS n FROM due_work WHERE tenant_id = ?1 AND kind = 'backdate'")
+        .bind(tenant.id)
+        .first('n')
+    const alarms: number[] = []
+    while ((await left()) !== 0 && alarms.length < 20) {
+      const { sent, bindings } = hundred()
+      await runInDurableObject(stub, async (_instance, state) => {
+        await new Timekeeper(state, { ...env, ...bindings }).alarm()
+        // The object itself must not go on with three databases.
+        await state.storage.deleteAlarm()
+      })
+      alarms.push(sent.batches)
+    }
+    expect(await left()).toBe(0)
+    expect(alarms.length).toBeGreaterThan(1)
+    expect(Math.max(...alarms)).toBeLessThanOrEqual(1_000)
+  })
+
+  test('the queue of the outbox drains as many tenants as D1 accepts, and gets the others again', async () => {
+    const tenants = await Promise.all([wide(), wide(), wide(), wide()])
+    const { sent, bindings } = hundred()
+    const asked: unknown[] = []
+    const OUTBOX = new Proxy(env.OUTBOX, {
+      get: (target, key) =>
+        key === 'send' ? async (body: unknown) => asked.push(body) : Reflect.get(target, key),
+    })
+    const messages = tenants.map(({ id }) => ({
+      id,
+      timestamp: new Date(),
+      attempts: 1,
+      body: { tenantId: id },
+    }))
+    const batch = createMessageBatch('laurel-outbox', messages)
+    const ctx = createExecutionContext()
+    await worker.queue(batch, { ...env, ...bindings, OUTBOX }, ctx)
+    const { explicitAcks } = await getQueueResult(batch, ctx)
+    expect([explicitAcks.length, asked.length]).toEqual([4, 3])
+    expect(sent.batches).toBeLessThanOrEqual(1_000)
   })
 })

@@ -132,6 +132,7 @@ export async function finishChanges(databases: Databases): Promise<void> {
   if (!databases.isSeveral) return
   const { first } = databases
   for (const { id, change } of Unfinished.parse(await first.rows(first.statement(UNFINISHED)))) {
+    if (!databases.hasRoom()) return
     const { names } = await toldOfChanges(first, id)
     const copies = names.filter((name) => name !== FIRST)
     if (await settleCopies(databases, id, copies)) await forgetWork(databases, id, change)

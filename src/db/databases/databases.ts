@@ -2,7 +2,7 @@ import type { BoundedMap } from '../../lib/bounded'
 import { errors, RETRY_AFTER } from '../../lib/errors'
 import { bucketOf } from '../../lib/ids'
 import { systemNow, wait } from '../../lib/system-clock'
-import { AccountDatabase, type Connection, TenantDatabase } from '../database'
+import { AccountDatabase, type Connection, type Cost, TenantDatabase } from '../database'
 import type { Statement } from '../statement'
 import { type Directory, FIRST, holderOf, holdersOf, readDirectory } from './directory'
 import { isMisplaced, placed } from './placement'
@@ -34,8 +34,13 @@ export type Settle = (
  */
 export type WakeMover = (tenantId: string, why: 'refused' | 'unspread') => void
 
+/** D1 accepts so many batches of one request, queue message, alarm or run of the cron trigger. */
+const MOST_BATCHES = 1_000
+
 /** The parts of `Databases`. */
 type Parts = {
+  /** The batches that were sent so far are counted here. */
+  cost: Cost
   /** The databases by name, the first one first. */
   connections: readonly Connection[]
   testClock: boolean
@@ -65,6 +70,14 @@ export class Databases {
   /** The names of all databases, the first one first. */
   get names(): string[] {
     return this.#parts.connections.map(({ name }) => name)
+  }
+
+  /**
+   * Whether D1 accepts another piece of work that asks each database a few times, and the end of the work
+   * after it. Work that can go on later stops if not.
+   */
+  hasRoom(batches = 100 + 6 * this.names.length): boolean {
+    return this.#parts.cost.roundTrips + batches <= MOST_BATCHES
   }
 
   /** The first database, for the whole account. */

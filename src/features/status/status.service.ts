@@ -20,7 +20,7 @@ import {
 } from './status.repository'
 import type { SessionResponse, StatusResponse } from './status.schemas'
 
-/** The most parts of the table of due work that are read, of 5,000 rows each. */
+/** The most parts of the table of due work that are read in all databases, of 5,000 rows each. */
 const MOST_PARTS = 40
 /** The most delivery queues that are asked, and how long they may take, in milliseconds. */
 const MOST_ASKED = 100
@@ -94,7 +94,7 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
           outbox: outboxStatement(db),
           destinations: name === FIRST ? [destinationsStatement(db)] : [],
         }),
-        dueWorkOf(db, list, now),
+        dueWorkOf(db, list, now, Math.ceil(MOST_PARTS / databases.names.length)),
       ])
       return {
         bytes: inbox.meta.size_after,
@@ -114,10 +114,15 @@ async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promi
 }
 
 /** The work of active tenants that is due by now in a database, read in parts. */
-async function dueWorkOf(db: AccountDatabase, list: readonly Job[], now: Instant): Promise<State['due']> {
+async function dueWorkOf(
+  db: AccountDatabase,
+  list: readonly Job[],
+  now: Instant,
+  mostParts: number,
+): Promise<State['due']> {
   const sum: State['due'] = { count: 0, oldest: null, behind: 0 }
   let after: WorkKey | null = null
-  for (let part = 0; part < MOST_PARTS; part += 1) {
+  for (let part = 0; part < mostParts; part += 1) {
     const found: PartOfDueWork = await dueWorkOfPart(db, list, now, {
       after,
       late: { kind: 'leaderboard', milliseconds: BEHIND },

@@ -46,6 +46,8 @@ const NUMBERED_AT_ONCE = 2_000
 const MOST_ROUNDS = 20
 /** How long one call works, in ms. */
 const BUDGET = 2 * SECOND
+/** About the most batches of one step. */
+const MOST_BATCHES = 300
 /** The pauses after a failure, and while other work is under way, in ms. */
 const PAUSE = SECOND
 const SOON = 200
@@ -107,9 +109,9 @@ export async function stepMoves(
     for (let next: Next = 'now'; ; ) {
       const state = await repository.readState(databases.first, tenantId)
       if (state === null) return null
-      next = await step(context, moving, state, mayWork)
+      next = await step(context, moving, state, mayWork && databases.hasRoom(MOST_BATCHES))
       if (next !== 'now') return next
-      if (!mayWork || systemNow() > end) return systemNow()
+      if (!mayWork || systemNow() > end || !databases.hasRoom(MOST_BATCHES)) return systemNow()
     }
   } catch (error) {
     if (!isConflict(error))
