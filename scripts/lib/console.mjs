@@ -21,8 +21,8 @@ import { Complaint, nodeExecutable, toolScript } from './project.mjs'
 /** The sources of a build, below the project's folder. */
 const SOURCES = ['console', 'clients/typescript', 'clients/react', 'package.json', 'package-lock.json']
 
-/** Folders that are no source. */
-const SKIPPED = new Set(['node_modules', 'dist', 'test'])
+/** Folders that are no source. Generated types leave no trace in a build. */
+const SKIPPED = new Set(['node_modules', 'dist', 'generated', 'test'])
 
 /** How many builds are kept. */
 const KEPT = 4

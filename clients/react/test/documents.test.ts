@@ -23,6 +23,7 @@ test('the examples of the documents have the types of the packages', () => {
     exclude: [],
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
+  execFileSync(process.execPath, [join(root, 'clients', 'typescript', 'scripts', 'generate.mjs')])
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   let complaints = ''
   try {

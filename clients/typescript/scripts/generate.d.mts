@@ -4,5 +4,3 @@ export interface WholeDocument {
 }
 
 export declare function wholeDocument(): Promise<WholeDocument>
-
-export declare function generatedModules(document: WholeDocument): Promise<Map<string, string>>

@@ -1,12 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { generatedModules, wholeDocument } from '../../scripts/generate.mjs'
+import { wholeDocument } from '../../scripts/generate.mjs'
 import { List } from '../../src/core/list.js'
 import { Laurel } from '../../src/index.js'
 import { failure, fake, json, type Sent } from '../fake-fetch.js'
-
-const client = join(import.meta.dirname, '..', '..')
 
 /** An operation of the documents. */
 type Documented = { id: string; method: string; path: string; query: string[] }
@@ -109,12 +105,5 @@ describe('the methods of the client', () => {
       if (paging === null) expect([name, second]).toEqual([name, undefined])
       else expect([name, second?.path]).toEqual([name, expect.stringContaining(paging)])
     }
-  })
-})
-
-describe('the types', () => {
-  it('are those of the documents of this version: npm run generate -w @laurel/client', async () => {
-    for (const [name, text] of await generatedModules(document))
-      expect(text === readFileSync(join(client, 'src', 'generated', name), 'utf8'), name).toBe(true)
   })
 })
