@@ -12,23 +12,70 @@ import type { AppEnv } from './hono'
  */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
+/** The encodings of a body that are decoded (G2). `deflate` is the form of zlib. */
+const ENCODINGS = ['gzip', 'deflate'] as const
+type Encoding = (typeof ENCODINGS)[number]
+
+/** The most bytes that are decoded at once. Each becomes at most 1,032: two bits can repeat 258 bytes. */
+const MOST_AT_ONCE = 1_024
+
+/** The encoding of the body, or null. Throws 415 if it is unknown, or if there are several. */
+function encodingOf(c: Context<AppEnv>): Encoding | null {
+  const given = c.req.header('content-encoding') ?? ''
+  const names = given.split(',').map((name) => name.trim().toLowerCase())
+  const [name, ...others] = names.filter((one) => one !== '' && one !== 'identity')
+  if (name === undefined) return null
+  const encoding = ENCODINGS.find((one) => one === name)
+  if (encoding !== undefined && others.length === 0) return encoding
+  c.header('Accept-Encoding', ENCODINGS.join(', '))
+  throw errors.encodingUnknown(given)
+}
+
 /**
- * Reads the body as JSON in UTF-8, with any content type. Throws 413 if it is too large, 408 if it has not
- * arrived after BODY_TIMEOUT seconds, and 400 if it is not JSON (G2). The limit is in bytes.
+ * The decoded bytes: all of them, or more than `limit` if there are more. Throws 400 if the bytes are
+ * broken, cut short, or followed by others.
+ */
+async function decoded(bytes: Uint8Array, encoding: Encoding, limit: number): Promise<Uint8Array> {
+  const { readable, writable } = new DecompressionStream(encoding)
+  const writer = writable.getWriter()
+  // The run time decodes what is written at once, and keeps it until it is read. So small parts are written,
+  // and one read that was there before takes their bytes, until it has too many.
+  let isRead = false
+  const read = async () => {
+    const reader = readable.getReader({ mode: 'byob' })
+    const { value } = await reader.readAtLeast(limit + 1, new Uint8Array(limit + 1))
+    isRead = true
+    return value ?? new Uint8Array()
+  }
+  const write = async () => {
+    for (let at = 0; at < bytes.length && !isRead; at += MOST_AT_ONCE)
+      await writer.write(bytes.subarray(at, at + MOST_AT_ONCE))
+    if (!isRead) await writer.close()
+  }
+  const [value] = await Promise.all([read(), write()]).catch((error: unknown) => {
+    throw error instanceof TypeError ? errors.bodyBroken(encoding) : error
+  })
+  return value
+}
+
+/**
+ * Reads the body as JSON in UTF-8, with any content type. Throws 415 if its encoding is unknown, 413 if it is
+ * too large, as sent or decoded, 408 if it has not arrived after BODY_TIMEOUT seconds, and 400 if it is not
+ * JSON (G2). The limit is in bytes.
  */
 export function readBody(limit = MOST_BODY_BYTES): MiddlewareHandler<AppEnv> {
-  const limited = bodyLimit({
-    maxSize: limit,
-    onError: () => {
-      throw errors.bodyTooLarge(`${limit / MIB} MiB`)
-    },
-  })
+  const onError = () => {
+    throw errors.bodyTooLarge(`${limit / MIB} MiB`)
+  }
+  const limited = bodyLimit({ maxSize: limit, onError })
   const bytesOf = async (c: Context<AppEnv>) => {
-    let bytes = new ArrayBuffer()
+    const encoding = encodingOf(c)
+    let sent = new Uint8Array()
     await limited(c, async () => {
-      bytes = await c.req.raw.arrayBuffer()
+      sent = new Uint8Array(await c.req.raw.arrayBuffer())
     })
-    return bytes
+    const bytes = encoding === null ? sent : await decoded(sent, encoding, limit)
+    return bytes.length > limit ? onError() : bytes
   }
   return async (c, next) => {
     const seconds = c.get('ctx').variables.BODY_TIMEOUT

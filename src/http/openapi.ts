@@ -63,7 +63,8 @@ const ERROR_DESCRIPTIONS = {
   403: 'The API key does not permit this.',
   404: 'The resource in the path, or the tenant in the Tenant-ID header, does not exist.',
   408: 'The body did not arrive in time. Send it again.',
-  413: 'The body is too large.',
+  413: 'The body is too large, as sent or decompressed.',
+  415: 'The Content-Encoding of the body is not accepted; Accept-Encoding names those that are.',
   422: 'The request is not valid; the error names every problem.',
   429: 'Too many requests; Retry-After says after how many seconds to try again.',
   500: 'Something went wrong on the side of the service.',
@@ -86,7 +87,17 @@ const TENANT_ID: Parameter = {
   schema: { type: 'string' },
 }
 
-const RETRY_AFTER = { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } }
+const RETRY_AFTER = {
+  'Retry-After': { description: 'Seconds to wait before the next attempt.', schema: { type: 'integer' } },
+}
+/** The headers of errors, by status. */
+const ERROR_HEADERS: Readonly<Record<number, Record<string, unknown>>> = {
+  415: {
+    'Accept-Encoding': { description: 'The accepted encodings of a body.', schema: { type: 'string' } },
+  },
+  429: RETRY_AFTER,
+  503: RETRY_AFTER,
+}
 
 /** Returns the value with references to components instead of references to zod's definitions. */
 function withComponents(value: unknown, nameOf: (definition: string) => string): unknown {
@@ -272,11 +283,9 @@ export function openApiDocument(
       }
     }
     for (const status of errorStatusesOf(spec)) {
-      responses[status] = { description: ERROR_DESCRIPTIONS[status], content: error }
-    }
-    for (const status of [429, 503]) {
-      const later = responses[status]
-      if (later) later.headers = { 'Retry-After': RETRY_AFTER }
+      const headers = ERROR_HEADERS[status]
+      const description = ERROR_DESCRIPTIONS[status]
+      responses[status] = { description, ...(headers && { headers }), content: error }
     }
     return {
       operationId: spec.id,

@@ -55,7 +55,7 @@ export type OperationSpec = Entrance & {
  */
 export function errorStatusesOf({ account, body, errorStatuses }: OperationSpec) {
   const ofTenant = account ? [] : ([403, 404, 422] as const)
-  const ofBody = body ? ([408] as const) : []
+  const ofBody = body ? ([408, 415] as const) : []
   return [...new Set([401, 429, 500, 503, ...ofTenant, ...ofBody, ...errorStatuses] as const)]
 }
 

@@ -3,8 +3,8 @@ import * as z from 'zod'
 import type { Surface } from '../access/surface.types'
 import { counted } from '../lib/errors'
 
-/** A field of a body that the schema does not know, and the known field with almost the same name, if any. */
-export type UnknownField = { path: readonly (string | number)[]; meant: string | null }
+/** A field of a body that the schema does not know, and the names that it knows in its place. */
+export type UnknownField = { path: readonly (string | number)[]; known: readonly string[] }
 
 /** A warning about an unknown field (O4). */
 export type FieldWarning = { index?: number; severity: 'warning'; message: string }
@@ -56,19 +56,11 @@ export function unknownFields(
   if (!(inner instanceof z.ZodObject) || typeof json !== 'object' || json === null || Array.isArray(json))
     return []
   const { shape } = inner
+  const known = Object.keys(shape)
   return Object.entries(json).flatMap(([name, value]) => {
     const at = [...path, name]
     const field = Object.hasOwn(shape, name) ? shape[name] : undefined
-    if (field !== undefined) return unknownFields(field, value, at)
-    // Found only if it is read: a body may have 100,000 unknown fields.
-    return [
-      {
-        path: at,
-        get meant() {
-          return meantBy(name, Object.keys(shape))
-        },
-      },
-    ]
+    return field === undefined ? [{ path: at, known }] : unknownFields(field, value, at)
   })
 }
 
@@ -91,7 +83,8 @@ export function ignoredHeader(fields: readonly UnknownField[]): string {
 }
 
 /** The message of a warning about the field at a path. */
-export function unknownMessage({ meant }: UnknownField, path: UnknownField['path']): string {
+export function unknownMessage({ known }: UnknownField, path: UnknownField['path']): string {
+  const meant = meantBy(String(path.at(-1)), known)
   const spelled = (names: UnknownField['path']) =>
     JSON.stringify(names.map((name) => String(name).slice(0, MOST_NAME_CHARACTERS)).join('.'))
   const problem = `Unknown field ${spelled(path)}.`

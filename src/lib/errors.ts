@@ -1,5 +1,5 @@
 /** The statuses of API errors (G2). */
-export const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 413, 422, 429, 500, 503] as const
+export const ERROR_STATUSES = [400, 401, 403, 404, 405, 408, 413, 415, 422, 429, 500, 503] as const
 
 /** The header `Retry-After`, in seconds, by the reason. */
 export const RETRY_AFTER = {
@@ -103,6 +103,16 @@ export const errors = {
   tenantOther: () =>
     new ApiError(403, 'This application key belongs to another tenant. Leave the Tenant-ID header out.'),
   bodyTooLarge: (limit: string) => new ApiError(413, `The body is larger than ${limit}. Send less at once.`),
+  encodingUnknown: (given: string) =>
+    new ApiError(
+      415,
+      `The Content-Encoding ${JSON.stringify(given.slice(0, 100))} is not accepted. Compress the body once, with gzip or deflate, or not at all.`,
+    ),
+  bodyBroken: (encoding: 'gzip' | 'deflate') =>
+    new ApiError(
+      400,
+      `The body is not whole ${encoding === 'gzip' ? 'gzip' : 'zlib'} data, as Content-Encoding: ${encoding} says. Compress all of it once, or leave the header out.`,
+    ),
   bodyTooSlow: (seconds: number) =>
     new ApiError(408, `The body did not arrive within ${seconds} s. Send it again, or in smaller parts.`),
   hostInvalid: () =>

@@ -11,7 +11,7 @@ import { describe } from '../reference/describe'
 import { adminOperations, applicationOperations } from './operations'
 
 const FORM =
-  'Bodies are JSON. An error is `{"error": "…"}`. Its text says what is wrong and how to fix it. A 422 also lists the problems in `issues`.'
+  'Bodies are JSON, and may be compressed with gzip or deflate (`Content-Encoding`). An error is `{"error": "…"}`. Its text says what is wrong and how to fix it. A 422 also lists the problems in `issues`.'
 
 /** The documents without the notes of the chapters. */
 export const bare: Readonly<Record<'application' | 'admin', OpenApiDocument>> = {

@@ -3,6 +3,7 @@
  * real client.
  */
 import { request } from 'node:http'
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { firstEventOf } from '../conformance'
@@ -111,11 +112,11 @@ describe('idempotency keys, as bytes', () => {
    * Sends an event whose key has these bytes. If the body is not a string, Node writes headers as Latin-1,
    * one byte for each character.
    */
-  const eventOf = (user: string, key: Buffer): Promise<Reply> =>
+  const eventOf = (user: string, ...keys: Buffer[]): Promise<Reply> =>
     new Promise((resolve, reject) => {
       const headers = {
         ...{ 'x-api-key': server.adminKey, 'content-type': 'application/json' },
-        'idempotency-key': key.toString('latin1'),
+        'idempotency-key': keys.map((key) => key.toString('latin1')),
       }
       const sent = request(`${server.url}/v1/metrics/demo-lessons/event`, { method: 'POST', headers })
       sent.on('error', reject).on('response', async (response) => {
@@ -145,6 +146,28 @@ describe('idempotency keys, as bytes', () => {
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201])
     expect(replies.map(({ body }) => body.idempotencyKey)).toEqual(['k\u00E9', 'k\u00FF', '\u{1F511}'])
   })
+
+  it('[E4] a key in two headers is one key, and two keys are 422', async () => {
+    const [a, b] = [Buffer.from('a'), Buffer.from('b')]
+    expect((await eventOf('twice', a)).body).toMatchObject({ idempotencyKey: 'a', idempotentReplayed: false })
+    const replay = await eventOf('twice', a, a)
+    expect(replay.body).toMatchObject({ idempotencyKey: 'a', idempotentReplayed: true })
+    expect((await eventOf('twice', a, b)).status).toBe(422)
+  })
+})
+
+it('[G2] nothing on the way to the Worker decodes a compressed body', async () => {
+  const body = JSON.stringify({ user: { id: 'compressed' }, value: 1 })
+  const statusOf = async (encoding: string, bytes: Uint8Array) => {
+    const headers = { 'x-api-key': server.adminKey, 'content-encoding': encoding }
+    const url = `${server.url}/v1/metrics/demo-lessons/event`
+    return (await fetch(url, { method: 'POST', headers, body: new Uint8Array(bytes) })).status
+  }
+  expect(await statusOf('gzip', gzipSync(body))).toBe(201)
+  expect(await statusOf('deflate', deflateSync(body))).toBe(201)
+  expect(await statusOf('gzip', Buffer.from(body))).toBe(400)
+  expect(await statusOf('br', brotliCompressSync(body))).toBe(415)
+  expect(await statusOf('gzip', gzipSync(new Uint8Array(2 ** 24)))).toBe(413)
 })
 
 /** The methods of the npm client that were called, such as `users.get`. */

@@ -9,6 +9,7 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { PATIENCE } from '../patience'
 import { Receiver } from '../receiver'
@@ -179,6 +180,20 @@ async function strangers(headers: (n: number) => Record<string, string>): Promis
   expect(statuses.filter((status) => status !== 401 && status !== 429)).toEqual([])
   return statuses.filter((status) => status === 401).length
 }
+
+test('[G2] nothing on the way to the Worker decodes a compressed body', async () => {
+  const body = JSON.stringify({ name: 'Compressed' })
+  const statusOf = async (encoding: string, bytes: Uint8Array) => {
+    const headers = { 'x-api-key': ADMIN_KEY, 'content-encoding': encoding }
+    const answer = await fetch(`${server.url}/v1/users/compressed`, {
+      ...{ method: 'PUT', headers, body: new Uint8Array(bytes) },
+    })
+    return answer.status
+  }
+  expect(await statusOf('gzip', gzipSync(body))).toBe(200)
+  expect(await statusOf('gzip', Buffer.from(body))).toBe(400)
+  expect(await statusOf('gzip', gzipSync(new Uint8Array(2 ** 24)))).toBe(413)
+})
 
 test('[G2] a client can not choose the address that it is counted by', async () => {
   const address = (n: number) => `198.51.100.${n}`
