@@ -162,6 +162,7 @@ const LONG_SPREAD = [
   'status',
   'streaks',
   'streaks-boards',
+  'streaks-goals',
   'streaks-midnight',
   'streaks-rankings',
   'streaks.property',

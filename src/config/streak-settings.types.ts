@@ -32,6 +32,8 @@ const StreakSettings = z.object({
   metrics: z.array(z.object({ metricId: z.string(), threshold: z.number() })).readonly(),
   evaluationMode: z.enum(EVALUATION_MODES),
   personalisation: z.boolean(),
+  /** The moment of the last change of what satisfies a period, in milliseconds (S2). */
+  goalSince: z.number().default(0),
   freezes: FreezeSettings.nullable(),
 })
 /** A tenant's streak settings (S1). */
@@ -46,6 +48,7 @@ export const DEFAULT_STREAKS: StreakSettings = {
   metrics: [],
   evaluationMode: 'OR',
   personalisation: false,
+  goalSince: 0,
   freezes: null,
 }
 

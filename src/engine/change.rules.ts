@@ -13,6 +13,7 @@ import {
   type UserState,
 } from './state.types'
 import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
+import { extensionsOf } from './streaks/streak-events.types'
 
 /** The effect of a command or of due work on one user. All of it is stored, or nothing (E2). */
 export type Change = StreakChange & {
@@ -59,19 +60,9 @@ export function applyChange(
   const next = { ...user, seq: (before?.seq ?? 0) + 1, changed: at, activeDay, revoked }
   const { user: streaked, change: streak } = changeStreak(config, before, next, local, event)
   const counted = countForAchievements(config, streaked, isNew, event)
-  const achieved = complete(config, counted, {
-    local,
-    newId: (n) => (n === 0 && event === null ? id : childId(id, FIRST_COMPLETION + n)),
-    isTried,
-  })
-  const { after, awards, counterIds } = awardPoints(config, achieved.user, {
-    local,
-    id,
-    created: isNew,
-    event,
-    extendedTo: streak.isExtended ? (streaked.streak.run?.length ?? null) : null,
-    completed: achieved.completed,
-  })
+  const extendedTo = extensionsOf(streak.streakEvents)
+  const rewarding = { local, id, created: isNew, event, extendedTo, isTried }
+  const { after, awards, counterIds, completed } = rewarded(config, counted, rewarding)
   const record =
     event === null
       ? null
@@ -84,8 +75,27 @@ export function applyChange(
           attributes: event.attributes,
           counterIds,
         }
-  const change = { ...streak, before, event: record, awards, completed: achieved.completed }
+  const change = { ...streak, before, event: record, awards, completed }
   return { ...change, after: touch(config, trimmed(config, after), change) }
+}
+
+/**
+ * Completes achievements and then awards points, as in E5. If the streak was extended, whatever the cause,
+ * achievements by streak are checked too (S2).
+ */
+export function rewarded(
+  config: Configuration,
+  user: UserState,
+  { isTried, ...input }: Omit<TriggerInput, 'completed'> & Pick<ChangeInput, 'isTried'>,
+): ReturnType<typeof awardPoints> & Pick<Change, 'completed'> {
+  const { id, event, local, extendedTo } = input
+  const achieved = complete(config, user, {
+    local,
+    newId: (n) => (n === 0 && event === null ? id : childId(id, FIRST_COMPLETION + n)),
+    isTried: (one) => isTried(one) || (one.trigger === 'streak' && extendedTo.length > 0),
+  })
+  const { completed } = achieved
+  return { ...awardPoints(config, achieved.user, { ...input, completed }), completed }
 }
 
 /** The user without counters that no trigger or achievement uses any more. */
@@ -142,4 +152,6 @@ export type BulkChange = Change & {
   onlyStreak?: boolean
   /** Whether `ended` replaces all stored past streaks of the user (S9). */
   replacesRuns?: boolean
+  /** Whether its completions and points come without messages (A4). */
+  isBackdated?: boolean
 }

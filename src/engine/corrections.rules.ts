@@ -6,7 +6,6 @@ import {
   type Trigger,
 } from '../config/configuration.types'
 import { type Instant, instant } from '../lib/clock'
-import { micros } from '../lib/decimal'
 import { childId } from '../lib/ids'
 import { periodStart } from '../lib/periods'
 import { localDay, offsetMinutes } from '../lib/zone'
@@ -16,6 +15,7 @@ import { bound, levelsOf } from './points/points.rules'
 import type { AwardRecord, Correction, Counter, EventRecord, LocalTime, UserState } from './state.types'
 import { NO_STREAK_EVENTS } from './streaks/streak-events.types'
 import type { StreakState } from './streaks/streak-state.types'
+import { added } from './streaks/streaks.rules'
 
 /** A change of an admin that puts right what a user has. It fires and completes nothing (V2). */
 export type CorrectionChange = Change & { before: UserState }
@@ -205,15 +205,13 @@ export function voided(
 }
 
 /** The streak without an event in the sum of its period, if that period is not satisfied yet. */
-function withoutEvent(streak: StreakState, { at, utcOffset, metricId, value }: VoidedEvent): StreakState {
+function withoutEvent(streak: StreakState, event: VoidedEvent): StreakState {
   const { frequency, sums } = streak
   if (frequency === null || frequency === 'unknown') return streak
-  const period = periodStart(localDay(at, utcOffset), frequency)
+  const period = periodStart(localDay(event.at, event.utcOffset), frequency)
   const without = sums.map(([start, own]) => {
-    const sum = start === period ? own.find(([id]) => id === metricId)?.[1] : undefined
-    if (sum === undefined) return [start, own] as const
-    const rest = own.filter(([id]) => id !== metricId)
-    return [start, [...rest, [metricId, micros(sum - value)]]] as const
+    const isCounted = start === period && own.some(([id]) => id === event.metricId)
+    return [start, isCounted ? added(own, event, -1) : own] as const
   })
   return { ...streak, sums: without }
 }

@@ -52,14 +52,13 @@ export function historyRowsOf(change: Change): HistoryRow[] {
  * The entries of a change about the streak, in order (X2). A loss is not among them, because the row of the
  * past streak has its moment.
  */
-export function streakEntriesOf({ after, streakEvents, streakEntries = [] }: Change): StreakEntry[] {
+export function streakEntriesOf({ streakEvents, streakEntries = [] }: Change): StreakEntry[] {
   const events = streakEvents.flatMap((event): StreakEntry[] => {
     switch (event.kind) {
       case 'lost':
         return []
       case 'started':
       case 'extended':
-        return [{ kind: event.kind, length: after.streak.run?.length ?? 0 }]
       case 'freeze_earned':
       case 'freeze_consumed':
         return [event]

@@ -53,15 +53,6 @@ export function outboxEntriesOfChange(config: Configuration, change: MessageInpu
   return packedUp(change.after, drafts)
 }
 
-/** The outbox entries of streak events alone (W6). */
-export function streakEntriesOf(
-  config: Configuration,
-  after: UserState,
-  streakEvents: readonly StreakEvent[],
-): OutboxEntry[] {
-  return packedUp(after, streakDrafts(config, after, streakEvents, userMaker(config, after)))
-}
-
 /** The outbox entries of changed levels alone, after an award of points (W6). */
 export function levelEntriesOf(
   config: Configuration,

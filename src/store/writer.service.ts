@@ -6,9 +6,7 @@ import type { BulkChange, Change } from '../engine/change.rules'
 import type { UserState } from '../engine/state.types'
 import { type Instant, instant } from '../lib/clock'
 import { MOST_AT_ONCE } from '../lib/packed'
-import { streakEntriesOf } from '../outbox/change-messages.builder'
 import { outboxInserts } from '../outbox/change-outbox.builder'
-import { insertOutboxEntries } from '../outbox/outbox.repository'
 import { pendingNotificationsOf } from '../outbox/pending-notifications.service'
 import { bookAwards } from './awards.repository'
 import { changeTenantCounters, USERS } from './counters.repository'
@@ -159,7 +157,7 @@ export const asRead = (
  * The statements that store changes without an event, of many users at once: by due work, a walk over all
  * users, or an admin. The batch needs a guard of the configuration.
  * Users who have changed since the read are left out. `storedBy` returns the stored users from the results of
- * `stores`. Webhooks receive only the streak events of such changes (A4, S9).
+ * `stores`.
  */
 export function writeBulk(
   db: TenantDatabase,
@@ -174,13 +172,14 @@ export function writeBulk(
     onlyStreak: onlyStreak === true,
   }))
   const recounted = changes.flatMap(({ replacesRuns, after }) => (replacesRuns === true ? [after.iid] : []))
-  const outboxEntries = changes.flatMap(({ after, streakEvents }) =>
-    streakEntriesOf(config, after, streakEvents),
+  const told = changes.map((change) =>
+    change.isBackdated === true ? { ...change, awards: [], completed: [] } : change,
   )
   const written = changes.map((change) => ({ was: change.before, changes: [change], newlyUsed: [] }))
   return {
     beside: [
-      ...insertOutboxEntries(db, outboxEntries, among),
+      ...outboxInserts(db, config, told, among),
+      ...pendingNotificationsOf(db, config, told, among),
       ...forgetRuns(db, recounted, among),
       ...recordsOf(db, written, among),
     ],

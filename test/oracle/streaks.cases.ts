@@ -34,6 +34,21 @@ const late = 23 * 60
 const hop: StreakStep[] = [away(0, evening, 'Asia/Tokyo'), away(0, 14 * 60 + 30, 'America/New_York')]
 const FIVE = { ...DAILY, metrics: [{ metric: 'm0', threshold: 5_000_000 }] }
 const worth = (units: number): StreakStep => ({ ...event, value: units * 1_000_000 })
+const goal = (units: number) =>
+  ({
+    ...soon,
+    ...{ do: 'goal', mode: 'OR', personalisation: true },
+    metrics: [{ metric: 'm0', threshold: units * 1_000_000 }],
+  }) satisfies StreakStep
+const ownGoal = (units: number): StreakStep => ({
+  ...{ ...soon, do: 'preferences', enabled: undefined, mode: undefined },
+  metrics: goal(units).metrics,
+})
+const voidLast = (which: number): StreakStep => ({ ...soon, do: 'void', which })
+const TWO_METRICS = [
+  { metric: 'm0', threshold: 1_000_000 },
+  { metric: 'm1', threshold: 1_000_000 },
+]
 const ONE = { initial: 1, max: 1, interval: null, amount: 1 }
 const TWO = { initial: 2, max: 2, interval: null, amount: 1 }
 const most = (max: number) => ({ initial: 0, max, interval: 1, amount: 1 })
@@ -49,6 +64,66 @@ const HOPS: readonly Hop[] = [
 
 /** Cases that random worlds rarely contain. Together they cover everything that is counted as seen. */
 export const STREAK_CASES: Record<string, StreakWorld> = {
+  '[S2, S3, U7] a goal that is met without an event keeps the freeze': world(
+    {
+      ...DAILY,
+      metrics: goal(10).metrics,
+      personalisation: true,
+      freezes: { initial: 1, max: 3, interval: null, amount: 1 },
+    },
+    ...[worth(10), { ...worth(6), ...noon }, ownGoal(5), { ...worth(-0.5), ...soon }, tomorrow],
+    ...[{ ...worth(1), ...noon }, ownGoal(20), ownGoal(1), ownGoal(20), { ...goal(10), ...noon, days: 3 }],
+  ),
+  '[S2, S3] settings, voided events and deleted metrics meet the goal': world(
+    FIVE,
+    ...[worth(4), goal(4), goal(9), { ...worth(-3), ...noon }, worth(9), voidLast(1)],
+    ...[{ ...worth(4), ...noon }, voidLast(0), worth(8), worth(-8), { ...goal(1), metrics: [] }],
+    ...[
+      { ...worth(2), ...noon },
+      { ...goal(2), mode: 'ALL' as const, metrics: TWO_METRICS },
+    ],
+    ...[
+      { ...worth(2), ...noon },
+      { ...soon, do: 'unmetric' as const, metric: 'm1' },
+    ],
+    ...[{ ...goal(3), ...noon }, worth(1), { ...soon, do: 'unmetric' as const, metric: 'm0' }],
+    set(1, { frequency: 'weekly' }),
+  ),
+  // Nothing judges the paused week at its end.
+  '[S2, S3] a paused week that is over does not meet a later goal': world(
+    { ...FIVE, frequency: 'weekly' },
+    ...[worth(5), { ...noon, days: 7, do: 'pause' as const, from: 0, length: 0 }, worth(4)],
+    ...[{ ...goal(4), ...noon, days: 7 }, worth(4)],
+  ),
+  '[S2, S10] a goal is met in silence': world(
+    { ...FIVE, personalisation: true },
+    ...[worth(4), optOut(false), ownGoal(4), optOut(true), { ...worth(3), ...noon }, enable(false)],
+    ...[goal(3), ownGoal(3), enable(true), tomorrow],
+  ),
+  '[S2, S11] a goal is met on a date that is open again': from(
+    'America/New_York',
+    world(
+      { ...FIVE, personalisation: true },
+      ...[worth(5), { ...worth(4), ...noon }, away(0, evening, 'Asia/Tokyo'), worth(3), ownGoal(3)],
+      ...[ownGoal(4), away(0, 0, 'America/New_York'), ownGoal(1), { ...worth(2), ...noon }, worth(-1)],
+    ),
+  ),
+  '[S2, S4, S11] a date that had ended is not met by a change of zone': from(
+    'Pacific/Kiritimati',
+    world(
+      { ...FIVE, personalisation: true },
+      ...[worth(4), away(1, 30, 'Pacific/Kiritimati'), worth(4), ownGoal(4)],
+      ...[away(0, 0, 'Pacific/Pago_Pago'), worth(-1), worth(1), away(0, 0, 'Pacific/Kiritimati'), habit(2)],
+    ),
+  ),
+  '[S2, S8] a restore opens a period that meets the goal': from(
+    'Pacific/Kiritimati',
+    world(
+      { ...FIVE, personalisation: true },
+      ...[{ ...habit(3), value: 5_000_000 }, { ...worth(4), ...noon }, away(1, 30, 'Pacific/Kiritimati')],
+      ...[away(0, 0, 'Pacific/Pago_Pago'), ownGoal(4), { ...soon, do: 'restore' as const }, habit(2)],
+    ),
+  ),
   // 30 points in a day instead of 5.
   '[S10] a user earns a period once, however often the streak is switched off and on': world(
     DAILY,

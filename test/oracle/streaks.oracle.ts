@@ -27,6 +27,10 @@ export type ChangeInput = { at: number } & (
   | { do: 'freeze' | 'restore' }
   | { do: 'preferences'; enabled?: boolean; mode?: 'ALL' | 'OR'; metrics?: OracleThresholds }
   | { do: 'settings'; settings: OracleSettings }
+  /** The user's n-th event, from 0, is voided (V2). Voiding it again changes nothing. */
+  | { do: 'void'; nth: number }
+  /** A metric is deleted (G9). */
+  | { do: 'unmetric'; metric: string }
 )
 
 /** A streak at a moment. Null if no streak is shown. */
@@ -60,6 +64,12 @@ export const WRONG_STREAKS = [
   '[S2] negative events are not summed',
   '[S2] sums go on into the next period',
   '[S2] an event of 0 counts',
+  '[S2] only an event satisfies a period',
+  '[S2] a goal that is met without an event counts at the end of the period',
+  '[S2] a new goal satisfies periods that are over',
+  '[S2] a raised goal takes back',
+  '[S2] an extension without an event fires nothing',
+  '[S2] without metrics, only events from then on count',
   '[S3] a period is lost a period late',
   '[S3] a pause must cover the whole period',
   '[S3] a pause ends a day early',
@@ -111,10 +121,16 @@ export const WRONG_STREAKS = [
   '[S11] a date that is missed after the streak was extended beyond it was not spared',
   '[S11] a paused date is spared by travel',
   '[S11] a week or month is spared',
+  '[V2] a voided event stays in the sums',
+  '[V2] a voided event is counted again',
+  '[G9] a deleted metric still counts',
   '[E8] dates are UTC dates',
   '[E8] dates use the current zone',
 ] as const
 export type WrongStreaks = (typeof WRONG_STREAKS)[number]
+
+/** In the sums of a period: the number of positive events, which is the goal if no metrics are set (S1). */
+const POSITIVE = ''
 
 type Run = { length: number; started: string; extended: number | null }
 type Pause = { start: string; end: string }
@@ -123,7 +139,11 @@ type PeriodKind = { length: number; usedFreeze: boolean; usedPause: boolean }
  * An input that is not a change of zone. An event has its date. A pause's end has the last date that is over.
  */
 type Act =
-  | { do: 'event'; at: number; date: string; metric: string; value: number }
+  | { do: 'event'; at: number; date: string; nth: number; metric: string; value: number }
+  /** A period was satisfied without an event: its first day, and the date on which that happened. */
+  | { do: 'satisfy'; at: number; date: string; period: string }
+  | { do: 'void'; nth: number }
+  | { do: 'unmetric'; metric: string }
   | { do: 'pause'; id: string; start: string; end: string }
   | { do: 'unpause'; id: string; over: string }
   | { do: 'freeze' | 'restore' }
@@ -131,7 +151,7 @@ type Act =
   | { do: 'settings'; settings: OracleSettings }
 /** An event counts for its `date`. `on` is the latest date that its user had reached by then. */
 type Logged =
-  | { do: 'event'; at: number; date: string; on: string; metric: string; value: number }
+  | { do: 'event'; at: number; date: string; on: string; nth: number; metric: string; value: number }
   | { do: 'move'; from: string; to: string }
   | { do: 'lend'; date: string }
   | { do: 'switch'; isOff: boolean; date: string }
@@ -181,6 +201,11 @@ export class StreakReplay {
   #journeys: Journey[] = []
   /** The lengths to which events have extended the streak while it was shown, in order (P2). */
   #extensions: number[] = []
+  /** The number of events so far, the events that are in the sums of their periods, and the voided ones. */
+  #events = 0
+  #counted = new Map<number, { period: string; metric: string; value: number }>()
+  #voided = new Set<number>()
+  #deletedMetrics = new Set<string>()
   /** Whether the replayed inputs were replayed before. */
   #isRetold = false
   /** Whether the tenant's streaks are off. */
@@ -207,6 +232,11 @@ export class StreakReplay {
   /** The number of firings of a streak trigger with this length (P2). */
   firings(length: number): number {
     return this.#extensions.filter((one) => one % length === 0).length
+  }
+
+  /** How often the streak was extended while it was shown (P2). */
+  get extensions(): number {
+    return this.#extensions.length
   }
 
   /** A copy with the same state, for reading. */
@@ -242,6 +272,9 @@ export class StreakReplay {
     this.#journeys = [...other.#journeys]
     this.#extensions = [...other.#extensions]
     this.#isOff = other.#isOff
+    this.#counted = new Map(other.#counted)
+    this.#voided = new Set(other.#voided)
+    this.#deletedMetrics = new Set(other.#deletedMetrics)
   }
 
   /**
@@ -262,15 +295,45 @@ export class StreakReplay {
       return true
     }
     this.#liveUntil(at)
-    if (happening.do === 'zone') return this.#moveTo(happening.zone ?? 'UTC')
-    if (happening.do === 'event' && happening.zone !== undefined) this.#moveTo(happening.zone ?? 'UTC')
-    const act = this.#actOf(happening)
+    if (happening.do === 'zone') {
+      const hasMoved = this.#moveTo(happening.zone ?? 'UTC')
+      this.#satisfyMet()
+      return hasMoved
+    }
+    if (happening.do === 'event' && happening.zone !== undefined) {
+      this.#moveTo(happening.zone ?? 'UTC')
+      this.#satisfyMet()
+    }
+    const changed = this.#perform(this.#actOf(happening))
+    this.#satisfyMet()
+    return changed
+  }
+
+  #perform(act: Act): boolean {
     for (const { since } of this.#journeys) since.push(act)
     return this.#act(act)
   }
 
+  /**
+   * Satisfies the periods whose sums meet the goal that is in force now, and that are not over (S2). Called
+   * after each input, so the input need not be an event.
+   */
+  #satisfyMet(isEnd = false): void {
+    if (this.#is('[S2] only an event satisfies a period')) return
+    if (this.#is('[S2] a goal that is met without an event counts at the end of the period') && !isEnd) return
+    const over = this.#date > this.#present ? this.#date : this.#present
+    const first = this.#is('[S2] a new goal satisfies periods that are over') ? '' : this.#period(over)
+    for (const [period, sums] of [...this.#sums].sort()) {
+      if (period === '' || period < first || this.#isClosed(period) || !this.#isSatisfied(sums)) continue
+      this.#perform({ do: 'satisfy', at: this.#now, date: this.#date, period })
+    }
+  }
+
   #actOf(happening: Exclude<ChangeInput, { do: 'create' | 'zone' }>): Act {
-    if (happening.do === 'event') return { ...happening, date: this.#date }
+    if (happening.do === 'event') {
+      this.#events += 1
+      return { ...happening, date: this.#date, nth: this.#events - 1 }
+    }
     if (happening.do !== 'unpause') return happening
     return { ...happening, over: plusDays(this.#period(this.#date), -1) }
   }
@@ -280,6 +343,15 @@ export class StreakReplay {
       case 'event':
         this.#log.push({ ...act, on: this.#date })
         this.#count(act)
+        return true
+      case 'satisfy':
+        if (this.#isClosed(act.period)) return false
+        this.#satisfy(act.period, act)
+        return true
+      case 'void':
+        return this.#void(act.nth)
+      case 'unmetric':
+        if (!this.#is('[G9] a deleted metric still counts')) this.#deletedMetrics.add(act.metric)
         return true
       case 'pause':
         this.#pauses.set(act.id, act)
@@ -303,6 +375,7 @@ export class StreakReplay {
       case 'settings': {
         const { frequency } = this.#settings
         this.#settings = act.settings
+        if (this.#is('[S2] a raised goal takes back')) this.#takeBackWrongly()
         if (this.#isOff === act.settings.enabled) {
           this.#isOff = !this.#isOff
           this.#log.push({ do: 'switch', isOff: this.#isOff, date: this.#date })
@@ -322,6 +395,16 @@ export class StreakReplay {
       this.#run = null
       this.#closed = null
     }
+  }
+
+  /** By the rules, a satisfied period stays so (S2). This makes the mistake. */
+  #takeBackWrongly(): void {
+    const period = this.#period(this.#date)
+    const sums = this.#sums.get(period)
+    if (this.#run === null || this.#closed !== period || sums === undefined) return
+    if (this.#isSatisfied(sums)) return
+    this.#run = this.#run.length === 1 ? null : { ...this.#run, length: this.#run.length - 1 }
+    this.#closed = this.#after(period, -1)
   }
 
   /** The streak at a moment that is not before the last input. */
@@ -372,6 +455,7 @@ export class StreakReplay {
   }
 
   #midnight(date: string, isJump: boolean): void {
+    if (!this.#recounting) this.#satisfyMet(true)
     const yesterday = this.#date
     this.#date = date
     const isNew = date > this.#latest || this.#is('[S7] a midnight that comes twice earns twice')
@@ -584,7 +668,19 @@ export class StreakReplay {
   }
 
   /** An event (S2). It counts even while streaks are off (S10). */
-  #count({ at, date, metric, value }: { at: number; date: string; metric: string; value: number }): void {
+  #count({
+    at,
+    date,
+    nth,
+    metric,
+    value,
+  }: {
+    at: number
+    date: string
+    nth: number
+    metric: string
+    value: number
+  }): void {
     const isOffForUser =
       !this.#own.enabled && this.#is('[S10] events do not count while the user has streaks off')
     const isOffForAll = this.#isOff && this.#is('[S10] events do not count while the tenant has streaks off')
@@ -608,13 +704,37 @@ export class StreakReplay {
     if (value > 0 || !this.#is('[S2] negative events are not summed')) {
       sums.set(metric, (sums.get(metric) ?? 0) + value)
     }
+    if (value > 0 || this.#is('[S2] an event of 0 counts')) sums.set(POSITIVE, (sums.get(POSITIVE) ?? 0) + 1)
     this.#sums.set(key, sums)
-    if (!this.#isSatisfied(sums, value)) return
-    this.#beginAt(date)
+    this.#counted.set(nth, { period: key, metric, value })
+    const isPositive = value > 0 || this.#is('[S2] an event of 0 counts')
+    if (isPositive && this.#isSatisfied(sums, isPositive)) this.#satisfy(period, { at, date }, true)
+  }
+
+  /** A period is satisfied, on a date. The streak is extended by one. */
+  #satisfy(period: string, { at, date }: { at: number; date: string }, isByEvent = false): void {
+    // What has satisfied a period does not count for it again.
+    if (!this.#is('[S2] a raised goal takes back')) this.#sums.delete(period)
+    const isLater = period > this.#period(date)
+    if (!isLater) this.#beginAt(date)
     if (period > this.#period(this.#date)) this.#ahead.set(period, at)
     else this.#extend(period, at)
     const isSubscribed = this.isOn || this.#is('[S10] an event extends in silence')
-    if (isSubscribed && !this.#isRetold && !this.#recounting) this.#extensions.push(this.#length)
+    const isSilent = !isByEvent && this.#is('[S2] an extension without an event fires nothing')
+    if (isSubscribed && !isSilent && !this.#isRetold && !this.#recounting) this.#extensions.push(this.#length)
+  }
+
+  /** A voided event counts no more (V2). What it has satisfied stays so. */
+  #void(nth: number): boolean {
+    if (this.#voided.has(nth)) return false
+    this.#voided.add(nth)
+    const counted = this.#counted.get(nth)
+    const sums = counted && this.#sums.get(counted.period)
+    if (counted === undefined || sums === undefined) return true
+    if (this.#is('[V2] a voided event stays in the sums')) return true
+    sums.set(counted.metric, (sums.get(counted.metric) ?? 0) - counted.value)
+    if (counted.value > 0) sums.set(POSITIVE, (sums.get(POSITIVE) ?? 0) - 1)
+    return true
   }
 
   #extend(period: string, at: number): void {
@@ -632,16 +752,22 @@ export class StreakReplay {
     return !(this.#is('[S4] a date counts twice') && period < this.#closed)
   }
 
-  #isSatisfied(sums: ReadonlyMap<string, number>, value: number): boolean {
-    const { metrics, personalisation, mode } = this.#settings
+  #isSatisfied(sums: ReadonlyMap<string, number>, isPositive = false): boolean {
+    const { personalisation, mode } = this.#settings
+    const isLeft = ({ metric }: { metric: string }) => !this.#deletedMetrics.has(metric)
+    const metrics = this.#settings.metrics.filter(isLeft)
     const isOwn = personalisation || this.#is('[U7] own metrics count without personalisation')
     const own = isOwn
       ? this.#own.metrics.filter(
-          (one) => metrics.length === 0 || metrics.some(({ metric }) => metric === one.metric),
+          (one) =>
+            isLeft(one) && (metrics.length === 0 || metrics.some(({ metric }) => metric === one.metric)),
         )
       : []
     const thresholds = own.length > 0 ? own : metrics
-    if (thresholds.length === 0) return value > 0 || this.#is('[S2] an event of 0 counts')
+    if (thresholds.length === 0) {
+      if (this.#is('[S2] without metrics, only events from then on count')) return isPositive
+      return (sums.get(POSITIVE) ?? 0) > 0
+    }
     const meets = thresholds.map(({ metric, threshold }) => {
       const sum = sums.get(metric) ?? 0
       return this.#is('[S2] a threshold must be exceeded') ? sum > threshold : sum >= threshold
@@ -709,6 +835,7 @@ export class StreakReplay {
     this.#run = null
     this.#closed = null
     this.#sums = new Map()
+    this.#counted = new Map()
     this.#history = new Map()
     this.#ahead = new Map()
     this.#spared = null
@@ -732,6 +859,7 @@ export class StreakReplay {
         this.#date = one.to
         continue
       }
+      if (this.#voided.has(one.nth) && !this.#is('[V2] a voided event is counted again')) continue
       const isNow = this.#is('[E8] dates use the current zone')
       const [date, on] = isNow ? [this.#dateAt(one.at), this.#dateAt(one.at)] : [one.date, one.on]
       this.#passTo(on, false)

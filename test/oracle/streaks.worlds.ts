@@ -23,10 +23,18 @@ type Action =
       metrics: OracleThresholds | undefined
     }
   | { do: 'settings'; settings: OracleSettings }
+  /** Changes only the goal: what satisfies a period. */
+  | ({ do: 'goal' } & Goal)
+  /** Voids one of the user's events. */
+  | { do: 'void'; which: number }
+  | { do: 'unmetric'; metric: string }
   /** Switches the tenant's streaks on or off, and changes nothing else. */
   | { do: 'enable'; enabled: boolean }
   /** Changes another field of the profile that does not affect streaks. */
   | { do: 'profile'; field: (typeof PROFILE)[number]; nth: number }
+
+/** The settings that decide what satisfies a period. */
+export type Goal = Pick<OracleSettings, 'metrics' | 'mode' | 'personalisation'>
 
 /** A step of a random life. */
 export type StreakStep = Wait & Action
@@ -88,14 +96,22 @@ const freezes = fc.option(
   { freq: 2 },
 )
 
-const settings: fc.Arbitrary<OracleSettings> = fc.record({
-  enabled: fc.constantFrom(true, true, true, false),
-  frequency: fc.constantFrom('daily' as const, 'daily' as const, 'weekly' as const, 'monthly' as const),
+const goal: fc.Arbitrary<Goal> = fc.record({
   metrics: fc.oneof(fc.constant([]), thresholds),
   mode,
   personalisation: fc.boolean(),
-  freezes,
 })
+
+const settings: fc.Arbitrary<OracleSettings> = fc
+  .tuple(
+    goal,
+    fc.record({
+      enabled: fc.constantFrom(true, true, true, false),
+      frequency: fc.constantFrom('daily' as const, 'daily' as const, 'weekly' as const, 'monthly' as const),
+      freezes,
+    }),
+  )
+  .map(([what, how]) => ({ ...how, ...what }))
 
 /** At midnight, shortly before or after it, or at any time of the day. */
 const minute = fc.oneof(
@@ -144,7 +160,38 @@ const stepsOf = (
         ...after,
       ]
     })
-  if (zones.length < 2) return fc.oneof({ weight: 12, arbitrary: single }, { weight: 2, arbitrary: toggled })
+  /** The goal changes, or an event or a metric goes, after and before activity. */
+  const moved = fc
+    .tuple(
+      perhaps,
+      perhaps,
+      soon,
+      fc.oneof(
+        goal.map((one) => ({ do: 'goal' as const, ...one })),
+        fc.record({
+          do: fc.constant('preferences' as const),
+          enabled: fc.constant(undefined),
+          mode: fc.option(mode, { nil: undefined, freq: 1 }),
+          metrics: fc.option(thresholds, { nil: undefined, freq: 3 }),
+        }),
+        fc.record({ do: fc.constant('void' as const), which: fc.nat({ max: 3 }) }),
+        fc.record({ do: fc.constant('unmetric' as const), metric: fc.constantFrom(...METRICS) }),
+      ),
+      perhaps,
+    )
+    .map(([first, second, when, change, after]): StreakStep[] => [
+      ...first,
+      ...second,
+      { ...when, ...change },
+      ...after,
+    ])
+  if (zones.length < 2) {
+    return fc.oneof(
+      { weight: 12, arbitrary: single },
+      { weight: 2, arbitrary: toggled },
+      { weight: 3, arbitrary: moved },
+    )
+  }
   const there = fc.constantFrom(...zones)
   /** To another place and back, soon or the next day, some days in a row. */
   const hops = fc
@@ -169,6 +216,7 @@ const stepsOf = (
   return fc.oneof(
     { weight: 12, arbitrary: single },
     { weight: 2, arbitrary: toggled },
+    { weight: 3, arbitrary: moved },
     { weight: 3, arbitrary: hops },
   )
 }

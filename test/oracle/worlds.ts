@@ -309,6 +309,7 @@ export function configured(systems: readonly OracleSystem[]): Configuration {
       epoch: 0,
       metrics: [],
       evaluationMode: 'OR',
+      goalSince: 0,
       personalisation: false,
       freezes: null,
     },

@@ -38,9 +38,11 @@ const settings = (at: string, after: OracleSettings): ChangeInput => ({
   ...{ at: ms(at), do: 'settings', settings: after },
 })
 const enable = (at: string, enabled: boolean): ChangeInput => ({ at: ms(at), do: 'preferences', enabled })
-const own = (at: string, metric: string): ChangeInput => ({
-  ...{ at: ms(at), do: 'preferences', metrics: [{ metric, threshold: UNIT }] },
+const own = (at: string, metric: string, threshold = 1): ChangeInput => ({
+  ...{ at: ms(at), do: 'preferences', metrics: [{ metric, threshold: threshold * UNIT }] },
 })
+const voided = (at: string, nth: number): ChangeInput => ({ at: ms(at), do: 'void', nth })
+const goal = (threshold: number) => ({ ...DAILY, metrics: [{ metric: 'm', threshold: threshold * UNIT }] })
 /** An event at noon UTC on each of the dates of a month. */
 const on = (month: string, ...days: number[]): ChangeInput[] =>
   days.map((day) => event(`${month}-${String(day).padStart(2, '0')}T12:00Z`))
@@ -147,6 +149,121 @@ const CASES: Record<string, Case> = {
       ['2027-03-01T11:00Z', 1],
     ],
     tells: ['[S2] OR asks for every metric', '[S2] a threshold must be exceeded'],
+  },
+  '[S2, U7] a goal that the user lowers is met at once, and the freeze stays': {
+    settings: { ...goal(10), personalisation: true, freezes: { ...FREEZES, initial: 1 } },
+    life: [
+      create('2027-03-01T08:00Z'),
+      event('2027-03-01T09:00Z', 10),
+      event('2027-03-02T09:00Z', 6),
+      own('2027-03-02T10:00Z', 'm', 5),
+      event('2027-03-02T11:00Z', -0.5),
+    ],
+    looks: [
+      ['2027-03-02T09:00Z', 1, '2027-03-01', '2027-03-02', 1],
+      ['2027-03-02T10:00Z', 2, '2027-03-01', '2027-03-03', 1],
+      ['2027-03-02T11:00Z', 2, '2027-03-01', '2027-03-03', 1],
+      ['2027-03-03T00:00Z', 2, '2027-03-01', '2027-03-03', 1],
+    ],
+    fired: { 1: 2, 2: 1 },
+    tells: [
+      ...([
+        '[S2] only an event satisfies a period',
+        '[S2] a goal that is met without an event counts at the end of the period',
+      ] as const),
+      ...(['[S2] an extension without an event fires nothing'] as const),
+    ],
+  },
+  '[S2] a goal that is raised again takes nothing back': {
+    settings: goal(10),
+    life: [
+      create('2027-03-01T08:00Z'),
+      event('2027-03-01T09:00Z', 6),
+      settings('2027-03-01T10:00Z', goal(5)),
+      settings('2027-03-01T11:00Z', goal(10)),
+    ],
+    looks: [
+      ['2027-03-01T09:00Z', 0],
+      ['2027-03-01T10:00Z', 1, '2027-03-01', '2027-03-02'],
+      ['2027-03-01T11:00Z', 1, '2027-03-01', '2027-03-02'],
+    ],
+    tells: ['[S2] a raised goal takes back', '[S2] only an event satisfies a period'],
+  },
+  '[S2] a goal that is lowered after the end of the period is not met in it': {
+    settings: goal(10),
+    life: [
+      create('2027-03-01T08:00Z'),
+      event('2027-03-01T09:00Z', 6),
+      settings('2027-03-02T00:00Z', goal(5)),
+      event('2027-03-02T09:00Z', 5),
+    ],
+    looks: [
+      ['2027-03-02T00:00Z', 0],
+      ['2027-03-02T09:00Z', 1, '2027-03-02', '2027-03-03'],
+    ],
+    tells: ['[S2] a new goal satisfies periods that are over'],
+  },
+  '[S1, S2] a positive event counts if the goal has no metrics later, whatever the sum is': {
+    settings: goal(10),
+    life: [
+      create('2027-03-01T08:00Z'),
+      event('2027-03-01T09:00Z', 6),
+      event('2027-03-01T10:00Z', -7),
+      settings('2027-03-01T11:00Z', DAILY),
+    ],
+    looks: [
+      ['2027-03-01T10:00Z', 0],
+      ['2027-03-01T11:00Z', 1],
+    ],
+    tells: ['[S2] without metrics, only events from then on count'],
+  },
+  '[S2, V2] a voided negative event lets the sum meet the goal, and a voided event takes nothing back': {
+    settings: goal(5),
+    life: [
+      create('2027-03-01T08:00Z'),
+      event('2027-03-01T09:00Z', -2),
+      event('2027-03-01T10:00Z', 6),
+      voided('2027-03-01T11:00Z', 0),
+      voided('2027-03-01T12:00Z', 1),
+    ],
+    looks: [
+      ['2027-03-01T10:00Z', 0],
+      ['2027-03-01T11:00Z', 1],
+      ['2027-03-01T12:00Z', 1],
+    ],
+    tells: ['[V2] a voided event stays in the sums'],
+  },
+  '[V2, S9] a voided event is not counted again': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T08:00Z'),
+      event('2027-03-01T09:00Z'),
+      event('2027-03-08T09:00Z'),
+      voided('2027-03-08T10:00Z', 0),
+      settings('2027-03-08T11:00Z', WEEKLY),
+    ],
+    looks: [['2027-03-08T11:00Z', 1, '2027-03-08', '2027-03-21']],
+    tells: ['[V2] a voided event is counted again'],
+  },
+  '[G9, S2] without a deleted metric, the others may meet the goal': {
+    settings: {
+      ...DAILY,
+      metrics: [
+        { metric: 'm', threshold: 2 * UNIT },
+        { metric: 'n', threshold: UNIT },
+      ],
+      mode: 'ALL',
+    },
+    life: [
+      create('2027-03-01T08:00Z'),
+      event('2027-03-01T09:00Z', 2),
+      { at: ms('2027-03-01T10:00Z'), do: 'unmetric', metric: 'n' },
+    ],
+    looks: [
+      ['2027-03-01T09:00Z', 0],
+      ['2027-03-01T10:00Z', 1],
+    ],
+    tells: ['[G9] a deleted metric still counts'],
   },
   '[S1] weeks begin on Monday, across the end of a year': {
     settings: WEEKLY,
@@ -455,26 +572,27 @@ const CASES: Record<string, Case> = {
     past: ['2027-03-07T17:00Z', '1 1p 1 1'],
     tells: ['[S11] a paused date is spared by travel'],
   },
-  '[S4, S11] a week of which only the last evening was skipped is missed, and open to a user who comes back': {
-    settings: WEEKLY,
-    life: [
-      create('2027-03-04T17:00Z', 'America/New_York'),
-      event('2027-03-04T17:00Z'),
-      // From Sunday, 18:00, to Monday.
-      zone('2027-03-14T22:00Z', 'Asia/Tokyo'),
-      zone('2027-03-14T22:30Z', 'America/New_York'),
-    ],
-    looks: [
-      ['2027-03-14T21:59Z', 1, '2027-03-01', '2027-03-14'],
-      ['2027-03-14T22:00Z', 0, null, null],
-      ['2027-03-14T22:30Z', 1, '2027-03-01', '2027-03-14'],
-      ['2027-03-15T04:00Z', 0, null, null],
-    ],
-    tells: [
-      ...(['[S11] a week or month is spared'] as const),
-      '[S11] a date that was skipped stays closed to a user who comes back',
-    ],
-  },
+  '[S4, S11] a week of which only the last evening was skipped is missed, and open to a user who comes back':
+    {
+      settings: WEEKLY,
+      life: [
+        create('2027-03-04T17:00Z', 'America/New_York'),
+        event('2027-03-04T17:00Z'),
+        // From Sunday, 18:00, to Monday.
+        zone('2027-03-14T22:00Z', 'Asia/Tokyo'),
+        zone('2027-03-14T22:30Z', 'America/New_York'),
+      ],
+      looks: [
+        ['2027-03-14T21:59Z', 1, '2027-03-01', '2027-03-14'],
+        ['2027-03-14T22:00Z', 0, null, null],
+        ['2027-03-14T22:30Z', 1, '2027-03-01', '2027-03-14'],
+        ['2027-03-15T04:00Z', 0, null, null],
+      ],
+      tells: [
+        ...(['[S11] a week or month is spared'] as const),
+        '[S11] a date that was skipped stays closed to a user who comes back',
+      ],
+    },
   '[S4, S11] a hop to the west and back opens no date that had ended': {
     settings: DAILY,
     life: [

@@ -1,7 +1,10 @@
 import { expect } from 'vitest'
 import type { Configuration } from '../../src/config/configuration.types'
 import type { StreakSettings } from '../../src/config/streak-settings.types'
+import type { Change } from '../../src/engine/change.rules'
+import { voided } from '../../src/engine/corrections.rules'
 import { evaluate } from '../../src/engine/evaluate.rules'
+import { NEW_COUNTER } from '../../src/engine/metrics.rules'
 import type { ProfileChange } from '../../src/engine/profile.rules'
 import type { UserState } from '../../src/engine/state.types'
 import {
@@ -13,15 +16,15 @@ import {
 } from '../../src/engine/streaks/freezes-pauses-restores.rules'
 import { historyOf } from '../../src/engine/streaks/history.rules'
 import { Recount } from '../../src/engine/streaks/recount.rules'
-import { streakOnly } from '../../src/engine/streaks/streak-only.rules'
+import { judged, streakOnly } from '../../src/engine/streaks/streak-only.rules'
 import type { Pause, StreakRun, StreakState } from '../../src/engine/streaks/streak-state.types'
-import { isStale, scheduled, streakAsOf } from '../../src/engine/streaks/streaks.rules'
+import { isStale, streakAsOf } from '../../src/engine/streaks/streaks.rules'
 import { termsOf } from '../../src/engine/streaks/terms.rules'
 import { civilDate, dayOf } from '../../src/lib/civil'
-import { instant } from '../../src/lib/clock'
-import { micros } from '../../src/lib/decimal'
+import { type Instant, instant } from '../../src/lib/clock'
+import { type Micros, micros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'
-import { dateOfDay, dayIn } from '../../src/lib/zone'
+import { dateOfDay, dayIn, offsetMinutes } from '../../src/lib/zone'
 import { streakResponse } from '../../src/wire/presenters/streak.presenter'
 import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
 import { type ChangeInput, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
@@ -34,6 +37,7 @@ import { configured } from '../oracle/worlds'
 export const nothingSeen = () => ({
   ...{ steps: 0, long: 0, lost: 0, frozen: 0, paused: 0, earned: 0, restored: 0, east: 0, west: 0 },
   ...{ recounts: 0, ticks: 0, silent: 0, undone: 0, ahead: 0, spared: 0, fired: 0, achieved: 0 },
+  ...{ met: 0, voided: 0, deleted: 0 },
 })
 
 /** The number of hops, by the frequency at that time. */
@@ -102,12 +106,19 @@ function stored(settings: OracleSettings, before: StreakSettings | null, now: nu
     was?.max === freezes?.max
   const since = isEarnedSo ? (was?.since ?? now) : now
   const epoch = before === null ? 0 : before.epoch + (before.frequency === frequency ? 0 : 1)
+  const goal = [metrics.map(({ metric, threshold }) => [idOf(metric), threshold]), mode, personalisation]
+  const goalBefore = before && [
+    before.metrics.map(({ metricId, threshold }) => [metricId, threshold]),
+    ...[before.evaluationMode, before.personalisation],
+  ]
+  const isSameGoal = JSON.stringify(goal) === JSON.stringify(goalBefore)
   const wasOn = before?.enabled ?? enabled
   let off = before?.off ?? []
   if (wasOn && !enabled) off = [...off, { from: now, to: null }]
   if (!wasOn && enabled) off = off.map(({ from, to }) => ({ from, to: to ?? now }))
   return {
     ...{ enabled, off, frequency, epoch, evaluationMode: mode, personalisation },
+    goalSince: isSameGoal ? (before?.goalSince ?? now) : now,
     metrics: metrics.map(({ metric, threshold }) => ({ metricId: idOf(metric), threshold })),
     freezes: freezes && {
       ...{ initial: freezes.initial, max: freezes.max, since },
@@ -148,13 +159,17 @@ class Service {
     for (const run of ended) this.runs.set(run.first, run)
   }
 
-  /** Stores a change that affects only the streak. */
-  #store(streak: StreakState, ended: readonly StreakRun[], at: number): void {
+  /** Stores a change. */
+  #store({ ended, growth, after }: Change): void {
     this.keep(ended)
-    const told = { ended, streakEvents: [] }
-    const { after, growth } = streakOnly(this.#config, this.user, streak, told, instant(at))
     this.score += growth
     this.state = after
+  }
+
+  /** Stores a change that affects only the streak. */
+  #storeStreak(streak: StreakState, ended: readonly StreakRun[], now: number): void {
+    const made = { at: instant(now), id: newId(instant(now)) }
+    this.#store(streakOnly(this.#config, this.user, streak, { ended, streakEvents: [] }, made))
   }
 
   perform(command: Parameters<typeof evaluate>[2], now: number): void {
@@ -163,17 +178,13 @@ class Service {
     if (decision.kind === 'unchanged') return
     expect(decision.kind).toBe('changed')
     if (decision.kind !== 'changed') return
-    this.keep(decision.change.ended)
-    this.score += decision.change.growth
-    this.state = decision.change.after
+    this.#store(decision.change)
     if (this.user.streak.jumps.length >= 100) this.isWhole = false
   }
 
   /** Runs a deadline like the Timekeeper, in time or late. */
   tick(at: number): void {
-    const today = dayIn(this.tz, at)
-    const { streak, ended } = streakAsOf(this.user, this.terms, today)
-    this.#store(scheduled(this.user, streak, this.terms, today), ended, at)
+    this.#store(judged(this.#config, this.user, instant(at), newId))
   }
 
   /** An admin's change of a streak without due deadlines. */
@@ -182,8 +193,23 @@ class Service {
     const today = dayIn(this.tz, now)
     const streak = change(this.user.streak, today)
     if (streak === null) return false
-    this.#store(scheduled(this.user, streak, this.terms, today), [], now)
+    this.#storeStreak(streak, [], now)
+    this.tick(now)
     return true
+  }
+
+  /** Voids an event, as the service does. */
+  void(now: number, event: { metricId: string; at: Instant; utcOffset: number; value: Micros }): void {
+    const { id } = this.user
+    const settle = () => {
+      if (!isStale(this.user.streak, this.terms)) this.tick(now)
+    }
+    settle()
+    const metric = this.user.metrics.get(event.metricId) ?? NEW_COUNTER
+    const given = { event: { ...event, id, seq: 0, attributes: new Map() }, awards: [], metric }
+    const occasion = { at: instant(now), id: newId(instant(now)), reason: null }
+    this.#store(voided(this.#config, this.user, { ...given, counters: new Map() }, occasion))
+    settle()
   }
 
   configure(config: Configuration, now: number, log: readonly Logged[]): void {
@@ -195,14 +221,14 @@ class Service {
     }
     const { streak, runs } = this.recount(now, log)
     this.runs.clear()
-    this.#store(streak, runs, now)
+    this.#storeStreak(streak, runs, now)
   }
 
   recount(now: number, log: readonly Logged[]) {
     const pauses = [...this.pauses.values()].filter(({ start, end }) => start <= end)
     const recount = new Recount(this.#config, this.user, pauses)
     for (const event of log) recount.add(event)
-    return recount.end(now)
+    return recount.end(instant(now))
   }
 
   /** The response of GET /users/{id}/streak. */
@@ -210,7 +236,7 @@ class Service {
     const answer = streakResponse(this.#config, this.user, instant(now))
     const { isOn, frequency } = this.terms
     const today = dayIn(this.tz, now)
-    const { streak, ended } = streakAsOf(this.user, this.terms, today)
+    const { streak, ended } = streakAsOf(this.user, this.terms, today, instant(now))
     const { run } = streak
     const runs = [...this.runs.values(), ...ended, ...(run === null ? [] : [run])]
     const history = historyOf(runs, isOn ? (run?.length ?? 0) : 0, frequency, today, periods)
@@ -245,7 +271,8 @@ export class Play {
   #zone: string | null
   readonly prompt: Service
   readonly late: Service
-  readonly #log: Logged[] = []
+  /** All events. Voided ones do not count in a recount. */
+  readonly #events: (Logged & { utcOffset: number; isVoided: boolean })[] = []
   #pauses: string[] = []
   #wentWest = false
   #isPlain = true
@@ -257,6 +284,8 @@ export class Play {
   /** The last date on which the user has been at home, in any zone. */
   #reached = ''
   #isAchieved = false
+  /** How often the streak was extended so far. */
+  #extensions = 0
   /** Hops to an earlier and to a later date. */
   readonly hops: Hops
 
@@ -276,6 +305,10 @@ export class Play {
     for (const one of this.#both)
       one.perform({ kind: 'upsert', user: { tz: this.#zone }, by: 'user' }, this.#now)
     this.#agrees('created')
+  }
+
+  get #log(): Logged[] {
+    return this.#events.filter(({ isVoided }) => !isVoided)
   }
 
   get #both() {
@@ -387,6 +420,7 @@ export class Play {
       case 'habit':
       case 'event': {
         const { metric, value } = step
+        if (!this.#config.metrics.some(({ id }) => id === idOf(metric))) return
         const zone = step.do === 'event' && step.zone !== undefined ? { zone: step.zone } : {}
         this.#tell({ at, do: 'event', metric, value, ...zone })
         if ('zone' in zone) this.#moved(zone.zone)
@@ -401,7 +435,10 @@ export class Play {
           )
         }
         const today = dayIn(this.#zone, at)
-        this.#log.push({ at: instant(at), day: today, metricId: idOf(metric), value: micros(value) })
+        this.#events.push({
+          ...{ at: instant(at), day: today, metricId: idOf(metric), value: micros(value) },
+          ...{ utcOffset: offsetMinutes(this.#zone ?? 'UTC', instant(at)), isVoided: false },
+        })
         if (this.oracle.at(at).length >= ACHIEVED) this.#isAchieved = true
         if (!this.#isOn) this.seen.silent += 1
         return
@@ -459,10 +496,13 @@ export class Play {
       }
       case 'preferences': {
         const { enabled, mode, metrics } = step
-        const { personalisation, metrics: tenants } = this.#settings
-        const allowed = metrics?.filter(
-          (one) => tenants.length === 0 || tenants.some(({ metric }) => metric === one.metric),
-        )
+        const { personalisation } = this.#settings
+        const isLeft = ({ metric }: { metric: string }) =>
+          this.#config.metrics.some(({ id }) => id === idOf(metric))
+        const tenants = this.#settings.metrics.filter(isLeft)
+        const isTheirs = ({ metric }: { metric: string }) =>
+          tenants.length === 0 || tenants.some((one) => one.metric === metric)
+        const allowed = metrics?.filter((one) => isLeft(one) && isTheirs(one))
         const own = {
           ...(enabled !== undefined && { enabled }),
           ...(personalisation && mode !== undefined && { mode }),
@@ -499,6 +539,36 @@ export class Play {
         if (settings.frequency !== frequency) this.seen.recounts += 1
         this.#isPlain = false
         this.#configure(settings)
+        return
+      }
+      case 'goal': {
+        const { metrics, mode, personalisation } = step
+        this.#isPlain = false
+        this.#configure({ ...this.#settings, metrics, mode, personalisation })
+        return
+      }
+      case 'void': {
+        // The last events.
+        const nth = this.#events.length - 1 - step.which
+        const event = this.#events[nth]
+        const isLeft = this.#config.metrics.some(({ id }) => id === event?.metricId)
+        if (event === undefined || event.isVoided || !isLeft) return
+        this.#isPlain = false
+        event.isVoided = true
+        this.#tell({ at, do: 'void', nth })
+        for (const one of this.#both) one.void(at, event)
+        this.seen.voided += 1
+        return
+      }
+      case 'unmetric': {
+        this.#isPlain = false
+        this.#ticks(this.late, at)
+        this.#tell({ at, do: 'unmetric', metric: step.metric })
+        const metrics = this.#config.metrics.filter(({ id }) => id !== idOf(step.metric))
+        if (metrics.length < this.#config.metrics.length) this.seen.deleted += 1
+        const streaks = { ...this.#config.streaks, goalSince: at }
+        this.#config = { ...this.#config, metrics, streaks }
+        for (const one of this.#both) one.configure(this.#config, at, this.#log)
         return
       }
       case 'enable':
@@ -543,6 +613,10 @@ export class Play {
     // While streaks are off, their periods are unknown. They are compared when streaks are on again.
     const history = this.#isOn ? this.oracle.history(at, periods) : []
     const truth = { after, ...expected, history }
+    const wasExtended = this.oracle.extensions > this.#extensions
+    this.#extensions = this.oracle.extensions
+    if (wasExtended && after !== 'event' && after !== 'habit') this.seen.met += 1
+    if (wasExtended && expected.length >= ACHIEVED) this.#isAchieved = true
     for (const [name, service] of Object.entries({ prompt: this.prompt, late: this.late })) {
       const { freezes: inHand, ...shown } = service.shown(at, periods)
       const found = this.#isOn ? shown : { ...shown, history: [] }

@@ -12,6 +12,9 @@ afterEach(toRealTime)
 
 /** Fixed lives that together cover every case. The unit tests play all fixed lives. */
 const PLAYED = [
+  '[S2, S3, U7] a goal that is met without an event keeps the freeze',
+  '[S2, S3] settings, voided events and deleted metrics meet the goal',
+  '[S2, S11] a goal is met on a date that is open again',
   '[S10] a user earns a period once, however often the streak is switched off and on',
   '[S10] a tenant’s switch keeps the sums of the period',
   '[S10] events count while streaks are off',

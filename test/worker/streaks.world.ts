@@ -29,7 +29,7 @@ const ACHIEVED = 3
 /** Counts of compared steps and of cases, so that a test that compares nothing is noticed. */
 export const nothingSeen = () => ({
   ...{ steps: 0, alive: 0, lost: 0, frozen: 0, paused: 0, restored: 0, off: 0, silent: 0, back: 0 },
-  ...{ boards: 0, fired: 0, achieved: 0, recounts: 0 },
+  ...{ boards: 0, fired: 0, achieved: 0, recounts: 0, met: 0, voided: 0, deleted: 0 },
 })
 type Seen = ReturnType<typeof nothingSeen>
 
@@ -78,6 +78,11 @@ class Life {
   #isOut = false
   #isAchieved = false
   readonly #pauses = new Map<string, string>()
+  /** The metrics that are not deleted. */
+  readonly #metrics = new Set(['m0', 'm1', 'm2'])
+  /** All events, and how often the streak was extended so far. */
+  readonly #events: { id: string; metric: string; isVoided: boolean }[] = []
+  #extensions = 0
 
   constructor(tenant: TestTenant, world: StreakWorld, begins: number, seen: Seen) {
     this.#tenant = tenant
@@ -95,7 +100,7 @@ class Life {
     // The clock would run the due work of earlier worlds.
     await env.DB.prepare('DELETE FROM due_work').run()
     await moveTo(tenant, this.#now)
-    for (const key of ['m0', 'm1', 'm2']) await tenant.metric(key)
+    for (const key of this.#metrics) await tenant.metric(key)
     await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
     const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
     for (const [length, points] of Object.entries(TRIGGERS)) {
@@ -156,6 +161,7 @@ class Life {
       case 'habit':
       case 'event': {
         const { metric, value } = step
+        if (!this.#metrics.has(metric)) return
         const zone = step.do === 'event' && step.zone !== undefined && !earns ? { zone: step.zone } : {}
         if ('zone' in zone) this.#moved(zone.zone)
         this.#tell({ at: now, do: 'event', metric, value, ...zone })
@@ -164,6 +170,7 @@ class Life {
         const body = await this.#own('POST', path, { user, value: value / UNIT }, 201)
         const { length, started, expires } = this.#oracle.at(now)
         expect(at(body, 'currentStreak')).toMatchObject({ length, started, expires })
+        this.#events.push({ id: String(at(body, 'eventId')), metric, isVoided: false })
         if (length >= ACHIEVED) this.#isAchieved = true
         if (this.#isOff) this.#seen.silent += 1
         return
@@ -204,9 +211,10 @@ class Life {
       }
       case 'preferences': {
         const { enabled, mode, metrics } = step
-        const { personalisation, metrics: tenants } = this.#settings
+        const { personalisation } = this.#settings
+        const tenants = this.#settings.metrics.filter(({ metric }) => this.#metrics.has(metric))
         const isCounted = (key: string) =>
-          tenants.length === 0 || tenants.some(({ metric }) => metric === key)
+          this.#metrics.has(key) && (tenants.length === 0 || tenants.some(({ metric }) => metric === key))
         const allowed = metrics?.filter(({ metric }) => isCounted(metric))
         const own = {
           ...(enabled !== undefined && { enabled }),
@@ -233,6 +241,30 @@ class Life {
         await this.#configure({ ...step.settings, frequency, enabled, freezes })
         return
       }
+      case 'goal': {
+        const { metrics, mode, personalisation } = step
+        await this.#configure({ ...this.#settings, metrics, mode, personalisation })
+        return
+      }
+      case 'void': {
+        const nth = this.#events.length - 1 - step.which
+        const event = this.#events[nth]
+        if (event === undefined || event.isVoided || !this.#metrics.has(event.metric)) return
+        event.isVoided = true
+        this.#tell({ at: now, do: 'void', nth })
+        await this.#admin('POST', `${USER}/events/${event.id}/void`, {}, 200)
+        this.#seen.voided += 1
+        return
+      }
+      case 'unmetric': {
+        const { metric } = step
+        if (!this.#metrics.delete(metric)) return
+        this.#tell({ at: now, do: 'unmetric', metric })
+        await this.#admin('DELETE', `/metrics?keys=${metric}`, undefined, 200)
+        await this.#walk()
+        this.#seen.deleted += 1
+        return
+      }
       case 'enable':
         await this.#configure({ ...this.#settings, enabled: step.enabled })
         return
@@ -252,11 +284,16 @@ class Life {
     this.#zone = zone
   }
 
-  async #configure(settings: OracleSettings): Promise<void> {
+  async #configure(given: OracleSettings): Promise<void> {
+    const settings = { ...given, metrics: given.metrics.filter(({ metric }) => this.#metrics.has(metric)) }
     this.#settings = settings
     this.#tell({ at: this.#now, do: 'settings', settings })
     await this.#admin('PATCH', '/streaks/settings', settingsBody(settings), 200)
-    // The walk over all users ends before the clock has moved (C1).
+    await this.#walk()
+  }
+
+  /** The walk over all users ends before the clock has moved (C1). */
+  async #walk(): Promise<void> {
     this.#now += 1
     await moveTo(this.#tenant, this.#now)
   }
@@ -270,7 +307,12 @@ class Life {
     const now = this.#now
     const body = await this.#own('GET', `${USER}/streak?historyPeriods=${PERIODS}`, undefined, 200)
     const { extended, freezes, ...expected } = this.#oracle.at(now)
+    const { length } = expected
     const history = this.#oracle.history(now, PERIODS)
+    const wasExtended = this.#oracle.extensions > this.#extensions
+    this.#extensions = this.#oracle.extensions
+    if (wasExtended && length >= ACHIEVED) this.#isAchieved = true
+    if (wasExtended && after !== 'event' && after !== 'habit') this.#seen.met += 1
     const hasFreezes = this.#settings.freezes !== null
     const when = { after, now: new Date(now).toISOString(), zone: this.#zone }
     const streakHistory = history.map(({ start, length, usedFreeze, usedPause }) => ({

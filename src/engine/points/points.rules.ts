@@ -30,8 +30,8 @@ export type TriggerInput = {
     before: Counter
     after: Counter
   } | null
-  /** The length to which this change extended the streak, or null if it did not extend it (P2). */
-  extendedTo: number | null
+  /** The lengths to which this change extended the streak (P2). */
+  extendedTo: readonly number[]
   /** Ids of the achievements that this change completed (P2). */
   completed: readonly string[]
 }
@@ -90,7 +90,10 @@ function firingsOf(trigger: Trigger, input: TriggerInput, ledger: Ledger): Firin
     case 'user_creation':
       return once(created)
     case 'streak':
-      return once(input.extendedTo !== null && input.extendedTo % (trigger.streakLength ?? 1) === 0)
+      return {
+        firings: input.extendedTo.filter((length) => length % (trigger.streakLength ?? 1) === 0).length,
+        counter: null,
+      }
     case 'achievement':
       return once(input.completed.includes(trigger.achievementId ?? ''))
     case 'metric':

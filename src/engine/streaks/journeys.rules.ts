@@ -150,9 +150,13 @@ function opened(
   if (run === null) return null
   const { known, open, ahead } = untilOpen(run, frequency)
   if (known !== null || open === null) return run
+  return joined(null, ahead, { open: firstOpen(day, missed, frequency), extended: run.extended, frequency })
+}
+
+/** The first day of the first period, from a day on, that was not missed. */
+export function firstOpen(day: number, missed: number | null, frequency: Aggregation): number {
   const current = periodStart(day, frequency)
-  const first = missed === null ? current : Math.max(current, nextPeriod(missed, frequency))
-  return joined(null, ahead, { open: first, extended: run.extended, frequency })
+  return missed === null ? current : Math.max(current, nextPeriod(missed, frequency))
 }
 
 /** The streak before a journey, with the periods that were satisfied during the journey. */

@@ -1,9 +1,10 @@
 import type { Configuration } from '../../config/configuration.types'
+import { type Instant, instant } from '../../lib/clock'
 import { dayIn } from '../../lib/zone'
 import type { UserState } from '../state.types'
 import { travelled } from './journeys.rules'
 import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
-import { type Activity, extended, scheduled, streakAsOf } from './streaks.rules'
+import { type Activity, scheduled, streakAsOf, withEvent } from './streaks.rules'
 import { termsOf } from './terms.rules'
 
 /** Counts a streak again, event by event. */
@@ -28,39 +29,42 @@ export class Recount {
   }
 
   get #terms() {
-    // Freezes do not count (S9).
-    return { ...termsOf(this.#config, this.#user.preferences), freezes: null }
+    // Freezes do not count, and the present goal does for all periods (S9).
+    return { ...termsOf(this.#config, this.#user.preferences), freezes: null, goalSince: 0 }
   }
 
   /** Counts an event. Events must come in order of time. */
-  add({ at, day, metricId, value }: Activity): void {
+  add({ at, ...event }: Activity & { at: Instant }): void {
     // At the moment of a change of zone, the event comes first if it is on the date before the change.
-    this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== day))
-    this.#settle(day)
-    this.#streak = extended(this.#streak, this.#terms, { at, day, metricId, value }).streak
+    this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== event.day))
+    this.#settle(event.day, at)
+    this.#streak = withEvent(this.#streak, this.#terms, event)
+    this.#settle(event.day, at, event.value > 0)
   }
 
   /** Applies the next changes of zone while the condition holds. */
   #travel(wasBefore: (jump: Jump) => boolean): void {
     for (let jump = this.#jumps[0]; jump !== undefined && wasBefore(jump); jump = this.#jumps[0]) {
       this.#jumps.shift()
-      this.#settle(jump[1])
+      const at = instant(jump[0])
+      this.#settle(jump[1], at)
       this.#streak = travelled(this.#streak, this.#terms.frequency, jump, jump[1] + 1)
-      this.#settle(jump[2])
+      this.#settle(jump[2], at)
     }
   }
 
-  #settle(day: number): void {
-    const { streak, ended } = streakAsOf({ ...this.#user, streak: this.#streak }, this.#terms, day)
+  #settle(day: number, at: Instant, isActive = false): void {
+    const user = { ...this.#user, streak: this.#streak }
+    const { streak, ended } = streakAsOf(user, this.#terms, day, at, isActive)
     this.#streak = streak
     for (const run of ended) this.#runs.set(run.first, run)
   }
 
   /** The streak as of a moment, with the user's present freezes, and all streaks that ended before it. */
-  end(at: number): { streak: StreakState; runs: readonly StreakRun[] } {
+  end(at: Instant): { streak: StreakState; runs: readonly StreakRun[] } {
     const today = dayIn(this.#user.profile.tz, at)
     this.#travel(() => true)
-    this.#settle(today)
+    this.#settle(today, at)
     const { freezes, born, earned, jumps, notified, notifiedEarning, altered } = this.#user.streak
     const journeys = this.#streak.journeys.map((journey) => {
       const known = this.#user.streak.journeys.find(({ since }) => since === journey.since)

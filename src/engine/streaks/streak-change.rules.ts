@@ -5,7 +5,7 @@ import type { LocalTime, UserState } from '../state.types'
 import { travelled } from './journeys.rules'
 import { NO_STREAK_EVENTS, type StreakEntry, type StreakEvent } from './streak-events.types'
 import { NO_STREAK, type StreakRun } from './streak-state.types'
-import { anchored, extended, isStale, lengthOf, scheduled, streakAsOf } from './streaks.rules'
+import { anchored, isStale, lengthOf, scheduled, streakAsOf, withEvent } from './streaks.rules'
 import { termsOf } from './terms.rules'
 
 /** The effect of a change on a user's streak. */
@@ -31,9 +31,9 @@ const STREAK_AS_IT_WAS: StreakChange = {
 }
 
 /**
- * The streak's part of a change (E5): ends the periods that are due, applies a change of zone (S4, S11), and
- * then extends the streak if there is an event. While streaks are off, it does this without webhook events
- * (S10). A new user gets the initial freezes (U6).
+ * The streak's part of a change (E5): settles the streak as of the moment before the change, applies a change
+ * of zone (S4, S11) and of preferences (U7), and then counts the event, if there is one. While streaks are
+ * off, it does this without webhook events (S10). A new user gets the initial freezes (U6).
  */
 export function changeStreak(
   config: Configuration,
@@ -58,33 +58,37 @@ export function changeStreak(
   const ended: StreakRun[] = []
   const streakEvents: StreakEvent[] = []
   let streak = known
-  const settle = (tz: string | null, day: number) => {
-    const now = streakAsOf({ ...user, streak, profile: { tz } }, terms, day)
+  const settle = (tz: string | null, day: number, its = terms, isActive = false) => {
+    const now = streakAsOf({ ...user, streak, profile: { tz } }, its, day, at, isActive)
     ended.push(...now.ended)
     streakEvents.push(...now.streakEvents)
     streak = now.streak
   }
   const hasMoved = before !== null && before.profile.tz !== user.profile.tz
-  if (hasMoved) {
+  if (hasMoved || (before !== null && before.preferences !== user.preferences)) {
     const from = dayIn(before.profile.tz, at)
-    settle(before.profile.tz, from)
-    streak = anchored({ ...user, streak, profile: before.profile }, terms)
-    streak = travelled(streak, terms.frequency, [at, from, today], before.activeDay)
+    settle(before.profile.tz, from, termsOf(config, before.preferences))
+    if (hasMoved) {
+      streak = anchored({ ...user, streak, profile: before.profile }, terms)
+      streak = travelled(streak, terms.frequency, [at, from, today], before.activeDay)
+    }
   }
   settle(user.profile.tz, today)
-  const grown = event === null ? null : extended(streak, terms, { at, day: today, ...event })
-  const isExtended = terms.isOn && grown?.isExtended === true
-  streak = grown?.streak ?? streak
-  if (isExtended) streakEvents.push({ kind: streak.run?.length === 1 ? 'started' : 'extended' })
+  const { run } = streak
+  if (event !== null) {
+    streak = withEvent(streak, terms, { day: today, ...event })
+    settle(user.profile.tz, today, terms, event.value > 0)
+  }
+  const hasGrown = streak.run !== run
   const isAsItWas = streak === known && !hasMoved && before?.preferences === user.preferences
   if (!isAsItWas) streak = scheduled(user, streak, terms, today)
   const growth = lengthOf({ ...user, streak }) - (before === null ? 0 : lengthOf(before))
   const isSwitched = before !== null && isOff(before) !== isOff(user)
-  const isAltered = growth !== 0 && grown?.isExtended !== true && streak.run !== null
+  const isAltered = growth !== 0 && !hasGrown && streak.run !== null
   if (isAltered || isSwitched) streak = { ...streak, altered: at }
   return {
     user: streak === user.streak ? user : { ...user, streak },
-    change: { isExtended, growth, ended, streakEvents },
+    change: { isExtended: terms.isOn && hasGrown, growth, ended, streakEvents },
   }
 }
 

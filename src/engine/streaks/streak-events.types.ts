@@ -2,11 +2,16 @@ import type { Pause } from './streak-state.types'
 
 /** A webhook event about a streak (W6). Lists of them are in the order in which they happened. */
 export type StreakEvent =
-  | { kind: 'started' | 'extended' }
+  /** `length` is the length to which the streak was extended. */
+  | { kind: 'started' | 'extended'; length: number }
   | { kind: 'lost'; length: number }
   /** There is one for each period that a freeze saved. `freezes` is the number of freezes afterwards. */
   | { kind: 'freeze_consumed'; freezes: number }
   | { kind: 'freeze_earned'; earned: number; freezes: number }
+
+/** The lengths to which events extended a streak, in order. */
+export const extensionsOf = (streakEvents: readonly StreakEvent[]): number[] =>
+  streakEvents.flatMap((one) => (one.kind === 'started' || one.kind === 'extended' ? [one.length] : []))
 
 /** No webhook events. */
 export const NO_STREAK_EVENTS: readonly StreakEvent[] = []

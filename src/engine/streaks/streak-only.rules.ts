@@ -1,13 +1,18 @@
 import type { Configuration } from '../../config/configuration.types'
 import { type Instant, instant } from '../../lib/clock'
+import { dayIn, offsetMinutes } from '../../lib/zone'
 import type { BulkChange } from '../change.rules'
-import { touch } from '../change.rules'
+import { rewarded, touch } from '../change.rules'
 import type { UserState } from '../state.types'
-import type { StreakEntry, StreakEvent } from './streak-events.types'
+import { extensionsOf, type StreakEntry, type StreakEvent } from './streak-events.types'
 import type { StreakRun, StreakState } from './streak-state.types'
-import { lengthOf } from './streaks.rules'
+import { lengthOf, scheduled, streakAsOf } from './streaks.rules'
+import { termsOf } from './terms.rules'
 
-/** A change of only a user's streak at a moment, by due work, a recount or an admin. */
+/**
+ * A change of only a user's streak at a moment, by due work, a recount or an admin. If it extends the streak,
+ * points and achievements follow, with ids from `id` (S2). Then the user must have been read completely.
+ */
 export function streakOnly(
   config: Configuration,
   before: UserState,
@@ -23,14 +28,35 @@ export function streakOnly(
     streakEntries?: readonly StreakEntry[]
     isExtended?: boolean
   },
-  at: Instant,
+  { at, id }: { at: Instant; id: string },
 ): BulkChange {
   const growth = lengthOf({ ...before, streak }) - lengthOf(before)
   const streakChange = { isExtended, growth, ended, streakEvents, streakEntries }
-  const change = { before, event: null, awards: [], completed: [], ...streakChange }
   const changed = instant(Math.max(before.changed, at))
   const isAltered = growth !== 0 && !isExtended && streak.run !== null
   const known = isAltered ? { ...streak, altered: changed } : streak
-  const after = touch(config, { ...before, seq: before.seq + 1, changed, streak: known }, change)
-  return { ...change, after, onlyStreak: true }
+  const user = { ...before, seq: before.seq + 1, changed, streak: known }
+  const extendedTo = extensionsOf(streakEvents)
+  const local = { at: changed, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', changed) }
+  const rewarding = { local, id, created: false, event: null, extendedTo, isTried: () => false }
+  const isExtendedNow = extendedTo.length > 0
+  const { after, awards, completed } = isExtendedNow
+    ? rewarded(config, user, rewarding)
+    : { after: user, awards: [], completed: [] }
+  const change = { before, event: null, awards, completed, ...streakChange }
+  return { ...change, after: touch(config, after, change), onlyStreak: !isExtendedNow }
+}
+
+/** The change of a user whose streak is settled as of a moment, with the next deadline. */
+export function judged(
+  config: Configuration,
+  user: UserState,
+  at: Instant,
+  newId: (at: Instant) => string,
+): BulkChange {
+  const terms = termsOf(config, user.preferences)
+  const today = dayIn(user.profile.tz, at)
+  const { streak, ended, streakEvents } = streakAsOf(user, terms, today, at)
+  const next = scheduled(user, streak, terms, today)
+  return streakOnly(config, user, next, { ended, streakEvents }, { at, id: newId(at) })
 }

@@ -70,8 +70,8 @@ export type StreakState = {
    */
   lent: number | null
   /**
-   * Sums of the changes of metrics in periods that are not satisfied, in millionths by metric id. By first
-   * day, the newest last.
+   * Sums of the changes of metrics in periods that are not satisfied, in millionths by metric id, and the
+   * number of positive events as `ANY_METRIC`. By first day, the newest last.
    */
   sums: readonly PeriodSums[]
   /**
@@ -132,6 +132,8 @@ export type Journey = {
    */
   notified: number | null
 }
+/** Stands for all metrics in the sums of a period. */
+export const ANY_METRIC = '*'
 export type PeriodSums = readonly [number, readonly (readonly [string, number])[]]
 
 /** The streak of a user without any data about it. */

@@ -4,11 +4,18 @@ import type { Micros } from '../../lib/decimal'
 import { LAST_DAY, nextPeriod, periodStart } from '../../lib/periods'
 import { dayIn, startOfDay } from '../../lib/zone'
 import type { UserState } from '../state.types'
-import { DAYS_BACK, joined, latest, maySpare, skippedAt, untilOpen } from './journeys.rules'
+import { DAYS_BACK, firstOpen, joined, latest, maySpare, skippedAt, untilOpen } from './journeys.rules'
 import { Midnights } from './midnights.rules'
 import { marked } from './period-history.rules'
 import { NO_STREAK_EVENTS, type StreakEvent } from './streak-events.types'
-import type { LiveRun, Pause, PeriodSums, StreakRun, StreakState } from './streak-state.types'
+import {
+  ANY_METRIC,
+  type LiveRun,
+  type Pause,
+  type PeriodSums,
+  type StreakRun,
+  type StreakState,
+} from './streak-state.types'
 import type { Streaker, Terms } from './terms.rules'
 
 /** A settled streak, the streaks that ended meanwhile (oldest first), and the webhook events that result. */
@@ -51,14 +58,23 @@ export const lengthOf = ({ streak, preferences }: Pick<UserState, 'streak' | 'pr
   preferences.streak.enabled === false ? 0 : (streak.run?.length ?? 0)
 
 /**
- * A user's streak as of a local day. It is then called settled: freezes are earned, and the periods that
- * ended before that day without being satisfied are judged in order (S3, S7). While the tenant's streaks are
- * off, no period is missed, but freezes are earned. Returns the same streak object if nothing changes.
+ * A user's streak as of a moment and its local day. It is then called settled: freezes are earned, periods
+ * are satisfied if their sums meet the goal (S2), and the other periods that ended before that day are judged
+ * in order (S3, S7). While the tenant's streaks are off, no period is missed, but freezes are earned. Returns
+ * the same streak object if nothing changes. `isActive`: a positive event has come. It counts even on a day
+ * that had ended before, at length 0 (S4).
  */
-export function streakAsOf(user: Streaker, terms: Terms, today: number): StreakResult {
+export function streakAsOf(
+  user: Streaker,
+  terms: Terms,
+  today: number,
+  at: Instant,
+  isActive = false,
+): StreakResult {
   const { streak } = user
   const midnights = new Midnights(user, terms)
-  const judged = isStale(streak, terms) ? streak : judgedUntil(user, terms, today, midnights)
+  const met = isStale(streak, terms) ? [] : metPeriods(user, terms, today, isActive)
+  const judged = isStale(streak, terms) ? streak : judgedUntil(user, terms, { today, at, met }, midnights)
   midnights.earnUntil(today)
   const { freezes, earned } = midnights
   const sent = terms.isOn ? midnights.notifiedEarning : streak.notifiedEarning
@@ -77,33 +93,35 @@ export function streakAsOf(user: Streaker, terms: Terms, today: number): StreakR
 
 /**
  * A streak with each period judged that ended before a day. Open periods before a later satisfied one are
- * judged in their order (S11).
+ * judged in their order (S11), and so are periods whose sums meet the goal: they extend the streak (S2).
  */
-function judgedUntil(user: Streaker, terms: Terms, today: number, midnights: Midnights): StreakState {
+function judgedUntil(
+  user: Streaker,
+  terms: Terms,
+  { today, at, met }: { today: number; at: Instant; met: readonly number[] },
+  midnights: Midnights,
+): StreakState {
   const { streak } = user
   const { frequency } = terms
   const isOver = (start: number) => nextPeriod(start, frequency) <= today
+  const isMet = (start: number) => met.includes(start)
   let { run, missed, spared } = streak
-  let ahead: readonly number[] = []
-  const extended = run?.extended ?? null
+  let ahead: readonly number[] = met
+  const extended = met.length > 0 ? at : (run?.extended ?? null)
   const parts = run === null ? null : untilOpen(run, frequency)
-  if (parts !== null && parts.open !== null && isOver(parts.open)) {
+  if (parts !== null && parts.open !== null && (met.length > 0 || isOver(parts.open))) {
     run = parts.known
-    ahead = parts.ahead
+    ahead = [...parts.ahead, ...met].sort((a, b) => a - b)
   }
   for (;;) {
-    const [next] = ahead
-    if (run === null) {
-      run = joined(null, ahead.slice(0, 1), { open: periodStart(today, frequency), extended, frequency })
-      ahead = ahead.slice(1)
-      if (run === null) break
-      continue
-    }
-    const start = afterRun(run, terms)
-    if (next === start || !isOver(start)) {
+    const [next, ...later] = ahead
+    const start: number = run === null ? firstOpen(today, missed, frequency) : afterRun(run, terms)
+    if (run === null || next === start || !isOver(start)) {
       if (next === undefined) break
       run = joined(run, [next], { open: start, extended, frequency })
-      ahead = ahead.slice(1)
+      ahead = later
+      // Later periods that were satisfied before are a part of the length.
+      if (isMet(next)) midnights.extend((run?.length ?? 0) + later.filter((one) => !isMet(one)).length)
       continue
     }
     const skipped = skippedAt(streak.jumps, nextPeriod(start, frequency) - 1)
@@ -121,7 +139,38 @@ function judgedUntil(user: Streaker, terms: Terms, today: number, midnights: Mid
       run = null
     }
   }
-  return unchanged(streak, { ...streak, run, missed, spared, ...remaining(streak, terms, today, midnights) })
+  // The following days count as open, even if they ended before a change of zone led back to this day.
+  const reached = isMet(periodStart(today, frequency)) ? null : streak.reached
+  const sums = met.length === 0 ? streak.sums : streak.sums.filter(([start]) => !isMet(start))
+  return unchanged(streak, {
+    ...{ ...streak, run, missed, spared, reached, sums },
+    ...remaining(streak, terms, today, midnights),
+  })
+}
+
+/**
+ * The first days of the periods whose sums meet the goal, and that are not closed, or over when the goal changed
+ * (S2). A period that ended at length 0 is over, even if the user comes back to it. Only a positive event on it
+ * opens it (S4).
+ */
+function metPeriods({ streak, profile }: Streaker, terms: Terms, today: number, isActive: boolean): number[] {
+  const { run, reached, sums } = streak
+  const { frequency } = terms
+  const met = sums.flatMap(([start, own]) =>
+    !isClosed(streak, terms, start) && isSatisfied(terms, own) ? [start] : [],
+  )
+  if (met.length === 0) return met
+  const isOpened = isActive && met.includes(periodStart(today, frequency))
+  const over = isOpened ? today : run === null ? latest(today, reached) : reached
+  const first = periodStart(latest(over, dayIn(profile.tz, terms.goalSince)) ?? today, frequency)
+  return met.filter((start) => start >= first)
+}
+
+/** Whether a period is satisfied, missed, or before such a period, so that its events do not count (S2, S4). */
+function isClosed({ run, missed }: StreakState, { frequency }: Terms, period: number): boolean {
+  const parts = run === null ? null : untilOpen(run, frequency)
+  if (parts !== null && parts.open !== null && period >= parts.open) return parts.ahead.includes(period)
+  return period <= Math.max(run?.last ?? period - 1, missed ?? period - 1)
 }
 
 /**
@@ -209,59 +258,42 @@ function dueOf(user: Streaker, terms: Terms, today: number): Instant | null {
   return day > LAST_DAY ? null : startOfDay(civilDateOfDay(day), profile.tz ?? 'UTC')
 }
 
-/** An event that may extend a streak. `day` is its local day in days since 1970-01-01. */
-export type Activity = { at: Instant; day: number; metricId: string; value: Micros }
+/** An event as streaks count it. `day` is its local day in days since 1970-01-01. */
+export type Activity = { day: number; metricId: string; value: Micros }
 
 /**
- * A settled streak after an event. It is extended if the event satisfies a period that was not satisfied
- * (S2), whether streaks are on or off (S10).
+ * A settled streak with an event in the sums of its period, unless that period is closed. It counts whether
+ * streaks are on or off (S10). If the sums then meet the goal, settling the streak again extends it (S2).
  */
-export function extended(
-  streak: StreakState,
-  terms: Terms,
-  { at, day, metricId, value }: Activity,
-): { streak: StreakState; isExtended: boolean } {
+export function withEvent(streak: StreakState, terms: Terms, event: Activity): StreakState {
   const { frequency, epoch } = terms
-  const period = periodStart(day, frequency)
-  const { run } = streak
-  const parts = run === null ? null : untilOpen(run, frequency)
-  const isOpen =
-    parts !== null && parts.open !== null && period >= parts.open && !parts.ahead.includes(period)
-  const isClosed = !isOpen && period <= Math.max(run?.last ?? period - 1, streak.missed ?? period - 1)
-  if (value === 0 || isClosed) return { streak, isExtended: false }
-  const { own, others } = summed(streak.sums, period, {
-    metricId,
-    value,
-    since: periodStart(day - DAYS_BACK, frequency),
-  })
-  if (!isSatisfied(terms, new Map(own), value)) {
-    const sums = [...others, [period, own] as const].sort(([a], [b]) => a - b)
-    return { streak: { ...streak, frequency, epoch, sums }, isExtended: false }
-  }
-  const ahead = [period, ...(parts?.ahead ?? [])].sort((a, b) => a - b)
-  const grown = joined(parts?.known ?? null, ahead, { open: parts?.open ?? period, extended: at, frequency })
-  // The following days count as open, even if they ended before a change of zone led back to this day.
-  const known = { ...streak, frequency, epoch, reached: null }
-  return { streak: { ...known, run: grown, sums: others }, isExtended: true }
+  const period = periodStart(event.day, frequency)
+  if (event.value === 0 || isClosed(streak, terms, period)) return streak
+  // A traveller may come back to earlier periods.
+  const since = periodStart(event.day - DAYS_BACK, frequency)
+  const others = streak.sums.filter(([start]) => start !== period && start >= since)
+  const own = streak.sums.find(([start]) => start === period)?.[1] ?? []
+  const sums = [...others, [period, added(own, event, 1)] as const].sort(([a], [b]) => a - b)
+  return { ...streak, frequency, epoch, sums }
 }
 
-/**
- * The sums of a period after an event, and the sums of other periods from the day `since`, because a
- * traveller may come back to them.
- */
-function summed(
-  sums: StreakState['sums'],
-  period: number,
-  { metricId, value, since }: { metricId: string; value: number; since: number },
-): { own: PeriodSums[1]; others: PeriodSums[] } {
-  const own = new Map(sums.find(([start]) => start === period)?.[1])
-  own.set(metricId, (own.get(metricId) ?? 0) + value)
-  return { own: [...own], others: sums.filter(([start]) => start !== period && start >= since) }
+/** The sums of a period with an event (`sign` 1), or without it again (-1). */
+export function added(
+  sums: PeriodSums[1],
+  { metricId, value }: Pick<Activity, 'metricId' | 'value'>,
+  sign: 1 | -1,
+): PeriodSums[1] {
+  const own = new Map(sums)
+  own.set(metricId, (own.get(metricId) ?? 0) + sign * value)
+  if (value > 0) own.set(ANY_METRIC, (own.get(ANY_METRIC) ?? 0) + sign)
+  return [...own]
 }
 
-/** Whether the sums of a period are enough. `value` is the event's value in millionths (S1, S2). */
-function isSatisfied({ metrics, mode }: Terms, sums: ReadonlyMap<string, number>, value: number): boolean {
-  if (metrics.length === 0) return value > 0
+/** Whether the sums of a period meet the goal (S1, S2). */
+function isSatisfied({ metrics, mode }: Terms, list: PeriodSums[1]): boolean {
+  // Any sum above 0 has a positive event. Sums of older versions do not count such events.
+  if (metrics.length === 0) return list.some(([, sum]) => sum > 0)
+  const sums = new Map(list)
   const isMet = ({ metricId, threshold }: { metricId: string; threshold: number }) =>
     (sums.get(metricId) ?? 0) >= threshold
   return mode === 'OR' ? metrics.some(isMet) : metrics.every(isMet)

@@ -21,6 +21,8 @@ export type Terms = {
   epoch: number
   metrics: StreakSettings['metrics']
   mode: 'ALL' | 'OR'
+  /** When the tenant's settings last changed what satisfies a period. */
+  goalSince: number
   freezes: FreezeSettings | null
   off: StreakSettings['off']
 }
@@ -44,6 +46,7 @@ export function termsOf(
     epoch: streaks.epoch,
     metrics: owns.length > 0 ? owns : tenants,
     mode: mode === 'OR' ? 'OR' : 'ALL',
+    goalSince: streaks.goalSince,
     freezes: streaks.freezes,
     off: streaks.off,
   }

@@ -128,7 +128,7 @@ function backdated(
     event: null,
     isTried: (one) => one.id === id && one.trigger !== 'api',
   })
-  return change.completed.length === 0 && user === before ? null : { ...change, before }
+  return change.completed.length === 0 && user === before ? null : { ...change, before, isBackdated: true }
 }
 
 declare module '../../jobs/due-kinds.types' {

@@ -5,6 +5,7 @@ import type { AuditEntry } from '../../audit/audit.types'
 import { goneFields, madeFields, userEntry } from '../../audit/entries.rules'
 import type { InputChange } from '../../boards/board-updates.service'
 import type { Configuration, Filter } from '../../config/configuration.types'
+import type { BulkChange } from '../../engine/change.rules'
 import {
   type CorrectionChange,
   type CountersOfEvent,
@@ -14,6 +15,8 @@ import {
 } from '../../engine/corrections.rules'
 import { totalOfLog } from '../../engine/metrics.rules'
 import type { Counter, UserState } from '../../engine/state.types'
+import { judged } from '../../engine/streaks/streak-only.rules'
+import { isStale } from '../../engine/streaks/streaks.rules'
 import { type Instant, iso } from '../../lib/clock'
 import { fromMicros } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
@@ -69,7 +72,7 @@ export async function voidEvent(
   if ('response' in found) return found.response
   const id = newId(scope.now)
   const logs = new Map<string, MetricLog>()
-  let tried: InputChange | null = null
+  let tried: { seq: number; changes: readonly InputChange[] } | null = null
   return untilStored(async () => {
     const { db, tenant } = scope
     const { eventId, at } = found
@@ -84,7 +87,7 @@ export async function voidEvent(
     const stored = parseVoided(read.voided)
     if (stored !== null) {
       // An attempt was stored although its response was lost.
-      if (stored.seq === tried?.after.seq) await updateBoards(scope, basis, [tried])
+      if (stored.seq === tried?.seq) await updateBoards(scope, basis, tried.changes)
       return VoidedEvent.parse(stored.response)
     }
     const [user, event] = [parseUser(read.user), parseEvent(read.event)]
@@ -96,17 +99,27 @@ export async function voidEvent(
     const counters = ownCounters(basis.config, user, event)
     if (!(await log.read(db, user, counters.asked, basis.clock))) return null
     const awards = parseAwards(read.awards)
-    const change = changeOf(basis.config, user, { event, awards, counters, log }, occasion)
+    // The sums of a period may meet the goal without the event (S2). Periods that are over stay as they were.
+    const earlier = settled(basis.config, user, occasion.at)
+    const before = earlier.at(-1)?.after ?? user
+    const change = changeOf(basis.config, before, { event, awards, counters, log }, occasion)
+    const later = settled(basis.config, change.after, occasion.at)
     const response = voidResponse(basis.config, metric, event, change, {
       ...occasion,
       at: change.after.changed,
       systemIds: new Set(awards.map(({ systemId }) => systemId)),
     })
-    const writing = writeUsers(db, basis.config, [{ was: user, changes: [change], newlyUsed: [] }], {
-      kind: 'alone',
-      clock: basis.clock,
-    })
-    tried = { ...change, voided: event }
+    const writing = writeUsers(
+      db,
+      basis.config,
+      [{ was: user, changes: [...earlier, change, ...later], newlyUsed: [] }],
+      {
+        kind: 'alone',
+        clock: basis.clock,
+      },
+    )
+    const changes = [...earlier, { ...change, voided: event }, ...later]
+    tried = { seq: change.after.seq, changes }
     await store(scope, writing, [
       ...moveEvent(db, user.iid, event, {
         voidedAt: change.after.changed,
@@ -117,9 +130,16 @@ export async function voidEvent(
       ...restarts(db, change, metric.id),
       ...auditEntries(scope, [voidEntry(user, event, reason)]),
     ])
-    await updateBoards(scope, basis, [tried])
+    await updateBoards(scope, basis, changes)
     return response
   })
+}
+
+/** The change that settles a user's streak, if that changes anything. */
+function settled(config: Configuration, user: UserState, at: Instant): BulkChange[] {
+  if (isStale(user.streak, config.streaks)) return []
+  const change = judged(config, user, at, newId)
+  return change.after.streak === user.streak ? [] : [change]
 }
 
 /** The entry of the audit log about a void (Z1). */

@@ -7,8 +7,11 @@ import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
 import type { Scope } from '../../runtime/context'
 
-/** A change of the configuration, with the ids of the leaderboards whose scores it concerns. */
-type BoardDecision<T> = Decision<T> & { boards: readonly string[] }
+/**
+ * A change of the configuration, with the ids of the leaderboards whose scores it concerns, and statements that
+ * make other work due.
+ */
+type BoardDecision<T> = Decision<T> & { boards: readonly string[]; walks?: readonly Statement[] }
 
 /**
  * Changes the configuration like `configure`. The upkeep of the leaderboards that the change concerns becomes
@@ -20,8 +23,8 @@ export async function configureWithUpkeep<T>(
 ): Promise<T> {
   const { db, now } = scope
   const { result, isDue } = await configure(scope, async (config) => {
-    const { boards, statements, ...decision } = await decide(config)
-    const due = boards.map((id) => makeDue(db, 'leaderboard', id, now))
+    const { boards, statements, walks = [], ...decision } = await decide(config)
+    const due = [...boards.map((id) => makeDue(db, 'leaderboard', id, now)), ...walks]
     return {
       ...decision,
       statements: [...statements, ...due],

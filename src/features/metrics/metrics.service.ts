@@ -25,6 +25,7 @@ import { configureWithUpkeep } from '../leaderboards/board-upkeep.service'
 import { boardEntries } from '../leaderboards/leaderboards.admin.service'
 import { triggerEntries } from '../points/points.audit.presenter'
 import { retitledTriggers } from '../points/triggers/triggers.service'
+import { storeSettings } from '../streaks/settings.service'
 import { storeMetrics } from './metrics.repository'
 
 /** The name of a metric in the texts of issues. */
@@ -106,7 +107,10 @@ function changed(
   }
 }
 
-/** Deletes metrics, with their triggers and leaderboards (G9). */
+/**
+ * Deletes metrics, with their triggers and leaderboards (G9). If streaks may depend on them, a walk finds the users
+ * whose period meets the goal without them (S2).
+ */
 export function deleteMetrics(scope: Scope, names: Names) {
   return configureWithUpkeep(scope, (config) => {
     const draft = new Draft(config.metrics)
@@ -120,6 +124,15 @@ export function deleteMetrics(scope: Scope, names: Names) {
       ...triggerEntries(removals(triggers)),
       ...boardEntries(removals(boards), scope.now),
     ]
-    return { statements: storeMetrics(scope, draft), boards: boards.map(({ id }) => id), audit, result }
+    const { personalisation, metrics } = config.streaks
+    const hasGoal = draft.removed.length > 0 && (personalisation || metrics.some(isOfRemoved))
+    const walks = hasGoal ? storeSettings(scope, { ...config.streaks, goalSince: scope.now }) : []
+    return {
+      statements: storeMetrics(scope, draft),
+      boards: boards.map(({ id }) => id),
+      walks,
+      audit,
+      result,
+    }
   })
 }

@@ -19,6 +19,7 @@ import { type Terms, termsOf } from '../../engine/streaks/terms.rules'
 import { ensureAlarm } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
+import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../runtime/context'
@@ -164,16 +165,19 @@ async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<
 function opened(config: Configuration, user: UserState, now: Instant): OpenStreak {
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, now)
-  return { user, terms, today, ...streakAsOf(user, terms, today), streakEntries: [] }
+  return { user, terms, today, ...streakAsOf(user, terms, today, now), streakEntries: [] }
 }
 
 /** The change of an open streak; null if the streak is as stored. */
 function closed(
   config: Configuration,
-  { user, terms, today, streak, ended, streakEvents, streakEntries }: OpenStreak,
+  { user, terms, today, streak: given, ended, streakEvents: earlier, streakEntries }: OpenStreak,
   now: Instant,
 ): BulkChange | null {
-  if (streak === user.streak) return null
-  const entries = { ended, streakEvents, streakEntries }
-  return streakOnly(config, user, scheduled(user, streak, terms, today), entries, now)
+  if (given === user.streak) return null
+  // A restore may open a period again whose sums meet the goal (S2, S8).
+  const { streak, streakEvents } = streakAsOf({ ...user, streak: given }, terms, today, now)
+  const entries = { ended, streakEvents: [...earlier, ...streakEvents], streakEntries }
+  const due = scheduled(user, streak, terms, today)
+  return streakOnly(config, user, due, entries, { at: now, id: newId(now) })
 }

@@ -5,13 +5,11 @@ import type { Configuration } from '../../config/configuration.types'
 import { EVENT_TYPES } from '../../config/webhook-events.types'
 import { configurationUnchanged, isConflict } from '../../db/guard'
 import type { BulkChange } from '../../engine/change.rules'
-import type { UserState } from '../../engine/state.types'
-import { streakOnly } from '../../engine/streaks/streak-only.rules'
-import { isStale, scheduled, streakAsOf } from '../../engine/streaks/streaks.rules'
-import { termsOf } from '../../engine/streaks/terms.rules'
+import { judged } from '../../engine/streaks/streak-only.rules'
+import { isStale } from '../../engine/streaks/streaks.rules'
 import type { Job } from '../../jobs/job.types'
 import type { Instant } from '../../lib/clock'
-import { dayIn } from '../../lib/zone'
+import { newId } from '../../lib/new-id'
 import { listens } from '../../outbox/outbox.messages'
 import type { TenantContext } from '../../runtime/context'
 import { recountChanges } from '../../store/streaks/streak-recount.service'
@@ -55,9 +53,12 @@ export async function judgeStreaks(
   if (!isWhole && isListenedTo(config)) return judgeStreaks(context, by, true)
   const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
   const changes = [
-    ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, deadline)),
+    ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, deadline, newId)),
     ...(await recountChanges(db, config, stale, by)),
   ]
+  // An extended streak may have points and achievements.
+  if (!isWhole && changes.some(({ onlyStreak }) => onlyStreak === false))
+    return judgeStreaks(context, by, true)
   try {
     const { stores } = await db.batchOf({
       configuration: configurationUnchanged(db, config.version),
@@ -75,14 +76,6 @@ export async function judgeStreaks(
 /** Whether a webhook listens to streak events, so that users are read with all data. */
 const isListenedTo = (config: Configuration | undefined) =>
   config !== undefined && EVENT_TYPES.some((type) => type.startsWith('streak.') && listens(config, type))
-
-/** The change of a user whose streak is judged as of a moment, with the next deadline. */
-export function judged(config: Configuration, user: UserState, at: Instant): BulkChange {
-  const terms = termsOf(config, user.preferences)
-  const today = dayIn(user.profile.tz, at)
-  const { streak, ended, streakEvents } = streakAsOf(user, terms, today)
-  return streakOnly(config, user, scheduled(user, streak, terms, today), { ended, streakEvents }, at)
-}
 
 declare module '../../jobs/due-kinds.types' {
   interface DueKinds {

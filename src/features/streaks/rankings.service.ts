@@ -111,7 +111,7 @@ async function overdueLengths(
   for await (const user of overdueOf(db, now, pause)) {
     const terms = termsOf(config, user.preferences)
     if (!terms.isOn || isStale(user.streak, terms)) continue
-    const { run } = streakAsOf(user, terms, dayIn(user.profile.tz, now)).streak
+    const { run } = streakAsOf(user, terms, dayIn(user.profile.tz, now), now).streak
     if (run !== null) lengths.set(user.id, run.length)
   }
   return lengths

@@ -1,14 +1,15 @@
 import { bulkStep } from '../../boards/bulk-step.service'
 import type { Configuration } from '../../config/configuration.types'
 import type { UserState } from '../../engine/state.types'
+import { judged } from '../../engine/streaks/streak-only.rules'
 import { isStale } from '../../engine/streaks/streaks.rules'
 import type { DueWork } from '../../jobs/due-work.repository'
 import type { Job } from '../../jobs/job.types'
 import type { Instant } from '../../lib/clock'
+import { newId } from '../../lib/new-id'
 import type { TenantContext } from '../../runtime/context'
 import { recountChanges } from '../../store/streaks/streak-recount.service'
 import { type WalkStep, walkStep } from '../../store/walk.service'
-import { judged } from './deadlines.job'
 
 /** Does one step of the walk over all users after a change of the streak settings (S9). */
 export function recountStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
@@ -19,7 +20,8 @@ export function recountStep(context: TenantContext, work: DueWork): Promise<Walk
     const visited = next === undefined ? users : users.slice(0, users.indexOf(next))
     const others = visited
       .filter((user) => !stale.includes(user))
-      .map((user) => judged(config, user, now))
+      // The new goal counts from the change on, also if midnights have passed since (S2).
+      .map((user) => judged(config, user, work.dueAt, newId))
       .filter(({ before, after }) => after.streak !== before.streak)
     return { changes: [...counted, ...others], visited: visited.length }
   }

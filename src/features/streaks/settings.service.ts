@@ -5,6 +5,7 @@ import { entriesOf } from '../../audit/entries.rules'
 import { configurationOf, configure } from '../../config/configuration.service'
 import { type Configuration, metricByKey } from '../../config/configuration.types'
 import { DEFAULT_FREEZES, type FreezeSettings, type StreakSettings } from '../../config/streak-settings.types'
+import type { Statement } from '../../db/statement'
 import { beginWalk } from '../../jobs/due-work.repository'
 import { wakeTimekeeper } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
@@ -59,11 +60,11 @@ function answer(
 }
 
 /**
- * Changes the passed settings (S1). If deadlines move or the frequency changes, a walk updates all users in
- * the background (S9).
+ * Changes the passed settings (S1). A walk updates all users in the background: their deadlines, their lengths
+ * if the frequency changes (S9), and periods that meet the new goal (S2).
  */
 export async function updateStreakSettings(scope: Scope, change: Update) {
-  const { db, tenant, now } = scope
+  const { db, now } = scope
   const { result, mustWalk } = await configure(scope, (config) => {
     const before = config.streaks
     const after = changed(config, change, now)
@@ -71,24 +72,22 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
     if (JSON.stringify(after) === JSON.stringify(before)) {
       return { statements: [], audit: [], result: { result, mustWalk: false } }
     }
-    const mustWalk = JSON.stringify(basisOf(before)) !== JSON.stringify(basisOf(after))
-    const update = db.orm
-      .update(tenants)
-      .set({ streaks: JSON.stringify(after) })
-      .where(eq(tenants.id, tenant.id))
-    const walk = mustWalk ? [beginWalk(db, 'recount', '', now)] : []
     const boards = before.enabled === after.enabled ? [] : streakBoardsDue(db, config, now)
     const beside = listenerStatements(db, config, { ...config, streaks: after }, now)
-    const statements = [db.built(update), ...walk, ...boards]
+    const statements = [...storeSettings(scope, after), ...boards]
     const audit = entriesOf('streak_settings', [{ before, after }], (one) => answer(config, one))
-    return { statements, beside, audit, result: { result, mustWalk } }
+    return { statements, beside, audit, result: { result, mustWalk: true } }
   })
   if (mustWalk) await wakeTimekeeper(scope)
   return result
 }
 
-/** The settings that decide about data in the users' rows: periods and deadlines. */
-const basisOf = ({ enabled, frequency, freezes }: StreakSettings) => ({ enabled, frequency, freezes })
+/** Statements that store settings, and begin the walk over all users. The caller wakes the Timekeeper after them. */
+export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettings): Statement[] {
+  const streaks = JSON.stringify(settings)
+  const update = db.orm.update(tenants).set({ streaks }).where(eq(tenants.id, tenant.id))
+  return [db.built(update), beginWalk(db, 'recount', '', now)]
+}
 
 /** The settings after a change. Throws 422 with every validation error (G3). */
 function changed(config: Configuration, change: Update, now: Instant): StreakSettings {
@@ -102,14 +101,19 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
   const frequency = change.frequency ?? before.frequency
   const freezes =
     change.freezes === undefined ? before.freezes : freezesAfter(before.freezes, change.freezes, now)
+  const goal = {
+    metrics: metrics ?? before.metrics,
+    evaluationMode: change.evaluationMode ?? before.evaluationMode,
+    personalisation: change.personalisation ?? before.personalisation,
+  }
+  const isSameGoal = JSON.stringify({ ...before, ...goal }) === JSON.stringify(before)
   return {
     enabled,
     off: offAfter(before, enabled, now),
     frequency,
     epoch: before.epoch + (frequency === before.frequency ? 0 : 1),
-    metrics: metrics ?? before.metrics,
-    evaluationMode: change.evaluationMode ?? before.evaluationMode,
-    personalisation: change.personalisation ?? before.personalisation,
+    ...goal,
+    goalSince: isSameGoal ? before.goalSince : now,
     freezes,
   }
 }

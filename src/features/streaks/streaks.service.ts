@@ -26,7 +26,8 @@ async function presentStreak(scope: Scope, config: Configuration, user: UserStat
   const terms = termsOf(config, user.preferences)
   const isOutdated = isStale(user.streak, terms)
   const known = isOutdated ? (await recountOf(scope, config, user)).streak : user.streak
-  const { streak } = streakAsOf({ ...user, streak: known }, terms, dayIn(user.profile.tz, scope.now))
+  const today = dayIn(user.profile.tz, scope.now)
+  const { streak } = streakAsOf({ ...user, streak: known }, terms, today, scope.now)
   return { user: { ...user, streak }, terms }
 }
 

@@ -158,7 +158,7 @@ async function longestStreakOf(
 ): Promise<z.input<typeof WrappedStreak>> {
   const terms = termsOf(await configurationOf(scope), user.preferences)
   const { frequency } = terms
-  const { streak, ended } = streakAsOf(user, terms, today)
+  const { streak, ended } = streakAsOf(user, terms, today, scope.now)
   const none = { length: 0, frequency, periodStart: null, periodEnd: null, started: null }
   if (!terms.isOn || isStale(streak, terms)) return none
   const over = await runsSince(scope.db, user.iid, periodStart(year.first, frequency))

@@ -8,6 +8,7 @@ import { NO_STREAK_EVENTS } from '../../engine/streaks/streak-events.types'
 import { streakOnly } from '../../engine/streaks/streak-only.rules'
 import type { StreakRun, StreakState } from '../../engine/streaks/streak-state.types'
 import type { Instant } from '../../lib/clock'
+import { newId } from '../../lib/new-id'
 import { storedBy, writeBulk } from '../writer.service'
 import { pausesOfSeveral } from './pauses.repository'
 import { logOf, logsOf, type StreakSources } from './streak-log.repository'
@@ -80,7 +81,7 @@ export async function recountChanges(
               user,
               streak,
               { ended: runs, streakEvents: NO_STREAK_EVENTS, isExtended: streak.run !== null },
-              now,
+              { at: now, id: newId(now) },
             ),
             replacesRuns: true,
           },

@@ -8,9 +8,10 @@ import type { UserState } from '../../engine/state.types'
 import type { Pause, StreakRun } from '../../engine/streaks/streak-state.types'
 import { followEarliest, makeDueEarlier } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
+import { systemNow } from '../../lib/system-clock'
 import { type Instead, portionOf, shortAmong, userColumns } from '../portions.repository'
 import { streakRuns } from '../tables/streaks.table'
-import { userOf } from '../users.repository'
+import { OWN_BOOSTS, userOf } from '../users.repository'
 import { ALL_PAUSES, IID, PauseRows } from './pauses.repository'
 
 const RUN_VALUES: ColumnValues<typeof streakRuns, StreakRun & { userIid: string; lost: Instant | null }> = {
@@ -154,24 +155,25 @@ const EMPTY = {
 } satisfies Instead
 
 const dueOf = (columns: string) => `
-  SELECT ${columns}, '[]' AS boosts FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
+  SELECT ${columns} FROM users u WHERE u.tenant_id = ?1 AND u.streak_due <= ?2
     AND u.streak_due = (SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND streak_due <= ?2)
-  LIMIT ?3`
+  LIMIT ?6`
 
-const DUE = dueOf(userColumns('?4', EMPTY))
-const DUE_WHOLE = dueOf(userColumns('?4'))
+const DUE = dueOf(`${userColumns('?5', EMPTY)}, '[]' AS boosts`)
+const DUE_WHOLE = dueOf(`${userColumns('?5')}, ${OWN_BOOSTS}`)
 
 /**
  * Finds up to `limit` users with the earliest deadline of the tenant, if it is due by a moment. Reads only
- * the data that decides about the streak. If `isWhole`, because webhooks receive the users, it reads all
- * columns except the boosts. Read by `dueUsers`.
+ * the data that decides about the streak. If `isWhole`, because webhooks receive the users or points follow, it
+ * reads everything. Read by `dueUsers`.
  */
 export function dueStatement(
   db: TenantDatabase,
   by: Instant,
   { limit, isWhole }: { limit: number; isWhole: boolean },
 ): Statement {
-  return db.statement(isWhole ? DUE_WHOLE : DUE, db.tenantId, by, limit, shortAmong(limit))
+  const given = [by, systemNow(), db.testClock ? 1 : 0, shortAmong(limit), limit]
+  return db.statement(isWhole ? DUE_WHOLE : DUE, db.tenantId, ...given)
 }
 
 const Deadline = z.object({ streak_due: z.number().transform(instant) })

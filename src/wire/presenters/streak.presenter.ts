@@ -18,7 +18,7 @@ export function streakResponse(
 ): z.infer<typeof BaseStreakResponse> {
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, at)
-  const { streak } = streakAsOf(user, terms, today)
+  const { streak } = streakAsOf(user, terms, today, at)
   const { frequency, freezes } = terms
   const isOver = !terms.isOn || streak.run === null || isStale(streak, terms)
   const inHand = freezes !== null && {
@@ -78,7 +78,7 @@ export function wholeStreakResponse(
   const terms = termsOf(config, user.preferences)
   const { frequency, isOn, freezes } = terms
   const today = dayIn(user.profile.tz, at)
-  const { streak, ended } = streakAsOf(user, terms, today)
+  const { streak, ended } = streakAsOf(user, terms, today, at)
   const { run } = streak
   const runs = [...past, ...ended, ...(run === null ? [] : [run])]
   const length = isOn ? (run?.length ?? 0) : 0

@@ -139,6 +139,6 @@ export function isInDanger(
   const terms = termsOf(config, user.preferences)
   if (!terms.isOn || isStale(user.streak, terms)) return false
   const today = dayIn(user.profile.tz, at)
-  const { streak } = streakAsOf(user, terms, today)
+  const { streak } = streakAsOf(user, terms, today, at)
   return streak.run !== null && endangered(streak, terms, today) === periodStart(today, terms.frequency)
 }

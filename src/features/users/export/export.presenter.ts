@@ -2,7 +2,7 @@ import type * as z from 'zod'
 import type { Configuration } from '../../../config/configuration.types'
 import { OPEN_END } from '../../../engine/points/boosts.rules'
 import type { UserState } from '../../../engine/state.types'
-import type { StreakRun } from '../../../engine/streaks/streak-state.types'
+import { ANY_METRIC, type StreakRun } from '../../../engine/streaks/streak-state.types'
 import { type Instant, instant, iso } from '../../../lib/clock'
 import { fromMicros, micros } from '../../../lib/decimal'
 import { dateOfDay, uncheckedDateAt } from '../../../lib/zone'
@@ -132,12 +132,14 @@ export function streakOf(
           : { ...runOf(run), extended: isoOrNull(run.extended), restored: isoOrNull(run.restored ?? null) },
       freezes,
       sums: sums.flatMap(([period, changes]) =>
-        changes.map(([metricId, change]) => ({
-          period: dateOfDay(period),
-          metricId,
-          metricKey: keys.metric(metricId),
-          change: fromMicros(micros(change)),
-        })),
+        changes
+          .filter(([metricId]) => metricId !== ANY_METRIC)
+          .map(([metricId, change]) => ({
+            period: dateOfDay(period),
+            metricId,
+            metricKey: keys.metric(metricId),
+            change: fromMicros(micros(change)),
+          })),
       ),
       zoneChanges: jumps.map(([at, from, to]) => ({
         date: iso(instant(at)),

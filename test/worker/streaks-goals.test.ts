@@ -1,0 +1,185 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { lost } from './faulty'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
+
+/* A goal that is met counts, whatever made it so (S2): not only an event. */
+
+const DAY = 86_400_000
+/** Each test begins some days later, since all tests of the file share the clock. */
+let start = Math.ceil(Date.now() / DAY) * DAY
+let tenant: TestTenant
+
+/** Moves the clock to that many days and hours after the test's start. */
+async function move(days: number, hours = 0): Promise<void> {
+  const now = new Date(start + days * DAY + hours * 3_600_000).toISOString()
+  expect((await tenant.admin('PUT', '/test-clock', { now })).status).toBe(200)
+}
+
+const streak = async (user = 'ada') => (await tenant.app('GET', `/users/${user}/streak`)).body
+const settings = (change: unknown) => tenant.admin('PATCH', '/streaks/settings', change)
+const prefer = (threshold: number) =>
+  tenant.app('PATCH', '/users/ada/preferences', { streak: { metrics: [{ key: 'm', threshold }] } })
+/** A Timekeeper that can't be reached. */
+const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: () => Promise.reject(lost()) }) })
+
+/** Changes the settings, but the walk over the users is not begun. Returns when it was due. */
+async function settingsWithoutWalk(change: unknown): Promise<number> {
+  const lame = tenant.through(newApp({ TIMEKEEPER }))
+  expect((await lame.admin('PATCH', '/streaks/settings', change)).status).toBe(200)
+  const walk = "FROM due_work WHERE tenant_id = ?1 AND kind = 'recount'"
+  const found = await rowsEverywhere<{ dueAt: number }>(`SELECT due_at AS dueAt ${walk}`, tenant.id)
+  await rowsEverywhere(`DELETE ${walk}`, tenant.id)
+  return Math.max(...found.map(({ dueAt }) => dueAt))
+}
+
+const goal = (threshold: number) => ({ metrics: [{ key: 'm', threshold }] })
+
+/** An event of 10 on the first day, which meets the goal, and one of 6 on the second, which does not. */
+async function sixOfTen(user = 'ada'): Promise<void> {
+  await tenant.event('m', user, 10)
+  await move(1, 9)
+  await tenant.event('m', user, 6)
+  expect(await streak(user)).toMatchObject({ length: 1 })
+}
+
+beforeEach(async () => {
+  await rowsEverywhere('DELETE FROM due_work')
+  start += 35 * DAY
+  tenant = await newTenant()
+  for (const key of ['m', 'n']) await tenant.metric(key)
+  await move(0, 9)
+  await settings({ personalisation: true, ...goal(10), freezes: { initial: 1, max: 3 } })
+})
+
+describe('[S2] a goal that is met without an event', () => {
+  it('[S2, S3, U7] extends the streak when the user lowers it, and the freeze is kept', async () => {
+    await sixOfTen()
+    await prefer(5)
+    expect(await streak()).toMatchObject({ length: 2, freezes: 1 })
+    await move(2)
+    expect(await streak()).toMatchObject({ length: 2, freezes: 1 })
+  })
+
+  it('[S2] stays met if the goal is raised again, and a later event does not extend', async () => {
+    await sixOfTen()
+    await prefer(5)
+    await prefer(20)
+    const later = await tenant.event('m', 'ada', -0.5)
+    expect(at(later.body, 'currentStreak')).toMatchObject({ length: 2, extended: false })
+    await move(2)
+    expect(await streak()).toMatchObject({ length: 2, freezes: 1 })
+  })
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['other thresholds in the settings', () => settings(goal(5))],
+    ['no metrics in the settings', () => settings({ metrics: [] })],
+    ['personalisation off', () => settings({ personalisation: false })],
+    ['a deleted metric', () => tenant.admin('DELETE', '/metrics?keys=n')],
+  ])('[S1, S2, G9] %s extend the streak in the background, with freezes kept', async (name, change) => {
+    await tenant.event('m', 'ada', 1)
+    const both = [...goal(6).metrics, { key: 'n', threshold: 9 }]
+    if (name === 'a deleted metric') await settings({ metrics: both, evaluationMode: 'ALL' })
+    if (name === 'personalisation off') await settings(goal(6))
+    if (name === 'personalisation off') await prefer(10)
+    await tenant.event('n', 'ada', 9)
+    await sixOfTen()
+    await change()
+    expect(await streak()).toMatchObject({ length: 2, freezes: 1 })
+    await move(2)
+    expect(await streak()).toMatchObject({ length: 2, freezes: 1 })
+  })
+
+  it('[S2, V2] a voided negative event extends the streak', async () => {
+    await tenant.event('m', 'ada', 10)
+    await move(1, 9)
+    const { body } = await tenant.event('m', 'ada', -3)
+    await tenant.event('m', 'ada', 12)
+    expect(await streak()).toMatchObject({ length: 1 })
+    const path = `/users/ada/events/${String(at(body, 'eventId'))}/void`
+    expect((await tenant.admin('POST', path, {})).status).toBe(200)
+    expect(await streak()).toMatchObject({ length: 2 })
+    await move(2)
+    expect(await streak()).toMatchObject({ length: 2, freezes: 1 })
+  })
+
+  it('[S2, S3] of a day that is over does not count', async () => {
+    await tenant.event('m', 'ada', 6)
+    await move(1, 9)
+    await settings(goal(5))
+    expect(await streak()).toMatchObject({ length: 0 })
+  })
+
+  it('[S2] counts for the day of the change, also if the background work is done after its midnight', async () => {
+    await tenant.event('m', 'ada', 6)
+    const due = await settingsWithoutWalk(goal(5))
+    await move(1, 1)
+    await rowsEverywhere(
+      "INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'recount', '', ?2)",
+      ...[tenant.id, due],
+    )
+    await move(1, 2)
+    expect(await streak()).toMatchObject({ length: 1 })
+  })
+})
+
+describe('[S2, P2, A2, W6] a streak that is extended without an event', () => {
+  const changes: [string, () => Promise<unknown>][] = [
+    ['by the user', () => prefer(5)],
+    ['by the settings', () => settings(goal(5))],
+    [
+      'by a void',
+      async () => {
+        const { body } = await tenant.event('m', 'ada', -1)
+        await tenant.event('m', 'ada', 4)
+        await tenant.admin('POST', `/users/ada/events/${String(at(body, 'eventId'))}/void`, {})
+      },
+    ],
+  ]
+
+  it.each(changes)(
+    '[S2, P2, A2, W6, X2] %s, has its webhook, points, achievement and entry',
+    async (_, change) => {
+      const webhook = await tenant.create('/webhooks', {
+        url: 'http://127.0.0.1:9/',
+        events: ['streak.extended', 'achievement.completed', 'points.changed'],
+      })
+      const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+      const trigger = { type: 'streak', streakLength: 2, points: 7, status: 'active' }
+      await tenant.create(`/points/${system}/triggers`, trigger)
+      const flame = { key: 'flame', name: 'F', trigger: 'streak', streakLength: 2, status: 'active' }
+      await tenant.create('/achievements', flame)
+      await sixOfTen()
+      await change()
+      await move(1, 10)
+      expect(await streak()).toMatchObject({ length: 2, extended: expect.any(String) })
+      const points = (await tenant.app('GET', '/users/ada/points/xp')).body
+      const achievements = (await tenant.app('GET', '/users/ada/achievements')).body
+      expect([at(points, 'total'), at(achievements, 0, 'key')]).toEqual([7, 'flame'])
+      const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
+      const sent = Array.isArray(body) ? body.map((one) => at(one, 'event')).sort() : []
+      expect(sent).toEqual(['achievement.completed', 'points.changed', 'streak.extended'])
+      const timeline = (await tenant.admin('GET', '/users/ada/timeline?types=streak&limit=1')).body
+      expect(at(timeline, 0)).toMatchObject({ change: 'extended', length: 2 })
+    },
+  )
+
+  it('[S2, W6] the end of the period does all that, if it comes before the background work', async () => {
+    const webhook = await tenant.create('/webhooks', {
+      url: 'http://127.0.0.1:9/',
+      events: ['streak.extended'],
+    })
+    const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+    const trigger = { type: 'streak', streakLength: 2, points: 7, status: 'active' }
+    await tenant.create(`/points/${system}/triggers`, trigger)
+    const boost = { name: 'B', start: '2020-01-01', multiplier: 2, userId: 'ada' }
+    await sixOfTen()
+    await tenant.admin('POST', `/points/${system}/boosts`, [boost])
+    await settingsWithoutWalk(goal(5))
+    await move(2)
+    expect(await streak()).toMatchObject({ length: 2, freezes: 1 })
+    expect(at((await tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(14)
+    const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
+    expect(Array.isArray(body) ? body.map((one) => at(one, 'event')) : []).toEqual(['streak.extended'])
+  })
+})
