@@ -32,7 +32,7 @@ const StreakSettings = z.object({
   metrics: z.array(z.object({ metricId: z.string(), threshold: z.number() })).readonly(),
   evaluationMode: z.enum(EVALUATION_MODES),
   personalisation: z.boolean(),
-  /** The moment of the last change of what satisfies a period, in milliseconds (S2). */
+  /** The moment of the last change of the goal of a period, in milliseconds (S2). */
   goalSince: z.number().default(0),
   freezes: FreezeSettings.nullable(),
 })

@@ -713,7 +713,7 @@ export class StreakReplay {
 
   /** A period is satisfied, on a date. The streak is extended by one. */
   #satisfy(period: string, { at, date }: { at: number; date: string }, isByEvent = false): void {
-    // What has satisfied a period does not count for it again.
+    // Events that have satisfied a period do not count for it again.
     if (!this.#is('[S2] a raised goal takes back')) this.#sums.delete(period)
     const isLater = period > this.#period(date)
     if (!isLater) this.#beginAt(date)
@@ -724,7 +724,7 @@ export class StreakReplay {
     if (isSubscribed && !isSilent && !this.#isRetold && !this.#recounting) this.#extensions.push(this.#length)
   }
 
-  /** A voided event counts no more (V2). What it has satisfied stays so. */
+  /** A voided event counts no more (V2). A period that it has satisfied stays so. */
   #void(nth: number): boolean {
     if (this.#voided.has(nth)) return false
     this.#voided.add(nth)

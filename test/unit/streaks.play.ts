@@ -184,7 +184,7 @@ class Service {
 
   /** Runs a deadline like the Timekeeper, in time or late. */
   tick(at: number): void {
-    this.#store(judged(this.#config, this.user, instant(at), newId))
+    for (const change of judged(this.#config, this.user, instant(at), newId)) this.#store(change)
   }
 
   /** An admin's change of a streak without due deadlines. */
@@ -200,16 +200,16 @@ class Service {
 
   /** Voids an event, as the service does. */
   void(now: number, event: { metricId: string; at: Instant; utcOffset: number; value: Micros }): void {
-    const { id } = this.user
-    const settle = () => {
-      if (!isStale(this.user.streak, this.terms)) this.tick(now)
-    }
-    settle()
+    this.tick(now)
     const metric = this.user.metrics.get(event.metricId) ?? NEW_COUNTER
-    const given = { event: { ...event, id, seq: 0, attributes: new Map() }, awards: [], metric }
+    const given = {
+      event: { ...event, id: newId(event.at), seq: 0, attributes: new Map() },
+      awards: [],
+      metric,
+    }
     const occasion = { at: instant(now), id: newId(instant(now)), reason: null }
     this.#store(voided(this.#config, this.user, { ...given, counters: new Map() }, occasion))
-    settle()
+    this.tick(now)
   }
 
   configure(config: Configuration, now: number, log: readonly Logged[]): void {

@@ -85,11 +85,6 @@ export class Midnights {
     return true
   }
 
-  /** Notes that a satisfied period extended the streak to a length (S2). */
-  extend(length: number): void {
-    this.streakEvents.push({ kind: length === 1 ? 'started' : 'extended', length })
-  }
-
   /** Ends a streak because of a missed period (S3). */
   lose({ started, first, last, history, length }: StreakRun, period: number): void {
     this.ended.push({ started, first, last, history, length })

@@ -4,10 +4,14 @@ import { dayIn, offsetMinutes } from '../../lib/zone'
 import type { BulkChange } from '../change.rules'
 import { rewarded, touch } from '../change.rules'
 import type { UserState } from '../state.types'
-import { extensionsOf, type StreakEntry, type StreakEvent } from './streak-events.types'
-import type { StreakRun, StreakState } from './streak-state.types'
-import { lengthOf, scheduled, streakAsOf } from './streaks.rules'
+import type { StreakChange } from './streak-change.rules'
+import { extensionsOf } from './streak-events.types'
+import type { StreakState } from './streak-state.types'
+import { isStale, lengthOf, scheduled, streakAsOf } from './streaks.rules'
 import { termsOf } from './terms.rules'
+
+/** The streaks that a change has ended, and its events and entries about the streak. */
+type Told = Pick<StreakChange, 'ended' | 'streakEvents' | 'streakEntries'>
 
 /**
  * A change of only a user's streak at a moment, by due work, a recount or an admin. If it extends the streak,
@@ -17,17 +21,7 @@ export function streakOnly(
   config: Configuration,
   before: UserState,
   streak: StreakState,
-  {
-    ended,
-    streakEvents,
-    streakEntries = [],
-    isExtended = false,
-  }: {
-    ended: readonly StreakRun[]
-    streakEvents: readonly StreakEvent[]
-    streakEntries?: readonly StreakEntry[]
-    isExtended?: boolean
-  },
+  { ended, streakEvents, streakEntries = [], isExtended = false }: Told & { isExtended?: boolean },
   { at, id }: { at: Instant; id: string },
 ): BulkChange {
   const growth = lengthOf({ ...before, streak }) - lengthOf(before)
@@ -47,16 +41,26 @@ export function streakOnly(
   return { ...change, after: touch(config, after, change), onlyStreak: !isExtendedNow }
 }
 
-/** The change of a user whose streak is settled as of a moment, with the next deadline. */
+/**
+ * The change of a user whose streak is settled as of a moment, with the next deadline. None if that changes
+ * nothing, or if the streak must be counted again first (S9). `open` is a streak that an admin has changed.
+ */
 export function judged(
   config: Configuration,
   user: UserState,
   at: Instant,
   newId: (at: Instant) => string,
-): BulkChange {
+  open: Told & Pick<UserState, 'streak'> = { streak: user.streak, ended: [], streakEvents: [] },
+): BulkChange[] {
   const terms = termsOf(config, user.preferences)
+  if (isStale(user.streak, terms)) return []
   const today = dayIn(user.profile.tz, at)
-  const { streak, ended, streakEvents } = streakAsOf(user, terms, today, at)
-  const next = scheduled(user, streak, terms, today)
-  return streakOnly(config, user, next, { ended, streakEvents }, { at, id: newId(at) })
+  const now = streakAsOf({ ...user, streak: open.streak }, terms, today, at)
+  const streak = scheduled(user, now.streak, terms, today)
+  if (streak === user.streak) return []
+  const [ended, streakEvents] = [
+    [...open.ended, ...now.ended],
+    [...open.streakEvents, ...now.streakEvents],
+  ]
+  return [streakOnly(config, user, streak, { ...open, ended, streakEvents }, { at, id: newId(at) })]
 }

@@ -120,8 +120,10 @@ function judgedUntil(
       if (next === undefined) break
       run = joined(run, [next], { open: start, extended, frequency })
       ahead = later
+      if (!isMet(next)) continue
       // Later periods that were satisfied before are a part of the length.
-      if (isMet(next)) midnights.extend((run?.length ?? 0) + later.filter((one) => !isMet(one)).length)
+      const length = (run?.length ?? 0) + later.filter((one) => !isMet(one)).length
+      midnights.streakEvents.push({ kind: length === 1 ? 'started' : 'extended', length })
       continue
     }
     const skipped = skippedAt(streak.jumps, nextPeriod(start, frequency) - 1)
@@ -149,9 +151,9 @@ function judgedUntil(
 }
 
 /**
- * The first days of the periods whose sums meet the goal, and that are not closed, or over when the goal changed
- * (S2). A period that ended at length 0 is over, even if the user comes back to it. Only a positive event on it
- * opens it (S4).
+ * The first days of the periods whose sums meet the goal, and that are not closed, or over when the goal
+ * changed (S2). A period that ended at length 0 is over, even if the user comes back to it. Only a positive
+ * event on it opens it (S4).
  */
 function metPeriods({ streak, profile }: Streaker, terms: Terms, today: number, isActive: boolean): number[] {
   const { run, reached, sums } = streak
@@ -166,7 +168,9 @@ function metPeriods({ streak, profile }: Streaker, terms: Terms, today: number, 
   return met.filter((start) => start >= first)
 }
 
-/** Whether a period is satisfied, missed, or before such a period, so that its events do not count (S2, S4). */
+/**
+ * Whether a period is satisfied, missed, or before such a period, so that its events do not count (S2, S4).
+ */
 function isClosed({ run, missed }: StreakState, { frequency }: Terms, period: number): boolean {
   const parts = run === null ? null : untilOpen(run, frequency)
   if (parts !== null && parts.open !== null && period >= parts.open) return parts.ahead.includes(period)

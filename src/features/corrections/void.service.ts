@@ -5,7 +5,6 @@ import type { AuditEntry } from '../../audit/audit.types'
 import { goneFields, madeFields, userEntry } from '../../audit/entries.rules'
 import type { InputChange } from '../../boards/board-updates.service'
 import type { Configuration, Filter } from '../../config/configuration.types'
-import type { BulkChange } from '../../engine/change.rules'
 import {
   type CorrectionChange,
   type CountersOfEvent,
@@ -16,7 +15,6 @@ import {
 import { totalOfLog } from '../../engine/metrics.rules'
 import type { Counter, UserState } from '../../engine/state.types'
 import { judged } from '../../engine/streaks/streak-only.rules'
-import { isStale } from '../../engine/streaks/streaks.rules'
 import { type Instant, iso } from '../../lib/clock'
 import { fromMicros } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
@@ -100,10 +98,10 @@ export async function voidEvent(
     if (!(await log.read(db, user, counters.asked, basis.clock))) return null
     const awards = parseAwards(read.awards)
     // The sums of a period may meet the goal without the event (S2). Periods that are over stay as they were.
-    const earlier = settled(basis.config, user, occasion.at)
+    const earlier = judged(basis.config, user, occasion.at, newId)
     const before = earlier.at(-1)?.after ?? user
     const change = changeOf(basis.config, before, { event, awards, counters, log }, occasion)
-    const later = settled(basis.config, change.after, occasion.at)
+    const later = judged(basis.config, change.after, occasion.at, newId)
     const response = voidResponse(basis.config, metric, event, change, {
       ...occasion,
       at: change.after.changed,
@@ -133,13 +131,6 @@ export async function voidEvent(
     await updateBoards(scope, basis, changes)
     return response
   })
-}
-
-/** The change that settles a user's streak, if that changes anything. */
-function settled(config: Configuration, user: UserState, at: Instant): BulkChange[] {
-  if (isStale(user.streak, config.streaks)) return []
-  const change = judged(config, user, at, newId)
-  return change.after.streak === user.streak ? [] : [change]
 }
 
 /** The entry of the audit log about a void (Z1). */

@@ -8,8 +8,8 @@ import type { Instant } from '../../lib/clock'
 import type { Scope } from '../../runtime/context'
 
 /**
- * A change of the configuration, with the ids of the leaderboards whose scores it concerns, and statements that
- * make other work due.
+ * A change of the configuration, with the ids of the leaderboards whose scores it concerns, and statements
+ * that make other work due.
  */
 type BoardDecision<T> = Decision<T> & { boards: readonly string[]; walks?: readonly Statement[] }
 

@@ -107,10 +107,7 @@ function changed(
   }
 }
 
-/**
- * Deletes metrics, with their triggers and leaderboards (G9). If streaks may depend on them, a walk finds the users
- * whose period meets the goal without them (S2).
- */
+/** Deletes metrics, with their triggers and leaderboards (G9). Streaks may have another goal then (S2). */
 export function deleteMetrics(scope: Scope, names: Names) {
   return configureWithUpkeep(scope, (config) => {
     const draft = new Draft(config.metrics)
@@ -124,15 +121,9 @@ export function deleteMetrics(scope: Scope, names: Names) {
       ...triggerEntries(removals(triggers)),
       ...boardEntries(removals(boards), scope.now),
     ]
-    const { personalisation, metrics } = config.streaks
-    const hasGoal = draft.removed.length > 0 && (personalisation || metrics.some(isOfRemoved))
-    const walks = hasGoal ? storeSettings(scope, { ...config.streaks, goalSince: scope.now }) : []
-    return {
-      statements: storeMetrics(scope, draft),
-      boards: boards.map(({ id }) => id),
-      walks,
-      audit,
-      result,
-    }
+    const streaks = { ...config.streaks, goalSince: scope.now }
+    const walks = draft.removed.length === 0 ? [] : storeSettings(scope, streaks)
+    const statements = storeMetrics(scope, draft)
+    return { statements, boards: boards.map(({ id }) => id), walks, audit, result }
   })
 }

@@ -12,9 +12,9 @@ import { requestDrain } from '../../delivery/drain-debouncer.cache'
 import type { BulkChange } from '../../engine/change.rules'
 import type { UserState } from '../../engine/state.types'
 import type { StreakEntry, StreakEvent } from '../../engine/streaks/streak-events.types'
-import { streakOnly } from '../../engine/streaks/streak-only.rules'
+import { judged } from '../../engine/streaks/streak-only.rules'
 import type { StreakRun, StreakState } from '../../engine/streaks/streak-state.types'
-import { isStale, scheduled, streakAsOf } from '../../engine/streaks/streaks.rules'
+import { isStale, streakAsOf } from '../../engine/streaks/streaks.rules'
 import { type Terms, termsOf } from '../../engine/streaks/terms.rules'
 import { ensureAlarm } from '../../jobs/timekeeper.service'
 import type { Instant } from '../../lib/clock'
@@ -107,7 +107,8 @@ async function changeTogether<T>(
     }
     const found = new Map(users.map((user) => [user.id, opened(config, user, now)]))
     const { result, statements = [], audit } = await decide(found)
-    const changes = [...found.values()].flatMap((open) => closed(config, open, now) ?? [])
+    // A restore may open a period again whose sums meet the goal (S2, S8).
+    const changes = [...found.values()].flatMap((open) => judged(config, open.user, now, newId, open))
     if (changes.length + statements.length === 0) return result
     try {
       const { deadline } = await db.batchOf({
@@ -166,18 +167,4 @@ function opened(config: Configuration, user: UserState, now: Instant): OpenStrea
   const terms = termsOf(config, user.preferences)
   const today = dayIn(user.profile.tz, now)
   return { user, terms, today, ...streakAsOf(user, terms, today, now), streakEntries: [] }
-}
-
-/** The change of an open streak; null if the streak is as stored. */
-function closed(
-  config: Configuration,
-  { user, terms, today, streak: given, ended, streakEvents: earlier, streakEntries }: OpenStreak,
-  now: Instant,
-): BulkChange | null {
-  if (given === user.streak) return null
-  // A restore may open a period again whose sums meet the goal (S2, S8).
-  const { streak, streakEvents } = streakAsOf({ ...user, streak: given }, terms, today, now)
-  const entries = { ended, streakEvents: [...earlier, ...streakEvents], streakEntries }
-  const due = scheduled(user, streak, terms, today)
-  return streakOnly(config, user, due, entries, { at: now, id: newId(now) })
 }

@@ -53,7 +53,7 @@ export async function judgeStreaks(
   if (!isWhole && isListenedTo(config)) return judgeStreaks(context, by, true)
   const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
   const changes = [
-    ...users.filter((user) => !stale.includes(user)).map((user) => judged(config, user, deadline, newId)),
+    ...users.flatMap((user) => judged(config, user, deadline, newId)),
     ...(await recountChanges(db, config, stale, by)),
   ]
   // An extended streak may have points and achievements.

@@ -18,11 +18,8 @@ export function recountStep(context: TenantContext, work: DueWork): Promise<Walk
     const counted = await recountChanges(context.db, config, stale, now)
     const next = stale[counted.length]
     const visited = next === undefined ? users : users.slice(0, users.indexOf(next))
-    const others = visited
-      .filter((user) => !stale.includes(user))
-      // The new goal counts from the change on, also if midnights have passed since (S2).
-      .map((user) => judged(config, user, work.dueAt, newId))
-      .filter(({ before, after }) => after.streak !== before.streak)
+    // The new goal counts from the change on, also if midnights have passed since (S2).
+    const others = visited.flatMap((user) => judged(config, user, work.dueAt, newId))
     return { changes: [...counted, ...others], visited: visited.length }
   }
   return walkStep(context, work, visit)

@@ -60,8 +60,8 @@ function answer(
 }
 
 /**
- * Changes the passed settings (S1). A walk updates all users in the background: their deadlines, their lengths
- * if the frequency changes (S9), and periods that meet the new goal (S2).
+ * Changes the passed settings (S1). A walk updates all users in the background: their deadlines, their
+ * lengths if the frequency changes (S9), and periods that meet the new goal (S2).
  */
 export async function updateStreakSettings(scope: Scope, change: Update) {
   const { db, now } = scope
@@ -82,7 +82,10 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
   return result
 }
 
-/** Statements that store settings, and begin the walk over all users. The caller wakes the Timekeeper after them. */
+/**
+ * Statements that store settings, and begin the walk over all users. The caller wakes the Timekeeper after
+ * them.
+ */
 export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettings): Statement[] {
   const streaks = JSON.stringify(settings)
   const update = db.orm.update(tenants).set({ streaks }).where(eq(tenants.id, tenant.id))

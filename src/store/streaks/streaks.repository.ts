@@ -164,8 +164,8 @@ const DUE_WHOLE = dueOf(`${userColumns('?5')}, ${OWN_BOOSTS}`)
 
 /**
  * Finds up to `limit` users with the earliest deadline of the tenant, if it is due by a moment. Reads only
- * the data that decides about the streak. If `isWhole`, because webhooks receive the users or points follow, it
- * reads everything. Read by `dueUsers`.
+ * the data that decides about the streak. If `isWhole`, because webhooks receive the users or points follow,
+ * it reads everything. Read by `dueUsers`.
  */
 export function dueStatement(
   db: TenantDatabase,
