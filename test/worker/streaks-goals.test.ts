@@ -103,6 +103,22 @@ describe('[S2] a goal that is met without an event', () => {
     expect(await streak()).toMatchObject({ length: 2, freezes: 1 })
   })
 
+  it('[S2, N2, N5] needs no reminder, also before the background work', async () => {
+    const events = ['emails.streak_reminder_due']
+    const webhook = await tenant.create('/webhooks', { url: 'http://127.0.0.1:9/', events })
+    await tenant.event('m', 'bob', 10)
+    await sixOfTen()
+    await settingsWithoutWalk(goal(5))
+    await move(1, 21)
+    const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
+    const ids = Array.isArray(body) ? body.map(({ id }) => String(id)) : []
+    const sent = await Promise.all(
+      ids.map((id) => tenant.admin('GET', `/webhooks/${webhook}/deliveries/${id}`)),
+    )
+    const text = JSON.stringify([body, sent.map((one) => one.body)])
+    expect([ids.length, text.includes('"bob"'), text.includes('"ada"')]).toEqual([1, true, false])
+  })
+
   it('[S2, S3] of a day that is over does not count', async () => {
     await tenant.event('m', 'ada', 6)
     await move(1, 9)
