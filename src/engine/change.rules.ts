@@ -31,6 +31,9 @@ export type Change = StreakChange & {
  */
 const FIRST_COMPLETION = 2_500
 
+/** The most zones that are kept of those that a user has left. */
+const MOST_LEFT = 10
+
 /** The input of a change. The profile and the metric total of `user` have the change already. */
 export type ChangeInput = {
   before: UserState | null
@@ -57,7 +60,10 @@ export function applyChange(
   const activeDay = event === null ? user.activeDay : localDay(local.at, local.utcOffset)
   // An event may complete again what was taken back (V4).
   const revoked = event === null ? user.revoked : NOTHING_REVOKED
-  const next = { ...user, seq: (before?.seq ?? 0) + 1, changed: at, activeDay, revoked }
+  const { tz } = (before ?? user).profile
+  const left = tz === user.profile.tz ? [] : [[at, tz ?? 'UTC'] as const]
+  const leftZones = [...user.leftZones, ...left].slice(-MOST_LEFT)
+  const next = { ...user, seq: (before?.seq ?? 0) + 1, changed: at, activeDay, leftZones, revoked }
   const { user: streaked, change: streak } = changeStreak(config, before, next, local, event)
   const counted = countForAchievements(config, streaked, isNew, event)
   const extendedTo = extensionsOf(streak.streakEvents)

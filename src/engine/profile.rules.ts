@@ -154,6 +154,7 @@ export function applyProfile(
     revoked: NOTHING_REVOKED,
     preferences: NO_PREFERENCES,
     activeDay: null,
+    leftZones: [],
     boosts: [],
   }
 }

@@ -54,8 +54,10 @@ export type UserState = {
   /** Ids of achievements that were taken back. They are completed again only from the next event on (V4). */
   revoked: ReadonlySet<string>
   preferences: Preferences
-  /** The local date of the last event, in days since 1970-01-01, or null if there was no event (N2). */
+  /** The local date of the last event that counts, in days since 1970-01-01; null for none (N2, V2). */
   activeDay: number | null
+  /** The zones that the user left last, each with the moment of the change. The newest is last (N2). */
+  leftZones: readonly (readonly [at: Instant, zone: string])[]
   /** The user's own boosts that are not over. */
   boosts: readonly Boost[]
 }

@@ -54,6 +54,7 @@ const UserRow = z.object({
   revoked: json(z.array(z.string())).nullable(),
   preferences: json(Preferences).nullable(),
   active_day: z.number().nullable(),
+  left_zones: json(z.array(z.tuple([z.number().transform(instant), z.string()]))).nullable(),
   boosts: json(z.array(BoostRow)),
 } satisfies Record<
   Exclude<ColumnNames<typeof users>, 'tenant_id' | 'counted' | 'bucket'> | 'boosts',
@@ -125,6 +126,7 @@ export function userOf(row: unknown): UserState {
     revoked: rest.revoked === null ? NOTHING_REVOKED : new Set(rest.revoked),
     preferences: rest.preferences ?? NO_PREFERENCES,
     activeDay: rest.active_day,
+    leftZones: rest.left_zones ?? [],
     profile: {
       email: rest.email,
       name: rest.name,
@@ -180,6 +182,7 @@ const USER_VALUES: ColumnValues<typeof users, StoredUser, 'tenantId' | 'counted'
   preferences: ({ preferences }) =>
     preferences === NO_PREFERENCES ? null : new Json(JSON.stringify(preferences)),
   activeDay: (user) => user.activeDay,
+  leftZones: ({ leftZones }) => (leftZones.length === 0 ? null : new Json(JSON.stringify(leftZones))),
   streakDue: (user) => user.streak.due,
   bucket: (user) => user.bucket,
 }

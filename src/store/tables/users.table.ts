@@ -69,8 +69,10 @@ export const users = sqliteTable(
     revoked: text('revoked'),
     /** JSON: which notifications the user wants, and how the streak is counted (U7). Null if never set. */
     preferences: text('preferences'),
-    /** The local date of the last event, in days since 1970-01-01. Null if there was none (N2). */
+    /** The local date of the last event that counts, in days since 1970-01-01. Null for none (N2, V2). */
     activeDay: integer('active_day'),
+    /** JSON: `[[moment, zone]]`, the zones that the user left last (N2). Null if the zone never changed. */
+    leftZones: text('left_zones'),
     /**
      * The user's bucket (B2). Null as long as the account has had only one database, so that a new user costs
      * no index entry.
