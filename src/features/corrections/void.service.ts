@@ -119,7 +119,7 @@ export async function voidEvent(
     const changes = [...earlier, { ...change, voided: event }, ...later]
     tried = { seq: change.after.seq, changes }
     await store(scope, writing, [
-      ...moveEvent(db, user.iid, event, {
+      ...moveEvent(db, user, event, {
         voidedAt: change.after.changed,
         voidedSeq: change.after.seq,
         reason,

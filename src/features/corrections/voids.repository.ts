@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { TenantDatabase } from '../../db/database'
 import { json } from '../../db/json-column'
+import { localDayOf } from '../../db/local-time'
 import { bytesOf, HexId, numberOf } from '../../db/short-ids'
 import type { Statement } from '../../db/statement'
 import type { EventRecord } from '../../engine/state.types'
@@ -201,13 +202,24 @@ const MOVE = `
   FROM events WHERE ${PLACE}`
 const REMOVE = `DELETE FROM events WHERE ${PLACE}`
 
+// The index finds each next metric, and its last event.
+const OWN = `FROM events WHERE user_iid = ${bytesOf('?3')} AND metric_no`
+const ACTIVE_DAY = `
+  UPDATE users SET active_day = (
+    WITH RECURSIVE used(no) AS (SELECT min(metric_no) ${OWN} > -1
+      UNION ALL SELECT (SELECT min(metric_no) ${OWN} > no) FROM used WHERE no IS NOT NULL)
+    SELECT last ->> 2 FROM (SELECT (SELECT json_array(at, seq, ${localDayOf()}) ${OWN} = no
+      ORDER BY at DESC, seq DESC LIMIT 1) AS last FROM used)
+    ORDER BY last ->> 0 DESC, last ->> 1 DESC LIMIT 1)
+  WHERE tenant_id = ?1 AND id = ?2`
+
 /**
- * Moves an event from the log to the voided events (V2). Needs a guard of the user. Writes two rows, and two
- * of indexes.
+ * Moves an event from the log to the voided events (V2), and stores the day of the last event that is left.
+ * Needs a guard of the user. Writes three rows, and two of indexes.
  */
 export function moveEvent(
   db: TenantDatabase,
-  iid: string,
+  { id, iid }: { id: string; iid: string },
   { metricId, at, seq }: LoggedEvent,
   given: { voidedAt: Instant; voidedSeq: number; reason: string | null; response: unknown },
 ): Statement[] {
@@ -216,5 +228,6 @@ export function moveEvent(
   return [
     db.statement(MOVE, ...place, voidedAt, voidedSeq, reason, JSON.stringify(response)),
     db.statement(REMOVE, ...place),
+    db.statement(ACTIVE_DAY, db.tenantId, id, iid),
   ]
 }
