@@ -13,6 +13,12 @@ export const DUE_EVENTS = {
   streak_reminder: 'emails.streak_reminder_due',
 } as const satisfies Record<Template['type'], EventType>
 
+/**
+ * The notification types that come at a time of the user's day (N2). When `achievement_completed` comes is in
+ * `completionMoment` in notification-times.rules.ts.
+ */
+export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const
+
 /** Whether a tenant sends a type of notification: a template is active, or a webhook listens (N5). */
 export function tenantSends(config: Configuration, type: Template['type']): boolean {
   return (

@@ -14,8 +14,11 @@ const PendingNotification = z.object({
   userIid: z.string(),
   achievementId: z.string(),
 })
-/** A notification of a user about a completed achievement. `id` is the completion's id. */
+/** A notification of a user that is due later. `id` is the id of the completion or of the change of zone. */
 export type PendingNotification = z.output<typeof PendingNotification>
+
+/** The `achievementId` of a change of zone that skipped the hour of other notifications. */
+export const SKIPS = ''
 
 const PENDING_VALUES: ColumnValues<typeof pendingNotifications, PendingNotification, 'tenantId'> = {
   dueAt: ({ dueAt }) => dueAt,

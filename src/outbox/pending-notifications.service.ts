@@ -5,35 +5,40 @@ import type { Statement } from '../db/statement'
 import type { Change } from '../engine/change.rules'
 import { makeDue } from '../jobs/due-work.repository'
 import { instant } from '../lib/clock'
+import { namedId } from '../lib/ids'
+import { offsetMinutes } from '../lib/zone'
 import { completionMoment } from './notification-times.rules'
-import { tenantSends, UTC } from './notifications.rules'
-import { insertPendingNotifications } from './pending-notifications.repository'
-
-/** Whether a template is active or a webhook listens for completed achievements (N5). */
-const wantsCompletions = (config: Configuration): boolean => tenantSends(config, 'achievement_completed')
+import { SCHEDULED, tenantSends, UTC } from './notifications.rules'
+import { insertPendingNotifications, SKIPS } from './pending-notifications.repository'
 
 /**
  * The statements that store a pending notification for each completed achievement of changes, due at a time
- * of the user's day (N2). They are part of the batch that stores the changes. There are none if no template
+ * of the user's day, and for each change of zone to a later local time, due at once: it may skip the hour of
+ * other notifications (N2). They are part of the batch that stores the changes. There are none if no template
  * and no webhook needs them.
  * The job decides at the due time whether a user is notified.
  */
 export function pendingNotificationsOf(
   db: TenantDatabase,
   config: Configuration,
-  changes: readonly Pick<Change, 'after' | 'completed'>[],
+  changes: readonly Pick<Change, 'before' | 'after' | 'completed'>[],
   among: UnchangedUsers,
 ): Statement[] {
-  if (changes.every(({ completed }) => completed.length === 0) || !wantsCompletions(config)) return []
-  const pending = changes.flatMap(({ after, completed }) => {
-    const { id: userId, iid: userIid, control, profile } = after
+  const pending = changes.flatMap(({ before, after, completed }) => {
+    const { id: userId, iid: userIid, control, changed, profile } = after
     if (control) return []
-    return completed.flatMap((achievementId) => {
+    const from = offsetMinutes((before ?? after).profile.tz ?? UTC, changed)
+    const isLater = from < offsetMinutes(profile.tz ?? UTC, changed)
+    const isSkipping = isLater && SCHEDULED.some((type) => tenantSends(config, type))
+    const skips = isSkipping ? [{ dueAt: changed, id: namedId(changed, userIid), achievementId: SKIPS }] : []
+    const wanted = completed.length > 0 && tenantSends(config, 'achievement_completed') ? completed : []
+    const completions = wanted.flatMap((achievementId) => {
       const completion = after.achievements.get(achievementId)
       if (completion === undefined) return []
       const dueAt = completionMoment(completion.at, profile.tz ?? UTC)
-      return [{ dueAt, id: completion.id, userId, userIid, achievementId }]
+      return [{ dueAt, id: completion.id, achievementId }]
     })
+    return [...skips, ...completions].map((one) => ({ ...one, userId, userIid }))
   })
   if (pending.length === 0) return []
   const first = instant(Math.min(...pending.map(({ dueAt }) => dueAt)))

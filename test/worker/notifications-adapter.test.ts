@@ -244,6 +244,22 @@ describe('[N1, N2, U8] changes since a notification was made', () => {
     expect(sent).toHaveLength(2)
   })
 
+  it('[N2] a reminder of a weekly streak is sent until the week ends', async () => {
+    const { sent, ...bindings } = box()
+    await tenant.metric('m')
+    await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    await tenant.event('m', 'ada', 1)
+    const reminder: Notification = { ...email(), type: 'streak_reminder' }
+    // 1970-01-02 is a Friday.
+    const day = 86_400_000
+    const friday = { moment: day + day / 2, now: 0 }
+    expect(await carried(reminder, bindings, { ...friday, now: 4 * day - 1 })).toEqual(DELIVERED)
+    expect(await carried(reminder, bindings, { ...friday, now: 4 * day })).toMatchObject({
+      error: 'too late',
+    })
+    expect(sent).toHaveLength(1)
+  })
+
   it('an email is tried again if the user cannot be read', async () => {
     const { sent, ...bindings } = box()
     const failed = { kind: 'failed', status: null, error: 'the user could not be read' }

@@ -187,8 +187,11 @@ describe('[N2, C2] how many users are notified at once', () => {
     await manyUsers(tenant, 1_200)
     const { db } = contextOfUsers(tenant.id)
     const day = Math.floor(NOON / DAY)
-    const all = { zones: ['UTC'], activeDays: [], activeFrom: null, streakBefore: day + 1 }
-    const none = { ...all, streakBefore: null }
+    const none = {
+      ...{ zones: ['UTC'], at: instant(NOON), activeDays: [], activeFrom: null },
+      ...{ pausedBefore: null, streakBefore: null },
+    }
+    const all = { ...none, streakBefore: day + 1 }
     const user = (n: number) => `user${String(n).padStart(5, '0')}`
     const [some, nobody] = await candidatesAfter(db, user(100), { limit: 1_000, most: 501 }, [all, none])
     expect([some?.ids.length, some?.ids[0], some?.ids.at(-1)]).toEqual([501, user(101), user(601)])
@@ -323,6 +326,84 @@ describe('[N1, N5] which users are notified', () => {
     expect(message?.body.body).toContain(`${monday} m 2.25 3.75 xp 20 30.`)
   })
 
+  const voidLast = async (tenant: TestTenant, response: { body: unknown }) => {
+    const path = `/users/ada/events/${at(response.body, 'eventId')}/void`
+    expect((await tenant.admin('POST', path, {})).status).toBe(200)
+  }
+
+  it('[N2, V2] a recap needs an event that counts and is not 0', async () => {
+    const tenant = await newTenantInLast()
+    await tenant.metric('m')
+    await tenant.create('/webhooks', { ...HOOK, events: ['emails.recap_due'] })
+    await voidLast(tenant, await tenant.event('m', 'ada', 1))
+    await tenant.event('m', 'bob', 0)
+    await tenant.event('m', 'cleo', -1)
+    await moveTo(NOON + 6 * DAY)
+    expect(await told(tenant)).toEqual(['emails.recap_due cleo'])
+  })
+
+  it('[N2, V2] reactivation counts from the last event that is not voided, also from one of value 0', async () => {
+    const tenant = await newTenantInLast()
+    await tenant.metric('m')
+    await tenant.metric('n')
+    await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due'] })
+    await voidLast(tenant, await tenant.event('m', 'bob', 1).then(() => tenant.event('m', 'ada', 1)))
+    await moveTo(NOON + DAY)
+    await tenant.event('n', 'ada', 0)
+    await moveTo(NOON + 2 * DAY)
+    await voidLast(tenant, await tenant.event('m', 'ada', 1))
+    await moveTo(NOON + 5 * DAY)
+    const days = (await toldOf(tenant, 'emails.')).map(
+      ({ user, at: when }) => `${user} ${(when - NOON + 3 * HOUR) / DAY}`,
+    )
+    expect(days.sort()).toEqual(['ada 4', 'bob 3', 'bob 5'])
+  })
+
+  it('[N2, V2] a user without any other event gets no reactivation', async () => {
+    const tenant = await newTenantInLast()
+    await tenant.metric('m')
+    await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due'] })
+    await voidLast(tenant, await tenant.event('m', 'ada', 1))
+    await moveTo(NOON + 6 * DAY)
+    expect(await told(tenant)).toEqual([])
+  })
+
+  it('[N2, S7] there is no reactivation in a pause, and after it the days count from its end', async () => {
+    const tenant = await newTenantInLast()
+    await tenant.metric('m')
+    await tenant.create('/webhooks', { ...HOOK, events: ['emails.reactivation_due', 'emails.recap_due'] })
+    for (const id of ['ada', 'bob', 'cleo']) await tenant.event('m', id, 1)
+    const date = (days: number) => new Date(NOON + days * DAY).toISOString().slice(0, 10)
+    const pauses = [
+      { userId: 'ada', start: date(2), end: date(9) },
+      { userId: 'bob', start: date(4), end: date(20) },
+      { userId: 'cleo', start: date(4), end: date(20) },
+    ]
+    const made = await tenant.admin('POST', '/streaks/pauses', { pauses })
+    expect(made.status).toBe(201)
+    await moveTo(NOON + 6 * DAY)
+    // From the next day on, the pause does not count.
+    await tenant.admin('DELETE', `/streaks/pauses?ids=${at(made.body, 'created', 2, 'id')}`)
+    await moveTo(NOON + 15 * DAY)
+    const sent = await toldOf(tenant, 'emails.reactivation')
+    const days = sent.map(({ user, body, at: when }) => [
+      user,
+      (when - NOON + 3 * HOUR) / DAY,
+      ...Object.values(body.reactivation ?? {}),
+    ])
+    expect(days).toEqual([
+      ['bob', 3, 1, 3],
+      ['cleo', 3, 1, 3],
+      ['cleo', 8, 1, 8],
+      ['cleo', 10, 2, 10],
+      ['ada', 12, 1, 12],
+      ['cleo', 12, 3, 12],
+      ['ada', 14, 2, 14],
+    ])
+    // A recap comes in a pause, too.
+    expect(await toldOf(tenant, 'emails.recap')).toHaveLength(3)
+  })
+
   it('[N2] a paused streak gets no reminder, a streak with a freeze does', async () => {
     const tenant = await newTenantInLast()
     await tenant.metric('m')
@@ -347,6 +428,9 @@ const zones = async (tenant: TestTenant) =>
     .sort()
 const spelled = (tenant: TestTenant, id: string, tz: string) =>
   rowsEverywhere('UPDATE users SET tz = ?3 WHERE tenant_id = ?1 AND id = ?2', tenant.id, id, tz)
+
+const pendingRows = ({ id }: TestTenant) =>
+  rowsEverywhere('SELECT * FROM pending_notifications WHERE tenant_id = ?1', id)
 
 describe('[N2] when users are notified', () => {
   it('nothing that was due before it was configured; a type that is added later begins then', async () => {
@@ -487,5 +571,159 @@ describe('[N2] when users are notified', () => {
     expect((await told(tenant)).filter((line) => !line.startsWith('emails.recap'))).toEqual([
       'emails.reactivation_due ada',
     ])
+  })
+})
+
+/** Zones without changes of clocks, by their hours ahead of UTC. */
+const [LIMA, LAGOS, DUBAI, TOKYO] = ['America/Lima', 'Africa/Lagos', 'Asia/Dubai', 'Asia/Tokyo'] as const
+const SUNDAY = NOON + 4 * DAY
+
+/** Whether another user lives in the zone to which a user travels. */
+describe.each([false, true])(
+  '[N2] a change of zone that skips the hour of a message (others there: %s)',
+  (isKnown) => {
+    const start = async (zone: string, to: string, since: number) => {
+      await moveTo(since)
+      const tenant = await newTenantInLast()
+      await tenant.metric('m')
+      await tenant.create('/webhooks', HOOK)
+      if (isKnown) await tenant.app('PUT', '/users/other', { tz: to })
+      await tenant.app('PUT', '/users/ada', { tz: zone })
+      return tenant
+    }
+    const travel = async (tenant: TestTenant, when: number, tz: string) => {
+      await moveTo(when)
+      expect((await tenant.app('PATCH', '/users/ada', { tz })).status).toBe(200)
+    }
+    const toldAda = async (tenant: TestTenant) =>
+      (await toldOf(tenant, 'emails.')).map(({ type, at: when, body, id }) => {
+        expect(body.timestamp).toBe(new Date(when).toISOString())
+        return { type: type.slice(7, -4), when, id }
+      })
+
+    it('sends a recap at once, on the same date', async () => {
+      const tenant = await start(LIMA, LAGOS, SUNDAY)
+      await tenant.event('m', 'ada', 1)
+      // Monday, 07:30 in Lima, is 13:30 in Lagos.
+      const monday = SUNDAY + DAY + 30 * 60_000
+      await travel(tenant, monday, LAGOS)
+      await moveTo(monday + 3 * HOUR)
+      expect(await toldAda(tenant)).toMatchObject([{ type: 'recap', when: monday }])
+    })
+
+    it('sends no recap and no reactivation on a later date', async () => {
+      const tenant = await start('Pacific/Honolulu', 'Pacific/Kiritimati', SUNDAY)
+      await tenant.event('m', 'ada', 1)
+      // Monday, 08:00 in Honolulu, is Tuesday, 08:00, in Kiritimati. Three days later it is Friday.
+      await travel(tenant, SUNDAY + DAY + 6 * HOUR, 'Pacific/Kiritimati')
+      await travel(tenant, SUNDAY + 2 * DAY, 'Pacific/Honolulu')
+      await travel(tenant, SUNDAY + 3 * DAY + 6 * HOUR, 'Pacific/Kiritimati')
+      await moveTo(SUNDAY + 4 * DAY)
+      expect(await toldAda(tenant)).toMatchObject([{ type: 'streak_reminder' }])
+    })
+
+    it('sends a daily reminder at once, also at night, and once if the hour comes again', async () => {
+      const tenant = await start(LAGOS, DUBAI, NOON)
+      await tenant.event('m', 'ada', 1)
+      // 19:30 in Lagos is 22:30 in Dubai.
+      const evening = NOON + DAY + 6.5 * HOUR
+      await travel(tenant, evening, DUBAI)
+      await moveTo(evening + 60_000)
+      const first = await toldAda(tenant)
+      expect(first).toMatchObject([{ type: 'streak_reminder', when: evening }])
+      await travel(tenant, evening + 2 * 60_000, LAGOS)
+      await moveTo(evening + 2 * HOUR)
+      expect((await toldAda(tenant)).map(({ id }) => id)).toEqual([first[0]?.id, first[0]?.id])
+    })
+
+    it('sends no daily reminder if the date is over', async () => {
+      const tenant = await start(LAGOS, TOKYO, NOON)
+      await tenant.event('m', 'ada', 1)
+      // 19:30 in Lagos is 03:30 of the next date in Tokyo.
+      await travel(tenant, NOON + DAY + 6.5 * HOUR, TOKYO)
+      await moveTo(NOON + DAY + 12 * HOUR)
+      expect(await toldAda(tenant)).toEqual([])
+    })
+
+    it.each(['weekly', 'monthly'] as const)(
+      'sends a %s reminder until the period ends',
+      async (frequency) => {
+        // From a Friday or a 25th, 08:00 in Honolulu, to a Saturday or a 26th, 08:00 in Kiritimati.
+        const noon = new Date(NOON)
+        const due =
+          frequency === 'weekly'
+            ? NOON + 9 * DAY
+            : Date.UTC(noon.getUTCFullYear(), noon.getUTCMonth() + 2, 25, 12)
+        const before = due - (frequency === 'weekly' ? 7 : 30) * DAY
+        for (let to = NOON; to < before; to += 399 * DAY) await moveTo(to)
+        const tenant = await start('Pacific/Honolulu', 'Pacific/Kiritimati', before)
+        await tenant.admin('PATCH', '/streaks/settings', { frequency })
+        await tenant.admin('PATCH', '/settings', { recapFrequency: 'none' })
+        await tenant.event('m', 'ada', 1)
+        await rowsEverywhere('UPDATE users SET active_day = active_day - 100 WHERE tenant_id = ?1', tenant.id)
+        await travel(tenant, due + 6 * HOUR, 'Pacific/Kiritimati')
+        await moveTo(due + 2 * DAY)
+        expect(await toldAda(tenant)).toMatchObject([{ type: 'streak_reminder', when: due + 6 * HOUR }])
+      },
+    )
+
+    it('sends reactivation at once, on the same date', async () => {
+      const tenant = await start(LIMA, LAGOS, NOON)
+      await tenant.admin('PATCH', '/streaks/settings', { enabled: false })
+      await tenant.event('m', 'ada', 1)
+      // Three days later, 08:30 in Lima is 14:30 in Lagos.
+      const third = NOON + 3 * DAY + 1.5 * HOUR
+      await travel(tenant, third, LAGOS)
+      await moveTo(third + 3 * HOUR)
+      expect(await toldAda(tenant)).toMatchObject([{ type: 'reactivation', when: third }])
+    })
+
+    it('sends nothing that was not due at the hour of the zone that the user has left', async () => {
+      const tenant = await start(TOKYO, 'Asia/Shanghai', NOON)
+      await tenant.event('m', 'ada', 1)
+      await tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled: false } })
+      // 21:00 in Tokyo, and 20:00 in Shanghai.
+      await moveTo(NOON + DAY)
+      await tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled: true } })
+      await travel(tenant, NOON + DAY + HOUR / 2, 'Asia/Shanghai')
+      await moveTo(NOON + DAY + HOUR)
+      expect(await toldAda(tenant)).toEqual([])
+    })
+  },
+)
+
+describe('[N2] a change of zone', () => {
+  it('after the hour, but before the sweep has reached the user, loses no message', async () => {
+    const tenant = await reminded([{ id: 'ada' }, { id: 'bob', tz: LAGOS }])
+    await stealthily(TODAY + 60_000)
+    await allSteps(tenant, undefined, TODAY - 1)
+    // It is 21:01 in Lagos.
+    await tenant.app('PATCH', '/users/ada', { tz: LAGOS })
+    await allSteps(tenant, undefined, TODAY + 60_000)
+    expect(await told(tenant)).toEqual([`${REMINDER} ada`, `${REMINDER} bob`])
+  })
+
+  it('writes no row for a message if it leads to no later local time, or if nothing is sent', async () => {
+    const tenant = await newTenantInLast()
+    await tenant.metric('m')
+    await tenant.event('m', { id: 'ada', tz: LIMA }, 1)
+    await tenant.event('m', { id: 'ada', tz: LAGOS }, 1)
+    await tenant.create('/webhooks', HOOK)
+    await tenant.event('m', { id: 'ada', tz: LAGOS }, 1)
+    await tenant.event('m', { id: 'ada', tz: LIMA }, 1)
+    expect(await pendingRows(tenant)).toEqual([])
+    await tenant.event('m', { id: 'ada', tz: DUBAI }, 1)
+    expect(await pendingRows(tenant)).toHaveLength(1)
+    await moveTo(NOON + 1)
+    expect(await pendingRows(tenant)).toEqual([])
+  })
+
+  it('each of many at once is handled', async () => {
+    const tenant = await reminded(Array.from({ length: 25 }, (_, n) => ({ id: `u${n + 10}`, tz: LAGOS })))
+    await moveTo(TODAY - 1.5 * HOUR)
+    const ids = Array.from({ length: 25 }, (_, n) => `u${n + 10}`)
+    await Promise.all(ids.map((id) => tenant.app('PATCH', `/users/${id}`, { tz: DUBAI })))
+    await moveTo(TODAY - HOUR)
+    expect(await told(tenant)).toEqual(ids.map((id) => `${REMINDER} ${id}`))
   })
 })

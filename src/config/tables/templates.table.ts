@@ -28,18 +28,19 @@ export const notificationTemplates = sqliteTable(
 )
 
 /**
- * Notifications of completed achievements that are not sent yet, each with its time in the user's day (N2).
- * WITHOUT ROWID.
+ * Notifications that are not sent yet (N2): of completed achievements, each with its time in the user's day,
+ * and of changes of zone that skip the hour of other notifications, due at once. WITHOUT ROWID.
  */
 export const pendingNotifications = sqliteTable(
   'pending_notifications',
   {
     tenantId: text('tenant_id').notNull(),
     dueAt: integer('due_at').notNull(),
-    /** The completion's id. */
+    /** The completion's id, or the id of the change of zone. */
     id: text('id').notNull(),
     userId: text('user_id').notNull(),
     userIid: text('user_iid').notNull(),
+    /** Empty for a change of zone. */
     achievementId: text('achievement_id').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.dueAt, table.id] })],

@@ -31,19 +31,22 @@ export async function pausesPage(
 
 const PAUSES_OF_SEVERAL = `
   SELECT p.user_iid AS userIid, p.id, p.start, p."end" FROM json_each(?1) asked
-  CROSS JOIN streak_pauses p ON p.user_iid = asked.value WHERE p."end" >= p.start ORDER BY p.start, p.id`
+  CROSS JOIN streak_pauses p ON p.user_iid = asked.value
+  WHERE p."end" >= p.start AND (?2 OR p.deleted IS NULL) ORDER BY p.start, p.id`
 
 /**
- * All pauses of users that count or did count, by internal id, oldest first. A deleted pause has the days on
- * which it counted.
+ * The pauses of users that count (`living`) or did count, by internal id, oldest first. A deleted pause has
+ * the days on which it counted.
  */
 export async function pausesOfSeveral(
   db: TenantDatabase,
   userIids: readonly string[],
+  which: 'living' | 'all' = 'all',
 ): Promise<ReadonlyMap<string, Pause[]>> {
+  const asked = [JSON.stringify(userIids), which === 'all' ? 1 : 0] as const
   const rows = z
     .array(z.object({ userIid: z.string(), id: z.string(), start: z.number(), end: z.number() }))
-    .parse(await db.rows(db.statement(PAUSES_OF_SEVERAL, JSON.stringify(userIids))))
+    .parse(await db.rows(db.statement(PAUSES_OF_SEVERAL, ...asked)))
   return Map.groupBy(rows, ({ userIid }) => userIid)
 }
 

@@ -1,6 +1,7 @@
 import type { OutgoingMessage } from '../../../delivery/queue.messages'
 import type { UserState } from '../../../engine/state.types'
 import type { Instant } from '../../../lib/clock'
+import { periodStart } from '../../../lib/periods'
 import { dayIn } from '../../../lib/zone'
 import type { Notification } from '../notification.messages'
 import { isReachable } from '../templates/templates.rules'
@@ -21,8 +22,11 @@ export function reasonNotToSend(
   const { type, channel } = notification
   if (!isReachable(user, type, channel)) return UNWANTED
   const { tz, deviceTokens } = user.profile
-  // On another day it is too late to extend the streak.
-  if (type === 'streak_reminder' && dayIn(tz, now) !== dayIn(tz, at)) return 'too late'
+  const { frequency } = user.streak
+  const rhythm = frequency === null || frequency === 'unknown' ? 'daily' : frequency
+  const isOver = periodStart(dayIn(tz, now), rhythm) !== periodStart(dayIn(tz, at), rhythm)
+  // In another period it is too late to extend the streak.
+  if (type === 'streak_reminder' && isOver) return 'too late'
   if (notification.channel === 'email') return null
   return notification.tokens.some((token) => deviceTokens?.includes(token)) ? null : NO_DEVICE
 }

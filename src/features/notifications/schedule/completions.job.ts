@@ -15,19 +15,25 @@ import {
   duePendingNotifications,
   type PendingNotification,
   pendingNotificationsPresent,
+  SKIPS,
 } from '../../../outbox/pending-notifications.repository'
 import type { TenantContext } from '../../../runtime/context'
 import { type MessageBuilder, messageBuilderOf } from '../templates/render.service'
 import { addressedEntry, messagesOf } from './reasons.service'
+import { scheduledEntries } from './schedule.messages'
 import { readUsers } from './schedule.repository'
+import { slotsSkipped, timetableOf } from './schedule.rules'
 
 /** The most notifications in one step. Long messages lower it. */
 const CHUNK = 200
+/** The most changes of zone in one step: each one takes some reads of its own. */
+const MOST_SKIPS = 10
 
 /**
- * Does one step of notifying users about completed achievements (N2). One guarded batch writes the messages
- * of the pending notifications that are due, and deletes those notifications. Nothing happens if another
- * isolate has done the step or the configuration has changed. `until` is the moment up to which work is done.
+ * Does one step of notifying users about completed achievements, and after changes of zone (N2). One guarded
+ * batch writes the messages of the pending notifications that are due, and deletes those notifications.
+ * Nothing happens if another isolate has done the step or the configuration has changed. `until` is the
+ * moment up to which work is done.
  */
 export async function completionStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
   const { db } = context
@@ -69,13 +75,29 @@ async function messagesOfDue(
   const outboxEntries: AddressedEntry[] = []
   let bytes = 0
   for (const one of sending) {
-    if (unread.has(one.userId) || bytes > MOST_AT_ONCE) break
-    const own = await completionEntries(build, config, one, users.get(one.userIid))
+    const skips = pending.filter(({ achievementId }) => achievementId === SKIPS)
+    if (unread.has(one.userId) || bytes > MOST_AT_ONCE || skips.length === MOST_SKIPS) break
+    const user = users.get(one.userIid)
+    const own = await (one.achievementId === SKIPS
+      ? skippedEntries(context, config, one.dueAt, user)
+      : completionEntries(build, config, one, user))
     pending.push(one)
     outboxEntries.push(...own)
     bytes += bytesOfEntries(own)
   }
   return { pending, outboxEntries }
+}
+
+/** The messages with an hour that a change of zone skipped (N2). */
+async function skippedEntries(
+  context: TenantContext,
+  config: Configuration,
+  at: Instant,
+  user: UserState | undefined,
+): Promise<AddressedEntry[]> {
+  if (user === undefined) return []
+  const placed = slotsSkipped(timetableOf(config), user, at).map((slot) => ({ user, slot, at }))
+  return (await scheduledEntries(context, config, placed)).outboxEntries
 }
 
 async function completionEntries(
@@ -99,7 +121,7 @@ declare module '../../../jobs/due-kinds.types' {
   }
 }
 
-/** Notifies users about completed achievements (N2). */
+/** Notifies users about completed achievements, and after changes of zone (N2). */
 export const completionsJob: Job = {
   kind: 'completions',
   isOfUsers: true,

@@ -30,6 +30,7 @@ import {
   slotsAt,
   type Timetable,
   timetableOf,
+  zoneBefore,
 } from './schedule.rules'
 
 /** Limits of one step: users whose zones are read, users who are looked at, and users who are notified. */
@@ -105,6 +106,8 @@ const namesOf = ({ aliases }: Progress, slots: readonly Slot[]) => {
   const zones = new Set(slots.map(({ zone }) => zone))
   return [...zones, ...aliases.filter((name) => zones.has(canonicalZone(name)))]
 }
+const slotsOf = (timetable: Timetable, progress: Progress, at: Instant) =>
+  slotsAt(timetable, zonesOf(progress), at, progress.since)
 const momentAfter = (timetable: Timetable, progress: Progress) =>
   nextMoment(timetable, zonesOf(progress), progress.through)
 
@@ -122,7 +125,7 @@ async function findZones(
 }
 
 /** The result of looking at users for a moment: candidates, and the last user; null at the end. */
-type Look = { at: Instant; slots: readonly Slot[]; ids: readonly string[]; last: string | null }
+type Look = { ids: readonly string[]; last: string | null }
 
 /**
  * Begins a sweep at the first moment that is due. If one look covers all users, begins at the first moment
@@ -142,8 +145,7 @@ async function begin(
     at = nextMoment(timetable, zones, at)
     if (at === null || at > by) break
   }
-  const slots = moments.map((at) => slotsAt(timetable, zones, at, progress.since))
-  const questions = slots.map((some) => candidatesOf(timetable, some, namesOf(progress, some)))
+  const questions = moments.map((at) => candidatesOf(timetable, progress, at))
   const looks = await candidatesAfter(
     context.db,
     '',
@@ -158,19 +160,16 @@ async function begin(
     return { statements: [storeProgress(context.db, { ...progress, through: before }, due)] }
   }
   const at = moments[n] ?? first
-  const look = { at, slots: slots[n] ?? [], ids: looks[n]?.ids ?? [], last: looks[n]?.last ?? null }
-  return notifyFound(context, config, { ...progress, sweep: { at, after: '', size: FIRST_LOOK } }, look)
+  return notifyFound(context, config, { ...progress, sweep: { at, after: '', size: FIRST_LOOK } }, looks[n])
 }
 
 /** Continues a sweep. */
 async function goOn(context: TenantContext, config: Configuration, progress: UnderWay): Promise<Stored> {
   const { at, after, size } = progress.sweep
-  const timetable = timetableOf(config)
-  const slots = slotsAt(timetable, zonesOf(progress), at, progress.since)
   const [look] = await candidatesAfter(context.db, after, { limit: size, most: maxRecipients(config) + 1 }, [
-    candidatesOf(timetable, slots, namesOf(progress, slots)),
+    candidatesOf(timetableOf(config), progress, at),
   ])
-  return notifyFound(context, config, progress, { at, slots, ids: look?.ids ?? [], last: look?.last ?? null })
+  return notifyFound(context, config, progress, look)
 }
 
 type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
@@ -180,16 +179,21 @@ async function notifyFound(
   context: TenantContext,
   config: Configuration,
   progress: UnderWay,
-  { at, slots, ids, last }: Look,
+  { ids, last }: Look = { ids: [], last: null },
 ): Promise<Stored> {
   const { db } = context
-  const { size } = progress.sweep
+  const { at, size } = progress.sweep
+  const slots = slotsOf(timetableOf(config), progress, at)
   const most = maxRecipients(config)
   const { users, covered } = await readUsers(db, ids.slice(0, most))
-  const { outboxEntries, handled } = await scheduledEntries(context, config, slots, at, users)
+  const placed = users.flatMap((user) => {
+    const slot = slots.find(({ zone }) => zone === canonicalZone(zoneBefore(user, at)))
+    return slot === undefined ? [] : [{ user, slot, at }]
+  })
+  const { outboxEntries, handled } = await scheduledEntries(context, config, placed)
   // Users who do not fit in this step have their turn in the next one.
-  const lastHandled = handled < users.length ? users[handled - 1]?.id : ids[covered - 1]
-  const isAll = handled === users.length && covered === ids.length
+  const lastHandled = handled < placed.length ? placed[handled - 1]?.user.id : ids[covered - 1]
+  const isAll = handled === placed.length && covered === ids.length
   const reached = isAll ? last : (lastHandled ?? last)
   const [next, dueAt] =
     reached === null
@@ -230,7 +234,8 @@ function sizeAfter(size: number, found: number, most: number): number {
   return found * 4 < most ? Math.min(MOST_LOOKED_AT, size * 2) : size
 }
 
-function candidatesOf(timetable: Timetable, slots: readonly Slot[], zones: readonly string[]): Candidates {
+function candidatesOf(timetable: Timetable, progress: Progress, at: Instant): Candidates {
+  const slots = slotsOf(timetable, progress, at)
   const daysOf = (type: Slot['types'][number]) =>
     slots.filter(({ types }) => types.includes(type)).map(({ day }) => day)
   const { recap, streak_reminder: reminder } = timetable
@@ -238,7 +243,8 @@ function candidatesOf(timetable: Timetable, slots: readonly Slot[], zones: reado
   const reminders =
     reminder === null ? [] : daysOf('streak_reminder').map((day) => periodStart(day, reminder))
   return {
-    zones,
+    zones: namesOf(progress, slots),
+    at,
     activeDays: [...new Set(daysOf('reactivation'))].flatMap((day) =>
       REACTIVATION_DAYS.map((days) => day - days),
     ),

@@ -5,14 +5,14 @@ import { civilDateOfDay } from '../../../lib/civil'
 import { type Instant, instant } from '../../../lib/clock'
 import { fromMicros, micros } from '../../../lib/decimal'
 import { MOST_AT_ONCE } from '../../../lib/packed'
-import { LAST_DAY } from '../../../lib/periods'
+import { LAST_DAY, periodStart } from '../../../lib/periods'
 import { systemNow } from '../../../lib/system-clock'
 import { DAY, HOUR } from '../../../lib/units'
-import { canonicalZone, dayIn } from '../../../lib/zone'
-import { UTC } from '../../../outbox/notifications.rules'
+import { dayIn } from '../../../lib/zone'
 import type { AddressedEntry } from '../../../outbox/outbox.messages'
 import { bytesOfEntries } from '../../../outbox/outbox.repository'
 import type { TenantContext } from '../../../runtime/context'
+import { pausesOfSeveral } from '../../../store/streaks/pauses.repository'
 import { historyBegins, wholeStreakResponse } from '../../../wire/presenters/streak.presenter'
 import type { RecapReason } from '../notifications.types'
 import type { Due, NotificationReason } from '../reasons.types'
@@ -26,66 +26,58 @@ import { isSentByWebhook } from './sent-by-webhook.rules'
 /** Periods of a streak's history that a reminder shows: the default of `GET /users/{id}/streak` (S6). */
 const HISTORY = 7
 
-/**
- * Outbox entries for users at a moment, separate for each user. `handled` is how many of the users fit in one
- * batch, from the first on.
- */
+/** A user who may be notified at a moment, and the slot: the types, and their local day and hour. */
+export type Placed = { user: UserState; slot: Slot; at: Instant }
+type Found = { placed: Placed; reason: NotificationReason }
+
+/** Outbox entries for users. `handled` is how many of them fit in one batch, from the first on. */
 export async function scheduledEntries(
   context: TenantContext,
   config: Configuration,
-  slots: readonly Slot[],
-  at: Instant,
-  users: readonly UserState[],
+  all: readonly Placed[],
 ): Promise<{ outboxEntries: AddressedEntry[]; handled: number }> {
-  const reasons = await reasonsOf(context, config, slots, at, users)
+  const found = Map.groupBy(await reasonsOf(context, config, all), ({ placed }) => placed)
   const build = messageBuilderOf(context, config)
   const outboxEntries: AddressedEntry[] = []
   let bytes = 0
-  for (const [handled, user] of users.entries()) {
+  for (const [handled, placed] of all.entries()) {
     if (bytes > MOST_AT_ONCE) return { outboxEntries, handled }
-    const dues = reasons.get(user.iid) ?? []
-    const messages = (await Promise.all(dues.map((due) => messagesOf(build, config, user, due)))).flat()
-    const own = addressedEntry(user, at, user.iid, messages)
+    const { user, at, slot } = placed
+    const reasons = found.get(placed) ?? []
+    const dues = reasons.map(({ reason }) => messagesOf(build, config, user, dueOf(placed, reason)))
+    const messages = (await Promise.all(dues)).flat()
+    const own = addressedEntry(user, at, `${user.iid} ${slot.day} ${slot.types}`, messages)
     outboxEntries.push(...own)
     bytes += bytesOfEntries(own)
   }
-  return { outboxEntries, handled: users.length }
+  return { outboxEntries, handled: all.length }
 }
 
-/** A user, and the slot of the user's zone. */
-type Placed = { user: UserState; slot: Slot }
-type Found = { placed: Placed; reason: NotificationReason }
+function dueOf({ slot: { day, hour }, at }: Placed, reason: NotificationReason): Due {
+  // The same in every zone. A user who travels and reaches the hour again is not notified again.
+  const named = instant(Math.min(day, LAST_DAY) * DAY + hour * HOUR)
+  return { reason, at, name: civilDateOfDay(day), named }
+}
 
-/** The reasons to notify users at a moment, by the users' iids (N2). */
+/** The reasons to notify users (N2). */
 async function reasonsOf(
   context: TenantContext,
   config: Configuration,
-  slots: readonly Slot[],
-  at: Instant,
-  users: readonly UserState[],
-): Promise<ReadonlyMap<string, Due[]>> {
-  const placed = users.flatMap((user) => {
-    const slot = slots.find(({ zone }) => zone === canonicalZone(user.profile.tz ?? UTC))
-    return slot === undefined ? [] : [{ user, slot }]
-  })
-  const having = (type: Slot['types'][number]) => placed.filter(({ slot }) => slot.types.includes(type))
-  const found = [
-    ...reactivations(having('reactivation')),
+  all: readonly Placed[],
+): Promise<Found[]> {
+  const having = (type: Slot['types'][number]) => all.filter(({ slot }) => slot.types.includes(type))
+  return [
+    ...(await reactivations(context, having('reactivation'))),
     ...(await recaps(context, config, having('recap'))),
-    ...(await reminders(context, config, at, having('streak_reminder'))),
+    ...(await reminders(context, config, having('streak_reminder'))),
   ]
-  const dues = found.map(({ placed: { user, slot }, reason }) => {
-    // The same in every zone. A user who travels and reaches the date again is not notified again.
-    const named = instant(Math.min(slot.day, LAST_DAY) * DAY + slot.hour * HOUR)
-    return { iid: user.iid, due: { reason, at, name: civilDateOfDay(slot.day), named } }
-  })
-  const byUser = Map.groupBy(dues, ({ iid }) => iid)
-  return new Map([...byUser].map(([iid, list]) => [iid, list.map(({ due }) => due)]))
 }
 
-function reactivations(all: readonly Placed[]): Found[] {
+async function reactivations({ db }: TenantContext, all: readonly Placed[]): Promise<Found[]> {
+  const iids = all.map(({ user }) => user.iid)
+  const pauses = iids.length === 0 ? null : await pausesOfSeveral(db, iids)
   return all.flatMap((placed) => {
-    const found = absence(placed.user.activeDay, placed.slot.day)
+    const found = absence(placed.user.activeDay, placed.slot.day, pauses?.get(placed.user.iid))
     if (found === null) return []
     const about = { messageNumber: found.number, daysSinceLastActive: found.days }
     return [{ placed, reason: { about: { type: 'reactivation', ...about } } }]
@@ -102,15 +94,14 @@ async function recaps(
   if ((rhythm !== 'weekly' && rhythm !== 'monthly') || first === undefined) return []
   // At one moment, all zones with a recap have the same date: the first day of a period.
   const period = recapPeriod(first.slot.day, rhythm)
-  const isSure = ({ activeDay }: UserState) =>
-    activeDay !== null && activeDay >= period.start && activeDay <= period.end
-  const unsure = all.filter(({ user }) => !isSure(user) && (user.activeDay ?? 0) >= period.start - 1)
+  // The last event may have an earlier date than the one before it, if the user travelled.
+  const maybe = all.filter(({ user }) => (user.activeDay ?? 0) >= period.start - 1)
   const active = await activeBetween(
     db,
-    unsure.map(({ user }) => user),
+    maybe.map(({ user }) => user),
     period,
   )
-  const had = all.filter(({ user }) => isSure(user) || active.has(user.iid))
+  const had = maybe.filter(({ user }) => active.has(user.iid))
   const gains = await gainsOf(db, config, had, period)
   const common = {
     type: 'recap' as const,
@@ -155,35 +146,35 @@ async function gainsOf(
 async function reminders(
   context: TenantContext,
   config: Configuration,
-  at: Instant,
   all: readonly Placed[],
 ): Promise<Found[]> {
-  const inDanger = (await stillTheirDay(context, at, all)).filter(({ user }) => isInDanger(config, user, at))
+  const inTime = await stillTheirPeriod(context, config, all)
+  const inDanger = inTime.filter(({ user, at }) => isInDanger(config, user, at))
   const isShown = inDanger.some(({ user }) => isSentByWebhook(config, user, 'streak_reminder'))
-  const asked = inDanger.map(({ user }) => ({
+  const asked = inDanger.map(({ user, at }) => ({
     iid: user.iid,
     since: historyBegins(config, user, at, HISTORY),
   }))
   const { past, pauses } = await streakPasts(context.db, isShown ? asked : [])
   return inDanger.map((placed) => {
-    const { user } = placed
+    const { user, at } = placed
     const known = { past: past.get(user.iid) ?? [], pauses: pauses.get(user.iid) ?? [] }
     const streak = wholeStreakResponse(config, user, at, { historyPeriods: HISTORY, ...known })
     return { placed, reason: { about: { type: 'streak_reminder' }, streak } }
   })
 }
 
-/**
- * The users whose local date is not over. After an outage, a reminder for a past day would come too late
- * (N2).
- */
-async function stillTheirDay(
+/** The users whose period is not over. A reminder of a past period would come too late (N2). */
+async function stillTheirPeriod(
   { db }: TenantContext,
-  at: Instant,
-  placed: readonly Placed[],
+  { streaks: { frequency } }: Configuration,
+  all: readonly Placed[],
 ): Promise<readonly Placed[]> {
-  if (placed.length === 0) return placed
+  if (all.length === 0) return all
   // Under a test clock, no notification is late.
-  const present = (await readTestClock(db)) === null ? Math.max(systemNow(), at) : at
-  return placed.filter(({ user, slot }) => dayIn(user.profile.tz, present) === slot.day)
+  const isSet = (await readTestClock(db)) !== null
+  return all.filter(({ user, slot, at }) => {
+    const today = dayIn(user.profile.tz, isSet ? at : Math.max(systemNow(), at))
+    return periodStart(today, frequency) === periodStart(slot.day, frequency)
+  })
 }

@@ -11,6 +11,7 @@ import { packed } from '../../../lib/packed'
 import { FURTHEST_OFFSET } from '../../../lib/units'
 import { canonicalZone, dayBegins, spelledZone } from '../../../lib/zone'
 import { coveredBy, portionOf, shortAmong, userColumns } from '../../../store/portions.repository'
+import { pausesOfSeveral } from '../../../store/streaks/pauses.repository'
 import { runsOfSeveral } from '../../../store/streaks/streaks.repository'
 import { userOf } from '../../../store/users.repository'
 
@@ -102,10 +103,12 @@ export async function zonesAfter(
  * group (N1).
  */
 export type Candidates = {
-  /** All names that users have for these zones. */
+  /** All names that users have for the zones in which they were just before this moment. */
   zones: readonly string[]
+  at: Instant
   /**
-   * Matches users whose last event is on one of `activeDays`, or on `activeFrom` or later; null matches none.
+   * Matches users whose last event or end of a pause is on one of `activeDays`, or whose last event is on
+   * `activeFrom` or later; null matches none.
    */
   activeDays: readonly number[]
   activeFrom: number | null
@@ -116,13 +119,16 @@ export type Candidates = {
 // One row can't hold all ids of a page: an id may have a few hundred characters. So `?8` limits them.
 const SCAN = `
   SELECT * FROM (WITH page AS MATERIALIZED (
-    SELECT id, control, tz, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id
-      LIMIT ?3)
+    SELECT id, iid, control, tz, left_zones, active_day, streak FROM users WHERE tenant_id = ?1 AND id > ?2
+      ORDER BY id LIMIT ?3)
   SELECT count(*) AS count, max(id) AS last, (SELECT json_group_array(id) FROM (
-    SELECT id FROM page WHERE control = 0 AND coalesce(tz, 'UTC') COLLATE NOCASE IN (SELECT value
-      FROM json_each(?4))
+    SELECT id FROM page WHERE control = 0 AND coalesce(CASE WHEN left_zones IS NOT NULL THEN (
+        SELECT l.value ->> 1 FROM json_each(left_zones) l WHERE l.value ->> 0 >= ?9
+          ORDER BY l.key LIMIT 1) END, tz, 'UTC') COLLATE NOCASE IN (SELECT value FROM json_each(?4))
       AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7
-        OR (?7 IS NOT NULL AND instr(streak ->> '$.run.history', 'o') > 0))
+        OR (?7 IS NOT NULL AND instr(streak ->> '$.run.history', 'o') > 0)
+        OR (?5 <> '[]' AND EXISTS (SELECT 1 FROM streak_pauses p
+          WHERE p.user_iid = iid AND p."end" IN (SELECT value FROM json_each(?5)))))
     ORDER BY id LIMIT ?8)) AS ids
   FROM page)`
 
@@ -138,9 +144,9 @@ export async function candidatesAfter(
   { limit, most }: { limit: number; most: number },
   questions: readonly Candidates[],
 ): Promise<{ ids: string[]; last: string | null }[]> {
-  const asked = questions.map(({ zones, activeDays, activeFrom, streakBefore }) => {
+  const asked = questions.map(({ zones, activeDays, activeFrom, streakBefore, at }) => {
     const lists = [JSON.stringify(zones), JSON.stringify(activeDays)]
-    return db.statement(SCAN, db.tenantId, after, limit, ...lists, activeFrom, streakBefore, most)
+    return db.statement(SCAN, db.tenantId, after, limit, ...lists, activeFrom, streakBefore, most, at)
   })
   const results = await db.batch(asked)
   return results.map(({ results: [row] }) => {
@@ -173,9 +179,9 @@ const ACTIVE = `
     SELECT 1 FROM json_each(asked.value -> 1) m CROSS JOIN events e
       ON e.user_iid = ${bytesOf('asked.value ->> 0')}
       AND e.metric_no = ${numberOf('metrics', 'm.value')} AND e.at BETWEEN ?2 AND ?3
-    WHERE ${localDayOf('e')} BETWEEN ?4 AND ?5)`
+    WHERE ${localDayOf('e')} BETWEEN ?4 AND ?5 AND e.value <> 0)`
 
-/** The iids of these users who have an event with a local date from the day `start` to `end`. */
+/** The iids of these users who have an event other than 0 on a local date from `start` to `end`. */
 export async function activeBetween(
   db: TenantDatabase,
   users: readonly Pick<UserState, 'iid' | 'metrics'>[],
@@ -237,11 +243,6 @@ export async function gainsBetween(
   )
 }
 
-const PAUSES = `
-  SELECT p.user_iid AS userIid, p.id, p.start, p."end" FROM json_each(?1) asked
-  CROSS JOIN streak_pauses p ON p.user_iid = asked.value AND p."end" >= p.start AND p.deleted IS NULL
-  ORDER BY p.start, p.id`
-
 /**
  * The parts of users' streaks that are not in their rows: past runs that reach the day `since`, and pauses;
  * by iid.
@@ -251,9 +252,6 @@ export async function streakPasts(
   asked: readonly { iid: string; since: number }[],
 ): Promise<{ past: ReadonlyMap<string, StreakRun[]>; pauses: ReadonlyMap<string, Pause[]> }> {
   if (asked.length === 0) return { past: new Map(), pauses: new Map() }
-  const past = await runsOfSeveral(db, asked)
-  const rows = z
-    .array(z.object({ userIid: z.string(), id: z.string(), start: z.number(), end: z.number() }))
-    .parse(await db.rows(db.statement(PAUSES, JSON.stringify(asked.map(({ iid }) => iid)))))
-  return { past, pauses: Map.groupBy(rows, ({ userIid }) => userIid) }
+  const iids = asked.map(({ iid }) => iid)
+  return { past: await runsOfSeveral(db, asked), pauses: await pausesOfSeveral(db, iids, 'living') }
 }

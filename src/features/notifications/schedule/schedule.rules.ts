@@ -1,5 +1,6 @@
 import type { Configuration } from '../../../config/configuration.types'
 import type { UserState } from '../../../engine/state.types'
+import type { Pause } from '../../../engine/streaks/streak-state.types'
 import { endangered, isStale, streakAsOf } from '../../../engine/streaks/streaks.rules'
 import { termsOf } from '../../../engine/streaks/terms.rules'
 import type { Aggregation } from '../../../lib/civil'
@@ -7,13 +8,8 @@ import type { Instant } from '../../../lib/clock'
 import { LAST_DAY, nextPeriod, periodStart } from '../../../lib/periods'
 import { dayIn } from '../../../lib/zone'
 import { HOURS, momentOf, REACTIVATION_DAYS, REMINDER_DAY } from '../../../outbox/notification-times.rules'
-import { tenantSends } from '../../../outbox/notifications.rules'
+import { SCHEDULED, tenantSends, UTC } from '../../../outbox/notifications.rules'
 
-/**
- * The notification types that come at a time of the user's day (N2). When `achievement_completed` comes is in
- * `completionMoment` in src/outbox/notification-times.rules.ts.
- */
-export const SCHEDULED = ['recap', 'reactivation', 'streak_reminder'] as const
 export type Scheduled = (typeof SCHEDULED)[number]
 
 /** How often each type comes; null if nothing listens to it (N5). */
@@ -110,6 +106,30 @@ export function slotsAt(
   })
 }
 
+type Traveller = Pick<UserState, 'leftZones' | 'profile'>
+
+/** The zone in which a user was just before a moment. */
+export const zoneBefore = ({ leftZones, profile }: Traveller, at: number): string =>
+  leftZones.find(([when]) => when >= at)?.[1] ?? profile.tz ?? UTC
+
+/**
+ * The slots of the types with an hour that a user's change of zone at a moment skipped, while they are of
+ * use: a reminder until its period ends, other types on the same date (N2).
+ */
+export function slotsSkipped(timetable: Timetable, user: Traveller, at: Instant): Slot[] {
+  const [from, zone] = [zoneBefore(user, at), zoneBefore(user, at + 1)]
+  const today = dayIn(zone, at)
+  return SCHEDULED.flatMap((type) => {
+    const rhythm = timetable[type]
+    if (rhythm === null) return []
+    const day = periodStart(today, rhythm) + leadOf(type, rhythm)
+    const hour = hourOf(type, rhythm)
+    const isSkipped = momentOf(zone, day, hour) <= at && at < momentOf(from, day, hour)
+    const isOfUse = type === 'streak_reminder' || day === today
+    return isSkipped && isOfUse ? [{ zone, day, hour, types: [type] }] : []
+  })
+}
+
 /** The week or month that ended just before `day` (N2). */
 export function recapPeriod(day: number, rhythm: Aggregation): { start: number; end: number } {
   const end = periodStart(day, rhythm) - 1
@@ -118,12 +138,18 @@ export function recapPeriod(day: number, rhythm: Aggregation): { start: number; 
 
 /**
  * The number of the message for a user who was last active on `activeDay`, and the days since; null if none
- * is due (N2).
+ * is due. After a pause, the number depends on the days since its end (N2).
  */
-export function absence(activeDay: number | null, day: number): { number: number; days: number } | null {
-  const index = activeDay === null ? -1 : REACTIVATION_DAYS.findIndex((days) => activeDay + days === day)
-  const days = REACTIVATION_DAYS[index]
-  return days === undefined ? null : { number: index + 1, days }
+export function absence(
+  activeDay: number | null,
+  day: number,
+  pauses: readonly Pause[] = [],
+): { number: number; days: number } | null {
+  if (activeDay === null) return null
+  const begun = pauses.filter(({ start }) => start <= day)
+  const since = Math.max(activeDay, ...begun.map(({ end }) => end))
+  const index = REACTIVATION_DAYS.findIndex((days) => since + days === day)
+  return index === -1 ? null : { number: index + 1, days: day - activeDay }
 }
 
 /**
