@@ -5,6 +5,9 @@ import type { FieldError } from '../lib/errors'
 import { unreachable } from '../lib/unreachable'
 import { count, NEW_COUNTER } from './metrics.rules'
 import type { Completion, Counter, LocalTime, UserState } from './state.types'
+import type { StreakChange } from './streaks/streak-change.rules'
+import { extensionsOf, NO_STREAK_EVENTS } from './streaks/streak-events.types'
+import { isStale } from './streaks/streaks.rules'
 import { termsOf } from './streaks/terms.rules'
 
 /** The input that may complete achievements. */
@@ -114,8 +117,8 @@ const hasAll = ({ achievementIds }: Achievement, had: ReadonlyMap<string, Comple
   achievementIds.length > 0 && achievementIds.every((id) => had.has(id))
 
 /**
- * Whether a user's totals and streak are enough for an achievement. With the trigger `api`, the call itself
- * is enough (A2).
+ * Whether a user's totals, streak and achievements are enough for an achievement. With the trigger `api`, the
+ * call itself is enough (A2).
  */
 export function qualifies(config: Configuration, user: UserState, achievement: Achievement): boolean {
   const { trigger, metricId, metricValue, streakLength } = achievement
@@ -130,11 +133,44 @@ export function qualifies(config: Configuration, user: UserState, achievement: A
       if (metricValue === null || !config.metrics.some(({ id }) => id === metricId)) return false
       return (totalOf(user, achievement)?.total ?? Number.NEGATIVE_INFINITY) >= toMicros(metricValue)
     case 'achievement':
-      // Other achievements complete it, not totals.
-      return false
+      return hasAll(achievement, user.achievements)
     default:
       return unreachable(trigger)
   }
+}
+
+/** The mark of a trigger that gave points for an achievement, and does not give them again (V4). */
+export const paidMark = (achievementId: string, triggerId: string): string => `${achievementId} ${triggerId}`
+
+/**
+ * The marks `revoked` of a user without those of achievements that are gone or whose condition is false (V4).
+ * The shortest length of the streak in a change counts, also while streaks are off (S10). If `isOfStreak`,
+ * only the streak and the attributes of the user are known.
+ */
+export function keepRevoked(
+  config: Configuration,
+  user: UserState,
+  change: Pick<StreakChange, 'ended' | 'streakEvents'> = { ended: [], streakEvents: NO_STREAK_EVENTS },
+  isOfStreak = false,
+): UserState['revoked'] {
+  if (user.revoked.size === 0) return user.revoked
+  const now = user.streak.run?.length ?? 0
+  const length = change.ended.length > 0 ? 0 : now - extensionsOf(change.streakEvents).length
+  const kept = [...user.revoked].filter((mark) => {
+    const one = config.achievements.find(({ id }) => `${mark} `.startsWith(`${id} `))
+    const isSeen = mark === one?.id && (!isOfStreak || one.trigger === 'streak')
+    return one !== undefined && (!isSeen || isStillTrue(config, user, one, length))
+  })
+  return kept.length === user.revoked.size ? user.revoked : new Set(kept)
+}
+
+/** Whether a condition is true, or unknown because a streak or a counter is not counted yet (S9, A4). */
+function isStillTrue(config: Configuration, user: UserState, achievement: Achievement, length: number) {
+  const { trigger, userAttributes, streakLength } = achievement
+  // Only a call completes it, so it needs no mark (A3).
+  if (trigger === 'api' || !meets(userAttributes, user.profile.attributes)) return false
+  if (trigger === 'streak') return length >= (streakLength ?? 0) || isStale(user.streak, config.streaks)
+  return totalOf(user, achievement) === undefined || qualifies(config, user, achievement)
 }
 
 /** The counter that an achievement compares, or undefined if it is not known yet (A4). */

@@ -2,16 +2,9 @@ import { type Achievement, type Configuration, living } from '../config/configur
 import type { Instant } from '../lib/clock'
 import { childId } from '../lib/ids'
 import { localDay, offsetMinutes } from '../lib/zone'
-import { complete, countForAchievements, countsItself } from './achievements.rules'
+import { complete, countForAchievements, countsItself, keepRevoked } from './achievements.rules'
 import { awardPoints, type TriggerInput } from './points/points.rules'
-import {
-  type AwardRecord,
-  type EventRecord,
-  type LocalTime,
-  NOTHING_REVOKED,
-  STREAK,
-  type UserState,
-} from './state.types'
+import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state.types'
 import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
 import { extensionsOf } from './streaks/streak-events.types'
 
@@ -58,8 +51,8 @@ export function applyChange(
   const local: LocalTime = { at, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', at) }
   const isNew = before === null
   const activeDay = event === null ? user.activeDay : localDay(local.at, local.utcOffset)
-  // An event may complete again what was taken back (V4).
-  const revoked = event === null ? user.revoked : NOTHING_REVOKED
+  // Before this change too, because the configuration may be another one since the last change (V4).
+  const revoked = keepRevoked(config, before ?? user)
   const { tz } = (before ?? user).profile
   const left = tz === user.profile.tz ? [] : [[at, tz ?? 'UTC'] as const]
   const leftZones = [...user.leftZones, ...left].slice(-MOST_LEFT)
@@ -68,7 +61,8 @@ export function applyChange(
   const counted = countForAchievements(config, streaked, isNew, event)
   const extendedTo = extensionsOf(streak.streakEvents)
   const rewarding = { local, id, created: isNew, event, extendedTo, isTried }
-  const { after, awards, counterIds, completed } = rewarded(config, counted, rewarding)
+  const tried = { ...counted, revoked: keepRevoked(config, counted, streak) }
+  const { after, awards, counterIds, completed } = rewarded(config, tried, rewarding)
   const record =
     event === null
       ? null

@@ -9,7 +9,7 @@ import { type Instant, instant } from '../lib/clock'
 import { childId } from '../lib/ids'
 import { periodStart } from '../lib/periods'
 import { localDay, offsetMinutes } from '../lib/zone'
-import { countsItself } from './achievements.rules'
+import { countsItself, keepRevoked, paidMark } from './achievements.rules'
 import { type Change, touch } from './change.rules'
 import { bound, levelsOf } from './points/points.rules'
 import type { AwardRecord, Correction, Counter, EventRecord, LocalTime, UserState } from './state.types'
@@ -42,7 +42,8 @@ function changed(
 ): CorrectionChange {
   const rest = { isExtended: false, growth: 0, ended: [], streakEvents: NO_STREAK_EVENTS, completed: [] }
   const event = metricId === null ? null : { metricId }
-  return { ...rest, before, after: touch(config, after, { event, awards, growth: 0 }), event: null, awards }
+  const kept = { ...after, revoked: keepRevoked(config, after) }
+  return { ...rest, before, after: touch(config, kept, { event, awards, growth: 0 }), event: null, awards }
 }
 
 /** The user with the next `seq`, as of a moment that is not before the user's last change. */
@@ -217,20 +218,20 @@ function withoutEvent(streak: StreakState, event: VoidedEvent): StreakState {
 }
 
 /**
- * Takes the completion of an achievement back (V4), and reverses these awards. The user completes it again
- * from the next event on.
+ * Takes the completion of an achievement back, and reverses or keeps the awards that it gave. The user
+ * completes it again once its condition has been false (V4).
  */
 export function revoked(
   config: Configuration,
   before: UserState,
   { id }: Pick<Achievement, 'id'>,
-  awards: readonly ReversedAward[],
+  awards: { reversed: readonly ReversedAward[]; kept: readonly ReversedAward[] },
   occasion: Occasion,
 ): CorrectionChange {
   const user = next(before, occasion.at)
-  const { points, entries } = reversed(config, user, awards, occasion)
+  const { points, entries } = reversed(config, user, awards.reversed, occasion)
   const achievements = new Map([...user.achievements].filter(([of]) => of !== id))
-  const living = config.achievements.filter((one) => user.revoked.has(one.id)).map((one) => one.id)
-  const after = { ...user, achievements, points, revoked: new Set([...living, id]) }
+  const paid = awards.kept.map(({ triggerId }) => paidMark(id, triggerId))
+  const after = { ...user, achievements, points, revoked: new Set([...user.revoked, id, ...paid]) }
   return changed(config, before, after, entries)
 }

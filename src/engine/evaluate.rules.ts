@@ -25,7 +25,7 @@ import {
   unknownAttributes,
   withoutForbidden,
 } from './profile.rules'
-import { type Completion, NOTHING_REVOKED, type UserState } from './state.types'
+import type { Completion, UserState } from './state.types'
 
 /** A command to record an event of a user (E). */
 export type EventCommand = {
@@ -195,8 +195,7 @@ function evaluateCompletion(
   const at = momentOf(state, given)
   const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
   const isTried = (one: Achievement) => one.id === achievement.id
-  const open = { ...user, revoked: NOTHING_REVOKED }
-  const change = applyChange(config, { before: state, user: open, at, id, event: null, isTried })
+  const change = applyChange(config, { before: state, user, at, id, event: null, isTried })
   if (!change.completed.includes(achievement.id)) {
     throw errors.unprocessable(
       "The user's attributes do not meet this achievement's userAttributes. Change them first.",

@@ -51,7 +51,10 @@ export type UserState = {
   streak: StreakState
   /** Completions by achievement id. */
   achievements: ReadonlyMap<string, Completion>
-  /** Ids of achievements that were taken back. They are completed again only from the next event on (V4). */
+  /**
+   * Ids of achievements that were taken back and whose conditions have been true since (V4). And a `paidMark`
+   * of each trigger whose points for an achievement stayed when it was taken back.
+   */
   revoked: ReadonlySet<string>
   preferences: Preferences
   /** The local date of the last event that counts, in days since 1970-01-01; null for none (N2, V2). */

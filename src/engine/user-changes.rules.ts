@@ -20,12 +20,10 @@ export type HistoryRow = { fields: readonly ChangedField[]; streak: readonly Str
 
 /** The completions that a change takes back (V4). Their moments are in milliseconds. */
 function revokedFields(before: UserState | null, after: UserState): ChangedField[] {
-  if (before === null || after.revoked.size === 0 || after.revoked === before.revoked) return []
-  return [...after.revoked].flatMap((id): ChangedField[] => {
-    const completion = before.achievements.get(id)
-    if (completion === undefined || after.achievements.has(id)) return []
-    return [[`${REVOKED}${id}`, { id: completion.id, at: completion.at }, null]]
-  })
+  if (before === null || after.achievements === before.achievements) return []
+  return [...before.achievements].flatMap(([of, { id, at }]): ChangedField[] =>
+    after.achievements.has(of) ? [] : [[`${REVOKED}${of}`, { id, at }, null]],
+  )
 }
 
 /** The most bytes of the fields of one row, unless it is a single field. */

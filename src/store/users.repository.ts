@@ -281,6 +281,7 @@ const STREAK_VALUES = {
   changed: USER_VALUES.changed,
   lastSeqByInput: USER_VALUES.lastSeqByInput,
   streak: USER_VALUES.streak,
+  revoked: USER_VALUES.revoked,
   streakDue: USER_VALUES.streakDue,
 }
 // In a JSON row, the `seq` of the user as read comes first.
@@ -290,7 +291,7 @@ const asked = (name: keyof typeof STREAK_VALUES) => `asked.${STREAK_LIST.value(n
 const STORE_STREAK = `
   WITH asked AS MATERIALIZED (SELECT value FROM json_each(?1))
   UPDATE users SET seq = ${asked('seq')}, changed = ${asked('changed')}, last_seq_by_input =
-    ${asked('lastSeqByInput')}, streak = ${asked('streak')}`
+    ${asked('lastSeqByInput')}, streak = ${asked('streak')}, revoked = ${asked('revoked')}`
 const WHOSE = `
   FROM asked WHERE users.tenant_id = ?2 AND users.id = ${asked('id')} AND users.iid = ${asked('iid')}
     AND users.seq = asked.value ->> 0

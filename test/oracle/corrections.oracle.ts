@@ -1,7 +1,8 @@
 /**
- * An oracle for corrections (V1 to V3), written from the rules alone. Imports nothing from the service. It
- * keeps no running state except the ledger: for each entry, it counts the log before it again, without the
- * events that were voided by then. Amounts are whole numbers: millionths of metrics, and points.
+ * An oracle for corrections (V1 to V4), written from the rules alone. Imports nothing from the service. It
+ * keeps no running state except the ledger and the achievements that the user has: for each entry, it counts
+ * the log before it again, without the events that were voided by then. Amounts are whole numbers: millionths
+ * of metrics, and points.
  */
 
 /** A metric trigger as it was when an event was stored. */
@@ -22,6 +23,21 @@ export type OracleTrigger = {
 /** A points system as it was. `percent` is a boost for all users, or null. */
 export type OracleSystem = { id: string; max: number | null; percent: number | null }
 
+/** An achievement. It is active from the beginning, and does not change. */
+export type OracleAchievement = {
+  id: string
+  completes:
+    | { by: 'metric'; metric: string; units: number; kind: string | null }
+    | { by: 'streak'; length: number }
+    | { by: 'call' }
+    | { by: 'others'; ids: readonly string[] }
+  /** The value that the user attribute must have, or null. */
+  plan: string | null
+  /** The points of each of its triggers, in the order in which they were created. All are in one system. */
+  points: readonly number[]
+  system: string
+}
+
 export type LoggedEvent = {
   is: 'event'
   id: string
@@ -40,6 +56,13 @@ export type Entry =
   | LoggedEvent
   | { is: 'void'; event: string; systems: readonly OracleSystem[] }
   | { is: 'adjustment'; system: string; amount: number; day: string; hour: number; max: number | null }
+  /** A completion that is taken back, with its points or without them (V4). */
+  | Dated<{ is: 'taken'; achievement: string; withPoints: boolean }>
+  /** A call that completes an achievement (A3). */
+  | Dated<{ is: 'call'; achievement: string }>
+  /** A change of the user attribute. */
+  | Dated<{ is: 'plan'; value: string }>
+type Dated<T> = T & { day: string; hour: number; systems: readonly OracleSystem[] }
 
 /** An entry of the ledger. `of` is the event, the reversed event or the adjustment. */
 export type LedgerEntry = {
@@ -58,6 +81,8 @@ export type Recount = {
   firings: Map<string, Map<string, number>>
   /** The events that count. */
   counting: LoggedEvent[]
+  /** The ids of the achievements that the user has. */
+  achievements: Set<string>
 }
 
 const UNIT = 1_000_000
@@ -92,13 +117,147 @@ function within(total: number, amount: number, max: number | null): number {
   return Math.max(0, total + amount)
 }
 
-export function recount(entries: readonly Entry[]): Recount {
-  const ledger: (LedgerEntry & { event?: string })[] = []
+/** Days since 1970-01-01. */
+const dayOf = (date: string) => Date.parse(date) / 86_400_000
+
+/** The days on which the streak was extended: those with a positive event, voided or not (V2). */
+const activeDays = (past: readonly Entry[]): number[] =>
+  past.flatMap((one) => (one.is === 'event' && one.value > 0 ? [dayOf(one.day)] : []))
+
+/** The length of a daily streak on the day of the last of some entries. */
+function streakAfter(past: readonly Entry[]): number {
+  const active = new Set(activeDays(past))
+  const today = Math.max(...past.map((one) => ('day' in one ? dayOf(one.day) : 0)))
+  let day = active.has(today) ? today : today - 1
+  const last = day
+  while (active.has(day)) day -= 1
+  return last - day
+}
+
+/** Whether the streak was lost between an entry and the one before it. */
+function wasLost(past: readonly Entry[]): boolean {
+  const entry = past.at(-1)
+  const active = activeDays(past.slice(0, -1))
+  return entry !== undefined && 'day' in entry && dayOf(entry.day) - Math.max(...active) > 1
+}
+
+/** Whether the condition of an achievement is true after the last of some entries (A2). */
+function isTrue(
+  { completes, plan }: OracleAchievement,
+  past: readonly Entry[],
+  had: ReadonlySet<string>,
+): boolean {
+  const last = past.findLast((one) => one.is === 'plan')
+  if (plan !== null && last?.value !== plan) return false
+  switch (completes.by) {
+    case 'metric': {
+      const { metric, kind, units } = completes
+      const own = logBefore(past, past.length).filter((one) => one.metric === metric)
+      return (
+        sum(own.filter((one) => kind === null || one.kind === kind).map((one) => one.value)) >= units * UNIT
+      )
+    }
+    case 'streak':
+      return streakAfter(past) >= completes.length
+    case 'others':
+      return completes.ids.every((id) => had.has(id))
+    case 'call':
+      return true
+    default:
+      return completes satisfies never
+  }
+}
+
+export function recount(entries: readonly Entry[], achievements: readonly OracleAchievement[] = []): Recount {
+  const ledger: (LedgerEntry & { event?: string; completion?: number; trigger?: string })[] = []
   const firings: Recount['firings'] = new Map()
   const totalOf = (system: string) =>
     sum(ledger.filter((one) => one.system === system).map(({ amount }) => amount))
+  /** The achievements that the user has, by id, with the entry that completed them. */
+  const had = new Map<string, number>()
+  /** After each entry, the achievements that the user had. */
+  const hadAfter: ReadonlySet<string>[] = []
+  const takenAt = new Map<string, number>()
+  /** The triggers that gave points for completions that were taken back without them. */
+  const paid = new Set<string>()
+  /** Whether a condition has been true from the take-back up to the entry before this one (V4). */
+  const hasStayedTrue = (one: OracleAchievement, nth: number): boolean => {
+    const taken = takenAt.get(one.id)
+    if (taken === undefined) return false
+    for (let k = taken; k < nth; k += 1) {
+      if (!isTrue(one, entries.slice(0, k + 1), hadAfter[k] ?? new Set())) return false
+      if (one.completes.by === 'streak' && wasLost(entries.slice(0, k + 2))) return false
+    }
+    return true
+  }
+  const complete = (nth: number, isTried: (one: OracleAchievement) => boolean): string[] => {
+    const completed: string[] = []
+    const past = entries.slice(0, nth + 1)
+    for (let isMore = true; isMore; ) {
+      isMore = false
+      for (const one of achievements) {
+        const follows = one.completes.by === 'others' && completed.length > 0
+        if (had.has(one.id) || !(isTried(one) || follows)) continue
+        if (!isTrue(one, past, new Set(had.keys()))) continue
+        if (one.completes.by !== 'call' && hasStayedTrue(one, nth)) continue
+        had.set(one.id, nth)
+        completed.push(one.id)
+        isMore = true
+      }
+    }
+    return completed
+  }
+  const book = (
+    {
+      system,
+      points,
+      ...more
+    }: { system: string; points: number; event?: string; completion?: number; trigger?: string },
+    { day, hour, systems }: { day: string; hour: number; systems: readonly OracleSystem[] },
+  ): void => {
+    const own = systems.find(({ id }) => id === system)
+    if (own === undefined) return
+    const boosted =
+      points > 0 && own.percent !== null ? Math.floor((points * (100 + own.percent)) / 100) : points
+    const total = totalOf(system)
+    const amount = within(total, boosted, own.max) - total
+    if (amount !== 0) ledger.push({ system, is: 'award', day, hour, amount, ...more })
+  }
+  const reward = (nth: number, completed: readonly string[], at: Parameters<typeof book>[1]): void => {
+    for (const { id, system, points: amounts } of achievements) {
+      if (!completed.includes(id)) continue
+      for (const [index, points] of amounts.entries()) {
+        const trigger = `${id} ${index}`
+        if (!paid.has(trigger)) book({ system, points, completion: nth, trigger }, at)
+      }
+    }
+  }
   for (const [nth, entry] of entries.entries()) {
-    if (entry.is === 'adjustment') {
+    if (entry.is === 'plan') {
+      // It completes nothing by itself.
+    } else if (entry.is === 'call') {
+      reward(
+        nth,
+        complete(nth, ({ id }) => id === entry.achievement),
+        entry,
+      )
+    } else if (entry.is === 'taken') {
+      const own = ledger.filter(
+        (one) =>
+          one.completion === had.get(entry.achievement) && one.trigger?.startsWith(`${entry.achievement} `),
+      )
+      had.delete(entry.achievement)
+      takenAt.set(entry.achievement, nth)
+      if (!entry.withPoints) for (const one of own) paid.add(one.trigger ?? '')
+      for (const { id, max } of entry.withPoints ? entry.systems : []) {
+        const [first, ...others] = own.filter(({ system }) => system === id)
+        if (first === undefined) continue
+        const total = totalOf(id)
+        const amount = within(total, -sum([first, ...others].map((one) => one.amount)), max) - total
+        if (amount !== 0)
+          ledger.push({ system: id, is: 'reversal', day: first.day, hour: first.hour, amount })
+      }
+    } else if (entry.is === 'adjustment') {
       const { system, day, hour } = entry
       const total = totalOf(system)
       const amount = within(total, entry.amount, entry.max) - total
@@ -125,17 +284,15 @@ export function recount(entries: readonly Entry[]): Recount {
         const times = crossed([...values, entry.value]) - crossed(values)
         if (times === 0) continue
         fired.set(trigger.id, times)
-        const system = entry.systems.find(({ id }) => id === trigger.system)
-        if (system === undefined) continue
-        const base = trigger.points * times
-        const boosted =
-          base > 0 && system.percent !== null ? Math.floor((base * (100 + system.percent)) / 100) : base
-        const total = totalOf(system.id)
-        const amount = within(total, boosted, system.max) - total
-        const { day, hour, id: event } = entry
-        if (amount !== 0) ledger.push({ system: system.id, is: 'award', day, hour, amount, event })
+        book({ system: trigger.system, points: trigger.points * times, event: entry.id }, entry)
       }
+      reward(
+        nth,
+        complete(nth, ({ completes }) => completes.by !== 'call'),
+        entry,
+      )
     }
+    hadAfter.push(new Set(had.keys()))
   }
   const counting = logBefore(entries, entries.length)
   const metrics = new Set(entries.flatMap((one) => (one.is === 'event' ? [one.metric] : [])))
@@ -145,5 +302,5 @@ export function recount(entries: readonly Entry[]): Recount {
       return [metric, { total: sum(values), highest: highest(values) }] as const
     }),
   )
-  return { totals, ledger, firings, counting }
+  return { totals, ledger, firings, counting, achievements: new Set(had.keys()) }
 }

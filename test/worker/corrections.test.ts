@@ -356,16 +356,23 @@ describe('[V4] a completion that is taken back', () => {
     const achievementId = await tenant.create('/achievements', { ...item, key: 'ten', name: 'Ten' })
     const trigger = { type: 'achievement', achievementId, points: 7, status: 'active' }
     await tenant.create(`/points/${xp}/triggers`, trigger)
+    await tenant.metric('pages')
     await event(tenant, 12)
     const rarity = async () => at((await tenant.app('GET', '/achievements')).body, 0, 'completions')
     const has = async () => (await tenant.app('GET', '/users/ada/achievements')).body
+    /** The keys of the user's achievements after the next event, which has another metric. */
+    const keys = async (): Promise<unknown[]> => {
+      await tenant.event('pages', 'ada', 1)
+      const body = await has()
+      return Array.isArray(body) ? body.map((one) => at(one, 'key')).sort() : []
+    }
     const revoke = (query = '', key = 'ten') =>
       tenant.admin('DELETE', `/users/ada/achievements/${key}${query}`)
-    return { ...s, achievementId, rarity, has, revoke }
+    return { ...s, achievementId, rarity, has, keys, revoke }
   }
 
-  it('[V4, A5] rarity follows, points stay, and the next event completes it again', async () => {
-    const { tenant, rarity, has, revoke } = await completed()
+  it('[V4, A5] rarity follows, points stay, and it is not completed again while its condition stays true', async () => {
+    const { tenant, rarity, has, keys, revoke } = await completed()
     expect([await rarity(), at(await points(tenant), 'total')]).toEqual([1, 7])
     expect(await revoke()).toMatchObject({ status: 200, body: { key: 'ten', points: {} } })
     expect([await rarity(), await has(), at(await points(tenant), 'total')]).toEqual([0, [], 7])
@@ -375,8 +382,121 @@ describe('[V4] a completion that is taken back', () => {
     })
     await tenant.app('PUT', '/users/ada', { name: 'Ada' })
     expect(await has()).toEqual([])
-    expect((await event(tenant, 0)).added).toBe(7)
-    expect([await rarity(), at(await points(tenant), 'total')]).toEqual([1, 14])
+    expect(await keys()).toEqual([])
+    for (const value of [0, 5, -7]) expect((await event(tenant, value)).added).toBe(0)
+    expect([await rarity(), await has()]).toEqual([0, []])
+    // The total falls to 9. The event that reaches 10 completes it again, without the points that stayed.
+    await event(tenant, -1)
+    expect(await has()).toEqual([])
+    expect((await event(tenant, 1)).added).toBe(0)
+    expect([await rarity(), await has()]).toMatchObject([1, [{ key: 'ten' }]])
+    expect([at(await points(tenant), 'total'), await ledger(tenant)]).toEqual([7, 7])
+  })
+
+  it('[V4, P2] points that were reversed are given again, and so are those of a new trigger', async () => {
+    const { tenant, achievementId, xp, has, revoke } = await completed()
+    const again = async () => {
+      await event(tenant, -5)
+      await event(tenant, 5)
+      expect(await has()).toHaveLength(1)
+      return at(await points(tenant), 'total')
+    }
+    await revoke('?points=revoke')
+    expect(await again()).toBe(7)
+    await revoke()
+    const more = { type: 'achievement', achievementId, points: 2, status: 'active' }
+    await tenant.create(`/points/${xp}/triggers`, more)
+    expect(await again()).toBe(9)
+    // The points of the first trigger are those of an earlier completion, so they stay.
+    expect((await revoke('?points=revoke')).body).toMatchObject({ points: { xp: { before: 9, after: 7 } } })
+    expect(await again()).toBe(9)
+  })
+
+  it('[V2, V4] a void may make its condition false, and another one true again', async () => {
+    const { tenant, keys, revoke } = await completed()
+    const less = await event(tenant, -1)
+    const more = await event(tenant, 1)
+    await revoke()
+    await voidIt(tenant, more.id)
+    expect(await keys()).toEqual([])
+    await event(tenant, -3)
+    await voidIt(tenant, less.id)
+    expect(await keys()).toEqual([])
+    await event(tenant, 1)
+    expect(await keys()).toEqual(['ten'])
+  })
+
+  it('[V4, A2] filters are part of its condition: event attributes by the own counter, and user attributes', async () => {
+    const { tenant, metric, filter, keys, revoke } = await completed()
+    const plan = await tenant.create('/attributes', { key: 'plan', name: 'Plan', type: 'user' })
+    const item = { trigger: 'metric', metricId: metric, metricValue: 10, status: 'active' }
+    const eventAttributes = [filter]
+    const userAttributes = [{ attributeId: plan, attributeValue: 'pro' }]
+    await tenant.create('/achievements', { ...item, key: 'books', name: 'Books', eventAttributes })
+    await tenant.create('/achievements', { ...item, key: 'pro', name: 'Pro', metricValue: 5, userAttributes })
+    const has = (value: string | null) =>
+      tenant.app('PATCH', '/users/ada', { attributes: { plan: value }, name: String(value) })
+    await has('pro')
+    await event(tenant, 10, { kind: 'book' })
+    expect(await keys()).toEqual(['books', 'pro', 'ten'])
+    for (const key of ['ten', 'books', 'pro']) await revoke('', key)
+    await event(tenant, 10, { kind: 'book' })
+    await event(tenant, -12)
+    await has('pro')
+    expect(await keys()).toEqual([])
+    await event(tenant, -11, { kind: 'book' })
+    await event(tenant, 1, { kind: 'book' })
+    expect(await keys()).toEqual(['books', 'ten'])
+    await has('free')
+    await has('pro')
+    expect(await keys()).toEqual(['books', 'pro', 'ten'])
+  })
+
+  it('[V4, A3] a call completes it again, and no other one that was taken back', async () => {
+    const { tenant, keys, revoke } = await completed()
+    await tenant.create('/achievements', { key: 'call', name: 'Call', trigger: 'api', status: 'active' })
+    const call = () => tenant.app('POST', '/achievements/call/complete', { user: { id: 'ada' } })
+    await call()
+    await revoke()
+    await revoke('', 'call')
+    expect(await keys()).toEqual([])
+    expect((await call()).status).toBe(201)
+    expect(await keys()).toEqual(['call'])
+  })
+
+  it('[V4, A2] a composite is completed again once a required achievement was taken back and is completed again', async () => {
+    const { tenant, achievementId, keys, revoke } = await completed()
+    const item = { trigger: 'achievement', achievementIds: [achievementId], status: 'active' }
+    await tenant.create('/achievements', { ...item, key: 'all', name: 'All' })
+    await until(async () => (await keys()).length === 2)
+    await revoke('', 'all')
+    await event(tenant, 20)
+    expect(await keys()).toEqual(['ten'])
+    await revoke()
+    await event(tenant, -25)
+    await event(tenant, 25)
+    expect(await keys()).toEqual(['all', 'ten'])
+    // The required one first. The composite stays until it is taken back itself.
+    await revoke()
+    expect(await keys()).toEqual(['all'])
+    await revoke('', 'all')
+    await event(tenant, -25)
+    await event(tenant, 25)
+    expect(await keys()).toEqual(['all', 'ten'])
+  })
+
+  it('[V4, A4] a condition that the user no longer meets after a change was false', async () => {
+    const { tenant, achievementId, keys, revoke } = await completed()
+    await revoke()
+    const asks = async (metricValue: number) => {
+      await tenant.admin('PATCH', '/achievements', [{ id: achievementId, metricValue }])
+    }
+    await asks(11)
+    expect(await keys()).toEqual([])
+    // The next event may come before backdating has visited the user, or after it.
+    await asks(20)
+    await event(tenant, 8)
+    expect(await keys()).toEqual(['ten'])
   })
 
   it('[V4, O1] names the achievement by its key or its id', async () => {
@@ -387,11 +507,9 @@ describe('[V4] a completion that is taken back', () => {
 
   it('[V4, P8] takes the points of the present completion too, on request', async () => {
     const { tenant, achievementId, revoke } = await completed()
-    await revoke()
-    await event(tenant, 1)
     const answer = await revoke('?points=revoke', achievementId)
-    expect(answer.body).toMatchObject({ key: 'ten', points: { xp: { before: 14, after: 7 } } })
-    expect([at(await points(tenant), 'total'), await ledger(tenant)]).toEqual([7, 7])
+    expect(answer.body).toMatchObject({ key: 'ten', points: { xp: { before: 7, after: 0 } } })
+    expect([at(await points(tenant), 'total'), await ledger(tenant)]).toEqual([0, 0])
     expect(at(await points(tenant), 'awards', 0)).toMatchObject({ awarded: -7, type: 'reversal' })
     expect((await revoke('?points=all')).status).toBe(422)
     expect((await revoke('', 'nothing')).status).toBe(404)
@@ -401,24 +519,27 @@ describe('[V4] a completion that is taken back', () => {
     const { tenant, revoke } = await completed()
     await moveTo(NOON)
     const answers: unknown[] = []
-    // The points of the second completion stay. Those of the third are lost before, so none are reversed.
+    // The points of the first completion are lost before, so none are reversed. Those of the last one stay.
     for (const [query, amount] of [
-      ['', 5],
-      ['', 5],
       ['?points=revoke', -1_000],
       ['?points=revoke', 20],
       ['?points=revoke', 20],
+      ['', 20],
+      ['?points=revoke', 20],
     ] as const) {
-      if (answers.length > 0) await event(tenant, 0)
+      if (answers.length > 0) {
+        await event(tenant, -12)
+        await event(tenant, 12)
+      }
       await adjust(tenant, [{ userId: 'ada', amount }])
       answers.push(at((await revoke(query)).body, 'points', 'xp'))
     }
     expect(answers).toEqual([
-      ...[undefined, undefined, { before: 0, after: 0 }],
-      ...[
-        { before: 27, after: 20 },
-        { before: 47, after: 40 },
-      ],
+      { before: 0, after: 0 },
+      { before: 27, after: 20 },
+      { before: 47, after: 40 },
+      undefined,
+      undefined,
     ])
   })
 
@@ -430,7 +551,18 @@ describe('[V4] a completion that is taken back', () => {
     await until(async () => (await rarity()) === 1)
     expect(await has()).toEqual([])
     await event(tenant, 1)
-    expect(await has()).toHaveLength(1)
+    expect(await has()).toEqual([])
+  })
+
+  it('[V4, U8] the export has it, and the trigger that does not give its points again', async () => {
+    const { tenant, achievementId, revoke } = await completed()
+    await revoke()
+    const { body } = await tenant.admin('GET', '/users/ada/export')
+    const own = { achievementId, achievementKey: 'ten' }
+    expect(at(body, 'revokedAchievements')).toEqual([
+      { ...own, triggerId: null },
+      { ...own, triggerId: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+    ])
   })
 })
 

@@ -839,3 +839,65 @@ describe('effects of streaks', () => {
     expect((await tenant.app('GET', '/users/nobody/streak')).status).toBe(404)
   })
 })
+
+describe('[V4] a completion by the streak that is taken back', () => {
+  const has = async () => (await tenant.app('GET', '/users/ada/achievements')).body
+  const active = async (...days: number[]) => {
+    for (const day of days) {
+      await move(day, 9)
+      await tenant.event('steps', 'ada', 1)
+    }
+  }
+  const taken = async () => {
+    const item = { key: 'two', name: 'Two', trigger: 'streak', streakLength: 2, status: 'active' }
+    await tenant.create('/achievements', item)
+    await active(0, 1, 2)
+    expect(await has()).toHaveLength(1)
+    expect((await tenant.admin('DELETE', '/users/ada/achievements/two')).status).toBe(200)
+  }
+
+  it('[V4, S9, S10] stays taken back while the length is enough, also while streaks are off and after a recount', async () => {
+    await taken()
+    await active(3)
+    const enable = (enabled: boolean) =>
+      tenant.app('PATCH', '/users/ada/preferences', { streak: { enabled } })
+    await enable(false)
+    await active(4)
+    await enable(true)
+    await active(5)
+    await settings({ enabled: false })
+    await active(6)
+    await settings({ enabled: true })
+    await active(7)
+    await settings({ frequency: 'weekly' })
+    await active(8)
+    expect([await length('ada'), await has()]).toEqual([2, []])
+    await settings({ frequency: 'daily' })
+    await active(9)
+    expect([await length('ada'), await has()]).toEqual([10, []])
+  })
+
+  it('[V4, S3, S8] is completed again after the streak was lost, also by an event after a restore', async () => {
+    await taken()
+    await move(5, 9)
+    expect(await length('ada')).toBe(0)
+    await tenant.admin('POST', '/streaks/restore', { users: [{ id: 'ada' }] })
+    expect([await length('ada'), await has()]).toEqual([3, []])
+    await active(5)
+    expect(await has()).toHaveLength(1)
+    await tenant.admin('DELETE', '/users/ada/achievements/two')
+    await active(6, 9)
+    expect(await has()).toEqual([])
+    await active(10)
+    expect([await length('ada'), await has()]).toMatchObject([2, [{ key: 'two' }]])
+  })
+
+  it('[V4, S9] is completed again after a recount made the streak shorter', async () => {
+    await taken()
+    await settings({ frequency: 'weekly' })
+    await active(3)
+    expect([await length('ada'), await has()]).toEqual([1, []])
+    await active(7)
+    expect([await length('ada'), await has()]).toMatchObject([2, [{ key: 'two' }]])
+  })
+})

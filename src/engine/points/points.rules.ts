@@ -10,6 +10,7 @@ import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../../lib/decimal'
 import { counted, errors } from '../../lib/errors'
 import { childId } from '../../lib/ids'
 import { unreachable } from '../../lib/unreachable'
+import { paidMark } from '../achievements.rules'
 import { count, NEW_COUNTER } from '../metrics.rules'
 import type { AwardRecord, Counter, LocalTime, ReachedLevel, UserState } from '../state.types'
 import { type Boosted, boost } from './boosts.rules'
@@ -64,7 +65,7 @@ export function awardPoints(
   for (const system of config.systems) {
     for (const trigger of system.triggers) {
       if (trigger.status !== 'active') continue
-      const { firings, counter } = firingsOf(trigger, input, ledger)
+      const { firings, counter } = firingsOf(trigger, input, ledger, user)
       if (firings > 0 && meets(trigger.userAttributes, user.profile.attributes)) {
         const points = trigger.points * firings
         const boosted = () => boost(system, user, input.local, points)
@@ -84,8 +85,9 @@ type Firings = { firings: number; counter: AwardRecord['counter'] }
 const once = (isSo: boolean): Firings => ({ firings: isSo ? 1 : 0, counter: null })
 
 /** How often a change fires a trigger (P1, P2, U6). */
-function firingsOf(trigger: Trigger, input: TriggerInput, ledger: Ledger): Firings {
+function firingsOf(trigger: Trigger, input: TriggerInput, ledger: Ledger, { revoked }: UserState): Firings {
   const { event, created } = input
+  const of = trigger.achievementId ?? ''
   switch (trigger.type) {
     case 'user_creation':
       return once(created)
@@ -95,7 +97,7 @@ function firingsOf(trigger: Trigger, input: TriggerInput, ledger: Ledger): Firin
         counter: null,
       }
     case 'achievement':
-      return once(input.completed.includes(trigger.achievementId ?? ''))
+      return once(input.completed.includes(of) && !revoked.has(paidMark(of, trigger.id)))
     case 'metric':
       return event === null ? once(false) : crossingsOf(trigger, event, ledger)
     case 'time':

@@ -1,6 +1,7 @@
 import type { Configuration } from '../../config/configuration.types'
 import { type Instant, instant } from '../../lib/clock'
 import { dayIn, offsetMinutes } from '../../lib/zone'
+import { keepRevoked } from '../achievements.rules'
 import type { BulkChange } from '../change.rules'
 import { rewarded, touch } from '../change.rules'
 import type { UserState } from '../state.types'
@@ -29,7 +30,8 @@ export function streakOnly(
   const changed = instant(Math.max(before.changed, at))
   const isAltered = growth !== 0 && !isExtended && streak.run !== null
   const known = isAltered ? { ...streak, altered: changed } : streak
-  const user = { ...before, seq: before.seq + 1, changed, streak: known }
+  const next = { ...before, seq: before.seq + 1, changed, streak: known }
+  const user = { ...next, revoked: keepRevoked(config, next, streakChange, true) }
   const extendedTo = extensionsOf(streakEvents)
   const local = { at: changed, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', changed) }
   const rewarding = { local, id, created: false, event: null, extendedTo, isTried: () => false }

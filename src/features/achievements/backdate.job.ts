@@ -128,7 +128,8 @@ function backdated(
     event: null,
     isTried: (one) => one.id === id && one.trigger !== 'api',
   })
-  return change.completed.length === 0 && user === before ? null : { ...change, before, isBackdated: true }
+  const isAsBefore = user === before && change.after.revoked === before.revoked
+  return change.completed.length === 0 && isAsBefore ? null : { ...change, before, isBackdated: true }
 }
 
 declare module '../../jobs/due-kinds.types' {

@@ -69,9 +69,10 @@ export async function revokeCompletion(
     // The response of an attempt was lost, and its completion is gone: that attempt was stored.
     if (tried !== null && completion?.id !== tried.completionId) return tried
     if (completion === undefined || achievement === undefined) throw notCompleted()
-    const awards = withPoints ? parseAwards(read.awards) : []
-    const change = revoked(config, user, achievement, awards, { at: basis.now, id, reason: null })
-    const systemIds = new Set(awards.map(({ systemId }) => systemId))
+    const awards = parseAwards(read.awards)
+    const given = withPoints ? { reversed: awards, kept: [] } : { reversed: [], kept: awards }
+    const change = revoked(config, user, achievement, given, { at: basis.now, id, reason: null })
+    const systemIds = new Set(given.reversed.map(({ systemId }) => systemId))
     tried = revokeResponse(config, achievement, completion, change, systemIds)
     const users = [{ was: user, changes: [change], newlyUsed: [] }]
     const writing = writeUsers(db, config, users, { kind: 'alone', clock: basis.clock })

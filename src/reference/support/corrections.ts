@@ -25,7 +25,7 @@ export const corrections: Chapter = {
     },
     admin_users_revoke_achievement: {
       description:
-        'Takes a completed achievement back from a user. The points that it gave stay unless `points` is `revoke`. The user can complete it again from the next event on.',
+        'Takes a completed achievement back from a user. The points that it gave stay unless `points` is `revoke`. The user can complete it again after its condition has been false, or by a call if its trigger is `api`. Points that stayed are not given again.',
       parameters: {
         key: 'The key or the id of the achievement.',
         points: '`revoke`: also reverses the points that this completion gave.',

@@ -90,9 +90,11 @@ export const userExport: Chapter = {
         'applicationKeys.expires': 'When the key ends; null if it does not end.',
         'applicationKeys.created': 'When the key was created.',
         revokedAchievements:
-          'Achievements that were taken back from the user, until the next event of the user.',
+          'Achievements that were taken back from the user and whose condition has been true since, and points triggers that gave points for one and do not give them again.',
         'revokedAchievements.achievementId': 'The id of the achievement.',
         'revokedAchievements.achievementKey': 'The key of the achievement. `null` if it was deleted.',
+        'revokedAchievements.triggerId':
+          'The id of the points trigger. `null`: the achievement is not completed again while its condition stays true.',
         waitingEvents: 'Events of batches that are not processed yet.',
         parkedEvents: 'Events of batches that could not be processed because of an internal error.',
         'parkedEvents.batchId': 'The id of the batch.',

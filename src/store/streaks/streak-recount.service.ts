@@ -80,9 +80,11 @@ export async function recountChanges(
               config,
               user,
               streak,
-              { ended: runs, streakEvents: NO_STREAK_EVENTS, isExtended: streak.run !== null },
+              // No streak has ended now. These runs are the past, counted again.
+              { ended: [], streakEvents: NO_STREAK_EVENTS, isExtended: streak.run !== null },
               { at: now, id: newId(now) },
             ),
+            ended: runs,
             replacesRuns: true,
           },
         ]

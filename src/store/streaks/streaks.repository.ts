@@ -151,7 +151,6 @@ const EMPTY = {
   points: "'{}'",
   counters: "'[]'",
   achievements: "'[]'",
-  revoked: 'NULL',
 } satisfies Instead
 
 const dueOf = (columns: string) => `

@@ -63,8 +63,9 @@ export const users = sqliteTable(
     /** JSON: `[[achievement id, completion id, moment, minutes ahead of UTC]]`. */
     achievements: text('achievements').notNull().default('[]'),
     /**
-     * JSON: ids of achievements that were taken back from the user. They are completed again only from the
-     * next event on (V4). Null if there are none.
+     * JSON: ids of achievements that were taken back from the user and whose conditions have been true since,
+     * and marks of triggers that gave points for one, `<achievement id> <trigger id>` (V4). Null if there are
+     * none.
      */
     revoked: text('revoked'),
     /** JSON: which notifications the user wants, and how the streak is counted (U7). Null if never set. */

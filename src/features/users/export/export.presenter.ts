@@ -68,10 +68,10 @@ export function totalsOf(
       achievementKey: keys.achievement(achievementId),
       ...momentOf(at),
     })),
-    revokedAchievements: [...revoked].map((achievementId) => ({
-      achievementId,
-      achievementKey: keys.achievement(achievementId),
-    })),
+    revokedAchievements: [...revoked].map((mark) => {
+      const [achievementId = mark, triggerId = null] = mark.split(' ')
+      return { achievementId, achievementKey: keys.achievement(achievementId), triggerId }
+    }),
   }
 }
 

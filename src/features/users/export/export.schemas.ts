@@ -225,7 +225,9 @@ export const UserExport = z
     achievements: z.array(
       z.object({ id: UuidResponse, achievementId: UuidResponse, achievementKey: Key, ...moment }),
     ),
-    revokedAchievements: z.array(z.object({ achievementId: UuidResponse, achievementKey: Key })),
+    revokedAchievements: z.array(
+      z.object({ achievementId: UuidResponse, achievementKey: Key, triggerId: UuidResponse.nullable() }),
+    ),
     boosts: z.array(ExportedBoost),
     applicationKeys: z.array(ExportedKey),
     waitingEvents: z.array(ExportedWaitingEvent),
