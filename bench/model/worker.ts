@@ -4,10 +4,10 @@
  */
 import * as z from 'zod'
 import { Groups, groupsOf } from '../../src/commands/groups.scheduler'
+import { newInstance } from '../../src/config/instance'
 import { BUCKETS } from '../../src/lib/ids'
 import { boundDatabases } from '../../src/runtime/databases'
 import type { Bindings } from '../../src/runtime/env'
-import { Instance } from '../../src/runtime/instance'
 import { createApp } from '../../src/worker/app'
 import baseline from '../baseline/index'
 import { ModelClock } from './clock'
@@ -201,7 +201,7 @@ async function laurel({ env, quick, real, ctx, wish }: World): Promise<Measured>
       .run()
   }
   const apps = Array.from({ length: wish.isolates }, () => {
-    const instance = new Instance()
+    const instance = newInstance()
     if (wish.kind === 'alone') groupsOf.put(instance, new NoGroups())
     return createApp(instance)
   })

@@ -1,11 +1,11 @@
 import { DurableObject } from 'cloudflare:workers'
 import type * as z from 'zod'
+import { newInstance } from '../config/instance'
 import { type Cost, noCost } from '../db/database'
 import { requestDrain } from '../delivery/drain-debouncer.cache'
 import { ensureAlarm } from '../jobs/timekeeper.service'
 import { databasesOf } from '../runtime/databases'
 import type { Bindings } from '../runtime/env'
-import { Instance } from '../runtime/instance'
 import { Commands } from './command.messages'
 import { type CommitDeps, Contention, commit, giveUp, type UserRef } from './commit.service'
 import type { Job } from './commit.types'
@@ -27,7 +27,7 @@ declare module '../runtime/env' {
  * it tries again, with a growing pause. In the end the result is 429 (E3).
  */
 export class UserLane extends DurableObject<Bindings> {
-  readonly #instance = new Instance()
+  readonly #instance = newInstance()
 
   /** Commits commands of one user. Takes and returns JSON: `Commands` in, `LaneReply` out. */
   async commit(user: UserRef, messages: string): Promise<string> {

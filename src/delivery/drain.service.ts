@@ -1,5 +1,6 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.repository'
 import { configurationAt } from '../config/configuration.repository'
+import type { Configuration } from '../config/configuration.types'
 import type { Cost } from '../db/database'
 import { ensureAlarm } from '../jobs/timekeeper.service'
 import type { Instant } from '../lib/clock'
@@ -16,7 +17,12 @@ import type { Context, TenantContext } from '../runtime/context'
 import { logProblem } from '../runtime/log'
 import { handOver } from './dispatch.service'
 import { requestDrain } from './drain-debouncer.cache'
-import { flushPoints } from './points-notifications.service'
+
+/**
+ * Writes notifications that are due by a moment to the outbox. Returns whether any was due. A drain calls it
+ * until it returns false.
+ */
+export type MessageSource = (context: TenantContext, config: Configuration, now: Instant) => Promise<boolean>
 
 /** Rounds of a drain before it requests another one. */
 const MOST_ROUNDS = 20
@@ -25,7 +31,7 @@ const MOST_AT_ONCE = 30
 
 /**
  * Hands over everything that a tenant has to send to the delivery queues (W2): the outbox, oldest first, and
- * points notifications that are due. A row is deleted only after its delivery queues have its messages, and
+ * what `sources` write when it is due. A row is deleted only after its delivery queues have its messages, and
  * they ignore a message that they have already. So nothing is lost or sent twice, even if a drain stops
  * halfway or several run at the same time. `by` is a moment of the service's clock; null is now. With
  * `mustAll`, it hands over everything. Otherwise it does a bounded part, and requests a drain for the rest.
@@ -34,6 +40,7 @@ const MOST_AT_ONCE = 30
  */
 export async function drain(
   context: TenantContext,
+  sources: readonly MessageSource[],
   { by, mustAll }: { by: Instant | null; mustAll: boolean } = { by: null, mustAll: false },
 ): Promise<boolean> {
   const { db } = context
@@ -58,7 +65,7 @@ export async function drain(
     if (done.length > 0) await db.batch(removeOutboxEntries(db, done))
     handedOver += done.length
     after = unreachable.size > 0 ? (last ?? after) : null
-    isDrained = last === null && !(await flushPoints(context, config, now))
+    isDrained = last === null && !(await writeDue(context, sources, config, now))
   }
   if (!isDrained) requestDrain(context, db.tenantId)
   const scheduled = await db.run(schedulePointsNotification(db))
@@ -66,6 +73,18 @@ export async function drain(
   for (const [name, error] of unreachable)
     throw new Error(`the delivery queue ${name} was not reached: ${error}`)
   return scheduled.meta.changes > 0
+}
+
+/** Lets each source write what is due. Returns whether any was. */
+async function writeDue(
+  context: TenantContext,
+  sources: readonly MessageSource[],
+  config: Configuration,
+  now: Instant,
+): Promise<boolean> {
+  let isAny = false
+  for (const source of sources) isAny = (await source(context, config, now)) || isAny
+  return isAny
 }
 
 /**
@@ -90,14 +109,18 @@ function drainLine({ db, cost }: TenantContext, before: Cost, outboxEntries: num
  * Drains the outboxes of the tenants that these queue messages name, each once. Messages of a failed drain
  * are retried. If D1 accepts no more, a tenant gets another message.
  */
-export async function drainAll(context: Context, messages: readonly Message[]): Promise<void> {
+export async function drainAll(
+  context: Context,
+  sources: readonly MessageSource[],
+  messages: readonly Message[],
+): Promise<void> {
   const tenants = [...Map.groupBy(messages, ({ body }) => DrainRequest.parse(body).tenantId)]
   const { databases } = context
   const drainTenant = async ([tenantId, theirs]: (typeof tenants)[number]) => {
     try {
       if (databases.hasRoom()) {
         const all = await databases.ofAllMessages(tenantId)
-        const results = await Promise.allSettled(all.map((db) => drain({ ...context, db })))
+        const results = await Promise.allSettled(all.map((db) => drain({ ...context, db }, sources)))
         const isSooner = results.some((result) => result.status === 'fulfilled' && result.value)
         if (isSooner) await ensureAlarm(context, tenantId)
         for (const result of results) if (result.status === 'rejected') throw result.reason

@@ -3,6 +3,7 @@ import type { Job } from '../jobs/job.types'
 import { firstDue } from '../outbox/points-notifications.repository'
 import type { TenantContext } from '../runtime/context'
 import { drain } from './drain.service'
+import { flushPoints } from './points-notifications.service'
 
 declare module '../jobs/due-kinds.types' {
   interface DueKinds {
@@ -19,6 +20,6 @@ export const pointsNotificationsJob: Job = {
 
 /** Sends the points notifications that are due, and schedules the next one (W5). */
 async function sendPoints(context: TenantContext, work: DueWork, mustAll: boolean): Promise<void> {
-  await drain(context, { by: work.dueAt, mustAll })
+  await drain(context, [flushPoints], { by: work.dueAt, mustAll })
   await context.db.batch([rescheduled(context.db, work, await firstDue(context.db))])
 }

@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import { readTestClock } from '../access/clock.repository'
 import { isActive } from '../access/tenants.repository'
 import { presentState } from '../config/configuration.service'
+import { newInstance } from '../config/instance'
 import { hasTables } from '../db/object-migrations'
 import { makeDue } from '../jobs/due-work.repository'
 import { ensureAlarm } from '../jobs/timekeeper.service'
@@ -12,7 +13,6 @@ import { HOUR, MINUTE, SECOND } from '../lib/units'
 import type { TenantContext } from '../runtime/context'
 import { newContext } from '../runtime/context'
 import { type Bindings, variables } from '../runtime/env'
-import { Instance } from '../runtime/instance'
 import { logProblem } from '../runtime/log'
 import { deliveryOf, heldOf, placedOf } from './deliveries.presenter'
 import { DeliveryRunner, type RunLimits } from './delivery-runner.model'
@@ -97,7 +97,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   #opened: DeliveryQueueStore | null = null
   /** Whether its tenant was erased while this object was in use. */
   #isPurged = false
-  readonly #instance = new Instance()
+  readonly #instance = newInstance()
   readonly #runner = new DeliveryRunner(() => this.#store)
   #pruning = this.#newPruning()
   /** The run in progress. Runs follow one another. */

@@ -7,7 +7,7 @@ import { systemNow } from '../lib/system-clock'
 import { DAY, MINUTE, SECOND } from '../lib/units'
 import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
-import { Instance } from '../runtime/instance'
+import type { Instance } from '../runtime/instance'
 import { logProblem } from '../runtime/log'
 import type { DueKind } from './due-kinds.types'
 import type { Jobs, Workplace } from './job.types'
@@ -42,7 +42,8 @@ const PAUSE = MINUTE
 export abstract class TimekeeperObject extends DurableObject<Bindings> {
   /** The jobs that it does. The room `worker` defines them. */
   protected abstract readonly jobs: Jobs
-  readonly #instance = new Instance()
+  /** Its memory. The room `worker` makes it. */
+  protected abstract readonly instance: Instance
   /** The last call in the line: calls run one after another. */
   #last: Promise<unknown> = Promise.resolve()
 
@@ -104,7 +105,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     tenantId: string,
     mustAll: boolean,
   ): Promise<{ places: Workplace[]; areUsersWhole: boolean }> {
-    const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
+    const context = newContext(this.instance, this.env, (work) => this.ctx.waitUntil(work))
     context.databases.forget(tenantId)
     try {
       await this.jobs.moves.finish(context, tenantId, this.#kindsOfUsers())

@@ -1,5 +1,4 @@
 import { Connection, type Cost } from '../db/database'
-import { settleCopy } from '../db/databases/copies'
 import { Databases, type WakeMover } from '../db/databases/databases'
 import { type Directory, FIRST } from '../db/databases/directory'
 import { BoundedMap } from '../lib/bounded'
@@ -47,7 +46,7 @@ export function databasesOf(
     connections: boundDatabases(env).map(({ name, d1 }) => new Connection(name, d1, cost)),
     testClock: variables(env).TEST_CLOCK === 'on',
     directories: directoriesOf(instance),
-    settle: settleCopy,
+    settle: instance.settle,
     wakeMover,
   })
 }

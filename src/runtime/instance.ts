@@ -1,9 +1,13 @@
+import type { Settle } from '../db/databases/databases'
+
 /**
  * One isolate, or one object. All data that is kept between requests belongs to an instance. Two instances
- * share only the database. Each room declares its kept data with `perInstance`. The class itself holds no
- * data, so this file knows no room.
+ * share only the database. Each room declares its kept data with `perInstance`, so this file knows no room.
  */
-export class Instance {}
+export class Instance {
+  /** How its databases bring a copy of a configuration up to date. The room of the configuration knows that. */
+  constructor(readonly settle: Settle) {}
+}
 
 /** A value that each instance keeps. */
 export type Kept<T> = {

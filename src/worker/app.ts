@@ -16,6 +16,7 @@ import { leaderboardAdminRoutes } from '../features/leaderboards/leaderboards.ad
 import { leaderboardRoutes } from '../features/leaderboards/leaderboards.routes'
 import { metricRoutes } from '../features/metrics/metrics.routes'
 import { userMetricRoutes } from '../features/metrics/user-metrics.routes'
+import { listenerStatements } from '../features/notifications/listening.service'
 import { notificationRoutes } from '../features/notifications/notifications.routes'
 import { unsubscribeRoutes } from '../features/notifications/unsubscribe/unsubscribe.routes'
 import { overviewRoutes } from '../features/overview/overview.routes'
@@ -79,7 +80,7 @@ const MODULES = [
   analyticsRoutes,
   tenantRoutes,
   settingsRoutes,
-  webhookRoutes,
+  webhookRoutes(listenerStatements),
   notificationRoutes,
   unsubscribeRoutes,
   keyRoutes,

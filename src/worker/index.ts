@@ -3,6 +3,7 @@ import { noteMoment } from '../access/restores/moments.service'
 import { deleteOutdatedEntries } from '../audit/retention.service'
 import { repair } from '../boards/repair.service'
 import { deleteOutdatedBatches } from '../commands/batch/retention.service'
+import { newInstance } from '../config/instance'
 import { finishChanges } from '../db/databases/copied-changes'
 import { drainAll } from '../delivery/drain.service'
 import { noteBound } from '../features/databases/databases.service'
@@ -13,12 +14,11 @@ import { within } from '../lib/timeout'
 import { DrainRequest } from '../outbox/outbox.messages'
 import { newContext } from '../runtime/context'
 import type { Bindings } from '../runtime/env'
-import { Instance } from '../runtime/instance'
 import { logProblem } from '../runtime/log'
 import { createApp } from './app'
 import { isOfDeadLetters, logDeadLetters } from './dead-letters'
 import { enterDemo, hasDemo, loadDemo } from './demo/demo.service'
-import { JOBS } from './jobs'
+import { JOBS, SOURCES } from './jobs'
 
 export { LeaderboardObject } from '../boards/object/board.object'
 export { UserLane } from '../commands/lane.object'
@@ -29,7 +29,7 @@ export { Courier, Timekeeper } from './objects'
 const PATIENCE = 10_000
 
 /** The memory of this isolate. See Instance for its bounds. */
-const instance = new Instance()
+const instance = newInstance()
 const app = createApp(instance)
 
 export default {
@@ -63,7 +63,7 @@ export default {
     const drainRequests = batch.messages.filter(isDrainRequest)
     const repairs = batch.messages.filter((message) => !isDrainRequest(message))
     await Promise.all([
-      drainAll(context, drainRequests),
+      drainAll(context, SOURCES, drainRequests),
       ...repairs.map((message) => repair(context, message)),
     ])
   },

@@ -1,9 +1,10 @@
 import { boardJob } from '../boards/board.job'
 import { batchJob } from '../commands/batch/batch.job'
 import { deliveryJob } from '../delivery/delivery.job'
-import { drain } from '../delivery/drain.service'
+import { drain, type MessageSource } from '../delivery/drain.service'
 import { requestDrain } from '../delivery/drain-debouncer.cache'
 import { pointsNotificationsJob } from '../delivery/points-notifications.job'
+import { flushPoints } from '../delivery/points-notifications.service'
 import { backdateJob } from '../features/achievements/backdate.job'
 import { analyticsJob } from '../features/analytics/analytics.job'
 import { moves } from '../features/databases/moves/mover.service'
@@ -18,6 +19,9 @@ import { erasureJob } from '../features/users/erasure/erasure.job'
 import { distributionsJob } from '../features/wrapped/distributions.job'
 import type { Jobs } from '../jobs/job.types'
 import { hasOutboxWork } from '../outbox/outbox.repository'
+
+/** What writes messages to the outbox once they are due. */
+export const SOURCES: readonly MessageSource[] = [flushPoints]
 
 /**
  * All jobs. Their order is the priority of work that is due at the same moment: points before streaks, and
@@ -43,7 +47,7 @@ export const JOBS: Jobs = {
     analyticsJob,
   ],
   beforeStep: async (context, by) => {
-    await drain(context, { by, mustAll: true })
+    await drain(context, SOURCES, { by, mustAll: true })
   },
   afterwards: async (context, now) => {
     if (await hasOutboxWork(context.db, now)) requestDrain(context, context.db.tenantId)

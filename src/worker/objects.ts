@@ -1,3 +1,4 @@
+import { newInstance } from '../config/instance'
 import { DeliveryQueueObject } from '../delivery/queue.object'
 import { TimekeeperObject } from '../jobs/timekeeper.object'
 import { channelTo } from './channels'
@@ -6,6 +7,7 @@ import { JOBS } from './jobs'
 /** The Timekeeper of a tenant, with all jobs. */
 export class Timekeeper extends TimekeeperObject {
   protected readonly jobs = JOBS
+  protected readonly instance = newInstance()
 }
 
 /** The delivery queue of a destination, with all channels. */

@@ -1,6 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { Instance } from '../../src/runtime/instance'
+import { newInstance } from '../../src/config/instance'
 import { createApp } from '../../src/worker/app'
 import { conforming } from '../conformance'
 import { ADMIN_KEY } from '../worker/harness'
@@ -83,7 +83,7 @@ export class Client {
 
 /** An app with its own memory. Its background work runs next to the request. */
 function isolate(meetsFaults: boolean): (request: Request) => Promise<Response> {
-  const app = createApp(new Instance())
+  const app = createApp(newInstance())
   const bindings = meetsFaults ? faulty(env) : { ...env, ...chaos.variables }
   return async (request) => {
     const ctx = createExecutionContext()

@@ -3,9 +3,9 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { deleteOutdatedEntries } from '../../src/audit/retention.service'
+import { newInstance } from '../../src/config/instance'
 import type { OperationSpec } from '../../src/http/operation'
 import { newContext } from '../../src/runtime/context'
-import { Instance } from '../../src/runtime/instance'
 import { adminOperations } from '../../src/worker/operations'
 import { type Ask, callsOf, carryOn, send as sendTo, settle, type World } from '../walk'
 import { lost } from './faulty'
@@ -477,7 +477,7 @@ describe('[Z1] the list', () => {
     await old(kept)
     const { body } = await tenant.admin('GET', '/audit-log')
     expect(Entries.parse(body).map(({ id }) => id)).toEqual([kept])
-    await deleteOutdatedEntries(newContext(new Instance(), env, () => undefined))
+    await deleteOutdatedEntries(newContext(newInstance(), env, () => undefined))
     const { results } = await env.DB.prepare('SELECT id FROM audit_log WHERE tenant_id = ?1')
       .bind(tenant.id)
       .all()

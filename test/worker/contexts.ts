@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers'
+import { newInstance } from '../../src/config/instance'
 import type { DueWork } from '../../src/jobs/due-work.repository'
 import type { Workplace } from '../../src/jobs/job.types'
 import { nextWork, workplacesOf } from '../../src/jobs/workplaces.service'
 import type { TenantContext } from '../../src/runtime/context'
 import { newContext } from '../../src/runtime/context'
 import type { Bindings } from '../../src/runtime/env'
-import { Instance } from '../../src/runtime/instance'
 import { JOBS } from '../../src/worker/jobs'
 import { lastDatabase } from './harness'
 
@@ -15,7 +15,7 @@ export const contextOf = (tenantId: string, DB: D1Database = env.DB): TenantCont
 
 /** The same with other bindings, such as all databases `behind` a fault. */
 export function contextWith(tenantId: string, bindings: Partial<Bindings>): TenantContext {
-  const context = newContext(new Instance(), { ...env, ...bindings }, () => undefined)
+  const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
   return { ...context, db: context.db.of(tenantId) }
 }
 
@@ -35,7 +35,7 @@ export const ofUsers = (context: TenantContext): TenantContext => ({
 
 /** All databases in which a tenant may have due work. `bindings` replace others. */
 export function everyPlace(tenantId: string, bindings: Partial<Bindings> = {}): Promise<Workplace[]> {
-  const context = newContext(new Instance(), { ...env, ...bindings }, () => undefined)
+  const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
   return workplacesOf(context, tenantId, JOBS)
 }
 

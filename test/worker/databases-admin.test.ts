@@ -2,10 +2,10 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { repeatDeletedKeys } from '../../src/access/deleted/deleted-keys.service'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.repository'
+import { newInstance } from '../../src/config/instance'
 import { settleCopy } from '../../src/db/databases/copies'
 import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/runtime/context'
-import { Instance } from '../../src/runtime/instance'
 import { DAY, dateAt } from './boards'
 import { faultyAll, lost } from './faulty'
 import {
@@ -216,7 +216,7 @@ describe('[K2, B4] deleted keys', () => {
     expect((await deleteKey(key, tenant.through(newApp(away('DB_2'))))).status).toBe(200)
     // Nothing has told this database yet.
     expect((await read(key, user, warm)).status).toBe(200)
-    await repeatDeletedKeys(newContext(new Instance(), env, () => undefined))
+    await repeatDeletedKeys(newContext(newInstance(), env, () => undefined))
     expect((await read(key, user, warm)).status).toBe(401)
     const prefix = key.slice(0, key.indexOf('.'))
     const rows = await rowsEverywhere('SELECT at FROM deleted_keys WHERE prefix = ?1', prefix)
@@ -239,7 +239,7 @@ describe('[K2, B4] deleted keys', () => {
     const key = await tenant.key(user)
     const prefix = key.slice(0, key.indexOf('.'))
     const repeat = (KEYS = env.KEYS) =>
-      repeatDeletedKeys(newContext(new Instance(), { ...env, KEYS }, () => undefined))
+      repeatDeletedKeys(newContext(newInstance(), { ...env, KEYS }, () => undefined))
     const known = () => rowsEverywhere('SELECT at FROM deleted_keys WHERE prefix = ?1', prefix)
     expect((await deleteKey(key, tenant.through(newApp({ KEYS: failing })))).status).toBe(200)
     await rowsEverywhere('UPDATE deleted_keys SET at = at - ?1', 32 * DAY)
@@ -271,7 +271,7 @@ describe('[K2, B4] deleted keys', () => {
     await note(now - 33 * DAY, now - DAY)
     const repeat = async () => {
       const { bindings, seen } = faultyAll((run) => run())
-      await repeatDeletedKeys(newContext(new Instance(), { ...env, ...bindings }, () => undefined))
+      await repeatDeletedKeys(newContext(newInstance(), { ...env, ...bindings }, () => undefined))
       return seen.rowsRead
     }
     // The first call gives the other databases the keys that they lack.
@@ -299,7 +299,7 @@ describe('[K2, B4] deleted keys', () => {
     await env.DB.prepare('INSERT INTO deleted_keys (prefix, at) VALUES (?1, ?2)')
       .bind(prefix, Date.now())
       .run()
-    const context = newContext(new Instance(), env, () => undefined)
+    const context = newContext(newInstance(), env, () => undefined)
     expect(await settleCopy(context.databases, IMPLICIT_TENANT_ID, 'DB_3')).toBe('settled')
     const rows = await rowsEverywhere('SELECT at FROM deleted_keys WHERE prefix = ?1', prefix)
     expect(rows).toHaveLength(2)

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
+import { newInstance } from '../../src/config/instance'
 import * as clocks from '../../src/db/databases/clock-copies'
 import { settleCopy } from '../../src/db/databases/copies'
 import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/runtime/context'
-import { Instance } from '../../src/runtime/instance'
 import { behind, lost } from './faulty-databases'
 import {
   ADMIN_KEY,
@@ -103,7 +103,7 @@ describe('[C1, B4] a change of the test clock', () => {
     const user = userOf(tenant)
     expect((await tenant.event('words', user, 1)).status).toBe(201)
     await inDatabase('DB_2').prepare('INSERT INTO test_clock (id, now, changing) VALUES (1, 5, 0)').run()
-    const context = newContext(new Instance(), { ...env, TEST_CLOCK: 'off' }, () => undefined)
+    const context = newContext(newInstance(), { ...env, TEST_CLOCK: 'off' }, () => undefined)
     expect(await settleCopy(context.databases, tenant.id, 'DB_2')).toBe('settled')
     expect(await all()).toEqual([])
     expect((await tenant.through(newApp({ TEST_CLOCK: 'off' })).event('words', user, 1)).status).toBe(201)
@@ -167,8 +167,7 @@ describe('[C1, B4] a change of the test clock', () => {
 })
 
 describe('[C1, B3] a database that is added', () => {
-  const compare = () =>
-    clocks.compareClock(newContext(new Instance(), env, () => undefined).databases, 'DB_2')
+  const compare = () => clocks.compareClock(newContext(newInstance(), env, () => undefined).databases, 'DB_2')
   const store = (now: number, changing: number | null = null) =>
     inDatabase('DB_2')
       .prepare('INSERT OR REPLACE INTO test_clock (id, now, changing) VALUES (1, ?1, ?2)')

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
+import { newInstance } from '../../src/config/instance'
 import { finishChanges } from '../../src/db/databases/copied-changes'
 import { backdateStep } from '../../src/features/achievements/backdate.job'
 import { workOf } from '../../src/jobs/due-work.repository'
 import { newContext } from '../../src/runtime/context'
-import { Instance } from '../../src/runtime/instance'
 import { everyPlace } from './contexts'
 import { lost } from './faulty'
 import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from './harness'
@@ -190,9 +190,9 @@ describe('[U8] the work that a change begins', () => {
         userId,
       )
     // While the database is away, the work waits.
-    await finishChanges(newContext(new Instance(), { ...env, ...away('DB_2') }, () => undefined).databases)
+    await finishChanges(newContext(newInstance(), { ...env, ...away('DB_2') }, () => undefined).databases)
     expect([await noted(), await boosts()]).toEqual([expect.stringContaining(userId), []])
-    await finishChanges(newContext(new Instance(), env, () => undefined).databases)
+    await finishChanges(newContext(newInstance(), env, () => undefined).databases)
     expect([await noted(), await boosts()]).toEqual([null, [{ name: 'Own' }]])
     const [first, second] = await copies(tenant)
     expect(second).toEqual(first)

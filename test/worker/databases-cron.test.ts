@@ -7,12 +7,12 @@ import {
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { noteMoment } from '../../src/access/restores/moments.service'
+import { newInstance } from '../../src/config/instance'
 import { noteBound } from '../../src/features/databases/databases.service'
 import { type Instant, instant } from '../../src/lib/clock'
 import { BUCKETS } from '../../src/lib/ids'
 import { newContext } from '../../src/runtime/context'
 import type { Bindings } from '../../src/runtime/env'
-import { Instance } from '../../src/runtime/instance'
 import worker from '../../src/worker/index'
 import { Timekeeper } from '../../src/worker/objects'
 import { awayAfter, faulty, lost } from './faulty'
@@ -21,7 +21,7 @@ import { databases, newTenant, rowsEverywhere, userIn } from './harness'
 /* The notes of the cron trigger in several databases. The tests depend on their order: users come later. */
 
 const contextWith = (bindings: Partial<Bindings> = {}) =>
-  newContext(new Instance(), { ...env, ...bindings }, () => undefined)
+  newContext(newInstance(), { ...env, ...bindings }, () => undefined)
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
+import { newInstance } from '../../src/config/instance'
 import { redoDeletions } from '../../src/features/restore/redo.service'
 import { workOff } from '../../src/jobs/run.service'
 import { bucketOf } from '../../src/lib/ids'
 import { systemNow } from '../../src/lib/system-clock'
 import { newContext } from '../../src/runtime/context'
-import { Instance } from '../../src/runtime/instance'
 import { removeRowsEverywhere } from '../../src/store/user-data/user-rows.repository'
 import { JOBS } from '../../src/worker/jobs'
 import { PATIENCE } from '../patience'
@@ -367,7 +367,7 @@ describe.skipIf(names.length === 1)('[T3, B4] a tenant in three databases', () =
         expect([202, 503]).toContain(status)
       }
       // Its steps have the same faults.
-      const context = newContext(new Instance(), { ...env, ...behind(fault) }, () => undefined)
+      const context = newContext(newInstance(), { ...env, ...behind(fault) }, () => undefined)
       const places = placesOf({ ...context, db: context.databases.home(tenant.id) })
       for (let n = 0; n < 60; n += 1) {
         const when = { to: systemNow(), steps: 20, mustAll: true, grace: { first: 0, finals: 0 } }

@@ -1,12 +1,12 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { newInstance } from '../../src/config/instance'
 import { placementIs } from '../../src/features/databases/moves/copied-logs.repository'
 import { MOVED } from '../../src/features/databases/moves/moved-tables.register'
 import { placementIn } from '../../src/features/databases/moves/moves.repository'
 import { stepMoves } from '../../src/features/databases/moves/moves.service'
 import { newContext } from '../../src/runtime/context'
-import { Instance } from '../../src/runtime/instance'
 import { removeMovedRows } from '../../src/store/user-data/user-rows.repository'
 import { DAY, forgetTime, moveTo } from './boards'
 import {
@@ -202,7 +202,7 @@ describe('Buckets move between databases [B3]', () => {
   test('a deletion of copies that is stored late leaves users alone who have arrived since', async () => {
     const tenant = await newWorld()
     await newUsers(tenant, 12)
-    const { databases: all } = newContext(new Instance(), env, () => undefined)
+    const { databases: all } = newContext(newInstance(), env, () => undefined)
     const first = all.named('DB')
     const { placement = 0 } = (await placementIn(first, tenant.id)) ?? {}
     await weigh(Object.fromEntries(NAMES.map((name) => [name, name === 'DB' ? 1 : 0])))
@@ -290,7 +290,7 @@ describe('Buckets move between databases [B3]', () => {
     // The cron trigger has seen them just now.
     await env.DB.prepare('UPDATE known_databases SET since = ?1').bind(Date.now()).run()
     await stepMoves(
-      newContext(new Instance(), bindings, () => undefined),
+      newContext(newInstance(), bindings, () => undefined),
       id,
       KINDS,
       true,

@@ -2,12 +2,12 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
+import { newInstance } from '../../src/config/instance'
 import { MOVED } from '../../src/features/databases/moves/moved-tables.register'
 import { stepMoves } from '../../src/features/databases/moves/moves.service'
 import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/runtime/context'
 import type { Bindings } from '../../src/runtime/env'
-import { Instance } from '../../src/runtime/instance'
 import { JOBS } from '../../src/worker/jobs'
 import { readableTable } from '../readable'
 import { ADMIN_KEY, call, databases, newTenant, type Send, type TestTenant, toApp, until } from './harness'
@@ -184,7 +184,7 @@ export const KINDS = JOBS.list.flatMap(({ kind, isOfUsers }) => (isOfUsers === t
 /** Does moves as the Timekeeper does, with these bindings, in an isolate without memory. */
 export const stepWith = (bindings: Bindings, { id }: TestTenant) =>
   stepMoves(
-    newContext(new Instance(), bindings, () => undefined),
+    newContext(newInstance(), bindings, () => undefined),
     id,
     KINDS,
     true,

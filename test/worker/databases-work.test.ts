@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { newInstance } from '../../src/config/instance'
 import { backdateJob } from '../../src/features/achievements/backdate.job'
 import { tickStep } from '../../src/features/points/ticks/ticks.job'
 import { DueRow, workOf } from '../../src/jobs/due-work.repository'
@@ -9,7 +10,6 @@ import { instant } from '../../src/lib/clock'
 import { BUCKETS } from '../../src/lib/ids'
 import { newContext, type TenantContext } from '../../src/runtime/context'
 import type { Bindings } from '../../src/runtime/env'
-import { Instance } from '../../src/runtime/instance'
 import { JOBS } from '../../src/worker/jobs'
 import { readable } from '../readable'
 import { DAY, forgetTime, moveTo } from './boards'
@@ -44,7 +44,7 @@ const idle = () => {
 
 /** The context of work in one database, in an isolate without memory. */
 async function contextIn({ id }: TestTenant, name: string, bindings: Bindings = env): Promise<TenantContext> {
-  const context = newContext(new Instance(), bindings, () => undefined)
+  const context = newContext(newInstance(), bindings, () => undefined)
   const place = (await context.databases.ofAllUsers(id)).find((one) => one.name === name)
   return { ...context, db: place?.db ?? expect.fail(`${name} holds no users`) }
 }

@@ -1,12 +1,12 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, vi } from 'vitest'
+import { newInstance } from '../../src/config/instance'
 import { noCost } from '../../src/db/database'
 import { settleCopy } from '../../src/db/databases/copies'
 import { BUCKETS, bucketOf } from '../../src/lib/ids'
 import { boundDatabases, databasesOf } from '../../src/runtime/databases'
 import type { Bindings } from '../../src/runtime/env'
-import { Instance } from '../../src/runtime/instance'
 import { createApp } from '../../src/worker/app'
 import { conforming, firstEventOf } from '../conformance'
 import { PATIENCE } from '../patience'
@@ -31,7 +31,7 @@ export type Send = (request: Request) => Promise<Response>
  * context: in this runner, one request's context cannot settle a promise of another one. test/server tests
  * the effects between requests over HTTP.
  */
-export function newApp(overrides: Partial<Bindings> = {}, instance = new Instance()): Send {
+export function newApp(overrides: Partial<Bindings> = {}, instance = newInstance()): Send {
   const app = createApp(instance)
   return async (request) => {
     const ctx = createExecutionContext()
@@ -170,7 +170,7 @@ export async function newTenantInLast(send: Send = toApp): Promise<TestTenant> {
   const { name } = lastDatabase()
   await place(tenant.id, 0, [[0, name]])
   // So that no test meets the writes of the copy.
-  await settleCopy(databasesOf(new Instance(), env, noCost()), tenant.id, name)
+  await settleCopy(databasesOf(newInstance(), env, noCost()), tenant.id, name)
   return tenant
 }
 

@@ -2,8 +2,8 @@ import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { vi } from 'vitest'
 import * as z from 'zod'
+import { newInstance } from '../../src/config/instance'
 import type { Bindings } from '../../src/runtime/env'
-import { Instance } from '../../src/runtime/instance'
 import { LiveFinished, LiveRanking } from '../../src/wire/leaderboard.schemas'
 import { createApp } from '../../src/worker/app'
 import { PATIENCE } from '../patience'
@@ -90,7 +90,7 @@ export class Watch {
 }
 
 /** An isolate whose streams can be opened. `instance` is its memory. */
-export function isolate(overrides: Partial<Bindings> = {}, instance = new Instance()) {
+export function isolate(overrides: Partial<Bindings> = {}, instance = newInstance()) {
   const app = createApp(instance)
   return {
     instance,

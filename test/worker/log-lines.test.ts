@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { drain } from '../../src/delivery/drain.service'
+import { SOURCES } from '../../src/worker/jobs'
 import { KINDS, WORK } from '../log-fields'
 import { forgetTime, moveTo } from './boards'
 import { contextOf } from './contexts'
@@ -69,7 +70,7 @@ beforeAll(async () => {
   // Background work: a batch, ticks, midnights, messages to a webhook, and deletions after a restore.
   await tenant.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: ada.id }, value: 1 }])
   await moveTo(Date.now() + 3 * 86_400_000)
-  await drain(contextOf(tenant.id))
+  await drain(contextOf(tenant.id), SOURCES)
   await untilHeld(() => expect(linesSoFar().some((text) => text.includes('"work":"delivery"'))).toBe(true))
   await restored()
   await cron()

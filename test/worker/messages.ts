@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { hasTables } from '../../src/db/object-migrations'
 import { drain } from '../../src/delivery/drain.service'
+import { SOURCES } from '../../src/worker/jobs'
 import { contextOf } from './contexts'
 import type { TestTenant } from './harness'
 import { Hook } from './receiver'
@@ -31,5 +32,5 @@ export function subscribe(tenant: TestTenant, ...events: string[]): Promise<stri
 /** Drains the outbox of a tenant in each database. */
 export async function drainEverywhere({ id }: TestTenant): Promise<void> {
   const context = contextOf(id)
-  for (const db of await context.databases.ofAllMessages(id)) await drain({ ...context, db })
+  for (const db of await context.databases.ofAllMessages(id)) await drain({ ...context, db }, SOURCES)
 }

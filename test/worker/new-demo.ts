@@ -1,9 +1,9 @@
 import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
+import { newInstance } from '../../src/config/instance'
 import { wakeAll } from '../../src/jobs/timekeeper.service'
 import { newContext } from '../../src/runtime/context'
-import { Instance } from '../../src/runtime/instance'
 import { enterDemo, loadDemo } from '../../src/worker/demo/demo.service'
 import { JOBS } from '../../src/worker/jobs'
 import { deleteData } from './delete-data'
@@ -18,7 +18,7 @@ import { ADMIN_KEY, call, newApp, type Send } from './harness'
 export async function newDemo(now?: string): Promise<Send> {
   await deleteData()
   const bindings = { DEMO: 'on', MULTI_TENANCY: 'off' }
-  const instance = new Instance()
+  const instance = newInstance()
   const send = newApp(bindings, instance)
   if (now !== undefined) {
     const answer = await call(newApp({ ...bindings, DEMO: 'off' }, instance), 'PUT', '/admin/v1/test-clock', {

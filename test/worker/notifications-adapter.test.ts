@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
+import { newInstance } from '../../src/config/instance'
 import { DeliveryRunner } from '../../src/delivery/delivery-runner.model'
 import type { Attempt } from '../../src/delivery/queue.messages'
 import { nameOf } from '../../src/delivery/queue.messages'
@@ -14,7 +15,6 @@ import { newId } from '../../src/lib/new-id'
 import { systemNow } from '../../src/lib/system-clock'
 import { newContext } from '../../src/runtime/context'
 import type { Bindings } from '../../src/runtime/env'
-import { Instance } from '../../src/runtime/instance'
 import { removeDeviceTokens } from '../../src/store/devices.repository'
 import { parseUser, userStatement } from '../../src/store/users.repository'
 import { contextOfUsers } from './contexts'
@@ -58,7 +58,7 @@ const email = (): Notification => ({ ...common(), channel: 'email', to: 'ada@b.e
 const push = (tokens: string[], taken = 0): Notification => ({ ...common(), channel: 'push', tokens, taken })
 
 const carrierOf = (channel: 'email' | 'push', bindings: Partial<Bindings> = {}) => {
-  const context = newContext(new Instance(), { ...env, ...bindings }, () => undefined)
+  const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
   return notificationAdapter({ ...context, db: context.db.of(tenant.id) }, channel)
 }
 const letterId = newId(instant(0))

@@ -6,7 +6,7 @@ import { drain } from '../../src/delivery/drain.service'
 import { wakeAll } from '../../src/jobs/timekeeper.service'
 import type { DrainRequest } from '../../src/outbox/outbox.messages'
 import worker from '../../src/worker/index'
-import { JOBS } from '../../src/worker/jobs'
+import { JOBS, SOURCES } from '../../src/worker/jobs'
 import { contextOfUsers } from './contexts'
 import { faultyLast, lost } from './faulty'
 import {
@@ -103,7 +103,7 @@ describe('[W2] between the commit and the drain', () => {
       const { status } = await tenant.through(newApp(bindings)).event('steps', `user-${goesThrough}`, 1)
       expect(status).toBe(201)
     }
-    await drain(contextOfUsers(tenant.id))
+    await drain(contextOfUsers(tenant.id), SOURCES)
     expect((await told()).map(([event]) => event).toSorted()).toEqual([
       'points.changed',
       'points.changed',
@@ -133,9 +133,9 @@ describe('[W2, W5] in the middle of a drain', () => {
           if (goesThrough) await run()
           throw lost()
         })
-        await drain(contextOfUsers(tenant.id, DB)).catch(() => undefined)
+        await drain(contextOfUsers(tenant.id, DB), SOURCES).catch(() => undefined)
         expect(seen.writes).toBeGreaterThan(0)
-        await drain(contextOfUsers(tenant.id))
+        await drain(contextOfUsers(tenant.id), SOURCES)
         expect(await waiting()).toBe(0)
         const messages = await messagesOf(webhook)
         const own = messages.filter(({ body }) => at(body, 'user', 'id') === user)
@@ -151,11 +151,11 @@ describe('[W2, W5] in the middle of a drain', () => {
       get: (target, name) =>
         name === 'getByName' ? () => ({ accept: () => Promise.reject(lost()) }) : Reflect.get(target, name),
     })
-    await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } })).rejects.toThrow(
+    await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } }, SOURCES)).rejects.toThrow(
       'not reached',
     )
     expect(await told()).toEqual([])
-    await drain(context)
+    await drain(context, SOURCES)
     expect(await told()).toHaveLength(2)
   })
 
@@ -179,11 +179,11 @@ describe('[W2, W5] in the middle of a drain', () => {
       .run()
     const context = contextOfUsers(tenant.id)
     for (let time = 0; time < 2; time += 1)
-      await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } })).rejects.toThrow(
+      await expect(drain({ ...context, env: { ...context.env, DELIVERY_QUEUE } }, SOURCES)).rejects.toThrow(
         'not reached',
       )
     expect([(await messagesOf(other)).length, await told(), await waiting()]).toEqual([450, [], 450])
-    await drain(context)
+    await drain(context, SOURCES)
     expect([(await messagesOf(other)).length, (await told()).length, await waiting()]).toEqual([450, 450, 0])
   })
 
@@ -216,7 +216,7 @@ describe('[W2, W5] in the middle of a drain', () => {
     // 300,000 bytes of messages, and the user of 120,000 once.
     expect(rows?.most).toBeLessThan(425_000)
     expect(rows?.count).toBeGreaterThan(4)
-    await drain(contextOfUsers(tenant.id))
+    await drain(contextOfUsers(tenant.id), SOURCES)
     // In the late afternoon the Timekeeper also sends notifications of the achievements (N2), in an order of
     // their own.
     const all = (await messagesOf(webhook)).filter(({ event }) => event !== 'emails.achievement_due')
@@ -228,11 +228,11 @@ describe('[W2, W5] in the middle of a drain', () => {
   it('six drains at once, while events arrive: each change is sent, none twice', async () => {
     for (let round = 0; round < 4; round += 1) {
       await Promise.all([
-        ...Array.from({ length: 6 }, () => drain(contextOfUsers(tenant.id))),
+        ...Array.from({ length: 6 }, () => drain(contextOfUsers(tenant.id), SOURCES)),
         ...Array.from({ length: 10 }, (_, n) => tenant.event('steps', `user-${round}-${n}`, 1)),
       ])
     }
-    await drain(contextOfUsers(tenant.id))
+    await drain(contextOfUsers(tenant.id), SOURCES)
     const all = await told()
     expect(all).toHaveLength(80)
     expect(all.filter(([event]) => event === 'points.changed')).toHaveLength(40)
@@ -245,7 +245,7 @@ describe('[W2, W5] in the middle of a drain', () => {
       if (write === 1) await tenant.event('steps', 'ada', 2)
       return run()
     })
-    await drain(contextOfUsers(tenant.id, DB))
+    await drain(contextOfUsers(tenant.id, DB), SOURCES)
     const row = await lastDatabase()
       .d1.prepare('SELECT total, due_at AS due, until FROM points_notifications WHERE tenant_id = ?1')
       .bind(tenant.id)

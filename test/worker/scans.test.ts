@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { newInstance } from '../../src/config/instance'
 import { ScanTurns, SharedScans } from '../../src/db/scans'
 import { summariesOf } from '../../src/features/points/summaries.repository'
-import { Instance } from '../../src/runtime/instance'
+import type { Instance } from '../../src/runtime/instance'
 import { scanTurnsOf } from '../../src/runtime/shared-scans'
 import { anotherUuid } from '../readable'
 import {
@@ -67,7 +68,7 @@ async function fill(users: readonly Bare[], into = tenant, from = 0): Promise<vo
 function patient(): Instance {
   const long = 3_600_000
   const scanTurns = new ScanTurns(long, long)
-  const instance = new Instance()
+  const instance = newInstance()
   scanTurnsOf.put(instance, scanTurns)
   summariesOf.put(instance, new SharedScans(scanTurns, long))
   return instance
@@ -280,7 +281,7 @@ describe('[P11] reads of all users of a tenant', () => {
   })
 
   it('429 with Retry-After if too many wait', async () => {
-    const instance = new Instance()
+    const instance = newInstance()
     const turns = Array.from({ length: 102 }, () => scanTurnsOf(instance).join(tenant.id))
     const own = tenant.through(newApp({}, instance))
     for (const path of ['/points/xp/summary', '/points/xp/level-summary', '/streaks/rankings']) {

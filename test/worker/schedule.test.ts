@@ -6,6 +6,7 @@ import { candidatesAfter } from '../../src/features/notifications/schedule/sched
 import type { DueWork } from '../../src/jobs/due-work.repository'
 import { instant } from '../../src/lib/clock'
 import { canonicalZone } from '../../src/lib/zone'
+import { SOURCES } from '../../src/worker/jobs'
 import { anotherUuid } from '../readable'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOfUsers, worksOf } from './contexts'
@@ -540,7 +541,7 @@ describe('[N2] when users are notified', () => {
     expect(reminders.map((one) => (one.at - NOON) / HOUR)).toEqual([42, 66])
     expect(reminders[1]?.id).toBe(reminders[0]?.id)
     // Drain in full. Without it, the delivery queue might have only the first of them by now.
-    await drain(contextOfUsers(tenant.id))
+    await drain(contextOfUsers(tenant.id), SOURCES)
     expect((await messagesOf(webhookId)).map(({ id }) => id)).toEqual([reminders[0]?.id])
   })
 

@@ -2,7 +2,7 @@ import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { sameInConstantTime, sha256 } from '../../src/access/keys.rules'
-import { Instance } from '../../src/runtime/instance'
+import { newInstance } from '../../src/config/instance'
 import { createApp } from '../../src/worker/app'
 import { ADMIN_KEY, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
@@ -226,7 +226,7 @@ describe('header and host tricks', () => {
       Object.defineProperty(request, 'url', { value: `http://${host}/v1/attributes` })
       for (const variables of [{}, { ADMIN_HOST: '' }, { ADMIN_HOST: 'admin.laurel.test' }]) {
         const context = createExecutionContext()
-        const response = await createApp(new Instance()).fetch(request, { ...env, ...variables }, context)
+        const response = await createApp(newInstance()).fetch(request, { ...env, ...variables }, context)
         expect([host, response.status]).toEqual([host, 400])
         expect(await response.json()).toEqual({ error: expect.stringContaining('Host') })
         expect(response.headers.get('x-request-id')).not.toBeNull()

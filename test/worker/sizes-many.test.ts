@@ -12,7 +12,7 @@ import { boostStep } from '../../src/features/points/boosts/boost-notifications.
 import { workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
-import { JOBS } from '../../src/worker/jobs'
+import { JOBS, SOURCES } from '../../src/worker/jobs'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from './boards'
 import { contextWith, everyPlace, ofUsers, worksOf } from './contexts'
 import { faultyLast } from './faulty'
@@ -140,7 +140,7 @@ describe('messages about users of the largest size', () => {
       levels.map(({ points }) => points),
     )
     expect(most.written).toBeLessThan(MOST)
-    await drain(ofUsers(contextWith(tenant.id, bindings)))
+    await drain(ofUsers(contextWith(tenant.id, bindings)), SOURCES)
     expect((await messagesOf(webhook)).map(({ body }) => at(body, 'newLevel', 'points'))).toEqual(
       levels.map(({ points }) => points),
     )
@@ -222,7 +222,7 @@ describe('work on many users of the largest size', () => {
     expect(steps).toBeGreaterThan(1)
     expect(Math.max(most.read, most.written)).toBeLessThan(MOST)
     expect((await tenant.app('GET', '/users/bob/metrics/m')).body).toMatchObject({ current: 5 })
-    await drain(ofUsers(context))
+    await drain(ofUsers(context), SOURCES)
     expect(await messagesOf(webhook)).toHaveLength(ids.length + 1)
   })
 })

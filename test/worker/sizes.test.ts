@@ -10,7 +10,7 @@ import { workOff } from '../../src/jobs/run.service'
 import { instant } from '../../src/lib/clock'
 import { micros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'
-import { JOBS } from '../../src/worker/jobs'
+import { JOBS, SOURCES } from '../../src/worker/jobs'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
 import { contextOf, contextWith, everyPlace, ofUsers, worksOf } from './contexts'
 import { at, databases, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
@@ -56,7 +56,7 @@ describe('messages about a user of the largest size', () => {
     expect(results.map(({ n }) => Math.round(n / 100_000))).toEqual([12])
     const { DELIVERY_QUEUE, told } = queuesThatListen()
     const { bindings, most } = measured()
-    await drain(ofUsers(contextWith(tenant.id, { ...bindings, DELIVERY_QUEUE })))
+    await drain(ofUsers(contextWith(tenant.id, { ...bindings, DELIVERY_QUEUE })), SOURCES)
     const calls = told.map((messages) => messages.reduce((sum, { body }) => sum + body.length, 0))
     expect(calls.reduce((sum, one) => sum + one)).toBeGreaterThan(32 * 2 ** 20)
     expect(Math.max(...calls, most.read)).toBeLessThan(MOST)

@@ -2,7 +2,7 @@ import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { Instance } from '../../src/runtime/instance'
+import { newInstance } from '../../src/config/instance'
 import { createApp } from '../../src/worker/app'
 import { anotherUuid, bytes, number, numbered } from '../readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from './boards'
@@ -499,7 +499,7 @@ describe('GET /admin/v1/users/{id}/export', () => {
     })
     const bindings = beforePage(1, () => fault(tenant))
     // Not through the harness, which reads responses to their end.
-    const response = await createApp(new Instance()).fetch(
+    const response = await createApp(newInstance()).fetch(
       request,
       { ...env, ...bindings },
       createExecutionContext(),

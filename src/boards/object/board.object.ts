@@ -2,6 +2,7 @@ import { DurableObject } from 'cloudflare:workers'
 import type * as z from 'zod'
 import { readTestClock } from '../../access/clock.repository'
 import { isActive } from '../../access/tenants.repository'
+import { newInstance } from '../../config/instance'
 import { noCost } from '../../db/database'
 import { hasTables } from '../../db/object-migrations'
 import { Sql } from '../../db/object-statements'
@@ -14,7 +15,6 @@ import { SECOND } from '../../lib/units'
 import { utcDay } from '../../lib/zone'
 import { databasesOf } from '../../runtime/databases'
 import type { Bindings } from '../../runtime/env'
-import { Instance } from '../../runtime/instance'
 import { namesOf } from '../../store/users.repository'
 import {
   type BestReply,
@@ -83,7 +83,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   #opened: BoardStore | null = null
   /** Whether its tenant was erased while this object was in use. */
   #isPurged = false
-  readonly #databases = databasesOf(new Instance(), this.env, noCost())
+  readonly #databases = databasesOf(newInstance(), this.env, noCost())
   readonly #db = this.#databases.first
   #board: Board | null = null
   /** The streams that watch the leaderboard (Y). */

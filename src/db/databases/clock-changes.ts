@@ -4,7 +4,6 @@ import { systemNow, wait } from '../../lib/system-clock'
 import { guardSql, isConflict, mayBeStored } from '../guard'
 import { DATABASE_NOW, type Statement } from '../statement'
 import { copyClock, settleClock } from './clock-copies'
-import { DOUBT, DOUBTED, settleCopy } from './copies'
 import type { Databases } from './databases'
 import { FIRST } from './directory'
 
@@ -12,6 +11,14 @@ import { FIRST } from './directory'
  * A change of the test clock follows the same rule as a change of the configuration (copies.ts): it is
  * prepared in each copy, stored in the first database, and then copied (B4).
  */
+
+/**
+ * The name of a change that does not exist. A copy that expects it is compared with the original before the
+ * next batch.
+ */
+export const DOUBT = ''
+/** The SQL of that expectation. */
+export const DOUBTED = `json_object('change', '${DOUBT}', 'until', 0)`
 
 /** How long a change may take from its preparation to its commit, in ms. */
 const LIFETIME = 5_000
@@ -46,7 +53,7 @@ const Ids = z.array(z.object({ id: z.string() }))
 async function settleAll(databases: Databases, name: string): Promise<void> {
   if ((await settleClock(databases, name)) === 'changing') return
   const db = databases.named(name)
-  for (const { id } of Ids.parse(await db.rows(db.statement(CHANGING)))) await settleCopy(databases, id, name)
+  for (const { id } of Ids.parse(await db.rows(db.statement(CHANGING)))) await databases.settle(id, name)
 }
 
 /** A change of the clock: its random name, until when it may be stored, and statements for each database. */

@@ -4,6 +4,7 @@ import type { AccountDatabase } from '../database'
 import { guardSql, isConflict } from '../guard'
 import { json } from '../json-column'
 import { DATABASE_NOW, type Statement } from '../statement'
+import { DOUBT, DOUBTED } from './clock-changes'
 import { settleClock } from './clock-copies'
 import { COPIED_OF_TENANT, FREE_KEYS, quoted, TABLES, updates, VERSIONS, values } from './copied-tables'
 import type { Databases } from './databases'
@@ -21,14 +22,6 @@ const TENANT = `
   SELECT config_version AS version, status, changing, is_copy AS isCopy, config_work AS work,
     json_array(${quoted(COPIED_OF_TENANT)}) AS content
   FROM tenants WHERE id = ?1`
-
-/**
- * The name of a change that does not exist. A copy that expects it is compared with the original before the
- * next batch.
- */
-export const DOUBT = ''
-/** The SQL of that expectation. */
-export const DOUBTED = `json_object('change', '${DOUBT}', 'until', 0)`
 
 const STORE_TENANT = `
   INSERT INTO tenants (${quoted(COPIED_OF_TENANT)}, is_copy)

@@ -90,6 +90,11 @@ export class Databases {
     return new AccountDatabase(this.#connection(name), this.#parts.testClock)
   }
 
+  /** Makes a database's copy of a tenant's configuration the same as in the first database (B4). */
+  settle(tenantId: string, name: string) {
+    return this.#parts.settle(this, tenantId, name)
+  }
+
   /** The first database for one tenant: its configuration, keys and audit log. */
   home(tenantId: string): TenantDatabase {
     return this.first.of(tenantId)
@@ -258,7 +263,7 @@ export class Databases {
    * is how often the batch was refused before.
    */
   async #refresh(tenantId: string, name: string, was: Directory, looks: number): Promise<Directory> {
-    const { directories, settle } = this.#parts
+    const { directories } = this.#parts
     const present = await readDirectory(this.first, tenantId)
     directories.set(tenantId, present)
     if (present.version !== was.version) return present
@@ -268,7 +273,7 @@ export class Databases {
       await wait(pauseAfter(looks))
       return present
     }
-    const state = name === FIRST ? 'changing' : await settle(this, tenantId, name)
+    const state = name === FIRST ? 'changing' : await this.settle(tenantId, name)
     if (state === 'absent') {
       directories.delete(tenantId)
       throw errors.tenantUnknown()

@@ -21,6 +21,7 @@ import {
   createWebhooks,
   deleteWebhooks,
   findWebhook,
+  type ListenerStatements,
   listWebhooks,
   rotateSecret,
   targetErrors,
@@ -122,51 +123,55 @@ export const webhookOperations = [
 ]
 
 /** Serves the management of webhooks (W1). */
-export function webhookRoutes(app: App): void {
-  mount(app, operations.list, {}, async (scope, { query }) => ok(await listWebhooks(scope, query)))
-  const check = (scope: Scope, { json }: RawRequest) => targetErrors(scope, json)
-  mount(app, operations.create, { check }, async (scope, { body }) =>
-    createdSome(await createWebhooks(scope, body)),
-  )
-  mount(app, operations.update, { check }, async (scope, { body }) => ok(await updateWebhooks(scope, body)))
-  mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteWebhooks(scope, query)))
-  mount(
-    app,
-    operations.get,
-    { find: (scope, param) => findWebhook(scope, param('id')) },
-    async (_scope, _input, found) => ok(found),
-  )
-  mount(
-    app,
-    rotate,
-    { find: (scope, param) => findWebhook(scope, param('id')) },
-    async (scope, { query }, { id }) => ok(await rotateSecret(scope, id, query.endPrevious)),
-  )
-  mount(
-    app,
-    deliveriesList,
-    { find: (scope, param) => findWebhook(scope, param('id')) },
-    async (scope, { query }, { id }) => longPage(scope, query, await listDeliveries(scope, id, query)),
-  )
-  mount(
-    app,
-    deliveriesGet,
-    { find: (scope, param) => wholeDelivery(scope, param('id'), param('deliveryId')) },
-    async (_scope, _input, found) => ok(found),
-  )
-  mount(
-    app,
-    deliveriesRedeliver,
-    { find: (scope, param) => findDelivery(scope, param('id'), param('deliveryId')) },
-    async (scope, _input, found) => ok(await redeliver(scope, found)),
-  )
-  mount(
-    app,
-    test,
-    {
-      find: (scope, param) => findWebhook(scope, param('id')),
-      check: (_scope, _given, webhook) => sampleErrors(webhook),
-    },
-    async (scope, { body }, { id }) => accepted(await sendSample(scope, id, body.type), {}),
-  )
-}
+export const webhookRoutes =
+  (listeners: ListenerStatements) =>
+  (app: App): void => {
+    mount(app, operations.list, {}, async (scope, { query }) => ok(await listWebhooks(scope, query)))
+    const check = (scope: Scope, { json }: RawRequest) => targetErrors(scope, json)
+    mount(app, operations.create, { check }, async (scope, { body }) =>
+      createdSome(await createWebhooks(scope, listeners, body)),
+    )
+    mount(app, operations.update, { check }, async (scope, { body }) =>
+      ok(await updateWebhooks(scope, listeners, body)),
+    )
+    mount(app, operations.delete, {}, async (scope, { query }) => ok(await deleteWebhooks(scope, query)))
+    mount(
+      app,
+      operations.get,
+      { find: (scope, param) => findWebhook(scope, param('id')) },
+      async (_scope, _input, found) => ok(found),
+    )
+    mount(
+      app,
+      rotate,
+      { find: (scope, param) => findWebhook(scope, param('id')) },
+      async (scope, { query }, { id }) => ok(await rotateSecret(scope, id, query.endPrevious)),
+    )
+    mount(
+      app,
+      deliveriesList,
+      { find: (scope, param) => findWebhook(scope, param('id')) },
+      async (scope, { query }, { id }) => longPage(scope, query, await listDeliveries(scope, id, query)),
+    )
+    mount(
+      app,
+      deliveriesGet,
+      { find: (scope, param) => wholeDelivery(scope, param('id'), param('deliveryId')) },
+      async (_scope, _input, found) => ok(found),
+    )
+    mount(
+      app,
+      deliveriesRedeliver,
+      { find: (scope, param) => findDelivery(scope, param('id'), param('deliveryId')) },
+      async (scope, _input, found) => ok(await redeliver(scope, found)),
+    )
+    mount(
+      app,
+      test,
+      {
+        find: (scope, param) => findWebhook(scope, param('id')),
+        check: (_scope, _given, webhook) => sampleErrors(webhook),
+      },
+      async (scope, { body }, { id }) => accepted(await sendSample(scope, id, body.type), {}),
+    )
+  }

@@ -16,6 +16,7 @@ import {
   revised,
   updateEach,
 } from '../../config/drafts.rules'
+import type { TenantDatabase } from '../../db/database'
 import type { Statement } from '../../db/statement'
 import { nameOf } from '../../delivery/queue.messages'
 import { clearDeliveryQueues, refreshDeliveryQueues } from '../../delivery/queue.service'
@@ -28,7 +29,6 @@ import { newId } from '../../lib/new-id'
 import { DAY } from '../../lib/units'
 import type { Scope, TenantContext } from '../../runtime/context'
 import { logProblem } from '../../runtime/log'
-import { listenerStatements } from '../notifications/listening.service'
 import { newSecret } from './secrets.service'
 import { storeWebhooks } from './webhooks.repository'
 import type {
@@ -102,14 +102,23 @@ function stored(scope: Scope, url: string): string {
 /** The entries of the audit log about the changes of a draft (Z1). */
 const audited = ({ changes }: Draft<Webhook>) => entriesOf('webhook', changes, webhookResponse)
 
-/** The statements for webhooks. New listeners get events in time (N5, W6). */
+/** The statements that a change of the configuration needs, so that new listeners get events in time (N5, W6). */
+export type ListenerStatements = (
+  db: TenantDatabase,
+  before: Configuration,
+  after: Configuration,
+  now: Instant,
+) => Statement[]
+
+/** The statements for webhooks. */
 function stores(
   scope: Scope,
+  listeners: ListenerStatements,
   config: Configuration,
   draft: Draft<Webhook>,
   called: readonly Statement[] = [],
 ) {
-  const eventWrites = listenerStatements(scope.db, config, { ...config, webhooks: draft.list }, scope.now)
+  const eventWrites = listeners(scope.db, config, { ...config, webhooks: draft.list }, scope.now)
   return {
     statements: storeWebhooks(scope, config.webhooks, draft),
     beside: [...eventWrites, ...called],
@@ -132,6 +141,7 @@ export async function findWebhook(scope: Scope, idOrKey: string) {
 /** Creates webhooks, and shows the secret of each. A webhook above the limit is an issue (G7, W1). */
 export async function createWebhooks(
   scope: Scope,
+  listeners: ListenerStatements,
   items: readonly z.output<typeof CreateWebhookRequestItem>[],
 ) {
   throwIfInvalid(targetErrors(scope, items))
@@ -159,7 +169,7 @@ export async function createWebhooks(
       }
     })
     return {
-      ...stores(scope, config, draft),
+      ...stores(scope, listeners, config, draft),
       result: { created: created.map(withSecret), issues },
     }
   })
@@ -179,6 +189,7 @@ const calls = (scope: Scope, ids: readonly string[]) =>
  */
 export async function updateWebhooks(
   scope: Scope,
+  listeners: ListenerStatements,
   items: readonly z.output<typeof UpdateWebhookRequestItem>[],
 ) {
   throwIfInvalid(targetErrors(scope, items))
@@ -209,7 +220,7 @@ export async function updateWebhooks(
     const changed = draft.changed.map(({ id }) => id)
     const active = draft.changed.filter(({ status }) => status === 'active').map(({ id }) => id)
     return {
-      ...stores(scope, config, draft, calls(scope, active)),
+      ...stores(scope, listeners, config, draft, calls(scope, active)),
       result: { updated: updated.map(webhookResponse), issues, changed },
     }
   })
@@ -271,7 +282,8 @@ export async function switchOff(context: TenantContext, { id, url }: Webhook, no
     const before = draft.find(id)
     if (before?.url === url && before.status === 'active')
       draft.put({ ...before, status: 'inactive', goneAt: now, updated: now })
-    return { ...stores(scope, config, draft), result: draft.changed.length > 0 }
+    const statements = storeWebhooks(scope, config.webhooks, draft)
+    return { statements, audit: audited(draft), result: draft.changed.length > 0 }
   })
   if (isChanged) logProblem('warn', { tenant, queue: `webhook:${id}`, error: 'switched off after a 410' })
   await refreshDeliveryQueues(scope, destinationsOf(scope, [id]))

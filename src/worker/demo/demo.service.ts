@@ -8,6 +8,7 @@ import { acceptBatch } from '../../features/events/batch.service'
 import { createAdminKeys, createApplicationKeys } from '../../features/keys/keys.service'
 import { createLeaderboards } from '../../features/leaderboards/leaderboards.admin.service'
 import { createMetrics } from '../../features/metrics/metrics.service'
+import { listenerStatements } from '../../features/notifications/listening.service'
 import { createTemplates } from '../../features/notifications/templates/templates.service'
 import { createSystems } from '../../features/points/systems.service'
 import { updateStreakSettings } from '../../features/streaks/settings.service'
@@ -119,7 +120,7 @@ async function populate(scope: Scope, config: Configuration, today: CivilDate): 
   await createAdminKeys(scope, demo.ADMIN_KEYS)
   // The URLs of these webhooks are on this machine, which only the test clock allows (W1).
   if (scope.variables.TEST_CLOCK === 'off' || config.webhooks.length > 0) return
-  const { created } = await createWebhooks(scope, demo.webhooks())
+  const { created } = await createWebhooks(scope, listenerStatements, demo.webhooks())
   const active = created.find(({ status }) => status === 'active')
   const present = at(scope, await presentConfiguration(scope))
   if (active !== undefined) await sendSample(present, active.id, 'leaderboard.finished')
