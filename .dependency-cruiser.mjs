@@ -4,22 +4,16 @@
  */
 const ROOMS = [
   'lib',
-  'db',
-  'runtime',
+  'platform',
   'access',
-  'audit',
-  'jobs',
-  'config',
-  'http',
-  'engine',
-  'wire',
-  'outbox',
+  'time',
+  'configuration',
+  'rules',
+  'api',
+  'webhooks',
   'store',
-  'delivery',
-  'boards',
-  'commands',
+  'leaderboards',
   'features',
-  'reference',
   'worker',
 ]
 
@@ -35,7 +29,7 @@ const upward = ROOMS.slice(0, -1).map((room, index) => ({
  * The files that decide. They get all their input as arguments, so that the same input gives the same
  * decision.
  */
-const RULES = '(\\.rules\\.ts$|^src/engine/)'
+const RULES = '(\\.rules\\.ts$|^src/rules/)'
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {
@@ -69,7 +63,7 @@ export default {
       from: { path: RULES },
       to: {
         path: [
-          '^src/(db|runtime|access|jobs|http)/',
+          '^src/(platform|access|time|api)/',
           '\\.(repository|table|service|routes|schemas|event|object|store|cache|job)\\.ts$',
           '^src/lib/(system-clock|new-id)\\.ts$',
           '^node_modules/(zod|drizzle-orm|hono|uuid)/',

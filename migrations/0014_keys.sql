@@ -2,7 +2,7 @@ ALTER TABLE `points_boosts` ADD `key` text DEFAULT '' NOT NULL;--> statement-bre
 ALTER TABLE `points_triggers` ADD `key` text DEFAULT '' NOT NULL;--> statement-breakpoint
 ALTER TABLE `notification_templates` ADD `key` text DEFAULT '' NOT NULL;--> statement-breakpoint
 ALTER TABLE `webhooks` ADD `key` text DEFAULT '' NOT NULL;--> statement-breakpoint
--- Existing resources get the keys that new ones get (src/config/derived-keys.rules.ts).
+-- Existing resources get the keys that new ones get (src/configuration/derived-keys.rules.ts).
 UPDATE `points_triggers` SET `key` = named.base || CASE named.place WHEN 1 THEN '' ELSE '-' || named.place END
 FROM (
   SELECT based.no, based.base, row_number() OVER (PARTITION BY based.scope, based.base ORDER BY based.no) AS place

@@ -1,7 +1,7 @@
 /** The fields of each kind of log line, as docs/operations.md lists them. */
 
-import type { Notes } from '../src/runtime/context'
-import type { Problem } from '../src/runtime/log'
+import type { Notes } from '../src/platform/context'
+import type { Problem } from '../src/platform/log'
 
 const COST = ['d1.roundTrips', 'd1.rowsRead', 'd1.rowsWritten']
 

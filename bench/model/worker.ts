@@ -3,11 +3,11 @@
  * isolates of a run are in this one process: each is an `Instance` of its own, and shares only the databases.
  */
 import * as z from 'zod'
-import { Groups, groupsOf } from '../../src/commands/groups.scheduler'
-import { newInstance } from '../../src/config/instance'
+import { newInstance } from '../../src/configuration/instance'
+import { Groups, groupsOf } from '../../src/features/events/groups.scheduler'
 import { BUCKETS } from '../../src/lib/ids'
-import { boundDatabases } from '../../src/runtime/databases'
-import type { Bindings } from '../../src/runtime/env'
+import { boundDatabases } from '../../src/platform/databases/databases'
+import type { Bindings } from '../../src/platform/env'
 import { createApp } from '../../src/worker/app'
 import baseline from '../baseline/index'
 import { ModelClock } from './clock'

@@ -3,8 +3,8 @@
  * (`meta.duration`): `GET /bench/longest` answers the longest one so far. The Worker and all its objects are
  * in one isolate of the runtime.
  */
-import { boundDatabases } from '../../src/runtime/databases'
-import type { Bindings } from '../../src/runtime/env'
+import { boundDatabases } from '../../src/platform/databases/databases'
+import type { Bindings } from '../../src/platform/env'
 import worker, * as real from '../../src/worker/index'
 
 export { DeletionList } from '../../src/worker/index'

@@ -121,7 +121,7 @@ export function effectiveVariables(fromFile, environment, url) {
  * @throws {Complaint} with every problem
  */
 export async function demandValid(variables) {
-  const { variableErrors } = await importSource(project, 'src/runtime/env.ts')
+  const { variableErrors } = await importSource(project, 'src/platform/env.ts')
   const faults = variableErrors(variables)
   if (faults.length === 0) return
   throw new Complaint(`${faults.join('\n')}\nVariables are read from the environment and from .dev.vars.`)

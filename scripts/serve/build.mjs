@@ -22,7 +22,7 @@ export async function build() {
   const [settings] = await Promise.all([
     readSettings(),
     buildWorker(join(BUILT, 'worker')),
-    bundleSource(project, 'src/runtime/env.ts', join(BUILT, 'variables.mjs')),
+    bundleSource(project, 'src/platform/env.ts', join(BUILT, 'variables.mjs')),
   ])
   cpSync(join(BUILT, 'worker', 'index.js'), join(BUILT, 'laurel.js'))
   rmSync(join(BUILT, 'worker'), { recursive: true })

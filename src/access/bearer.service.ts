@@ -1,4 +1,4 @@
-import type { Access, Context } from '../runtime/context'
+import type { Access, Context } from '../platform/context'
 import type { KeyRecord } from './keys.cache'
 import { findKeyRecord } from './keys.repository'
 import { type Credential, sameInConstantTime, sha256, splitKey } from './keys.rules'

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import type { AccountDatabase } from '../db/database'
-import { changeClocks } from '../db/databases/clock-changes'
-import type { Databases } from '../db/databases/databases'
-import type { Statement } from '../db/statement'
 import { type Instant, instant } from '../lib/clock'
+import type { AccountDatabase } from '../platform/database'
+import { changeClocks } from '../platform/databases/clock-changes'
+import type { Databases } from '../platform/databases/databases-databases'
+import type { Statement } from '../platform/statement'
 
 const MOVE = `
   INSERT INTO test_clock (id, now) VALUES (1, ?1)

@@ -2,8 +2,8 @@ import { BoundedMap } from '../lib/bounded'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { DAY } from '../lib/units'
-import { perInstance } from '../runtime/instance'
-import type { KeyScope } from '../runtime/key-scopes.types'
+import { perInstance } from '../platform/instance'
+import type { KeyScope } from '../platform/key-scopes.types'
 import type { Surface } from './surface.types'
 
 /** A key's record: the data to check the key and to find its holder. It never changes (K2). */

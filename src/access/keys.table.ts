@@ -1,5 +1,5 @@
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import { KEY_SCOPES } from '../runtime/key-scopes.types'
+import { KEY_SCOPES } from '../platform/key-scopes.types'
 import { SURFACES } from './surface.types'
 
 /**

@@ -1,7 +1,7 @@
 import { errors, RETRY_AFTER } from '../lib/errors'
 import { networkOf } from '../lib/net/addresses'
-import type { Context } from '../runtime/context'
-import { logProblem } from '../runtime/log'
+import type { Context } from '../platform/context'
+import { logProblem } from '../platform/log'
 import type { Bearer } from './bearer.service'
 
 /**

@@ -1,4 +1,4 @@
-import type { KeyScope } from '../runtime/key-scopes.types'
+import type { KeyScope } from '../platform/key-scopes.types'
 
 /** The interface that an operation belongs to (G1). */
 export const SURFACES = ['application', 'admin'] as const

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../lib/bounded'
-import { perInstance } from '../runtime/instance'
+import { perInstance } from '../platform/instance'
 
 /**
  * Ids of tenants by their name in `Tenant-ID`, at most 10,000. A name may later belong to another tenant. So

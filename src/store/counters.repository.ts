@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import type { TenantDatabase } from '../db/database'
-import { askAll } from '../db/databases/ask-all'
-import type { Databases } from '../db/databases/databases'
-import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../db/guard'
-import type { Statement } from '../db/statement'
+import type { TenantDatabase } from '../platform/database'
+import { askAll } from '../platform/databases/ask-all'
+import type { Databases } from '../platform/databases/databases-databases'
+import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
+import type { Statement } from '../platform/statement'
 
 /** The name of the counter of a tenant's users. Counters of completions have the achievement's id as name. */
 export const USERS = 'users'

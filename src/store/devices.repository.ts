@@ -1,6 +1,6 @@
-import type { TenantDatabase } from '../db/database'
-import { bytesOf } from '../db/short-ids'
 import { systemNow } from '../lib/system-clock'
+import type { TenantDatabase } from '../platform/database'
+import { bytesOf } from '../platform/short-ids'
 
 const NOW = '(SELECT coalesce((SELECT now FROM test_clock WHERE ?6), ?5) AS now) at'
 const REST = `(

@@ -1,10 +1,10 @@
 import type * as z from 'zod'
-import { configurationOf } from '../config/configuration.service'
-import { profileErrors } from '../engine/profile.rules'
-import type { UserState } from '../engine/state.types'
+import type { ReadableUser } from '../api/shapes/user.schemas'
+import { configurationOf } from '../configuration/configuration.service'
 import { errors, type FieldError } from '../lib/errors'
-import type { Scope } from '../runtime/context'
-import type { ReadableUser } from '../wire/user.schemas'
+import type { Scope } from '../platform/context'
+import { profileErrors } from '../rules/profile.rules'
+import type { UserState } from '../rules/state.types'
 import { parseUser, userStatement } from './users.repository'
 
 /** A user's whole state, or null if the user does not exist. */

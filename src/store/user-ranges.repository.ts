@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import type { TenantDatabase } from '../db/database'
-import { askAll } from '../db/databases/ask-all'
-import type { Databases } from '../db/databases/databases'
-import { inParts, type Pause, sizeOfPart } from '../db/scans'
 import { compareText } from '../lib/ids'
+import type { TenantDatabase } from '../platform/database'
+import { askAll } from '../platform/databases/ask-all'
+import type { Databases } from '../platform/databases/databases-databases'
+import { inParts, type Pause, sizeOfPart } from '../platform/scans'
 
 /** After all ids: no id is longer than 255 characters. */
 export const LAST_ID = '\u{10FFFF}'.repeat(256)

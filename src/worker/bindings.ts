@@ -1,4 +1,4 @@
-import type { Bindings } from '../runtime/env'
+import type { Bindings } from '../platform/env'
 
 /** Every binding that the Worker needs: all but those that wrangler.toml may leave out, and the variables. */
 type Needed = {

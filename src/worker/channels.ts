@@ -1,9 +1,9 @@
-import type { Configuration } from '../config/configuration.types'
-import type { ChannelAdapter, Destination } from '../delivery/queue.messages'
-import { notificationAdapter } from '../features/notifications/channels/notifications.adapter'
-import { webhookAdapter } from '../features/webhooks/webhook.adapter'
-import { switchOff } from '../features/webhooks/webhooks.service'
-import type { TenantContext } from '../runtime/context'
+import type { Configuration } from '../configuration/configuration.types'
+import { notificationAdapter } from '../features/notifications/notifications.adapter'
+import type { TenantContext } from '../platform/context'
+import type { ChannelAdapter, Destination } from '../webhooks/delivery/queue.messages'
+import { webhookAdapter } from '../webhooks/webhook.adapter'
+import { switchOff } from '../webhooks/webhooks.service'
 
 /**
  * The adapter that sends messages to a destination, by the present configuration. `waits` if the destination

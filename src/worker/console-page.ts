@@ -1,8 +1,8 @@
 import type { Context as HonoContext } from 'hono'
-import { findAsset } from '../http/assets'
-import type { App, AppEnv } from '../http/hono'
-import { isByAdminHost } from '../http/host'
-import { unserved } from '../http/known-paths'
+import { findAsset } from '../api/assets'
+import type { App, AppEnv } from '../api/hono'
+import { isByAdminHost } from '../api/host'
+import { unserved } from '../api/known-paths'
 
 /** The page loads only files of this server, and calls only this server. No other page may show it. */
 const POLICY = [

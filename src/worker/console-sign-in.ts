@@ -1,6 +1,6 @@
-import { readBody } from '../http/body'
-import type { App } from '../http/hono'
-import { unserved } from '../http/known-paths'
+import { readBody } from '../api/body'
+import type { App } from '../api/hono'
+import { unserved } from '../api/known-paths'
 import { ApiError, errors } from '../lib/errors'
 
 /** The most bytes of a request. */

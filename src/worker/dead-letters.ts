@@ -1,6 +1,6 @@
-import { Repair } from '../boards/board-updates.service'
-import { DrainRequest } from '../outbox/outbox.messages'
-import { logProblem, type Problem } from '../runtime/log'
+import { Repair } from '../leaderboards/board-updates.service'
+import { logProblem, type Problem } from '../platform/log'
+import { DrainRequest } from '../webhooks/outbox/outbox.messages'
 
 /** Whether a queue is the one that gets the messages that failed too often. wrangler.toml names it. */
 export const isOfDeadLetters = ({ queue }: MessageBatch): boolean => queue.endsWith('-dead-letters')

@@ -1,7 +1,7 @@
 import { devDependencies } from '../../package.json'
-import { readAsset } from '../http/assets'
-import type { App } from '../http/hono'
-import { isByAdminHost } from '../http/host'
+import { readAsset } from '../api/assets'
+import type { App } from '../api/hono'
+import { isByAdminHost } from '../api/host'
 
 /**
  * The address of the page's own files. It contains the version of the viewer, so that browsers may cache the

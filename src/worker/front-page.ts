@@ -1,9 +1,9 @@
 import { accepts } from 'hono/accepts'
 import { version } from '../../package.json'
-import { findAsset } from '../http/assets'
-import type { App } from '../http/hono'
-import { isByAdminHost } from '../http/host'
-import { unserved } from '../http/known-paths'
+import { findAsset } from '../api/assets'
+import type { App } from '../api/hono'
+import { isByAdminHost } from '../api/host'
+import { unserved } from '../api/known-paths'
 import { problemOf } from './health-and-openapi'
 
 const DESCRIPTION =

@@ -3,16 +3,16 @@ import {
   parseRequestSnapshot,
   requestSnapshotStatement,
 } from '../access/tenants.repository'
-import { configurationAt } from '../config/configuration.repository'
-import { schemaProblem } from '../db/schema-version'
+import { readAsset } from '../api/assets'
+import { type App, answer } from '../api/hono'
+import { configurationAt } from '../configuration/configuration.repository'
 import { unboundDatabase } from '../features/databases/databases.service'
-import { readAsset } from '../http/assets'
-import { type App, answer } from '../http/hono'
 import { errors, RETRY_AFTER } from '../lib/errors'
-import type { Context, Tenant } from '../runtime/context'
+import type { Context, Tenant } from '../platform/context'
+import { schemaProblem } from '../platform/schema-version'
 import { missingBindings } from './bindings'
-import { filledExamples } from './demo/demo.examples'
-import { hasDemo, isDemoDue } from './demo/demo.service'
+import { filledExamples } from './demo.examples'
+import { hasDemo, isDemoDue } from './demo.service'
 
 /** The paths that need no key: health, and the OpenAPI documents (G1). */
 export function systemRoutes(app: App): void {

@@ -1,6 +1,6 @@
-import { newInstance } from '../config/instance'
-import { DeliveryQueueObject } from '../delivery/queue.object'
-import { TimekeeperObject } from '../jobs/timekeeper.object'
+import { newInstance } from '../configuration/instance'
+import { TimekeeperObject } from '../time/timekeeper.object'
+import { DeliveryQueueObject } from '../webhooks/delivery/queue.object'
 import { channelTo } from './channels'
 import { JOBS } from './jobs'
 

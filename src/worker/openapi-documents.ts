@@ -4,10 +4,10 @@
  * src/reference, so descriptions and examples cost it nothing.
  */
 import { version } from '../../package.json'
-import { type OpenApiDocument, openApiDocument } from '../http/openapi'
-import { WEBHOOKS } from '../outbox/events.register'
-import { CHAPTERS } from '../reference/chapters'
-import { describe } from '../reference/describe'
+import { type OpenApiDocument, openApiDocument } from '../api/openapi'
+import { describe } from '../api/reference/describe'
+import { WEBHOOKS } from '../webhooks/outbox/events.register'
+import { CHAPTERS } from './chapters'
 import { adminOperations, applicationOperations } from './operations'
 
 const FORM =

@@ -1,5 +1,5 @@
-import { UserQueues } from '../../src/commands/queue.scheduler'
-import type { CommandResult } from '../../src/commands/result.messages'
+import { UserQueues } from '../../src/features/events/queue.scheduler'
+import type { CommandResult } from '../../src/features/events/result.messages'
 import { instant } from '../../src/lib/clock'
 
 /*

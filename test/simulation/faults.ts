@@ -1,5 +1,5 @@
-import { boundDatabases } from '../../src/runtime/databases'
-import type { Bindings } from '../../src/runtime/env'
+import { boundDatabases } from '../../src/platform/databases/databases'
+import type { Bindings } from '../../src/platform/env'
 import { failing } from '../failing'
 import { chance } from './random'
 

@@ -1,6 +1,6 @@
 /** The Worker as it is deployed, but its objects and handlers also get faulty bindings. */
 import * as z from 'zod'
-import type { Bindings } from '../../src/runtime/env'
+import type { Bindings } from '../../src/platform/env'
 import worker, * as real from '../../src/worker/index'
 import { chaos, faulty } from './faults'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Fact, Place } from '../../src/boards/notify/board-events.messages'
-import { listenedOf } from '../../src/boards/notify/board-events.messages'
+import type { Fact, Place } from '../../src/leaderboards/notify/board-events.messages'
+import { listenedOf } from '../../src/leaderboards/notify/board-events.messages'
 import {
   causesEvent,
   compared,
@@ -10,10 +10,10 @@ import {
   rowsOf,
   sentListOf,
   without,
-} from '../../src/boards/notify/board-events.rules'
-import { latestRuns } from '../../src/engine/runs.rules'
+} from '../../src/leaderboards/notify/board-events.rules'
 import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
+import { latestRuns } from '../../src/rules/runs.rules'
 
 const MINUTE = 60_000
 const place = (name: string, rank: number, value: number): Place => [name, `iid-${name}`, rank, value]

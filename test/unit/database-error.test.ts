@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { Connection, noCost } from '../../src/db/database'
-import { DatabaseError, type Outcome } from '../../src/db/database-error'
-import { isConflict, isDatabaseAway, isRefusedByDatabase, isTooBig, mayBeStored } from '../../src/db/guard'
+import { Connection, noCost } from '../../src/platform/database'
+import { DatabaseError, type Outcome } from '../../src/platform/database-error'
+import {
+  isConflict,
+  isDatabaseAway,
+  isRefusedByDatabase,
+  isTooBig,
+  mayBeStored,
+} from '../../src/platform/guard'
 
 /** The error that a connection throws if D1 fails with this text. */
 async function thrown(text: string): Promise<unknown> {

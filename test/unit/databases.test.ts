@@ -1,9 +1,9 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
-import { COPIED, COPIED_OF_TENANT } from '../../src/db/databases/copied-tables'
-import { FIRST, holderOf, holdersOf } from '../../src/db/databases/directory'
+import { COPIED, COPIED_OF_TENANT } from '../../src/configuration/copies/copied-tables'
 import { BUCKETS, bucketOf } from '../../src/lib/ids'
+import { FIRST, holderOf, holdersOf } from '../../src/platform/databases/directory'
 import * as schema from '../../src/worker/schema'
 
 const TENANT = '00000000-0000-7000-8000-000000000000'
@@ -82,7 +82,7 @@ describe('[B4] copies of the configuration', () => {
   )
 
   test('have each table of the configuration', () => {
-    // Every table with the columns of a resource (src/db/columns.ts).
+    // Every table with the columns of a resource (src/platform/columns.ts).
     const resources = [...COLUMNS].filter(
       ([, columns]) => columns.includes('no') && columns.includes('deleted'),
     )

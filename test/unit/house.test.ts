@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { EVENT_TYPES } from '../../src/config/webhook-events.types'
+import { EVENT_TYPES } from '../../src/configuration/webhook-events.types'
 import { RETRY_AFTER } from '../../src/lib/errors'
 import * as limits from '../../src/lib/limits'
 
@@ -10,13 +10,15 @@ import * as limits from '../../src/lib/limits'
 const root = join(import.meta.dirname, '..', '..')
 const files = globSync('src/**/*.ts', { cwd: root })
 
-const MOST_FILES = 16
+const MOST_FILES = 40
 /** Rooms in which the end of every file name says what the file is. */
-const NAMED = /^src\/(access|boards|commands|config|delivery|engine|features|jobs|outbox|store|wire)\//
+const NAMED =
+  /^src\/(access|features|leaderboards|rules|store|time|webhooks|api\/shapes|configuration\/(?:audit|tables))\//
 const LAYERS = [
   ...['adapter', 'builder', 'cache', 'client', 'codec', 'event', 'job', 'messages', 'model', 'object'],
   ...[
     'presenter',
+    'reference',
     'register',
     'repository',
     'routes',
@@ -60,14 +62,14 @@ test('only the repositories of due work name its table, and the jobs room names 
   // The register lists all tables, and one of its users leaves this table to the jobs room. Some statements
   // are repeated in each database, in a room below. A move of users takes their work along.
   const expected = [
-    'db/databases/everywhere',
+    'platform/databases/everywhere',
     'features/databases/databases.repository',
-    'features/databases/moves/moves.repository',
-    'features/databases/moves/users-work.repository',
-    'features/tenants/purge.repository',
-    'jobs/due-work.repository',
-    'jobs/due-work.table',
-    'jobs/sweeps.repository',
+    'features/databases/moves.repository',
+    'features/databases/users-work.repository',
+    'features/account/purge.repository',
+    'time/due-work.repository',
+    'time/due-work.table',
+    'time/sweeps.repository',
     'store/user-data/user-data.register',
   ]
   expect(naming.toSorted()).toEqual(expected.map((name) => `src/${name}.ts`).toSorted())
@@ -75,7 +77,7 @@ test('only the repositories of due work name its table, and the jobs room names 
     .filter((file) => file.endsWith('.job.ts'))
     .flatMap((file) => textOf(file).match(/(?<=^ {2}kind: ')\w+(?=',$)/m) ?? [`none in ${file}`])
   expect(kinds.length).toBeGreaterThan(12)
-  const room = files.filter((file) => file.startsWith('src/jobs/')).map(textOf)
+  const room = files.filter((file) => file.startsWith('src/time/')).map(textOf)
   expect(kinds.filter((kind) => room.some((text) => text.includes(`'${kind}'`)))).toEqual([])
   const list = textOf('src/worker/jobs.ts')
   expect(list.match(/^ {4}\w+Job,$/gm)).toHaveLength(kinds.length)
@@ -88,10 +90,9 @@ test('the end of a name says what a file is', () => {
   expect(unclear).toEqual([])
 })
 
-test('each type of webhook event has one file, in the folder of its family', () => {
+test('each type of webhook event has one file', () => {
   const expected = EVENT_TYPES.map((type) => {
-    const [family] = type.split('.')
-    return `src/outbox/events/${family}/${type.replaceAll(/[._]/g, '-')}.event.ts`
+    return `src/webhooks/events/${type.replaceAll(/[._]/g, '-')}.event.ts`
   })
   expect(files.filter((file) => file.endsWith('.event.ts')).toSorted()).toEqual(expected.toSorted())
 })
@@ -110,7 +111,7 @@ test('a file that a document or a comment names exists', () => {
 
 test('a file that a document or a comment names without its folder exists', () => {
   // Readers write these themselves, and all files that a guide names without a folder.
-  const own = ['import.mjs', 'points/points-spent.event.ts']
+  const own = ['import.mjs', 'points-spent.event.ts']
   const code = [
     '{src,test,scripts,bench}/**/*.{ts,mjs}',
     'clients/*/{src,test}/**/*.ts',
@@ -181,7 +182,7 @@ test('docs/limits.md has each limit', () => {
 
 test('the cron trigger comes as often as the Timekeepers expect', () => {
   const [, minutes] = readFileSync(join(root, 'wrangler.toml'), 'utf8').match(/crons = \["\*\/(\d+) /) ?? []
-  expect(readFileSync(join(root, 'src/jobs/timekeeper.service.ts'), 'utf8')).toContain(
+  expect(readFileSync(join(root, 'src/time/timekeeper.service.ts'), 'utf8')).toContain(
     `const CRON_INTERVAL = ${minutes} * MINUTE`,
   )
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { UserAttributesQuery } from '../../src/http/queries'
+import { UserAttributesQuery } from '../../src/api/queries'
 import { pairs } from '../oracle/pairs.oracle'
 
 const read = (given: string | string[]) => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { LeadershipLost } from '../../src/commands/commit.service'
-import type { Job } from '../../src/commands/commit.types'
-import { type CommitGroup, UserQueues } from '../../src/commands/queue.scheduler'
-import type { CommandResult } from '../../src/commands/result.messages'
+import { type CommitGroup, UserQueues } from '../../src/features/events/queue.scheduler'
+import type { CommandResult } from '../../src/features/events/result.messages'
 import { instant } from '../../src/lib/clock'
+import { LeadershipLost } from '../../src/store/commit/commit.service'
+import type { Job } from '../../src/store/commit/commit.types'
 
 /**
  * The time after which the leader of a group counts as dead, and the interval at which the others check

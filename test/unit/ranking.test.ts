@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Entry, Ranking } from '../../src/boards/object/ranking.rules'
-import { amountOf, scoreOf } from '../../src/boards/score.rules'
+import { type Entry, Ranking } from '../../src/leaderboards/object/ranking.rules'
+import { amountOf, scoreOf } from '../../src/leaderboards/score.rules'
 import { compareText } from '../../src/lib/ids'
 
 /** L4's order, from the rule alone. Texts are compared by their UTF-8 bytes. */

@@ -6,12 +6,12 @@ import { stepCounter } from '../steps'
 
 // Imports from here on are counted.
 const { stepsOf } = stepCounter()
-const { ConfigKey, DateField, Email, TimeZone, UserId, Uuid } = await import('../../src/http/fields')
-const { integerQuery, UserAttributesQuery } = await import('../../src/http/queries')
+const { ConfigKey, DateField, Email, TimeZone, UserId, Uuid } = await import('../../src/api/fields')
+const { integerQuery, UserAttributesQuery } = await import('../../src/api/queries')
 const { splitKey } = await import('../../src/access/keys.rules')
-const { parseLiquid } = await import('../../src/features/notifications/templates/liquid.service')
-const { providerOf } = await import('../../src/features/notifications/channels/push/push.types')
-const { textOfHtml } = await import('../../src/features/notifications/templates/plain-text.rules')
+const { parseLiquid } = await import('../../src/features/notifications/liquid.service')
+const { providerOf } = await import('../../src/features/notifications/push.types')
+const { textOfHtml } = await import('../../src/features/notifications/plain-text.rules')
 const { targetOf } = await import('../../src/lib/net/webhook-targets')
 
 const integer = integerQuery({ min: 0, max: 9, fallback: 0 })
@@ -69,9 +69,9 @@ const SOURCE = join(import.meta.dirname, '../../src')
 
 /** Files whose expressions read only our own text or the operator's, never a caller's. */
 const TRUSTED = [
-  'runtime/env.ts',
-  'features/notifications/channels/email/cloudflare.adapter.ts',
-  'engine/streaks/period-history.rules.ts',
+  'platform/env.ts',
+  'features/notifications/cloudflare.adapter.ts',
+  'rules/streaks/period-history.rules.ts',
 ]
 
 /**

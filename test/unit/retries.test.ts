@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { instant } from '../../src/lib/clock'
 import {
   afterFailure,
   afterSuccess,
@@ -8,8 +9,7 @@ import {
   isGivenUp,
   isOfAnotherTime,
   retryAt,
-} from '../../src/delivery/retries.rules'
-import { instant } from '../../src/lib/clock'
+} from '../../src/webhooks/delivery/retries.rules'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

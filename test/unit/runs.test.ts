@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import * as rules from '../../src/engine/runs.rules'
-import { askedAtOnce } from '../../src/features/leaderboards/requested.rules'
+import { askedAtOnce } from '../../src/leaderboards/requested.rules'
 import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant, iso } from '../../src/lib/clock'
 import { dateOfDay, localDay } from '../../src/lib/zone'
+import * as rules from '../../src/rules/runs.rules'
 
 const DAY = 86_400_000
 const day = (date: string) => dayOf(civilDate(date))

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { ScanTurns, SharedScans } from '../../src/db/scans'
 import { ApiError } from '../../src/lib/errors'
+import { ScanTurns, SharedScans } from '../../src/platform/scans'
 
 /** The longest wait of a request, and the time after which a silent one counts as dead (scans.ts). */
 const PATIENCE = 10_000

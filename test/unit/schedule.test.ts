@@ -1,18 +1,22 @@
 import { describe, expect, it } from 'vitest'
-import { addressedEntry } from '../../src/features/notifications/schedule/reasons.service'
+import { addressedEntry } from '../../src/features/notifications/reasons.service'
 import {
   absence,
   nextMoment,
   recapPeriod,
   slotsAt,
   type Timetable,
-} from '../../src/features/notifications/schedule/schedule.rules'
+} from '../../src/features/notifications/schedule.rules'
 import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
 import { childId, isId, namedId } from '../../src/lib/ids'
 import { newId } from '../../src/lib/new-id'
-import { completionMoment, momentOf, REACTIVATION_DAYS } from '../../src/outbox/notification-times.rules'
-import type { Message } from '../../src/outbox/outbox.messages'
+import {
+  completionMoment,
+  momentOf,
+  REACTIVATION_DAYS,
+} from '../../src/webhooks/outbox/notification-times.rules'
+import type { Message } from '../../src/webhooks/outbox/outbox.messages'
 
 const at = (text: string) => instant(Date.parse(text))
 const day = (text: string) => dayOf(civilDate(text))

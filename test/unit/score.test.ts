@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { Amount } from '../../src/boards/board.messages'
+import { Amount } from '../../src/leaderboards/board.messages'
 import {
   exactValue,
   isRanked,
@@ -8,7 +8,7 @@ import {
   scoreOf,
   scoreOfMetric,
   servedValue,
-} from '../../src/boards/score.rules'
+} from '../../src/leaderboards/score.rules'
 import { type Micros, toMicros } from '../../src/lib/decimal'
 
 /* `npm run types` checks the types. */

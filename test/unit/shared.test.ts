@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Boost, System } from '../../src/config/configuration.types'
-import { boostSpan, boostStatus } from '../../src/engine/points/boosts.rules'
-import { ladder, levelOf } from '../../src/engine/points/points.rules'
-import { isInControlGroup } from '../../src/engine/profile.rules'
+import type { Boost, System } from '../../src/configuration/configuration.types'
 import { BoundedMap } from '../../src/lib/bounded'
 import { instant, iso } from '../../src/lib/clock'
 import { isId } from '../../src/lib/ids'
 import { newId } from '../../src/lib/new-id'
+import { boostSpan, boostStatus } from '../../src/rules/points/boosts.rules'
+import { ladder, levelOf } from '../../src/rules/points/points.rules'
+import { isInControlGroup } from '../../src/rules/profile.rules'
 
 const moment = (text: string) => instant(Date.parse(text))
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { instant } from '../../src/lib/clock'
-import { StoredMessages, storedMessages } from '../../src/outbox/outbox.messages'
-import { splitIntoEntries } from '../../src/outbox/split.rules'
+import { StoredMessages, storedMessages } from '../../src/webhooks/outbox/outbox.messages'
+import { splitIntoEntries } from '../../src/webhooks/outbox/split.rules'
 
 const message = (id: string, length: number) => ({
   id,

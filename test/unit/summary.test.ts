@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type SummaryRange, summarise } from '../../src/features/summaries/summary-buckets.rules'
 import { addDays, type CivilDate, civilDate, civilDateOfDay, dayOf } from '../../src/lib/civil'
 import { periodStartDate } from '../../src/lib/periods'
+import { type SummaryRange, summarise } from '../../src/store/day-sums/summary-buckets.rules'
 
 const range = (aggregation: SummaryRange['aggregation'], startDate: string, endDate: string) => ({
   aggregation,

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, expectTypeOf, test } from 'vitest'
-import type { AccountDatabase, TenantDatabase } from '../../src/db/database'
+import type { AccountDatabase, TenantDatabase } from '../../src/platform/database'
 
 /* `npm run types` checks most of this. Only the types of modules are used: none of their code runs here. */
 
@@ -24,57 +24,57 @@ type Modules = {
   'features/achievements/achievements.repository': typeof import('../../src/features/achievements/achievements.repository')
   'features/achievements/backdate.repository': typeof import('../../src/features/achievements/backdate.repository')
   'store/counters.repository': typeof import('../../src/store/counters.repository')
-  'features/attributes/attributes.repository': typeof import('../../src/features/attributes/attributes.repository')
+  'features/metrics/attributes.repository': typeof import('../../src/features/metrics/attributes.repository')
   'access/clock.repository': typeof import('../../src/access/clock.repository')
   'features/analytics/figures.repository': typeof import('../../src/features/analytics/figures.repository')
   'features/analytics/count.repository': typeof import('../../src/features/analytics/count.repository')
   'features/analytics/range.repository': typeof import('../../src/features/analytics/range.repository')
   'features/analytics/passes.repository': typeof import('../../src/features/analytics/passes.repository')
-  'config/configuration.repository': typeof import('../../src/config/configuration.repository')
-  'db/queries': typeof import('../../src/db/queries')
+  'configuration/configuration.repository': typeof import('../../src/configuration/configuration.repository')
+  'platform/queries': typeof import('../../src/platform/queries')
   'store/events.repository': typeof import('../../src/store/events.repository')
-  'commands/batch/inbox.repository': typeof import('../../src/commands/batch/inbox.repository')
-  'audit/audit.repository': typeof import('../../src/audit/audit.repository')
+  'features/events/batches/inbox.repository': typeof import('../../src/features/events/batches/inbox.repository')
+  'configuration/audit/audit.repository': typeof import('../../src/configuration/audit/audit.repository')
   'access/keys.repository': typeof import('../../src/access/keys.repository')
-  'features/corrections/adjustments.repository': typeof import('../../src/features/corrections/adjustments.repository')
-  'features/corrections/ledger.repository': typeof import('../../src/features/corrections/ledger.repository')
-  'features/corrections/voids.repository': typeof import('../../src/features/corrections/voids.repository')
-  'features/leaderboards/leaderboards.repository': typeof import('../../src/features/leaderboards/leaderboards.repository')
+  'features/support/adjustments.repository': typeof import('../../src/features/support/adjustments.repository')
+  'features/support/ledger.repository': typeof import('../../src/features/support/ledger.repository')
+  'features/support/voids.repository': typeof import('../../src/features/support/voids.repository')
+  'leaderboards/leaderboards.repository': typeof import('../../src/leaderboards/leaderboards.repository')
   'access/restores/restores.repository': typeof import('../../src/access/restores/restores.repository')
-  'boards/object/upkeep-note.repository': typeof import('../../src/boards/object/upkeep-note.repository')
-  'boards/object/recount.repository': typeof import('../../src/boards/object/recount.repository')
+  'leaderboards/object/upkeep-note.repository': typeof import('../../src/leaderboards/object/upkeep-note.repository')
+  'leaderboards/object/recount.repository': typeof import('../../src/leaderboards/object/recount.repository')
   'features/metrics/metrics.repository': typeof import('../../src/features/metrics/metrics.repository')
-  'outbox/pending-notifications.repository': typeof import('../../src/outbox/pending-notifications.repository')
-  'features/notifications/schedule/schedule.repository': typeof import('../../src/features/notifications/schedule/schedule.repository')
-  'features/notifications/templates/templates.repository': typeof import('../../src/features/notifications/templates/templates.repository')
-  'outbox/outbox.repository': typeof import('../../src/outbox/outbox.repository')
-  'outbox/points-notifications.repository': typeof import('../../src/outbox/points-notifications.repository')
-  'features/points/boosts/boosts.repository': typeof import('../../src/features/points/boosts/boosts.repository')
-  'features/points/boosts/boost-notifications.repository': typeof import('../../src/features/points/boosts/boost-notifications.repository')
+  'webhooks/outbox/pending-notifications.repository': typeof import('../../src/webhooks/outbox/pending-notifications.repository')
+  'features/notifications/schedule.repository': typeof import('../../src/features/notifications/schedule.repository')
+  'features/notifications/templates.repository': typeof import('../../src/features/notifications/templates.repository')
+  'webhooks/outbox/outbox.repository': typeof import('../../src/webhooks/outbox/outbox.repository')
+  'webhooks/outbox/points-notifications.repository': typeof import('../../src/webhooks/outbox/points-notifications.repository')
+  'features/points/boosts.repository': typeof import('../../src/features/points/boosts.repository')
+  'features/points/boost-notifications.repository': typeof import('../../src/features/points/boost-notifications.repository')
   'store/grants.repository': typeof import('../../src/store/grants.repository')
   'features/points/nested.repository': typeof import('../../src/features/points/nested.repository')
   'store/awards.repository': typeof import('../../src/store/awards.repository')
   'features/points/summaries.repository': typeof import('../../src/features/points/summaries.repository')
-  'features/points/ticks/ticks.repository': typeof import('../../src/features/points/ticks/ticks.repository')
-  'features/status/status.repository': typeof import('../../src/features/status/status.repository')
+  'features/points/ticks.repository': typeof import('../../src/features/points/ticks.repository')
+  'features/account/status.repository': typeof import('../../src/features/account/status.repository')
   'features/streaks/rankings.repository': typeof import('../../src/features/streaks/rankings.repository')
   'store/streaks/streaks.repository': typeof import('../../src/store/streaks/streaks.repository')
   'store/streaks/pauses.repository': typeof import('../../src/store/streaks/pauses.repository')
   'store/streaks/streak-log.repository': typeof import('../../src/store/streaks/streak-log.repository')
-  'features/summaries/day-sums.repository': typeof import('../../src/features/summaries/day-sums.repository')
-  'features/tenants/purge.repository': typeof import('../../src/features/tenants/purge.repository')
+  'store/day-sums/day-sums.repository': typeof import('../../src/store/day-sums/day-sums.repository')
+  'features/account/purge.repository': typeof import('../../src/features/account/purge.repository')
   'access/tenants.repository': typeof import('../../src/access/tenants.repository')
-  'jobs/due-work.repository': typeof import('../../src/jobs/due-work.repository')
-  'jobs/sweeps.repository': typeof import('../../src/jobs/sweeps.repository')
-  'config/board-deletions.repository': typeof import('../../src/config/board-deletions.repository')
-  'config/free-keys.repository': typeof import('../../src/config/free-keys.repository')
-  'features/notifications/unsubscribe/links.repository': typeof import('../../src/features/notifications/unsubscribe/links.repository')
+  'time/due-work.repository': typeof import('../../src/time/due-work.repository')
+  'time/sweeps.repository': typeof import('../../src/time/sweeps.repository')
+  'configuration/board-deletions.repository': typeof import('../../src/configuration/board-deletions.repository')
+  'configuration/free-keys.repository': typeof import('../../src/configuration/free-keys.repository')
+  'features/notifications/links.repository': typeof import('../../src/features/notifications/links.repository')
   'store/user-data/objects.repository': typeof import('../../src/store/user-data/objects.repository')
   'store/user-data/user-rows.repository': typeof import('../../src/store/user-data/user-rows.repository')
   'store/devices.repository': typeof import('../../src/store/devices.repository')
   'features/users/erasure/erasure.repository': typeof import('../../src/features/users/erasure/erasure.repository')
-  'features/explanations/award-explanation.repository': typeof import('../../src/features/explanations/award-explanation.repository')
-  'features/explanations/timeline.repository': typeof import('../../src/features/explanations/timeline.repository')
+  'features/support/award-explanation.repository': typeof import('../../src/features/support/award-explanation.repository')
+  'features/support/timeline.repository': typeof import('../../src/features/support/timeline.repository')
   'store/user-changes.repository': typeof import('../../src/store/user-changes.repository')
   'features/users/export/export.repository': typeof import('../../src/features/users/export/export.repository')
   'features/users/export/export-log.repository': typeof import('../../src/features/users/export/export-log.repository')
@@ -84,14 +84,14 @@ type Modules = {
   'store/user-ranges.repository': typeof import('../../src/store/user-ranges.repository')
   'store/users.repository': typeof import('../../src/store/users.repository')
   'features/databases/databases.repository': typeof import('../../src/features/databases/databases.repository')
-  'features/databases/moves/moves.repository': typeof import('../../src/features/databases/moves/moves.repository')
-  'features/databases/moves/users-work.repository': typeof import('../../src/features/databases/moves/users-work.repository')
-  'features/databases/moves/copied-logs.repository': typeof import('../../src/features/databases/moves/copied-logs.repository')
-  'features/databases/moves/departure.repository': typeof import('../../src/features/databases/moves/departure.repository')
-  'features/webhooks/webhooks.repository': typeof import('../../src/features/webhooks/webhooks.repository')
-  'features/wrapped/distributions.repository': typeof import('../../src/features/wrapped/distributions.repository')
-  'features/wrapped/wrapped.repository': typeof import('../../src/features/wrapped/wrapped.repository')
-  'db/guard': typeof import('../../src/db/guard')
+  'features/databases/moves.repository': typeof import('../../src/features/databases/moves.repository')
+  'features/databases/users-work.repository': typeof import('../../src/features/databases/users-work.repository')
+  'features/databases/copied-logs.repository': typeof import('../../src/features/databases/copied-logs.repository')
+  'features/databases/departure.repository': typeof import('../../src/features/databases/departure.repository')
+  'webhooks/webhooks.repository': typeof import('../../src/webhooks/webhooks.repository')
+  'features/analytics/distributions.repository': typeof import('../../src/features/analytics/distributions.repository')
+  'features/analytics/wrapped.repository': typeof import('../../src/features/analytics/wrapped.repository')
+  'platform/guard': typeof import('../../src/platform/guard')
 }
 
 const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
@@ -106,7 +106,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/achievements/achievements.repository': null,
   'features/achievements/backdate.repository': null,
   'store/counters.repository': null,
-  'features/attributes/attributes.repository': null,
+  'features/metrics/attributes.repository': null,
   'access/clock.repository': {
     readTestClock: ONE_CLOCK,
     removeTestClock: ONE_CLOCK,
@@ -115,13 +115,13 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/analytics/count.repository': null,
   'features/analytics/range.repository': null,
   'features/analytics/passes.repository': { forgetSince: ONE_CLOCK },
-  'config/configuration.repository': null,
-  'db/queries': null,
+  'configuration/configuration.repository': null,
+  'platform/queries': null,
   'store/events.repository': null,
-  'commands/batch/inbox.repository': {
+  'features/events/batches/inbox.repository': {
     deleteBatchesBefore: 'the cron trigger deletes the old batches of all tenants (E9)',
   },
-  'audit/audit.repository': {
+  'configuration/audit/audit.repository': {
     auditEntries: 'the scope names its log, of a tenant or of the account (Z1)',
     auditEntriesIf: 'the scope names its log, of a tenant or of the account (Z1)',
     auditPage: 'the scope names its log, of a tenant or of the account (Z1)',
@@ -137,28 +137,28 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     keysWithIds: 'an owner is a tenant by its database, or the account (K4)',
     removeKeysByPrefix: RESTORE,
   },
-  'features/corrections/adjustments.repository': null,
-  'features/corrections/ledger.repository': null,
-  'features/corrections/voids.repository': null,
-  'features/leaderboards/leaderboards.repository': null,
-  'boards/object/recount.repository': null,
+  'features/support/adjustments.repository': null,
+  'features/support/ledger.repository': null,
+  'features/support/voids.repository': null,
+  'leaderboards/leaderboards.repository': null,
+  'leaderboards/object/recount.repository': null,
   'features/metrics/metrics.repository': null,
-  'outbox/pending-notifications.repository': null,
-  'features/notifications/schedule/schedule.repository': null,
-  'features/notifications/templates/templates.repository': null,
-  'outbox/outbox.repository': null,
-  'outbox/points-notifications.repository': { shortenQuiet: 'the clock belongs to all tenants' },
-  'features/points/boosts/boosts.repository': null,
-  'features/points/boosts/boost-notifications.repository': null,
+  'webhooks/outbox/pending-notifications.repository': null,
+  'features/notifications/schedule.repository': null,
+  'features/notifications/templates.repository': null,
+  'webhooks/outbox/outbox.repository': null,
+  'webhooks/outbox/points-notifications.repository': { shortenQuiet: 'the clock belongs to all tenants' },
+  'features/points/boosts.repository': null,
+  'features/points/boost-notifications.repository': null,
   'store/grants.repository': null,
   'features/points/nested.repository': null,
   'store/awards.repository': null,
   'features/points/summaries.repository': null,
-  'features/points/ticks/ticks.repository': {
+  'features/points/ticks.repository': {
     restartTicks: 'a clock that goes back affects all tenants (C1)',
     restartTicksOfUsers: 'a clock that goes back affects all tenants (C1)',
   },
-  'features/status/status.repository': {
+  'features/account/status.repository': {
     inboxStatement: STATUS,
     outboxStatement: STATUS,
     destinationsStatement: STATUS,
@@ -167,10 +167,10 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/streaks/streaks.repository': null,
   'store/streaks/pauses.repository': null,
   'store/streaks/streak-log.repository': null,
-  'features/summaries/day-sums.repository': { forgetDaySums: ONE_CLOCK },
-  'features/tenants/purge.repository': null,
+  'store/day-sums/day-sums.repository': { forgetDaySums: ONE_CLOCK },
+  'features/account/purge.repository': null,
   'access/restores/restores.repository': { readRestored: RESTORE, advanceRedo: RESTORE },
-  'boards/object/upkeep-note.repository': null,
+  'leaderboards/object/upkeep-note.repository': null,
   'access/tenants.repository': {
     requestSnapshotStatement: TENANTS,
     findTenantId: TENANTS,
@@ -181,7 +181,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     updateTenants: TENANTS,
     archiveTenants: TENANTS,
   },
-  'jobs/due-work.repository': {
+  'time/due-work.repository': {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
     dueWorkOfPart: STATUS,
     capDueTimes: 'a clock that goes back affects all tenants (C1)',
@@ -189,10 +189,10 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     makeBegunDue: ONE_CLOCK,
     beginAllAgain: ONE_CLOCK,
   },
-  'jobs/sweeps.repository': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
-  'config/board-deletions.repository': null,
-  'config/free-keys.repository': null,
-  'features/notifications/unsubscribe/links.repository': {
+  'time/sweeps.repository': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
+  'configuration/board-deletions.repository': null,
+  'configuration/free-keys.repository': null,
+  'features/notifications/links.repository': {
     linkSecretOf: 'a link names its tenant',
     linkedBy: 'a link names its tenant',
   },
@@ -200,8 +200,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/user-data/user-rows.repository': null,
   'store/devices.repository': null,
   'features/users/erasure/erasure.repository': { usersByIid: RESTORE },
-  'features/explanations/award-explanation.repository': null,
-  'features/explanations/timeline.repository': null,
+  'features/support/award-explanation.repository': null,
+  'features/support/timeline.repository': null,
   'store/user-changes.repository': null,
   'features/users/export/export.repository': null,
   'features/users/export/export-log.repository': null,
@@ -218,7 +218,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     holders: DATABASES,
     readSizes: DATABASES,
   },
-  'features/databases/moves/moves.repository': {
+  'features/databases/moves.repository': {
     readState: MOVES,
     placementIn: MOVES,
     unnumbered: MOVES,
@@ -228,15 +228,15 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     countedEvents: MOVES,
     switchTo: MOVES,
   },
-  'features/databases/moves/users-work.repository': { workIn: MOVES },
-  'features/databases/moves/copied-logs.repository': {
+  'features/databases/users-work.repository': { workIn: MOVES },
+  'features/databases/copied-logs.repository': {
     seqsIn: MOVES,
     arrivingIn: MOVES,
     readLogs: MOVES,
     readNewer: MOVES,
     readPage: MOVES,
   },
-  'features/databases/moves/departure.repository': {
+  'features/databases/departure.repository': {
     depart: MOVES,
     readDeparted: MOVES,
     join: MOVES,
@@ -244,16 +244,18 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     forgetOthers: MOVES,
     takeLeftovers: MOVES,
   },
-  'features/webhooks/webhooks.repository': null,
-  'features/wrapped/distributions.repository': null,
-  'features/wrapped/wrapped.repository': null,
-  'db/guard': null,
+  'webhooks/webhooks.repository': null,
+  'features/analytics/distributions.repository': null,
+  'features/analytics/wrapped.repository': null,
+  'platform/guard': null,
 }
 
 test('[T3] no repository function is called without a tenant, except functions that concern all tenants', () => {
   const src = join(import.meta.dirname, '..', '..', 'src')
   const found = globSync('**/*.repository.ts', { cwd: src }).map((path) => path.replace(/\.ts$/, ''))
-  expect([...found, 'db/guard', 'db/queries'].toSorted()).toEqual(Object.keys(exceptions).toSorted())
+  expect([...found, 'platform/guard', 'platform/queries'].toSorted()).toEqual(
+    Object.keys(exceptions).toSorted(),
+  )
 })
 
 test("a function with a database of the whole account differs from one with a tenant's database", () => {

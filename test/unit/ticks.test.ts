@@ -1,6 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Boost, Configuration, Filter, Trigger } from '../../src/config/configuration.types'
+import type { Boost, Configuration, Filter, Trigger } from '../../src/configuration/configuration.types'
+import {
+  CreatePointsTriggerRequestItem as CreateItem,
+  PatchPointsTriggerRequestItem as PatchItem,
+} from '../../src/features/points/points.admin.schemas'
+import { triggerFrom, triggerPatched } from '../../src/features/points/triggers.rules'
+import { type Instant, instant } from '../../src/lib/clock'
+import { isId } from '../../src/lib/ids'
+import { newId } from '../../src/lib/new-id'
 import {
   endOfSweep,
   granting,
@@ -8,15 +16,7 @@ import {
   type TickChange,
   type TickUser,
   ticksBetween,
-} from '../../src/engine/points/ticks.rules'
-import {
-  CreatePointsTriggerRequestItem as CreateItem,
-  PatchPointsTriggerRequestItem as PatchItem,
-} from '../../src/features/points/points.admin.schemas'
-import { triggerFrom, triggerPatched } from '../../src/features/points/triggers/triggers.rules'
-import { type Instant, instant } from '../../src/lib/clock'
-import { isId } from '../../src/lib/ids'
-import { newId } from '../../src/lib/new-id'
+} from '../../src/rules/points/ticks.rules'
 import {
   type ExpectedTick,
   expectedTicks,

@@ -1,7 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import * as z from 'zod'
-import { AttributeMap, defaulted, optional } from '../../src/http/fields'
+import { AttributeMap, defaulted, optional } from '../../src/api/fields'
+import { EventRequest } from '../../src/api/shapes/event.schemas'
+import { UpdateUserPreferencesRequest } from '../../src/api/shapes/preferences.schemas'
 import {
   fieldWarnings,
   ignoredHeader,
@@ -9,9 +11,7 @@ import {
   unknownFields,
   unknownMessage,
   withWarnings,
-} from '../../src/http/unknown-fields'
-import { EventRequest } from '../../src/wire/event.schemas'
-import { UpdateUserPreferencesRequest } from '../../src/wire/preferences.schemas'
+} from '../../src/api/unknown-fields'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 
 const Item = z

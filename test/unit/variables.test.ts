@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { variableErrors } from '../../src/runtime/env'
+import { variableErrors } from '../../src/platform/env'
 
 const SWITCH = 'must be on or off.'
 const SECONDS = 'must be a whole number from 1 to 300.'

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, it } from 'vitest'
-import { newSecret } from '../../src/features/webhooks/secrets.service'
-import { signatureHeaders } from '../../src/features/webhooks/signatures.service'
 import { instant } from '../../src/lib/clock'
+import { newSecret } from '../../src/webhooks/secrets.service'
+import { signatureHeaders } from '../../src/webhooks/signatures.service'
 
 const BODIES = ['{"type":"streak.lost"}', '', '{"name":"Ädä 😀 \\u2028"}', 'x'.repeat(100_000)]
 

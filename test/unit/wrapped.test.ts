@@ -4,7 +4,7 @@ import {
   distributionOf,
   merged,
   mostValues,
-} from '../../src/features/wrapped/distributions.rules'
+} from '../../src/features/analytics/distributions.rules'
 import {
   activityOf,
   type Days,
@@ -15,7 +15,7 @@ import {
   periodsIn,
   sumsIn,
   yearOf,
-} from '../../src/features/wrapped/wrapped.rules'
+} from '../../src/features/analytics/wrapped.rules'
 import { civilDate, civilDateOfDay, dayOf } from '../../src/lib/civil'
 
 const day = (date: string) => dayOf(civilDate(date))

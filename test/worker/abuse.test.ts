@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { OperationSpec } from '../../src/http/operation'
-import { variables } from '../../src/runtime/env'
+import type { OperationSpec } from '../../src/api/operation'
+import { variables } from '../../src/platform/env'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import {
   ADMIN_KEY,

@@ -1,6 +1,6 @@
 import { beforeEach, expect, expectTypeOf, test } from 'vitest'
 import { tenants } from '../../src/access/tenants.table'
-import { metrics } from '../../src/config/tables/metrics.table'
+import { metrics } from '../../src/configuration/tables/metrics.table'
 import { contextOf } from './contexts'
 import { newTenant } from './harness'
 

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
-import { newInstance } from '../../src/config/instance'
-import * as clocks from '../../src/db/databases/clock-copies'
-import { settleCopy } from '../../src/db/databases/copies'
+import { settleCopy } from '../../src/configuration/copies/copies'
+import { newInstance } from '../../src/configuration/instance'
 import { bucketOf } from '../../src/lib/ids'
-import { newContext } from '../../src/runtime/context'
+import { newContext } from '../../src/platform/context'
+import * as clocks from '../../src/platform/databases/clock-copies'
 import { behind, lost } from './faulty-databases'
 import {
   ADMIN_KEY,

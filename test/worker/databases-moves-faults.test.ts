@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Bindings } from '../../src/runtime/env'
+import type { Bindings } from '../../src/platform/env'
 import { Timekeeper } from '../../src/worker/objects'
 import { DAY, forgetTime, moveTo } from './boards'
 import {

@@ -1,7 +1,7 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import type { DrainRequest } from '../../src/outbox/outbox.messages'
+import type { DrainRequest } from '../../src/webhooks/outbox/outbox.messages'
 import worker from '../../src/worker/index'
 import { linesSoFar } from './lines'
 

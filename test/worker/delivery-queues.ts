@@ -1,9 +1,9 @@
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
-import type { Delivery, Destination, QueuedMessage } from '../../src/delivery/queue.messages'
-import { deliveryQueueOf, enqueueMessages } from '../../src/delivery/queue.service'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
+import type { Delivery, Destination, QueuedMessage } from '../../src/webhooks/delivery/queue.messages'
+import { deliveryQueueOf, enqueueMessages } from '../../src/webhooks/delivery/queue.service'
 import { at, newTenant, rowsEverywhere, type TestTenant } from './harness'
 import { Hook } from './receiver'
 

@@ -1,23 +1,23 @@
 import { describe, expect, it } from 'vitest'
 import { tenantActive } from '../../src/access/tenants.repository'
-import { inboxUnchanged } from '../../src/commands/batch/inbox.repository'
-import type { TenantDatabase } from '../../src/db/database'
+import { removeTenant } from '../../src/features/account/purge.repository'
+import { inboxUnchanged } from '../../src/features/events/batches/inbox.repository'
+import { boostsUnchanged } from '../../src/features/points/boost-notifications.repository'
+import { instant } from '../../src/lib/clock'
+import type { TenantDatabase } from '../../src/platform/database'
 import {
   bothUnchanged,
   clockUnchanged,
   configurationUnchanged,
   isConflict,
   usersUnchanged,
-} from '../../src/db/guard'
-import type { Statement } from '../../src/db/statement'
-import { boostsUnchanged } from '../../src/features/points/boosts/boost-notifications.repository'
-import { removeTenant } from '../../src/features/tenants/purge.repository'
-import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/jobs/due-work.repository'
-import { betweenSweeps, stillAhead } from '../../src/jobs/sweeps.repository'
-import { instant } from '../../src/lib/clock'
-import { pendingNotificationsPresent } from '../../src/outbox/pending-notifications.repository'
-import { notSentYet } from '../../src/outbox/points-notifications.repository'
+} from '../../src/platform/guard'
+import type { Statement } from '../../src/platform/statement'
 import { parseUser, storeUser, userStatement } from '../../src/store/users.repository'
+import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/time/due-work.repository'
+import { betweenSweeps, stillAhead } from '../../src/time/sweeps.repository'
+import { pendingNotificationsPresent } from '../../src/webhooks/outbox/pending-notifications.repository'
+import { notSentYet } from '../../src/webhooks/outbox/points-notifications.repository'
 import { contextOfUsers } from './contexts'
 import { lastDatabase, newTenantInLast, type TestTenant } from './harness'
 

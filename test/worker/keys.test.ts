@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import type { OperationSpec } from '../../src/http/operation'
+import type { OperationSpec } from '../../src/api/operation'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
 import { basesOf } from '../walk'
 import {

@@ -1,9 +1,9 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import * as z from 'zod'
-import { DeliveryQueueStore } from '../../src/delivery/queue.store'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
+import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.store'
 import {
   at,
   lastDatabase,

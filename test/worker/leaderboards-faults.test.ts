@@ -7,7 +7,7 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Repair } from '../../src/boards/board-updates.service'
+import type { Repair } from '../../src/leaderboards/board-updates.service'
 import worker from '../../src/worker/index'
 import {
   agrees,

@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Sql } from '../../src/db/object-statements'
+import { Sql } from '../../src/platform/object-statements'
 import {
   ALL,
   deafenTimekeeper,

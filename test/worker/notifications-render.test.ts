@@ -1,14 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { loadConfiguration } from '../../src/config/configuration.repository'
-import type { Configuration, Template } from '../../src/config/configuration.types'
+import { loadConfiguration } from '../../src/configuration/configuration.repository'
+import type { Configuration, Template } from '../../src/configuration/configuration.types'
+import { parseLiquid, RenderError, renderLiquid } from '../../src/features/notifications/liquid.service'
 import type { NotificationReason } from '../../src/features/notifications/notifications.types'
-import {
-  parseLiquid,
-  RenderError,
-  renderLiquid,
-} from '../../src/features/notifications/templates/liquid.service'
-import { textOfHtml } from '../../src/features/notifications/templates/plain-text.rules'
-import { compose } from '../../src/features/notifications/templates/render.service'
+import { textOfHtml } from '../../src/features/notifications/plain-text.rules'
+import { compose } from '../../src/features/notifications/render.service'
 import { civilDate } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { newInstance } from '../../src/config/instance'
-import { ScanTurns, SharedScans } from '../../src/db/scans'
+import { newInstance } from '../../src/configuration/instance'
 import { summariesOf } from '../../src/features/points/summaries.repository'
-import type { Instance } from '../../src/runtime/instance'
-import { scanTurnsOf } from '../../src/runtime/shared-scans'
+import type { Instance } from '../../src/platform/instance'
+import { ScanTurns, SharedScans } from '../../src/platform/scans'
+import { scanTurnsOf } from '../../src/platform/shared-scans'
 import { anotherUuid } from '../readable'
 import {
   at,

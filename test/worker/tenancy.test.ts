@@ -6,7 +6,7 @@ import { runDurableObjectAlarm } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import type { OperationSpec } from '../../src/http/operation'
+import type { OperationSpec } from '../../src/api/operation'
 import { anotherUuid, readableTable } from '../readable'
 import {
   type Ask,

@@ -1,6 +1,6 @@
 /** Test messages: a message by a template to a real user, now and once (N4). */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { Bindings } from '../../src/runtime/env'
+import type { Bindings } from '../../src/platform/env'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 
 const PATH = '/notifications/templates'

@@ -1,10 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import {
-  newLinkSecret,
-  unsubscribeToken,
-} from '../../src/features/notifications/unsubscribe/links.repository'
-import type { Bindings } from '../../src/runtime/env'
+import { newLinkSecret, unsubscribeToken } from '../../src/features/notifications/links.repository'
+import type { Bindings } from '../../src/platform/env'
 import { at, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 
 const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: '{{ unsubscribeUrl }}' }

@@ -198,7 +198,7 @@ async function usersByDatabase({ folder, all, users, tenantId }) {
 async function placing(/** @type {string} */ folder) {
   const { build } = await import('esbuild')
   const contents = `export { bucketOf } from './src/lib/ids'
-    export { holderOf } from './src/db/databases/directory'`
+    export { holderOf } from './src/platform/databases/directory'`
   const outfile = join(folder, 'filler', 'placing.mjs')
   await build({ stdin: { contents, resolveDir: folder, loader: 'ts' }, bundle: true, format: 'esm', outfile })
   return import(pathToFileURL(outfile).href)

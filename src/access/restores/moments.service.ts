@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import type { Databases } from '../../db/databases/databases'
-import { FIRST } from '../../db/databases/directory'
-import { json } from '../../db/json-column'
 import type { Instant } from '../../lib/clock'
 import { HOUR } from '../../lib/units'
-import { logProblem } from '../../runtime/log'
+import type { Databases } from '../../platform/databases/databases-databases'
+import { FIRST } from '../../platform/databases/directory'
+import { json } from '../../platform/json-column'
+import { logProblem } from '../../platform/log'
 
 const FIRST_NOTED = `
   SELECT moment, confirmed,

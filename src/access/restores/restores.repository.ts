@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { AccountDatabase } from '../../db/database'
-import type { Statement } from '../../db/statement'
+import type { AccountDatabase } from '../../platform/database'
+import type { Statement } from '../../platform/statement'
 
 const READ = 'SELECT epoch, redone, progress FROM restores'
 

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { type Instant, instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { SECOND } from '../../lib/units'
-import type { Variables } from '../../runtime/env'
+import type { Variables } from '../../platform/env'
 import { sha256 } from '../keys.rules'
 
 /**

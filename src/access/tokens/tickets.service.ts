@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
-import type { Access } from '../../runtime/context'
-import type { Variables } from '../../runtime/env'
-import { KEY_SCOPES } from '../../runtime/key-scopes.types'
+import type { Access } from '../../platform/context'
+import type { Variables } from '../../platform/env'
+import { KEY_SCOPES } from '../../platform/key-scopes.types'
 import type { Credential } from '../keys.rules'
 import { openToken, type SignedToken, signToken } from './signing.service'
 

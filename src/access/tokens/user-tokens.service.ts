@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Instant } from '../../lib/clock'
-import type { Variables } from '../../runtime/env'
-import { KEY_SCOPES, type KeyScope } from '../../runtime/key-scopes.types'
+import type { Variables } from '../../platform/env'
+import { KEY_SCOPES, type KeyScope } from '../../platform/key-scopes.types'
 import { openToken, type SignedToken, signToken } from './signing.service'
 
 /**

@@ -1,8 +1,8 @@
-import type { Achievement } from '../../config/configuration.types'
-import { type Clearable, type Optional, revised } from '../../config/drafts.rules'
-import { countsItself } from '../../engine/achievements.rules'
+import type { Achievement } from '../../configuration/configuration.types'
+import { type Clearable, type Optional, revised } from '../../configuration/drafts.rules'
 import type { Instant } from '../../lib/clock'
 import { unreachable } from '../../lib/unreachable'
+import { countsItself } from '../../rules/achievements.rules'
 
 type Always = Pick<Achievement, 'name' | 'key' | 'trigger'>
 type Sometimes = Optional<Pick<Achievement, 'description' | 'status'>> &

@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import type { App } from '../../http/hono'
-import { mount } from '../../http/mount'
-import { createdSome, ok } from '../../http/operation'
-import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
+import type { App } from '../../api/hono'
+import { mount } from '../../api/mount'
+import { createdSome, ok } from '../../api/operation'
+import { BY_KEY, operationsOf, resourceOperations } from '../../api/resource'
 import * as schemas from './achievements.admin.schemas'
 import {
   createAchievements,

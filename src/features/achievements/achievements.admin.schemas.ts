@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../config/enumerations.types'
 import {
   Badge,
   ConfigKey,
@@ -15,10 +14,11 @@ import {
   UuidResponse,
   updateResponse,
   wholeNumber,
-} from '../../http/fields'
+} from '../../api/fields'
+import { Filters, FiltersResponse } from '../../api/shapes/attribute.schemas'
+import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations.types'
 import { INT32_MAX, MICROS_PER_UNIT } from '../../lib/decimal'
 import { MOST_METRIC_TOTAL, MOST_PREREQUISITES } from '../../lib/limits'
-import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 
 /** The smallest amount by which a total changes (E1). */
 const LEAST_TOTAL = 1 / MICROS_PER_UNIT

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
-import { entriesOf } from '../../audit/entries.rules'
-import { configurationOf, configure } from '../../config/configuration.service'
-import type { Achievement, Configuration } from '../../config/configuration.types'
+import { entriesOf } from '../../configuration/audit/entries.rules'
+import { configurationOf, configure } from '../../configuration/configuration.service'
+import type { Achievement, Configuration } from '../../configuration/configuration.types'
 import {
   byIdOrKey,
   createEach,
@@ -11,12 +11,12 @@ import {
   type Names,
   page,
   updateEach,
-} from '../../config/drafts.rules'
-import { withIds } from '../../config/references.rules'
-import { wakeTimekeeper } from '../../jobs/timekeeper.service'
+} from '../../configuration/drafts.rules'
+import { withIds } from '../../configuration/references.rules'
 import { newId } from '../../lib/new-id'
-import type { Scope } from '../../runtime/context'
-import { retitledByAchievement } from '../points/triggers/triggers.service'
+import type { Scope } from '../../platform/context'
+import { wakeTimekeeper } from '../../time/timekeeper.service'
+import { retitledByAchievement } from '../points/triggers.service'
 import { achievementFrom, achievementPatched, startsOver } from './achievement-writes.rules'
 import type {
   AdminAchievement,

@@ -1,10 +1,10 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import type { Achievement } from '../../config/configuration.types'
-import type { Draft } from '../../config/drafts.rules'
-import { achievements } from '../../config/tables/achievements.table'
-import { among } from '../../db/queries'
-import type { Statement } from '../../db/statement'
-import type { Scope } from '../../runtime/context'
+import type { Achievement } from '../../configuration/configuration.types'
+import type { Draft } from '../../configuration/drafts.rules'
+import { achievements } from '../../configuration/tables/achievements.table'
+import type { Scope } from '../../platform/context'
+import { among } from '../../platform/queries'
+import type { Statement } from '../../platform/statement'
 
 /** Statements that store the changes of an admin write. The row of a deleted achievement stays (G5). */
 export function storeAchievements(scope: Scope, draft: Draft<Achievement>): Statement[] {

@@ -1,11 +1,8 @@
 import * as z from 'zod'
-import { WARNING_HEADER } from '../../commands/reply.presenter'
-import { completionErrors } from '../../engine/achievements.rules'
-import { readable, UserId } from '../../http/fields'
-import type { App } from '../../http/hono'
-import { mount } from '../../http/mount'
-import { ok, operation } from '../../http/operation'
-import { findUser, furtherUserErrors, stateOf } from '../../store/find-user.service'
+import { readable, UserId } from '../../api/fields'
+import type { App } from '../../api/hono'
+import { mount } from '../../api/mount'
+import { ok, operation } from '../../api/operation'
 import {
   AchievementCompletionRequest,
   AchievementCompletionResponse,
@@ -13,8 +10,11 @@ import {
   AchievementsResponse,
   UserAchievementsQuery,
   UserAchievementsResponse,
-} from '../../wire/achievement.schemas'
-import { ReadableUser } from '../../wire/user.schemas'
+} from '../../api/shapes/achievement.schemas'
+import { ReadableUser } from '../../api/shapes/user.schemas'
+import { completionErrors } from '../../rules/achievements.rules'
+import { findUser, furtherUserErrors, stateOf } from '../../store/find-user.service'
+import { WARNING_HEADER } from '../events/reply.presenter'
 import { completeFor, findCompletable, listActive, listOfUser } from './achievements.service'
 
 export const achievementsAll = operation({

@@ -1,24 +1,24 @@
 import type * as z from 'zod'
-import { completeAchievement, ownSender } from '../../commands/commands.service'
-import { completionReply } from '../../commands/reply.presenter'
-import { configurationOf } from '../../config/configuration.service'
+import { achievementResponse, userAchievementResponse } from '../../api/shapes/achievement.presenter'
+import type {
+  AchievementCompletionRequest,
+  AchievementsResponse,
+  UserAchievementsResponse,
+} from '../../api/shapes/achievement.schemas'
+import { configurationOf } from '../../configuration/configuration.service'
 import {
   type Achievement,
   achievementByKey,
   type Configuration,
   meets,
-} from '../../config/configuration.types'
-import { resolveAttributes, unknownAttributes } from '../../engine/profile.rules'
-import type { UserState } from '../../engine/state.types'
+} from '../../configuration/configuration.types'
 import { errors, throwIfInvalid } from '../../lib/errors'
-import type { Scope } from '../../runtime/context'
+import type { Scope } from '../../platform/context'
+import { resolveAttributes, unknownAttributes } from '../../rules/profile.rules'
+import type { UserState } from '../../rules/state.types'
 import { readTenantCounters, type TenantCounters, USERS } from '../../store/counters.repository'
-import type {
-  AchievementCompletionRequest,
-  AchievementsResponse,
-  UserAchievementsResponse,
-} from '../../wire/achievement.schemas'
-import { achievementResponse, userAchievementResponse } from '../../wire/presenters/achievement.presenter'
+import { completeAchievement, ownSender } from '../events/commands.service'
+import { completionReply } from '../events/reply.presenter'
 
 /**
  * The active achievements, in order of creation (A6). If attributes are given, only the achievements whose

@@ -1,24 +1,24 @@
-import { bulkStep } from '../../boards/bulk-step.service'
-import { raiseVersion } from '../../config/configuration.service'
-import type { Achievement, Configuration } from '../../config/configuration.types'
-import type { TenantDatabase } from '../../db/database'
-import { askAll } from '../../db/databases/ask-all'
-import { changeTenants } from '../../db/databases/copied-changes'
-import type { Statement } from '../../db/statement'
-import { countsItself } from '../../engine/achievements.rules'
-import type { BulkChange } from '../../engine/change.rules'
-import { applyChange } from '../../engine/change.rules'
-import { count, NEW_COUNTER } from '../../engine/metrics.rules'
-import type { UserState } from '../../engine/state.types'
-import { isStale } from '../../engine/streaks/streaks.rules'
-import { beginWalk, type DueWork, hasWork } from '../../jobs/due-work.repository'
-import type { Job } from '../../jobs/job.types'
+import { raiseVersion } from '../../configuration/configuration.service'
+import type { Achievement, Configuration } from '../../configuration/configuration.types'
+import { changeTenants } from '../../configuration/copies/copied-changes'
+import { bulkStep } from '../../leaderboards/bulk-step.service'
 import type { Instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { newId } from '../../lib/new-id'
-import type { Scope, TenantContext } from '../../runtime/context'
+import type { Scope, TenantContext } from '../../platform/context'
+import type { TenantDatabase } from '../../platform/database'
+import { askAll } from '../../platform/databases/ask-all'
+import type { Statement } from '../../platform/statement'
+import { countsItself } from '../../rules/achievements.rules'
+import type { BulkChange } from '../../rules/change.rules'
+import { applyChange } from '../../rules/change.rules'
+import { count, NEW_COUNTER } from '../../rules/metrics.rules'
+import type { UserState } from '../../rules/state.types'
+import { isStale } from '../../rules/streaks/streaks.rules'
 import { recountChanges } from '../../store/streaks/streak-recount.service'
 import { type WalkStep, walkStep } from '../../store/walk.service'
+import { beginWalk, type DueWork, hasWork } from '../../time/due-work.repository'
+import type { Job } from '../../time/job.types'
 import { counted, sumsOf } from './backdate.repository'
 
 /**
@@ -132,7 +132,7 @@ function backdated(
   return change.completed.length === 0 && isAsBefore ? null : { ...change, before, isBackdated: true }
 }
 
-declare module '../../jobs/due-kinds.types' {
+declare module '../../time/due-kinds.types' {
   interface DueKinds {
     backdate: true
   }

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import type { Achievement } from '../../config/configuration.types'
-import type { TenantDatabase } from '../../db/database'
-import { bytesOf, MOST_READ, numberOf } from '../../db/short-ids'
-import type { Statement } from '../../db/statement'
-import { MOST_TOTAL } from '../../engine/metrics.rules'
+import type { Achievement } from '../../configuration/configuration.types'
 import { type Micros, micros } from '../../lib/decimal'
 import { packsOf } from '../../lib/packed'
+import type { TenantDatabase } from '../../platform/database'
+import { bytesOf, MOST_READ, numberOf } from '../../platform/short-ids'
+import type { Statement } from '../../platform/statement'
+import { MOST_TOTAL } from '../../rules/metrics.rules'
 
 // `total` adds floats. `sum` would fail beyond 64 bits: only the total of all events is bounded, and the
 // filtered events may have a larger sum (E1).

@@ -1,5 +1,5 @@
-import type { Achievement, Configuration } from '../../config/configuration.types'
-import { filterProblem } from '../../config/filters.rules'
+import type { Achievement, Configuration } from '../../configuration/configuration.types'
+import { filterProblem } from '../../configuration/filters.rules'
 import { MOST_RESOURCES } from '../../lib/limits'
 import { unreachable } from '../../lib/unreachable'
 import { asksTheSame, startsOver } from './achievement-writes.rules'

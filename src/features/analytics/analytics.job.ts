@@ -1,28 +1,28 @@
-import { presentState } from '../../config/configuration.service'
-import type { Configuration } from '../../config/configuration.types'
-import type { Cost } from '../../db/database'
-import { isConflict } from '../../db/guard'
-import type { Statement } from '../../db/statement'
+import { presentState } from '../../configuration/configuration.service'
+import type { Configuration } from '../../configuration/configuration.types'
+import { type Instant, instant } from '../../lib/clock'
+import { namedId } from '../../lib/ids'
+import { systemNow } from '../../lib/system-clock'
+import { HOUR, MINUTE } from '../../lib/units'
+import { utcDay } from '../../lib/zone'
+import type { TenantContext } from '../../platform/context'
+import type { Cost } from '../../platform/database'
+import { isConflict } from '../../platform/guard'
+import type { Statement } from '../../platform/statement'
 import {
   type DueWork,
   progressUnchanged,
   rescheduled,
   setAsked,
   storeState,
-} from '../../jobs/due-work.repository'
-import type { Job } from '../../jobs/job.types'
-import { type Instant, instant } from '../../lib/clock'
-import { namedId } from '../../lib/ids'
-import { systemNow } from '../../lib/system-clock'
-import { HOUR, MINUTE } from '../../lib/units'
-import { utcDay } from '../../lib/zone'
-import type { TenantContext } from '../../runtime/context'
+} from '../../time/due-work.repository'
+import type { Job } from '../../time/job.types'
 import { countUsers, ladderOf } from './count.repository'
 import { type Pass, parseProgress, progressText } from './pass.codec'
 import { finishPass, readPasses } from './passes.repository'
 import { nextRange } from './range.repository'
 
-declare module '../../jobs/due-kinds.types' {
+declare module '../../time/due-kinds.types' {
   interface DueKinds {
     analytics: true
   }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DateField, DateResponse, IdOrKey, Timestamp } from '../../http/fields'
+import { DateField, DateResponse, IdOrKey, Timestamp } from '../../api/fields'
 import { MOST_SUMMARY_DAYS } from '../../lib/limits'
 
 /** The resource in the path. */

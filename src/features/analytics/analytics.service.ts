@@ -1,17 +1,17 @@
 import type * as z from 'zod'
-import { definitionOf, ParticipantsReply } from '../../boards/board.messages'
-import { configurationOf } from '../../config/configuration.service'
+import { configurationOf } from '../../configuration/configuration.service'
 import type {
   Achievement,
   Configuration,
   Leaderboard,
   Metric,
   System,
-} from '../../config/configuration.types'
-import { byIdOrKey } from '../../config/drafts.rules'
+} from '../../configuration/configuration.types'
+import { byIdOrKey } from '../../configuration/drafts.rules'
+import { definitionOf, ParticipantsReply } from '../../leaderboards/board.messages'
+import { asked as askedOf } from '../../leaderboards/leaderboards.service'
 import { fromMicros, micros } from '../../lib/decimal'
-import type { Scope } from '../../runtime/context'
-import { asked as askedOf } from '../leaderboards/leaderboards.service'
+import type { Scope } from '../../platform/context'
 import { runningSums } from './analytics.rules'
 import type {
   AchievementAnalytics,

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import type { TenantDatabase } from '../../db/database'
-import { askAll } from '../../db/databases/ask-all'
-import type { Databases } from '../../db/databases/databases'
-import { bytesOf, numberOf } from '../../db/short-ids'
-import type { Statement } from '../../db/statement'
 import type { Instant } from '../../lib/clock'
 import { utcDay } from '../../lib/zone'
+import type { TenantDatabase } from '../../platform/database'
+import { askAll } from '../../platform/databases/ask-all'
+import type { Databases } from '../../platform/databases/databases-databases'
+import { bytesOf, numberOf } from '../../platform/short-ids'
+import type { Statement } from '../../platform/statement'
 
 /**
  * The figures that a pass keeps:

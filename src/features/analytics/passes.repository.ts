@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import type { AccountDatabase, TenantDatabase } from '../../db/database'
-import { askAll } from '../../db/databases/ask-all'
-import type { Databases } from '../../db/databases/databases'
-import type { Statement } from '../../db/statement'
-import type { DueKind } from '../../jobs/due-kinds.types'
-import { firstDueOf, workState } from '../../jobs/due-work.repository'
 import { type Instant, instant } from '../../lib/clock'
 import { HOUR } from '../../lib/units'
+import type { AccountDatabase, TenantDatabase } from '../../platform/database'
+import { askAll } from '../../platform/databases/ask-all'
+import type { Databases } from '../../platform/databases/databases-databases'
+import type { Statement } from '../../platform/statement'
+import type { DueKind } from '../../time/due-kinds.types'
+import { firstDueOf, workState } from '../../time/due-work.repository'
 import { parseProgress } from './pass.codec'
 
 /*

@@ -1,7 +1,7 @@
-import type { AccountDatabase, TenantDatabase } from '../../db/database'
-import type { Statement } from '../../db/statement'
-import { beginAllAgain, makeAllDue, makeBegunDue } from '../../jobs/due-work.repository'
 import type { Instant } from '../../lib/clock'
+import type { AccountDatabase, TenantDatabase } from '../../platform/database'
+import type { Statement } from '../../platform/statement'
+import { beginAllAgain, makeAllDue, makeBegunDue } from '../../time/due-work.repository'
 import * as figures from './figures.repository'
 import * as passes from './passes.repository'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { TenantDatabase } from '../../db/database'
+import type { TenantDatabase } from '../../platform/database'
 
 /** Users that are looked at in search of changed ones. Users and changes that one step counts. */
 const MOST_WALKED = 20_000

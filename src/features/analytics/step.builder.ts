@@ -1,5 +1,5 @@
-import { bytesOf, type Log, numberOf } from '../../db/short-ids'
 import { DAY } from '../../lib/units'
+import { bytesOf, type Log, numberOf } from '../../platform/short-ids'
 import { STREAK_CLASSES } from './analytics.rules'
 
 /*

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
-import type { AccountDatabase } from '../../db/database'
-import { bytesOf } from '../../db/short-ids'
-import type { Statement } from '../../db/statement'
+import type { AccountDatabase } from '../../platform/database'
+import { bytesOf } from '../../platform/short-ids'
+import type { Statement } from '../../platform/statement'
 import { EVENTS_OF_FIGURES } from '../analytics/analytics-moves.service'
 
 const WEIGHTS = 'SELECT name, weight FROM database_weights'

@@ -1,7 +1,7 @@
-import type { App } from '../../http/hono'
-import { mountForAccount } from '../../http/mount'
-import { accepted, ok, operation } from '../../http/operation'
-import type { Jobs } from '../../jobs/job.types'
+import type { App } from '../../api/hono'
+import { mountForAccount } from '../../api/mount'
+import { accepted, ok, operation } from '../../api/operation'
+import type { Jobs } from '../../time/job.types'
 import { DatabasesResponse, RebalanceRequest, RebalanceResponse } from './databases.schemas'
 import { listDatabases, rebalance } from './databases.service'
 

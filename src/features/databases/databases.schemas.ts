@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { optional, withIssues } from '../../http/fields'
+import { optional, withIssues } from '../../api/fields'
 
 /** A number of things. */
 const Count = z.int().min(0)

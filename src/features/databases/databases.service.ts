@@ -1,15 +1,15 @@
 import type * as z from 'zod'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.repository'
-import { auditEntries } from '../../audit/audit.repository'
-import { fieldChanges } from '../../audit/entries.rules'
-import { FIRST, UNSPREAD } from '../../db/databases/directory'
-import { isDatabaseAway } from '../../db/guard'
-import type { Jobs } from '../../jobs/job.types'
-import { wakeAll } from '../../jobs/timekeeper.service'
+import { auditEntries } from '../../configuration/audit/audit.repository'
+import { fieldChanges } from '../../configuration/audit/entries.rules'
 import { throwIfInvalid } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
-import type { AccountScope, Context } from '../../runtime/context'
-import { logProblem } from '../../runtime/log'
+import type { AccountScope, Context } from '../../platform/context'
+import { FIRST, UNSPREAD } from '../../platform/databases/directory'
+import { isDatabaseAway } from '../../platform/guard'
+import { logProblem } from '../../platform/log'
+import type { Jobs } from '../../time/job.types'
+import { wakeAll } from '../../time/timekeeper.service'
 import {
   directories,
   forgetWeights,
@@ -21,9 +21,9 @@ import {
   unspread,
 } from './databases.repository'
 import type { DatabasesResponse } from './databases.schemas'
-import { noteDatabases } from './moves/moves.repository'
-import { wantedOf } from './moves/moves.service'
-import { type ByName, heldBy } from './moves/plan.model'
+import { noteDatabases } from './moves.repository'
+import { wantedOf } from './moves.service'
+import { type ByName, heldBy } from './plan.model'
 
 type Databases = z.infer<typeof DatabasesResponse>
 

@@ -1,12 +1,12 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import { deleteBoards } from '../../config/board-deletions.repository'
-import type { Metric } from '../../config/configuration.types'
-import type { Draft } from '../../config/drafts.rules'
-import { metrics } from '../../config/tables/metrics.table'
-import { pointsTriggers } from '../../config/tables/points.table'
-import { among } from '../../db/queries'
-import type { Statement } from '../../db/statement'
-import type { Scope } from '../../runtime/context'
+import { deleteBoards } from '../../configuration/board-deletions.repository'
+import type { Metric } from '../../configuration/configuration.types'
+import type { Draft } from '../../configuration/drafts.rules'
+import { metrics } from '../../configuration/tables/metrics.table'
+import { pointsTriggers } from '../../configuration/tables/points.table'
+import type { Scope } from '../../platform/context'
+import { among } from '../../platform/queries'
+import type { Statement } from '../../platform/statement'
 
 /**
  * Statements that store the changes of an admin write. The triggers and leaderboards of a deleted metric are

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import type { App } from '../../http/hono'
-import { mount } from '../../http/mount'
-import { createdSome, ok } from '../../http/operation'
-import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
-import * as schemas from '../../wire/metric.schemas'
+import type { App } from '../../api/hono'
+import { mount } from '../../api/mount'
+import { createdSome, ok } from '../../api/operation'
+import { BY_KEY, operationsOf, resourceOperations } from '../../api/resource'
+import * as schemas from '../../api/shapes/metric.schemas'
 import { createMetrics, deleteMetrics, findMetric, listMetrics, updateMetrics } from './metrics.service'
 
 const operations = resourceOperations({

@@ -1,7 +1,12 @@
 import type * as z from 'zod'
-import { entriesOf, removals } from '../../audit/entries.rules'
-import { configurationOf, configure } from '../../config/configuration.service'
-import type { Metric } from '../../config/configuration.types'
+import type {
+  CreatedMetric,
+  CreateMetricRequestItem,
+  UpdateMetricRequestItem,
+} from '../../api/shapes/metric.schemas'
+import { entriesOf, removals } from '../../configuration/audit/entries.rules'
+import { configurationOf, configure } from '../../configuration/configuration.service'
+import type { Metric } from '../../configuration/configuration.types'
 import {
   byIdOrKey,
   createEach,
@@ -12,19 +17,14 @@ import {
   page,
   revised,
   updateEach,
-} from '../../config/drafts.rules'
+} from '../../configuration/drafts.rules'
+import { configureWithUpkeep } from '../../leaderboards/board-upkeep.service'
+import { boardEntries } from '../../leaderboards/leaderboards.admin.service'
 import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
-import type { Scope } from '../../runtime/context'
-import type {
-  CreatedMetric,
-  CreateMetricRequestItem,
-  UpdateMetricRequestItem,
-} from '../../wire/metric.schemas'
-import { configureWithUpkeep } from '../leaderboards/board-upkeep.service'
-import { boardEntries } from '../leaderboards/leaderboards.admin.service'
+import type { Scope } from '../../platform/context'
 import { triggerEntries } from '../points/points.audit.presenter'
-import { retitledTriggers } from '../points/triggers/triggers.service'
+import { retitledTriggers } from '../points/triggers.service'
 import { storeSettings } from '../streaks/settings.service'
 import { storeMetrics } from './metrics.repository'
 

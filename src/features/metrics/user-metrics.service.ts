@@ -1,22 +1,22 @@
 import type * as z from 'zod'
-import { configurationOf } from '../../config/configuration.service'
+import { userAchievementResponse } from '../../api/shapes/achievement.presenter'
+import type { EventSummaryResponse, MetricResponse } from '../../api/shapes/metric.schemas'
+import { configurationOf } from '../../configuration/configuration.service'
 import {
   type Achievement,
   type Configuration,
   type Metric,
   metricByKey,
-} from '../../config/configuration.types'
-import { NEW_COUNTER } from '../../engine/metrics.rules'
-import type { UserState } from '../../engine/state.types'
+} from '../../configuration/configuration.types'
 import { fromMicros, MICROS_PER_UNIT } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
-import type { Scope } from '../../runtime/context'
+import type { Scope } from '../../platform/context'
+import { NEW_COUNTER } from '../../rules/metrics.rules'
+import type { UserState } from '../../rules/state.types'
+import { readDaySums } from '../../store/day-sums/day-sums.service'
+import { type SummaryRange, summarise } from '../../store/day-sums/summary-buckets.rules'
 import { findUser } from '../../store/find-user.service'
-import type { EventSummaryResponse, MetricResponse } from '../../wire/metric.schemas'
-import { userAchievementResponse } from '../../wire/presenters/achievement.presenter'
 import { visibleTo } from '../achievements/achievements.service'
-import { readDaySums } from '../summaries/day-sums.service'
-import { type SummaryRange, summarise } from '../summaries/summary-buckets.rules'
 
 /** A user and the requested metric. */
 export type UserMetric = { user: UserState; metric: Metric }

@@ -1,11 +1,11 @@
-import type { Configuration } from '../../config/configuration.types'
-import type { TenantDatabase } from '../../db/database'
-import type { Statement } from '../../db/statement'
-import { beginWalk } from '../../jobs/due-work.repository'
+import type { Configuration } from '../../configuration/configuration.types'
 import type { Instant } from '../../lib/clock'
-import { hasBoostListeners } from '../points/boosts/boost-notifications.rules'
-import { joinSchedule } from './schedule/schedule.repository'
-import { isEmpty, newlyWanted, timetableOf } from './schedule/schedule.rules'
+import type { TenantDatabase } from '../../platform/database'
+import type { Statement } from '../../platform/statement'
+import { beginWalk } from '../../time/due-work.repository'
+import { hasBoostListeners } from '../points/boost-notifications.rules'
+import { joinSchedule } from './schedule.repository'
+import { isEmpty, newlyWanted, timetableOf } from './schedule.rules'
 
 /**
  * Statements that must be stored with a change of the configuration, so that new listeners get events in time

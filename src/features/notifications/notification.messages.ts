@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { NOTIFICATION_TYPES } from '../../config/enumerations.types'
+import { NOTIFICATION_TYPES } from '../../configuration/enumerations.types'
 
 const common = {
   userId: z.string(),

@@ -1,13 +1,13 @@
 import * as z from 'zod'
-import { longPage, NEXT_LINK } from '../../http/cursors'
-import { IdOrKey } from '../../http/fields'
-import type { App } from '../../http/hono'
-import { mount } from '../../http/mount'
-import { createdSome, ok, operation } from '../../http/operation'
-import { BY_KEY, operationsOf, resourceOperations } from '../../http/resource'
-import { listed } from '../../http/streams/json-stream'
-import { configuredProviders } from './channels/notifications.adapter'
+import { longPage, NEXT_LINK } from '../../api/cursors'
+import { IdOrKey } from '../../api/fields'
+import type { App } from '../../api/hono'
+import { mount } from '../../api/mount'
+import { createdSome, ok, operation } from '../../api/operation'
+import { BY_KEY, operationsOf, resourceOperations } from '../../api/resource'
+import { listed } from '../../api/streams/json-stream'
 import { readLog } from './log.service'
+import { configuredProviders } from './notifications.adapter'
 import * as schemas from './notifications.schemas'
 import {
   createTemplates,
@@ -18,7 +18,7 @@ import {
   previewDraft,
   previewTemplate,
   updateTemplates,
-} from './templates/templates.service'
+} from './templates.service'
 import { sendTest } from './test-messages.service'
 
 const operations = resourceOperations({

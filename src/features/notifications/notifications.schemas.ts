@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../../config/enumerations.types'
-import { longListQuery } from '../../http/cursors'
+import { longListQuery } from '../../api/cursors'
 import {
   ConfigKey,
   createResponse,
@@ -17,11 +16,16 @@ import {
   UuidResponse,
   updateResponse,
   withIssues,
-} from '../../http/fields'
-import { integerQuery, ListQuery } from '../../http/queries'
+} from '../../api/fields'
+import { integerQuery, ListQuery } from '../../api/queries'
+import { Filters, FiltersResponse } from '../../api/shapes/attribute.schemas'
+import {
+  NOTIFICATION_CHANNELS,
+  NOTIFICATION_TYPES,
+  SWITCH_STATUSES,
+} from '../../configuration/enumerations.types'
 import { MOST_TEMPLATE_CHARACTERS, MOST_TITLE_CHARACTERS } from '../../lib/limits'
-import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
-import { type Form, parseLiquid } from './templates/liquid.service'
+import { type Form, parseLiquid } from './liquid.service'
 
 /** The most entries of the log that can be skipped. Nobody pages that far. */
 const MOST_SKIPPED = 100_000

@@ -1,5 +1,5 @@
 import type { RecapFrequency } from '../../access/tenants.types'
-import type { Template } from '../../config/configuration.types'
+import type { Template } from '../../configuration/configuration.types'
 import type { CivilDate } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
 

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
-import type { Achievement } from '../../config/configuration.types'
+import type { StreakResponse } from '../../api/shapes/streak.schemas'
+import type { Achievement } from '../../configuration/configuration.types'
 import type { Instant } from '../../lib/clock'
-import type { StreakResponse } from '../../wire/streak.schemas'
 import type { AchievementReason, RecapReason, NotificationReason as Stated } from './notifications.types'
 
 /** Why a user is notified (N2). `about` is for messages; webhook events need the other fields too. */

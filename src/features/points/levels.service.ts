@@ -1,13 +1,20 @@
 import { and, eq } from 'drizzle-orm'
 import type * as z from 'zod'
-import { configure } from '../../config/configuration.service'
-import { type Level, roomFor } from '../../config/configuration.types'
-import { createEach, Draft, deleteEach, type Names, revised, updateEach } from '../../config/drafts.rules'
-import { pointsLevels } from '../../config/tables/points.table'
-import type { Statement } from '../../db/statement'
+import { configure } from '../../configuration/configuration.service'
+import { type Level, roomFor } from '../../configuration/configuration.types'
+import {
+  createEach,
+  Draft,
+  deleteEach,
+  type Names,
+  revised,
+  updateEach,
+} from '../../configuration/drafts.rules'
+import { pointsLevels } from '../../configuration/tables/points.table'
 import { counted } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
-import type { Scope } from '../../runtime/context'
+import type { Scope } from '../../platform/context'
+import type { Statement } from '../../platform/statement'
 import { deleteNested } from './nested.repository'
 import { adminLevel } from './points.admin.presenter'
 import type { CreatePointsLevelRequestItem, PatchPointsLevelRequestItem } from './points.admin.schemas'

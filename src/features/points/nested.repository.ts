@@ -1,8 +1,8 @@
 import { and, isNull } from 'drizzle-orm'
-import type { pointsBoosts, pointsLevels, pointsTriggers } from '../../config/tables/points.table'
-import { among, ofTenant } from '../../db/queries'
-import type { Statement } from '../../db/statement'
-import type { Scope } from '../../runtime/context'
+import type { pointsBoosts, pointsLevels, pointsTriggers } from '../../configuration/tables/points.table'
+import type { Scope } from '../../platform/context'
+import { among, ofTenant } from '../../platform/queries'
+import type { Statement } from '../../platform/statement'
 
 type Nested = typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts
 

@@ -5,9 +5,9 @@ import {
   presentFields,
   type System,
   type Trigger,
-} from '../../config/configuration.types'
-import { boostStatus, OPEN_END } from '../../engine/points/boosts.rules'
+} from '../../configuration/configuration.types'
 import type { Instant } from '../../lib/clock'
+import { boostStatus, OPEN_END } from '../../rules/points/boosts.rules'
 import type {
   AdminPointsBoost,
   AdminPointsLevel,

@@ -1,13 +1,5 @@
 import * as z from 'zod'
 import {
-  BOOST_STATUSES,
-  SWITCH_STATUSES,
-  TIME_UNITS,
-  TRIGGER_FIELDS,
-  TRIGGER_TYPES,
-  type TriggerField,
-} from '../../config/enumerations.types'
-import {
   Badge,
   ConfigKey,
   createResponse,
@@ -27,11 +19,19 @@ import {
   UuidResponse,
   updateResponse,
   wholeNumber,
-} from '../../http/fields'
+} from '../../api/fields'
+import { Filters, FiltersResponse } from '../../api/shapes/attribute.schemas'
+import {
+  BOOST_STATUSES,
+  SWITCH_STATUSES,
+  TIME_UNITS,
+  TRIGGER_FIELDS,
+  TRIGGER_TYPES,
+  type TriggerField,
+} from '../../configuration/enumerations.types'
 import { isCivilDate } from '../../lib/civil'
 import { INT32_MAX, ROUNDINGS } from '../../lib/decimal'
 import { MOST_NESTED_ITEMS, MOST_TRIGGER_POINTS } from '../../lib/limits'
-import { Filters, FiltersResponse } from '../../wire/attribute.schemas'
 
 const isNot = (wrong: number) => (value: number) => value !== wrong
 

@@ -1,6 +1,6 @@
-import type { AuditEntry } from '../../audit/audit.types'
-import { type Change, entriesOf } from '../../audit/entries.rules'
-import type { Boost, Level, System, Trigger } from '../../config/configuration.types'
+import type { AuditEntry } from '../../configuration/audit/audit.types'
+import { type Change, entriesOf } from '../../configuration/audit/entries.rules'
+import type { Boost, Level, System, Trigger } from '../../configuration/configuration.types'
 import type { Instant } from '../../lib/clock'
 import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.presenter'
 

@@ -1,15 +1,11 @@
 import * as z from 'zod'
-import { configurationOf } from '../../config/configuration.service'
-import type { System } from '../../config/configuration.types'
-import { ladder } from '../../engine/points/points.rules'
-import { UserId } from '../../http/fields'
-import type { App } from '../../http/hono'
-import { mount } from '../../http/mount'
-import { ok, operation } from '../../http/operation'
-import { SummaryQuery } from '../../http/queries'
-import type { Scope } from '../../runtime/context'
-import { findUser } from '../../store/find-user.service'
-import { EventSummaryResponse } from '../../wire/metric.schemas'
+import { UserId } from '../../api/fields'
+import type { App } from '../../api/hono'
+import { mount } from '../../api/mount'
+import { ok, operation } from '../../api/operation'
+import { SummaryQuery } from '../../api/queries'
+import { EventSummaryResponse } from '../../api/shapes/metric.schemas'
+import { levelResponse } from '../../api/shapes/points.presenter'
 import {
   AllUserPointsResponse,
   AwardsQuery,
@@ -22,8 +18,12 @@ import {
   PointsSummaryResponse,
   PointsSystemResponse,
   PointsSystemsResponse,
-} from '../../wire/points.schemas'
-import { levelResponse } from '../../wire/presenters/points.presenter'
+} from '../../api/shapes/points.schemas'
+import { configurationOf } from '../../configuration/configuration.service'
+import type { System } from '../../configuration/configuration.types'
+import type { Scope } from '../../platform/context'
+import { ladder } from '../../rules/points/points.rules'
+import { findUser } from '../../store/find-user.service'
 import {
   allUserPoints,
   levelErrors,

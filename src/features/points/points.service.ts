@@ -1,24 +1,10 @@
 import type * as z from 'zod'
-import { configurationOf } from '../../config/configuration.service'
-import { type Configuration, type Filter, meets, type System } from '../../config/configuration.types'
-import type { StoredAward } from '../../engine/points/award.types'
-import { boostStatus, boostsFor, shown } from '../../engine/points/boosts.rules'
-import { ladder, levelOf } from '../../engine/points/points.rules'
-import { resolveAttributes, unknownAttributes } from '../../engine/profile.rules'
-import type { UserState } from '../../engine/state.types'
-import { INT32_MAX } from '../../lib/decimal'
-import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
-import { systemNow } from '../../lib/system-clock'
-import { civilDateAt, offsetMinutes } from '../../lib/zone'
-import type { Scope } from '../../runtime/context'
 import {
-  type AwardsOfEach,
-  awardsOfEachStatements,
-  newestAwards,
-  parseAwardsOfEach,
-  triggerForms,
-} from '../../store/awards.repository'
-import { parseUser, userStatement } from '../../store/users.repository'
+  levelResponse,
+  storedAwardResponse,
+  systemFields,
+  triggerResponse,
+} from '../../api/shapes/points.presenter'
 import type {
   GetUserPointsResponse,
   ListedPointsSystemResponse,
@@ -26,15 +12,29 @@ import type {
   PointsLevelSummaryResponse,
   PointsRange,
   PointsSystemResponse,
-} from '../../wire/points.schemas'
+} from '../../api/shapes/points.schemas'
+import { configurationOf } from '../../configuration/configuration.service'
+import { type Configuration, type Filter, meets, type System } from '../../configuration/configuration.types'
+import { INT32_MAX } from '../../lib/decimal'
+import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
+import { civilDateAt, offsetMinutes } from '../../lib/zone'
+import type { Scope } from '../../platform/context'
+import type { StoredAward } from '../../rules/points/award.types'
+import { boostStatus, boostsFor, shown } from '../../rules/points/boosts.rules'
+import { ladder, levelOf } from '../../rules/points/points.rules'
+import { resolveAttributes, unknownAttributes } from '../../rules/profile.rules'
+import type { UserState } from '../../rules/state.types'
 import {
-  levelResponse,
-  storedAwardResponse,
-  systemFields,
-  triggerResponse,
-} from '../../wire/presenters/points.presenter'
-import { readDaySums } from '../summaries/day-sums.service'
-import { type SummaryRange, summarise } from '../summaries/summary-buckets.rules'
+  type AwardsOfEach,
+  awardsOfEachStatements,
+  newestAwards,
+  parseAwardsOfEach,
+  triggerForms,
+} from '../../store/awards.repository'
+import { readDaySums } from '../../store/day-sums/day-sums.service'
+import { type SummaryRange, summarise } from '../../store/day-sums/summary-buckets.rules'
+import { parseUser, userStatement } from '../../store/users.repository'
 import { countLevels, countRanges } from './summaries.repository'
 
 /** A user's total, level and newest awards in a system (P9, P10). */

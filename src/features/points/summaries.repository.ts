@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import type { Filter, Level } from '../../config/configuration.types'
-import type { Pause } from '../../db/scans'
+import type { Filter, Level } from '../../configuration/configuration.types'
 import { compareText } from '../../lib/ids'
-import type { Scope } from '../../runtime/context'
-import { KEPT_ABOVE, KEPT_FOR, sharedScans } from '../../runtime/shared-scans'
+import type { Scope } from '../../platform/context'
+import type { Pause } from '../../platform/scans'
+import { KEPT_ABOVE, KEPT_FOR, sharedScans } from '../../platform/shared-scans'
 import { usersInParts } from '../../store/user-ranges.repository'
 
 /** The summaries that are being counted. */

@@ -1,5 +1,5 @@
-import { type Configuration, type System, systemByKey } from '../../config/configuration.types'
-import { byIdOrKey } from '../../config/drafts.rules'
+import { type Configuration, type System, systemByKey } from '../../configuration/configuration.types'
+import { byIdOrKey } from '../../configuration/drafts.rules'
 import { errors } from '../../lib/errors'
 
 /** The system with this id or key (O1). Throws 404 if there is none. */

@@ -1,8 +1,8 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm'
 import type * as z from 'zod'
-import { additions, removals } from '../../audit/entries.rules'
-import { deleteBoards } from '../../config/board-deletions.repository'
-import { configure } from '../../config/configuration.service'
+import { additions, removals } from '../../configuration/audit/entries.rules'
+import { deleteBoards } from '../../configuration/board-deletions.repository'
+import { configure } from '../../configuration/configuration.service'
 import {
   type Boost,
   type Configuration,
@@ -10,7 +10,7 @@ import {
   roomFor,
   type System,
   type Trigger,
-} from '../../config/configuration.types'
+} from '../../configuration/configuration.types'
 import {
   createEach,
   Draft,
@@ -19,21 +19,26 @@ import {
   type Names,
   revised,
   updateEach,
-} from '../../config/drafts.rules'
-import { withIds } from '../../config/references.rules'
-import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../config/tables/points.table'
-import { everywhere } from '../../db/databases/everywhere'
-import type { Statement } from '../../db/statement'
-import { isTicking } from '../../engine/points/ticks.rules'
-import { wakeTimekeeper } from '../../jobs/timekeeper.service'
+} from '../../configuration/drafts.rules'
+import { withIds } from '../../configuration/references.rules'
+import {
+  pointsBoosts,
+  pointsLevels,
+  pointsSystems,
+  pointsTriggers,
+} from '../../configuration/tables/points.table'
+import { configureWithUpkeep } from '../../leaderboards/board-upkeep.service'
+import { boardEntries } from '../../leaderboards/leaderboards.admin.service'
 import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
-import type { Scope } from '../../runtime/context'
-import { configureWithUpkeep } from '../leaderboards/board-upkeep.service'
-import { boardEntries } from '../leaderboards/leaderboards.admin.service'
-import { boostEventStatements } from './boosts/boost-notifications.job'
-import { type BoostUser, insertBoosts, ownersOf } from './boosts/boosts.repository'
-import { boostFrom, newBoosts, stored, usersOfBoosts, zoneOf } from './boosts/boosts.service'
+import type { Scope } from '../../platform/context'
+import { everywhere } from '../../platform/databases/everywhere'
+import type { Statement } from '../../platform/statement'
+import { isTicking } from '../../rules/points/ticks.rules'
+import { wakeTimekeeper } from '../../time/timekeeper.service'
+import { boostEventStatements } from './boost-notifications.job'
+import { type BoostUser, insertBoosts, ownersOf } from './boosts.repository'
+import { boostFrom, newBoosts, stored, usersOfBoosts, zoneOf } from './boosts.service'
 import { insertLevels, levelFrom, levelProblem } from './levels.service'
 import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.presenter'
 import type {
@@ -42,9 +47,9 @@ import type {
   UpdatePointsSystemRequestItem,
 } from './points.admin.schemas'
 import { nestedEntries, systemEntries } from './points.audit.presenter'
-import { settleTicks } from './ticks/schedule.service'
-import { triggerFrom, triggerProblem } from './triggers/triggers.rules'
-import { insertTriggers } from './triggers/triggers.service'
+import { settleTicks } from './schedule.service'
+import { triggerFrom, triggerProblem } from './triggers.rules'
+import { insertTriggers } from './triggers.service'
 
 type CreateItem = z.output<typeof CreatePointsSystemRequestItem>
 type UpdateItem = z.output<typeof UpdatePointsSystemRequestItem>

@@ -1,20 +1,20 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.repository'
-import { bulkStep } from '../../boards/bulk-step.service'
-import { configurationAt, rememberedConfiguration } from '../../config/configuration.repository'
-import type { Configuration } from '../../config/configuration.types'
-import { EVENT_TYPES } from '../../config/webhook-events.types'
-import { configurationUnchanged, isConflict } from '../../db/guard'
-import type { BulkChange } from '../../engine/change.rules'
-import { judged } from '../../engine/streaks/streak-only.rules'
-import { isStale } from '../../engine/streaks/streaks.rules'
-import type { Job } from '../../jobs/job.types'
+import { configurationAt, rememberedConfiguration } from '../../configuration/configuration.repository'
+import type { Configuration } from '../../configuration/configuration.types'
+import { EVENT_TYPES } from '../../configuration/webhook-events.types'
+import { bulkStep } from '../../leaderboards/bulk-step.service'
 import type { Instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
-import { listens } from '../../outbox/outbox.messages'
-import type { TenantContext } from '../../runtime/context'
+import type { TenantContext } from '../../platform/context'
+import { configurationUnchanged, isConflict } from '../../platform/guard'
+import type { BulkChange } from '../../rules/change.rules'
+import { judged } from '../../rules/streaks/streak-only.rules'
+import { isStale } from '../../rules/streaks/streaks.rules'
 import { recountChanges } from '../../store/streaks/streak-recount.service'
 import { dueStatement, dueUsers, nextDeadline } from '../../store/streaks/streaks.repository'
 import { storedBy, writeBulk } from '../../store/writer.service'
+import type { Job } from '../../time/job.types'
+import { listens } from '../../webhooks/outbox/outbox.messages'
 
 /** The most users of one step. */
 const CHUNK = 1_000
@@ -77,7 +77,7 @@ export async function judgeStreaks(
 const isListenedTo = (config: Configuration | undefined) =>
   config !== undefined && EVENT_TYPES.some((type) => type.startsWith('streak.') && listens(config, type))
 
-declare module '../../jobs/due-kinds.types' {
+declare module '../../time/due-kinds.types' {
   interface DueKinds {
     streaks: true
   }

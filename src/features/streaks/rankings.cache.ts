@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../lib/bounded'
 import type { Instant } from '../../lib/clock'
-import { perInstance } from '../../runtime/instance'
+import { perInstance } from '../../platform/instance'
 
 /**
  * The users with the longest streaks of a tenant, as many as a request may ask for, at a moment and a version

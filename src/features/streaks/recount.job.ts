@@ -1,15 +1,15 @@
-import { bulkStep } from '../../boards/bulk-step.service'
-import type { Configuration } from '../../config/configuration.types'
-import type { UserState } from '../../engine/state.types'
-import { judged } from '../../engine/streaks/streak-only.rules'
-import { isStale } from '../../engine/streaks/streaks.rules'
-import type { DueWork } from '../../jobs/due-work.repository'
-import type { Job } from '../../jobs/job.types'
+import type { Configuration } from '../../configuration/configuration.types'
+import { bulkStep } from '../../leaderboards/bulk-step.service'
 import type { Instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
-import type { TenantContext } from '../../runtime/context'
+import type { TenantContext } from '../../platform/context'
+import type { UserState } from '../../rules/state.types'
+import { judged } from '../../rules/streaks/streak-only.rules'
+import { isStale } from '../../rules/streaks/streaks.rules'
 import { recountChanges } from '../../store/streaks/streak-recount.service'
 import { type WalkStep, walkStep } from '../../store/walk.service'
+import type { DueWork } from '../../time/due-work.repository'
+import type { Job } from '../../time/job.types'
 
 /** Does one step of the walk over all users after a change of the streak settings (S9). */
 export function recountStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
@@ -25,7 +25,7 @@ export function recountStep(context: TenantContext, work: DueWork): Promise<Walk
   return walkStep(context, work, visit)
 }
 
-declare module '../../jobs/due-kinds.types' {
+declare module '../../time/due-kinds.types' {
   interface DueKinds {
     recount: true
   }

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { EVALUATION_MODES } from '../../config/enumerations.types'
-import { optional, readable, wholeNumber, withIssues } from '../../http/fields'
+import { optional, readable, wholeNumber, withIssues } from '../../api/fields'
+import { ReadableMetrics, StreakMetrics } from '../../api/shapes/preferences.schemas'
+import { StreakFrequency } from '../../api/shapes/streak.schemas'
+import { EVALUATION_MODES } from '../../configuration/enumerations.types'
 import { MOST_FREEZE_INTERVAL_DAYS, MOST_FREEZES } from '../../lib/limits'
-import { ReadableMetrics, StreakMetrics } from '../../wire/preferences.schemas'
-import { StreakFrequency } from '../../wire/streak.schemas'
 
 const EvaluationMode = z.enum(EVALUATION_MODES)
 

@@ -1,19 +1,23 @@
 import { eq } from 'drizzle-orm'
 import type * as z from 'zod'
 import { tenants } from '../../access/tenants.table'
-import { entriesOf } from '../../audit/entries.rules'
-import { configurationOf, configure } from '../../config/configuration.service'
-import { type Configuration, metricByKey } from '../../config/configuration.types'
-import { DEFAULT_FREEZES, type FreezeSettings, type StreakSettings } from '../../config/streak-settings.types'
-import type { Statement } from '../../db/statement'
-import { beginWalk } from '../../jobs/due-work.repository'
-import { wakeTimekeeper } from '../../jobs/timekeeper.service'
+import { entriesOf } from '../../configuration/audit/entries.rules'
+import { configurationOf, configure } from '../../configuration/configuration.service'
+import { type Configuration, metricByKey } from '../../configuration/configuration.types'
+import {
+  DEFAULT_FREEZES,
+  type FreezeSettings,
+  type StreakSettings,
+} from '../../configuration/streak-settings.types'
+import { streakBoardsDue } from '../../leaderboards/board-upkeep.service'
 import type { Instant } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'
 import { type FieldError, throwIfInvalid } from '../../lib/errors'
 import { MINUTE } from '../../lib/units'
-import type { Scope } from '../../runtime/context'
-import { streakBoardsDue } from '../leaderboards/board-upkeep.service'
+import type { Scope } from '../../platform/context'
+import type { Statement } from '../../platform/statement'
+import { beginWalk } from '../../time/due-work.repository'
+import { wakeTimekeeper } from '../../time/timekeeper.service'
 import { listenerStatements } from '../notifications/listening.service'
 import {
   ReadableStreakSettings,

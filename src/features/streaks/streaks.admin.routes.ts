@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import type { App } from '../../http/hono'
-import { mount, type RawRequest } from '../../http/mount'
-import { created, createdSome, type OperationSpec, ok, operation } from '../../http/operation'
-import { IdsQuery } from '../../http/queries'
-import type { Scope } from '../../runtime/context'
+import type { App } from '../../api/hono'
+import { mount, type RawRequest } from '../../api/mount'
+import { created, createdSome, type OperationSpec, ok, operation } from '../../api/operation'
+import { IdsQuery } from '../../api/queries'
+import type { Scope } from '../../platform/context'
 import {
   StreakSettingsResponse,
   UpdatedStreakSettings,

@@ -8,8 +8,8 @@ import {
   rule,
   UserId,
   UuidResponse,
-} from '../../http/fields'
-import { ListQuery } from '../../http/queries'
+} from '../../api/fields'
+import { ListQuery } from '../../api/queries'
 import { isCivilDate } from '../../lib/civil'
 
 /**

@@ -1,10 +1,18 @@
 import * as z from 'zod'
-import type { AuditEntry } from '../../audit/audit.types'
-import { goneFields, madeFields, userEntry } from '../../audit/entries.rules'
-import type { Issue } from '../../config/drafts.rules'
-import { unknownIssue } from '../../config/drafts.rules'
-import { askAll } from '../../db/databases/ask-all'
-import type { Placed } from '../../db/databases/by-database'
+import { type UnknownField, unknownMessage } from '../../api/unknown-fields'
+import type { AuditEntry } from '../../configuration/audit/audit.types'
+import { goneFields, madeFields, userEntry } from '../../configuration/audit/entries.rules'
+import type { Issue } from '../../configuration/drafts.rules'
+import { unknownIssue } from '../../configuration/drafts.rules'
+import { dayOf } from '../../lib/civil'
+import { errors, RETRY_AFTER } from '../../lib/errors'
+import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
+import { newId } from '../../lib/new-id'
+import { periodStart } from '../../lib/periods'
+import { dateOfDay } from '../../lib/zone'
+import type { Scope } from '../../platform/context'
+import { askAll } from '../../platform/databases/ask-all'
+import type { Placed } from '../../platform/databases/by-database'
 import {
   lastDayOver,
   restorableSince,
@@ -12,16 +20,8 @@ import {
   withFreeze,
   withoutPause,
   withPause,
-} from '../../engine/streaks/freezes-pauses-restores.rules'
-import type { Pause, StreakState } from '../../engine/streaks/streak-state.types'
-import { type UnknownField, unknownMessage } from '../../http/unknown-fields'
-import { dayOf } from '../../lib/civil'
-import { errors, RETRY_AFTER } from '../../lib/errors'
-import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
-import { newId } from '../../lib/new-id'
-import { periodStart } from '../../lib/periods'
-import { dateOfDay } from '../../lib/zone'
-import type { Scope } from '../../runtime/context'
+} from '../../rules/streaks/freezes-pauses-restores.rules'
+import type { Pause, StreakState } from '../../rules/streaks/streak-state.types'
 import {
   deletePauses,
   findPauses,

@@ -1,10 +1,8 @@
 import * as z from 'zod'
-import { UserId } from '../../http/fields'
-import type { App } from '../../http/hono'
-import { mount } from '../../http/mount'
-import { ok, operation } from '../../http/operation'
-import type { Scope } from '../../runtime/context'
-import { findUser } from '../../store/find-user.service'
+import { UserId } from '../../api/fields'
+import type { App } from '../../api/hono'
+import { mount } from '../../api/mount'
+import { ok, operation } from '../../api/operation'
 import {
   BulkStreakResponse,
   StreakQuery,
@@ -12,7 +10,9 @@ import {
   StreakRankingsResponse,
   StreakResponse,
   StreaksQuery,
-} from '../../wire/streak.schemas'
+} from '../../api/shapes/streak.schemas'
+import type { Scope } from '../../platform/context'
+import { findUser } from '../../store/find-user.service'
 import { rankStreaks } from './rankings.service'
 import { streaksOf, userStreak } from './streaks.service'
 

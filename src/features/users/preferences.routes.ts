@@ -1,20 +1,20 @@
 import * as z from 'zod'
-import { changePreferences, ownSender } from '../../commands/commands.service'
-import { preferencesReply } from '../../commands/reply.presenter'
-import { configurationOf } from '../../config/configuration.service'
-import { streakErrors } from '../../engine/preferences.rules'
-import { UserId } from '../../http/fields'
-import type { App } from '../../http/hono'
-import { mount, type RawRequest } from '../../http/mount'
-import { ok, operation } from '../../http/operation'
-import type { Scope } from '../../runtime/context'
-import { findUser } from '../../store/find-user.service'
+import { UserId } from '../../api/fields'
+import type { App } from '../../api/hono'
+import { mount, type RawRequest } from '../../api/mount'
+import { ok, operation } from '../../api/operation'
+import { preferencesResponse } from '../../api/shapes/preferences.presenter'
 import {
   ReadablePreferences,
   UpdateUserPreferencesRequest,
   UserPreferencesResponse,
-} from '../../wire/preferences.schemas'
-import { preferencesResponse } from '../../wire/presenters/preferences.presenter'
+} from '../../api/shapes/preferences.schemas'
+import { configurationOf } from '../../configuration/configuration.service'
+import type { Scope } from '../../platform/context'
+import { streakErrors } from '../../rules/preferences.rules'
+import { findUser } from '../../store/find-user.service'
+import { changePreferences, ownSender } from '../events/commands.service'
+import { preferencesReply } from '../events/reply.presenter'
 
 const params = z.object({ id: UserId })
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { longListQuery } from '../../http/cursors'
-import { text, UserId } from '../../http/fields'
-import { UserAttributesQuery } from '../../http/queries'
+import { longListQuery } from '../../api/cursors'
+import { text, UserId } from '../../api/fields'
+import { UserAttributesQuery } from '../../api/queries'
+import { User } from '../../api/shapes/user.schemas'
 import { MOST_SEARCH_CHARACTERS } from '../../lib/limits'
 import { UserPlace } from '../../store/pages.repository'
-import { User } from '../../wire/user.schemas'
 
 /**
  * A page of users. `search` is a part of their id, name or email, in upper or lower case.

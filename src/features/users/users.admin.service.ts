@@ -1,11 +1,12 @@
 import type * as z from 'zod'
-import { configurationOf } from '../../config/configuration.service'
-import type { Pause } from '../../db/scans'
-import { resolveAttributes, unknownAttributes } from '../../engine/profile.rules'
-import type { LongPage } from '../../http/cursors'
+import type { LongPage } from '../../api/cursors'
+import { userResponse } from '../../api/shapes/user.presenter'
+import { configurationOf } from '../../configuration/configuration.service'
 import { throwIfInvalid } from '../../lib/errors'
-import type { Scope } from '../../runtime/context'
-import { sharedScans } from '../../runtime/shared-scans'
+import type { Scope } from '../../platform/context'
+import type { Pause } from '../../platform/scans'
+import { sharedScans } from '../../platform/shared-scans'
+import { resolveAttributes, unknownAttributes } from '../../rules/profile.rules'
 import {
   pageOfUsers,
   searchForUsers,
@@ -13,7 +14,6 @@ import {
   type UserPlace,
   usersInOrder,
 } from '../../store/pages.repository'
-import { userResponse } from '../../wire/presenters/user.presenter'
 import type { ListUsersResponse, UserListQuery } from './users.admin.schemas'
 
 type Query = z.output<typeof UserListQuery>

@@ -1,9 +1,9 @@
 import type * as z from 'zod'
-import { changeUser, ownSender } from '../../commands/commands.service'
-import { userReply } from '../../commands/reply.presenter'
-import type { ProfileChange } from '../../engine/profile.rules'
-import type { Scope } from '../../runtime/context'
-import type { User } from '../../wire/user.schemas'
+import type { User } from '../../api/shapes/user.schemas'
+import type { Scope } from '../../platform/context'
+import type { ProfileChange } from '../../rules/profile.rules'
+import { changeUser, ownSender } from '../events/commands.service'
+import { userReply } from '../events/reply.presenter'
 
 type UserResponse = z.infer<typeof User>
 

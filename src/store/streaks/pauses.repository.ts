@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { type ColumnValues, columnList } from '../../db/column-list'
-import type { TenantDatabase } from '../../db/database'
-import type { Statement } from '../../db/statement'
-import type { Pause } from '../../engine/streaks/streak-state.types'
 import type { Instant } from '../../lib/clock'
+import { type ColumnValues, columnList } from '../../platform/column-list'
+import type { TenantDatabase } from '../../platform/database'
+import type { Statement } from '../../platform/statement'
+import type { Pause } from '../../rules/streaks/streak-state.types'
 import { streakPauses } from '../tables/streaks.table'
 
 /** Parses rows of pauses. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { STREAK_FREQUENCIES } from '../../config/enumerations.types'
-import { NO_STREAK, type StreakState } from '../../engine/streaks/streak-state.types'
+import { STREAK_FREQUENCIES } from '../../configuration/enumerations.types'
 import { instant } from '../../lib/clock'
+import { NO_STREAK, type StreakState } from '../../rules/streaks/streak-state.types'
 
 const Run = z.object({
   started: z.number(),

@@ -1,11 +1,11 @@
 import * as z from 'zod'
-import type { TenantDatabase } from '../../db/database'
-import { localDayOf } from '../../db/local-time'
-import { bytesOf, idOf } from '../../db/short-ids'
-import type { Statement } from '../../db/statement'
-import type { Pause, StreakState } from '../../engine/streaks/streak-state.types'
 import { instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
+import type { TenantDatabase } from '../../platform/database'
+import { localDayOf } from '../../platform/local-time'
+import { bytesOf, idOf } from '../../platform/short-ids'
+import type { Statement } from '../../platform/statement'
+import type { Pause, StreakState } from '../../rules/streaks/streak-state.types'
 import { PauseRows } from './pauses.repository'
 
 const LOG = `

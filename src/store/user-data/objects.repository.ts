@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { TenantDatabase } from '../../db/database'
+import type { TenantDatabase } from '../../platform/database'
 
 const boards = (which: string) =>
   `SELECT id AS name FROM leaderboards WHERE tenant_id = ?1${which} AND id > ?2 ORDER BY id LIMIT ?3`

@@ -1,7 +1,7 @@
-import type { TenantDatabase } from '../../db/database'
-import type { Databases } from '../../db/databases/databases'
-import { bytesOf } from '../../db/short-ids'
-import type { Statement } from '../../db/statement'
+import type { TenantDatabase } from '../../platform/database'
+import type { Databases } from '../../platform/databases/databases-databases'
+import { bytesOf } from '../../platform/short-ids'
+import type { Statement } from '../../platform/statement'
 import { tablesOfUsers } from './user-data.register'
 
 /** The most rows of a table that are deleted at once. */

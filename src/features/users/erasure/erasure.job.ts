@@ -1,7 +1,7 @@
-import type { Job } from '../../../jobs/job.types'
+import type { Job } from '../../../time/job.types'
 import { erasureStep } from './erasure.service'
 
-declare module '../../../jobs/due-kinds.types' {
+declare module '../../../time/due-kinds.types' {
   interface DueKinds {
     erasure: true
   }

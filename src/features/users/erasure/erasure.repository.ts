@@ -1,14 +1,14 @@
 import * as z from 'zod'
 import { notingDeletedKeys, refusingKeys } from '../../../access/deleted/deleted-keys.service'
-import type { AccountDatabase, TenantDatabase } from '../../../db/database'
-import { guardSql } from '../../../db/guard'
-import { bytesOf } from '../../../db/short-ids'
-import type { Statement } from '../../../db/statement'
-import { makeEachDue, makeEachDueAgain } from '../../../jobs/due-work.repository'
 import type { Instant } from '../../../lib/clock'
 import { timeOf } from '../../../lib/ids'
+import type { AccountDatabase, TenantDatabase } from '../../../platform/database'
+import { guardSql } from '../../../platform/guard'
+import { bytesOf } from '../../../platform/short-ids'
+import type { Statement } from '../../../platform/statement'
 import { countErasure } from '../../../store/counters.repository'
 import type { ErasedAtOnce } from '../../../store/user-data/user-data.register'
+import { makeEachDue, makeEachDueAgain } from '../../../time/due-work.repository'
 
 /** The most key prefixes in one row of due work, so that they fit. A user may have any number of keys. */
 const MOST_PREFIXES = 10_000

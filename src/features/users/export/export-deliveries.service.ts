@@ -1,11 +1,11 @@
 import type * as z from 'zod'
-import type { Configuration } from '../../../config/configuration.types'
-import { NOTIFICATION_CHANNELS } from '../../../config/enumerations.types'
-import { type Destination, HeldReply, type Place } from '../../../delivery/queue.messages'
-import { deliveryQueueOf } from '../../../delivery/queue.service'
-import type { UserState } from '../../../engine/state.types'
+import type { Configuration } from '../../../configuration/configuration.types'
+import { NOTIFICATION_CHANNELS } from '../../../configuration/enumerations.types'
 import { iso } from '../../../lib/clock'
-import type { Scope } from '../../../runtime/context'
+import type { Scope } from '../../../platform/context'
+import type { UserState } from '../../../rules/state.types'
+import { type Destination, HeldReply, type Place } from '../../../webhooks/delivery/queue.messages'
+import { deliveryQueueOf } from '../../../webhooks/delivery/queue.service'
 import type { UserExport } from './export.schemas'
 
 type Export = z.input<typeof UserExport>

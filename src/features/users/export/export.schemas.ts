@@ -1,17 +1,17 @@
 import * as z from 'zod'
+import { DateResponse, Timestamp, UuidResponse } from '../../../api/fields'
+import { PointsBoost } from '../../../api/shapes/points.schemas'
+import { UserPreferencesResponse } from '../../../api/shapes/preferences.schemas'
+import { StreakResponse } from '../../../api/shapes/streak.schemas'
+import { User } from '../../../api/shapes/user.schemas'
 import {
   CORRECTION_TYPES,
   EVALUATION_MODE_SPELLINGS,
   NOTIFICATION_CHANNELS,
-} from '../../../config/enumerations.types'
-import { STREAK_ENTRY_KINDS } from '../../../engine/streaks/streak-events.types'
-import { DateResponse, Timestamp, UuidResponse } from '../../../http/fields'
-import { KEY_SCOPES } from '../../../runtime/key-scopes.types'
+} from '../../../configuration/enumerations.types'
+import { KEY_SCOPES } from '../../../platform/key-scopes.types'
+import { STREAK_ENTRY_KINDS } from '../../../rules/streaks/streak-events.types'
 import type { ExportedField } from '../../../store/user-data/user-data.register'
-import { PointsBoost } from '../../../wire/points.schemas'
-import { UserPreferencesResponse } from '../../../wire/preferences.schemas'
-import { StreakResponse } from '../../../wire/streak.schemas'
-import { User } from '../../../wire/user.schemas'
 
 /** The key of a configured item; null if the item was deleted. Its id stays. */
 const Key = z.string().nullable()

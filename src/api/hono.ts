@@ -1,0 +1,68 @@
+import { Hono, type Context as HonoContext } from 'hono'
+import type { ContentfulStatusCode } from 'hono/utils/http-status'
+import type * as z from 'zod'
+import type { Claim } from '../access/access.service'
+import type { AccountScope, Context, Scope } from '../platform/context'
+import type { Bindings } from '../platform/env'
+import { logProblem } from '../platform/log'
+import { EventStream } from './streams/event-stream'
+import { Streamed, StreamedList, streamOf } from './streams/json-stream'
+
+/** A part of a request as it was sent, and the result of its schema. */
+export type Parsed = { given: unknown; result: z.ZodSafeParseResult<unknown> }
+
+/** The data that the stages of a request pass on to each other. */
+export type Stages = {
+  ctx: Context
+  claim: Claim
+  /** Whether D1 has confirmed the claim in a read by the handler (K2). */
+  confirmed: boolean
+  scope: Scope
+  /** Instead of a scope, for operations of the whole account. */
+  account: AccountScope
+  /** The body as JSON; undefined if the operation takes none. */
+  json: unknown
+  /** The validators' results for each part of the request. */
+  parsed: Map<string, Parsed>
+  /** The resource that the operation's path names. */
+  found: unknown
+}
+
+export type AppEnv = { Bindings: Bindings; Variables: Stages }
+export type App = Hono<AppEnv>
+
+/** An app without routes; paths are matched exactly. */
+export const newApp = (
+  options: { getPath?: (request: Request, options?: { env?: Bindings }) => string } = {},
+): App => new Hono<AppEnv>({ ...options, strict: true })
+
+/** The headers of a stream of events. Nothing on the way may store, change or collect it. */
+const EVENT_STREAM = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+}
+
+/** A JSON response, or a stream of events. A streamed body is sent while it is made. */
+export function answer(
+  c: HonoContext<AppEnv>,
+  status: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const { requestId } = c.get('ctx')
+  if (body instanceof EventStream) {
+    // A HEAD request has no body, so nobody would read the stream.
+    if (c.req.method === 'HEAD') body.end()
+    return c.body(body.body, contentful(status), { ...headers, ...EVENT_STREAM })
+  }
+  const failed = (error: unknown) => logProblem('error', { requestId, error: `cut short: ${String(error)}` })
+  const isStreamed = body instanceof Streamed || body instanceof StreamedList
+  const content = isStreamed ? streamOf(body, failed) : JSON.stringify(body)
+  return c.body(content, contentful(status), { ...headers, 'content-type': 'application/json' })
+}
+
+function contentful(status: number): ContentfulStatusCode {
+  if (status === 200 || status === 201 || status === 202 || status === 503) return status
+  throw new Error(`unexpected status ${status}`)
+}

@@ -1,0 +1,66 @@
+import * as z from 'zod'
+import { ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations.types'
+import { Timestamp } from '../fields'
+import { UserAttributesQuery } from '../queries'
+import { AttributeFilterResponse } from './attribute.schemas'
+import { MetricEventPointsResponse } from './points.schemas'
+import { UpsertedUser } from './user.schemas'
+
+/** Selects the achievements to list: only those with user filters that match these attributes (A6). */
+export const AchievementsQuery = z.object({ userAttributes: UserAttributesQuery.optional() })
+
+/** Whether to list achievements that the user has not completed (A6). */
+export const UserAchievementsQuery = z.object({ includeIncomplete: z.enum(['true']).optional() })
+
+/** The user who completes an achievement. An unknown user is created (A3). */
+export const AchievementCompletionRequest = z
+  .object({ user: UpsertedUser })
+  .meta({ id: 'AchievementCompletionRequest' })
+
+/** An achievement as configured (A1). The singular `eventAttribute` is the first of the plural (G10). */
+export const AchievementResponse = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    trigger: z.enum(ACHIEVEMENT_TRIGGERS),
+    description: z.string().nullable(),
+    badgeUrl: z.string().nullable(),
+    key: z.string().optional(),
+    streakLength: z.int32().optional(),
+    achievementIds: z.array(z.string()).optional(),
+    metricId: z.string().optional(),
+    metricValue: z.number().optional(),
+    metricName: z.string().optional(),
+    userAttributes: z.array(AttributeFilterResponse),
+    eventAttribute: AttributeFilterResponse.optional(),
+    eventAttributes: z.array(AttributeFilterResponse).optional(),
+  })
+  .meta({ id: 'AchievementResponse' })
+
+/** An achievement of a user; `achievedAt` is null while it is not completed (A3). */
+export const UserAchievementResponse = AchievementResponse.extend({
+  achievedAt: Timestamp.nullable(),
+}).meta({ id: 'UserAchievementResponse' })
+
+/** An achievement with the number of users who have completed it, and their percentage (A5). */
+export const AchievementWithStatsResponse = AchievementResponse.extend({
+  completions: z.int32(),
+  rarity: z.number(),
+}).meta({ id: 'AchievementWithStatsResponse' })
+
+/** An achievement of a user, with the number and the percentage of users who have completed it (A5, A6). */
+export const UserAchievementWithStatsResponse = AchievementWithStatsResponse.extend({
+  achievedAt: Timestamp.nullable(),
+}).meta({ id: 'UserAchievementWithStatsResponse' })
+
+export const AchievementsResponse = z.array(AchievementWithStatsResponse)
+export const UserAchievementsResponse = z.array(UserAchievementWithStatsResponse)
+
+/** The result of completing an achievement. The keys of `points` are the keys of points systems (A3). */
+export const AchievementCompletionResponse = z
+  .object({
+    completionId: z.string(),
+    achievement: UserAchievementResponse,
+    points: z.record(z.string(), MetricEventPointsResponse),
+  })
+  .meta({ id: 'AchievementCompletionResponse' })

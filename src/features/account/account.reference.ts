@@ -1,0 +1,161 @@
+import { type Chapter, resource } from '../../api/reference/chapter'
+import { CHANGED_ID, CREATED, UPDATED } from '../../api/reference/common'
+
+/** A tenant that does not exist. */
+const NO_TENANT = '00000000-0000-7000-8000-00000000abcd'
+const IMPLICIT_TENANT = '00000000-0000-7000-8000-000000000000'
+
+const NEEDS_TENANCY = 'Needs `MULTI_TENANCY=on`. Otherwise the status is 422.'
+
+const tenantNotes = resource({
+  id: 'admin_tenants',
+  one: 'tenant',
+  many: 'tenants',
+  about: 'A tenant keeps the users, configuration and keys of one of your customers apart from all others.',
+  create: { body: [{ customerId: 'demo-school', name: 'Demo school' }] },
+  update: { body: [{ id: IMPLICIT_TENANT, name: 'The first tenant' }] },
+  delete: { note: 'A deleted tenant is archived. From then on, calls for it get 404.', id: NO_TENANT },
+})
+
+/** Operations on the whole account, on tenants and on the test clock. */
+export const account: Chapter = {
+  operations: {
+    ...Object.fromEntries(
+      Object.entries(tenantNotes).map(([id, note]) => [
+        id,
+        { ...note, description: `${NEEDS_TENANCY} ${note.description}` },
+      ]),
+    ),
+    admin_tenants_purge: {
+      description: `${NEEDS_TENANCY} Erases an archived tenant: its users, configuration, keys and everything else. This runs in the background, and continues after a crash. The status is 202 until everything is erased, and 404 from then on. It is 422 for a tenant that is not archived. Erased data can't be restored.`,
+      parameters: { purge: 'Must be `true`.' },
+      example: { path: { id: NO_TENANT }, query: { purge: 'true' } },
+    },
+    admin_settings_get: { description: 'The settings of the tenant.', example: {} },
+    admin_settings_update: {
+      description: 'Changes the settings that you pass. The others stay.',
+      example: { body: { recapFrequency: 'weekly' } },
+    },
+    admin_test_clock_get: {
+      description:
+        'The time of the service. For development only: without `TEST_CLOCK=on` the status is 404.',
+      example: {},
+    },
+    admin_test_clock_set: {
+      description:
+        'Moves the time of the service forward, at most 400 days at once. It first runs all work that becomes due: ticks of time triggers, ends of streaks and runs, deliveries, notifications. Then it responds. From then on the clock stays at this time until it is moved again. For development only: without `TEST_CLOCK=on` the status is 404.',
+      example: { body: { advance: 'PT1H' } },
+    },
+    admin_test_clock_reset: {
+      description:
+        'Returns to real time. Data that was recorded with the test clock keeps its dates. For development only: without `TEST_CLOCK=on` the status is 404.',
+      example: {},
+    },
+    admin_status: {
+      description:
+        'The state of the whole service, for monitoring: versions, the sizes of the databases, and the work that waits. Archived tenants do not count. The call is cheap, also with millions of users: large numbers are counted up to a limit only. While the database cannot be reached, the status is 503 with `Retry-After`.',
+      example: {},
+    },
+    admin_databases: {
+      description:
+        'The databases, with the number of their users and events. Users belong to 4,096 buckets of each tenant, and each bucket is in one database. While the first database cannot be reached, the status is 503 with `Retry-After`.',
+      example: {},
+    },
+    admin_databases_rebalance: {
+      description:
+        'Stores the weights of the databases, and spreads the users of all tenants by them. Users move in the background while events arrive, and no event waits for long. The new weights replace all earlier ones. A database that you do not name counts 1, and one of weight 0 is emptied. The first database keeps the configuration in any case. The status is 422 for a name that is no database, for a negative weight, and if all weights are 0.',
+      example: { body: { weights: { DB: 1 } } },
+    },
+    admin_session_get: {
+      description:
+        'Whether the key is valid, and what this deployment has: tenants, a test clock. The console asks this when a user signs in. The call costs one round trip to the database.',
+      example: {},
+    },
+  },
+  fields: [
+    {
+      of: ['RebalanceRequest'],
+      fields: { weights: 'Weights by the name of a database: numbers of 0 or more. Missing ones are 1.' },
+    },
+    {
+      of: ['RebalanceResponse'],
+      fields: { databases: 'The databases as they are before the users move, the first one first.' },
+    },
+    {
+      of: ['Database'],
+      fields: {
+        name: 'The name of its binding in `wrangler.toml`.',
+        buckets: 'The buckets that it holds: the sum over all tenants.',
+        users: "The users that it holds; `null` if it can't be reached.",
+        events:
+          "The events of these users; `null` if it can't be reached. In a large database, an estimate from the counts of the analytics.",
+        bytes: "Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.",
+        state:
+          '`active`; `filling` while it waits for more users; `draining` if its weight is 0, also when it is empty.',
+      },
+    },
+    {
+      of: ['SessionResponse'],
+      fields: {
+        keyId: 'The id of the admin key; `null` for the first one, `ADMIN_API_KEY`.',
+        version: 'The version of Laurel.',
+        multiTenancy: 'Whether requests name a tenant in the header `Tenant-ID`.',
+        testClock: 'Whether there is a test clock.',
+        now: 'The time of the service.',
+      },
+    },
+    {
+      of: ['CreateTenantRequestItem', 'UpdateTenantRequestItem', 'AdminTenant'],
+      fields: {
+        id: 'The UUID of the tenant.',
+        customerId: 'Your own identifier of the tenant, for the `Tenant-ID` header.',
+        name: 'The display name.',
+        status: '`active`, or `archived` after it was deleted.',
+        purging: '`true` while the tenant is being erased. Missing otherwise.',
+        ...CREATED,
+        ...UPDATED,
+      },
+    },
+    { of: ['UpdateTenantRequestItem'], fields: CHANGED_ID },
+    {
+      of: ['UpdateSettingsRequest', 'Settings', 'UpdatedSettings'],
+      fields: {
+        controlRatio:
+          'The share of new users, in percent, that goes into the control group. These users get no notifications.',
+        recapFrequency: 'How often users get a recap.',
+      },
+    },
+    {
+      of: ['MoveClockRequest'],
+      fields: {
+        now: 'The new time, as an ISO 8601 timestamp with an offset, such as `2026-01-31T09:00:00Z`. Pass this or `advance`.',
+        advance:
+          'How far to move: an ISO 8601 duration such as `P1D` or `PT1H30M`, added in UTC to the present time of the clock. Pass this or `now`.',
+      },
+    },
+    {
+      of: ['StatusResponse'],
+      fields: {
+        version: 'The version of Laurel.',
+        databases: 'The databases.',
+        'databases.name': 'The name of its binding in `wrangler.toml`.',
+        'databases.bytes':
+          "Its size in bytes; `null` if it can't be reached. A database of D1 has at most 10 GB.",
+        due: 'Work in the background that is due, such as ticks, ends of streaks and upkeep of leaderboards.',
+        'due.count': 'How many pieces of work are due. The first 200,000 scheduled pieces are counted.',
+        'due.oldest': 'Since when the oldest of them is due; `null` if nothing is due.',
+        inbox: 'Events of batches that wait to be processed, in the first 5,000 parts of batches.',
+        outbox: 'Changes whose messages wait to be handed over to the delivery queues; at most 5,000.',
+        deliveries: 'Messages to webhooks, email and push, in at most 100 delivery queues.',
+        'deliveries.pending': 'Messages that are not delivered yet; at most 10,000 of a queue.',
+        'deliveries.dead': 'Messages that were given up, among the newest 10,000 of each queue.',
+        'deliveries.unknown':
+          'Delivery queues that are not counted: they did not answer, or there are more than 100.',
+        leaderboards: 'The leaderboards.',
+        'leaderboards.behind':
+          'Leaderboards that may lack changes: their upkeep has been due for more than a minute.',
+      },
+    },
+    { of: ['ClockResponse', 'MovedClock'], fields: { now: 'The time of the service.' } },
+  ],
+}

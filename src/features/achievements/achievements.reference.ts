@@ -1,0 +1,125 @@
+import { type Chapter, demo, resource } from '../../api/reference/chapter'
+import {
+  BADGE,
+  CHANGED_ID,
+  EVENT_FILTERS,
+  FIXED_KEY,
+  ID,
+  PAIRS,
+  SHOWN_FILTERS,
+  USER_FILTERS,
+} from '../../api/reference/common'
+
+const CONFIGURED = {
+  name: 'The display name.',
+  key: "The key: letters, digits, `_` and `-`. It can't be changed later.",
+  description: 'The description, at most 2,000 characters. Empty if not set.',
+  ...BADGE,
+  status:
+    "`inactive`: users don't see it. `active`: users can complete it. `locked`: users who have it keep it, and no other users get it. An active or locked achievement can't become inactive again.",
+  trigger:
+    'How users complete it: by the total of a `metric`, by the length of the `streak`, by a call (`api`), or by other achievements (`achievement`).',
+  metricId: 'With the trigger `metric`: the id of the metric.',
+  metricKey: 'The key of the metric, instead of its id.',
+  metricValue: 'With the trigger `metric`: the total that completes it.',
+  streakLength: 'With the trigger `streak`: the length that completes it.',
+  achievementIds: 'With the trigger `achievement`: the achievements that a user needs, all of them.',
+  achievementKeys: 'The keys of these achievements, instead of their ids.',
+  ...USER_FILTERS,
+  ...EVENT_FILTERS,
+}
+
+/** Achievements: reading them, completing them and configuring them. */
+export const achievements: Chapter = {
+  operations: {
+    achievements_all: {
+      description: 'The active achievements, each with the number of users who have completed it.',
+      parameters: {
+        userAttributes: `Only achievements whose user filters all match these attribute values. ${PAIRS}`,
+      },
+      example: {},
+    },
+    achievements_complete: {
+      description:
+        'Completes an achievement with the trigger `api`, and returns the points that the user got for it. A user with an unknown id is created. A repeated call changes nothing. It returns the first completion, without points.',
+      example: { body: { user: { id: 'demo-ada' } } },
+    },
+    users_achievements: {
+      description:
+        'The achievements that the user has completed. With `includeIncomplete`, also the active ones that the user has not completed yet, with `achievedAt: null`.',
+      parameters: {
+        includeIncomplete: '`true`: also lists achievements that the user has not completed yet.',
+      },
+      example: { query: { includeIncomplete: 'true' } },
+    },
+    ...resource({
+      id: 'admin_achievements',
+      one: 'achievement',
+      many: 'achievements',
+      about: 'A user completes an achievement once, and keeps it for ever.',
+      create: {
+        note: 'It is inactive unless `status` says otherwise. Which fields are needed depends on `trigger`.',
+        body: [
+          {
+            key: 'demo-ten-lessons',
+            name: 'Ten lessons',
+            trigger: 'metric',
+            metricId: demo('metric', 'demo-lessons'),
+            metricValue: 10,
+            status: 'active',
+          },
+        ],
+      },
+      update: {
+        note: "The key can't be changed. If an achievement becomes active, every user who already qualifies gets it, in the background and without notifications.",
+        body: [{ id: demo('achievement', 'demo-first-lesson'), description: 'Complete a lesson.' }],
+      },
+      delete: {
+        note: 'Users who completed it keep it in their history. If something active uses an achievement, it is not deleted and becomes an issue.',
+        id: demo('achievement', 'demo-ten-hours'),
+      },
+    }),
+  },
+  fields: [
+    {
+      of: ['AchievementCompletionRequest'],
+      fields: {
+        user: 'The user who completes it. A user with an unknown id is created. The fields that you pass are updated.',
+      },
+    },
+    {
+      of: ['CreateAchievementRequestItem', 'AdminAchievement', 'UpdateAchievementRequestItem'],
+      fields: { ...ID, ...CONFIGURED },
+    },
+    { of: ['UpdateAchievementRequestItem'], fields: { ...CHANGED_ID, ...FIXED_KEY } },
+    {
+      of: ['UserAchievementResponse', 'AchievementWithStatsResponse', 'UserAchievementWithStatsResponse'],
+      fields: {
+        ...ID,
+        name: 'The display name.',
+        trigger: 'How users complete it.',
+        description: 'The description, or `null`.',
+        badgeUrl: 'The address of the badge image, or `null`.',
+        key: 'The key.',
+        streakLength: 'With the trigger `streak`: the length that completes it.',
+        achievementIds: 'With the trigger `achievement`: the achievements that a user needs, all of them.',
+        metricId: 'With the trigger `metric`: the id of the metric.',
+        metricValue: 'With the trigger `metric`: the total that completes it.',
+        metricName: 'With the trigger `metric`: the name of the metric.',
+        ...SHOWN_FILTERS,
+        achievedAt: 'When the user completed it. `null` if the user has not completed it yet.',
+        completions: 'The number of users who have completed it.',
+        rarity: 'The share of all users who have completed it, in percent.',
+      },
+    },
+    {
+      of: ['AchievementCompletionResponse'],
+      fields: {
+        completionId: 'The id of the completion. A repeated call returns the same id.',
+        achievement: 'The achievement, with the time of its completion.',
+        points:
+          'The changes of points by this completion, by key of the points system. Empty if the call is a repeat.',
+      },
+    },
+  ],
+}

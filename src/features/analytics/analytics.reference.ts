@@ -1,0 +1,117 @@
+import { type Chapter, demo } from '../../api/reference/chapter'
+
+const RANGE = {
+  from: 'The first local date. 29 days before `to` if absent.',
+  to: 'The last local date, at most 400 days after `from`. Today (UTC) if absent.',
+}
+const KEY = (one: string) => `The id or the key of the ${one}.`
+const KEPT = (path: string, days: string) => ({
+  [path]: `The users who came back ${days} after the day of their creation.`,
+  [`${path}.users`]: `The users who were created at least ${days} before \`to\`.`,
+  [`${path}.kept`]: `The users among these who had an event exactly ${days} after their creation.`,
+})
+const COHORT = (path: string) => ({
+  [`${path}.users`]: 'The users who were created from `from` to `to`.',
+  ...KEPT(`${path}.d1`, '1 day'),
+  ...KEPT(`${path}.d7`, '7 days'),
+  ...KEPT(`${path}.d30`, '30 days'),
+})
+
+/** The analytics: figures of all users by day. */
+export const analytics: Chapter = {
+  operations: {
+    admin_analytics_overview: {
+      description:
+        'Figures of all users by local date: new and active users, events, points and completed achievements; the users who were active in the day, the week and the month that end with `to`; how many new users come back, with and without notifications (the control group gets none); and the lengths of streaks. They are counted a minute after the first change, at least each hour while there are changes, and by each move of the test clock. Dates without data have zeros.',
+      parameters: RANGE,
+      example: { query: {} },
+    },
+    admin_metrics_analytics: {
+      description: 'Figures of a metric by local date: events, the sum of their values, and active users.',
+      parameters: { ...RANGE, key: KEY('metric') },
+      example: { path: { key: demo('metric', 'demo-lessons') } },
+    },
+    admin_points_analytics: {
+      description:
+        'Figures of a points system by local date: the points that users gained, those by trigger, and how many users have each level at the end of the day.',
+      parameters: { ...RANGE, key: KEY('points system') },
+      example: { path: { key: demo('system', 'demo-xp') } },
+    },
+    admin_leaderboards_analytics: {
+      description:
+        'How many users are ranked at the end of each UTC date, in the run that holds the date. The last date of a run counts until the run is final.',
+      parameters: { ...RANGE, key: KEY('leaderboard') },
+      example: { path: { key: demo('leaderboard', 'demo-weekly-xp') } },
+    },
+    admin_achievements_analytics: {
+      description: 'How many users completed an achievement on each local date.',
+      parameters: { ...RANGE, key: KEY('achievement') },
+      example: { path: { key: demo('achievement', 'demo-first-lesson') } },
+    },
+  },
+  fields: [
+    {
+      of: [
+        'AnalyticsOverview',
+        'MetricAnalytics',
+        'PointsAnalytics',
+        'LeaderboardAnalytics',
+        'AchievementAnalytics',
+      ],
+      fields: {
+        updated: 'When the figures were last brought up to date. `null` if that was never done.',
+        series: 'A row for each date, oldest first.',
+        'series.date': 'The date.',
+      },
+    },
+    {
+      of: ['AnalyticsOverview'],
+      fields: {
+        'series.newUsers': 'Users who were created on this date.',
+        'series.activeUsers': 'Different users with an event on this date.',
+        'series.events': 'Events on this date, without voided ones.',
+        'series.points': 'The points that users gained on this date, by the key of the points system.',
+        'series.achievements': 'Achievements that were completed on this date.',
+        active: 'Different users with an event in a period that ends with `to`.',
+        'active.day': 'On the date `to`.',
+        'active.week': 'On the last 7 dates.',
+        'active.month': 'On the last 30 dates.',
+        retention: 'How many new users come back.',
+        'retention.control': 'Users in the control group, who get no notifications.',
+        ...COHORT('retention.control'),
+        'retention.others': 'All other users.',
+        ...COHORT('retention.others'),
+        streaks: 'Users by the present length of their streak.',
+        'streaks.from': 'The shortest length.',
+        'streaks.to': 'The longest length. `null`: no limit.',
+        'streaks.users': 'The number of users.',
+      },
+    },
+    {
+      of: ['MetricAnalytics'],
+      fields: {
+        'series.events': 'Events of the metric on this date, without voided ones.',
+        'series.total': 'The sum of their values: the change of all users together.',
+        'series.activeUsers': 'Different users with such an event.',
+      },
+    },
+    {
+      of: ['PointsAnalytics'],
+      fields: {
+        'series.added': 'The points that users gained on this date. Negative if they lost more.',
+        'series.byTrigger':
+          'The same by the key of the trigger, without adjustments. A reversal counts for the trigger whose award it reverses.',
+        'series.byLevel':
+          'The number of users with each level at the end of the date, by the key of the level.',
+      },
+    },
+    {
+      of: ['LeaderboardAnalytics'],
+      fields: { 'series.participants': 'Ranked users at the end of this UTC date, in all groups together.' },
+    },
+    {
+      of: ['AchievementAnalytics'],
+      fields: { 'series.completions': 'Users who completed it on this date, and still have it.' },
+    },
+  ],
+}

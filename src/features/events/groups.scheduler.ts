@@ -1,0 +1,100 @@
+import { perInstance } from '../../platform/instance'
+import type { UserBatch } from '../../store/commit/commit.service'
+import { type End, LeaderScheduler } from './leader.scheduler'
+import type { CommandResult } from './result.messages'
+
+/** The most users and the most commands of one commit. The first user may have more commands. */
+const MOST_USERS = 30
+const MOST_COMMANDS = 60
+/**
+ * The most commits of a tenant at the same time. While they run, users who arrive later wait and are
+ * committed together.
+ */
+const MOST_GROUPS = 2
+/**
+ * While a commit of more than `FEW` users is in progress, a second one begins only with `MANY` users, or with
+ * more than the first one has. If several isolates share a database that has no time left, each of their
+ * batches waits for those of the others. Then fewer batches with more users store more events. Without this
+ * rule, the users of an isolate would stay divided into two halves.
+ */
+const FEW = 2
+const MANY = 20
+/**
+ * How long a commit waits for more users, in ms, while many arrive. Without it, users who are answered
+ * together and send again together would be committed in a group of one and a group of the rest.
+ */
+const GATHERING = 2
+/** The most users of a tenant that wait here. A further user is committed alone. */
+const MOST_WAITING = 1_000
+
+/**
+ * Commits the batches of several users together. Resolves once the common work is done, with one promise for
+ * each user, in the order of the batches. So no user has to wait for another user's result. Null for a user
+ * who must be committed alone.
+ */
+export type CommitBatches = (batches: readonly UserBatch[]) => Promise<(Promise<CommandResult[]> | null)[]>
+
+/**
+ * Group commit in one isolate: users of a tenant whose commands arrive together share batches of D1. If a
+ * leader stops, each of the other users is committed alone. The guards and the log show what the leader had
+ * stored.
+ *
+ * Holds at most 1,000 users a tenant.
+ */
+export class Groups {
+  readonly #scheduler = new LeaderScheduler<UserBatch, CommandResult[]>({
+    mostWaiting: MOST_WAITING,
+    mostGroups: MOST_GROUPS,
+    isEnough: (waiting, inProgress) => inProgress <= FEW || waiting >= MANY || waiting > inProgress,
+    gathering: GATHERING,
+    sizeOf,
+    // A group decides on the data that it has read. With two batches of one user, both would be stored, and
+    // one would be lost.
+    excludes: (waiting, batch) => waiting.userId === batch.userId,
+    isWanted: (batch) => batch.mayWrite(),
+    afterDeath: 'part',
+    isCertain: () => true,
+  })
+
+  /**
+   * Commits a user's batch together with others of its tenant. Returns null if the batch must be committed
+   * alone: its user was changed in the meantime, the group failed, too many users wait, or another batch of
+   * the same user waits. `waitUntil` keeps the work for others alive if the caller disconnects.
+   */
+  submit(
+    tenantId: string,
+    batch: UserBatch,
+    commit: CommitBatches,
+    waitUntil: (work: Promise<unknown>) => void,
+  ): Promise<CommandResult[] | null> {
+    return this.#scheduler.submit(
+      tenantId,
+      batch,
+      async ({ items, leads, isOpen }) => {
+        // Asking for one user is a sign of life of the whole group. A batch that was committed alone must not
+        // be written here.
+        const watched = items.map((one, index) => ({
+          ...one,
+          mayWrite: () => leads() && isOpen(index) && one.mayWrite(),
+        }))
+        return (await commit(watched)).map((end) => end?.then(toResult, toError))
+      },
+      waitUntil,
+    )
+  }
+}
+
+const toResult = (result: CommandResult[]): End<CommandResult[]> => ({ result })
+const toError = (error: unknown): End<CommandResult[]> => ({ error })
+
+/** How many of the waiting users go into one group. */
+function sizeOf(waiting: readonly UserBatch[]): number {
+  let commands = 0
+  const end = waiting.findIndex(({ jobs }, index) => {
+    commands += jobs.length
+    return index === MOST_USERS || (index > 0 && commands > MOST_COMMANDS)
+  })
+  return end < 0 ? waiting.length : end
+}
+
+export const groupsOf = perInstance(() => new Groups())

@@ -1,0 +1,69 @@
+import { DurableObject } from 'cloudflare:workers'
+import type * as z from 'zod'
+import { newInstance } from '../../configuration/instance'
+import { type Cost, noCost } from '../../platform/database'
+import { databasesOf } from '../../platform/databases/databases'
+import type { Bindings } from '../../platform/env'
+import { type CommitDeps, Contention, commit, giveUp, type UserRef } from '../../store/commit/commit.service'
+import type { Job } from '../../store/commit/commit.types'
+import { IN_LANE } from '../../store/commit/conflict-retry.rules'
+import { ensureAlarm } from '../../time/timekeeper.service'
+import { requestDrain } from '../../webhooks/delivery/drain-debouncer.cache'
+import { Commands } from './command.messages'
+import { queuesOf } from './queue.scheduler'
+import type { CommandResult, LaneReply } from './result.messages'
+import { failedResult } from './result.presenter'
+import { resultsOf } from './results.service'
+
+declare module '../../platform/env' {
+  interface Bindings {
+    USER_LANE: DurableObjectNamespace<UserLane>
+  }
+}
+
+/**
+ * A user's lane: one object for all isolates. The user's commands go through it after isolates have had three
+ * conflicts. It stores nothing: D1's guards decide here as everywhere. After a conflict with another writer
+ * it tries again, with a growing pause. In the end the result is 429 (E3).
+ */
+export class UserLane extends DurableObject<Bindings> {
+  readonly #instance = newInstance()
+
+  /** Commits commands of one user. Takes and returns JSON: `Commands` in, `LaneReply` out. */
+  async commit(user: UserRef, messages: string): Promise<string> {
+    const cost = noCost()
+    const commands = Commands.parse(JSON.parse(messages))
+    const results = await Promise.all(
+      commands.map((job) => this.#submit(user, job, cost).catch(failedResult)),
+    )
+    return JSON.stringify({ results, cost } satisfies z.infer<typeof LaneReply>)
+  }
+
+  #submit(user: UserRef, job: Job, cost: Cost): Promise<CommandResult> {
+    return queuesOf(this.#instance).submit(
+      JSON.stringify([user.tenantId, user.userId]),
+      job,
+      async (jobs, mayWrite) => {
+        const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work)
+        const deps: CommitDeps = {
+          db: databasesOf(this.#instance, this.env, cost).ofUser(user.tenantId, user.userId),
+          instance: this.#instance,
+          ensureAlarm: () => waitUntil(ensureAlarm({ env: this.env }, user.tenantId)),
+          scheduleDrain: () =>
+            requestDrain({ env: this.env, instance: this.#instance, waitUntil }, user.tenantId),
+        }
+        const batch = { userId: user.userId, jobs, mayWrite }
+        const outcomes = await commit(deps, batch, {
+          conflicted: () => undefined,
+          limits: IN_LANE,
+        }).catch((error: unknown) => {
+          if (!(error instanceof Contention)) throw error
+          return giveUp(deps, batch)
+        })
+        const commands = jobs.map((one) => one.command)
+        return resultsOf({ env: this.env, notes: {}, waitUntil }, commands, outcomes)
+      },
+      (work) => this.ctx.waitUntil(work),
+    )
+  }
+}

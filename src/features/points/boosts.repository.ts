@@ -1,0 +1,249 @@
+import { and, eq } from 'drizzle-orm'
+import * as z from 'zod'
+import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.repository'
+import type { Boost } from '../../configuration/configuration.types'
+import { keysIn, type ListedPage, type Names } from '../../configuration/drafts.rules'
+import { freeKeys } from '../../configuration/free-keys.repository'
+import { pointsBoosts } from '../../configuration/tables/points.table'
+import { packed } from '../../lib/packed'
+import { SECOND } from '../../lib/units'
+import type { Scope } from '../../platform/context'
+import { askAll } from '../../platform/databases/ask-all'
+import { everywhere } from '../../platform/databases/everywhere'
+import { guardSql } from '../../platform/guard'
+import { startOfPage } from '../../platform/pages'
+import type { Statement } from '../../platform/statement'
+import { deleteNested } from './nested.repository'
+
+const AFTER =
+  'FROM points_boosts WHERE tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND no > ?3 ORDER BY no'
+const PAGE = `SELECT ${BOOST_COLUMNS} ${AFTER} LIMIT ?4 OFFSET ?5`
+const NTH = `SELECT no ${AFTER} LIMIT 1 OFFSET ?4 - 1`
+
+// The boosts of a system that have one of the ids or one of the keys.
+const NAMED = `
+  SELECT no FROM points_boosts WHERE id IN (SELECT value FROM json_each(?3))
+  UNION SELECT no FROM points_boosts WHERE system_id = ?2 AND deleted IS NULL
+    AND key IN (SELECT value FROM json_each(?4))`
+
+const SOME = `
+  SELECT ${BOOST_COLUMNS} FROM points_boosts
+  WHERE no IN (${NAMED}) AND +tenant_id = ?1 AND +system_id = ?2 AND deleted IS NULL ORDER BY no`
+
+const BY_KEY = `
+  SELECT ${BOOST_COLUMNS} FROM points_boosts WHERE +tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL
+    AND key IN (SELECT value FROM json_each(?3)) ORDER BY no LIMIT ?4 OFFSET ?5`
+
+/** SQL: the number of own boosts of a user that are not over. `now` is the parameter with the moment. */
+const countOf = (iid: string, now: string) => `(SELECT count(*) FROM points_boosts b
+  WHERE b.user_iid = ${iid} AND b."end" >= date(${now} / ${SECOND}, 'unixepoch') AND b.deleted IS NULL)`
+
+/** The columns of a `BoostUser`. `now` is the parameter with the moment. */
+const personColumns = (now: string) => `id, iid, seq, tz, ${countOf('users.iid', now)} AS boosts`
+
+const PEOPLE = `
+  SELECT ${personColumns('?3')} FROM users
+  WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`
+
+const COUNTS = `SELECT value AS iid, ${countOf('value', '?2')} AS boosts FROM json_each(?1)`
+
+const PEOPLE_OF_SOME = `
+  SELECT ${personColumns('?5')} FROM users WHERE tenant_id = ?1 AND id IN (
+    SELECT user_id FROM points_boosts WHERE no IN (${NAMED}) AND +tenant_id = ?1)`
+
+const BoostUser = z.object({
+  id: z.string(),
+  iid: z.string(),
+  seq: z.number(),
+  tz: z.string().nullable(),
+  boosts: z.number(),
+})
+
+/**
+ * A user who may own a boost: the zone whose midnights count (P5), and the number of own boosts that are not
+ * over.
+ */
+export type BoostUser = z.infer<typeof BoostUser>
+
+const byId = (rows: readonly unknown[]) =>
+  new Map(
+    z
+      .array(BoostUser)
+      .parse(rows)
+      .map((person) => [person.id, person]),
+  )
+
+/** A page of a system's boosts, including users' own, oldest first (G7). Throws 429 like any scan (P11). */
+export async function boostPage(scope: Scope, systemId: string, page: ListedPage): Promise<Boost[]> {
+  const { db, tenant } = scope
+  if (page.key !== undefined) {
+    const asked = [tenant.id, systemId, JSON.stringify(page.key), page.limit, page.skip]
+    return z.array(BoostRow).parse(await db.rows(db.statement(BY_KEY, ...asked)))
+  }
+  const start = await startOfPage(
+    scope,
+    {
+      name: `boosts ${systemId}`,
+      beginning: [0],
+      skip: async (after, rows) => {
+        const [row] = await db.rows(db.statement(NTH, tenant.id, systemId, ...after, rows))
+        return row === undefined ? null : [z.object({ no: z.number() }).parse(row).no]
+      },
+    },
+    page,
+  )
+  if (start === null) return []
+  const asked = [tenant.id, systemId, ...start.after, page.limit, start.skip]
+  return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, ...asked)))
+}
+
+/**
+ * The boosts of a system with these ids or keys that are not deleted, and the users who own some of them, as
+ * of one moment.
+ */
+export async function namedBoosts(
+  scope: Scope,
+  systemId: string,
+  { ids = [], keys = [] }: Names,
+): Promise<{ boosts: Boost[]; users: Map<string, BoostUser> }> {
+  const { db, databases, tenant, now } = scope
+  const asked = [tenant.id, systemId, JSON.stringify(ids), JSON.stringify(keys)]
+  if (databases.isSeveral) {
+    const some = z.array(BoostRow).parse(await db.rows(db.statement(SOME, ...asked)))
+    const users = await boostUsersWithIds(
+      scope,
+      some.flatMap(({ userId }) => userId ?? []),
+    )
+    return { boosts: some, users }
+  }
+  const { boosts, users } = await db.batchOf({
+    boosts: db.statement(SOME, ...asked),
+    users: db.statement(PEOPLE_OF_SOME, ...asked, now),
+  })
+  return { boosts: z.array(BoostRow).parse(boosts.results), users: byId(users.results) }
+}
+
+/** The existing users with these ids, by id. */
+export async function boostUsersWithIds(
+  { db, databases, tenant, now }: Scope,
+  ids: readonly string[],
+): Promise<Map<string, BoostUser>> {
+  if (ids.length === 0) return new Map()
+  const list = JSON.stringify(ids)
+  if (!databases.isSeveral) return byId(await db.rows(db.statement(PEOPLE, tenant.id, list, now)))
+  const rows = await askAll(databases, tenant.id, (its) =>
+    its.rows(its.statement(PEOPLE, tenant.id, list, now)),
+  )
+  const people = [...byId(rows.flat()).values()]
+  // The first database has the boosts of all users.
+  const iids = JSON.stringify(people.map(({ iid }) => iid))
+  const counts = Counts.parse(await db.rows(db.statement(COUNTS, iids, now)))
+  const boostsOf = new Map(counts.map(({ iid, boosts }) => [iid, boosts]))
+  return byId(people.map((person) => ({ ...person, boosts: boostsOf.get(person.iid) ?? 0 })))
+}
+
+const Counts = z.array(BoostUser.pick({ iid: true, boosts: true }))
+
+/**
+ * The users of own boosts. While they are as they were read, their boosts are unchanged too.
+ */
+export const ownersOf = (
+  boosts: readonly Boost[],
+  users: ReadonlyMap<string, BoostUser>,
+): readonly BoostUser[] => [...new Set(boosts.flatMap(({ userId }) => users.get(userId ?? '') ?? []))]
+
+/** Statements that store new boosts. A user's own boost also raises that user's `seq`. */
+export function insertBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
+  const { db, tenant } = scope
+  const rows = boosts.map((boost) => ({
+    ...boost,
+    userAttributes: JSON.stringify(boost.userAttributes),
+    tenantId: tenant.id,
+  }))
+  return [
+    ...db.inserts(pointsBoosts, rows),
+    ...boosts.flatMap((boost) => userChanged(scope, boost)),
+    ...ownInCopies(scope, boosts),
+  ]
+}
+
+/** If there are several databases: statements that store own boosts in the databases of their users (B4). */
+function ownInCopies({ databases, tenant }: Scope, boosts: readonly Boost[]): Statement[] {
+  const own = boosts.filter(({ userId }) => userId !== null)
+  if (!databases.isSeveral || own.length === 0) return []
+  const rows = own.map((boost) => {
+    const { id, created, updated, systemId, userId, userIid, key, name, start, end } = boost
+    const { multiplier, rounding, userAttributes } = boost
+    const given = [id, created, updated, systemId, userId, userIid, key, name, start, end]
+    return JSON.stringify([...given, multiplier, rounding, JSON.stringify(userAttributes)])
+  })
+  return [
+    everywhere('freeOwnBoosts', tenant.id, JSON.stringify(own.map(({ id }) => id))),
+    ...packed(rows).map((list) => everywhere('keepOwnBoosts', tenant.id, list)),
+  ]
+}
+
+const TAKEN = `
+  SELECT key FROM points_boosts WHERE +tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL
+    AND key IN (SELECT value FROM json_each(?3))`
+
+/** Those of the keys that boosts of a system have, including users' own boosts (O2). */
+export async function keysTaken(
+  { db, tenant }: Scope,
+  systemId: string,
+  keys: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db.rows(db.statement(TAKEN, tenant.id, systemId, JSON.stringify(keys)))
+  return keysIn(z.array(z.object({ key: z.string() })).parse(rows))
+}
+
+const KEYS_FREE = guardSql(`NOT EXISTS (
+  SELECT 1 FROM json_each(?1) asked CROSS JOIN points_boosts b ON b.system_id = asked.value ->> 0
+    AND b.key = asked.value ->> 1 AND b.deleted IS NULL
+    AND b.id NOT IN (SELECT value ->> 2 FROM json_each(?1)))`)
+
+/**
+ * A guard: holds while no other boost of the same system has the key of one of these boosts. The version of
+ * the configuration does not guard that, because a user's own boost does not raise it.
+ */
+export const boostKeysFree = ({ db }: Scope, boosts: readonly Boost[]): Statement[] =>
+  boosts.length === 0
+    ? []
+    : [db.statement(KEYS_FREE, JSON.stringify(boosts.map(({ systemId, key, id }) => [systemId, key, id])))]
+
+/**
+ * Statements that store changes to boosts. First, boosts that get another key have temporary ones, since one
+ * may get the key that another had.
+ */
+export function updateBoosts(scope: Scope, boosts: readonly Boost[], before: readonly Boost[]): Statement[] {
+  const updates = boosts.flatMap((boost) => {
+    const { key, name, start, end, multiplier, rounding, updated } = boost
+    const userAttributes = JSON.stringify(boost.userAttributes)
+    return change(scope, boost, { key, name, start, end, multiplier, rounding, updated, userAttributes })
+  })
+  return [...freeKeys(scope, pointsBoosts, before, boosts), ...updates, ...ownInCopies(scope, boosts)]
+}
+
+/** Statements that delete boosts. */
+export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
+  const ids = boosts.map(({ id }) => id)
+  const own = boosts.flatMap(({ id, userId }) => (userId === null ? [] : id))
+  const { databases, tenant, now } = scope
+  return [
+    ...deleteNested(scope, pointsBoosts, ids),
+    ...boosts.flatMap((boost) => userChanged(scope, boost)),
+    ...(databases.isSeveral && own.length > 0
+      ? [everywhere('deleteOwnBoosts', tenant.id, JSON.stringify(own), now)]
+      : []),
+  ]
+}
+
+function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$inferInsert>) {
+  const { db, tenant } = scope
+  const own = and(eq(pointsBoosts.tenantId, tenant.id), eq(pointsBoosts.id, boost.id))
+  return [db.built(db.orm.update(pointsBoosts).set(set).where(own)), ...userChanged(scope, boost)]
+}
+
+/** A user's own boost is a part of the user's state, so every change to it raises `seq` in the same batch. */
+const userChanged = ({ tenant }: Scope, { userId, userIid }: Boost): Statement[] =>
+  userIid === null ? [] : [everywhere('raiseSeq', tenant.id, userId, userIid)]

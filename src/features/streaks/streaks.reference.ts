@@ -1,0 +1,176 @@
+import { type Chapter, day, demo } from '../../api/reference/chapter'
+
+const STREAK = {
+  length: 'The length, in periods. 0: no streak.',
+  frequency: 'The length of a period: a day, a week or a month.',
+  started: 'The first day of the period in which the streak began. `null` if there is no streak.',
+  periodStart: 'The first day of the current period. `null` if there is no streak.',
+  periodEnd: 'The last day of the current period. `null` if there is no streak.',
+  expires: 'The last day on which activity can still save the streak. `null` if there is no streak.',
+  freezes: 'The number of freezes of the user. Only present while freezes are on.',
+  maxFreezes: 'The most freezes that a user can have.',
+  freezeAutoEarnInterval: 'The number of days after which freezes are earned.',
+  freezeAutoEarnAmount: 'The number of freezes that are earned each time.',
+}
+
+const SETTINGS = {
+  enabled: 'Whether streaks are on.',
+  frequency: 'The length of a period: a day, a week or a month. Weeks begin on Monday.',
+  metrics: 'The metrics that count. Empty: any positive event counts.',
+  'metrics.key': 'The key of the metric.',
+  'metrics.threshold': 'The sum that the metric must reach in a period.',
+  evaluationMode: 'Whether one of the metrics is enough (`OR`) or all of them are needed (`ALL`).',
+  personalisation: 'Whether users may choose thresholds and the mode themselves, in their preferences.',
+  freezes: 'Freezes keep a streak over a missed period. `null`: off.',
+  'freezes.initial': 'The number of freezes of a new user.',
+  'freezes.max': 'The most freezes that a user can have.',
+  'freezes.autoEarnInterval': 'The number of days after which freezes are earned. `null`: never.',
+  'freezes.autoEarnAmount': 'The number of freezes that are earned each time.',
+}
+
+const PAUSE = {
+  id: 'The id of the pause. Delete the pause with it.',
+  userId: 'The user whose streak is paused.',
+  start: 'The first day of the pause, by the local date of the user.',
+  end: 'The last day of the pause.',
+}
+
+/** Streaks: the number of periods in which users have been active without a gap. */
+export const streaks: Chapter = {
+  operations: {
+    users_streak: {
+      description:
+        'The streak of a user, its last periods, and the pauses of the user. If the length is 0, the dates are `null`.',
+      parameters: { historyPeriods: 'The number of periods in the history, up to the current one.' },
+      example: {},
+    },
+    streaks_list: {
+      description:
+        'The streak lengths of up to 100 users, longest first, then by user id. Unknown users are left out. With an application key, only its own user is allowed.',
+      parameters: { userIds: 'The ids of the users, repeated (`userIds=…&userIds=…`).' },
+      example: { query: { userIds: ['demo-ada', 'demo-grace'] } },
+    },
+    streaks_rankings: {
+      description:
+        'The users with the longest streaks, longest first, then by user id. An application key sees the ids and names of all of them.',
+      parameters: {
+        type: '`active`: the present streaks. `longest`: the longest streak that each user ever had.',
+      },
+      example: {},
+    },
+    admin_streaks_settings_get: { description: 'The settings of streaks, for all users.', example: {} },
+    admin_streaks_settings_update: {
+      description:
+        'Changes the settings that you pass. The others stay. A change affects the current and later periods. Periods that are over stay as they are. After a new `frequency`, all streaks are counted again from the event log, in the background.',
+      example: {
+        body: {
+          metrics: [
+            { key: 'demo-lessons', threshold: 1 },
+            { key: 'demo-minutes', threshold: 10 },
+          ],
+          freezes: { max: 2 },
+        },
+      },
+    },
+    admin_streaks_freezes_create: {
+      description:
+        'Grants one freeze to each of up to 100 users. A user who has the maximum gets none, and the response has a warning. The status is 201 if at least one freeze was granted, otherwise 200.',
+      example: { body: { freezes: [{ userId: 'demo-ada' }] } },
+    },
+    admin_streaks_pauses_list: {
+      description:
+        "A page of the pauses of a user's streak, in order of creation, without deleted pauses. Empty if the user is unknown.",
+      parameters: { userId: 'The id of the user.' },
+      example: { query: { userId: 'demo-grace' } },
+    },
+    admin_streaks_pauses_create: {
+      description:
+        "Pauses the streaks of up to 100 users. On the days of a pause, the user needs no activity, and the streak keeps its length. A pause can't begin before the present local date of the user.",
+      example: { body: { pauses: [{ userId: 'demo-ada', start: day(30), end: day(36) }] } },
+    },
+    admin_streaks_pauses_delete: {
+      description: 'Deletes pauses by their ids. Periods that are over stay as they are.',
+      example: { query: { ids: [demo('pause', 'demo-grace')] } },
+    },
+    admin_streaks_restore: {
+      description:
+        'Gives up to 100 users their longest recent streak back: of the last 90 days (daily), of this year (weekly), or since the start of last year (monthly). If that streak is not longer than the present one, nothing happens, and the response has a warning.',
+      example: { body: { users: [{ id: 'demo-ada' }] } },
+    },
+  },
+  fields: [
+    {
+      of: ['BaseStreakResponse', 'MetricEventStreakResponse', 'StreakResponse'],
+      fields: {
+        ...STREAK,
+        extended: 'When the streak was last extended. `null` if never.',
+        streakHistory: 'The last periods, oldest first.',
+        'streakHistory.periodStart': 'The first day of the period.',
+        'streakHistory.periodEnd': 'The last day of the period.',
+        'streakHistory.length': 'The length of the streak at that time. 0 if it was lost.',
+        'streakHistory.usedFreeze': 'Whether a freeze kept the streak. Only present while freezes are on.',
+        'streakHistory.usedPause': 'Whether a pause kept the streak.',
+        pauses: 'The pauses of the user.',
+        'pauses.id': PAUSE.id,
+        'pauses.start': PAUSE.start,
+        'pauses.end': PAUSE.end,
+      },
+    },
+    {
+      of: ['MetricEventStreakResponse'],
+      fields: { extended: 'Whether this event extended the streak.' },
+    },
+    {
+      of: ['WrappedStreak'],
+      fields: {
+        length: 'The length, in periods. 0 if there was no streak.',
+        frequency: 'The length of a period: a day, a week or a month.',
+        started: 'The first day of the streak.',
+        periodStart: 'The first day of the period in which it reached this length.',
+        periodEnd: 'The last day of that period.',
+      },
+    },
+    {
+      of: ['BulkStreakResponse', 'StreakRankingUser'],
+      fields: {
+        userId: 'The id of the user.',
+        name: 'The display name of the user, or `null`.',
+        streakLength: 'The length of the streak.',
+        extended: 'When the streak was last extended. `null` if never.',
+      },
+    },
+    { of: ['UpdateStreakSettingsRequest', 'StreakSettings', 'UpdatedStreakSettings'], fields: SETTINGS },
+    {
+      of: ['UpdateStreakSettingsRequest'],
+      fields: { freezes: 'Freezes keep a streak over a missed period. `null` switches freezes off.' },
+    },
+    {
+      of: ['CreateStreakFreezesRequest'],
+      fields: { freezes: 'The freezes to grant.', 'freezes.userId': 'The id of the user who gets a freeze.' },
+    },
+    {
+      of: ['CreateStreakPausesRequest'],
+      fields: {
+        pauses: 'The pauses to create.',
+        'pauses.userId': PAUSE.userId,
+        'pauses.start': PAUSE.start,
+        'pauses.end': PAUSE.end,
+      },
+    },
+    {
+      of: ['AdminStreakPause'],
+      fields: { ...PAUSE, status: '`active`, or `archived` after it was deleted.' },
+    },
+    {
+      of: ['RestoreStreaksRequest'],
+      fields: { users: 'The users that get their streak back.', 'users.id': 'The id of the user.' },
+    },
+    {
+      of: ['RestoreStreaksResponse'],
+      fields: {
+        restoredUsers: 'The ids of the users that got their streak back.',
+        issues: 'An entry for each user without a restored streak, with the reason.',
+      },
+    },
+  ],
+}

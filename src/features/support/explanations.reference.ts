@@ -1,0 +1,165 @@
+import { type Chapter, demo } from '../../api/reference/chapter'
+import { STREAK_ENTRY } from '../users/user-export.reference'
+
+const WHEN = {
+  at: 'The time, in UTC.',
+  localDate: 'The local date of the user at that time.',
+  utcOffsetMinutes: 'The offset of the user from UTC at that time, in minutes. East of UTC is positive.',
+}
+const under = (path: string, fields: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(fields).map(([field, note]) => [`${path}.${field}`, note]))
+
+const LEVEL = {
+  id: 'The id of the level.',
+  key: 'The key of the level at that time.',
+  name: 'The name of the level at that time.',
+  points: 'The points at which the level began at that time.',
+}
+const EVENT = {
+  id: 'The id of the event.',
+  metricId: 'The id of the metric.',
+  metricKey: 'The key of the metric. `null` if the metric was deleted.',
+  value: 'The value of the event.',
+  attributes: 'The attributes of the event, by key. A deleted attribute has its id as key.',
+  ...WHEN,
+}
+
+/** Explanations for support: awards and timelines. */
+export const explanations: Chapter = {
+  operations: {
+    admin_users_explain_award: {
+      description:
+        'Says why a user has these points: the event, the trigger as it was, the count of the trigger, the boosts, and the cap or the floor. Works for corrections too. `trigger.points` times `firings` is `base`. The boosts make `afterBoosts` of it, and the cap or the floor makes `award.awarded`. A part that is no longer known is `null`.',
+      parameters: { key: 'The id or the key of the points system.' },
+      example: { path: { key: demo('system', 'demo-xp') } },
+    },
+    admin_users_timeline: {
+      description:
+        'Everything that happened to a user, newest first: events, awards, changes of levels, completed achievements, changes of the streak, adjustments of points, voids of events, notifications, and changes of the profile and the preferences. A completion that was taken back is a `change` too. Follow the header `Link` to the next page. A page can be shorter than `limit`, even empty, although more pages follow. Entries whose time is not known come last.',
+      parameters: {
+        types:
+          'Only entries of these types, separated by commas: `event`, `award`, `level_changed`, `achievement`, `streak`, `adjustment`, `void`, `notification`, `change`.',
+      },
+      example: { query: { types: 'award,streak' } },
+    },
+  },
+  fields: [
+    {
+      of: ['AwardExplanation'],
+      fields: {
+        award: 'The award.',
+        'award.id': 'The id of the award.',
+        'award.awarded': 'The points. Negative: points were taken.',
+        'award.total': 'The total of the user after this award.',
+        ...under('award', WHEN),
+        event: 'The event that caused the award. `null` if no event did.',
+        trigger: 'The trigger as it was when it fired. `null` for a correction.',
+        type: 'Only for a correction: `adjustment` or `reversal`.',
+        reason: 'Only for a correction: the reason, or `null`.',
+        reverses: 'Only for a reversal: the id of the award that it reverses. `null` for an adjustment.',
+        counter:
+          'The highest total that the trigger counts, before and after the event. `null` if the trigger does not count, and for awards of older versions of Laurel.',
+        'counter.before': 'The highest total before the event.',
+        'counter.after': 'The highest total after the event.',
+        firings: 'How often the trigger fired at once. `null` if it is not known, and for a correction.',
+        base: 'The points before boosts: the points of the trigger times `firings`. `null` for a correction.',
+        boosts: 'The boosts that applied, as they were then.',
+        afterBoosts: 'The points after the boosts, before cap and floor. Corrections are not boosted.',
+        limit:
+          '`cap` if the maximum of the points system made the award smaller, `floor` if the total cannot be below 0, else `null`.',
+        total: 'The total of the user.',
+        'total.before': 'The total before this award.',
+        'total.after': 'The total after this award.',
+      },
+    },
+    {
+      of: ['TimelineEvent'],
+      fields: { ...EVENT, type: 'The type of the entry.', voided: 'When the event was voided, else `null`.' },
+    },
+    {
+      of: [
+        'TimelineAward',
+        'TimelineLevelChange',
+        'TimelineAchievement',
+        'TimelineStreak',
+        'TimelineAdjustment',
+        'TimelineVoid',
+        'TimelineNotification',
+        'TimelineChange',
+      ],
+      fields: {
+        id: 'The id of the entry. Of an award, a completion or a notification, it is the id of that.',
+        ...WHEN,
+        type: 'The type of the entry.',
+        systemId: 'The id of the points system.',
+        systemKey: 'The key of the points system. `null` if it was deleted.',
+        awarded: 'The points. Negative: points were taken.',
+        total: 'The total of the user after this award.',
+        trigger: 'The trigger as it was when it fired.',
+        boosts: 'The boosts that applied, as they were then.',
+        reason: 'The reason that the admin gave, or `null`.',
+        achievementId: 'The id of the achievement.',
+        achievementKey: 'The key of the achievement. `null` if it was deleted.',
+        achievementName: 'The name of the achievement. `null` if it was deleted.',
+        channel: 'The channel.',
+        notification: 'The type of the notification.',
+        status: 'Whether it was sent: `pending`, `sent`, `failed` or `unsent: no provider`.',
+        title: 'The subject of the email, or the title of the push message.',
+        fields:
+          'The changed fields by name. Attributes are `attributes.` and the key. A completion that was taken back is `achievements.` and the key.',
+      },
+    },
+    {
+      of: ['TimelineLevelChange'],
+      fields: {
+        before: 'The level before. `null`: no level.',
+        after: 'The level after. `null`: no level.',
+        ...under('before', LEVEL),
+        ...under('after', LEVEL),
+      },
+    },
+    {
+      of: ['TimelineStreak'],
+      fields: {
+        at: 'The time, in UTC. `null` if it is not known.',
+        change: 'The kind of the change.',
+        ...STREAK_ENTRY,
+        started: 'The first day of the lost streak.',
+        lastPeriod: 'The first day of the last period of the lost streak.',
+      },
+    },
+    {
+      of: ['TimelineAdjustment'],
+      fields: {
+        reverses:
+          'The id of the award whose points were taken back with a completion. `null` for an adjustment.',
+      },
+    },
+    {
+      of: ['TimelineVoid'],
+      fields: {
+        eventId: 'The id of the voided event.',
+        metricId: 'The id of the metric.',
+        metricKey: 'The key of the metric. `null` if it was deleted.',
+        value: 'The value of the event.',
+        reversals: 'The points that the void took or gave back, one for each award of the event.',
+        ...under('reversals', {
+          id: 'The id of the reversal.',
+          systemId: 'The id of the points system.',
+          systemKey: 'The key of the points system. `null` if it was deleted.',
+          awarded: 'The points. Negative: points were taken.',
+          total: 'The total of the user after it.',
+          reverses: 'The id of the award that it reverses.',
+        }),
+      },
+    },
+    {
+      of: ['TimelineChange'],
+      fields: {
+        'fields.before': 'The value before. `null`: none.',
+        'fields.after': 'The value after. `null`: none.',
+      },
+    },
+    { of: ['ExplainedEvent'], fields: { ...EVENT, idempotencyKey: 'The idempotency key, or `null`.' } },
+  ],
+}

@@ -1,0 +1,201 @@
+import type * as z from 'zod'
+import { requestSnapshotStatement } from '../../access/tenants.repository'
+import { auditEntries } from '../../configuration/audit/audit.repository'
+import type { AuditEntry } from '../../configuration/audit/audit.types'
+import { goneFields, madeFields, userEntry } from '../../configuration/audit/entries.rules'
+import type { Configuration, Filter } from '../../configuration/configuration.types'
+import type { InputChange } from '../../leaderboards/board-updates.service'
+import { type Instant, iso } from '../../lib/clock'
+import { fromMicros } from '../../lib/decimal'
+import { errors } from '../../lib/errors'
+import { timeOf } from '../../lib/ids'
+import { newId } from '../../lib/new-id'
+import { systemNow } from '../../lib/system-clock'
+import type { Scope } from '../../platform/context'
+import {
+  type CorrectionChange,
+  type CountersOfEvent,
+  countersOf,
+  type Occasion,
+  voided,
+} from '../../rules/corrections.rules'
+import { totalOfLog } from '../../rules/metrics.rules'
+import type { Counter, UserState } from '../../rules/state.types'
+import { judged } from '../../rules/streaks/streak-only.rules'
+import { parseUser, userStatement } from '../../store/users.repository'
+import { writeUsers } from '../../store/writer.service'
+import { basisOf, restarts, store, untilStored, updateBoards } from './correction-writes.service'
+import { voidResponse } from './corrections.presenter'
+import { VoidedEvent } from './corrections.schemas'
+import { awardsOfEvent, parseAwards } from './ledger.repository'
+import { MetricLog } from './metric-log.service'
+import {
+  eventStatement,
+  findMoment,
+  type LoggedEvent,
+  moveEvent,
+  type OwnCounter,
+  parseEvent,
+  parseVoided,
+  voidedStatement,
+} from './voids.repository'
+
+type Response = z.infer<typeof VoidedEvent>
+
+/** An event to void: voided before, with the response of that void, or in the log at a moment. */
+export type FoundEvent = { response: Response } | { eventId: string; at: Instant }
+
+const unknownEvent = () => errors.notFound('This event of this user')
+
+/** Finds an event of a user, to void it (V2). Throws 404 if the user has no such event. */
+export async function findEvent({ db }: Scope, userId: string, id: string): Promise<FoundEvent> {
+  const eventId = id.toLowerCase()
+  const stored = parseVoided(await db.run(voidedStatement(db, userId, eventId)))
+  if (stored !== null) return { response: VoidedEvent.parse(stored.response) }
+  const at = await findMoment(db, userId, eventId)
+  if (at === null) throw unknownEvent()
+  return { eventId, at }
+}
+
+/**
+ * Voids an event (V2). An event that is voided already gets the response of the first void, and nothing
+ * changes. Throws 404 if the event is gone, and 422 if a total would leave its limits without it (E1).
+ */
+export async function voidEvent(
+  scope: Scope,
+  userId: string,
+  found: FoundEvent,
+  reason: string | null,
+): Promise<Response> {
+  if ('response' in found) return found.response
+  const id = newId(scope.now)
+  const logs = new Map<string, MetricLog>()
+  let tried: { seq: number; changes: readonly InputChange[] } | null = null
+  return untilStored(async () => {
+    const { db, tenant } = scope
+    const { eventId, at } = found
+    const read = await db.batchOf({
+      snapshot: requestSnapshotStatement(db, tenant.id, []),
+      user: userStatement(db, userId, systemNow()),
+      voided: voidedStatement(db, userId, eventId),
+      event: eventStatement(db, userId, eventId, [at, at]),
+      awards: awardsOfEvent(db, userId, { at, id: eventId }),
+    })
+    const basis = await basisOf(scope, read.snapshot)
+    const stored = parseVoided(read.voided)
+    if (stored !== null) {
+      // An attempt was stored although its response was lost.
+      if (stored.seq === tried?.seq) await updateBoards(scope, basis, tried.changes)
+      return VoidedEvent.parse(stored.response)
+    }
+    const [user, event] = [parseUser(read.user), parseEvent(read.event)]
+    const metric = basis.config.metrics.find((one) => one.id === event?.metricId)
+    if (user === null || event === null || metric === undefined) throw unknownEvent()
+    const log = logs.get(metric.id) ?? new MetricLog(metric.id)
+    logs.set(metric.id, log)
+    const occasion = { at: basis.now, id, reason }
+    const counters = ownCounters(basis.config, user, event)
+    if (!(await log.read(db, user, counters.asked, basis.clock))) return null
+    const awards = parseAwards(read.awards)
+    // The sums of a period may meet the goal without the event (S2). Periods that are over stay as they were.
+    const earlier = judged(basis.config, user, occasion.at, newId)
+    const before = earlier.at(-1)?.after ?? user
+    const change = changeOf(basis.config, before, { event, awards, counters, log }, occasion)
+    const later = judged(basis.config, change.after, occasion.at, newId)
+    const response = voidResponse(basis.config, metric, event, change, {
+      ...occasion,
+      at: change.after.changed,
+      systemIds: new Set(awards.map(({ systemId }) => systemId)),
+    })
+    const writing = writeUsers(
+      db,
+      basis.config,
+      [{ was: user, changes: [...earlier, change, ...later], newlyUsed: [] }],
+      {
+        kind: 'alone',
+        clock: basis.clock,
+      },
+    )
+    const changes = [...earlier, { ...change, voided: event }, ...later]
+    tried = { seq: change.after.seq, changes }
+    await store(scope, writing, [
+      ...moveEvent(db, user, event, {
+        voidedAt: change.after.changed,
+        voidedSeq: change.after.seq,
+        reason,
+        response,
+      }),
+      ...restarts(db, change, metric.id),
+      ...auditEntries(scope, [voidEntry(user, event, reason)]),
+    ])
+    await updateBoards(scope, basis, changes)
+    return response
+  })
+}
+
+/** The entry of the audit log about a void (Z1). */
+const voidEntry = (
+  { iid }: UserState,
+  { id, metricId, value, at }: LoggedEvent,
+  reason: string | null,
+): AuditEntry =>
+  userEntry(
+    'event',
+    'void',
+    { iid },
+    {
+      ...goneFields({ id, metricId, value: fromMicros(value), at: iso(at) }),
+      ...madeFields({ reason }),
+    },
+  )
+
+/** The own counters that count an event, and how to ask the log for them, in the same order. */
+type AskedCounters = { ids: readonly string[]; asked: readonly OwnCounter[] }
+
+function ownCounters(config: Configuration, user: UserState, event: LoggedEvent): AskedCounters {
+  const { counterIds, at } = event
+  const counted = ({ counterId }: { counterId: string }) =>
+    counterIds === null ? at >= timeOf(counterId) : counterIds.includes(counterId)
+  const counters: CountersOfEvent = countersOf(config, user, event, counted)
+  const filtersOf = (filters: readonly Filter[]) =>
+    filters.map(({ attributeId, attributeValue }) => [attributeId, attributeValue] as const)
+  const ofTriggers = counters.triggers.map(({ counterId, eventAttributes }) => {
+    return { id: counterId, born: timeOf(counterId), filters: filtersOf(eventAttributes) }
+  })
+  // An achievement counts the whole log (A2).
+  const ofAchievements = counters.achievements.map(({ eventAttributes }) => {
+    return { id: null, born: 0, filters: filtersOf(eventAttributes) }
+  })
+  return {
+    ids: [...counters.triggers, ...counters.achievements].map(({ counterId }) => counterId),
+    asked: [...ofTriggers, ...ofAchievements],
+  }
+}
+
+function changeOf(
+  config: Configuration,
+  user: UserState,
+  {
+    event,
+    awards,
+    counters,
+    log,
+  }: {
+    event: LoggedEvent
+    awards: ReturnType<typeof parseAwards>
+    counters: AskedCounters
+    log: MetricLog
+  },
+  occasion: Occasion,
+): CorrectionChange {
+  const metric = totalOfLog(log.valuesWithout(event.seq))
+  if (metric === null) {
+    throw errors.unprocessable(
+      "Without this event, the user's total in this metric would leave its limits, now or at an earlier moment. Void the other events of that time first.",
+    )
+  }
+  const own = new Map<string, Counter>(
+    counters.ids.map((id, nth) => [id, log.counterWithout(event.seq, nth)] as const),
+  )
+  return voided(config, user, { event, awards, metric, counters: own }, occasion)
+}

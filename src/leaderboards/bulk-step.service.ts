@@ -1,0 +1,59 @@
+import type { Configuration } from '../configuration/configuration.types'
+import type { Instant } from '../lib/clock'
+import { systemNow } from '../lib/system-clock'
+import type { Context, TenantContext } from '../platform/context'
+import { deliver, type InputChange } from './board-updates.service'
+
+/**
+ * How long a step that changes many users waits for a leaderboard, in milliseconds. No request waits for it.
+ */
+const BULK_PATIENCE = 10_000
+
+/** The changes of a step, its configuration, and its moment. Ranks move on the day of that moment. */
+type Step = { changes: readonly InputChange[]; config: Configuration; changedAt: Instant }
+
+/** Does a step that changes many users, notifies the leaderboards, with one call each, and logs the cost. */
+export async function bulkStep(
+  context: TenantContext,
+  kind: string,
+  work: () => Promise<Step | null>,
+): Promise<void> {
+  const [began, before] = [systemNow(), spent(context)]
+  const step = await work()
+  if (step === null || step.changes.length === 0) return
+  const { changes, config, changedAt } = step
+  await deliver(context, config, changes, changedAt, { patience: BULK_PATIENCE, wanted: false })
+  const after = spent(context)
+  console.log(stepLine(context.db.tenantId, kind, systemNow() - began, changes, { before, after }))
+}
+
+/** The cost of a context so far. `objectRows` are rows that leaderboards have written. */
+const spent = ({ cost, notes }: Context) => ({ ...cost, objectRows: notes.objectRows ?? 0 })
+type Spent = ReturnType<typeof spent>
+
+/**
+ * The log line of a step, as JSON: the number of changed users and of awards, and the cost. It contains
+ * nothing about a user.
+ */
+function stepLine(
+  tenantId: string,
+  kind: string,
+  milliseconds: number,
+  changes: readonly InputChange[],
+  { before, after }: { before: Spent; after: Spent },
+): string {
+  return JSON.stringify({
+    level: 'info',
+    work: kind,
+    tenant: tenantId,
+    milliseconds,
+    users: changes.length,
+    awards: changes.reduce((sum, { awards }) => sum + awards.length, 0),
+    d1: {
+      roundTrips: after.roundTrips - before.roundTrips,
+      rowsRead: after.rowsRead - before.rowsRead,
+      rowsWritten: after.rowsWritten - before.rowsWritten,
+    },
+    objectRows: after.objectRows - before.objectRows,
+  })
+}

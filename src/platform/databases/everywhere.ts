@@ -1,0 +1,76 @@
+import type { Statement } from '../statement'
+
+/*
+ * The first database has all boosts of users, too: it decides about their keys and their order, and serves
+ * admins. Each other database has those of its own users, for their events. Statements about them do nothing
+ * in the first database, which has its rows already.
+ */
+const IN_COPY = '(SELECT is_copy FROM tenants WHERE id = ?1) = 1'
+const IS_HERE = (id: string, iid: string) =>
+  `EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = ${id} AND u.iid = ${iid})`
+
+/**
+ * The statements that begin work on users (see src/time/due-work.repository.ts), or that change the own
+ * boosts of users. If a change of the configuration has such statements, each database of the tenant does
+ * them for its own users (B4). The first database notes them by their names. The tenant is ?1.
+ */
+export const EVERYWHERE = {
+  makeDue: `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) SELECT id, ?2, ?3, ?4 FROM tenants WHERE id = ?1
+    AND status = 'active'
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`,
+  beginWalk: `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, ?3, ?4)
+  ON CONFLICT DO UPDATE SET due_at = excluded.due_at, asked = asked + 1, progress = NULL`,
+  beginOrExpect: `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, ?2, '', ?3, ?4)
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1`,
+  join: `
+  INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, ?2, '', ?3)
+  ON CONFLICT DO UPDATE SET due_at = min(due_at, ?3), asked = asked + 1, progress = json_patch(progress, ?4)`,
+  /** Writes messages once, of users who are in this database (outbox.repository.ts). */
+  keepMessages: `
+  INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
+  SELECT ?1, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?2)
+  WHERE ${IS_HERE('value ->> 0', 'value ->> 4')} ON CONFLICT DO NOTHING`,
+  /** A user's own boost is a part of the user's state, so every change to it raises `seq`. */
+  raiseSeq: 'UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3',
+  noteBoosts: `
+  UPDATE points_boosts SET notified = asked.value ->> 1 FROM json_each(?2) asked
+  WHERE points_boosts.id = asked.value ->> 0 AND points_boosts.tenant_id = ?1`,
+  /** Own boosts get temporary keys, since one may get the key that another had. */
+  freeOwnBoosts: `
+  UPDATE points_boosts SET key = '~' || id WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))
+    AND user_iid IS NOT NULL AND ${IN_COPY}`,
+  keepOwnBoosts: `
+  INSERT INTO points_boosts (tenant_id, id, created, updated, system_id, user_id, user_iid, key, name, start,
+    "end", multiplier, rounding, user_attributes)
+  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
+    value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?2)
+  WHERE ${IN_COPY} AND ${IS_HERE('value ->> 4', 'value ->> 5')}
+  ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, key = excluded.key, name = excluded.name,
+    start = excluded.start, "end" = excluded."end", multiplier = excluded.multiplier,
+    rounding = excluded.rounding, user_attributes = excluded.user_attributes`,
+  deleteOwnBoosts: `
+  UPDATE points_boosts SET deleted = ?3 WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))
+    AND user_iid IS NOT NULL AND deleted IS NULL AND ${IN_COPY}`,
+  deleteOwnBoostsOfSystem: `
+  UPDATE points_boosts SET deleted = ?3 WHERE tenant_id = ?1 AND system_id = ?2 AND user_iid IS NOT NULL
+    AND deleted IS NULL AND ${IN_COPY}`,
+} as const
+
+/** The name of such a statement. */
+export type Everywhere = keyof typeof EVERYWHERE
+
+export const isEverywhere = (name: string): name is Everywhere => Object.hasOwn(EVERYWHERE, name)
+
+/** Such a statement with its parameters. */
+export const everywhere = (name: Everywhere, ...params: unknown[]): Statement => ({
+  sql: EVERYWHERE[name],
+  params,
+  everywhere: name,
+})
+
+/** The statement that was noted by its name. */
+export const statementOf = ({ name, params }: { name: Everywhere; params: unknown[] }): Statement =>
+  everywhere(name, ...params)

@@ -1,0 +1,181 @@
+import { type Achievement, type Configuration, meets } from '../configuration/configuration.types'
+import { ACHIEVEMENT_TRIGGERS } from '../configuration/enumerations.types'
+import { toMicros } from '../lib/decimal'
+import type { FieldError } from '../lib/errors'
+import { unreachable } from '../lib/unreachable'
+import { count, NEW_COUNTER } from './metrics.rules'
+import type { Completion, Counter, LocalTime, UserState } from './state.types'
+import type { StreakChange } from './streaks/streak-change.rules'
+import { extensionsOf, NO_STREAK_EVENTS } from './streaks/streak-events.types'
+import { isStale } from './streaks/streaks.rules'
+import { termsOf } from './streaks/terms.rules'
+
+/** The input that may complete achievements. */
+export type AchievementInput = {
+  local: LocalTime
+  /** Makes the id of the n-th completion. */
+  newId: (n: number) => string
+  /** The achievements to check first. Composites follow from the achievements that these complete (E5). */
+  isTried: (achievement: Achievement) => boolean
+}
+
+/** Whether an achievement counts matching events by its own counter (A2). */
+export const countsItself = ({ trigger, eventAttributes }: Achievement): boolean =>
+  trigger === 'metric' && eventAttributes.length > 0
+
+/**
+ * The reasons why a call can't complete an achievement, for all users or for this one. `state` is null if the
+ * user does not exist (A3).
+ */
+export function completionErrors(
+  { id, trigger, status }: Achievement,
+  state: UserState | null,
+): FieldError[] {
+  const sentence = (message: string) => [{ path: '', message }]
+  if (trigger !== 'api') {
+    return sentence(
+      `This achievement has the trigger "${trigger}" and completes by itself. Call this only for the trigger "api"`,
+    )
+  }
+  if (status !== 'locked' || state?.achievements.has(id)) return []
+  return sentence('This achievement is locked, so no other user can get it. Activate it first')
+}
+
+/** The data of an event that achievements use. */
+type Counted = { metricId: string; value: Counter['total']; attributes: ReadonlyMap<string, string> }
+
+/**
+ * The user with the counters after an event. Only achievements that count matching events by their own
+ * counter have one.
+ * Until the job that reads the log has filled the counters of all users (A4), a missing counter stays
+ * missing. New users have no log, so their counters begin at once.
+ */
+export function countForAchievements(
+  config: Configuration,
+  user: UserState,
+  isNew: boolean,
+  event: Counted | null,
+): UserState {
+  let counters: Map<string, Counter> | null = null
+  for (const achievement of config.achievements) {
+    if (!countsItself(achievement) || achievement.status === 'inactive') continue
+    const { counterId, counted, metricId, eventAttributes } = achievement
+    const known = user.counters.get(counterId)
+    const isMatch = event !== null && event.metricId === metricId && meets(eventAttributes, event.attributes)
+    const mustBegin = isNew && !counted
+    if ((!isMatch && !mustBegin) || (known === undefined && !counted && !isNew)) continue
+    counters ??= new Map(user.counters)
+    const before = known ?? NEW_COUNTER
+    counters.set(counterId, isMatch && event !== null ? count(before, event.value) : before)
+  }
+  return counters === null ? user : { ...user, counters }
+}
+
+/** The triggers, in the order in which achievements complete (E5). Composites come after all others. */
+const FIRST = ACHIEVEMENT_TRIGGERS.filter((trigger) => trigger !== 'achievement')
+
+/**
+ * Completes the achievements that a user qualifies for: first the triggers metric, streak and api, then
+ * composites until no more is added (E5, A2). Returns the ids of the completed achievements, in that order.
+ */
+export function complete(
+  config: Configuration,
+  user: UserState,
+  input: AchievementInput,
+): { user: UserState; completed: readonly string[] } {
+  const { achievements } = config
+  const had = new Map(user.achievements)
+  const completed: string[] = []
+  const add = (achievement: Achievement): void => {
+    had.set(achievement.id, { ...input.local, id: input.newId(completed.length) })
+    completed.push(achievement.id)
+  }
+  const isOpen = (achievement: Achievement) =>
+    achievement.status === 'active' &&
+    !had.has(achievement.id) &&
+    !user.revoked.has(achievement.id) &&
+    meets(achievement.userAttributes, user.profile.attributes)
+  for (const kind of FIRST) {
+    for (const achievement of achievements) {
+      if (achievement.trigger !== kind || !isOpen(achievement) || !input.isTried(achievement)) continue
+      if (qualifies(config, user, achievement)) add(achievement)
+    }
+  }
+  for (let isMore = true; isMore; ) {
+    isMore = false
+    for (const achievement of achievements) {
+      if (achievement.trigger !== 'achievement' || !isOpen(achievement)) continue
+      if (!hasAll(achievement, had) || !(completed.length > 0 || input.isTried(achievement))) continue
+      add(achievement)
+      isMore = true
+    }
+  }
+  return completed.length === 0 ? { user, completed } : { user: { ...user, achievements: had }, completed }
+}
+
+const hasAll = ({ achievementIds }: Achievement, had: ReadonlyMap<string, Completion>): boolean =>
+  achievementIds.length > 0 && achievementIds.every((id) => had.has(id))
+
+/**
+ * Whether a user's totals, streak and achievements are enough for an achievement. With the trigger `api`, the
+ * call itself is enough (A2).
+ */
+export function qualifies(config: Configuration, user: UserState, achievement: Achievement): boolean {
+  const { trigger, metricId, metricValue, streakLength } = achievement
+  switch (trigger) {
+    case 'api':
+      return true
+    case 'streak': {
+      const length = termsOf(config, user.preferences).isOn ? (user.streak.run?.length ?? 0) : 0
+      return length >= (streakLength ?? Number.POSITIVE_INFINITY)
+    }
+    case 'metric':
+      if (metricValue === null || !config.metrics.some(({ id }) => id === metricId)) return false
+      return (totalOf(user, achievement)?.total ?? Number.NEGATIVE_INFINITY) >= toMicros(metricValue)
+    case 'achievement':
+      return hasAll(achievement, user.achievements)
+    default:
+      return unreachable(trigger)
+  }
+}
+
+/** The mark of a trigger that gave points for an achievement, and does not give them again (V4). */
+export const paidMark = (achievementId: string, triggerId: string): string => `${achievementId} ${triggerId}`
+
+/**
+ * The marks `revoked` of a user without those of achievements that are gone or whose condition is false (V4).
+ * The shortest length of the streak in a change counts, also while streaks are off (S10). If `isOfStreak`,
+ * only the streak and the attributes of the user are known.
+ */
+export function keepRevoked(
+  config: Configuration,
+  user: UserState,
+  change: Pick<StreakChange, 'ended' | 'streakEvents'> = { ended: [], streakEvents: NO_STREAK_EVENTS },
+  isOfStreak = false,
+): UserState['revoked'] {
+  if (user.revoked.size === 0) return user.revoked
+  const now = user.streak.run?.length ?? 0
+  const length = change.ended.length > 0 ? 0 : now - extensionsOf(change.streakEvents).length
+  const kept = [...user.revoked].filter((mark) => {
+    const one = config.achievements.find(({ id }) => `${mark} `.startsWith(`${id} `))
+    const isSeen = mark === one?.id && (!isOfStreak || one.trigger === 'streak')
+    return one !== undefined && (!isSeen || isStillTrue(config, user, one, length))
+  })
+  return kept.length === user.revoked.size ? user.revoked : new Set(kept)
+}
+
+/** Whether a condition is true, or unknown because a streak or a counter is not counted yet (S9, A4). */
+function isStillTrue(config: Configuration, user: UserState, achievement: Achievement, length: number) {
+  const { trigger, userAttributes, streakLength } = achievement
+  // Only a call completes it, so it needs no mark (A3).
+  if (trigger === 'api' || !meets(userAttributes, user.profile.attributes)) return false
+  if (trigger === 'streak') return length >= (streakLength ?? 0) || isStale(user.streak, config.streaks)
+  return totalOf(user, achievement) === undefined || qualifies(config, user, achievement)
+}
+
+/** The counter that an achievement compares, or undefined if it is not known yet (A4). */
+function totalOf(user: UserState, achievement: Achievement): Counter | undefined {
+  if (!countsItself(achievement)) return user.metrics.get(achievement.metricId ?? '') ?? NEW_COUNTER
+  const known = user.counters.get(achievement.counterId)
+  return known ?? (achievement.counted ? NEW_COUNTER : undefined)
+}

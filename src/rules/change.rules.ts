@@ -1,0 +1,157 @@
+import { type Achievement, type Configuration, living } from '../configuration/configuration.types'
+import type { Instant } from '../lib/clock'
+import { childId } from '../lib/ids'
+import { localDay, offsetMinutes } from '../lib/zone'
+import { complete, countForAchievements, countsItself, keepRevoked } from './achievements.rules'
+import { awardPoints, type TriggerInput } from './points/points.rules'
+import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state.types'
+import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
+import { extensionsOf } from './streaks/streak-events.types'
+
+/** The effect of a command or of due work on one user. All of it is stored, or nothing (E2). */
+export type Change = StreakChange & {
+  before: UserState | null
+  after: UserState
+  event: EventRecord | null
+  awards: readonly AwardRecord[]
+  /** Ids of the achievements that the change completed. */
+  completed: readonly string[]
+}
+
+/**
+ * Awards of a change make their ids with numbers from 0, completions with numbers from this one (see
+ * childId).
+ */
+const FIRST_COMPLETION = 2_500
+
+/** The most zones that are kept of those that a user has left. */
+const MOST_LEFT = 10
+
+/** The input of a change. The profile and the metric total of `user` have the change already. */
+export type ChangeInput = {
+  before: UserState | null
+  user: UserState
+  at: Instant
+  /** The ids of awards and completions derive from this id. */
+  id: string
+  event: TriggerInput['event']
+  /** Whether an achievement is checked. */
+  isTried: (achievement: Achievement) => boolean
+}
+
+/**
+ * Applies the consequences for a user in E5's order: streak, achievements, points. Computes the local day and
+ * the UTC offset of the change once, from the user's zone after the change. They are stored with the event,
+ * its awards and its completions (E8).
+ */
+export function applyChange(
+  config: Configuration,
+  { before, user, at, id, event, isTried }: ChangeInput,
+): Change {
+  const local: LocalTime = { at, utcOffset: offsetMinutes(user.profile.tz ?? 'UTC', at) }
+  const isNew = before === null
+  const activeDay = event === null ? user.activeDay : localDay(local.at, local.utcOffset)
+  // Before this change too, because the configuration may be another one since the last change (V4).
+  const revoked = keepRevoked(config, before ?? user)
+  const { tz } = (before ?? user).profile
+  const left = tz === user.profile.tz ? [] : [[at, tz ?? 'UTC'] as const]
+  const leftZones = [...user.leftZones, ...left].slice(-MOST_LEFT)
+  const next = { ...user, seq: (before?.seq ?? 0) + 1, changed: at, activeDay, leftZones, revoked }
+  const { user: streaked, change: streak } = changeStreak(config, before, next, local, event)
+  const counted = countForAchievements(config, streaked, isNew, event)
+  const extendedTo = extensionsOf(streak.streakEvents)
+  const rewarding = { local, id, created: isNew, event, extendedTo, isTried }
+  const tried = { ...counted, revoked: keepRevoked(config, counted, streak) }
+  const { after, awards, counterIds, completed } = rewarded(config, tried, rewarding)
+  const record =
+    event === null
+      ? null
+      : {
+          ...local,
+          id,
+          metricId: event.metricId,
+          seq: next.seq,
+          value: event.value,
+          attributes: event.attributes,
+          counterIds,
+        }
+  const change = { ...streak, before, event: record, awards, completed }
+  return { ...change, after: touch(config, trimmed(config, after), change) }
+}
+
+/**
+ * Completes achievements and then awards points, as in E5. If the streak was extended, whatever the cause,
+ * achievements by streak are checked too (S2).
+ */
+export function rewarded(
+  config: Configuration,
+  user: UserState,
+  { isTried, ...input }: Omit<TriggerInput, 'completed'> & Pick<ChangeInput, 'isTried'>,
+): ReturnType<typeof awardPoints> & Pick<Change, 'completed'> {
+  const { id, event, local, extendedTo } = input
+  const achieved = complete(config, user, {
+    local,
+    newId: (n) => (n === 0 && event === null ? id : childId(id, FIRST_COMPLETION + n)),
+    isTried: (one) => isTried(one) || (one.trigger === 'streak' && extendedTo.length > 0),
+  })
+  const { completed } = achieved
+  return { ...awardPoints(config, achieved.user, { ...input, completed }), completed }
+}
+
+/** The user without counters that no trigger or achievement uses any more. */
+function trimmed(config: Configuration, user: UserState): UserState {
+  const { counters } = user
+  if (counters.size === 0) return user
+  const counting = [
+    ...config.systems.flatMap(({ triggers }) => triggers),
+    ...config.achievements.filter(countsItself),
+  ]
+  const kept = living(
+    counters,
+    counting.map(({ counterId }) => ({ id: counterId })),
+  )
+  return kept === counters ? user : { ...user, counters: kept }
+}
+
+/**
+ * Notes in `lastSeqByInput` the totals that this change is about, so that readers who follow a total notice a
+ * gap.
+ */
+export function touch<U extends Pick<UserState, 'seq' | 'lastSeqByInput'>>(
+  config: Configuration,
+  user: U,
+  change: {
+    event: Pick<EventRecord, 'metricId'> | null
+    awards: readonly Pick<AwardRecord, 'systemId'>[]
+    growth: number
+    isExtended?: boolean
+  },
+): U {
+  const { event, awards, growth, isExtended = false } = change
+  // If this event started a new streak, the length may equal the old one, and still it is a new value.
+  const hasStreak = growth !== 0 || isExtended
+  if (event === null && awards.length === 0 && !hasStreak) return user
+  const lastSeqByInput = new Map(user.lastSeqByInput)
+  if (event !== null) lastSeqByInput.set(event.metricId, user.seq)
+  if (hasStreak) lastSeqByInput.set(STREAK, user.seq)
+  for (const { systemId } of awards) lastSeqByInput.set(systemId, user.seq)
+  return {
+    ...user,
+    lastSeqByInput: living(lastSeqByInput, [{ id: STREAK }, ...config.metrics, ...config.systems]),
+  }
+}
+
+/**
+ * A change of one user among many at once, by due work or an admin. It has no event.
+ * Each statement skips users whose `seq` has changed since the read. The last statements raise `seq`, so all
+ * statements affect the same users.
+ */
+export type BulkChange = Change & {
+  before: NonNullable<Change['before']>
+  /** Whether only the streak changed. Then no other column is read or written. */
+  onlyStreak?: boolean
+  /** Whether `ended` replaces all stored past streaks of the user (S9). */
+  replacesRuns?: boolean
+  /** Whether its completions and points come without messages (A4). */
+  isBackdated?: boolean
+}

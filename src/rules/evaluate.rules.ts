@@ -1,0 +1,238 @@
+import {
+  type Achievement,
+  achievementByKey,
+  type Configuration,
+  living,
+  type Metric,
+  metricByKey,
+} from '../configuration/configuration.types'
+import type { Instant } from '../lib/clock'
+import type { Micros } from '../lib/decimal'
+import { ApiError, errors, throwIfInvalid } from '../lib/errors'
+import { MINUTE } from '../lib/units'
+import { unreachable } from '../lib/unreachable'
+import { completionErrors } from './achievements.rules'
+import { applyChange, type Change } from './change.rules'
+import { addToMetric } from './metrics.rules'
+import { type PreferencesChange, withPreferences } from './preferences.rules'
+import {
+  type Actor,
+  applyProfile,
+  forbiddenAttributes,
+  type ProfileChange,
+  profileErrors,
+  resolveAttributes,
+  unknownAttributes,
+  withoutForbidden,
+} from './profile.rules'
+import type { Completion, UserState } from './state.types'
+
+/** A command to record an event of a user (E). */
+export type EventCommand = {
+  kind: 'event'
+  /** The id that the event gets if it is recorded. */
+  eventId: string
+  metricKey: string
+  userId: string
+  user: ProfileChange
+  by: Actor
+  value: Micros
+  /** Values by attribute key. */
+  attributes: ReadonlyMap<string, string>
+  idempotencyKey: string | null
+}
+
+/** A command to create or update a user (U2). `update` throws 404 if the user does not exist. */
+export type UserCommand = { kind: 'upsert' | 'update'; user: ProfileChange; by: Actor }
+
+/** A command to complete an achievement with the trigger `api` (A3). */
+export type CompletionCommand = {
+  kind: 'completion'
+  /** The id that the completion gets if the achievement is completed. */
+  completionId: string
+  achievementKey: string
+  userId: string
+  user: ProfileChange
+  by: Actor
+}
+
+/** A command to change a user's preferences (U7). It throws 404 if the user does not exist. */
+export type PreferencesCommand = { kind: 'preferences'; preferences: PreferencesChange }
+
+/** One request about one user, in the engine's terms: amounts in whole millionths, nothing of HTTP. */
+export type Command = EventCommand | UserCommand | CompletionCommand | PreferencesCommand
+
+/** The engine's result for one command and one state of a user. */
+export type Decision =
+  /** The command failed and changes nothing. */
+  | { kind: 'refused'; apiError: ApiError }
+  /** The idempotency key was used before. `eventId` is the event that it stands for (E4). */
+  | { kind: 'replayed'; eventId: string; metric: Metric; state: UserState; at: Instant }
+  | { kind: 'changed'; change: Change; metric: Metric | null }
+  /** The achievement was completed before. `completion` is that completion (A3). */
+  | { kind: 'completed'; achievement: Achievement; completion: Completion; state: UserState }
+  /** The command would change nothing. */
+  | { kind: 'unchanged'; state: UserState }
+
+/** The input of `evaluate` in addition to the state: the moment, new ids, and the idempotency keys in use. */
+export type EvaluationContext = {
+  userId: string
+  /** When the command arrived. */
+  now: Instant
+  newId: (at: Instant) => string
+  /** Returns the event id of a key that this user has used on a metric, or undefined. */
+  usedKey: (metricId: string, key: string) => string | undefined
+}
+
+/**
+ * The clocks of two isolates may differ by less than this. A change that is earlier than the user's last one
+ * by less gets the time of the last one.
+ */
+const SKEW = MINUTE
+
+/**
+ * Decides the effect of a command on a user. Pure: it uses only the configuration, the user's state (null if
+ * the user does not exist) and the moment.
+ * The order is E5's: user, metric total, streak, achievements, then points in the order in which the triggers
+ * were created.
+ */
+export function evaluate(
+  config: Configuration,
+  state: UserState | null,
+  command: Command,
+  given: EvaluationContext,
+): Decision {
+  try {
+    switch (command.kind) {
+      case 'event':
+        return evaluateEvent(config, state, command, given)
+      case 'upsert':
+      case 'update':
+        return evaluateUser(config, state, command, given)
+      case 'completion':
+        return evaluateCompletion(config, state, command, given)
+      case 'preferences':
+        return evaluatePreferences(config, state, command, given)
+      default:
+        return unreachable(command)
+    }
+  } catch (apiError) {
+    if (apiError instanceof ApiError) return { kind: 'refused', apiError }
+    throw apiError
+  }
+}
+
+function evaluateUser(
+  config: Configuration,
+  state: UserState | null,
+  command: UserCommand,
+  given: EvaluationContext,
+): Decision {
+  if (command.kind === 'update' && state === null) throw errors.notFound('This user')
+  const forbidden = forbiddenAttributes(config, state, command.user, command.by)
+  if (forbidden.length > 0) throw errors.adminAttributes(forbidden)
+  throwIfInvalid(profileErrors(config, state, command.user, ''))
+  const at = momentOf(state, given)
+  const user = applyProfile(config, state, command.user, { ...given, at })
+  if (user === state) return { kind: 'unchanged', state }
+  const input = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
+  return { kind: 'changed', change: applyChange(config, input), metric: null }
+}
+
+function evaluateEvent(
+  config: Configuration,
+  state: UserState | null,
+  command: EventCommand,
+  given: EvaluationContext,
+): Decision {
+  const metric = metricByKey(config, command.metricKey)
+  // An unknown metric is 404 (E7).
+  if (metric === undefined) throw errors.notFound(`The metric ${JSON.stringify(command.metricKey)}`)
+  // A replay's body is still validated (E4).
+  throwIfInvalid([
+    ...unknownAttributes(config, 'event', command.attributes),
+    ...profileErrors(config, state, command.user, 'user.'),
+  ])
+  const attributes = resolveAttributes(config, 'event', command.attributes)
+  const at = momentOf(state, given)
+  const first = command.idempotencyKey === null ? undefined : given.usedKey(metric.id, command.idempotencyKey)
+  if (first !== undefined && state !== null) {
+    return { kind: 'replayed', eventId: first, metric, state, at }
+  }
+
+  const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
+  const { before, after: total } = addToMetric(user, metric, command.value)
+  const metrics = living(new Map(user.metrics).set(metric.id, total), config.metrics)
+  const event = { metricId: metric.id, value: command.value, attributes, before, after: total }
+  const change = applyChange(config, {
+    before: state,
+    user: { ...user, metrics },
+    at,
+    id: command.eventId,
+    event,
+    isTried: ({ trigger }) => trigger !== 'api',
+  })
+  return { kind: 'changed', change, metric }
+}
+
+function evaluateCompletion(
+  config: Configuration,
+  state: UserState | null,
+  command: CompletionCommand,
+  given: EvaluationContext,
+): Decision {
+  const { achievementKey, completionId: id } = command
+  const achievement = achievementByKey(config, achievementKey)
+  if (achievement === undefined || achievement.status === 'inactive') {
+    throw errors.notFound(`The achievement ${JSON.stringify(achievementKey)}`)
+  }
+  throwIfInvalid([
+    ...completionErrors(achievement, state),
+    ...profileErrors(config, state, command.user, 'user.'),
+  ])
+  const had = state?.achievements.get(achievement.id)
+  if (had !== undefined && state !== null) return { kind: 'completed', achievement, completion: had, state }
+  const at = momentOf(state, given)
+  const user = applyProfile(config, state, permitted(config, state, command), { ...given, at })
+  const isTried = (one: Achievement) => one.id === achievement.id
+  const change = applyChange(config, { before: state, user, at, id, event: null, isTried })
+  if (!change.completed.includes(achievement.id)) {
+    throw errors.unprocessable(
+      "The user's attributes do not meet this achievement's userAttributes. Change them first.",
+    )
+  }
+  return { kind: 'changed', change, metric: null }
+}
+
+function evaluatePreferences(
+  config: Configuration,
+  state: UserState | null,
+  command: PreferencesCommand,
+  given: EvaluationContext,
+): Decision {
+  if (state === null) throw errors.notFound('This user')
+  const at = momentOf(state, given)
+  const user = withPreferences(config, state, command.preferences)
+  if (user === state) return { kind: 'unchanged', state }
+  const input = { before: state, user, at, id: given.newId(at), event: null, isTried: () => false }
+  return { kind: 'changed', change: applyChange(config, input), metric: null }
+}
+
+/**
+ * The fields of the user that an event or a completion may change. The others are left out, and the response
+ * says so (K7).
+ */
+const permitted = (
+  config: Configuration,
+  state: UserState | null,
+  { user, by }: EventCommand | CompletionCommand,
+): ProfileChange => withoutForbidden(config, state, user, by)
+
+/**
+ * The moment of a change (E8): the arrival of its command, but not before the user's last change.
+ * Another isolate's clock may be a little ahead, or its change may have been faster. This way the log has the
+ * same order by time and by `seq`.
+ */
+function momentOf(state: UserState | null, { now }: EvaluationContext): Instant {
+  return state !== null && state.changed > now && state.changed - now < SKEW ? state.changed : now
+}

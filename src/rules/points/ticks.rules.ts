@@ -1,0 +1,197 @@
+import {
+  type Configuration,
+  living,
+  meets,
+  type System,
+  type Trigger,
+} from '../../configuration/configuration.types'
+import { type Instant, instant } from '../../lib/clock'
+import { childId, retimed } from '../../lib/ids'
+import { DAY, HOUR } from '../../lib/units'
+import { dayBegins, localDay, offsetMinutes, utcDay } from '../../lib/zone'
+import { touch } from '../change.rules'
+import type { AwardRecord, LocalTime, Profile, UserState } from '../state.types'
+import { type Boosted, boost } from './boosts.rules'
+import { award, isExhausted } from './points.rules'
+
+/** The last moment that a timestamp can name, in milliseconds. Later ticks are never due. */
+const END_OF_TIME = 8.64e15
+
+/** The most ticks of one sweep over the users. It bounds the awards that one user gets in a sweep. */
+const MOST_TICKS = 2_000
+
+/** A tick: one firing of a time trigger, with its due time (P4). */
+export type Tick = { due: Instant; system: System; trigger: Trigger }
+
+/** The data of a user that decides the awards of ticks, or that ticks change. */
+export type TickUser = Pick<
+  UserState,
+  'id' | 'iid' | 'seq' | 'changed' | 'created' | 'points' | 'lastSeqByInput' | 'boosts'
+> & { profile: Pick<Profile, 'tz' | 'attributes'> }
+
+/**
+ * The effect of ticks on one user. It is one change, however many ticks there are. It has the fields of
+ * `Change` that ticks use.
+ */
+export type TickChange = {
+  before: TickUser
+  after: TickUser
+  event: null
+  awards: readonly AwardRecord[]
+  growth: number
+}
+
+/**
+ * The next due time of a trigger after a moment, in milliseconds: anchor + k × interval, with k from 1 (P4).
+ * Null for never.
+ */
+export function nextTick(trigger: Trigger, after: number): Instant | null {
+  if (!isTicking(trigger) || trigger.anchor === null || trigger.timeInterval === null) return null
+  const interval = trigger.timeInterval * (trigger.timeUnit === 'hours' ? HOUR : DAY)
+  const k = Math.max(1, Math.floor((after - trigger.anchor) / interval) + 1)
+  const due = trigger.anchor + k * interval
+  return due > END_OF_TIME ? null : instant(due)
+}
+
+/** The next due time of all time triggers after a moment, or null for never (P4). */
+export function nextDue(config: Pick<Configuration, 'systems'>, after: number): Instant | null {
+  return earliest(
+    config.systems.flatMap(({ triggers }) => triggers),
+    after,
+  )
+}
+
+/** The next due time of these triggers after a moment, or null for never (P4). */
+export function earliest(triggers: readonly Trigger[], after: number): Instant | null {
+  let first: Instant | null = null
+  for (const trigger of triggers) {
+    const due = nextTick(trigger, after)
+    if (due !== null && (first === null || due < first)) first = due
+  }
+  return first
+}
+
+/**
+ * All ticks after `after` and up to `to`, by due time, then in the order in which the triggers were created
+ * (P4).
+ */
+export function ticksBetween(config: Pick<Configuration, 'systems'>, after: Instant, to: Instant): Tick[] {
+  const ticks: Tick[] = []
+  for (const system of config.systems) {
+    for (const trigger of system.triggers) {
+      let due = nextTick(trigger, after)
+      while (due !== null && due <= to) {
+        ticks.push({ due, system, trigger })
+        due = nextTick(trigger, due)
+      }
+    }
+  }
+  return ticks.sort((a, b) => a.due - b.due)
+}
+
+/**
+ * The last moment of the next sweep over the users, or null if no tick is due. A sweep never crosses a UTC
+ * midnight, since leaderboards store the state at the end of a day. It also has a limited number of ticks.
+ */
+export function endOfSweep(
+  config: Pick<Configuration, 'systems'>,
+  through: Instant,
+  to: Instant,
+): Instant | null {
+  const first = nextDue(config, through)
+  if (first === null || first > to) return null
+  const end = instant(Math.min(to, dayBegins(utcDay(first) + 1, 0) - 1))
+  const ticks = ticksBetween(config, through, end)
+  const beyond = ticks[MOST_TICKS]
+  return ticks.findLast(({ due }) => beyond !== undefined && due < beyond.due)?.due ?? end
+}
+
+/**
+ * Returns a function that applies ticks, in their order, to one user after the other (P4). It uses the boosts
+ * on the local date of the due time, and the user's present attributes, points and cap. It skips ticks before
+ * the user's creation.
+ * An award has the local date and the offset of its tick's due time (E8).
+ * The function returns null if nothing changes. `newId` makes an id from a moment.
+ */
+export function granting(
+  config: Configuration,
+  ticks: readonly Tick[],
+  newId: (at: Instant) => string,
+): (user: TickUser) => TickChange | null {
+  const triggers = [...new Set(ticks.map(({ trigger }) => trigger))]
+  const localTimeOf = localTimes()
+  return (user) => {
+    const matching = new Set(
+      triggers.filter((trigger) => meets(trigger.userAttributes, user.profile.attributes)),
+    )
+    if (matching.size === 0) return null
+    const awards: AwardRecord[] = []
+    const ledger = { points: new Map(user.points), awards }
+    const seq = user.seq + 1
+    const boostedAt = boosting(user)
+    const idOf = idsOf(newId)
+    for (const { due, system, trigger } of ticks) {
+      if (due < user.created || !matching.has(trigger)) continue
+      if (isExhausted(system, ledger.points.get(system.id) ?? 0, trigger.points)) continue
+      const local = localTimeOf(user.profile.tz ?? 'UTC', due)
+      const id = (position: number) => idOf(due, position)
+      const boosted = () => boostedAt(system, trigger, local)
+      award(system, trigger, trigger.points, { local, seq, id, boosted, counter: null }, ledger)
+    }
+    if (awards.length === 0) return null
+    const points = living(ledger.points, config.systems)
+    const change = { before: user, event: null, awards, growth: 0 }
+    return { ...change, after: touch(config, { ...user, seq, points }, change) }
+  }
+}
+
+/**
+ * Makes the ids of one user's awards from their due times. Only the first id is random, because randomness is
+ * most of the cost of a tick.
+ */
+function idsOf(newId: (at: Instant) => string): (due: Instant, position: number) => string {
+  let first: string | undefined
+  return (due, position) => {
+    first ??= newId(due)
+    return childId(retimed(first, due), position)
+  }
+}
+
+/** Converts moments to local times, each once for all users of a zone. */
+function localTimes(): (zone: string, at: Instant) => LocalTime {
+  const zones = new Map<string, Map<Instant, LocalTime>>()
+  return (zone, at) => {
+    let known = zones.get(zone)
+    if (known === undefined) {
+      known = new Map()
+      zones.set(zone, known)
+    }
+    let local = known.get(at)
+    if (local === undefined) {
+      local = { at, utcOffset: offsetMinutes(zone, at) }
+      known.set(at, local)
+    }
+    return local
+  }
+}
+
+/**
+ * Computes a trigger's points after a user's boosts (P5). Ticks come in order, so one computation per local
+ * day is enough.
+ */
+function boosting(user: TickUser): (system: System, trigger: Trigger, local: LocalTime) => Boosted {
+  const last = new Map<Trigger, { day: number; boosted: Boosted }>()
+  return (system, trigger, local) => {
+    const day = localDay(local.at, local.utcOffset)
+    const known = last.get(trigger)
+    if (known?.day === day) return known.boosted
+    const boosted = boost(system, user, local, trigger.points)
+    last.set(trigger, { day, boosted })
+    return boosted
+  }
+}
+
+/** Whether a trigger has ticks: it is an active time trigger (P4). */
+export function isTicking(trigger: Pick<Trigger, 'type' | 'status'>): boolean {
+  return trigger.type === 'time' && trigger.status === 'active'
+}

@@ -1,0 +1,227 @@
+import {
+  type Attribute,
+  attributeByKey,
+  type Configuration,
+  living,
+} from '../configuration/configuration.types'
+import { NO_PREFERENCES } from '../configuration/preferences.types'
+import type { Instant } from '../lib/clock'
+import type { FieldError } from '../lib/errors'
+import { NOTHING_REVOKED, type Profile, type UserState } from './state.types'
+import { NO_STREAK } from './streaks/streak-state.types'
+
+/** The fields of a user that a call passes. Undefined fields stay, null clears (U2). */
+export type ProfileChange = {
+  email?: string | undefined
+  name?: string | undefined
+  tz?: string | null | undefined
+  subscribeToEmails?: boolean | undefined
+  deviceTokens?: readonly string[] | null | undefined
+  /** Values by attribute key. Null removes the value. */
+  attributes?: ReadonlyMap<string, string | null> | undefined
+}
+
+/**
+ * The fields of a user that may be invalid although their shapes are right. The values of attributes do not
+ * matter.
+ */
+export type ProfileCheck = Pick<ProfileChange, 'email' | 'subscribeToEmails'> & {
+  attributes?: ReadonlyMap<string, unknown> | undefined
+}
+/** The author of a change of a user: an admin key, or the user's own key (K7). */
+export type Actor = 'admin' | 'user'
+
+const NOBODY: Profile = {
+  email: null,
+  name: null,
+  tz: null,
+  subscribeToEmails: true,
+  deviceTokens: null,
+  attributes: new Map(),
+}
+
+/** Changes a map by attribute key into a map by attribute id. Skips keys that are not configured. */
+export function resolveAttributes<V>(
+  config: Configuration,
+  type: Attribute['type'],
+  values: ReadonlyMap<string, V>,
+): ReadonlyMap<string, V> {
+  const resolved = new Map<string, V>()
+  for (const [key, value] of values) {
+    const attribute = attributeByKey(config, type, key)
+    if (attribute !== undefined) resolved.set(attribute.id, value)
+  }
+  return resolved
+}
+
+/**
+ * One field error that lists the keys without a configured attribute of that type (U4, E6), or an empty list.
+ */
+export function unknownAttributes(
+  config: Configuration,
+  type: Attribute['type'],
+  values: ReadonlyMap<string, unknown> | undefined,
+): FieldError[] {
+  const unknown = [...(values?.keys() ?? [])].filter((key) => attributeByKey(config, type, key) === undefined)
+  if (unknown.length === 0) return []
+  const message = `Invalid attribute keys: ${unknown.join(', ')}. Attribute keys must match those configured for ${type}s`
+  return [{ path: '', message }]
+}
+
+/**
+ * The field error for a subscription of a user without an email address (U4). `at` is the path of the profile
+ * in the body, such as `user.`.
+ */
+export const subscriptionError = (at: string): FieldError => ({
+  path: `${at}subscribeToEmails`,
+  message: 'this user has no email address to subscribe. Pass email too, or leave this out',
+})
+
+/**
+ * The field errors of a passed user that are not about shapes: unknown attributes, and a subscription without
+ * an email address (U4). `state` is null if the user does not exist.
+ */
+export function profileErrors(
+  config: Configuration,
+  state: UserState | null,
+  passed: ProfileCheck,
+  at: string,
+): FieldError[] {
+  const email = passed.email ?? state?.profile.email ?? null
+  return [
+    ...unknownAttributes(config, 'user', passed.attributes),
+    ...(passed.subscribeToEmails === true && email === null ? [subscriptionError(at)] : []),
+  ]
+}
+
+/**
+ * The keys of the passed user attributes that the actor may not change (K7). These are attributes that only
+ * admins may set, with a value other than the stored one. Null is the value of an attribute that the user
+ * does not have.
+ */
+export function forbiddenAttributes(
+  config: Configuration,
+  state: UserState | null,
+  { attributes = new Map() }: ProfileChange,
+  by: Actor,
+): string[] {
+  if (by === 'admin') return []
+  return [...attributes].flatMap(([key, value]) => {
+    const attribute = attributeByKey(config, 'user', key)
+    if (attribute?.writableBy !== 'admin') return []
+    const stored = state?.profile.attributes.get(attribute.id) ?? null
+    return value === stored ? [] : [key]
+  })
+}
+
+/** The passed user without the attributes that the actor may not change (K7). */
+export function withoutForbidden(
+  config: Configuration,
+  state: UserState | null,
+  passed: ProfileChange,
+  by: Actor,
+): ProfileChange {
+  const forbidden = new Set(forbiddenAttributes(config, state, passed, by))
+  if (forbidden.size === 0) return passed
+  const attributes = new Map([...(passed.attributes ?? [])].filter(([key]) => !forbidden.has(key)))
+  return { ...passed, attributes }
+}
+
+/**
+ * The user with the passed fields, which must be valid. Creates the user if `state` is null (U6). Returns the
+ * same object if nothing changes (U3).
+ */
+export function applyProfile(
+  config: Configuration,
+  state: UserState | null,
+  passed: ProfileChange,
+  { userId, at, newId }: { userId: string; at: Instant; newId: (at: Instant) => string },
+): UserState {
+  const given = passed.attributes ?? new Map<string, string | null>()
+  const attributes = resolveAttributes(config, 'user', given)
+  const profile = merge(state?.profile ?? NOBODY, passed, attributes, config.attributes)
+  if (state !== null) return sameProfile(state.profile, profile) ? state : { ...state, profile, updated: at }
+  return {
+    id: userId,
+    iid: newId(at),
+    seq: 0,
+    changed: at,
+    profile,
+    control: isInControlGroup(config.tenantId, userId, config.settings.controlRatio),
+    created: at,
+    updated: at,
+    metrics: new Map(),
+    points: new Map(),
+    counters: new Map(),
+    lastSeqByInput: new Map(),
+    streak: NO_STREAK,
+    achievements: new Map(),
+    revoked: NOTHING_REVOKED,
+    preferences: NO_PREFERENCES,
+    activeDay: null,
+    leftZones: [],
+    boosts: [],
+  }
+}
+
+function merge(
+  profile: Profile,
+  passed: ProfileChange,
+  attributes: ReadonlyMap<string, string | null>,
+  configured: Configuration['attributes'],
+): Profile {
+  return {
+    email: passed.email ?? profile.email,
+    name: passed.name ?? profile.name,
+    tz: passed.tz === undefined ? profile.tz : passed.tz,
+    subscribeToEmails: passed.subscribeToEmails ?? profile.subscribeToEmails,
+    deviceTokens: passed.deviceTokens === undefined ? profile.deviceTokens : passed.deviceTokens,
+    attributes:
+      attributes.size === 0
+        ? profile.attributes
+        : living(mergeAttributes(profile.attributes, attributes), configured),
+  }
+}
+
+function mergeAttributes(
+  present: ReadonlyMap<string, string>,
+  passed: ReadonlyMap<string, string | null>,
+): ReadonlyMap<string, string> {
+  const merged = new Map(present)
+  for (const [key, value] of passed) {
+    if (value === null) merged.delete(key)
+    else merged.set(key, value)
+  }
+  return merged
+}
+
+function sameProfile(a: Profile, b: Profile): boolean {
+  return (
+    a.email === b.email &&
+    a.name === b.name &&
+    a.tz === b.tz &&
+    a.subscribeToEmails === b.subscribeToEmails &&
+    sameList(a.deviceTokens, b.deviceTokens) &&
+    a.attributes.size === b.attributes.size &&
+    [...a.attributes].every(([key, value]) => b.attributes.get(key) === value)
+  )
+}
+
+function sameList(a: readonly string[] | null, b: readonly string[] | null): boolean {
+  if (a === null || b === null) return a === b
+  return a.length === b.length && a.every((item, index) => item === b[index])
+}
+
+/**
+ * Whether a user belongs to the control group (U5): a stable hash of tenant and user, as a percentage, is
+ * below the ratio.
+ * The hash is FNV-1a with a final mix, so that similar ids get very different values.
+ */
+export function isInControlGroup(tenantId: string, userId: string, ratio: number): boolean {
+  let hash = 0x811c9dc5
+  for (const byte of new TextEncoder().encode(`${tenantId}\n${userId}`))
+    hash = Math.imul(hash ^ byte, 0x01000193)
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32) * 100 < ratio
+}

@@ -1,0 +1,79 @@
+import type { Configuration } from '../../configuration/configuration.types'
+import { type Instant, instant } from '../../lib/clock'
+import { dayIn } from '../../lib/zone'
+import type { UserState } from '../state.types'
+import { travelled } from './journeys.rules'
+import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
+import { type Activity, scheduled, streakAsOf, withEvent } from './streaks.rules'
+import { termsOf } from './terms.rules'
+
+/** Counts a streak again, event by event. */
+export class Recount {
+  readonly #config: Configuration
+  readonly #user: UserState
+  /**
+   * The streaks that ended, by first day. A streak that ended on a journey may continue if the journey is
+   * undone (S11).
+   */
+  readonly #runs = new Map<number, StreakRun>()
+  #streak: StreakState
+  /** The changes of zone that are not applied yet. */
+  readonly #jumps: Jump[]
+
+  /** `pauses` are all pauses that the user ever had, without deleted days. */
+  constructor(config: Configuration, user: UserState, pauses: readonly Pause[]) {
+    this.#config = config
+    this.#user = user
+    this.#streak = { ...NO_STREAK, frequency: config.streaks.frequency, epoch: config.streaks.epoch, pauses }
+    this.#jumps = [...user.streak.jumps]
+  }
+
+  get #terms() {
+    // Freezes do not count, and the present goal does for all periods (S9).
+    return { ...termsOf(this.#config, this.#user.preferences), freezes: null, goalSince: 0 }
+  }
+
+  /** Counts an event. Events must come in order of time. */
+  add({ at, ...event }: Activity & { at: Instant }): void {
+    // At the moment of a change of zone, the event comes first if it is on the date before the change.
+    this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== event.day))
+    this.#settle(event.day, at)
+    this.#streak = withEvent(this.#streak, this.#terms, event)
+    this.#settle(event.day, at, event.value > 0)
+  }
+
+  /** Applies the next changes of zone while the condition holds. */
+  #travel(wasBefore: (jump: Jump) => boolean): void {
+    for (let jump = this.#jumps[0]; jump !== undefined && wasBefore(jump); jump = this.#jumps[0]) {
+      this.#jumps.shift()
+      const at = instant(jump[0])
+      this.#settle(jump[1], at)
+      this.#streak = travelled(this.#streak, this.#terms.frequency, jump, jump[1] + 1)
+      this.#settle(jump[2], at)
+    }
+  }
+
+  #settle(day: number, at: Instant, isActive = false): void {
+    const user = { ...this.#user, streak: this.#streak }
+    const { streak, ended } = streakAsOf(user, this.#terms, day, at, isActive)
+    this.#streak = streak
+    for (const run of ended) this.#runs.set(run.first, run)
+  }
+
+  /** The streak as of a moment, with the user's present freezes, and all streaks that ended before it. */
+  end(at: Instant): { streak: StreakState; runs: readonly StreakRun[] } {
+    const today = dayIn(this.#user.profile.tz, at)
+    this.#travel(() => true)
+    this.#settle(today, at)
+    const { freezes, born, earned, jumps, notified, notifiedEarning, altered } = this.#user.streak
+    const journeys = this.#streak.journeys.map((journey) => {
+      const known = this.#user.streak.journeys.find(({ since }) => since === journey.since)
+      return { ...journey, freezes: known?.freezes ?? freezes, earned: known?.earned ?? earned }
+    })
+    const kept = { freezes, born, earned, jumps, journeys, notified, notifiedEarning, altered }
+    const streak = { ...this.#streak, ...kept }
+    if (streak.run !== null) this.#runs.delete(streak.run.first)
+    const terms = termsOf(this.#config, this.#user.preferences)
+    return { streak: scheduled(this.#user, streak, terms, today), runs: [...this.#runs.values()] }
+  }
+}

@@ -1,0 +1,95 @@
+import type { Configuration } from '../../configuration/configuration.types'
+import type { Micros } from '../../lib/decimal'
+import { dayIn, localDay } from '../../lib/zone'
+import type { LocalTime, UserState } from '../state.types'
+import { travelled } from './journeys.rules'
+import { NO_STREAK_EVENTS, type StreakEntry, type StreakEvent } from './streak-events.types'
+import { NO_STREAK, type StreakRun } from './streak-state.types'
+import { anchored, isStale, lengthOf, scheduled, streakAsOf, withEvent } from './streaks.rules'
+import { termsOf } from './terms.rules'
+
+/** The effect of a change on a user's streak. */
+export type StreakChange = {
+  /** Whether the event of this change extended the streak (S2). */
+  isExtended: boolean
+  /** The difference of its length, which is 0 while the user has switched the streak off. */
+  growth: number
+  /** The streaks that were lost meanwhile. */
+  ended: readonly StreakRun[]
+  /** The webhook events that result, in order (W6). */
+  streakEvents: readonly StreakEvent[]
+  /** Entries of the user's history that are no webhook events, in order (X2). */
+  streakEntries?: readonly StreakEntry[]
+}
+
+/** A change that leaves the streak alone. */
+const STREAK_AS_IT_WAS: StreakChange = {
+  isExtended: false,
+  growth: 0,
+  ended: [],
+  streakEvents: NO_STREAK_EVENTS,
+}
+
+/**
+ * The streak's part of a change (E5): settles the streak as of the moment before the change, applies a change
+ * of zone (S4, S11) and of preferences (U7), and then counts the event, if there is one. While streaks are
+ * off, it does this without webhook events (S10). A new user gets the initial freezes (U6).
+ */
+export function changeStreak(
+  config: Configuration,
+  before: UserState | null,
+  user: UserState,
+  { at, utcOffset }: LocalTime,
+  event: { metricId: string; value: Micros } | null,
+): { user: UserState; change: StreakChange } {
+  const terms = termsOf(config, user.preferences)
+  const today = localDay(at, utcOffset)
+  const known =
+    before === null
+      ? {
+          ...NO_STREAK,
+          frequency: terms.frequency,
+          epoch: terms.epoch,
+          born: today,
+          freezes: terms.freezes?.initial ?? 0,
+        }
+      : user.streak
+  if (isStale(known, terms)) return { user, change: STREAK_AS_IT_WAS }
+  const ended: StreakRun[] = []
+  const streakEvents: StreakEvent[] = []
+  let streak = known
+  const settle = (tz: string | null, day: number, its = terms, isActive = false) => {
+    const now = streakAsOf({ ...user, streak, profile: { tz } }, its, day, at, isActive)
+    ended.push(...now.ended)
+    streakEvents.push(...now.streakEvents)
+    streak = now.streak
+  }
+  const hasMoved = before !== null && before.profile.tz !== user.profile.tz
+  if (hasMoved || (before !== null && before.preferences !== user.preferences)) {
+    const from = dayIn(before.profile.tz, at)
+    settle(before.profile.tz, from, termsOf(config, before.preferences))
+    if (hasMoved) {
+      streak = anchored({ ...user, streak, profile: before.profile }, terms)
+      streak = travelled(streak, terms.frequency, [at, from, today], before.activeDay)
+    }
+  }
+  settle(user.profile.tz, today)
+  const { run } = streak
+  if (event !== null) {
+    streak = withEvent(streak, terms, { day: today, ...event })
+    settle(user.profile.tz, today, terms, event.value > 0)
+  }
+  const hasGrown = streak.run !== run
+  const isAsItWas = streak === known && !hasMoved && before?.preferences === user.preferences
+  if (!isAsItWas) streak = scheduled(user, streak, terms, today)
+  const growth = lengthOf({ ...user, streak }) - (before === null ? 0 : lengthOf(before))
+  const isSwitched = before !== null && isOff(before) !== isOff(user)
+  const isAltered = growth !== 0 && !hasGrown && streak.run !== null
+  if (isAltered || isSwitched) streak = { ...streak, altered: at }
+  return {
+    user: streak === user.streak ? user : { ...user, streak },
+    change: { isExtended: terms.isOn && hasGrown, growth, ended, streakEvents },
+  }
+}
+
+const isOff = ({ preferences }: Pick<UserState, 'preferences'>) => preferences.streak.enabled === false

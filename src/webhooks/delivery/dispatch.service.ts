@@ -1,0 +1,124 @@
+import type { Configuration } from '../../configuration/configuration.types'
+import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations.types'
+import type { Instant } from '../../lib/clock'
+import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
+import type { TenantContext } from '../../platform/context'
+import {
+  isSubscribed,
+  type Message,
+  NOTIFICATION_MESSAGES,
+  type OutboxEntry,
+} from '../outbox/outbox.messages'
+import { type Destination, nameOf, type QueuedMessage } from './queue.messages'
+import { enqueueMessages } from './queue.service'
+
+/** A destination, the messages that it takes, and the event that its log shows for a message. */
+type Way = {
+  destination: Destination
+  takes: (message: Message) => boolean
+  eventOf: (message: Message) => string
+}
+
+function waysOf(tenantId: string, { webhooks }: Configuration): Way[] {
+  return [
+    ...webhooks.map(
+      (webhook): Way => ({
+        destination: { kind: 'webhook', tenantId, webhookId: webhook.id },
+        takes: ({ type }) => isSubscribed(webhook, type),
+        eventOf: ({ type }) => type,
+      }),
+    ),
+    ...NOTIFICATION_CHANNELS.map(
+      (kind): Way => ({
+        destination: { kind, tenantId },
+        takes: ({ type }) => type === NOTIFICATION_MESSAGES[kind],
+        eventOf: ({ body }) => String(body.type),
+      }),
+    ),
+  ]
+}
+
+/** A message on its way to delivery queues: its outbox entry, and the queued message without its event. */
+type Item = { outboxEntry: OutboxEntry; message: Message; queuedMessage: Omit<QueuedMessage, 'event'> }
+
+/** The types of webhook events whose ids are made from their subject: they may happen twice. */
+const NAMED: readonly string[] = ['leaderboard.started', 'leaderboard.finished']
+
+const isNotification = ({ type }: Message): boolean => type.startsWith('notification.')
+
+/**
+ * The queued message of a message. The body of a notification is sent as it is. The body for a webhook also
+ * has the type.
+ */
+function itemOf(outboxEntry: OutboxEntry, message: Message): Item {
+  const { at, seq, userIid, subject = userIid } = outboxEntry
+  const { id, type, body } = message
+  const queuedMessage = {
+    id,
+    at,
+    seq,
+    subject,
+    body: JSON.stringify(isNotification(message) ? body : { type, ...body }),
+    isNamed: NAMED.includes(type) || type.startsWith('emails.') || isNotification(message),
+  }
+  return { outboxEntry, message, queuedMessage }
+}
+
+/**
+ * The messages that these ways take, in parts that one call can hand over. The messages of a single entry may
+ * be larger than all memory.
+ */
+function* itemsOf(outboxEntries: readonly OutboxEntry[], ways: readonly Way[]): Generator<Item[]> {
+  let items: Item[] = []
+  let bytes = 0
+  for (const outboxEntry of outboxEntries) {
+    for (const message of outboxEntry.messages) {
+      if (!ways.some(({ takes }) => takes(message))) continue
+      const item = itemOf(outboxEntry, message)
+      const own = utf8Bytes(item.queuedMessage.body)
+      if (items.length > 0 && bytes + own > MOST_AT_ONCE / 2) {
+        yield items
+        items = []
+        bytes = 0
+      }
+      items.push(item)
+      bytes += own
+    }
+  }
+  if (items.length > 0) yield items
+}
+
+/**
+ * Hands webhook events over to the delivery queues of the subscribed webhooks, and notifications to the
+ * queues of their channels. A queue takes each message once, even if this is called again. If a queue cannot
+ * be reached, the error is put into `unreachable`, and the queue gets nothing more, so that later messages do
+ * not overtake the missed ones. Other queues are not affected. Returns the outbox entries that a queue has
+ * not received yet.
+ */
+export async function handOver(
+  context: TenantContext,
+  config: Configuration,
+  outboxEntries: readonly OutboxEntry[],
+  now: Instant,
+  unreachable: Map<string, unknown>,
+): Promise<OutboxEntry[]> {
+  const missed = new Set<OutboxEntry>()
+  const ways = waysOf(context.db.tenantId, config)
+  for (const items of itemsOf(outboxEntries, ways)) {
+    const handTo = async ({ destination, takes, eventOf }: Way) => {
+      const own = items.filter(({ message }) => takes(message))
+      const queued = own.map(
+        ({ message, queuedMessage }): QueuedMessage => ({ ...queuedMessage, event: eventOf(message) }),
+      )
+      try {
+        if (!unreachable.has(nameOf(destination)))
+          return await enqueueMessages(context, destination, queued, { now, epoch: config.epoch })
+      } catch (error) {
+        unreachable.set(nameOf(destination), error)
+      }
+      for (const { outboxEntry } of own) missed.add(outboxEntry)
+    }
+    await Promise.all(ways.map(handTo))
+  }
+  return outboxEntries.filter((outboxEntry) => missed.has(outboxEntry))
+}

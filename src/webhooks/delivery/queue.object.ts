@@ -1,0 +1,398 @@
+import { DurableObject } from 'cloudflare:workers'
+import type * as z from 'zod'
+import { readTestClock } from '../../access/clock.repository'
+import { isActive } from '../../access/tenants.repository'
+import { presentState } from '../../configuration/configuration.service'
+import { newInstance } from '../../configuration/instance'
+import { type Instant, instant } from '../../lib/clock'
+import { systemNow } from '../../lib/system-clock'
+import { HOUR, MINUTE, SECOND } from '../../lib/units'
+import type { TenantContext } from '../../platform/context'
+import { newContext } from '../../platform/context'
+import { type Bindings, variables } from '../../platform/env'
+import { logProblem } from '../../platform/log'
+import { hasTables } from '../../platform/object-migrations'
+import { makeDue } from '../../time/due-work.repository'
+import { ensureAlarm } from '../../time/timekeeper.service'
+import { deliveryOf, heldOf, placedOf } from './deliveries.presenter'
+import { DeliveryRunner, type RunLimits } from './delivery-runner.model'
+import { Pruning } from './log-retention.service'
+import {
+  AcceptRequest,
+  type ChannelAdapter,
+  type Channels,
+  type CountsReply,
+  type DeliveryReply,
+  Destination,
+  EraseRequest,
+  type HeldReply,
+  HeldRequest,
+  type ListReply,
+  ListRequest,
+  type LogReply,
+  LogRequest,
+  type MomentReply,
+  MomentRequest,
+  NewestRequest,
+  nameOf,
+  RedeliverRequest,
+  type RunDueReply,
+  RunDueRequest,
+  type WholeReply,
+} from './queue.messages'
+import { DeliveryQueueStore } from './queue.store'
+import { HEALTHY, isOfAnotherTime } from './retries.rules'
+
+declare module '../../platform/env' {
+  interface Bindings {
+    DELIVERY_QUEUE: DurableObjectNamespace<DeliveryQueueObject>
+  }
+}
+
+/**
+ * How long a run begins attempts, in milliseconds. An alarm may take a quarter of an hour, and an attempt
+ * takes five minutes at most.
+ */
+const LONGEST_RUN = 5 * MINUTE
+/**
+ * The most attempts that a run begins. Its requests and D1 queries stay far below the platform's limits for
+ * one call.
+ */
+const MOST_BEGUN = 500
+/** The most messages that a run gives up without an attempt. */
+const MOST_GIVEN_UP = 1_000
+/**
+ * How long the destination's configuration from D1 is used, in milliseconds. A change of a webhook notifies
+ * its delivery queue at once.
+ */
+const BELIEVED = SECOND
+/**
+ * After how long the Timekeeper calls again while messages are in progress, in milliseconds, in case the
+ * alarm is lost.
+ */
+const LOOK_AGAIN = 5 * MINUTE
+/** After how long an interrupted run is tried again, in milliseconds. */
+const PAUSE = MINUTE
+/**
+ * The furthest ahead that a message can be due, in milliseconds. A later due time comes from a test clock
+ * that went back (C1).
+ */
+const FURTHEST = 25 * HOUR
+
+/** The most pending messages that are counted, and the newest messages that are searched for dead ones. */
+const MOST_COUNTED = 10_000
+
+/** The state in D1: the test clock, if it is set, and the channel adapter. */
+type Present = { read: Instant; clock: Instant | null; adapter: ChannelAdapter | 'waits' | 'gone' }
+
+/**
+ * One object for each destination. It delivers messages and keeps the log. `DeliveryRunner` does the work.
+ * Messages that can be sent now are sent by the object's own alarm. For retries, the Timekeeper calls it
+ * (C2).
+ */
+export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
+  /** The channels by which it reaches destinations. `src/worker` sets them. */
+  protected abstract readonly channels: Channels
+  /** The store; null until it is needed. */
+  #opened: DeliveryQueueStore | null = null
+  /** Whether its tenant was erased while this object was in use. */
+  #isPurged = false
+  readonly #instance = newInstance()
+  readonly #runner = new DeliveryRunner(() => this.#store)
+  #pruning = this.#newPruning()
+  /** The run in progress. Runs follow one another. */
+  #last: Promise<unknown> = Promise.resolve()
+  #present: Present | null = null
+  /** Rows written up to the last log line. */
+  #loggedRows = 0
+  /** When the Timekeeper will call, as far as this object knows. */
+  #calledAt: Instant | null = null
+
+  #newPruning(): Pruning {
+    return new Pruning(variables(this.env).DELIVERY_LOG_DAYS)
+  }
+
+  get #store(): DeliveryQueueStore {
+    this.#opened ??= new DeliveryQueueStore(this.ctx.storage)
+    return this.#opened
+  }
+
+  /** Whether it stores anything. Asking creates no tables. */
+  get #isUsed(): boolean {
+    return !this.#isPurged && (this.#opened !== null || hasTables(this.ctx.storage.sql))
+  }
+
+  get #isDeleted(): boolean {
+    return this.#isUsed && this.#store.note('deleted') !== null
+  }
+
+  /**
+   * Takes back that the destination was deleted, if D1 was brought back since then to a moment at which it
+   * existed (M2).
+   */
+  #revive(epoch: number): void {
+    const deleted = this.#isUsed ? this.#store.note('deleted') : null
+    // Earlier versions have noted `true` instead of the moment.
+    if (deleted !== null && epoch > Number(deleted)) this.#store.dropNote('deleted')
+  }
+
+  get #destination(): Destination | null {
+    if (!this.#isUsed) return null
+    const note = this.#store.note('destination')
+    return note === null ? null : Destination.parse(note)
+  }
+
+  #context(tenantId: string): TenantContext {
+    const context = newContext(this.#instance, this.env, (work) => this.ctx.waitUntil(work))
+    return { ...context, db: context.db.of(tenantId) }
+  }
+
+  /**
+   * Takes messages over for delivery, each once. Drops them if the destination was deleted or the tenant was
+   * erased.
+   */
+  async accept(request: z.input<typeof AcceptRequest>): Promise<void> {
+    const { destination, messages, now, epoch } = AcceptRequest.parse(request)
+    this.#revive(epoch)
+    if (!this.#isUsed && !(await isActive(this.#context(destination.tenantId).db))) return
+    if (this.#isPurged || this.#isDeleted) return
+    this.#store.remember(destination)
+    this.#store.add(messages, now)
+    await this.#wake()
+    await this.#scheduleRun(destination, now)
+  }
+
+  /** Starts a run soon, by alarm. So it does not depend on the caller. */
+  #wake(): Promise<void> {
+    this.#runner.lookAgain()
+    return this.#callAt(systemNow())
+  }
+
+  async #callAt(at: number): Promise<void> {
+    if (!this.#isPurged) await this.ctx.storage.setAlarm(at)
+  }
+
+  /** Under a test clock, makes a move of the clock wait for these messages (C1). */
+  async #scheduleRun(destination: Destination, now: Instant): Promise<void> {
+    const { db } = this.#context(destination.tenantId)
+    if ((await readTestClock(db)) !== null)
+      await db.batch([makeDue(db, 'delivery', nameOf(destination), now)])
+  }
+
+  /** Does the work of the alarm. The platform runs it at least once. */
+  override async alarm(): Promise<void> {
+    try {
+      await this.#inTurn(() => this.#run(null))
+    } catch (error) {
+      logProblem('error', {
+        queue: this.ctx.id.name ?? '',
+        error: `delivery queue stopped: ${String(error)}`,
+      })
+      await this.#callAt(systemNow() + PAUSE)
+    }
+  }
+
+  /** Sends messages that are due (W4, C2). */
+  async runDue(request: z.input<typeof RunDueRequest>): Promise<z.input<typeof RunDueReply>> {
+    const { now, wait } = RunDueRequest.parse(request)
+    if (!this.#isUsed) return { dueAt: null }
+    if (wait) await this.#inTurn(() => this.#run(now))
+    else await this.#wake()
+    const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'
+    const next = isIdle ? null : this.#runner.nextAt()
+    this.#calledAt = next === null || next > now ? next : instant(now + LOOK_AGAIN)
+    return { dueAt: this.#calledAt }
+  }
+
+  /**
+   * Reads the destination's configuration again before anything else is sent, and continues with waiting
+   * messages. A rest ends, since the change may have repaired the destination.
+   */
+  async refresh(): Promise<void> {
+    this.#present = null
+    if (this.#destination === null) return
+    this.#store.health = HEALTHY
+    await this.#wake()
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work)
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+
+  /** Sends messages that are due by a moment. Null: by now, and then it schedules the rest. */
+  async #run(to: Instant | null): Promise<void> {
+    const destination = this.#destination
+    if (destination === null) return
+    const context = this.#context(destination.tenantId)
+    this.#present = null
+    const { clock, adapter } = await this.#read(context, destination)
+    if (adapter === 'gone') return this.forget()
+    const before = this.#runner.settled
+    const nowOf = () => to ?? clock ?? systemNow()
+    if (clock === null) {
+      this.#store.capDueTimes(instant(systemNow() + FURTHEST), systemNow())
+      if (isOfAnotherTime(this.#store.health, systemNow())) this.#store.health = HEALTHY
+    }
+    const lastBeginning = instant(systemNow() + LONGEST_RUN)
+    const limits: RunLimits = {
+      until: nowOf,
+      // A run with a given moment does everything at its due time, even if the test clock was removed in the
+      // meantime. Otherwise a message that waits for that time would never become due.
+      momentOf: (dueAt) => (to === null && clock === null ? systemNow() : dueAt),
+      adapter: async () => {
+        this.#pruning.inPassing(this.#store, nowOf(), this.#runner.settled)
+        const present = await this.#read(context, destination)
+        // If a test clock was set or removed since the start, the next run continues.
+        const isSame = (present.clock === null) === (clock === null)
+        return isSame && typeof present.adapter !== 'string' ? present.adapter : null
+      },
+      isOver: () => to === null && systemNow() > lastBeginning,
+      givesUp: to === null ? MOST_GIVEN_UP : Number.POSITIVE_INFINITY,
+      begins: to === null ? MOST_BEGUN : Number.POSITIVE_INFINITY,
+    }
+    await this.#runner.run(limits)
+    this.#pruning.run(this.#store, nowOf(), this.#runner.settled)
+    if (to === null && !this.#isPurged) await this.#plan(context, destination, nowOf())
+    if (this.#runner.settled > before) console.log(this.#line(context, this.#runner.settled - before))
+  }
+
+  /**
+   * The log line of a run, as JSON: the number of messages that it settled, and the rows written since the
+   * last line. It contains nothing about a user.
+   */
+  #line({ db, cost }: TenantContext, messages: number): string {
+    const objectRows = this.#store.rowsWritten - this.#loggedRows
+    this.#loggedRows = this.#store.rowsWritten
+    const queue = this.ctx.id.name
+    return JSON.stringify({
+      level: 'info',
+      work: 'delivery',
+      tenant: db.tenantId,
+      queue,
+      messages,
+      d1: cost,
+      objectRows,
+    })
+  }
+
+  async #read(context: TenantContext, destination: Destination): Promise<Present> {
+    const read = systemNow()
+    if (this.#present !== null && read - this.#present.read < BELIEVED) return this.#present
+    const { config, clock } = await presentState(context)
+    const adapter = config === null ? 'waits' : this.channels(context, config, destination)
+    this.#present = { read, clock, adapter }
+    return this.#present
+  }
+
+  /** Schedules the remaining messages. */
+  async #plan(context: TenantContext, destination: Destination, now: Instant): Promise<void> {
+    const next = this.#runner.nextAt()
+    const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'
+    if (next === null || isIdle) return
+    if (next <= now) return this.#wake()
+    if (this.#calledAt !== null && this.#calledAt <= next && this.#calledAt > now) return
+    const { db } = context
+    await db.batch([makeDue(db, 'delivery', nameOf(destination), next)])
+    this.#calledAt = next
+    // Not awaited, since the Timekeeper may be waiting for this object.
+    this.ctx.waitUntil(ensureAlarm(context, db.tenantId))
+  }
+
+  /** A page of the log, newest first. */
+  list(request: z.input<typeof ListRequest>): z.input<typeof ListReply> {
+    const page = ListRequest.parse(request)
+    return this.#isUsed ? this.#store.list(page).map(placedOf) : []
+  }
+
+  /** A page of the log with the bodies. */
+  log(request: z.input<typeof LogRequest>): z.input<typeof LogReply> {
+    if (!this.#isUsed) return { messages: [], hasMore: false }
+    const { rows, hasMore } = this.#store.log(LogRequest.parse(request))
+    return { messages: rows.map(heldOf), hasMore }
+  }
+
+  /** The moment of a message of the log. */
+  moment(request: z.input<typeof MomentRequest>): z.input<typeof MomentReply> {
+    const { skip } = MomentRequest.parse(request)
+    return this.#isUsed ? this.#store.moment(skip) : null
+  }
+
+  /** How many messages are pending or dead (G12). */
+  counts(): z.input<typeof CountsReply> {
+    return this.#isUsed ? this.#store.counts(MOST_COUNTED) : { pending: 0, dead: 0 }
+  }
+
+  /** A message of the log; null if none has this id. */
+  find(id: string): z.input<typeof DeliveryReply> {
+    const row = this.#isUsed ? this.#store.find(id) : undefined
+    return row === undefined ? null : deliveryOf(row)
+  }
+
+  /** The same with its body. */
+  whole(id: string): z.input<typeof WholeReply> {
+    const row = this.#isUsed ? this.#store.findWhole(id) : undefined
+    return row === undefined ? null : { ...deliveryOf(row), body: row.body }
+  }
+
+  /** Makes a message pending again, with all its attempts; null if none has this id (W4). */
+  async redeliver(request: z.input<typeof RedeliverRequest>): Promise<z.input<typeof DeliveryReply>> {
+    const { id, now } = RedeliverRequest.parse(request)
+    if (!this.#isUsed) return null
+    const [row, destination] = [this.#store.find(id), this.#destination]
+    if (row === undefined || destination === null) return null
+    this.#store.renew(row, now)
+    const renewed = this.find(id)
+    await this.#wake()
+    await this.#scheduleRun(destination, now)
+    return renewed
+  }
+
+  /** The stored messages about a user (U8). */
+  held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
+    const { iid, after } = HeldRequest.parse(request)
+    if (!this.#isUsed) return { messages: [], hasMore: false }
+    const { rows, hasMore } = this.#store.held(iid, after)
+    return { messages: rows.map(heldOf), hasMore }
+  }
+
+  /** The newest notifications to a user before a place, newest first (X2). */
+  newest(request: z.input<typeof NewestRequest>): z.input<typeof HeldReply> {
+    const { iid, before, limit } = NewestRequest.parse(request)
+    if (!this.#isUsed) return { messages: [], hasMore: false }
+    const { rows, hasMore } = this.#store.newest(iid, before, limit)
+    return { messages: rows.map(heldOf), hasMore }
+  }
+
+  /** Deletes everything about a user, pending or not (U8). */
+  erase(request: z.input<typeof EraseRequest>): void {
+    const user = EraseRequest.parse(request)
+    if (this.#isUsed) this.#store.erase(user)
+  }
+
+  /**
+   * Deletes everything, and notes that the destination was deleted. So late messages leave nothing behind.
+   */
+  async forget(): Promise<void> {
+    if (this.#isPurged) return
+    this.#present = null
+    await this.ctx.storage.deleteAlarm()
+    await this.ctx.storage.deleteAll()
+    this.#opened = new DeliveryQueueStore(this.ctx.storage)
+    this.#store.setNote('deleted', systemNow())
+    this.#pruning = this.#newPruning()
+  }
+
+  /**
+   * Deletes everything for good, since the tenant is erased. A run in progress stores nothing more and begins
+   * nothing new. Later calls find that the tenant does not exist.
+   */
+  async purge(): Promise<void> {
+    this.#isPurged = true
+    this.#present = null
+    this.#opened?.close()
+    await this.ctx.storage.deleteAlarm()
+    await this.ctx.storage.deleteAll()
+  }
+}

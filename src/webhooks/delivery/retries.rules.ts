@@ -1,0 +1,94 @@
+import { type Instant, instant } from '../../lib/clock'
+import { DAY, HOUR, MINUTE } from '../../lib/units'
+
+/**
+ * The pauses after the first, second … failed attempt, in milliseconds. After the seventh attempt a message
+ * is dead (W4).
+ */
+const PAUSES = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR] as const
+/** The longest wait that a receiver can ask for, in milliseconds. */
+const LONGEST = DAY
+
+/**
+ * How long a message that has not arrived holds up later ones about the same user, in milliseconds since the
+ * moment of its event.
+ */
+const HOLD = HOUR
+
+/**
+ * A destination rests after this many failed attempts in a row, of any messages. Each rest takes `REST`
+ * milliseconds.
+ */
+const MOST_FAILURES = 20
+const REST = 5 * MINUTE
+/** The longest rest that a receiver can ask for, in milliseconds. */
+export const MOST_REST = HOUR
+/**
+ * While the destination rests, messages that are pending for longer than this are given up, so that the
+ * backlog is bounded. In milliseconds.
+ */
+const OLD = DAY
+
+/**
+ * When a message is tried again after `tries` attempts since it last became pending. The last one has failed
+ * at `at`. Null: the message is dead (W4).
+ */
+export function retryAt(tries: number, at: Instant, retryAfter = 0): Instant | null {
+  const pause = PAUSES[tries - 1]
+  return pause === undefined ? null : instant(at + Math.ceil(Math.max(pause, Math.min(retryAfter, LONGEST))))
+}
+
+/**
+ * Until when a message that has not arrived holds up later ones about the same user. `at` is the message's
+ * moment.
+ */
+export const heldUntil = (at: number): Instant => instant(at + HOLD)
+
+/** Messages with this moment or an earlier one hold up nothing. */
+export const heldSince = (now: Instant): Instant => instant(now - HOLD)
+
+/**
+ * The health of a destination. `failures` counts failed attempts since the last success. During a rest,
+ * `probeAt` is when one message is tried, to see whether the destination works again. `restedUntil` is the
+ * end of the last rest; messages that waited for it were not due earlier.
+ */
+export type Health = { failures: number; probeAt: Instant | null; restedUntil: Instant | null }
+
+/** A destination without any attempts. */
+export const HEALTHY: Health = { failures: 0, probeAt: null, restedUntil: null }
+
+/**
+ * Whether a rest, present or past, is further ahead of now than a rest can last. Then a test clock went back
+ * (C1).
+ */
+export const isOfAnotherTime = ({ probeAt, restedUntil }: Health, now: Instant): boolean =>
+  Math.max(probeAt ?? now, restedUntil ?? now) > now + MOST_REST
+
+/**
+ * The health after an attempt has failed at a moment. After 20 failures in a row the destination rests, and
+ * again after each failed probe. It also rests for `asked` milliseconds. An attempt from before the rest does
+ * not end it.
+ */
+export function afterFailure(health: Health, at: Instant, asked = 0): Health {
+  const failures = health.failures + 1
+  const rest = Math.max(failures < MOST_FAILURES ? 0 : REST, Math.min(asked, MOST_REST))
+  const until = instant(Math.max(at + rest, health.probeAt ?? at))
+  return until > at ? { ...health, failures, probeAt: until } : { ...afterRest(health, at), failures }
+}
+
+/** The health after an attempt has succeeded at a moment: a rest ends, unless the receiver asked for it. */
+export function afterSuccess(health: Health, at: Instant): Health {
+  const isAsked = health.failures < MOST_FAILURES && (health.probeAt ?? at) > at
+  return isAsked ? { ...health, failures: 0 } : afterRest(health, at)
+}
+
+function afterRest({ probeAt, restedUntil }: Health, at: Instant): Health {
+  return { failures: 0, probeAt: null, restedUntil: probeAt === null ? restedUntil : at }
+}
+
+/**
+ * Whether a message that is pending since a moment is given up without another attempt: the destination
+ * rests because it keeps failing, and the moment is more than a day ago.
+ */
+export const isGivenUp = ({ failures, probeAt }: Health, since: number, now: Instant): boolean =>
+  probeAt !== null && failures >= MOST_FAILURES && now - since > OLD

@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { UserAchievementResponse } from '../../api/shapes/achievement.schemas'
+import { User } from '../../api/shapes/user.schemas'
+import { type UserPayload, webhookEvent } from './event.builder'
+import { sampleAchievement, sampleUser } from './samples.builder'
+
+const Payload = z.object({ user: User, achievement: UserAchievementResponse })
+type Payload = z.infer<typeof Payload>
+
+/** A user completed an achievement (W6). */
+export const achievementCompleted = webhookEvent({
+  type: 'achievement.completed',
+  schema: Payload,
+  sample: (when): Payload => ({ user: sampleUser(when), achievement: sampleAchievement(when) }),
+  build: (user: UserPayload, achievement: z.infer<typeof UserAchievementResponse>): Payload => ({
+    user,
+    achievement,
+  }),
+})

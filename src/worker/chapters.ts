@@ -1,0 +1,40 @@
+import type { Chapter } from '../api/reference/chapter'
+import { common } from '../api/reference/common'
+import { account } from '../features/account/account.reference'
+import { audit } from '../features/account/audit.reference'
+import { keys } from '../features/account/keys.reference'
+import { achievements } from '../features/achievements/achievements.reference'
+import { analytics } from '../features/analytics/analytics.reference'
+import { wrapped } from '../features/analytics/wrapped.reference'
+import { events } from '../features/events/events.reference'
+import { notifications } from '../features/notifications/notifications.reference'
+import { points, pointsAdmin } from '../features/points/points.reference'
+import { streaks } from '../features/streaks/streaks.reference'
+import { corrections } from '../features/support/corrections.reference'
+import { explanations } from '../features/support/explanations.reference'
+import { userExport } from '../features/users/user-export.reference'
+import { users } from '../features/users/users.reference'
+import { leaderboards } from '../leaderboards/leaderboards.reference'
+import { webhooks } from '../webhooks/webhooks.reference'
+
+/** All chapters. If several have a note for the same field, the note of the last one counts. */
+export const CHAPTERS: readonly Chapter[] = [
+  common,
+  events,
+  users,
+  userExport,
+  explanations,
+  keys,
+  points,
+  pointsAdmin,
+  corrections,
+  achievements,
+  leaderboards,
+  streaks,
+  wrapped,
+  webhooks,
+  notifications,
+  analytics,
+  audit,
+  account,
+]
