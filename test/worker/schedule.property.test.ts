@@ -64,6 +64,31 @@ const worlds = fc.record({
 })
 type World = typeof worlds extends fc.Arbitrary<infer T> ? T : never
 
+const STEP: Pick<World['steps'][number], 'minutes' | 'zone' | 'days'> = {
+  minutes: 0,
+  zone: 'Australia/Lord_Howe',
+  days: [1, 5],
+}
+
+/**
+ * An event of value 0, and a pause on the third day after it. Another user has the hour of the reminder in
+ * one zone while the streak is off, and then comes to a zone that is new to the tenant, where it is over.
+ */
+const CHOSEN: World = {
+  begins: '2028-06-21T00:00:00Z',
+  recap: 'weekly',
+  streak: 'daily',
+  zones: [null, 'Pacific/Kiritimati'],
+  steps: [
+    { ...STEP, after: 9, user: 0, does: 'event of value 0' },
+    { ...STEP, after: 1, user: 0, does: 'pause' },
+    { ...STEP, after: 1, user: 1, does: 'event' },
+    { ...STEP, after: 23, user: 1, does: 'streak off' },
+    { ...STEP, after: 21, user: 1, does: 'streak on' },
+    { ...STEP, after: 2, minutes: 45, user: 1, does: 'zone' },
+  ],
+}
+
 beforeAll(keepTold)
 afterEach(forgetTime)
 
@@ -229,7 +254,7 @@ function awaited(reason: OracleReason): unknown[] {
 
 it('[N2] users are notified at the times of their days, each once', async () => {
   // These worlds are the same in each run. They have every case that this test is about.
-  for (const world of fc.sample(worlds, { numRuns: 3, seed: 9 })) await holds(world)
+  for (const world of [CHOSEN, ...fc.sample(worlds, { numRuns: 3, seed: 9 })]) await holds(world)
   expect(Math.min(...Object.values(seen)), JSON.stringify(seen)).toBeGreaterThan(0)
   await fc.assert(fc.asyncProperty(worlds, holds), {
     numRuns: Number(WORLDS ?? 1),
