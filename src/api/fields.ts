@@ -168,10 +168,11 @@ export const Badge = z.object({
 })
 
 // HTML's pattern of addresses, with the letters, digits and emoji of all scripts instead of ASCII's. `DI` are
-// the invisible characters, some of which are letters.
+// invisible characters, some of which are letters. The other four are blank or stand for a lost character. A
+// combining mark that begins a part changes the sign before it.
 const ADDRESS = z.regexes.html5Email.source
   .replaceAll('a-zA-Z0-9', String.raw`\p{L}\p{M}\p{N}\p{So}·・`)
-  .replace(/^\^(.*)\$$/, String.raw`^(?:(?!.*\p{DI})$1)?$$`)
+  .replace(/^\^(.*)\$$/, String.raw`^(?:(?!.*(?:[\p{DI}\u2800\ufffc\ufffd\u{1d159}]|(?:^|[.@])\p{M}))$1)?$$`)
 
 /**
  * A user's email address (U1): a text that looks like one; only a delivery really tests it. `""` is allowed,

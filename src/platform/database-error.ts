@@ -1,4 +1,8 @@
-/** The words by which guards say that they did not hold. SQLite puts them into a sentence of its own. */
+/**
+ * The words by which guards say that they did not hold. SQLite puts them into a sentence of its own. An error
+ * with such a word is safe to trust: SQLite quotes only invalid paths, but all paths in our other queries are
+ * constants or Laurel's own ids, and so valid. And no error of D1 quotes a bound text.
+ */
 export const CONFLICT_WORD = 'laurel-conflict'
 export const MISPLACED_WORD = 'laurel-misplaced'
 

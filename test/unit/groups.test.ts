@@ -370,6 +370,24 @@ describe('users who are committed alone', () => {
   })
 })
 
+test('[E3] a waiting user whose check fails keeps neither its request nor a place in the queue', async () => {
+  const { submit, held, at, kept } = scene()
+  for (const name of numbered(2)) void submit(named(name))
+  const broken = () => {
+    throw new Error('broken')
+  }
+  const failed = expect(submit(named('2', 1, broken))).rejects.toThrow('broken')
+  const ended = vi.fn()
+  void kept.at(-1)?.then(ended)
+  await vi.advanceTimersByTimeAsync(WATCH)
+  await failed
+  expect(ended).toHaveBeenCalled()
+  at(0).done()
+  at(1).done()
+  await settle()
+  expect(held).toHaveLength(2)
+})
+
 describe('a leader that never comes back', () => {
   test('its group is committed alone within a lease and a check, and the dead leader may write none of it', async () => {
     const { submit, at } = scene()

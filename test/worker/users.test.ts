@@ -127,6 +127,8 @@ describe('[U1] the id of a user', () => {
         expect([id, method, status]).toEqual([id, method, 422])
       }
     }
+    // Only the path of an operation can be 422.
+    expect(await tenant.app('GET', '/nothing/%FF')).toMatchObject({ status: 404 })
     expect(await everything()).toEqual(before)
   })
 })
@@ -327,6 +329,14 @@ describe('the fields of a user', () => {
         `a${sign}b@example.com`,
         `a@exam${sign}ple.com`,
       ]),
+      // Blank Braille, object replacement, replacement character, null note head.
+      ...['\u2800', '\ufffc', '\ufffd', '\u{1d159}'].flatMap((sign) => [
+        `${sign}@example.com`,
+        `a${sign}b@example.com`,
+        `a@exam${sign}ple.com`,
+      ]),
+      // A combining acute accent, which would change the sign before it.
+      ...['\u0301a@example.com', 'a@\u0301example.com', 'a@example.\u0301com'],
     ]
     for (const email of wrong) {
       const answer = await put(tenant, 'ada', { email })

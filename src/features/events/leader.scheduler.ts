@@ -168,19 +168,22 @@ export class LeaderScheduler<Item, Result> {
     this.#advance(key, line)
     const { promise: hasEnded, resolve: markEnded } = Promise.withResolvers<void>()
     waitUntil(hasEnded)
-    while (entry.end === null) {
-      if (entry.leads !== null && !entry.leads.isBegun) {
-        const work = this.#lead(key, line, entry.leads, lead)
-        waitUntil(work)
-        // If another leader has ended the item, this request is done, even if its work for the group hangs.
-        await Promise.race([work, woken(entry)])
-      } else {
-        await Promise.race([woken(entry), wait(WATCH)])
-        this.#watch(key, line, entry)
+    try {
+      while (entry.end === null) {
+        if (entry.leads !== null && !entry.leads.isBegun) {
+          const work = this.#lead(key, line, entry.leads, lead)
+          waitUntil(work)
+          // If another leader has ended the item, this request is done, even if its work for the group hangs.
+          await Promise.race([work, woken(entry)])
+        } else {
+          await Promise.race([woken(entry), wait(WATCH)])
+          this.#watch(key, line, entry)
+        }
       }
+    } finally {
+      markEnded()
+      if (entry.group === null) line.waiting = line.waiting.filter((one) => one !== entry)
     }
-    markEnded()
-    if (entry.group === null) line.waiting = line.waiting.filter((one) => one !== entry)
     if ('error' in entry.end) throw entry.end.error
     return entry.end.result
   }
