@@ -85,7 +85,7 @@ const CHOSEN: World = {
     { ...STEP, after: 1, user: 1, does: 'event' },
     { ...STEP, after: 23, user: 1, does: 'streak off' },
     { ...STEP, after: 21, user: 1, does: 'streak on' },
-    { ...STEP, after: 2, minutes: 45, user: 1, does: 'zone' },
+    { ...STEP, after: 2, minutes: 59, user: 1, does: 'zone' },
   ],
 }
 
