@@ -162,7 +162,11 @@ describe.skipIf(!hasBrowser)('writes', () => {
       if (route.request().method() === 'GET') return route.fallback()
       seen += 1
       if ((await decided) === 'continue') return route.continue()
-      return route.fulfill({ status: 422, json: { error: 'status: is not wanted. Choose another one.' } })
+      return route.fulfill({
+        status: 422,
+        headers: { 'x-request-id': 'request' },
+        json: { error: 'status: is not wanted. Choose another one.' },
+      })
     })
     return {
       seen: () => seen,

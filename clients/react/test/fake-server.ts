@@ -52,8 +52,10 @@ export class FakeServer {
     // The data is that of the moment of the request.
     const data = this.answers.get(`${method} ${url.pathname.replace('/v1/', '')}`)
     if (method === 'GET') await this.#gate
-    if (typeof data === 'number') return Response.json({ error: 'It failed.' }, { status: data })
-    if (data === undefined) return Response.json({ error: `No answer for ${url.pathname}` }, { status: 404 })
+    const failure = (status: number, error: string) =>
+      Response.json({ error }, { status, headers: { 'x-request-id': 'request' } })
+    if (typeof data === 'number') return failure(data, 'It failed.')
+    if (data === undefined) return failure(404, `No answer for ${url.pathname}`)
     const date = this.clockAhead !== undefined && {
       date: new Date(Date.now() + this.clockAhead).toUTCString(),
       'x-request-id': 'request',

@@ -339,7 +339,7 @@ async function errorOf(response: Response, now: number): Promise<LaurelError> {
   // A browser does not show the status of a redirect.
   if (type === 'opaqueredirect' || (status >= 300 && status < 400))
     return new LaurelError(`The address redirects to another one. ${CHECK_URL}`, { ...parts, status: 0 })
-  const found = errorIn(await response.text())
+  const found = errorIn(headers, await response.text())
   if (found === null) {
     const message = `The answer has the status ${status}, and no error of Laurel. ${CHECK_URL}`
     return new LaurelError(message, { ...parts, status: 0 })
@@ -353,11 +353,15 @@ async function errorOf(response: Response, now: number): Promise<LaurelError> {
   })
 }
 
-/** The error in a body, or null if the body is none of Laurel's. */
-function errorIn(text: string): { error: string; issues: LaurelIssue[] } | null {
+/**
+ * The error in an answer, or null if it is none of Laurel's. Other servers answer JSON with a text `error`
+ * too. Laurel's errors have at most `issues` beside it, and every answer of Laurel has an id (G2).
+ */
+function errorIn(headers: Headers, text: string): { error: string; issues: LaurelIssue[] } | null {
   try {
-    const { error, issues }: { error?: unknown; issues?: unknown } = Object(JSON.parse(text))
-    if (typeof error !== 'string') return null
+    const { error, issues, ...others }: { error?: unknown; issues?: unknown } = Object(JSON.parse(text))
+    if (typeof error !== 'string' || Object.keys(others).length > 0 || !headers.has('x-request-id'))
+      return null
     return { error, issues: Array.isArray(issues) ? issues.flatMap(issueIn) : [] }
   } catch {
     // Another server has answered, such as a proxy.

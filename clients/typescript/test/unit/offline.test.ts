@@ -220,6 +220,8 @@ describe('an offline queue', () => {
     ['a page with the status 413', () => new Response('<html>Too large', { status: 413 })],
     ['JSON of a gateway', () => json({ message: 'no Route matched' }, 404)],
     ['an error of another form', () => json({ error: { code: 'NOT_FOUND' } }, 404)],
+    ['an error of a gateway', () => json({ error: 'no route' }, 404)],
+    ['an error of Spring', () => json({ status: 404, error: 'Not Found', path: '/' }, 404)],
     ['a page that asks to sign in', () => new Response('<html>Wi-Fi', { status: 200 })],
   ]
 

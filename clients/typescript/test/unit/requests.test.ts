@@ -228,7 +228,7 @@ describe('retries', () => {
     const laurel = new Laurel({ ...options, tries: 100 })
     const error = await errorOf(laurel.users.get('ada'))
     expect(error).toBeInstanceOf(LaurelError)
-    expect(error).toMatchObject({ status: 0, issues: [], requestId: null })
+    expect(error).toMatchObject({ status: 0, issues: [] })
     expect(sent).toHaveLength(10)
     // Chance is a half, so each is half of the longest one.
     expect(pauses).toEqual([250, 500, 1000, 2000, 4000, 7500, 7500, 7500, 7500])
@@ -456,10 +456,17 @@ describe('errors', () => {
     })
   })
 
+  const ID = { 'x-request-id': 'r-1' }
+  const SPRING = { timestamp: '2026-06-01T12:00:00Z', status: 404, error: 'Not Found', path: '/v1/users/ada' }
   const foreign: [name: string, answer: () => Response][] = [
     ['a page with the status 404', () => new Response('<html>', { status: 404 })],
     ['another JSON with the status 403', () => json({ message: 'Forbidden' }, 403)],
-    ['an error of another form with the status 401', () => json({ error: { code: 401 } }, 401)],
+    ['an error of another form with the status 401', () => json({ error: { code: 401 } }, 401, ID)],
+    ['a text in quotes with the status 400', () => json('It failed.', 400, ID)],
+    ['a list with the status 400', () => json([{ error: 'It failed.' }], 400, ID)],
+    ['an error of a gateway with the status 422', () => json({ error: 'It failed.' }, 422)],
+    ['an error of Spring with the status 404', () => json(SPRING, 404)],
+    ['an error of Spring with an id', () => json(SPRING, 404, ID)],
     ['an empty body with the status 413', () => new Response(null, { status: 413 })],
     ['a page with the status 200', () => new Response('<html>', { status: 200 })],
     ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://login.test' } })],
@@ -471,7 +478,7 @@ describe('errors', () => {
     expect(sent).toHaveLength(2)
     const lasting = fake(answer)
     const error = await errorOf(new Laurel(lasting.options).users.get('ada'))
-    expect(error).toMatchObject({ status: 0, issues: [], requestId: null })
+    expect(error).toMatchObject({ status: 0, issues: [] })
     expect(error).toMatchObject({ message: expect.stringContaining('Check that "url" is the base URL') })
     expect(lasting.sent).toHaveLength(5)
     // It may have been passed on to Laurel, so what has an effect twice is sent once.
@@ -566,9 +573,12 @@ describe('the clock of the service', () => {
     expect(seen).toEqual([0, 5400, 5400, 0])
   })
 
-  it('is not that of another server on the way', async () => {
-    const page = new Response('<html>', { status: 404, headers: { date: 'Thu, 01 Jan 1970 00:00:00 GMT' } })
-    const { clock, options } = fake(page)
+  const OLD = { date: 'Thu, 01 Jan 1970 00:00:00 GMT' }
+  it.each([
+    ['a page', () => new Response('<html>', { status: 404, headers: OLD })],
+    ['an error', () => json({ error: 'Not Found' }, 404, OLD)],
+  ])('is not that of another server on the way: %s', async (_, answer) => {
+    const { clock, options } = fake(answer)
     const laurel = new Laurel({ ...options, tries: 1 })
     await errorOf(laurel.users.get('ada'))
     expect(laurel.now()).toBe(clock.now)
