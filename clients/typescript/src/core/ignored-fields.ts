@@ -1,4 +1,4 @@
-/** Bundlers write its value into the code. In a page without a bundler it does not exist. */
+/** Bundlers write the value of `NODE_ENV` into the code. In a page without a bundler it does not exist. */
 declare const process: { env: { NODE_ENV?: string } }
 
 /** The most warnings of a client. */
@@ -15,19 +15,26 @@ export class IgnoredFields {
    */
   warn(operation: string, headers: Headers): void {
     const header = headers.get('x-laurel-ignored')
-    if (header === null || isProduction()) return
-    const fresh = header.split(', ').filter((field) => !this.#seen.has(`${operation} ${field}`))
+    if (header === null || !isDevelopment()) return
+    // The header may end with the number of fields that it does not name, such as `+12`.
+    const [, named = '', more] = /^(.*?)(?:, )?(?:\+(\d+))?$/.exec(header) ?? []
+    const fresh = named
+      .split(', ')
+      .filter((field) => field !== '' && !this.#seen.has(`${operation} ${field}`))
     if (fresh.length === 0 || this.#seen.size >= MOST) return
     for (const field of fresh) this.#seen.add(`${operation} ${field}`)
+    if (more !== undefined) fresh.push(`and ${more} more`)
     console.warn(
       `Laurel ignored fields that the body of ${operation} does not have: ${fresh.join(', ')}. Check their names at /docs.`,
     )
   }
 }
 
-function isProduction(): boolean {
+/** Whether `NODE_ENV` is set, and not to `production`. Many servers in production do not set it. */
+function isDevelopment(): boolean {
   try {
-    return process.env.NODE_ENV === 'production'
+    const mode = process.env.NODE_ENV
+    return mode !== undefined && mode !== '' && mode !== 'production'
   } catch {
     return false
   }
