@@ -1,6 +1,7 @@
 import type { Core } from '../core/core.js'
 import { LaurelError } from '../core/laurel-error.js'
 import { pauseAfter } from '../core/retries.js'
+import { tell } from '../core/tell.js'
 import { pathOf } from '../core/urls.js'
 import type { LiveFinished, LiveRanking } from '../generated/types.js'
 import { serverSentEvents } from './server-sent-events.js'
@@ -13,7 +14,8 @@ export interface LiveOptions {
   onFinished?: ((run: LiveFinished) => void) | undefined
   /**
    * Gets each failure. After network failures, 429 and 5xx the client connects again by itself; after any
-   * other error, `isOver` is true and the watching has ended.
+   * other error, `isOver` is true and the watching has ended. Also gets what the other functions throw, which
+   * does not end it.
    */
   onError?: ((error: unknown, isOver: boolean) => void) | undefined
   /** The number of ranks, 1 to 100. 10 if absent. */
@@ -46,17 +48,14 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
   let version = Number.NEGATIVE_INFINITY
   let failures = 0
   const take = (event: string, data: unknown) => {
-    try {
-      if (event === 'finished' && isRun(data)) onFinished?.(data)
-      // A server that restarts may send a state again. It is never older than this one (Y4).
-      if (event !== 'ranking' || !isRanking(data) || data.version <= version) return
-      version = data.version
-      onRanking(data)
-    } catch (error) {
-      // An error of a callback does not end the stream.
-      onError?.(error, false)
-    }
+    if (event === 'finished' && isRun(data)) onFinished?.(data)
+    // A server that restarts may send a state again. It is never older than this one (Y4).
+    if (event !== 'ranking' || !isRanking(data) || data.version <= version) return
+    version = data.version
+    onRanking(data)
   }
+  // An error of a callback does not end the stream.
+  const reports = { onError: onError && ((error: unknown) => onError(error, false)) }
   while (!signal.aborted) {
     let retryAfter: number | null = null
     try {
@@ -76,7 +75,8 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
           throw new LaurelError('The answer is not a stream of events.', { status })
         for await (const { event, data } of serverSentEvents(body, SILENCE, signal)) {
           failures = 0
-          take(event, JSON.parse(data))
+          const parsed: unknown = JSON.parse(data)
+          tell(() => take(event, parsed), reports)
         }
       })
       // Streams end after 15 minutes at most, which is no failure.
@@ -86,7 +86,7 @@ async function watching(core: Core, path: string, options: LiveOptions, signal: 
       failures += 1
       const status = error instanceof LaurelError ? error.status : -1
       const isOver = status !== 0 && status !== 429 && status < 500
-      onError?.(error, isOver)
+      tell(() => onError?.(error, isOver))
       if (isOver) return
       retryAfter = error instanceof LaurelError ? error.retryAfter : null
     }

@@ -3,6 +3,7 @@ import { checkEvent, type NewEvent, userIdOf } from '../application/events.js'
 import { LaurelError } from '../core/laurel-error.js'
 import { newId } from '../core/new-id.js'
 import { pauseAfter, type Runtime, realRuntime } from '../core/retries.js'
+import { tell } from '../core/tell.js'
 import type { EventResponse } from '../generated/types.js'
 import { Pause } from './pause.js'
 import { browserStorage, type EventStorage, memoryStorage, type WaitingEvent } from './storage.js'
@@ -21,7 +22,10 @@ export interface OfflineOptions {
    * (status 0). It is no longer in the queue.
    */
   onDropped?: ((error: LaurelError, waiting: WaitingEvent) => void) | undefined
-  /** Gets each failure after which events stay in the queue: no answer of Laurel, 401, 403, 429 or 5xx. */
+  /**
+   * Gets each failure after which events stay in the queue: no answer of Laurel, 401, 403, 429 or 5xx. Also
+   * gets what `onSent` and `onDropped` throw, which changes nothing in the queue.
+   */
   onError?: ((error: unknown) => void) | undefined
   /** Where events wait. IndexedDB if the browser has it, else memory. */
   storage?: EventStorage | undefined
@@ -85,7 +89,7 @@ export class OfflineQueue {
       await this.#storage.add(waiting)
     } catch {
       const answer = await this.#laurel.event(metric, copy, { signal: this.#closed.signal })
-      this.#options.onSent?.(answer, { ...waiting, place: 0 })
+      tell(() => this.#options.onSent?.(answer, { ...waiting, place: 0 }), this.#options)
       return
     }
     void this.#wake()
@@ -135,7 +139,7 @@ export class OfflineQueue {
       return await this.#alone(() => this.#sendAll())
     } catch (error) {
       if (this.#closed.signal.aborted) return null
-      this.#options.onError?.(error)
+      tell(() => this.#options.onError?.(error))
       return this.#nextPause(null)
     }
   }
@@ -159,19 +163,22 @@ export class OfflineQueue {
       const left = this.#users.get(user)?.pause.left(this.#runtime.now()) ?? 0
       if (left > 0) held.set(user, left)
       if (held.has(user)) continue
+      let tellOutcome: () => void
       try {
-        await this.#send(waiting)
-        this.#users.delete(user)
-        this.#failures = 0
-        failures = 0
+        tellOutcome = await this.#send(waiting)
       } catch (error) {
         if (this.#closed.signal.aborted) return null
-        this.#options.onError?.(error)
+        tell(() => this.#options.onError?.(error))
         failures += 1
         held.set(user, this.#hold(user, error))
         const retryAfter = error instanceof LaurelError ? error.retryAfter : null
         if (isForAll(error) || failures === MOST_FAILURES) return this.#nextPause(retryAfter)
+        continue
       }
+      this.#users.delete(user)
+      this.#failures = 0
+      failures = 0
+      tell(tellOutcome, this.#options)
     }
     return held.size === 0 ? null : Math.min(...held.values())
   }
@@ -182,8 +189,11 @@ export class OfflineQueue {
     return [...all].sort((a, b) => failures(a) - failures(b))
   }
 
-  /** Sends an event, or drops it if that can never work. It is no longer stored then. */
-  async #send(waiting: WaitingEvent): Promise<void> {
+  /**
+   * Sends an event, or drops it if that can never work. It is no longer stored then. Answers what tells the
+   * caller.
+   */
+  async #send(waiting: WaitingEvent): Promise<() => void> {
     const { metric, place } = waiting
     let event: NewEvent
     try {
@@ -200,12 +210,12 @@ export class OfflineQueue {
       return this.#drop(error, waiting)
     }
     await this.#storage.remove(place)
-    this.#options.onSent?.(answer, waiting)
+    return () => this.#options.onSent?.(answer, waiting)
   }
 
-  async #drop(error: LaurelError, waiting: WaitingEvent): Promise<void> {
+  async #drop(error: LaurelError, waiting: WaitingEvent): Promise<() => void> {
     await this.#storage.remove(waiting.place)
-    this.#options.onDropped?.(error, waiting)
+    return () => this.#options.onDropped?.(error, waiting)
   }
 
   /** Lets a user's events wait. Answers for how long. */

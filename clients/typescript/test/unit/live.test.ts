@@ -146,6 +146,26 @@ describe('a live leaderboard', () => {
     expect(sent).toHaveLength(2)
   })
 
+  it('goes on after a callback that throws, also if onError is absent or throws', async () => {
+    const logged = vi.spyOn(console, 'error').mockReturnValue()
+    const broken = () => {
+      throw new Error('The page is broken.')
+    }
+    for (const onError of [undefined, broken]) {
+      logged.mockClear()
+      const { options, sent } = fake(
+        () => stream([message('ranking', ranking(1))]),
+        networkFailure(),
+        () => stream([], { isOpen: true }),
+      )
+      const stop = new Laurel(options).leaderboards.live('weekly', { onRanking: broken, onError })
+      await vi.waitFor(() => expect(sent).toHaveLength(3))
+      stop()
+      expect(logged).toHaveBeenCalledTimes(onError ? 2 : 1)
+    }
+    logged.mockRestore()
+  })
+
   it('gets a new key for each connection', async () => {
     const keys = ['one', 'two', 'three']
     const { sent, options } = fake(failure(401), () => stream([]), failure(401))

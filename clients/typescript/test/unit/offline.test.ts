@@ -1,6 +1,6 @@
-import { describe, expect, it, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Laurel, LaurelError } from '../../src/app.js'
-import { memoryStorage, OfflineQueue } from '../../src/offline.js'
+import { memoryStorage, type OfflineOptions, OfflineQueue } from '../../src/offline.js'
 import { errorOf, failure, fake, json, networkFailure, type Sent } from '../fake-fetch.js'
 
 const lesson = (id: string, value: number) => ({ user: { id }, value, idempotencyKey: `${id}-${value}` })
@@ -29,7 +29,7 @@ function queueOf(...answers: Parameters<typeof fake>) {
   }
   const on = { onSent: vi.fn(), onDropped: vi.fn(), onError: vi.fn() }
   const laurel = new Laurel(set.options)
-  const queue = () => new OfflineQueue(laurel, { ...on, storage, runtime })
+  const queue = (more: OfflineOptions = {}) => new OfflineQueue(laurel, { ...on, storage, runtime, ...more })
   /** Lets a pause pass, and waits until the attempt after it has ended: with the next pause, or for good. */
   const pass = async () => {
     const ended = pauses.length + 1
@@ -146,6 +146,68 @@ describe('an offline queue', () => {
     await queue().event('lessons', lesson('ada', 1))
     expect(keysOf(sent)).toEqual(['ada-1'])
     expect(onSent).toHaveBeenCalledTimes(1)
+  })
+
+  const broken = () => {
+    throw new Error('The page is broken.')
+  }
+  const reports: [name: string, onError: undefined | (() => void)][] = [
+    ['to onError', () => undefined],
+    ['to the console without onError', undefined],
+    ['to the console, with its own error, if onError throws too', broken],
+  ]
+
+  describe.each(reports)('reports what a callback throws %s', (_, onError) => {
+    /** A queue with callbacks that throw. `reported` answers what onError and the console got. */
+    function brokenQueue(...answers: Parameters<typeof fake>) {
+      const set = queueOf(...answers)
+      const logged = vi.spyOn(console, 'error').mockReturnValue()
+      const report = onError && vi.fn(onError)
+      const callbacks = { onSent: vi.fn(broken), onDropped: vi.fn(broken), onError: report }
+      const reported = () => [report?.mock.calls.length ?? 0, logged.mock.calls.length]
+      return { ...set, ...callbacks, reported, events: set.queue(callbacks) }
+    }
+    /** The counts that `reported` answers after so many errors. */
+    const times = (count: number) => [onError ? count : 0, onError && onError !== broken ? 0 : count]
+
+    afterEach(() => {
+      vi.restoreAllMocks()
+    })
+
+    it('and goes on', async () => {
+      const { events, onSent, onDropped, sent, pauses, storage, reported } = brokenQueue(({ headers }) =>
+        headers.get('idempotency-key') === 'ada-3' ? failure(404) : json({}, 201),
+      )
+      for (const value of [1, 2, 3, 4, 5]) await events.event('lessons', lesson('ada', value))
+      await events.flush()
+      expect(keysOf(sent)).toEqual(['ada-1', 'ada-2', 'ada-3', 'ada-4', 'ada-5'])
+      expect([onSent.mock.calls.length, onDropped.mock.calls.length]).toEqual([4, 1])
+      expect([pauses, await storage.list()]).toEqual([[], []])
+      expect(reported()).toEqual(times(5))
+    })
+
+    it('also of an event that cannot be stored', async () => {
+      const { events, storage, onSent, reported } = brokenQueue(json({}, 201))
+      vi.spyOn(storage, 'add').mockRejectedValue(new DOMException('Full.', 'QuotaExceededError'))
+      await events.event('lessons', lesson('ada', 1))
+      expect(onSent).toHaveBeenCalledTimes(1)
+      expect(reported()).toEqual(times(1))
+    })
+  })
+
+  it('tries again after a failure, also if onError throws', async () => {
+    const logged = vi.spyOn(console, 'error').mockReturnValue()
+    const { storage, pauses, queue, pass } = queueOf(networkFailure(), json({}, 201))
+    const events = queue({ onError: broken })
+    await events.event('lessons', lesson('ada', 1))
+    await events.flush()
+    await vi.waitFor(() => expect(pauses.length).toBeGreaterThan(0))
+    await pass()
+    expect(await storage.list()).toEqual([])
+    expect(logged).toHaveBeenCalledExactlyOnceWith(
+      expect.objectContaining({ message: 'The page is broken.' }),
+    )
+    logged.mockRestore()
   })
 
   it('sends nothing after it was closed', async () => {
