@@ -45,18 +45,19 @@ export type OperationSpec = Entrance & {
   /** The largest body in bytes; the default is 1 MiB (G2). */
   bodyLimit?: number
   responses: Readonly<Record<number, ResponseSpec>>
-  /** The statuses of its own errors. `errorStatusesOf` adds the statuses that operations share. */
-  errorStatuses: readonly (400 | 403 | 404 | 413 | 422)[]
+  /** The statuses of errors that do not follow from its other fields, as `errorStatusesOf` says. */
+  furtherErrors?: readonly (400 | 404)[]
 }
 
 /**
- * All error statuses of an operation: its own, the ones of all operations, the ones of a body if it takes
- * one, and, inside a tenant, the ones of `Tenant-ID` (G2, T2).
+ * All error statuses of an operation: the ones of all operations, 404 if its path or `Tenant-ID` names
+ * something that may not exist, the ones of a body if it takes one, and its further ones (G2, T2).
  */
-export function errorStatusesOf({ account, body, errorStatuses }: OperationSpec) {
-  const ofTenant = account ? [] : ([403, 404, 422] as const)
-  const ofBody = body ? ([408, 415] as const) : []
-  return [...new Set([401, 429, 500, 503, ...ofTenant, ...ofBody, ...errorStatuses] as const)]
+export function errorStatusesOf({ account, path, body, furtherErrors = [] }: OperationSpec) {
+  const ofNames = account && !path.includes('{') ? [] : ([404] as const)
+  const ofBody = body ? ([400, 408, 413, 415] as const) : []
+  const statuses = [401, 403, 422, 429, 500, 503, ...ofNames, ...ofBody, ...furtherErrors] as const
+  return [...new Set(statuses)]
 }
 
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined

@@ -61,8 +61,6 @@ export function resourceOperations<const R extends Resource>(resource: R) {
     names.delete,
     names.of,
   ]
-  const hasParents = Object.keys(parents.shape).length > 0
-  const missing = hasParents ? ([404] as const) : ([] as const)
   return {
     list: operation({
       id: `${id}_list`,
@@ -73,7 +71,6 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       params: parents,
       query: listQuery,
       responses: { 200: { description: PAGE, body: list } },
-      errorStatuses: [403, 422, ...missing],
     }),
     create: operation({
       id: `${id}_create`,
@@ -88,7 +85,6 @@ export function resourceOperations<const R extends Resource>(resource: R) {
         200: { description: 'None was created; the issues say why.', body: created },
         201: { description: 'At least one was created.', body: created },
       },
-      errorStatuses: [400, 403, 413, 422, ...missing],
     }),
     update: operation({
       id: `${id}_update`,
@@ -99,7 +95,6 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       params: parents,
       body: update,
       responses: { 200: { description: EACH, body: updated } },
-      errorStatuses: [400, 403, 413, 422, ...missing],
     }),
     delete: operation({
       id: `${id}_delete`,
@@ -110,7 +105,6 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       params: parents,
       query: deleteQuery,
       responses: { 200: { description: EACH, body: deleted } },
-      errorStatuses: [403, 422, ...missing],
     }),
     get: operation({
       id: `${id}_get`,
@@ -121,7 +115,6 @@ export function resourceOperations<const R extends Resource>(resource: R) {
       params: parents.extend(names.get.shape),
       query: getQuery,
       responses: { 200: { description: 'The resource.', body: item } },
-      errorStatuses: [403, 404, 422],
     }),
   }
 }

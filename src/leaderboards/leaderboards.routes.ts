@@ -40,7 +40,6 @@ export const leaderboardsAll = operation({
   summary: 'List the active leaderboards',
   query: LeaderboardsQuery,
   responses: { 200: { description: 'The leaderboards, in order of creation.', body: LeaderboardsResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const leaderboardsGet = operation({
@@ -52,7 +51,6 @@ export const leaderboardsGet = operation({
   params: z.object({ key: z.string() }),
   query: LeaderboardQuery,
   responses: { 200: { description: 'The page, best first.', body: LeaderboardResponseWithRankings } },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Not in the contract. */
@@ -72,7 +70,6 @@ export const leaderboardsGroups = operation({
       optionalHeaders: { Link: NEXT_LINK },
     },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Not in the contract. */
@@ -92,7 +89,6 @@ export const leaderboardsLive = operation({
       isEventStream: true,
     },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Not in the contract. */
@@ -105,7 +101,6 @@ export const liveTickets = operation({
   needs: 'read',
   secret: true,
   responses: { 201: { description: 'The ticket.', body: LiveTicketResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Not in the contract. */
@@ -124,7 +119,6 @@ export const usersAllLeaderboards = operation({
       body: UserLeaderboardsResponse,
     },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 export const usersLeaderboard = operation({
@@ -141,7 +135,6 @@ export const usersLeaderboard = operation({
       body: UserLeaderboardResponseWithHistory,
     },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Serves the operations of the application interface on leaderboards. */

@@ -55,7 +55,6 @@ const rotate = operation({
   query: z.object({ endPrevious: booleanQuery(false) }),
   secret: true,
   responses: { 200: { description: 'The webhook after the change.', body: schemas.CreatedWebhook } },
-  errorStatuses: [403, 404, 422],
 })
 
 const deliveriesList = operation({
@@ -73,7 +72,6 @@ const deliveriesList = operation({
       optionalHeaders: { Link: NEXT_LINK },
     },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 const deliveriesGet = operation({
@@ -84,7 +82,6 @@ const deliveriesGet = operation({
   summary: 'Get a delivery of a webhook, with the body that it sends',
   params: z.object({ id: IdOrKey, deliveryId: Uuid }),
   responses: { 200: { description: 'The delivery.', body: deliveries.WholeWebhookDelivery } },
-  errorStatuses: [403, 404, 422],
 })
 
 const deliveriesRedeliver = operation({
@@ -95,7 +92,6 @@ const deliveriesRedeliver = operation({
   summary: 'Make a delivery pending again, under the same id and with all its retries',
   params: z.object({ id: IdOrKey, deliveryId: Uuid }),
   responses: { 200: { description: 'The delivery after the change.', body: deliveries.WebhookDelivery } },
-  errorStatuses: [403, 404, 422],
 })
 
 const test = operation({
@@ -109,7 +105,6 @@ const test = operation({
   responses: {
     202: { description: 'The delivery of the sample.', body: deliveries.TestDelivery },
   },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 /** The operations of this module, in the order of the OpenAPI document. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { openApiDocument } from '../../src/api/openapi'
-import { operation } from '../../src/api/operation'
+import { errorStatusesOf, operation } from '../../src/api/operation'
 import { EVENT_TYPES } from '../../src/configuration/webhook-events.types'
 import { WEBHOOKS } from '../../src/webhooks/outbox/events.register'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
@@ -97,7 +97,6 @@ describe('the comparison of an operation with the document', () => {
     headers: z.object({ 'idempotency-key': z.string().optional() }),
     body: Body,
     responses: { 201: { description: 'Made.', body: Answer } },
-    errorStatuses: [],
   })
   const found = (change: object) => {
     const document = openApiDocument([{ ...made, ...change }], { title: '', version: '', base: '' })
@@ -158,6 +157,25 @@ describe('the comparison of an operation with the document', () => {
       'status 201 is missing',
     ])
   })
+})
+
+test('[G2] documents the errors of an operation from its path, its body and its tenant', () => {
+  const plain = operation({
+    id: 'things_list',
+    surface: 'admin',
+    account: true,
+    method: 'get',
+    path: '/things',
+    summary: 'List the things',
+    responses: { 200: { description: 'The things.', body: z.array(z.string()) } },
+  })
+  const more = (change: object) =>
+    errorStatusesOf({ ...plain, ...change }).filter((status) => !errorStatusesOf(plain).includes(status))
+  expect(errorStatusesOf(plain)).toEqual([401, 403, 422, 429, 500, 503])
+  expect(more({ path: '/things/{key}' })).toEqual([404])
+  expect(more({ account: false })).toEqual([404])
+  expect(more({ body: z.object({}) })).toEqual([400, 408, 413, 415])
+  expect(more({ furtherErrors: [404] })).toEqual([404])
 })
 
 test('the contract has 74 operations, each with a response', () => {

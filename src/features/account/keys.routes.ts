@@ -37,7 +37,6 @@ export const adminApplicationApiKeysList = operation({
   summary: 'List the application keys, oldest first, without their secrets',
   query: ApplicationKeyListQuery,
   responses: { 200: { description: 'A page of keys.', body: ListApplicationKeysResponse } },
-  errorStatuses: [403, 422],
 })
 
 export const adminApplicationApiKeysCreate = operation({
@@ -52,7 +51,6 @@ export const adminApplicationApiKeysCreate = operation({
     200: { description: 'No key was created. The issues say why.', body: CreateApplicationKeysResponse },
     201: { description: 'At least one key was created.', body: CreateApplicationKeysResponse },
   },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 export const adminApplicationApiKeysDelete = operation({
@@ -68,7 +66,6 @@ export const adminApplicationApiKeysDelete = operation({
       body: DeleteApplicationKeysResponse,
     },
   },
-  errorStatuses: [403, 422],
 })
 
 export const adminUserTokensCreate = operation({
@@ -80,7 +77,6 @@ export const adminUserTokensCreate = operation({
   body: CreateUserTokenRequest,
   secret: true,
   responses: { 201: { description: 'The token.', body: CreatedUserToken } },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 export const adminAdminKeysList = operation({
@@ -92,7 +88,6 @@ export const adminAdminKeysList = operation({
   summary: 'List the admin keys, oldest first, without their secrets',
   query: ListQuery,
   responses: { 200: { description: 'A page of keys.', body: ListAdminKeysResponse } },
-  errorStatuses: [403, 422],
 })
 
 export const adminAdminKeysCreate = operation({
@@ -108,7 +103,6 @@ export const adminAdminKeysCreate = operation({
     200: { description: 'No key was created. The issues say why.', body: CreateAdminKeysResponse },
     201: { description: 'At least one key was created.', body: CreateAdminKeysResponse },
   },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 export const adminAdminKeysDelete = operation({
@@ -122,7 +116,6 @@ export const adminAdminKeysDelete = operation({
   responses: {
     200: { description: 'The deleted keys, and an issue for each other id.', body: DeleteAdminKeysResponse },
   },
-  errorStatuses: [403, 422],
 })
 
 export const adminAdminKeysRotate = operation({
@@ -136,7 +129,6 @@ export const adminAdminKeysRotate = operation({
   params: z.object({ id: z.string().toLowerCase().meta({ format: 'uuid' }) }),
   secret: true,
   responses: { 200: { description: 'The new key.', body: CreatedAdminKey } },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Serves the operations that manage application keys, user tokens and admin keys (K3, K4, K6). */

@@ -11,7 +11,6 @@ export const adminSettingsGet = operation({
   path: '/settings',
   summary: 'Get the settings',
   responses: { 200: { description: 'The settings.', body: Settings } },
-  errorStatuses: [403, 422],
 })
 
 export const adminSettingsUpdate = operation({
@@ -22,7 +21,6 @@ export const adminSettingsUpdate = operation({
   summary: 'Update the passed settings',
   body: UpdateSettingsRequest,
   responses: { 200: { description: 'The settings after the change.', body: UpdatedSettings } },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 /** Serves a tenant's settings (T4). */

@@ -47,7 +47,6 @@ const purge = operation({
       body: schemas.AdminTenant,
     },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 const operations = {

@@ -25,7 +25,6 @@ export const achievementsAll = operation({
   summary: 'List the active achievements',
   query: AchievementsQuery,
   responses: { 200: { description: 'The achievements, in order of creation.', body: AchievementsResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const achievementsComplete = operation({
@@ -44,7 +43,6 @@ export const achievementsComplete = operation({
       optionalHeaders: WARNING_HEADER,
     },
   },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 export const usersAchievements = operation({
@@ -62,7 +60,6 @@ export const usersAchievements = operation({
       body: UserAchievementsResponse,
     },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 /** The readable parts of a completion whose shape is wrong (G3). */

@@ -16,7 +16,6 @@ const adminAnalyticsOverview = operation({
   summary: 'Get the figures of all users by day',
   query: schemas.AnalyticsQuery,
   responses: { 200: { description: DESCRIPTION, body: schemas.AnalyticsOverview } },
-  errorStatuses: [403, 422],
 })
 
 /** The operation of the figures of one resource. `resource` is the path of its kind. */
@@ -30,7 +29,6 @@ const analyticsOf = <const R extends string, S extends z.ZodType>(resource: R, o
     params: schemas.AnalyticsParams,
     query: schemas.AnalyticsQuery,
     responses: { 200: { description: DESCRIPTION, body } },
-    errorStatuses: [403, 404, 422],
   })
 
 const adminMetricsAnalytics = analyticsOf('metrics', 'a metric', schemas.MetricAnalytics)

@@ -16,7 +16,6 @@ export const usersWrapped = operation({
   params: z.object({ id: UserId }),
   query: WrappedQuery,
   responses: { 200: { description: 'The year.', body: WrappedResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Serves users' years. */

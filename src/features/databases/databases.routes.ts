@@ -13,7 +13,6 @@ export const adminDatabases = operation({
   path: '/databases',
   summary: 'List the databases, with the number of their users and events',
   responses: { 200: { description: 'The databases, the first one first.', body: DatabasesResponse } },
-  errorStatuses: [403, 422],
 })
 
 export const adminDatabasesRebalance = operation({
@@ -27,7 +26,6 @@ export const adminDatabasesRebalance = operation({
   responses: {
     202: { description: 'The weights are stored. Users move in the background.', body: RebalanceResponse },
   },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 /** Serves the databases of the account (B3). `jobs` has the work that moves users. */

@@ -31,7 +31,6 @@ export const metricsEvent = operation({
       optionalHeaders: WARNING_HEADER,
     },
   },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 const handle = async (c: HonoContext<AppEnv>) => {

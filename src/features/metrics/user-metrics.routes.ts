@@ -19,7 +19,6 @@ export const usersAllMetrics = operation({
   summary: "Get a user's totals in all metrics",
   params: z.object({ id: UserId }),
   responses: { 200: { description: 'Every metric, in order of creation.', body: MetricsResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const usersSingleMetric = operation({
@@ -30,7 +29,6 @@ export const usersSingleMetric = operation({
   summary: "Get a user's total in a metric",
   params,
   responses: { 200: { description: 'The metric with the total of the user.', body: MetricResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const usersMetricEventSummary = operation({
@@ -42,7 +40,6 @@ export const usersMetricEventSummary = operation({
   params,
   query: SummaryQuery,
   responses: { 200: { description: 'The buckets, oldest first.', body: EventSummaryResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Serves the totals and the summaries of a user's metrics. */

@@ -49,7 +49,6 @@ const preview = operation({
   responses: {
     200: { description: 'The notification that the user would get.', body: schemas.PreviewTemplateResponse },
   },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 const draftPreview = operation({
@@ -63,7 +62,6 @@ const draftPreview = operation({
   responses: {
     200: { description: 'The notification that the user would get.', body: schemas.PreviewTemplateResponse },
   },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 const test = operation({
@@ -80,7 +78,6 @@ const test = operation({
       body: schemas.TestTemplateResponse,
     },
   },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 const log = operation({
@@ -98,7 +95,6 @@ const log = operation({
       optionalHeaders: { Link: NEXT_LINK },
     },
   },
-  errorStatuses: [403, 422],
 })
 
 const channels = operation({
@@ -108,7 +104,6 @@ const channels = operation({
   path: '/notifications/channels',
   summary: 'Get the providers that are configured for email and push messages',
   responses: { 200: { description: 'The channels.', body: schemas.NotificationChannelsResponse } },
-  errorStatuses: [403, 422],
 })
 
 /** The operations of this module, in the order of the OpenAPI document. */

@@ -51,7 +51,6 @@ export const usersAllPoints = operation({
   params: z.object({ id: UserId }),
   query: AwardsQuery,
   responses: { 200: { description: 'Every system, in order of creation.', body: AllUserPointsResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const usersPoints = operation({
@@ -62,7 +61,6 @@ export const usersPoints = operation({
   params: userParams,
   query: AwardsQuery,
   responses: { 200: { description: 'The points.', body: GetUserPointsResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const usersPointsBoosts = operation({
@@ -72,7 +70,6 @@ export const usersPointsBoosts = operation({
   summary: "List the boosts that apply to a user on the user's local date",
   params: userParams,
   responses: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const usersPointsEventSummary = operation({
@@ -83,7 +80,6 @@ export const usersPointsEventSummary = operation({
   params: userParams,
   query: SummaryQuery,
   responses: { 200: { description: 'One item for each bucket.', body: EventSummaryResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Not in the contract. */
@@ -93,7 +89,6 @@ export const pointsAll = operation({
   path: '/points',
   summary: 'List the points systems with their active triggers',
   responses: { 200: { description: 'The systems, in order of creation.', body: PointsSystemsResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const pointsSystem = operation({
@@ -103,7 +98,6 @@ export const pointsSystem = operation({
   summary: 'Get a points system with its active triggers',
   params,
   responses: { 200: { description: 'The points system.', body: PointsSystemResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const pointsLevels = operation({
@@ -113,7 +107,6 @@ export const pointsLevels = operation({
   summary: "List a points system's levels, by points",
   params,
   responses: { 200: { description: 'The levels.', body: PointsLevelsResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const pointsBoosts = operation({
@@ -124,7 +117,6 @@ export const pointsBoosts = operation({
   params,
   query: BoostsQuery,
   responses: { 200: { description: 'The boosts.', body: PointsBoostsResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const pointsSummaryOperation = operation({
@@ -137,7 +129,6 @@ export const pointsSummaryOperation = operation({
   responses: {
     200: { description: 'The range 0 to 0, and ten ranges of equal width.', body: PointsSummaryResponse },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 export const pointsLevelSummary = operation({
@@ -148,7 +139,6 @@ export const pointsLevelSummary = operation({
   params,
   query: PointsSummaryQuery,
   responses: { 200: { description: 'One item for each level.', body: PointsLevelSummaryResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 /** The operations of the application interface on points, in the order of the OpenAPI document. */

@@ -29,7 +29,6 @@ const adminStreaksSettingsGet = operation({
   path: '/streaks/settings',
   summary: 'Get the streak settings',
   responses: { 200: { description: 'The settings.', body: StreakSettingsResponse } },
-  errorStatuses: [403, 422],
 })
 
 const adminStreaksSettingsUpdate = operation({
@@ -40,7 +39,6 @@ const adminStreaksSettingsUpdate = operation({
   summary: 'Change the passed streak settings',
   body: UpdateStreakSettingsRequest,
   responses: { 200: { description: 'The settings after the change.', body: UpdatedStreakSettings } },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 const adminStreaksFreezesCreate = operation({
@@ -55,7 +53,6 @@ const adminStreaksFreezesCreate = operation({
     200: { description: NONE, body: schemas.CreateStreakFreezesResponse },
     201: { description: 'At least one was granted.', body: schemas.CreateStreakFreezesResponse },
   },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 /** Not in the contract. */
@@ -72,7 +69,6 @@ const adminStreaksPausesList = operation({
       body: schemas.ListStreakPausesResponse,
     },
   },
-  errorStatuses: [403, 422],
 })
 
 const adminStreaksPausesCreate = operation({
@@ -87,7 +83,6 @@ const adminStreaksPausesCreate = operation({
     200: { description: NONE, body: schemas.CreateStreakPausesResponse },
     201: { description: 'At least one was created.', body: schemas.CreateStreakPausesResponse },
   },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 const adminStreaksPausesDelete = operation({
@@ -100,7 +95,6 @@ const adminStreaksPausesDelete = operation({
   responses: {
     200: { description: 'The deleted pauses, and issues.', body: schemas.DeleteStreakPausesResponse },
   },
-  errorStatuses: [403, 422],
 })
 
 const adminStreaksRestore = operation({
@@ -115,7 +109,6 @@ const adminStreaksRestore = operation({
     200: { description: NONE, body: schemas.RestoreStreaksResponse },
     201: { description: 'At least one was restored.', body: schemas.RestoreStreaksResponse },
   },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 /** The admin operations of this module, in the order of the OpenAPI document. */

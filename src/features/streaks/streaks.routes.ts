@@ -25,7 +25,6 @@ export const usersStreak = operation({
   params: z.object({ id: UserId }),
   query: StreakQuery,
   responses: { 200: { description: 'The current streak.', body: StreakResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const streaksList = operation({
@@ -36,7 +35,6 @@ export const streaksList = operation({
   summary: 'Get the streak lengths of several users',
   query: StreaksQuery,
   responses: { 200: { description: 'The longest first, then by user id.', body: BulkStreakResponse } },
-  errorStatuses: [403, 422],
 })
 
 /** Not in the current contract. Older client libraries use it. */
@@ -48,7 +46,6 @@ export const streaksRankings = operation({
   summary: 'Get the users with the longest streaks',
   query: StreakRankingsQuery,
   responses: { 200: { description: 'The longest first, then by user id.', body: StreakRankingsResponse } },
-  errorStatuses: [403, 422],
 })
 
 /** Serves users' streaks. */

@@ -23,7 +23,6 @@ const adminPointsAdjustmentsCreate = operation({
     },
     201: { description: 'At least one was made.', body: schemas.CreatePointsAdjustmentsResponse },
   },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 const adminUsersVoidEvent = operation({
@@ -37,7 +36,6 @@ const adminUsersVoidEvent = operation({
   responses: {
     200: { description: 'The voided event, and what changed.', body: schemas.VoidEventResponse },
   },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 const adminUsersRevokeAchievement = operation({
@@ -51,7 +49,6 @@ const adminUsersRevokeAchievement = operation({
   responses: {
     200: { description: 'The completion that was taken back.', body: schemas.RevokeAchievementResponse },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 /** The operations that put right what users have, in the order of the OpenAPI document. */

@@ -16,7 +16,6 @@ const adminUsersExplainAward = operation({
   summary: 'Explain an award of points',
   params: AwardExplanationParams,
   responses: { 200: { description: 'The award, and why it was made.', body: AwardExplanation } },
-  errorStatuses: [403, 404, 422],
 })
 
 const adminUsersTimeline = operation({
@@ -34,7 +33,6 @@ const adminUsersTimeline = operation({
       optionalHeaders: { Link: NEXT_LINK },
     },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 /** The operations of this module, in the order of the OpenAPI document. */

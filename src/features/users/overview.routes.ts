@@ -15,7 +15,6 @@ export const usersOverview = operation({
   summary: 'Get a user with metrics, points, streak, achievements and leaderboards',
   params: z.object({ id: UserId }),
   responses: { 200: { description: 'The user as of now.', body: UserOverviewResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Serves the overview of a user. */

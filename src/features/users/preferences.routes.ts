@@ -26,7 +26,6 @@ export const usersGetPreferences = operation({
   summary: 'Get the preferences of a user for notifications and streaks',
   params,
   responses: { 200: { description: 'The preferences that were set.', body: UserPreferencesResponse } },
-  errorStatuses: [403, 404, 422],
 })
 
 export const usersUpdatePreferences = operation({
@@ -38,7 +37,6 @@ export const usersUpdatePreferences = operation({
   params,
   body: UpdateUserPreferencesRequest,
   responses: { 200: { description: 'The preferences after the change.', body: UserPreferencesResponse } },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 /** Serves users' preferences (U7). */

@@ -23,7 +23,6 @@ const adminUsersList = operation({
       optionalHeaders: { Link: NEXT_LINK },
     },
   },
-  errorStatuses: [403, 422],
 })
 
 const adminUsersExport = operation({
@@ -42,7 +41,6 @@ const adminUsersExport = operation({
       body: UserExport,
     },
   },
-  errorStatuses: [403, 404, 422],
 })
 
 const adminUsersDelete = operation({
@@ -54,7 +52,6 @@ const adminUsersDelete = operation({
   summary: 'Erase a user everywhere, whether or not there is one, also of an archived tenant',
   params: UserParams,
   responses: { 200: { description: 'No request finds the user any more.', body: ErasedUser } },
-  errorStatuses: [403, 422],
 })
 
 /** The operations of this module, in the order of the OpenAPI document. */

@@ -20,7 +20,6 @@ export const usersCreate = operation({
   summary: 'Create a user, or update the passed fields of an existing user',
   body: UpsertedUser,
   responses: { 201: { description: 'The user.', body: User } },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 export const usersGet = operation({
@@ -31,7 +30,8 @@ export const usersGet = operation({
   summary: 'Get a user',
   params,
   responses: { 200: { description: 'The user.', body: User } },
-  errorStatuses: [400, 403, 404, 422],
+  // The contract lists it.
+  furtherErrors: [400],
 })
 
 export const usersIdentify = operation({
@@ -43,7 +43,6 @@ export const usersIdentify = operation({
   params,
   body: UpdatedUser,
   responses: { 200: { description: 'The user.', body: User } },
-  errorStatuses: [400, 403, 413, 422],
 })
 
 export const usersUpdate = operation({
@@ -55,7 +54,6 @@ export const usersUpdate = operation({
   params,
   body: UpdatedUser,
   responses: { 200: { description: 'The user.', body: User } },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 const inPath = (_json: unknown, param: (name: string) => string) => param('id')

@@ -23,7 +23,6 @@ export const adminMetricsBatchEvents = operation({
       headers: { 'X-Batch-Id': 'The id of the batch. Read its progress with it.' },
     },
   },
-  errorStatuses: [400, 403, 404, 413, 422],
 })
 
 export const adminMetricsBatchGet = operation({
@@ -34,7 +33,6 @@ export const adminMetricsBatchGet = operation({
   summary: 'Get the progress of a batch of events',
   params: z.object({ id: Uuid }),
   responses: { 200: { description: 'The batch.', body: EventBatch } },
-  errorStatuses: [403, 404, 422],
 })
 
 /** Serves batches of events (E9). */
