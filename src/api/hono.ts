@@ -18,7 +18,8 @@ export type Stages = {
   /** Whether D1 has confirmed the claim in a read by the handler (K2). */
   confirmed: boolean
   scope: Scope
-  /** Instead of a scope, for operations of the whole account. */
+  /** Instead of a scope: the moment of an event, and the scope of operations of the whole account. */
+  now: Scope['now']
   account: AccountScope
   /** The body as JSON; undefined if the operation takes none. */
   json: unknown

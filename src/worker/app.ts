@@ -33,7 +33,7 @@ import { userAdminRoutes } from '../features/users/users.admin.routes'
 import { userRoutes } from '../features/users/users.routes'
 import { leaderboardAdminRoutes } from '../leaderboards/leaderboards.admin.routes'
 import { leaderboardRoutes } from '../leaderboards/leaderboards.routes'
-import { dateOf, instant } from '../lib/clock'
+import { dateOf } from '../lib/clock'
 import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { type Context, newContext } from '../platform/context'
@@ -105,9 +105,9 @@ export function createApp(instance: Instance): App {
     c.set('ctx', ctx)
     await next()
     const milliseconds = systemNow() - ctx.began
-    // The clock is the test clock, if that is set (C1).
-    const now = instant((c.get('scope')?.now ?? ctx.began) + milliseconds)
-    c.res.headers.set('Date', dateOf(now).toUTCString())
+    // If there may be a test clock, the time is known only if the request has read it (C1).
+    const now = ctx.variables.TEST_CLOCK === 'off' ? systemNow() : (c.get('now') ?? c.get('scope')?.now)
+    if (now !== undefined) c.res.headers.set('Date', dateOf(now).toUTCString())
     c.res.headers.set('X-Request-Id', ctx.requestId)
     console.log(logLine(c, milliseconds))
   })

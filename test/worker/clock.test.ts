@@ -120,6 +120,30 @@ describe('[C1] the test clock', () => {
     await expectRealTime(async () => at((await clock(other, 'GET')).body, 'now'))
   })
 
+  it('[C1] the Date of an event is the time of the test clock, and an answer before the clock is read has none', async () => {
+    const { tenant } = await setup()
+    const now = `${Y}-03-10T12:00:00.000Z`
+    await move(tenant, now)
+    const date = new Date(now).toUTCString()
+    const event = { user: { id: 'ada' }, value: 1 }
+    const send = (key: string, body: unknown = event) =>
+      tenant.app('POST', '/metrics/words/event', body, { 'idempotency-key': key })
+    // The second one is a replay, and the third one is refused.
+    for (const [status, answer] of [
+      [201, await send('one')],
+      [202, await send('one')],
+      [422, await send('two', {})],
+    ] as const)
+      expect([answer.status, answer.headers.get('date')]).toEqual([status, date])
+    const headers = { 'tenant-id': tenant.id }
+    const refused = await call(tenant.send, 'POST', '/v1/metrics/words/event', { body: event, headers })
+    expect([refused.status, refused.headers.get('date')]).toEqual([401, null])
+    const real = newApp({ TEST_CLOCK: 'off' })
+    const answer = await call(real, 'POST', '/v1/metrics/words/event', { body: event, headers })
+    expect(answer.status).toBe(401)
+    expect(Date.parse(answer.headers.get('date') ?? '')).toBeGreaterThan(Date.now() - 60_000)
+  })
+
   it('[C1] answers 422 to a move back, over 400 days ahead, or to no ISO timestamp with an offset, and moves nothing', async () => {
     const tenant = await newTenant()
     await move(tenant, `${Y}-03-10T12:00:00Z`)

@@ -7,6 +7,7 @@ import { operation } from '../../api/operation'
 import { EventHeaders, EventRequest, EventResponse, ReadableEvent } from '../../api/shapes/event.schemas'
 import { configurationOf } from '../../configuration/configuration.service'
 import { metricByKey } from '../../configuration/configuration.types'
+import { instant } from '../../lib/clock'
 import { ApiError, errors, type FieldError } from '../../lib/errors'
 import type { Scope } from '../../platform/context'
 import { unknownAttributes } from '../../rules/profile.rules'
@@ -40,6 +41,7 @@ const handle = async (c: HonoContext<AppEnv>) => {
   const reply = await byPresentName(ctx, c.get('claim'), async (claim) => {
     const result = await recordEvent(ctx, senderOf(claim, body.user.id), input)
     c.set('confirmed', true)
+    if ('at' in result && result.at !== undefined) c.set('now', instant(result.at))
     return eventReply(result)
   })
   return answer(c, reply.status, reply.body, reply.headers)
@@ -52,6 +54,7 @@ const handle = async (c: HonoContext<AppEnv>) => {
 async function enterRefused(c: HonoContext<AppEnv>): Promise<Scope> {
   c.set('confirmed', true)
   const scope = await enter(c.get('ctx'), metricsEvent.surface, c.get('claim'))
+  c.set('scope', scope)
   const key = paramOf(c)('key')
   if (metricByKey(await configurationOf(scope), key) === undefined) {
     throw errors.notFound(`The metric ${JSON.stringify(key)}`)

@@ -21,6 +21,8 @@ export const CommandResult = z.discriminatedUnion('kind', [
     status: z.literal([201, 202]),
     body: accepted(EventResponse),
     leftOut,
+    /** The moment of the response. A lane of an earlier version does not say it. */
+    at: z.number().optional(),
   }),
   z.object({ kind: z.literal('user'), body: accepted(User) }),
   z.object({ kind: z.literal('completion'), body: accepted(AchievementCompletionResponse), leftOut }),

@@ -98,7 +98,7 @@ function eventResult(
     const { eventId, metric, state, at } = decision
     const leftOut = leftOutOf(config, state, command)
     const body = replayResponse(config, eventId, metric, state, at)
-    return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) }, leftOut }
+    return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) }, leftOut, at }
   }
   if (decision.kind !== 'changed' || decision.metric === null) throw new Error('an event has changed nothing')
   const { change, metric } = decision
@@ -111,7 +111,7 @@ function eventResult(
     leaderboards: leaderboardChanges(config, placements, after.profile, after.changed),
     ...idempotency(key, false),
   }
-  return { kind: 'event', status: 201, body, leftOut: leftOutOf(config, before, command) }
+  return { kind: 'event', status: 201, body, leftOut: leftOutOf(config, before, command), at: after.changed }
 }
 
 function completionResponse(
