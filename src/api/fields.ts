@@ -167,9 +167,8 @@ export const Badge = z.object({
   url: text(MOST_URL_CHARACTERS).refine((url) => url !== '', 'must not be empty'),
 })
 
-// HTML's pattern of addresses, with the letters, digits and emoji of all scripts instead of ASCII's. `DI` are
-// invisible characters, some of which are letters. The other four are blank or stand for a lost character. A
-// combining mark that begins a part changes the sign before it.
+// HTML's pattern of addresses, with letters, digits and emoji of all scripts instead of ASCII's. Some of them
+// are invisible (`DI`), blank, or stand for a lost one. A mark that begins a part changes the sign before it.
 const ADDRESS = z.regexes.html5Email.source
   .replaceAll('a-zA-Z0-9', String.raw`\p{L}\p{M}\p{N}\p{So}·・`)
   .replace(/^\^(.*)\$$/, String.raw`^(?:(?!.*(?:[\p{DI}\u2800\ufffc\ufffd\u{1d159}]|(?:^|[.@])\p{M}))$1)?$$`)

@@ -1,8 +1,5 @@
-/**
- * The words by which guards say that they did not hold. SQLite puts them into a sentence of its own. An error
- * with such a word is safe to trust: SQLite quotes only invalid paths, but all paths in our other queries are
- * constants or Laurel's own ids, and so valid. And no error of D1 quotes a bound text.
- */
+/** The words by which guards say that they did not hold. SQLite puts them into a sentence of its own. */
+// Safe to trust: all other paths in queries are constants or our own ids, and no error quotes a bound text.
 export const CONFLICT_WORD = 'laurel-conflict'
 export const MISPLACED_WORD = 'laurel-misplaced'
 

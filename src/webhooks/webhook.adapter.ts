@@ -68,6 +68,7 @@ const mayQuote = (event: string): boolean => !event.startsWith('leaderboard.')
 function judged({ status, headers, text }: Answer): Attempt {
   if (isSuccess(status)) return { kind: 'delivered', status }
   const error = text === '' ? `answered ${status}` : `answered ${status}: ${text}`
+  if (status === 410) return { kind: 'postponed', status, error }
   const asked = status === 429 || status === 503 ? retryAfterIn(headers) : undefined
   const rest = asked === undefined ? {} : { retryAfter: Math.min(asked, MOST_REST), isForAll: true }
   return { kind: 'failed', status, error, ...rest }

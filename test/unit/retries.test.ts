@@ -66,6 +66,11 @@ describe('a destination that fails', () => {
     expect(isGivenUp(resting, T - 24 * HOUR, T)).toBe(false)
     expect(isGivenUp(resting, T - 24 * HOUR - 1, T)).toBe(true)
     expect(isGivenUp({ ...resting, probeAt: null }, T - 100 * HOUR, T)).toBe(false)
+    // A wait that the receiver asks for is such a rest only after 20 failures in a row.
+    let asked = HEALTHY
+    for (let n = 1; n < 20; n += 1) asked = afterFailure(asked, T, HOUR)
+    expect(isGivenUp(asked, T - 100 * HOUR, T)).toBe(false)
+    expect(isGivenUp(afterFailure(asked, T, HOUR), T - 100 * HOUR, T)).toBe(true)
   })
 })
 

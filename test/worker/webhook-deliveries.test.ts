@@ -65,7 +65,7 @@ describe('[W3, W4] one attempt', () => {
     expect(came.slice(0, 2)).toEqual([202, 204].map((status) => ({ kind: 'delivered', status })))
     expect(came.slice(2)).toEqual(
       [301, 302, 303, 307, 308, 304, 410, 429].map((status) => ({
-        kind: 'failed',
+        kind: status === 410 ? 'postponed' : 'failed',
         status,
         error: `answered ${status}${status === 410 ? ': gone' : ''}`,
         ...(status === 429 && { retryAfter: 3_600_000, isForAll: true }),

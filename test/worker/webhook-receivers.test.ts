@@ -273,6 +273,25 @@ describe('[W4] a receiver that answers 410', () => {
     vi.restoreAllMocks()
   })
 
+  it('a delivery whose last attempt got the 410 waits too, and arrives once the webhook is active again', async () => {
+    const setup = await withHook()
+    await setup.hook.plan(...Array.from({ length: 6 }, () => ({ status: 500 })), { status: 410 })
+    const one = message(NOON)
+    await hand(setup.destination, NOON, one)
+    await moveTo(NOON + 2 * DAY)
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 7, lastStatus: 410 })
+    // It still has the one try that the 410 did not use up.
+    await setup.hook.plan({ status: 410 }, { status: 200 })
+    const activate = () =>
+      setup.tenant.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])
+    await activate()
+    await moveTo(NOON + 3 * DAY)
+    expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 8, lastStatus: 410 })
+    await activate()
+    await moveTo(NOON + 4 * DAY)
+    expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 9 })
+  })
+
   it('events that happen meanwhile are not sent', async () => {
     const setup = await withHook({ events: ['streak.started'] })
     await setup.hook.plan({ status: 410 })

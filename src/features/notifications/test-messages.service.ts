@@ -96,6 +96,7 @@ function resultOf(attempt: Attempt, message: Notification): Result {
     case 'unsent':
       return { channel, status: 'unsent: no provider', reason: missing(message) }
     case 'refused':
+    case 'postponed':
       return { channel, status: 'failed', reason: attempt.error }
     case 'failed': {
       // Some devices were reached, others were not.

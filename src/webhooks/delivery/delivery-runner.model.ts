@@ -194,8 +194,9 @@ export class DeliveryRunner {
     const present = this.#store.pending(message)
     if (present === undefined) return
     if (attempt.kind === 'failed' && attempt.body !== undefined) this.#store.rewrite(present, attempt.body)
-    const outcome = outcomeOf(attempt, present.tries + attempts, now)
-    this.#store.settle(present, outcome, attempts)
+    const tries = attempt.kind === 'postponed' ? 0 : attempts
+    const outcome = outcomeOf(attempt, present.tries + tries, now)
+    this.#store.settle(present, outcome, attempts, tries)
     if (outcome.nextAt !== null) return
     this.settled += 1
     const { subject } = present
@@ -217,8 +218,9 @@ function outcomeOf(attempt: Attempt, tries: number, now: Instant): Outcome {
       return { status: attempt.error, nextAt: null, lastStatus: null, lastError: null }
     case 'refused':
       return { status: 'dead', nextAt: null, lastStatus: attempt.status, lastError: attempt.error }
+    case 'postponed':
     case 'failed': {
-      const nextAt = retryAt(tries, now, attempt.retryAfter)
+      const nextAt = attempt.kind === 'postponed' ? retryAt(1, now) : retryAt(tries, now, attempt.retryAfter)
       const status = nextAt === null ? 'dead' : 'pending'
       return { status, nextAt, lastStatus: attempt.status, lastError: attempt.error }
     }

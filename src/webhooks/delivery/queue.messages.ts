@@ -67,6 +67,8 @@ export type Attempt =
       isForAll?: boolean
       body?: string
     }
+  /** The destination takes nothing for now. That is no failure, and uses up none of the message's tries. */
+  | { kind: 'postponed'; status: number; error: string }
   /** It will never arrive. */
   | { kind: 'refused'; status: number | null; error: string }
   /** There is no way to send it. It is kept for the log. */

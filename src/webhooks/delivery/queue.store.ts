@@ -109,8 +109,7 @@ const SQL = {
   wait: `UPDATE messages SET waits = ${WAITS.forAnother}, next_at = ?4 WHERE ${KEY} AND status = 'pending'`,
   claim: `UPDATE messages SET claimed = 1 WHERE ${KEY} AND status = 'pending'`,
   settle: `UPDATE messages SET status = ?4, next_at = ?5, last_status = ?6, last_error = ?7, waits = ?8,
-    claimed = 0,
-      attempts = attempts + ?9, tries = tries + ?9
+      claimed = 0, attempts = attempts + ?9, tries = tries + ?10
     WHERE ${KEY} AND status = 'pending'`,
   rewrite: `UPDATE messages SET body = ?4 WHERE ${KEY} AND status = 'pending'`,
   renew: `UPDATE messages SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits =
@@ -266,11 +265,11 @@ export class DeliveryQueueStore {
     this.#run(SQL.claim, ...keyOf(place))
   }
 
-  /** Stores the result of an attempt, or of none. */
-  settle(place: Place, outcome: Outcome, attempts: 0 | 1): void {
+  /** Stores the result of an attempt, or of none. `tries` are those that it has used up. */
+  settle(place: Place, outcome: Outcome, attempts: 0 | 1, tries = attempts): void {
     const { status, nextAt, lastStatus, lastError } = outcome
     const waits = nextAt === null ? WAITS.forNothing : WAITS.forTime
-    this.#run(SQL.settle, ...keyOf(place), status, nextAt, lastStatus, lastError, waits, attempts)
+    this.#run(SQL.settle, ...keyOf(place), status, nextAt, lastStatus, lastError, waits, attempts, tries)
   }
 
   /** Replaces the body of a pending message. */
