@@ -1,5 +1,5 @@
-import { sql } from 'drizzle-orm'
-import { integer, text } from 'drizzle-orm/sqlite-core'
+import { getTableColumns, sql } from 'drizzle-orm'
+import { integer, type SQLiteColumn, type SQLiteTable, text } from 'drizzle-orm/sqlite-core'
 
 /**
  * The columns of every configured resource. `no` increases, so it gives the order of creation. Ids do not
@@ -20,3 +20,13 @@ export const resource = () => ({
 
 /** For unique indexes: the rows of resources that are not deleted. Their keys are in use. */
 export const living = sql`deleted IS NULL`
+
+/** The columns of a table without some, given by name. */
+export const columnsOf = (table: SQLiteTable, but: readonly string[] = []): readonly SQLiteColumn[] =>
+  Object.values(getTableColumns(table)).filter(({ name }) => !but.includes(name))
+
+/** The SQL of a list of columns. */
+export const quoted = (columns: readonly SQLiteColumn[]) => columns.map(({ name }) => `"${name}"`).join(', ')
+/** The SQL of columns that get the values of a row that was not inserted. */
+export const updates = (columns: readonly SQLiteColumn[]) =>
+  columns.map(({ name }) => `"${name}" = excluded."${name}"`).join(', ')

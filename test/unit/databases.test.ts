@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
-import { COPIED, COPIED_OF_TENANT } from '../../src/configuration/copies/copied-tables'
+import { TABLES } from '../../src/configuration/copies/copied-tables'
 import { BUCKETS, bucketOf } from '../../src/lib/ids'
 import { FIRST, holderOf, holdersOf } from '../../src/platform/databases/directory'
 import * as schema from '../../src/worker/schema'
@@ -66,26 +66,11 @@ describe('[B2] buckets', () => {
 })
 
 describe('[B4] copies of the configuration', () => {
-  /** Columns that a copy has of its own. */
-  const OWN: Readonly<Record<string, readonly string[]>> = {
-    points_boosts: ['no', 'user_id', 'user_iid'],
-    tenants: ['is_copy', 'placement', 'changing', 'config_work'],
-  }
-
-  test.each([...Object.entries<readonly string[]>(COPIED), ['tenants', COPIED_OF_TENANT] as const])(
-    'have all columns of %s',
-    (table, columns) => {
-      const own = OWN[table] ?? []
-      const wanted = COLUMNS.get(table)?.filter((name) => !own.includes(name))
-      expect([...columns].sort()).toEqual(wanted?.sort())
-    },
-  )
-
   test('have each table of the configuration', () => {
     // Every table with the columns of a resource (src/platform/columns.ts).
     const resources = [...COLUMNS].filter(
       ([, columns]) => columns.includes('no') && columns.includes('deleted'),
     )
-    expect(Object.keys(COPIED).sort()).toEqual(resources.map(([name]) => name).sort())
+    expect(TABLES.map(({ table }) => table).sort()).toEqual(resources.map(([name]) => name).sort())
   })
 })

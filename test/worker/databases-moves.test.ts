@@ -32,7 +32,7 @@ import {
   weigh,
 } from './databases-moves'
 import { behind } from './faulty-databases'
-import { ADMIN_KEY, at, call, newApp, type Send, toApp, until } from './harness'
+import { ADMIN_KEY, at, call, databases, newApp, type Send, toApp, until } from './harness'
 
 afterEach(() => weigh({}))
 
@@ -197,6 +197,31 @@ describe('Buckets move between databases [B3]', () => {
     expect(
       await countEach('SELECT count(*) AS n FROM users WHERE tenant_id = ?1', `moved:${tenant.id}`),
     ).toEqual(Object.fromEntries(NAMES.map((name) => [name, 0])))
+  })
+
+  test('audit entries about no user go to the first database when a tenant leaves theirs [Z1]', async () => {
+    const tenant = await newWorld()
+    await newUsers(tenant, 3)
+    await weigh(Object.fromEntries(NAMES.map((name) => [name, name === LAST ? 1 : 0])))
+    await moveAll(tenant)
+    await databases()
+      .at(-1)
+      ?.d1.prepare(
+        `INSERT INTO audit_log (tenant_id, id, at, key_name, action, kind, key, request_id, fields)
+        SELECT ?1, ?1 || value, 1, 'a key', 'update', 'metric', 'words', 'r', '{}' FROM json_each('[1,2]')`,
+      )
+      .bind(tenant.id)
+      .run()
+    const entries = () =>
+      countEach(
+        `SELECT count(*) AS n FROM audit_log WHERE tenant_id = ?1 AND at = 1 AND key_id IS NULL
+          AND key_name = 'a key' AND key = 'words' AND user_iid IS NULL AND fields = '{}'`,
+        tenant.id,
+      )
+    expect(await entries()).toEqual(Object.fromEntries(NAMES.map((name) => [name, name === LAST ? 2 : 0])))
+    await weigh({ [LAST]: 0 })
+    await moveAll(tenant)
+    expect(await entries()).toEqual(Object.fromEntries(NAMES.map((name) => [name, name === 'DB' ? 2 : 0])))
   })
 
   test('a deletion of copies that is stored late leaves users alone who have arrived since', async () => {

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { tenants } from '../../access/tenants.table'
 import { packed } from '../../lib/packed'
+import { quoted, updates } from '../../platform/columns'
 import type { AccountDatabase } from '../../platform/database'
 import { DOUBT, DOUBTED } from '../../platform/databases/clock-changes'
 import { settleClock } from '../../platform/databases/clock-copies'
@@ -9,7 +11,7 @@ import { fillDeletedKeys } from '../../platform/databases/key-copies'
 import { guardSql, isConflict } from '../../platform/guard'
 import { json } from '../../platform/json-column'
 import { DATABASE_NOW, type Statement } from '../../platform/statement'
-import { COPIED_OF_TENANT, FREE_KEYS, quoted, TABLES, updates, VERSIONS, values } from './copied-tables'
+import { FREE_KEYS, OF_TENANT, TABLES, VERSIONS, values } from './copied-tables'
 
 /*
  * Each database that holds users of a tenant has a copy of the tenant's configuration, so that an event needs
@@ -20,19 +22,19 @@ import { COPIED_OF_TENANT, FREE_KEYS, quoted, TABLES, updates, VERSIONS, values 
 
 const TENANT = `
   SELECT config_version AS version, status, changing, is_copy AS isCopy, config_work AS work,
-    json_array(${quoted(COPIED_OF_TENANT)}) AS content
+    json_array(${quoted(OF_TENANT)}) AS content
   FROM tenants WHERE id = ?1`
 
 const STORE_TENANT = `
-  INSERT INTO tenants (${quoted(COPIED_OF_TENANT)}, is_copy)
-  SELECT ${values(COPIED_OF_TENANT)}, 1 FROM json_each(?1) WHERE true
-  ON CONFLICT (id) DO UPDATE SET ${updates(COPIED_OF_TENANT.slice(1))}, is_copy = 1, changing = NULL`
+  INSERT INTO tenants (${quoted(OF_TENANT)}, is_copy)
+  SELECT ${values(OF_TENANT)}, 1 FROM json_each(?1) WHERE true
+  ON CONFLICT (id) DO UPDATE SET ${updates(OF_TENANT.slice(1))}, is_copy = 1, changing = NULL`
 
 // An older copy of another tenant may still have the name. It is compared with its original before it is
 // used.
 const FREE_NAME = `
   UPDATE tenants SET customer_id = id, changing = coalesce(changing, ${DOUBTED})
-  WHERE customer_id = (SELECT value ->> ${COPIED_OF_TENANT.indexOf('customer_id')} FROM json_each(?2))
+  WHERE customer_id = (SELECT value ->> ${OF_TENANT.indexOf(tenants.customerId)} FROM json_each(?2))
     AND id <> ?1 AND is_copy = 1`
 
 /** A guard: holds while the copy is as it was read, and no change of the test clock is under way. */

@@ -14,7 +14,7 @@ import {
 } from '../analytics/analytics-moves.service'
 import { type Buckets, leaveOut, rowsOf } from './copied-logs.repository'
 import { MOVED_EVENTS } from './databases.repository'
-import { DEPARTING, DEPARTING_COUNTS, DEPARTING_USERS } from './moved-tables.register'
+import { DEPARTING, DEPARTING_COUNTS, DEPARTING_USERS, LEFTOVERS } from './moved-tables.register'
 import type { Move } from './moves.repository'
 import { countsFrom, forgetWork, joinWork, USERS_WORK, Work } from './users-work.repository'
 
@@ -191,27 +191,6 @@ export const forgetSums = (tenantId: string, kinds: readonly string[]): Statemen
   { sql: FORGET_COUNTERS, params: [tenantId] },
   forgetWork(tenantId, kinds),
 ]
-
-const LEFTOVERS = {
-  outbox: {
-    read: `SELECT json_array(tenant_id, at, seq, id, user_iid, messages) AS row FROM outbox
-      WHERE tenant_id = ?1 ORDER BY at, seq, id LIMIT 100`,
-    insert: `INSERT OR IGNORE INTO outbox (tenant_id, at, seq, id, user_iid, messages)
-      SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5 FROM json_each(?1)`,
-    remove: `DELETE FROM outbox WHERE (tenant_id, at, seq, id) IN (
-      SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?1))`,
-  },
-  audit: {
-    read: `SELECT json_array(tenant_id, id, at, key_id, key_name, action, kind, resource_id, key, user_iid,
-      request_id, fields) AS row FROM audit_log WHERE tenant_id = ?1 ORDER BY id LIMIT 500`,
-    insert: `INSERT OR IGNORE INTO audit_log (tenant_id, id, at, key_id, key_name, action, kind, resource_id,
-        key, user_iid, request_id, fields)
-      SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
-        value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11 FROM json_each(?1)`,
-    remove: `DELETE FROM audit_log WHERE (tenant_id, id) IN (
-      SELECT value ->> 0, value ->> 1 FROM json_each(?1))`,
-  },
-} as const
 
 /**
  * Takes the next rows that belong to no user from a database that the tenant has left to another one. Returns

@@ -1,8 +1,9 @@
-import { getTableColumns, getTableName } from 'drizzle-orm'
-import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { getTableName } from 'drizzle-orm'
+import { getTableConfig, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { auditLog } from '../../configuration/audit/audit.table'
 import { awards, pointsBoosts } from '../../configuration/tables/points.table'
 import { pendingNotifications } from '../../configuration/tables/templates.table'
+import { columnsOf, quoted, updates } from '../../platform/columns'
 import { bytesOf } from '../../platform/short-ids'
 import { adjustmentKeys, events, idempotencyKeys, voidedEvents } from '../../store/tables/events.table'
 import { streakPauses, streakRuns } from '../../store/tables/streaks.table'
@@ -19,118 +20,80 @@ import { COUNTED_USERS } from '../analytics/analytics-moves.service'
 /** The most rows of a table that one statement reads, and the same for tables with long rows. */
 const [MANY, FEW] = [5_000, 200]
 
-const columnsOf = (table: SQLiteTable, but: readonly string[] = []) =>
-  Object.values(getTableColumns(table))
-    .filter(({ name }) => !but.includes(name))
-    .map((column) => ({ name: column.name, isBytes: column.getSQLType() === 'blob' }))
-type Columns = ReturnType<typeof columnsOf>
+type Columns = readonly SQLiteColumn[]
+const isBytes = (column: SQLiteColumn | undefined) => column?.getSQLType() === 'blob'
+/** The columns of a primary key, if they are several. */
+const keyOf = (table: SQLiteTable) => getTableConfig(table).primaryKeys.flatMap(({ columns }) => columns)
 
 /** The SQL of a row as a JSON list. `t` is the table. */
 const rowOf = (columns: Columns) =>
   `json_array(${columns
-    .map(({ name, isBytes }) =>
-      isBytes ? `CASE WHEN t."${name}" IS NOT NULL THEN hex(t."${name}") END` : `t."${name}"`,
-    )
+    .map((column) => {
+      const value = `t."${column.name}"`
+      return isBytes(column) ? `CASE WHEN ${value} IS NOT NULL THEN hex(${value}) END` : value
+    })
     .join(', ')})`
-const storedValue = ({ isBytes }: Columns[number], json: string, nth: number) =>
-  isBytes ? `unhex(${json} ->> ${nth})` : `${json} ->> ${nth}`
+/** The SQL of a column's value in such a list. */
+const valueIn = (json: string, columns: Columns, column: SQLiteColumn) => {
+  const value = `${json} ->> ${columns.indexOf(column)}`
+  return isBytes(column) ? `unhex(${value})` : value
+}
 /** The column of the tenant gets ?2, because a departed row has another name there. */
 function insertOf(table: SQLiteTable, columns: Columns): string {
-  const values = columns.map((column, nth) =>
-    column.name === 'tenant_id' ? '?2' : storedValue(column, 'value', nth),
-  )
-  const key = columns.findIndex(({ name }) => name === 'key')
-  if (table === pointsBoosts) values[key] = freeKey(columns)
-  const names = columns.map(({ name }) => `"${name}"`)
+  const values = columns.map((column) => {
+    if (column === pointsBoosts.key) return freeKey(columns)
+    return column.name === 'tenant_id' ? '?2' : valueIn('value', columns, column)
+  })
+  const into = `INTO ${getTableName(table)} (${quoted(columns)})
+    SELECT ${values.join(', ')} FROM json_each(?1)`
   // The first database has the boosts of all users, in the order of their creation, which must stay.
-  if (table === pointsBoosts)
-    return `
-  INSERT INTO points_boosts (${names.join(', ')}) SELECT ${values.join(', ')} FROM json_each(?1) WHERE true
-  ON CONFLICT (id) DO UPDATE SET ${names.map((name) => `${name} = excluded.${name}`).join(', ')}`
-  return `
-  INSERT OR REPLACE INTO ${getTableName(table)} (${names.join(', ')})
-  SELECT ${values.join(', ')} FROM json_each(?1)`
+  return table === pointsBoosts
+    ? `INSERT ${into} WHERE true ON CONFLICT (id) DO UPDATE SET ${updates(columns)}`
+    : `INSERT OR REPLACE ${into}`
 }
 
 /** The key of a boost, or a longer one if another boost has it in this database already (O2). */
 function freeKey(columns: Columns): string {
-  const of = (name: string) => `value ->> ${columns.findIndex((column) => column.name === name)}`
-  return `CASE WHEN EXISTS (SELECT 1 FROM points_boosts o WHERE o.system_id = ${of('system_id')}
-    AND o.key = ${of('key')} AND o.deleted IS NULL AND o.id <> ${of('id')})
-    THEN ${of('key')} || '-' || substr(${of('id')}, -12) ELSE ${of('key')} END`
+  const of = (column: SQLiteColumn) => valueIn('value', columns, column)
+  const [id, key] = [of(pointsBoosts.id), of(pointsBoosts.key)]
+  return `CASE WHEN EXISTS (SELECT 1 FROM points_boosts o WHERE o.system_id = ${of(pointsBoosts.systemId)}
+    AND o.key = ${key} AND o.deleted IS NULL AND o.id <> ${id})
+    THEN ${key} || '-' || substr(${id}, -12) ELSE ${key} END`
 }
 
-/** A log: its rows of a user change only together with the user's `seq`, so they are copied beforehand. */
-type Log = {
-  table: SQLiteTable
-  by: 'bytes' | 'iid'
-  /** The columns of the primary key after the user. */
-  key: readonly string[]
-  most: number
-  /** SQL: whether a row is newer than the user's `seq` in ?; null if the rows are few, and copied again. */
-  isNewer: ((iid: string, seq: string) => string) | null
-}
+/** SQL: whether a row is newer than the user's `seq`; null if the rows are few, and copied again. */
+type IsNewer = ((iid: string, seq: string) => string) | null
+const bySeq: IsNewer = (_, seq) => `t.seq > ${seq}`
 
-const LOGS: readonly Log[] = [
-  {
-    table: events,
-    by: 'bytes',
-    key: ['metric_no', 'at', 'seq'],
-    most: MANY,
-    isNewer: (_, seq) => `t.seq > ${seq}`,
-  },
-  {
-    table: awards,
-    by: 'bytes',
-    key: ['system_no', 'at', 'seq', 'position'],
-    most: MANY,
-    isNewer: (_, seq) => `t.seq > ${seq}`,
-  },
-  {
-    table: idempotencyKeys,
-    by: 'bytes',
-    key: ['metric_no', 'key'],
-    most: MANY,
-    isNewer: (iid, seq) => `t.event_id IN (SELECT id FROM events WHERE user_iid = ${iid} AND seq > ${seq}
+/** Their rows of a user change only together with the user's `seq`, so they are copied beforehand. */
+const LOGS: readonly (readonly [table: SQLiteTable, most: number, isNewer: IsNewer])[] = [
+  [events, MANY, bySeq],
+  [awards, MANY, bySeq],
+  [
+    idempotencyKeys,
+    MANY,
+    (iid, seq) => `t.event_id IN (SELECT id FROM events WHERE user_iid = ${iid} AND seq > ${seq}
       UNION ALL SELECT id FROM voided_events WHERE user_iid = ${iid} AND seq > ${seq})`,
-  },
-  {
-    table: voidedEvents,
-    by: 'bytes',
-    key: ['id'],
-    most: FEW,
-    isNewer: (_, seq) => `t.voided_seq > ${seq}`,
-  },
-  {
-    table: adjustmentKeys,
-    by: 'bytes',
-    key: ['system_no', 'key'],
-    most: MANY,
-    isNewer: (iid, seq) => `t.award_id IN (SELECT id FROM awards WHERE user_iid = ${iid} AND seq > ${seq})`,
-  },
-  {
-    table: userChanges,
-    by: 'bytes',
-    key: ['at', 'seq', 'position'],
-    most: FEW,
-    isNewer: (_, seq) => `t.seq > ${seq}`,
-  },
-  { table: streakRuns, by: 'iid', key: ['first'], most: MANY, isNewer: null },
+  ],
+  [voidedEvents, FEW, (_, seq) => `t.voided_seq > ${seq}`],
+  [
+    adjustmentKeys,
+    MANY,
+    (iid, seq) => `t.award_id IN (SELECT id FROM awards WHERE user_iid = ${iid} AND seq > ${seq})`,
+  ],
+  [userChanges, FEW, bySeq],
+  [streakRuns, MANY, null],
 ]
 
 /** The statements of a log. */
-export const COPIED_LOGS = LOGS.map(({ table, by, key, most, isNewer }) => {
+export const COPIED_LOGS = LOGS.map(([table, most, isNewer]) => {
   const name = getTableName(table)
   const columns = columnsOf(table)
+  const [user, ...key] = keyOf(table)
   const row = rowOf(columns)
-  const iidOf = (iid: string) => (by === 'bytes' ? bytesOf(iid) : iid)
-  const nth = (column: string) => columns.findIndex((one) => one.name === column)
-  const keyOf = (column: string) => {
-    const found = columns[nth(column)]
-    if (found === undefined) throw new Error(`${name} has no column ${column}`)
-    return storedValue(found, '?2', nth(column))
-  }
-  const orderly = key.map((column) => `t."${column}"`).join(', ')
+  const iidOf = (iid: string) => (isBytes(user) ? bytesOf(iid) : iid)
+  const orderly = key.map((column) => `t."${column.name}"`).join(', ')
+  const last = key.map((column) => valueIn('?2', columns, column)).join(', ')
   const asked = iidOf('asked.value ->> 0')
   return {
     name,
@@ -143,7 +106,7 @@ export const COPIED_LOGS = LOGS.map(({ table, by, key, most, isNewer }) => {
     /** The rows of the user ?1 in the order of their key: the first ones, and those after the row ?2. */
     begin: `SELECT ${row} AS row FROM ${name} t WHERE t.user_iid = ${iidOf('?1')} ORDER BY ${orderly} LIMIT ${most}`,
     goOn: `SELECT ${row} AS row FROM ${name} t WHERE t.user_iid = ${iidOf('?1')}
-      AND (${orderly}) > (${key.map(keyOf).join(', ')}) ORDER BY ${orderly} LIMIT ${most}`,
+      AND (${orderly}) > (${last}) ORDER BY ${orderly} LIMIT ${most}`,
     /** The newer rows of the users ?1, a list of [iid, seq], and all rows of a log that can't tell. */
     newer: `SELECT ${row} AS row FROM json_each(?1) asked CROSS JOIN ${name} t ON t.user_iid = ${asked}
       ${isNewer === null ? '' : `AND ${isNewer(asked, 'asked.value ->> 1')}`}`,
@@ -179,38 +142,33 @@ const WITH_TENANT: readonly { table: SQLiteTable; but?: readonly string[] }[] = 
   { table: pointsBoosts, but: ['no'] },
 ]
 
-/** The primary keys of those that no index finds by their user. */
-const KEYS = new Map<SQLiteTable, string>([
-  [outbox, 'tenant_id, at, seq, id'],
-  [pendingNotifications, 'tenant_id, due_at, id'],
-])
+/** Those that no index finds by their user. */
+const NOT_BY_USER: readonly SQLiteTable[] = [outbox, pendingNotifications]
 
-export const DEPARTING = [
-  ...WITH_TENANT.map(({ table, but }) => {
-    const name = getTableName(table)
-    const columns = columnsOf(table, but)
-    const keys = KEYS.get(table)
-    // Users' own boosts stay in the first database, too: it serves admins, and decides about their keys.
-    const stays = table === pointsBoosts
-    return {
-      name,
-      depart: `UPDATE ${name} SET tenant_id = ${departed}
-        WHERE tenant_id = ?1 AND user_iid IN (${IN_RANGE('?1')})
-          ${stays ? 'AND (SELECT is_copy FROM tenants WHERE id = ?1) = 1' : ''}`,
-      read: `SELECT ${rowOf(columns)} AS row FROM ${name} t
-        WHERE t.tenant_id IN (${departed}${stays ? ', ?1' : ''}) AND t.user_iid IN (${IN_RANGE(departed)})`,
-      insert: insertOf(table, columns),
-      isByUser: keys === undefined,
-      /** Deletes departed rows: those of the users ?2, or the next ?2 rows if there is no index of users. */
-      forget:
-        keys === undefined
-          ? `DELETE FROM ${name} WHERE tenant_id = ${departed}
-              AND user_iid IN (SELECT value FROM json_each(?2))`
-          : `DELETE FROM ${name} WHERE (${keys}) IN (
-              SELECT ${keys} FROM ${name} WHERE tenant_id = ${departed} LIMIT ?2)`,
-    }
-  }),
-]
+export const DEPARTING = WITH_TENANT.map(({ table, but }) => {
+  const name = getTableName(table)
+  const columns = columnsOf(table, but)
+  const isByUser = !NOT_BY_USER.includes(table)
+  const keys = quoted(keyOf(table))
+  // Users' own boosts stay in the first database, too: it serves admins, and decides about their keys.
+  const stays = table === pointsBoosts
+  return {
+    name,
+    depart: `UPDATE ${name} SET tenant_id = ${departed}
+      WHERE tenant_id = ?1 AND user_iid IN (${IN_RANGE('?1')})
+        ${stays ? 'AND (SELECT is_copy FROM tenants WHERE id = ?1) = 1' : ''}`,
+    read: `SELECT ${rowOf(columns)} AS row FROM ${name} t
+      WHERE t.tenant_id IN (${departed}${stays ? ', ?1' : ''}) AND t.user_iid IN (${IN_RANGE(departed)})`,
+    insert: insertOf(table, columns),
+    isByUser,
+    /** Deletes departed rows: those of the users ?2, or the next ?2 rows if there is no index of users. */
+    forget: isByUser
+      ? `DELETE FROM ${name} WHERE tenant_id = ${departed}
+          AND user_iid IN (SELECT value FROM json_each(?2))`
+      : `DELETE FROM ${name} WHERE (${keys}) IN (
+          SELECT ${keys} FROM ${name} WHERE tenant_id = ${departed} LIMIT ?2)`,
+  }
+})
 
 /** About how many bytes the row of a user has. `octet_length` reads no long text. */
 export const BYTES_OF_USER = columnsOf(users)
@@ -234,6 +192,20 @@ export const DEPARTING_COUNTS = {
     SELECT ${bytesOf('iid')} FROM users WHERE tenant_id = ${departed} AND bucket BETWEEN ?2 AND ?3)`,
   insert: insertOf(COUNTED_USERS, columnsOf(COUNTED_USERS)),
 } as const
+
+/** The statements of the next rows that belong to no user, of a tenant that leaves a database. */
+function leftoversOf(table: SQLiteTable, most: number) {
+  const [name, columns, key] = [getTableName(table), columnsOf(table), keyOf(table)]
+  const valuesOf = (some: Columns) => some.map((column) => valueIn('value', columns, column)).join(', ')
+  return {
+    read: `SELECT ${rowOf(columns)} AS row FROM ${name} t WHERE tenant_id = ?1
+      ORDER BY ${quoted(key)} LIMIT ${most}`,
+    insert: `INSERT OR IGNORE INTO ${name} (${quoted(columns)})
+      SELECT ${valuesOf(columns)} FROM json_each(?1)`,
+    remove: `DELETE FROM ${name} WHERE (${quoted(key)}) IN (SELECT ${valuesOf(key)} FROM json_each(?1))`,
+  }
+}
+export const LEFTOVERS = { outbox: leftoversOf(outbox, 100), audit: leftoversOf(auditLog, 500) }
 
 /** The names of the tables whose rows move. A test compares them with the register of a user's data. */
 export const MOVED: readonly string[] = [
