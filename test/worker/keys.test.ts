@@ -339,8 +339,9 @@ describe('headers of every response', () => {
 
   it('[G8] pages of any origin can also read a 413, a 429 and a 500', async () => {
     const refusing: RateLimit = { limit: async () => ({ success: false }) }
+    // A fault of Laurel: results are missing. An error of D1 would be a 503.
     const DB = new Proxy(env.DB, {
-      get: (target, name) => (name === 'prepare' ? target.prepare.bind(target) : d1Down),
+      get: (target, name) => (name === 'prepare' ? target.prepare.bind(target) : async () => []),
     })
     const headers = { 'x-api-key': key, 'content-type': 'application/json', origin: 'https://example.com' }
     const put = { method: 'PUT', headers, body: ' '.repeat(1_048_577) }
