@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { compareText } from '../lib/ids'
+import { MOST_AT_ONCE } from '../lib/packed'
 import type { Scope } from '../platform/context'
 import type { TenantDatabase } from '../platform/database'
 import { askAll } from '../platform/databases/ask-all'
 import type { Databases } from '../platform/databases/databases-databases'
-import { json } from '../platform/json-column'
 import { type Place, startOfPage } from '../platform/pages'
-import { inParts, type Pause, sizeOfPart } from '../platform/scans'
+import { type Pause, sizeOfPart } from '../platform/scans'
 import type { UserState } from '../rules/state.types'
 import { portionsOfAll, userColumns } from './portions.repository'
 import { userOf } from './users.repository'
@@ -30,31 +30,50 @@ const NTH = `
 
 const PAGE = `SELECT created, id FROM (${NEXT}) ORDER BY created, id LIMIT ?5 OFFSET ?6`
 
-// The users of a part who may fit, in order, and then the part's last user with the number of users read.
-// SQLite folds only ASCII. So it decides about texts of ASCII, and the texts of other users come with them.
-const SEARCH = `
-  WITH part AS MATERIALIZED (${NEXT}),
-    text AS (SELECT p.created, u.id, u.name, u.email, u.attributes,
-      octet_length(concat(u.id, u.name, u.email)) <> length(concat(u.id, u.name, u.email)) AS is_other
-      FROM part p CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = p.id)
-  SELECT created, id, CASE WHEN ?5 IS NOT NULL AND is_other THEN json_array(id, name, email) END AS texts,
-    NULL AS users
-  FROM text WHERE (?5 IS NULL OR is_other OR instr(upper(id), ?5) > 0 OR instr(upper(name), ?5) > 0
-      OR instr(upper(email), ?5) > 0)
-    AND NOT EXISTS (SELECT 1 FROM json_each(?6) wanted
-      WHERE json_extract(attributes, '$."' || wanted.key || '"') IS NOT wanted.value)
-  UNION ALL SELECT * FROM (SELECT created, id, NULL, (SELECT count(*) FROM part) FROM part
-    ORDER BY created DESC, id DESC LIMIT 1)
-  ORDER BY users, created, id`
+/** The bytes that a row of a search takes beside its texts, about. */
+const ROW_BYTES = 100
 
-const SearchRows = z.array(
-  z.object({
-    created: z.number(),
-    id: z.string(),
-    texts: json(z.array(z.string().nullable())).nullable(),
-    users: z.number().nullable(),
-  }),
-)
+// The users of a part who may fit, in order. Then the place of the last user of the part, and whether no user
+// follows. SQLite folds only ASCII. So it decides about texts of ASCII, and the texts of other users come
+// with them. The part ends before it has more than ?7 bytes, or more than ?8 users with texts of ASCII. The
+// window has the order of the index, so SQLite neither sorts the users nor keeps them.
+const SEARCH = `
+  WITH text AS NOT MATERIALIZED (
+    SELECT *, octet_length(concat(id, name, email)) AS bytes,
+      ?5 IS NOT NULL AND octet_length(concat(id, name, email)) <> length(concat(id, name, email)) AS is_other
+    FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3)),
+  fitting AS NOT MATERIALIZED (
+    SELECT *, (?5 IS NULL OR is_other OR instr(upper(id), ?5) > 0 OR instr(upper(name), ?5) > 0
+        OR instr(upper(email), ?5) > 0) IS TRUE
+      AND NOT EXISTS (SELECT 1 FROM json_each(?6) wanted
+        WHERE json_extract(attributes, '$."' || wanted.key || '"') IS NOT wanted.value) AS fits
+    FROM text),
+  part AS MATERIALIZED (
+    SELECT created, id, fits, is_other,
+      iif(is_other, name, NULL) AS name, iif(is_other, email, NULL) AS email,
+      total(iif(fits, bytes + ${ROW_BYTES}, 0)) OVER so_far > ?7
+        OR total(fits AND NOT is_other) OVER so_far > ?8 AS is_cut
+    FROM fitting WINDOW so_far AS (ORDER BY created, id ROWS UNBOUNDED PRECEDING)
+    ORDER BY created, id LIMIT ?4)
+  SELECT created, id, name, email, is_other, NULL AS is_end FROM part WHERE fits AND NOT is_cut
+  UNION ALL SELECT * FROM (SELECT created, id, NULL, NULL, NULL,
+    (SELECT count(*) < ?4 AND NOT max(is_cut) FROM part) FROM part WHERE NOT is_cut
+    ORDER BY created DESC, id DESC LIMIT 1)
+  ORDER BY is_end, created, id`
+
+/** A row of a search, without zod, because there are many. */
+type Found = { created: number; id: string; name: unknown; email: unknown; is_other: unknown }
+const isFound = (row: unknown): row is Found =>
+  typeof row === 'object' &&
+  row !== null &&
+  'created' in row &&
+  typeof row.created === 'number' &&
+  'id' in row &&
+  typeof row.id === 'string'
+const EndRow = z.object({ created: z.number(), id: z.string(), is_end: z.number() })
+
+/** Is between the texts of a user. No stored text and no search has it, because it is half a character. */
+const BETWEEN = '\ud800'
 
 /**
  * A text in the form in which search compares texts: NFKC, in upper case, so that ß is SS and ς is Σ (U8).
@@ -162,89 +181,29 @@ async function nextPlaces(
 export type UserFilter = { search: string | null; attributes: ReadonlyMap<string, string> }
 
 /**
- * The places of a page of the users who fit a filter, oldest first (G7, U8, O3). Reads the users in parts
- * until the page is full, and calls `pause` before each part.
+ * The places of a page of the users who fit a filter, oldest first (G7, U8, O3). Calls `pause` before each
+ * step. A step reads a part of all databases, after the same place. The users up to the first end of these
+ * parts are complete; the next step begins there. So no user is read twice or missed, also if the user is
+ * moved between two steps (B3, B5).
  */
 export async function searchForUsers(
   { databases, tenant }: Pick<Scope, 'databases' | 'tenant'>,
-  page: Page,
-  filter: UserFilter,
-  pause: Pause,
-): Promise<UserPlace[]> {
-  if (databases.isSeveral) return searchInAll(databases, tenant.id, page, filter, pause)
-  const { limit, skip, after: beginning = BEGINNING } = page
-  const places: UserPlace[] = []
-  let left = skip
-  const db = databases.home(tenant.id)
-  const parts = inParts(beginning, pause, (after, most) =>
-    searchPart(db, { after, most, wanted: limit - places.length, left }, filter),
-  )
-  for await (const part of parts) {
-    places.push(...part.places)
-    left = Math.max(0, left - part.found)
-    if (places.length >= limit) break
-  }
-  return places
-}
-
-/**
- * Reads the next `most` users of one database after a place. Returns the places of users who fit, `wanted`
- * after the first `left`; how many fit and how many were read; and the place of the last of all that were
- * read.
- */
-async function searchPart(
-  db: TenantDatabase,
-  { after, most, wanted, left }: { after: UserPlace; most: number; wanted: number; left: number },
-  { search, attributes }: UserFilter,
-) {
-  const text = search === null ? null : folded(search)
-  const values = JSON.stringify(Object.fromEntries(attributes))
-  const rows = SearchRows.parse(
-    await db.rows(db.statement(SEARCH, db.tenantId, ...after, most, text, values)),
-  )
-  const end = rows.pop()
-  const fitting = rows.filter(
-    ({ texts }) => !texts || text === null || texts.some((one) => one !== null && folded(one).includes(text)),
-  )
-  return {
-    users: end?.users ?? 0,
-    found: fitting.length,
-    last: end === undefined ? after : placeOf(end),
-    places: fitting.slice(left, left + wanted).map(placeOf),
-  }
-}
-
-/** The most fitting users that one step of a search reads from each database. */
-const MOST_FOUND = 1_000
-
-/**
- * The same over several databases. Each step reads a part of all of them, after the same place. The users up
- * to the first end of these parts are complete; the next step begins there. So no user is read twice or
- * missed, also if the user is moved between two steps (B3, B5).
- */
-async function searchInAll(
-  databases: Databases,
-  tenantId: string,
   { limit, skip, after: beginning = BEGINNING }: Page,
   filter: UserFilter,
   pause: Pause,
 ): Promise<UserPlace[]> {
   const places: UserPlace[] = []
+  const count = databases.names.length
   let left = skip
   let after = beginning
   for (let step = 0; ; step += 1) {
-    const most = sizeOfPart(step * databases.names.length)
-    const from = after
+    const wanted = left + limit - places.length
+    const part = { after, most: sizeOfPart(step * count), wanted, room: MOST_AT_ONCE / count }
     await pause()
-    const parts = await askAll(databases, tenantId, async (db) => {
-      const part = await searchPart(db, { after: from, most, wanted: MOST_FOUND, left: 0 }, filter)
-      // If more users fit than were read, the part ends with the last one that was read.
-      const isCut = part.found > part.places.length
-      return { ...part, end: isCut ? part.places.at(-1) : part.users < most ? undefined : part.last }
-    })
-    const [end] = firstOf(parts)
+    const parts = await askAll(databases, tenant.id, (db) => searchPart(db, part, filter))
+    const [end] = parts.flatMap((one) => (one.end === null ? [] : [one.end])).sort(comparePlaces)
     const found = parts
-      .flatMap((part) => part.places)
+      .flatMap((one) => one.places)
       .filter((place) => end === undefined || comparePlaces(place, end) <= 0)
       .sort(comparePlaces)
     places.push(...found.slice(left, left + limit - places.length))
@@ -254,12 +213,29 @@ async function searchInAll(
   }
 }
 
-/** The first end of these parts; nothing if all of them are at the end of all users. */
-const firstOf = (parts: readonly { end: UserPlace | undefined }[]): UserPlace[] =>
-  parts
-    .flatMap(({ end }) => (end === undefined ? [] : [end]))
-    .sort(comparePlaces)
-    .slice(0, 1)
+/**
+ * Reads the next `most` users of one database after a place, or fewer: until the answer has `room` bytes, or
+ * `wanted` users. Returns the places of users who fit, and the place of the last user read; null if it is the
+ * last of all.
+ */
+async function searchPart(
+  db: TenantDatabase,
+  { after, most, wanted, room }: { after: UserPlace; most: number; wanted: number; room: number },
+  { search, attributes }: UserFilter,
+): Promise<{ places: UserPlace[]; end: UserPlace | null }> {
+  const text = search === null ? null : folded(search)
+  const values = JSON.stringify(Object.fromEntries(attributes))
+  const rows = await db.rows(db.statement(SEARCH, db.tenantId, ...after, most, text, values, room, wanted))
+  const end = EndRow.optional().parse(rows.pop())
+  const places: UserPlace[] = []
+  for (const row of rows) {
+    if (!isFound(row)) throw new Error('A row of a search has no place.')
+    if (row.is_other && text !== null && !folded([row.id, row.name, row.email].join(BETWEEN)).includes(text))
+      continue
+    places.push(placeOf(row))
+  }
+  return { places, end: end === undefined || end.is_end ? null : placeOf(end) }
+}
 
 const USERS = `
   SELECT ${userColumns('?3')}, '[]' AS boosts

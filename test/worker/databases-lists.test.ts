@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/lib/ids'
+import { utf8Bytes } from '../../src/lib/packed'
 import { anotherUuid } from '../readable'
 import { lost } from './faulty'
 import {
@@ -318,9 +319,12 @@ async function moveAll(tenant: TestTenant, from: string, to: string): Promise<vo
     .run()
 }
 
-/** The databases, with a look at each batch over users: the rows that it reads, and its turn from 1 on. */
+/**
+ * The databases, with a look at each batch over users: the rows that it reads, the bytes of its answer, and
+ * its turn from 1 on.
+ */
 function watched(onScan: (turn: number) => Promise<void> = async () => undefined) {
-  const seen = { turn: 0, most: 0 }
+  const seen = { turn: 0, most: 0, bytes: 0 }
   const bindings = Object.fromEntries(
     databases().map(({ name, d1 }) => [
       name,
@@ -331,6 +335,8 @@ function watched(onScan: (turn: number) => Promise<void> = async () => undefined
             const results = await target.batch(statements)
             const rows = Math.max(...results.map(({ meta }) => meta.rows_read))
             seen.most = Math.max(seen.most, rows)
+            const answer = JSON.stringify(results.map(({ results: found }) => found))
+            seen.bytes = Math.max(seen.bytes, utf8Bytes(answer))
             if (rows > 1_000) {
               seen.turn += 1
               await onScan(seen.turn)
@@ -448,6 +454,35 @@ describe.runIf(databases().length > 1)('[P11, B5] many users in three databases'
     expect(await ids('limit=100&search=77')).toEqual(fitting.slice(0, 100))
     expect(await ids('limit=5&skip=1000&search=77')).toEqual(fitting.slice(1_000, 1_005))
     expect(seen.most).toBeLessThanOrEqual(20_000)
+  })
+
+  test('[U8] a search reads a few megabytes from all databases together, however long the texts are', async () => {
+    const name = async (sql: string, ...values: string[]) => {
+      for (const { d1 } of databases())
+        await d1
+          .prepare(`UPDATE users SET ${sql} WHERE tenant_id = ?1 AND created < 2000`)
+          .bind(tenant.id, ...values)
+          .run()
+    }
+    await name(
+      "name = ?2 || iif(id GLOB '*77', 'Ж', '国'), email = ?3",
+      '中'.repeat(254),
+      `${'中'.repeat(306)}@example.co.jp`,
+    )
+    const fitting = Array.from({ length: 6_000 }, (_, n) => ({
+      id: `u${String((n * 7919) % COUNT).padStart(6, '0')}`,
+      created: Math.floor(n / 3),
+    }))
+      .filter(({ id }) => id.endsWith('77'))
+      .sort((a, b) => a.created - b.created || (a.id < b.id ? -1 : 1))
+      .map(({ id }) => id)
+    const { seen, app } = watched()
+    const { body } = await tenant.through(app).admin('GET', '/users?search=ж&limit=100')
+    expect(Array.isArray(body) && body.map((one) => at(one, 'id'))).toEqual(fitting)
+    // Three databases are asked at once.
+    expect(seen.bytes).toBeGreaterThan(1_000_000)
+    expect(seen.bytes).toBeLessThan(1_500_000)
+    await name('name = NULL, email = NULL')
   })
 
   test('rankings of streaks have the longest of all databases', async () => {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { newInstance } from '../../src/configuration/instance'
 import { summariesOf } from '../../src/features/points/summaries.repository'
+import { utf8Bytes } from '../../src/lib/packed'
 import type { Instance } from '../../src/platform/instance'
 import { ScanTurns, SharedScans } from '../../src/platform/scans'
 import { scanTurnsOf } from '../../src/platform/shared-scans'
@@ -75,11 +76,11 @@ function patient(): Instance {
 }
 
 /**
- * Databases that observe statements that read users by ranges: how many at the same time, and the rows of
- * each. `hold` stops them.
+ * Databases that observe statements that read users by ranges: how many at the same time, and of each, the
+ * rows that it reads and the bytes of its answer. `hold` stops them.
  */
 function watched() {
-  const seen = { statements: 0, together: 0, most: 0, rows: [] as number[] }
+  const seen = { statements: 0, together: 0, most: 0, rows: [] as number[], bytes: [] as number[] }
   const texts = new WeakMap<object, string>()
   let open: Promise<unknown> = Promise.resolve()
   let reached = () => undefined as unknown
@@ -119,6 +120,7 @@ function watched() {
         const results = await target.batch(statements)
         seen.together -= 1
         seen.rows.push(results.reduce((sum, { meta }) => sum + meta.rows_read, 0))
+        seen.bytes.push(utf8Bytes(JSON.stringify(results.map(({ results: rows }) => rows))))
         return results
       }
     },
@@ -250,6 +252,46 @@ describe('[P11] reads of all users of a tenant', () => {
       expect(await ids(`skip=${skip}`)).toEqual(found('', skip, 10))
     expect(seen.most).toBe(1)
     expect(Math.max(...seen.rows)).toBeLessThanOrEqual(2 * MOST + 100)
+  })
+
+  it('[U8, B5] a part of a search answers with a few megabytes, and with no more users than the page needs', async () => {
+    const users = Array.from({ length: 6_000 }, (_, n) => ({
+      ...bare(n),
+      id: `a${String(n).padStart(6, '0')}`,
+    }))
+    await fill(users)
+    const { bindings, seen } = watched()
+    const own = tenant.through(newApp(bindings))
+    const ids = async (query: string) => {
+      const { body } = await own.admin('GET', `/users?${query}`)
+      return Array.isArray(body) && body.map((row) => at(row, 'id'))
+    }
+    const order = users.map(({ id }) => id)
+    for (const query of ['search=A', 'search=A0&userAttributes=plan:pro', 'userAttributes=plan:pro']) {
+      const wanted = users
+        .filter((user) => !query.includes('plan') || user.plan === 'pro')
+        .map(({ id }) => id)
+      expect([query, await ids(`${query}&limit=10`)]).toEqual([query, wanted.slice(0, 10)])
+      expect([query, await ids(`${query}&limit=10&skip=100`)]).toEqual([query, wanted.slice(100, 110)])
+      expect(Math.max(...seen.bytes)).toBeLessThan(20_000)
+    }
+    // Three texts of the largest length. SQLite decides about every seventh user.
+    await rowsEverywhere(
+      `UPDATE users SET name = ?2 || iif(id GLOB '*77', 'Ж', '国'), email = ?3
+       WHERE tenant_id = ?1 AND substr(id, 2) % 7 > 0`,
+      tenant.id,
+      '中'.repeat(254),
+      `${'中'.repeat(306)}@example.co.jp`,
+    )
+    const fitting = users.filter((_, n) => n % 100 === 77 && n % 7 > 0).map(({ id }) => id)
+    expect(await ids('search=ж&limit=100')).toEqual(fitting)
+    expect(await ids('search=ж&limit=10&skip=45')).toEqual(fitting.slice(45))
+    expect(await ids('search=9&limit=100&skip=500')).toEqual(
+      order.filter((id) => id.includes('9')).slice(500, 600),
+    )
+    expect(await ids('search=a&limit=3&skip=5900')).toEqual(order.slice(5_900, 5_903))
+    expect(Math.max(...seen.bytes)).toBeGreaterThan(3_000_000)
+    expect(Math.max(...seen.bytes)).toBeLessThan(4_500_000)
   })
 
   it('identical requests share a scan, different ones run two at a time, and other tenants do not wait', async () => {
