@@ -14,7 +14,7 @@ import { databaseBlocks, withLocalDatabases, wranglerToml } from './wrangler-tom
 /** The folder with the state of D1, KV and the objects between starts. */
 export const STATE = '.wrangler/state'
 
-/** Options of the build for a deployment. It shortens names; local builds keep them for debugging. */
+/** Options of the build for a deployment. It shortens names, which a server of one's own keeps for its log. */
 export const BUILD = ['--minify']
 
 /** Environment variables of each wrangler. */
@@ -172,7 +172,7 @@ export async function readSettings() {
 }
 
 /**
- * Builds the Worker as it is deployed, without a network: `index.js` in the folder.
+ * Builds the Worker for `npm run serve`, without a network: `index.js` in the folder.
  *
  * @param {string} folder
  * @throws {Complaint} with the output of wrangler
@@ -180,7 +180,7 @@ export async function readSettings() {
 export async function buildWorker(folder) {
   const [node = '', script = ''] = command()
   try {
-    await promisify(execFile)(node, [script, 'deploy', ...BUILD, '--dry-run', '--outdir', folder], {
+    await promisify(execFile)(node, [script, 'deploy', '--dry-run', '--outdir', folder], {
       cwd: project,
       env: { ...process.env, ...LOCAL, CI: '1' },
     })
