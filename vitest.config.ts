@@ -68,6 +68,7 @@ const SPREAD = [
   'databases-clock',
   'databases-configuration',
   'databases-cron',
+  'databases-devices',
   'databases-lists',
   'databases-moves',
   'databases-moves-work',

@@ -7,7 +7,7 @@ import type { Databases } from './databases/databases-databases'
 import { FIRST } from './databases/directory'
 
 /** The newest migration that this version of the code needs: its number and its name. */
-export const NEEDED_MIGRATION = { number: 26, name: '0026_left_zones' } as const
+export const NEEDED_MIGRATION = { number: 27, name: '0027_devices' } as const
 
 const READ = 'SELECT migration, name, oldest FROM schema_version'
 const TABLE = "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'"

@@ -10,6 +10,7 @@ import { outboxInserts } from '../webhooks/outbox/change-outbox.builder'
 import { pendingNotificationsOf } from '../webhooks/outbox/pending-notifications.service'
 import { bookAwards } from './awards.repository'
 import { changeTenantCounters, USERS } from './counters.repository'
+import { claimDevices } from './devices.repository'
 import { logEvents, type UsedKey, useKeys } from './events.repository'
 import { forgetRuns, keepRuns, scheduleEarliestDeadline } from './streaks/streaks.repository'
 import { keepHistory } from './user-changes.repository'
@@ -94,13 +95,15 @@ export function writeUsers(
       : null
   const changes = users.flatMap((user) => user.changes)
   const movedDeadlines = lasts.filter(({ was, after }) => after.streak.due !== was?.streak.due)
+  const claims = claimDevices(db, lasts)
   const statements: Parts<Statement> = {
     user: alone,
     outbox: outboxInserts(db, config, changes, among),
     pendingNotifications: pendingNotificationsOf(db, config, changes, among),
     deadline: scheduleEarliestDeadline(db, movedDeadlines),
     records: recordsOf(db, users, among),
-    users: alone.length === 0 ? storeUsers(db, lasts, among) : [],
+    // The claims change users who may be among the others, so they come last.
+    users: [...(alone.length === 0 ? storeUsers(db, lasts, among) : []), ...claims],
   }
   const isChanged = (results: readonly D1Result[]) => results.some(({ meta }) => meta.changes > 0)
   return {
@@ -110,7 +113,8 @@ export function writeUsers(
       stored:
         first !== undefined && alone.length > 0 ? new Set([first.after.iid]) : parseStored(results.users),
       hasOutboxEntries: isChanged(results.outbox),
-      changesDueWork: isChanged(results.pendingNotifications) || isChanged(results.deadline),
+      changesDueWork:
+        isChanged(results.pendingNotifications) || isChanged(results.deadline) || claims.length > 0,
     }),
   }
 }

@@ -14,6 +14,7 @@ import { deadlinesJob } from '../features/streaks/deadlines.job'
 import { recountJob } from '../features/streaks/recount.job'
 import { erasureJob } from '../features/users/erasure/erasure.job'
 import { boardJob } from '../leaderboards/board.job'
+import { devicesJob } from '../store/devices.job'
 import type { Jobs } from '../time/job.types'
 import { deliveryJob } from '../webhooks/delivery/delivery.job'
 import { drain, type MessageSource } from '../webhooks/delivery/drain.service'
@@ -40,6 +41,7 @@ export const JOBS: Jobs = {
     completionsJob,
     batchJob,
     erasureJob,
+    devicesJob,
     deliveryJob,
     boostsJob,
     backdateJob,

@@ -203,6 +203,8 @@ export async function addRareRows({ id }: TestTenant): Promise<void> {
       SELECT iid, 1, 2, 1, 'x', 2 FROM users WHERE tenant_id = ?1`,
     `INSERT INTO streak_pauses (id, tenant_id, user_id, user_iid, start, end)
       SELECT 'pause ' || iid, ?1, id, iid, 30000, 30001 FROM users WHERE tenant_id = ?1`,
+    `INSERT INTO devices (user_iid, token, tenant_id, user_id, at)
+      SELECT iid, 'of ' || id, ?1, id, 1 FROM users WHERE tenant_id = ?1`,
     `INSERT INTO counted_users (user_iid, days, days_from, streak, completions, levels)
       SELECT unhex(iid, '-'), '[]', 0, 0, '[]', '{}' FROM users WHERE tenant_id = ?1`,
     `INSERT INTO pending_notifications (tenant_id, due_at, id, user_id, user_iid, achievement_id)

@@ -91,7 +91,8 @@ export async function furnished(): Promise<Furnished> {
   const users = Array.from({ length: 3 }, (_, n) => `user-${n}-${tenant.id.slice(0, 8)}`)
   const silent = tenant.through(newApp({ TIMEKEEPER: unreached }))
   for (const id of users) {
-    await silent.event('steps', { id, name: `name of ${id}`, tz: 'Europe/Paris' }, 3, { idempotencyKey: id })
+    const user = { id, name: `name of ${id}`, tz: 'Europe/Paris', deviceTokens: [`device of ${id}`] }
+    await silent.event('steps', user, 3, { idempotencyKey: id })
     await silent.admin('POST', `/points/${system}/boosts`, [
       { userId: id, name: 'Own', start: dateAt(NOON), multiplier: 3 },
     ])

@@ -8,7 +8,7 @@ import { bytesOf } from '../../platform/short-ids'
 import { adjustmentKeys, events, idempotencyKeys, voidedEvents } from '../../store/tables/events.table'
 import { streakPauses, streakRuns } from '../../store/tables/streaks.table'
 import { userChanges } from '../../store/tables/user-changes.table'
-import { users } from '../../store/tables/users.table'
+import { devices, users } from '../../store/tables/users.table'
 import { outbox, pointsNotifications } from '../../webhooks/outbox/outbox.table'
 import { COUNTED_USERS } from '../analytics/analytics-moves.service'
 
@@ -134,6 +134,7 @@ const IN_RANGE = (tenant: string) =>
  */
 const WITH_TENANT: readonly { table: SQLiteTable; but?: readonly string[] }[] = [
   { table: streakPauses },
+  { table: devices },
   { table: pointsNotifications },
   { table: pendingNotifications },
   { table: outbox },

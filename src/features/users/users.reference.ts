@@ -5,7 +5,7 @@ const PROFILE = {
   name: 'The display name, at most 255 characters. `null` or missing: stays as it is.',
   tz: 'The IANA time zone, such as `Europe/Paris`. It decides when the day of the user begins. `null` clears it: the user is in UTC. An empty string counts as missing.',
   deviceTokens:
-    'The tokens for push messages, at most 25. They replace all earlier tokens. `null` removes all tokens.',
+    'The tokens for push messages, at most 25. They replace all earlier tokens. A token that another user has is taken from that user. `null` removes all tokens.',
   subscribeToEmails: 'Whether the user gets emails. `true` needs an email address.',
   attributes:
     'Attribute values by attribute key. They are merged with the earlier values. `null` removes a value. A number or a boolean is stored as text, such as `12.5` or `true`. Send a string if the exact spelling matters. Each key must be configured. An application key may set only attributes that users may set.',

@@ -87,3 +87,22 @@ export const users = sqliteTable(
     index('users_by_bucket').on(table.tenantId, table.bucket).where(sql`bucket IS NOT NULL`),
   ],
 )
+
+/**
+ * Since when users have their device tokens, in milliseconds of real time: the last one who has sent a token
+ * keeps it (U2). WITHOUT ROWID.
+ */
+export const devices = sqliteTable(
+  'devices',
+  {
+    userIid: text('user_iid').notNull(),
+    token: text('token').notNull(),
+    tenantId: text('tenant_id').notNull(),
+    userId: text('user_id').notNull(),
+    at: integer('at').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.userIid, table.token] }),
+    index('devices_by_token').on(table.tenantId, table.token, table.at),
+  ],
+)

@@ -141,6 +141,15 @@ export const TABLES = {
     users: { by: 'iid', erased: ['rows'], exported: ['streak'] },
     purged: ['erasures', 'users'],
   },
+  devices: {
+    key: ['user_iid', 'token'],
+    users: {
+      by: 'iid',
+      erased: ['rows'],
+      exported: { not: 'when the device tokens came, which are exported themselves' },
+    },
+    purged: ['erasures', 'users'],
+  },
   points_notifications: {
     key: ['user_iid', 'system_id'],
     users: {
@@ -202,7 +211,7 @@ export const TABLES = {
     users: {
       by: 'id',
       erased: ['last'],
-      exported: { not: 'only the erasure of a user names a user for longer than a step' },
+      exported: { not: 'users are named only until they are erased, or until their device tokens are taken' },
     },
     purged: ['erasures', 'rows', 'tenant'],
     apart: 'it contains the erasure itself, and only the jobs know it',
