@@ -45,10 +45,6 @@ const kvDown = () =>
     },
   })
 
-const d1Down = async () => {
-  throw new Error('D1 is unreachable')
-}
-
 let shared: TestTenant
 let key: string
 beforeAll(async () => {
