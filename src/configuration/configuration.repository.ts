@@ -30,7 +30,6 @@ import { notificationTemplates } from './tables/templates.table'
 import { webhooks as webhooksTable } from './tables/webhooks.table'
 import { SUBSCRIPTIONS } from './webhook-events.types'
 
-/** The schema of a column that is a list as JSON. */
 const listOf = <S extends z.ZodType>(item: S) => json(z.array(item))
 
 const filters = listOf(z.object({ attributeId: z.string(), attributeValue: z.string() }))

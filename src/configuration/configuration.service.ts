@@ -20,7 +20,6 @@ import { configurationAt } from './configuration.repository'
 import type { Configuration } from './configuration.types'
 import { prepareCopies } from './copies/copied-changes'
 
-/** A user as read. */
 type ReadUser = { id: string; iid: string; seq: number }
 
 /** The result of deciding a change of the configuration. */

@@ -61,7 +61,6 @@ export type Level = Resource & {
  */
 export type TriggerFields = Pick<typeof pointsTriggers.$inferSelect, TriggerField>
 
-/** The same fields, but only the ones that a trigger has. */
 type PresentFields = { [F in TriggerField]?: NonNullable<TriggerFields[F]> }
 
 export type Trigger = Resource &

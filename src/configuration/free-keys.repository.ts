@@ -7,7 +7,6 @@ import type { pointsBoosts, pointsTriggers } from './tables/points.table'
 import type { notificationTemplates } from './tables/templates.table'
 import type { webhooks } from './tables/webhooks.table'
 
-/** The tables of resources whose keys can change. */
 type Rekeyed =
   | typeof leaderboards
   | typeof pointsTriggers

@@ -9,10 +9,7 @@ const FreezeSettings = z.object({
   /** Days between two automatic earnings; null if freezes are never earned. */
   autoEarnInterval: z.number().nullable(),
   autoEarnAmount: z.number(),
-  /**
-   * The moment from which freezes are earned by these settings, in milliseconds. The time before gives no
-   * freezes, and takes none back (S1).
-   */
+  /** Freezes are earned by these settings from then on (ms). Earlier time gives and takes back none (S1). */
   since: z.number(),
 })
 /** How users get freezes (S7). */

@@ -27,9 +27,7 @@ const PATIENCE = 3_000
 const REPAIR_BYTES = 60_000
 const MOST_REPAIRED = 100
 
-/**
- * No change has this `seq`. A change that names it as the previous one makes a leaderboard recount the user.
- */
+/** No change has this `seq`. As the previous one, it makes a leaderboard recount the user. */
 const NO_CHANGE = -2
 
 type Attributes = { profile: Pick<Profile, 'attributes' | 'tz'> }
@@ -159,17 +157,11 @@ async function call(
   return given
 }
 
-/**
- * The most bytes of a change in a call of an object: two for each character, and a fixed number for each
- * number.
- */
+/** The most bytes of a change in a call: two for each character, and a fixed number for each number. */
 const changeBytes = ({ userId, group, input }: ScoreChange): number =>
   200 + 2 * (userId.length + (group?.length ?? 0)) + 60 * (input?.amounts.length ?? 0)
 
-/**
- * Sends the users of missed changes to a leaderboard through the queue. If that is lost too, the hourly
- * comparison finds them (L12).
- */
+/** Sends the users of missed changes to the queue. If that fails, the hourly comparison finds them (L12). */
 function sendRepairs(
   { env, waitUntil }: BoardContext,
   tenantId: string,
@@ -220,7 +212,6 @@ function scoreChange(board: Leaderboard, change: InputChange): ScoreChange | nul
   }
 }
 
-/** The amounts of a change that a leaderboard counts; null if the change has none. */
 function amountsOf(
   board: Leaderboard,
   { event, voided, awards, growth, isExtended = false, after }: InputChange,

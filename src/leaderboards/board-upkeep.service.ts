@@ -7,10 +7,7 @@ import type { Statement } from '../platform/statement'
 import { makeDue } from '../time/due-work.repository'
 import { wakeTimekeeper } from '../time/timekeeper.service'
 
-/**
- * A change of the configuration, with the ids of the leaderboards whose scores it concerns, and statements
- * that make other work due.
- */
+/** A change, the ids of leaderboards whose scores it concerns, and statements that make other work due. */
 type BoardDecision<T> = Decision<T> & { boards: readonly string[]; walks?: readonly Statement[] }
 
 /**

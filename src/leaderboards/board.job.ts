@@ -22,10 +22,7 @@ export const boardJob: Job = {
   run: (context, work, { until, grace }) => runBoardWork(context, work, { until, grace }),
 }
 
-/**
- * Makes a leaderboard do its due work, sends its webhook events, and schedules the next call. If this is
- * interrupted, the leaderboard still has its events.
- */
+/** Does the due work, sends its events, and schedules the next call. An interruption loses no events. */
 async function runBoardWork(
   context: TenantContext,
   work: DueWork,

@@ -4,9 +4,7 @@ import { systemNow } from '../lib/system-clock'
 import type { Context, TenantContext } from '../platform/context'
 import { deliver, type InputChange } from './board-updates.service'
 
-/**
- * How long a step that changes many users waits for a leaderboard, in milliseconds. No request waits for it.
- */
+/** How long a bulk step waits for a leaderboard, in milliseconds. No request waits for the step. */
 const BULK_PATIENCE = 10_000
 
 /** The changes of a step, its configuration, and its moment. Ranks move on the day of that moment. */
@@ -31,10 +29,7 @@ export async function bulkStep(
 const spent = ({ cost, notes }: Context) => ({ ...cost, objectRows: notes.objectRows ?? 0 })
 type Spent = ReturnType<typeof spent>
 
-/**
- * The log line of a step, as JSON: the number of changed users and of awards, and the cost. It contains
- * nothing about a user.
- */
+/** The log line of a step, as JSON: changed users, awards and the cost. It contains nothing about a user. */
 function stepLine(
   tenantId: string,
   kind: string,

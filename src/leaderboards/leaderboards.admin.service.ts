@@ -28,7 +28,6 @@ import { storeLeaderboards } from './leaderboards.repository'
 import { leaderboardFrom, leaderboardPatched } from './leaderboards.rules'
 import { leaderboardProblem } from './problems.rules'
 
-/** The name of a leaderboard in the texts of issues. */
 const WHAT = 'a leaderboard'
 
 /** A leaderboard as the admin interface returns it, with its present status (G10, L7). */
@@ -135,10 +134,7 @@ export function deleteLeaderboards(scope: Scope, names: Names) {
   })
 }
 
-/**
- * The ids of leaderboards whose scores a change concerns: all changed ones, except leaderboards that were
- * inactive and still are.
- */
+/** The ids of the changed leaderboards, except ones that were inactive and still are. */
 function concerned(before: readonly Leaderboard[], draft: Draft<Leaderboard>): string[] {
   const idle = new Set(before.filter(({ status }) => status === 'inactive').map(({ id }) => id))
   return [

@@ -94,9 +94,7 @@ function patched(board: Leaderboard, item: UpdateItem): Leaderboard {
   })
 }
 
-/**
- * Drops the fields of other kinds of ranking. If there is a `runUnit` without an interval, the interval is 1.
- */
+/** Drops the fields of other kinds of ranking. A `runUnit` without an interval gets the interval 1. */
 function ofItsKind(board: Leaderboard): Leaderboard {
   const { rankBy, runUnit, metricId, systemId } = board
   const runInterval = runUnit === null ? board.runInterval : (board.runInterval ?? 1)
@@ -113,10 +111,7 @@ function ofItsKind(board: Leaderboard): Leaderboard {
   }
 }
 
-/**
- * Fields that can't change while a leaderboard is not inactive, with their names on the wire. More fields
- * can't change once it is finished (L7).
- */
+/** Fields that can't change unless a leaderboard is inactive, with their names on the wire (L7). */
 const FROZEN = [
   ['key', 'key'],
   ['rankBy', 'rankBy'],

@@ -34,15 +34,9 @@ import { boardObject } from './board-updates.service'
 import type { LeaderboardObject } from './object/board.object'
 import { askedAtOnce } from './requested.rules'
 
-/**
- * The number of calls before an object counts as unreachable. Each call uses a new stub, as the platform
- * advises.
- */
+/** Calls before an object counts as unreachable. Each uses a new stub, as the platform advises. */
 const TRIES = 3
-/**
- * How long a response about many leaderboards waits for each of them, in milliseconds. After that it leaves
- * the leaderboard out.
- */
+/** How long a response about many leaderboards waits for each, in ms. Then it leaves that one out. */
 const PATIENCE = 3_000
 
 /** The leaderboards that users see (L7, L9). */
@@ -110,9 +104,7 @@ export async function readLeaderboard(
   }
 }
 
-/**
- * The field error for a page that is longer than the leaderboard can be. Without a limit there is none (L9).
- */
+/** The field error for a page that is longer than the leaderboard can be. None without a limit (L9). */
 const limitErrors = ({ maxParticipants }: Leaderboard, limit: number | undefined): FieldError[] =>
   limit === undefined || limit <= maxParticipants
     ? []
@@ -183,10 +175,7 @@ export async function readGroups(
 
 const GroupValues = z.array(z.string())
 
-/**
- * The values of a group by the keys of the breakdown attributes. Attributes of a finished leaderboard may be
- * deleted.
- */
+/** The values of a group by attribute key. Attributes of a finished leaderboard may be deleted. */
 function valuesOf(config: Configuration, { breakdown }: Leaderboard, group: string) {
   const values = GroupValues.parse(JSON.parse(group))
   return filtersResponse(
@@ -252,10 +241,7 @@ export async function readUserPlace(
   }
 }
 
-/**
- * The run that contains the date. Without a date, the run of today: the first run if today is before it, the
- * last run if today is after it (L2).
- */
+/** The run of a date, or of today: the first run if today is before it, the last if after it (L2). */
 function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number): Run {
   if (date === undefined) return servedRun(board, today)
   const run = runHolding(board, dayOf(date))

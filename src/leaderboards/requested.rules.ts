@@ -3,10 +3,7 @@ import type { Instant } from '../lib/clock'
 import { MOST_RUNNING_LEADERBOARDS } from '../lib/limits'
 import { type Schedule, statusOf } from '../rules/runs.rules'
 
-/**
- * The most leaderboards that one request calls. Each is a call, and the platform limits the calls of a
- * request. All active leaderboards are among them.
- */
+/** The most leaderboards that one request calls: the platform limits calls. All active ones fit. */
 const MOST_ASKED = MOST_RUNNING_LEADERBOARDS
 
 /**

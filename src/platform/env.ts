@@ -11,7 +11,6 @@ const wholeNumber = (most: number) => {
 }
 const seconds = wholeNumber(300)
 const days = wholeNumber(3_650)
-/** A secret that signs. */
 const secret = z.string().min(32, 'must have at least 32 characters').optional()
 /** The base of addresses. Slashes at its end are removed. */
 const base = z
@@ -39,10 +38,7 @@ const Variables = z.object({
   WEBHOOK_TIMEOUT: seconds.default(60),
   /** Seconds within which the body of a request must arrive (G2). */
   BODY_TIMEOUT: seconds.default(30),
-  /**
-   * Webhook targets that are permitted although they are private or use http: a list of `host:port`,
-   * separated by commas (W1).
-   */
+  /** Private or http targets that webhooks may have: a list of `host:port`, separated by commas (W1). */
   WEBHOOK_ALLOW: z
     .string()
     .optional()

@@ -2,23 +2,15 @@ import type { Instant } from '../lib/clock'
 import { errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
 
-/**
- * Users that one statement of a scan reads: in the first parts, and at most. While it runs, the statements of
- * all tenants wait.
- */
+/** Users that one statement reads, at first and at most. The statements of all tenants wait for it. */
 const FIRST_PART = 2_500
 export const LARGEST_PART = 20_000
-/**
- * After each 100 parts, the size of a part doubles, because D1 accepts a thousand statements of one request.
- */
+/** Each time after so many parts, their size doubles: D1 accepts a thousand statements of one request. */
 const PARTS_OF_A_SIZE = 100
 
 /** The maximum number of scans of a tenant that run at once in an isolate. */
 const MOST_RUNNING = 2
-/**
- * The maximum number of different scans of a tenant that wait in an isolate. Further scans are refused at
- * once.
- */
+/** The most different scans of a tenant that wait in an isolate. Further ones are refused at once. */
 const MOST_WAITING = 100
 /** How long a request waits for its turn, or for the scan of another request, in ms. */
 const PATIENCE = 10_000
@@ -27,14 +19,9 @@ const PATIENCE = 10_000
  * time that the request is not stuck.
  */
 const WATCH = 1_000
-/**
- * A request that reads counts as dead after this time without a sign of life, in ms. It is long, because a
- * statement may be slow.
- */
+/** A reading request without a sign of life for so long, in ms, counts as dead. A statement may be slow. */
 const LEASE = 10_000
-/**
- * The same for a request that does not read yet. If it is dead, it was cancelled, and must not keep a place.
- */
+/** The same for a request that does not read yet. If it was cancelled, it must not keep a place. */
 const SHORT_LEASE = 3_000
 
 /** The number of rows in the nth part (from 0) of a scan. */

@@ -47,7 +47,6 @@ export const migrationSince = (databases: Databases, since: Instant): Promise<st
     return results[0] === undefined ? null : Applied.parse(results[0]).name.replace(/\.sql$/, '')
   })
 
-/** The answer of the first database that has one. */
 async function firstAnswer(
   databases: Databases,
   ask: (db: AccountDatabase) => Promise<string | null>,

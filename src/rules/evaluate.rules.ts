@@ -84,10 +84,7 @@ export type EvaluationContext = {
   usedKey: (metricId: string, key: string) => string | undefined
 }
 
-/**
- * The clocks of two isolates may differ by less than this. A change that is earlier than the user's last one
- * by less gets the time of the last one.
- */
+/** Isolates' clocks differ by less. A change that is earlier by less gets the time of the user's last one. */
 const SKEW = MINUTE
 
 /**
@@ -218,10 +215,7 @@ function evaluatePreferences(
   return { kind: 'changed', change: applyChange(config, input), metric: null }
 }
 
-/**
- * The fields of the user that an event or a completion may change. The others are left out, and the response
- * says so (K7).
- */
+/** The user's fields that an event or completion may change. Others are left out; the response says so (K7). */
 const permitted = (
   config: Configuration,
   state: UserState | null,

@@ -35,10 +35,7 @@ export function runHolding(schedule: Schedule, day: number): Run | null {
   return { start: runStart(schedule, first, k), end: Math.min(next - 1, last ?? LAST_DAY) }
 }
 
-/**
- * How many intervals there are between two days, by their months alone: the number of the run, or one too
- * many.
- */
+/** The number of intervals between two days by their months alone: the run's number, or one too many. */
 function wholeMonths(first: number, day: number, { runUnit, runInterval }: Schedule): number {
   const [from, to] = [plain(first), plain(day)]
   const months = (to.year - from.year) * 12 + to.month - from.month
@@ -129,10 +126,7 @@ function secondsOf(time: string): number {
   return (hours * HOUR + minutes * MINUTE) / SECOND + seconds
 }
 
-/**
- * The daily window of a leaderboard, in seconds since local midnight. `to` is exclusive. If the window
- * crosses midnight, `to` is less than `from`.
- */
+/** A daily window in seconds since local midnight. `to` is exclusive, and below `from` over midnight. */
 type Window = { from: number; to: number }
 
 /** The daily window, or null if the whole day counts (L1). */

@@ -146,10 +146,7 @@ class TickList {
   }
 }
 
-/**
- * A user with some of the awards, as `BOOK` reads them. Splits the awards so that no list is too long for a
- * parameter.
- */
+/** A user and some of the awards, as `BOOK` reads them: split, so that each list fits into a parameter. */
 function bookings({ before, awards }: TickChange, ticks: TickList): string[] {
   const rows = awards.map((award) => JSON.stringify([ticks.indexOf(award), ...AWARD_LIST.values(award)]))
   const who = JSON.stringify([before.id, before.iid, before.seq]).slice(0, -1)

@@ -24,7 +24,6 @@ const counters = json(z.array(z.tuple([z.string(), z.number(), z.number()]))).tr
     new Map(list.map(([id, total, highest]) => [id, { total: micros(total), highest: micros(highest) }])),
 )
 
-/** Parses the column `achievements`. */
 const completions = json(
   z.array(z.tuple([z.string(), z.string(), z.number().transform(instant), z.number()])),
 ).transform((list) => new Map(list.map(([of, id, at, utcOffset]) => [of, { id, at, utcOffset }])))
@@ -138,10 +137,7 @@ export function userOf(row: unknown): UserState {
   }
 }
 
-/**
- * The guard (see db/guard.ts) is part of the statement: it stores the user if nothing has changed since the
- * read, or raises a conflict.
- */
+/** The guard (platform/guard.ts) in the statement: stores a user who is as read, or raises a conflict. */
 const CONDITION = `(SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active'
       AND ${stillPlaced('?7')}) = ?2
     AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4
@@ -190,7 +186,6 @@ const USER_LIST = columnList(users, USER_VALUES)
 // Without the streak's deadline, which is replaced only if it has changed, and the bucket, which never does.
 const REPLACED = USER_LIST.update(['id', 'iid', 'control', 'created', 'streakDue', 'bucket'])
 
-/** A map as an object of JSON. */
 const jsonOf = (map: ReadonlyMap<string, string | number>) =>
   new Json(JSON.stringify(Object.fromEntries(map)))
 

@@ -20,10 +20,7 @@ const CHUNK = 200
 
 const Progress = z.object({ after: z.string() })
 
-/**
- * The work of a walk on a chunk of users. It returns the changes, and the number of users, from the first on,
- * that it has visited.
- */
+/** Visits a chunk of users. Returns the changes, and how many users, from the first on, it has visited. */
 type Visit = (
   config: Configuration,
   users: readonly UserState[],

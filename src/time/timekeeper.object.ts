@@ -121,7 +121,6 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     return { places: await workplacesOf(context, tenantId, this.jobs), areUsersWhole: true }
   }
 
-  /** The kinds of work on users. */
   #kindsOfUsers(): DueKind[] {
     return this.jobs.list.flatMap(({ kind, isOfUsers }) => (isOfUsers === true ? [kind] : []))
   }
@@ -132,10 +131,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
     return turn
   }
 
-  /**
-   * Does the work that is due during a move of the clock (`moved` is null: the work that is due by now), and
-   * sets the alarm for the next work.
-   */
+  /** Does the work due during a move of the clock, or by now if `moved` is null, and sets the next alarm. */
   async #run(tenantId: string, moved: { from: Instant; to: Instant } | null, steps: number): Promise<void> {
     const { places, areUsersWhole } = await this.#places(tenantId, moved !== null)
     const [first] = places

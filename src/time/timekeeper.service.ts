@@ -11,18 +11,12 @@ import type { DueKind } from './due-kinds.types'
 import { tenantsWithDueWork } from './due-work.repository'
 import type { Jobs } from './job.types'
 
-/**
- * Steps of work that a change of the configuration starts at once (L3), and how long it waits for them, in
- * milliseconds.
- */
+/** Steps of work that a change of the configuration starts at once (L3), and its wait for them, in ms. */
 const STEPS_AT_ONCE = 20
 const PATIENCE = 5_000
 /** Steps of a tenant's erasure that are done at once. */
 const STEPS_OF_PURGE = 40
-/**
- * The time between two runs of the cron trigger, in milliseconds, as in wrangler.toml. It looks that far
- * ahead, because an alarm may have been lost (C2).
- */
+/** Between two cron runs, in ms, as in wrangler.toml. Each looks that far ahead: alarms may be lost (C2). */
 const CRON_INTERVAL = 5 * MINUTE
 /** Timekeepers that are called at once. */
 const GROUP = 20

@@ -75,7 +75,6 @@ export async function wholeDelivery(
   return { ...deliveryResponse(delivery), body: Body.parse(JSON.parse(body)) }
 }
 
-/** The webhook of a delivery or a sample. */
 type Destination = { id: string; key: string }
 
 /** A delivery of a webhook, which a request names by id or key. Throws 404 if there is none. */

@@ -38,7 +38,6 @@ import type {
   UpdateWebhookRequestItem,
 } from './webhooks.schemas'
 
-/** The name of a webhook in issues and in a 404. */
 const WHAT = 'a webhook'
 const THIS = 'This webhook'
 
@@ -110,7 +109,6 @@ export type ListenerStatements = (
   now: Instant,
 ) => Statement[]
 
-/** The statements for webhooks. */
 function stores(
   scope: Scope,
   listeners: ListenerStatements,
@@ -175,7 +173,6 @@ export async function createWebhooks(
   })
 }
 
-/** The destinations of webhooks' deliveries. */
 const destinationsOf = ({ db }: Pick<Scope, 'db'>, ids: readonly string[]) =>
   ids.map((webhookId) => ({ kind: 'webhook', tenantId: db.tenantId, webhookId }) as const)
 

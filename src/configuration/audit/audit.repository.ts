@@ -173,7 +173,6 @@ function mergedPage(pages: readonly Page[], limit: number): Page {
   return { entries: page, next: page.at(-1)?.id ?? null }
 }
 
-/** Where a page begins, how far back it goes, and how many entries it has at most. */
 type Place = { before?: string | undefined; oldest: Instant; limit: number }
 type Page = { entries: StoredEntry[]; next: string | null }
 
@@ -198,7 +197,6 @@ async function pageIn(
   return { entries, next: last === undefined ? null : z.object({ id: z.string() }).parse(last).id }
 }
 
-/** The most entries that one call deletes. */
 const MOST_DELETED = 1_000
 
 // The recursion goes from log to log by the table's key, so the number of entries does not matter.

@@ -117,9 +117,7 @@ async function settleCopies(databases: Databases, tenantId: string, names: reado
   return states.every((state) => state.status === 'fulfilled' && state.value === 'settled')
 }
 
-/**
- * Forgets the work that a change begins. It may name users, so it is kept only while a copy needs it (U8).
- */
+/** Forgets the work that a change begins. It may name users, so it is kept only while needed (U8). */
 const forgetWork = (databases: Databases, tenantId: string, change: string) =>
   databases.first.run({ sql: FORGET_WORK, params: [tenantId, change] })
 
@@ -139,10 +137,7 @@ export async function finishChanges(databases: Databases): Promise<void> {
   }
 }
 
-/**
- * Prepares a change in one copy. Returns whether the copy expects it now: false if another one is under way,
- * or if a guard does not hold.
- */
+/** Returns whether the copy expects the change now: not if another one is under way, or if a guard fails. */
 async function prepare(
   databases: Databases,
   tenantId: string,

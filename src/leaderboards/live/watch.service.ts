@@ -26,7 +26,6 @@ import {
   type WatcherMessage,
 } from './live.messages'
 
-/** The number of tries to reach a leaderboard's object. */
 const TRIES = 3
 /** How long one confirmation of a stream may take, and the pause after one that failed. */
 const CONFIRM_PATIENCE = 8 * SECOND
@@ -143,9 +142,7 @@ class LiveStream {
     }
   }
 
-  /**
-   * Ends the stream if its key, user, tenant or board has ended (Y2). If D1 can't be reached, it tries again.
-   */
+  /** Ends the stream if its key, user, tenant or board has ended (Y2). Tries again if D1 can't be reached. */
   async #confirm(): Promise<void> {
     try {
       this.#confirmed = await within(CONFIRM_PATIENCE, this.#look())

@@ -15,7 +15,6 @@ import { firstDate, keyOf, named, type Page, pageOf, View, type WatchedBoard } f
 const PAUSE = SECOND
 /** If a stream has to wait for at most so long, the round waits for it. Otherwise the next one serves it. */
 const SHORT_WAIT = PAUSE / 4
-/** The time until the next round if one has failed. */
 const PAUSE_AFTER_FAILURE = 5 * SECOND
 /** The most runs that a stream is told about at once. Only a test clock makes several runs final at once. */
 const MOST_FINALS = 10
@@ -27,7 +26,6 @@ const PARTS = 50
 const SENDS_AT_ONCE = 20
 const PAUSE_AFTER_SENDS = 10
 
-/** The part of the object's context that holds its sockets. */
 type Sockets = Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets'>
 
 /** The data that the watchers need from outside. */
@@ -43,7 +41,6 @@ export type WatchSource = {
 /** An event as the streams send it, its version in milliseconds, and the hash of a ranking. */
 type LiveText = { version: number; hash: string | null; text: string }
 
-/** An open stream. */
 type Watcher = Pick<WatcherNote, 'shown' | 'version' | 'openFrom'> & {
   readonly view: View
   /** When it got its last ranking, in real time. */
@@ -65,7 +62,6 @@ export class Watchers {
   readonly #views = new Map<string, View>()
   /** Null until it is needed: a new object may have sockets from before it slept. */
   #watchers: Map<WebSocket, Watcher> | null = null
-  /** Streams that are about to open. */
   #opening = 0
   /** Users and groups that have changed since the last round; `isAny` if any view may have changed. */
   readonly #changedUsers = new Set<string>()
@@ -238,7 +234,6 @@ export class Watchers {
     else for (const socket of this.#open.keys()) this.#save(socket)
   }
 
-  /** Marks the views that the changes since the last call may concern. */
   #markOutdated(): void {
     for (const view of this.#views.values()) {
       const isConcerned = view.whole === null || this.#changedGroups.has(view.whole)
@@ -300,7 +295,6 @@ export class Watchers {
     return userIds.length === 0 ? new Map() : this.#source.namesOf(board, userIds)
   }
 
-  /** Tells the watchers about the runs that have become final since they were last told. */
   async #tellFinals(): Promise<void> {
     const board = this.#source.board()
     if (board === null) return
@@ -328,10 +322,7 @@ export class Watchers {
     return this.#event('finished', content, null)
   }
 
-  /**
-   * Sends each watcher the ranking that it has not seen. Watchers who got one less than a second ago are left
-   * for the next round.
-   */
+  /** Sends unseen rankings. Watchers who got one less than a second ago wait for the next round. */
   async #showAll(): Promise<void> {
     const events = new Map<View, LiveText>()
     const atOnce = Math.max(SENDS_AT_ONCE, Math.ceil(this.#open.size / PARTS))

@@ -18,9 +18,7 @@ import { leaderboardStarted } from '../../webhooks/events/leaderboard-started.ev
 import type { OutboxEntry } from '../../webhooks/outbox/outbox.messages'
 import type { BoardEventRow, Fact, Place } from './board-events.messages'
 
-/**
- * A fact of a row of the leaderboard's outbox, with its own id. Null if it was about a user who is erased.
- */
+/** A fact of the leaderboard's outbox, with its own id. Null if it was about a user who is erased. */
 type PendingFact = { id: string; at: Instant; fact: Fact | null }
 
 /**
@@ -59,10 +57,7 @@ export async function sendBoardEvents(
     throw new Error(`the delivery queue ${name} was not reached: ${error}`)
 }
 
-/**
- * The id of the event that a run begins or ends. If the run ends again after a restore, the event has the
- * same id (M2). Null for other facts.
- */
+/** The id of the event of a run's beginning or end: the same after a restore (M2). Null for other facts. */
 function idOfRun(board: Leaderboard, fact: Fact | null): string | null {
   if (fact === null || !('series' in fact) || fact.series === undefined) return null
   const { type, run, series } = fact
@@ -86,13 +81,9 @@ function outboxEntryOf(
   return { at, seq: 0, id, userIid, ...order, messages: [{ id, ...draft }] }
 }
 
-/**
- * The users who still exist, by iid: `users` for events about one user, and the `names` of users in first
- * places.
- */
+/** The users who still exist, by iid: `users` of events about one user, and `names` in first places. */
 type Known = { users: ReadonlyMap<string, UserState>; names: ReadonlyMap<string, string | null> }
 
-/** The ids of users in the first places of a fact. */
 const mentioned = ({ fact }: PendingFact): string[] =>
   fact && 'top' in fact ? fact.top.map(([userId]) => userId) : []
 
@@ -121,7 +112,6 @@ function draftOfFact(
   }
 }
 
-/** The group of a fact, as filters. */
 const groupOf = ({ group }: { group: readonly [string, string][] }): Filter[] =>
   group.map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
 

@@ -8,10 +8,7 @@ import { StoredSentList, StoredSentPlace } from './board-events.state'
 
 /** The two kinds of sent lists of a group: its first places, or the ranks of all its users. */
 type Noted = 'tops' | 'ranks'
-/**
- * The prefix of the key of a group's first places. A group itself is a JSON list, so it never begins like
- * this.
- */
+/** The prefix of the key of a group's first places. A group is a JSON list, so it never begins like this. */
 const TOPS = 'top:'
 const keyOf = (what: Noted, group: string) => (what === 'tops' ? TOPS : '') + group
 /** The key under which earlier versions stored the first places of all groups together. */

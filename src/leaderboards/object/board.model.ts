@@ -38,9 +38,7 @@ export class Board implements BoardView {
   readonly groupSizes = new GroupSizes()
   readonly events: BoardEvents
   readonly #listener: BoardListener
-  /**
-   * While a comparison waits for D1: users whose scores have moved since, so that its page may not know them.
-   */
+  /** Users whose scores have moved while a comparison waits for D1, so that its page may not know them. */
   #moved: Set<string> | null = null
   #definition: Definition
   #progress: Progress
@@ -73,7 +71,6 @@ export class Board implements BoardView {
     this.events.reload()
   }
 
-  /** Drops the rankings from memory. */
   #forgetRankings(): void {
     this.rankings.clear()
     this.groupSizes.clear()
@@ -311,10 +308,7 @@ export class Board implements BoardView {
     return run && this.#placement(run, rowIn(after) ?? rowIn(rows), previousRank)
   }
 
-  /**
-   * The placement of a change that came after a gap. If `truth` is given, it first stores that result of the
-   * log.
-   */
+  /** The placement of a change that came after a gap. First stores the log's result `truth`, if given. */
   #applyTruth(change: ScoreChange, truth: Recounted | null, wanted: boolean): Placement | null {
     const run = wanted ? this.#alteredRun(sumsOf(this, change)) : null
     const row = () =>
@@ -346,7 +340,6 @@ export class Board implements BoardView {
     for (const row of after) this.#put(before.find(({ run }) => run === row.run) ?? null, row)
   }
 
-  /** Stores a score, and moves it in the rankings in memory. */
   #put(before: Row | null, after: Row): void {
     this.#moved?.add(after.iid)
     if (before !== null && JSON.stringify(before) === JSON.stringify(after)) return

@@ -86,7 +86,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   readonly #databases = databasesOf(newInstance(), this.env, noCost())
   readonly #db = this.#databases.first
   #board: Board | null = null
-  /** The streams that watch the leaderboard (Y). */
   readonly #watchers = new Watchers(this.ctx, {
     board: () => this.#kept && watched(this.#kept),
     now: async () => (await readTestClock(this.#db)) ?? systemNow(),
@@ -115,10 +114,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return isThere && !this.#isPurged && !this.#isDeleted
   }
 
-  /**
-   * Takes back that the leaderboard was deleted, if D1 was brought back since then to a moment at which the
-   * leaderboard existed. Its scores are read from D1 (M2).
-   */
+  /** Takes back a deletion if D1 was brought back to a moment before it. The scores are read from D1 (M2). */
   #revive(given: DefinitionInput): void {
     const deleted = this.#isUsed ? this.#store.note('deleted') : null
     // Earlier versions have noted `true` instead of the moment.
@@ -186,10 +182,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return new Board(this.#store, source, definition, this.#watchers)
   }
 
-  /**
-   * Runs work that may change memory and store together. If it throws, memory is read again from the store,
-   * for all work in progress.
-   */
+  /** Runs work on memory and store. If it throws, memory is read again, for all work in progress. */
   async #changing<T>(work: () => T | Promise<T>): Promise<T> {
     try {
       return await work()
@@ -342,10 +335,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     this.#kept?.events.handed(HandedRequest.parse(request).rows)
   }
 
-  /**
-   * Makes a new flush due in D1, once for each flush. No caller waits for it. If it is lost, the hourly
-   * upkeep does the flush (C2).
-   */
+  /** Makes a new flush due in D1, once. No caller waits for it. The hourly upkeep finds a lost one (C2). */
   async #scheduleUpkeep(): Promise<void> {
     const due = this.#board?.events.takeDueChange() ?? null
     if (this.#board === null || due === null) return
@@ -384,7 +374,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 }
 
-/** A board as its watchers see it. */
 const watched = (board: Board): WatchedBoard => ({
   definition: board.definition,
   progress: board.progress,

@@ -7,10 +7,7 @@ import { amountOf, type Score, scoreOf } from '../score.rules'
 import type { Counted, GroupSize } from './group-sizes.cache'
 import type { Entry } from './ranking.rules'
 
-/**
- * The tables of a leaderboard. docs/storage.md lists them. To change a table, add a step. Never change an
- * existing step.
- */
+/** docs/storage.md lists these tables. To change one, add a step. Never change an existing step. */
 const STEPS: Steps = [
   [
     `CREATE TABLE IF NOT EXISTS scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached
@@ -67,9 +64,7 @@ const MATCHES = `NOT EXISTS (SELECT 1 FROM json_each(?2) asked
 /** The most groups of a run in a list, and the most characters of all of them. */
 const MOST_GROUPS = 10_000
 const MOST_CHARACTERS = 4_000_000
-/**
- * The largest groups of a run, from rows of ranked users. ?2 is the most users that can be ranked in a group.
- */
+/** The largest groups of a run. ?2 is the most users that can be ranked in a group. */
 const sizesIn = (rows: string) => `
   SELECT "group", users, read FROM (
     SELECT "group", users, read, sum(length("group")) OVER (ORDER BY users DESC, "group") AS characters FROM (

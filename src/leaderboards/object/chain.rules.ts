@@ -25,10 +25,7 @@ export const cursorOf = (rows: readonly Row[]): number | null =>
 /** The `seq` of the change from which a user's group is known; -1 if it is unknown. */
 const groupedOf = (rows: readonly Row[]): number => Math.max(-1, ...rows.map(({ grouped }) => grouped))
 
-/**
- * A user's group after a message with the group as of a `seq` (L6). The highest `seq` wins, so a late message
- * moves no user back.
- */
+/** A user's group after a message. The highest `seq` wins, so a late message moves no user back (L6). */
 const groupAfter = (rows: readonly Row[], seq: number, group: string | null): string | null =>
   seq >= groupedOf(rows) ? group : (rows.at(-1)?.group ?? null)
 
@@ -61,10 +58,7 @@ export function sumsOf({ definition, isFinal, runHolding }: Frame, { input }: Sc
   return sums
 }
 
-/**
- * The day on which a change counts. A streak ranks by its whole length, so growth before the start counts too
- * (L3).
- */
+/** The day on which a change counts. A streak ranks by its whole length, also from before the start (L3). */
 const dayCounted = (definition: Definition, day: number): number =>
   definition.rankBy === 'streak' ? Math.max(day, firstDayOf(definition)) : day
 

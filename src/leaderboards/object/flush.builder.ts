@@ -19,7 +19,6 @@ function topOf(board: BoardView, run: number, group: string): Place[] {
   return placesOf(board, run, group, TOP)
 }
 
-/** The places of a group in a run: all of them, or the first `limit`. */
 function placesOf({ rankings, served }: BoardView, run: number, group: string, limit?: number): Place[] {
   const { entries } = rankings.of(run, group)
   return entries

@@ -8,9 +8,7 @@ export type GroupSize = { group: string; users: number }
 /** The groups of a run, the largest first, and the number of scores that were read to count them. */
 export type Counted = { sizes: readonly GroupSize[]; read: number }
 
-/**
- * The most runs with a kept count. Each has at most 10,000 groups and 4 million characters (board.store.ts).
- */
+/** The most kept counts. Each has at most 10,000 groups and 4 million characters (board.store.ts). */
 const MOST_KEPT = 4
 
 /**

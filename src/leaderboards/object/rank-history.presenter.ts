@@ -74,7 +74,6 @@ export function readBest(
   })
 }
 
-/** The runs that meet these days, in order. */
 function runsBetween({ definition, runHolding }: Board, from: number, to: number): Run[] {
   const runs: Run[] = []
   let run = from > (lastDayOf(definition) ?? LAST_DAY) ? null : nearestRun(definition, from)

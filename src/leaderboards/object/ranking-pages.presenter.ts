@@ -62,10 +62,7 @@ function live(board: Board, { run, group }: Asked): readonly Ranked[] {
     : board.rankings.of(run, whole).entries
 }
 
-/**
- * A final ranking. An erased user's place stays empty, so that the others keep theirs (U8). Empty while the
- * board is hidden (S10).
- */
+/** A final ranking. An erased user's place stays empty: others keep theirs (U8). Empty while hidden (S10). */
 function finals({ store, definition }: Board, { run, group }: Asked): Ranked[] {
   if (definition.isHidden) return []
   const whole = groupOf(group)

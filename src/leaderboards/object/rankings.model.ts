@@ -3,9 +3,7 @@ import type { Row } from '../board.types'
 import type { BoardStore } from './board.store'
 import { Ranking } from './ranking.rules'
 
-/**
- * The most rankings in memory, of at most 1,000 entries each. The least recently used one is dropped first.
- */
+/** The most rankings in memory, of at most 1,000 entries each. The least recently used one goes first. */
 const MOST_RANKINGS = 200
 
 /**

@@ -129,10 +129,7 @@ async function userCursorsIn(
   return { last: isCut ? (some.at(-1)?.userId ?? last) : last, userCursors }
 }
 
-/**
- * The counted changes, with their local day and seconds since local midnight: one row for each change of the
- * user.
- */
+/** The counted changes of the user, a row each, with local day and seconds since local midnight. */
 const EVENTS = `
   SELECT at, value AS amount, ${localDayOf()} AS day,
     ${timeOfDayOf()} AS time FROM events
@@ -295,9 +292,7 @@ export function recountable(
   )
 }
 
-/**
- * The query that counts the scores of each kind of leaderboard from the log. Rules count streaks, not SQL.
- */
+/** The query that counts scores from the log. Rules count streaks, not SQL. */
 const RECOUNT = { metric: RECOUNT_EVENTS, points: RECOUNT_AWARDS } as const satisfies Record<
   Exclude<RankBy, 'streak'>,
   string
@@ -320,7 +315,6 @@ export async function recountUsers(
   return lists.flat()
 }
 
-/** The same for users of one database. */
 async function recountIn(
   db: TenantDatabase,
   definition: Definition,

@@ -96,16 +96,12 @@ export async function checkNote(board: Board): Promise<UpkeepNote | null> {
   return note
 }
 
-/** Logs that the scores of a board are read again from D1. */
 function warn({ definition }: Board, reason: string): void {
   const error = `the leaderboard is ahead of D1 and is filled again: ${reason}`
   logProblem('warn', { leaderboard: definition.id, error })
 }
 
-/**
- * When a board that is done for now is due again: at the next full hour, when the next run is made final, or
- * when it must send events.
- */
+/** When a board is due again: at the next full hour, when a run is made final, or to send events. */
 function nextDue(board: Board, until: Instant, grace: number): Instant | null {
   if (isOver(board)) return null
   const hour = (Math.floor(until / HOUR) + 1) * HOUR
@@ -125,10 +121,7 @@ function nextFinal({ definition, progress }: Board, grace: number): Instant | nu
   return definition.finished ?? (final && instant(final + grace))
 }
 
-/**
- * Begins the comparison that is due, if any: with all users before a run is made final, else with the users
- * who have changed.
- */
+/** Begins a due comparison: with all users before a run is made final, else with users who have changed. */
 function beginComparison(board: Board, now: Instant, grace: number): boolean {
   const { progress } = board
   const final = nextFinal(board, grace)
@@ -210,10 +203,7 @@ function isBehind(board: Board, { userId, iid, seq, cursor, group }: UserCursor)
   return open.some((row) => row.group !== group && row.grouped <= seq)
 }
 
-/**
- * Whether a board has a change of a user that D1 does not have. A change is in D1 before a board gets it, so
- * D1 was brought back to an earlier moment (M2).
- */
+/** Whether a board has a change that D1 lacks. D1 gets each change first, so D1 was brought back (M2). */
 function isAhead(board: Board, { userId, iid, seq, cursor }: UserCursor): boolean {
   const rows = board.store.ofUser(userId, iid)
   return (cursorOf(rows) ?? -1) > (cursor ?? 0) || rows.some(({ grouped }) => grouped > seq)

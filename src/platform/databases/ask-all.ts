@@ -5,7 +5,6 @@ import { type Databases, Misplaced } from './databases-databases'
 /** How often a question is asked again because buckets were moved meanwhile. */
 const TRIES = 20
 
-/** A database that is asked, with its name. */
 type Place = { name: string; db: TenantDatabase }
 
 /**

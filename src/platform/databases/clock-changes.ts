@@ -59,10 +59,7 @@ async function settleAll(databases: Databases, name: string): Promise<void> {
 /** A change of the clock: its random name, until when it may be stored, and statements for each database. */
 type ClockChange = { name: string; until: number; beside: readonly Statement[] }
 
-/**
- * Prepares a change in one database. Returns the results of its statements there; null if another change is
- * under way.
- */
+/** Prepares a change in one database. Returns its statements' results; null if another one is under way. */
 async function prepareIn(databases: Databases, place: string, { name, until, beside }: ClockChange) {
   const db = databases.named(place)
   try {

@@ -37,7 +37,6 @@ export type WakeMover = (tenantId: string, why: 'refused' | 'unspread') => void
 /** D1 accepts so many batches of one request, queue message, alarm or run of the cron trigger. */
 const MOST_BATCHES = 1_000
 
-/** The parts of `Databases`. */
 type Parts = {
   /** The batches that were sent so far are counted here. */
   cost: Cost

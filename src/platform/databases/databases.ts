@@ -14,7 +14,6 @@ class Directories extends BoundedMap<string, Directory> {
 
 const directoriesOf = perInstance(() => new Directories())
 
-/** The maximum number of databases. */
 const MOST_DATABASES = 100
 
 /**

@@ -7,10 +7,7 @@ import { DATABASE_NOW } from '../statement'
 /** How long deleted keys are remembered, in milliseconds. */
 export const KEPT = 31 * DAY
 
-/**
- * How far back a database gets deleted keys again, in milliseconds, in case the clock of the first database
- * went back a little.
- */
+/** How far back deleted keys are copied again, in ms: the first database's clock may go back a little. */
 const MARGIN = 60_000
 
 // The row without a prefix says up to which moment a database has all deleted keys. No key has an empty

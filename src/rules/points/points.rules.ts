@@ -79,7 +79,6 @@ export function awardPoints(
   return { after: { ...user, points, counters }, awards, counterIds }
 }
 
-/** How often a change fires a trigger, and the trigger's counter if it has one. */
 type Firings = { firings: number; counter: AwardRecord['counter'] }
 
 const once = (isSo: boolean): Firings => ({ firings: isSo ? 1 : 0, counter: null })
@@ -108,10 +107,7 @@ function firingsOf(trigger: Trigger, input: TriggerInput, ledger: Ledger, { revo
   }
 }
 
-/**
- * How often an event fires a metric trigger (P1). A trigger with filters on event attributes uses its own
- * counter.
- */
+/** How often an event fires a metric trigger (P1). One with filters on the event has its own counter. */
 function crossingsOf(trigger: Trigger, event: NonNullable<TriggerInput['event']>, ledger: Ledger): Firings {
   if (trigger.metricId !== event.metricId) return once(false)
   const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT

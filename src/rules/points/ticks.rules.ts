@@ -145,10 +145,7 @@ export function granting(
   }
 }
 
-/**
- * Makes the ids of one user's awards from their due times. Only the first id is random, because randomness is
- * most of the cost of a tick.
- */
+/** Makes award ids from due times. Only the first one is random: randomness is most of the cost of a tick. */
 function idsOf(newId: (at: Instant) => string): (due: Instant, position: number) => string {
   let first: string | undefined
   return (due, position) => {
@@ -175,10 +172,7 @@ function localTimes(): (zone: string, at: Instant) => LocalTime {
   }
 }
 
-/**
- * Computes a trigger's points after a user's boosts (P5). Ticks come in order, so one computation per local
- * day is enough.
- */
+/** A trigger's points after a user's boosts (P5). Ticks come in order, so it computes once per local day. */
 function boosting(user: TickUser): (system: System, trigger: Trigger, local: LocalTime) => Boosted {
   const last = new Map<Trigger, { day: number; boosted: Boosted }>()
   return (system, trigger, local) => {

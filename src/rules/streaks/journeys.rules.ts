@@ -15,7 +15,6 @@ const SPARED_ONCE_IN = 7
 /** The most days by which a change of zone can move the local date back. Zones are at most 26 hours apart. */
 export const DAYS_BACK = 2
 
-/** Whether a day has ended in every zone at a moment. */
 const isOverEverywhere = (day: number, at: number): boolean => localDay(at, LAST_OFFSET) > day
 
 /**

@@ -11,10 +11,7 @@ import { termsOf } from './terms.rules'
 export class Recount {
   readonly #config: Configuration
   readonly #user: UserState
-  /**
-   * The streaks that ended, by first day. A streak that ended on a journey may continue if the journey is
-   * undone (S11).
-   */
+  /** The streaks that ended, by first day. A streak may continue if its journey is undone (S11). */
   readonly #runs = new Map<number, StreakRun>()
   #streak: StreakState
   /** The changes of zone that are not applied yet. */

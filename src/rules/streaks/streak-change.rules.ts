@@ -22,7 +22,6 @@ export type StreakChange = {
   streakEntries?: readonly StreakEntry[]
 }
 
-/** A change that leaves the streak alone. */
 const STREAK_AS_IT_WAS: StreakChange = {
   isExtended: false,
   growth: 0,

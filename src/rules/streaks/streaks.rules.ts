@@ -41,10 +41,7 @@ const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => ne
 const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
   pauses.some((pause) => pause.start < end && pause.end >= start)
 
-/**
- * Whether streaks were off when the period before the day `end` ended: at its midnight, or at the moment
- * `skipped`, when a change of zone skipped it (S1).
- */
+/** Whether streaks were off when the period before `end` ended: at midnight, or when travel `skipped` it (S1). */
 function wasOff({ profile: { tz } }: Streaker, end: number, skipped: number | null, { off }: Terms): boolean {
   if (skipped !== null) return off.some(({ from, to }) => from <= skipped && (to === null || skipped < to))
   return off.some(({ from, to }) => end > dayIn(tz, from) && (to === null || end <= dayIn(tz, to)))
@@ -168,9 +165,7 @@ function metPeriods({ streak, profile }: Streaker, terms: Terms, today: number, 
   return met.filter((start) => start >= first)
 }
 
-/**
- * Whether a period is satisfied, missed, or before such a period, so that its events do not count (S2, S4).
- */
+/** Whether a period is satisfied, missed, or before such a one, so its events do not count (S2, S4). */
 function isClosed({ run, missed }: StreakState, { frequency }: Terms, period: number): boolean {
   const parts = run === null ? null : untilOpen(run, frequency)
   if (parts !== null && parts.open !== null && period >= parts.open) return parts.ahead.includes(period)

@@ -185,16 +185,10 @@ function sinceOf({ attempt, arrived }: Job, clock: Instant | null): Instant {
   return attempt !== null && attempt.since < now ? attempt.since : now
 }
 
-/**
- * The data that a commit has read, as of one moment: the part that all users of a group share, and each
- * user's own.
- */
+/** The data of a commit, as of one moment: the part that all users of a group share, and each user's own. */
 type GroupSnapshot = Pick<CommitSnapshot, 'config' | 'clock'> & { of: (userId: string) => CommitSnapshot }
 
-/**
- * Reads all data that the decisions depend on, in one round trip if the cached configuration is still the
- * current one.
- */
+/** Reads all data of the decisions, in one round trip if the cached configuration is the current one. */
 async function read(deps: CommitDeps, batches: readonly UserBatch[]): Promise<GroupSnapshot> {
   const { db } = deps
   const ids = batches.map(({ userId }) => userId)

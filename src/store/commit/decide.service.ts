@@ -11,10 +11,7 @@ import type { UsedKey } from '../events.repository'
 import { recoverOutcome } from './attempts.service'
 import type { CommitSnapshot, Job, Outcome } from './commit.types'
 
-/**
- * How much earlier than its commit an event may be, in milliseconds. It is well below the grace of ticks and
- * of final runs.
- */
+/** How much earlier than its commit an event may be, in ms: well below the grace of ticks and final runs. */
 const MOST_LATE = 5_000
 
 /**
@@ -77,10 +74,7 @@ export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSna
   return { was: snapshot.state, outcomes, changes, newlyUsed }
 }
 
-/**
- * When a command happens, by the system clock: at its arrival, but at most five seconds before its commit. So
- * a day is over for good after a while (L8).
- */
+/** The arrival of a command, but at most five seconds before its commit, so that a day ends for good (L8). */
 function effectiveTime(arrived: Instant, now: Instant): Instant {
   return instant(Math.max(arrived, now - MOST_LATE))
 }

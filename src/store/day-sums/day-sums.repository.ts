@@ -15,10 +15,7 @@ export type Subject = { log: keyof typeof LOGS; id: string }
 /** A user as read. Both ids are needed, so that no user who was erased meanwhile is found. */
 export type UserKey = { id: string; iid: string }
 
-/**
- * For each log, in SQL: its order, the place of a row in it as a text, and the total in the user's row, for
- * the subject's id ?4.
- */
+/** SQL for each log: its order, a row's place as a text, and the user's total for the subject's id ?4. */
 const READ = {
   events: {
     ...LOGS.events,

@@ -2,10 +2,7 @@ import type { Instant } from '../../lib/clock'
 import { FURTHEST_OFFSET, HOUR } from '../../lib/units'
 import { dayBegins, localDay } from '../../lib/zone'
 
-/**
- * The most time between the moment of a row and its commit to the log, in milliseconds. The commit of an
- * event may be slow.
- */
+/** The most time from a row's moment to its commit to the log, in milliseconds. A commit may be slow. */
 const GRACE = HOUR
 
 /** The sum of the changes on a local day (days since 1970-01-01), in the unit of the log. */

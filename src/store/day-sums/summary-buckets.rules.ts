@@ -46,10 +46,7 @@ export function summarise(
   return buckets.reverse()
 }
 
-/**
- * The first days of the buckets, ascending. They are numbers of days, because the day after 9999-12-31 is not
- * a valid date.
- */
+/** The buckets' first days, ascending, as numbers: the day after 9999-12-31 is not a valid date. */
 function bucketDays({ aggregation, startDate, endDate }: SummaryRange): number[] {
   const starts: number[] = []
   const last = dayOf(endDate)

@@ -43,7 +43,6 @@ export type RunLimits = {
  */
 export class DeliveryRunner {
   readonly #storeOf: () => DeliveryQueueStore
-  /** Messages in progress, by id. */
   readonly #underWay = new Map<string, { message: Pending; end: Promise<void> }>()
 
   /** Makes a run that waits for messages in progress look for more messages. */
@@ -100,10 +99,7 @@ export class DeliveryRunner {
     return instant(Math.max(first, this.#store.health.probeAt ?? first))
   }
 
-  /**
-   * The next message that may be sent now; null if there is none. Messages that cannot be sent, and are in
-   * front of others, are ended or put off.
-   */
+  /** The next message to send now, or null. Ends or puts off messages in front of it that cannot be sent. */
   #next(limits: RunLimits, budget: { givenUp: number }): Pending | null {
     for (;;) {
       const by = limits.until()
@@ -134,10 +130,7 @@ export class DeliveryRunner {
     }
   }
 
-  /**
-   * The message that this one must wait for: about the same user, and in progress, or pending and less than
-   * an hour old.
-   */
+  /** The message of the same user that this one waits for: in progress, or pending for under an hour. */
   #before(message: Pending, now: Instant): { at: number; isUnderWay: boolean } | null {
     const { subject } = message
     if (subject === null) return null
@@ -147,10 +140,7 @@ export class DeliveryRunner {
     return ofUser === undefined ? null : { at: ofUser.message.at, isUnderWay: true }
   }
 
-  /**
-   * When a message is tried, by the service's clock: not before it was handed over, and not before a rest has
-   * ended.
-   */
+  /** When a message is tried, by the service's clock: not before it was handed over, or a rest has ended. */
   #momentOf({ nextAt, created }: Pending, limits: RunLimits): Instant {
     const { probeAt, restedUntil } = this.#store.health
     return limits.momentOf(instant(Math.max(nextAt, created, probeAt ?? 0, restedUntil ?? 0)))
@@ -206,10 +196,7 @@ export class DeliveryRunner {
 
 const gone = (error: string): Attempt => ({ kind: 'refused', status: null, error })
 
-/**
- * The status of a message after an attempt that ended at `now`. `tries` counts the attempts since it last
- * became pending.
- */
+/** The status after an attempt that ended at `now`. `tries` counts since it last became pending. */
 function outcomeOf(attempt: Attempt, tries: number, now: Instant): Outcome {
   switch (attempt.kind) {
     case 'delivered':

@@ -16,10 +16,7 @@ export const deliveryJob: Job = {
   run: (context, work, { until, isSet }) => runDestination(context, work, until, isSet),
 }
 
-/**
- * Makes a delivery queue send the messages that are due. Waits for that only under a test clock, since a slow
- * receiver must not hold up other work (W4, C1).
- */
+/** Sends due messages. Waits only under a test clock: slow receivers must not hold up other work (W4, C1). */
 async function runDestination(
   context: TenantContext,
   work: DueWork,

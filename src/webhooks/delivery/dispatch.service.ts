@@ -46,10 +46,7 @@ const NAMED: readonly string[] = ['leaderboard.started', 'leaderboard.finished']
 
 const isNotification = ({ type }: Message): boolean => type.startsWith('notification.')
 
-/**
- * The queued message of a message. The body of a notification is sent as it is. The body for a webhook also
- * has the type.
- */
+/** The body of a notification is sent as it is. The body for a webhook also has the type. */
 function itemOf(outboxEntry: OutboxEntry, message: Message): Item {
   const { at, seq, userIid, subject = userIid } = outboxEntry
   const { id, type, body } = message
@@ -64,10 +61,7 @@ function itemOf(outboxEntry: OutboxEntry, message: Message): Item {
   return { outboxEntry, message, queuedMessage }
 }
 
-/**
- * The messages that these ways take, in parts that one call can hand over. The messages of a single entry may
- * be larger than all memory.
- */
+/** Messages in parts that one call can hand over. Those of a single entry may be larger than all memory. */
 function* itemsOf(outboxEntries: readonly OutboxEntry[], ways: readonly Way[]): Generator<Item[]> {
   let items: Item[] = []
   let bytes = 0

@@ -5,10 +5,7 @@ import type { Context } from '../../platform/context'
 import { perInstance } from '../../platform/instance'
 import { logProblem } from '../../platform/log'
 
-/**
- * How long the queue delays a message, in seconds. The drain that it starts finds everything that is stored
- * in that time.
- */
+/** The delay of a queue message, in seconds. Its drain finds everything that is stored in that time. */
 const DELAY = 1
 /** For how long after a message no other one is needed, in milliseconds. Well below the delay. */
 const COVERED = 800

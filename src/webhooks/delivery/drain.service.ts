@@ -75,7 +75,6 @@ export async function drain(
   return scheduled.meta.changes > 0
 }
 
-/** Lets each source write what is due. Returns whether any was. */
 async function writeDue(
   context: TenantContext,
   sources: readonly MessageSource[],
@@ -87,10 +86,7 @@ async function writeDue(
   return isAny
 }
 
-/**
- * The log line of a drain, as JSON: the number of outbox entries that it handed over, and their cost in D1.
- * It contains nothing about a user.
- */
+/** The log line of a drain, as JSON: its outbox entries and their cost in D1, and nothing about a user. */
 function drainLine({ db, cost }: TenantContext, before: Cost, outboxEntries: number): string {
   return JSON.stringify({
     level: 'info',

@@ -3,9 +3,7 @@ import { MOST_LOGGED } from '../../lib/limits'
 import { DAY, HOUR } from '../../lib/units'
 import type { DeliveryQueueStore } from './queue.store'
 
-/**
- * The most messages that one statement deletes, and after how many newly settled messages a run prunes again.
- */
+/** The most messages that one statement deletes, and after how many newly settled ones a run prunes. */
 const AT_ONCE = 1_000
 const PASSING = 500
 /** How often new objects may count the settled messages, in milliseconds. A count reads all of them. */
@@ -18,10 +16,7 @@ const COUNTED = HOUR
 export class Pruning {
   readonly #kept: number
   readonly #most: number
-  /**
-   * How many settled messages there are, and how many this object had settled at that time. Null if they were
-   * not counted.
-   */
+  /** The settled messages, and how many this object had settled by then. Null if they were not counted. */
   #known: { count: number; settled: number } | null = null
   #done = 0
 

@@ -159,10 +159,7 @@ export const WholeReply = Delivery.extend({ body: z.string() }).nullable()
 /** Messages with their places. */
 export const ListReply = z.array(Delivery.extend({ place: Place }))
 
-/**
- * Messages with their bodies and places: as many as one call has room for. `hasMore` says whether more match
- * the request.
- */
+/** As many messages as one call has room for. `hasMore` says whether more match the request. */
 const Held = z.object({
   messages: z.array(Delivery.extend({ place: Place, body: z.string() })),
   hasMore: z.boolean(),

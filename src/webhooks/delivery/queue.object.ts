@@ -49,34 +49,19 @@ declare module '../../platform/env' {
   }
 }
 
-/**
- * How long a run begins attempts, in milliseconds. An alarm may take a quarter of an hour, and an attempt
- * takes five minutes at most.
- */
+/** How long a run begins attempts, in ms. An alarm may take 15 minutes, and an attempt takes 5 at most. */
 const LONGEST_RUN = 5 * MINUTE
-/**
- * The most attempts that a run begins. Its requests and D1 queries stay far below the platform's limits for
- * one call.
- */
+/** The most attempts of a run. Its requests and queries stay far below the platform's limits for a call. */
 const MOST_BEGUN = 500
 /** The most messages that a run gives up without an attempt. */
 const MOST_GIVEN_UP = 1_000
-/**
- * How long the destination's configuration from D1 is used, in milliseconds. A change of a webhook notifies
- * its delivery queue at once.
- */
+/** How long D1's configuration is used, in ms. A change of a webhook notifies its delivery queue at once. */
 const BELIEVED = SECOND
-/**
- * After how long the Timekeeper calls again while messages are in progress, in milliseconds, in case the
- * alarm is lost.
- */
+/** When the Timekeeper calls again while messages are in progress, in ms, in case the alarm is lost. */
 const LOOK_AGAIN = 5 * MINUTE
 /** After how long an interrupted run is tried again, in milliseconds. */
 const PAUSE = MINUTE
-/**
- * The furthest ahead that a message can be due, in milliseconds. A later due time comes from a test clock
- * that went back (C1).
- */
+/** The furthest ahead that a message can be due, in ms. If it is later, a test clock went back (C1). */
 const FURTHEST = 25 * HOUR
 
 /** The most pending messages that are counted, and the newest messages that are searched for dead ones. */
@@ -93,7 +78,6 @@ type Present = { read: Instant; clock: Instant | null; adapter: ChannelAdapter |
 export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   /** The channels by which it reaches destinations. `src/worker` sets them. */
   protected abstract readonly channels: Channels
-  /** The store; null until it is needed. */
   #opened: DeliveryQueueStore | null = null
   /** Whether its tenant was erased while this object was in use. */
   #isPurged = false
@@ -126,10 +110,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return this.#isUsed && this.#store.note('deleted') !== null
   }
 
-  /**
-   * Takes back that the destination was deleted, if D1 was brought back since then to a moment at which it
-   * existed (M2).
-   */
+  /** Takes back a deletion if D1 was brought back since then to a moment before it (M2). */
   #revive(epoch: number): void {
     const deleted = this.#isUsed ? this.#store.note('deleted') : null
     // Earlier versions have noted `true` instead of the moment.
@@ -258,10 +239,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     if (this.#runner.settled > before) console.log(this.#line(context, this.#runner.settled - before))
   }
 
-  /**
-   * The log line of a run, as JSON: the number of messages that it settled, and the rows written since the
-   * last line. It contains nothing about a user.
-   */
+  /** The log line of a run, as JSON: settled messages, and rows since the last line. Nothing about a user. */
   #line({ db, cost }: TenantContext, messages: number): string {
     const objectRows = this.#store.rowsWritten - this.#loggedRows
     this.#loggedRows = this.#store.rowsWritten
@@ -286,7 +264,6 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return this.#present
   }
 
-  /** Schedules the remaining messages. */
   async #plan(context: TenantContext, destination: Destination, now: Instant): Promise<void> {
     const next = this.#runner.nextAt()
     const isIdle = this.#present !== null && typeof this.#present.adapter === 'string'

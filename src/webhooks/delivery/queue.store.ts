@@ -60,7 +60,6 @@ export type Row = Place & {
   nextAt: number | null
 }
 
-/** A row of the log with the body. */
 type Whole = Row & { body: string }
 
 /** The most rows that one call returns, if they are short. */
@@ -187,10 +186,7 @@ export class DeliveryQueueStore {
     return rows
   }
 
-  /**
-   * The first rows of a statement, until the bodies are as long as one call can return. Further rows are not
-   * read.
-   */
+  /** The rows until their bodies are as long as one call can return. Further rows are not read. */
   #firstRows(statement: string, ...values: Value[]): { rows: Whole[]; hasMore: boolean } {
     const rows: Whole[] = []
     if (this.#isClosed) return { rows, hasMore: false }

@@ -1,32 +1,20 @@
 import { type Instant, instant } from '../../lib/clock'
 import { DAY, HOUR, MINUTE } from '../../lib/units'
 
-/**
- * The pauses after the first, second … failed attempt, in milliseconds. After the seventh attempt a message
- * is dead (W4).
- */
+/** The pauses after the first, second … failed attempt, in ms. After the seventh a message is dead (W4). */
 const PAUSES = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR] as const
 /** The longest wait that a receiver can ask for, in milliseconds. */
 const LONGEST = DAY
 
-/**
- * How long a message that has not arrived holds up later ones about the same user, in milliseconds since the
- * moment of its event.
- */
+/** How long after its event's moment an undelivered message holds up later ones of the user, in ms. */
 const HOLD = HOUR
 
-/**
- * A destination rests after this many failed attempts in a row, of any messages. Each rest takes `REST`
- * milliseconds.
- */
+/** A destination rests for `REST` ms after this many failed attempts in a row, of any messages. */
 const MOST_FAILURES = 20
 const REST = 5 * MINUTE
 /** The longest rest that a receiver can ask for, in milliseconds. */
 export const MOST_REST = HOUR
-/**
- * While the destination rests, messages that are pending for longer than this are given up, so that the
- * backlog is bounded. In milliseconds.
- */
+/** During a rest, messages that are pending for longer, in ms, are given up: the backlog is bounded. */
 const OLD = DAY
 
 /**

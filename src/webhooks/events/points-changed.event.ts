@@ -16,10 +16,7 @@ const Payload = z.object({ user: User, points: MetricEventPointsResponse })
 type Payload = z.infer<typeof Payload>
 type Award = z.infer<typeof PointsAward>
 
-/**
- * The most bytes of JSON of a payload's awards. With the longest user, the payload still fits into a row of
- * D1.
- */
+/** The most bytes of JSON of a payload's awards. With the longest user, it still fits into a row of D1. */
 const MOST_BYTES = 300_000
 
 /** The newest awards that fit into a payload, oldest first. `added` still counts all of them. */
@@ -32,10 +29,7 @@ function newest(awards: readonly Award[]): Award[] {
   return awards.slice(first + 1)
 }
 
-/**
- * The points of a user in one system: the total now and in the last such event, and all awards since then,
- * oldest first.
- */
+/** A user's total in a system now and in the last such event, and all awards since then, oldest first. */
 type Facts = { system: System; total: number; totalBefore: number; awards: readonly Award[] }
 
 /** The points of a user changed (W5, W6). */

@@ -26,9 +26,7 @@ type MessageInput = Pick<Change, 'completed' | 'streakEvents'> & {
   awards: readonly { systemId: string }[]
 }
 
-/**
- * Returns the user of a change's messages. Makes it for the first message, and all messages share the object.
- */
+/** Makes the user of a change's messages for the first message. All messages share the object. */
 type UserMaker = () => UserPayload
 
 function userMaker(config: Configuration, after: UserState): UserMaker {

@@ -84,10 +84,7 @@ export function insertEntriesInChange(
   ]
 }
 
-/**
- * The most rows that one drain step reads, and the most bytes of messages that a row may have to be read
- * together with the others.
- */
+/** The most rows that one drain step reads, and the most bytes of a row that is read with others. */
 const ROWS = 200
 const SHORT = 10_000
 

@@ -141,16 +141,10 @@ export function notePointsSent(db: TenantDatabase, rows: readonly SentPoints[], 
   return db.statement(SENT, db.tenantId, JSON.stringify(list))
 }
 
-/**
- * The most awards of one message, and the most bytes of their boosts. The newest awards stay. `added` counts
- * all awards within the 15 minutes, even if there are more.
- */
+/** The most awards of a message, the newest ones, and the most bytes of their boosts. `added` counts all. */
 const MOST_AWARDS = 1_000
 const MOST_BYTES = 300_000
-/**
- * The most milliseconds by which an award may be older than the last message. The date of a late tick is its
- * due time (P4).
- */
+/** By how much an award may be older than the last message, in ms. A late tick has its due time (P4). */
 const LATE = 31 * DAY
 
 const ASKED = `a.user_iid = ${bytesOf('asked.value ->> 0')} AND a.seq > asked.value ->> 3

@@ -1,10 +1,7 @@
 import { jsonBytes, packsOf } from '../../lib/packed'
 import { type Message, type OutboxEntry, sharedUser, withoutShared } from './outbox.messages'
 
-/**
- * The bytes of JSON in one row, without the user that its messages share. With the longest possible user, the
- * row is still below D1's limit.
- */
+/** Bytes of JSON in a row, without its shared user. With the longest user, it is still below D1's limit. */
 const MOST_BYTES = 300_000
 
 /**
