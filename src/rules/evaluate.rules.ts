@@ -215,7 +215,7 @@ function evaluatePreferences(
   return { kind: 'changed', change: applyChange(config, input), metric: null }
 }
 
-/** The user's fields that an event or completion may change. Others are left out; the response says so (K7). */
+/** Fields that an event or completion may change. Others are left out, and the response says so (K7). */
 const permitted = (
   config: Configuration,
   state: UserState | null,

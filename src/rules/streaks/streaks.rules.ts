@@ -41,7 +41,7 @@ const afterRun = (run: StreakRun, { frequency }: Pick<Terms, 'frequency'>) => ne
 const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
   pauses.some((pause) => pause.start < end && pause.end >= start)
 
-/** Whether streaks were off when the period before `end` ended: at midnight, or when travel `skipped` it (S1). */
+/** Whether streaks were off when the period before `end` ended: at midnight, or `skipped` by travel (S1). */
 function wasOff({ profile: { tz } }: Streaker, end: number, skipped: number | null, { off }: Terms): boolean {
   if (skipped !== null) return off.some(({ from, to }) => from <= skipped && (to === null || skipped < to))
   return off.some(({ from, to }) => end > dayIn(tz, from) && (to === null || end <= dayIn(tz, to)))
