@@ -14,7 +14,7 @@ import { databaseBlocks, withLocalDatabases, wranglerToml } from './wrangler-tom
 /** The folder with the state of D1, KV and the objects between starts. */
 export const STATE = '.wrangler/state'
 
-/** Options of the build for a deployment. It shortens names, which a server of one's own keeps for its log. */
+/** Options of the build for a deployment. It shortens names; other builds keep them for stack traces. */
 export const BUILD = ['--minify']
 
 /** Environment variables of each wrangler. */
