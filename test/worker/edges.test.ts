@@ -244,6 +244,7 @@ describe('tables', () => {
       'database_weights',
       'day_sums',
       'deleted_keys',
+      'devices',
       'directory',
       'due_work',
       'event_batches',
