@@ -1,7 +1,6 @@
 import { type Chapter, resource } from '../../api/reference/chapter'
 import { CHANGED_ID, CREATED, UPDATED } from '../../api/reference/common'
 
-/** A tenant that does not exist. */
 const NO_TENANT = '00000000-0000-7000-8000-00000000abcd'
 const IMPLICIT_TENANT = '00000000-0000-7000-8000-000000000000'
 

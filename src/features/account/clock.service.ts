@@ -59,11 +59,9 @@ export async function moveClock(
   return { now: iso(to) }
 }
 
-/** Does something in each database. */
 const inEach = <T>({ databases }: AccountScope, work: (db: AccountDatabase) => Promise<T>): Promise<T[]> =>
   Promise.all(databases.names.map((name) => work(databases.named(name))))
 
-/** The times before and after a move. */
 type Move = { from: Instant; to: Instant }
 
 async function moveTo(scope: AccountScope, to: Instant): Promise<Move> {

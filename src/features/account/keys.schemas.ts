@@ -21,7 +21,6 @@ const TOKEN_SECONDS = HOUR / SECOND
 const MIN_TOKEN_SECONDS = MINUTE / SECOND
 const MAX_TOKEN_SECONDS = DAY / SECOND
 
-/** The scope of a new application key or user token (K5). */
 const Scope = defaulted(z.enum(KEY_SCOPES), 'write')
 
 /** The scope and the end of an application key (K5). `expires` is null if it does not end. */

@@ -47,18 +47,15 @@ const adminKeys = ({ db }: AccountScope): KeyOwner => ({ kind: 'admin', db })
 
 const applicationKeys = ({ db }: Scope): KeyOwner => ({ kind: 'application', db })
 
-/** A key in a list. */
 type FoundKey = Awaited<ReturnType<typeof keysWithIds>>[number]
 
 /** Admin keys may do everything, and do not end. */
 const FOR_ALL = { scope: 'write', expires: null } as const
 
-/** An application key to create. */
 type Item = z.output<typeof CreateApplicationKeysRequest>[number]
 
 const OVER = 'expires must be in the future. Leave it out for a key that does not end.'
 
-/** The scope and the end of a key, as responses show them (K5). */
 const limitsOf = ({ scope, expires }: Pick<KeyRow, 'scope' | 'expires'>) => ({
   scope,
   expires: expires === null ? null : iso(expires),
@@ -132,7 +129,6 @@ function entryOfNew(row: KeyRow, people: People): AuditEntry[] {
       ]
 }
 
-/** An entry of the audit log about a deleted key (Z1). */
 function entryOfDeleted(row: FoundKey, people: People): AuditEntry[] {
   const { id, user_id: userId, name, prefix } = row
   return userId === null
@@ -326,7 +322,6 @@ export async function rotateAdminKey(
   throw errors.unprocessable('Other requests kept rotating this key at the same time. Send it again.')
 }
 
-/** The entry of the audit log about a rotated key (Z1). */
 const entryOfRotation = ({ id, prefix: before }: FoundKey, after: string): AuditEntry => ({
   ...{ action: 'rotate', kind: 'admin_key', resourceId: id, key: null, user: null },
   fields: { prefix: { before, after }, secret: HIDDEN },

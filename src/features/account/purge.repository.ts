@@ -61,15 +61,10 @@ export async function acceptPurge(
   return exists.results.length > 0
 }
 
-/**
- * Rows to delete at once: of tables with short rows, and of tables whose rows may be one or two megabytes.
- */
+/** Rows to delete at once: of tables with short rows, and with rows of one or two megabytes. */
 const [SHORT, LONG] = [5_000, 100]
 
-/**
- * Statements for the tables that need one of their own (see the register). The jobs room has the statements
- * of `due_work`.
- */
+/** Statements of the tables that need one of their own (see the register). `time` has those of `due_work`. */
 const APART: Record<Exclude<PurgedApart, 'due_work'>, string> = {
   api_keys: 'DELETE FROM api_keys WHERE prefix IN (SELECT value FROM json_each(?2)) AND +tenant_id = ?1',
   users: 'DELETE FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))',
@@ -109,10 +104,7 @@ export function removeUsers(db: TenantDatabase, ids: readonly string[]): Stateme
   return db.statement(APART.users, db.tenantId, JSON.stringify(ids))
 }
 
-/**
- * For each table with rows that are found by the tenant: the statement that deletes some of them by primary
- * key, and how many at once.
- */
+/** By table: the statement that deletes some rows by primary key, and how many at once. */
 const ROWS_OF_TENANT = tablesPurgedIn('rows').map(({ name, key, isLong }) => {
   const rows = isLong ? LONG : SHORT
   const columns = key.join(', ')
@@ -138,10 +130,7 @@ export async function removeTenantRows(db: TenantDatabase): Promise<boolean> {
 /** Rows of the configuration to read at once. No index finds deleted ones, and a tenant has few. */
 const WALK = 10_000
 
-/**
- * The tables of the configuration: the statement that walks over the rows of all tenants, and the statement
- * that deletes the tenant's rows among them.
- */
+/** By table: the statements that walk over the rows of all tenants, and delete the tenant's. */
 const CONFIGURATION = tablesPurgedIn('configuration').map(({ name }) => ({
   name,
   walk: `
@@ -180,10 +169,7 @@ export async function removeConfiguration(db: TenantDatabase, from: Walked): Pro
   return { table, no }
 }
 
-/**
- * Deletes versions of the tenant's triggers with numbers in a range. Returns whether these were the last
- * ones.
- */
+/** Deletes the versions with numbers in a range. Returns whether these were the last ones. */
 async function removeVersions(
   db: TenantDatabase,
   range: readonly [tenantId: string, after: number, to: number],

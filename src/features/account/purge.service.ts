@@ -29,10 +29,7 @@ const RECORDS = 100
 const PATIENCE = 10_000
 /** Users whose rows one step deletes. */
 const USERS = 100
-/**
- * How long an accepted purge waits for the delivery queues to stop, in milliseconds. An unreachable one stops
- * within a second by itself.
- */
+/** How long a purge waits for delivery queues to stop, in ms. An unreachable one stops within a second. */
 const STOPPING = 3_000
 
 /**
@@ -100,9 +97,7 @@ const Progress = z.object({
 })
 type Progress = z.output<typeof Progress>
 
-/**
- * The result of a step: whether the stage is done, otherwise its progress; and statements to store with it.
- */
+/** Whether the stage is done, otherwise its progress; and statements to store with it. */
 type Portion = {
   isEnd: boolean
   progress?: Partial<Progress>

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { Timestamp } from '../../api/fields'
 
-/** A number of things. */
 const Count = z.int().min(0)
 
 /** The state of the whole service (G12). */

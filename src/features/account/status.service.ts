@@ -81,9 +81,7 @@ type State = {
   due: Pick<PartOfDueWork, 'count' | 'oldest' | 'behind'>
 }
 
-/**
- * The state of each database, in their order; null if it can't be reached. Throws if that is the first one.
- */
+/** The state of each database, in order; null if it can't be reached. Throws if that is the first one. */
 async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promise<(State | null)[]> {
   const answers = await Promise.allSettled(
     databases.names.map(async (name): Promise<State> => {

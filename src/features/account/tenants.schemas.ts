@@ -12,10 +12,7 @@ import {
 } from '../../api/fields'
 import { MOST_ID_CHARACTERS } from '../../lib/limits'
 
-/**
- * The customer's own identifier of a tenant. It is sent in a header, so it has no control characters, and no
- * spaces at its ends (T2).
- */
+/** A customer's id of a tenant fits in a header: no control characters, no spaces at its ends (T2). */
 const CustomerId = z
   .string()
   .min(1)

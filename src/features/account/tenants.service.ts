@@ -129,7 +129,6 @@ export async function archiveTenants(scope: AccountScope, ids: readonly string[]
 
 type Known = Pick<TenantRow, 'id' | 'customerId' | 'name'>
 
-/** The entries of the audit log about new tenants, if they are stored (Z1). */
 function createdEntries(scope: AccountScope, made: readonly Known[]): Statement[] {
   const entries = made.flatMap(({ id, customerId, name }) => {
     const after = { id, customerId, name, status: 'active' }
@@ -141,7 +140,6 @@ function createdEntries(scope: AccountScope, made: readonly Known[]): Statement[
   return auditEntriesIf(scope, entries, repository.TENANT_EXISTS)
 }
 
-/** The entry of the audit log about a change of a tenant, if it changes anything (Z1). */
 function updatedEntry(
   scope: AccountScope,
   known: readonly Known[],

@@ -84,10 +84,7 @@ function patched(before: Achievement, item: UpdateItem): Achievement {
   })
 }
 
-/**
- * The fields that only some triggers have, with the values that they have in an achievement with another
- * trigger.
- */
+/** The fields of only some triggers, with their values in an achievement with another trigger. */
 const NONE = {
   metricId: null,
   metricValue: null,

@@ -27,10 +27,8 @@ import { storeAchievements } from './achievements.repository'
 import { beginBackdating } from './backdate.job'
 import { achievementProblem, removalProblem } from './problems.rules'
 
-/** The name of an achievement in the texts of issues. */
 const WHAT = 'an achievement'
 
-/** An achievement as the admin interface returns it, with the fields of its trigger. */
 function adminAchievement(achievement: Achievement): z.infer<typeof AdminAchievement> {
   const { id, name, key, description, badgeUrl, status, trigger } = achievement
   const { metricId, metricValue, streakLength, achievementIds } = achievement
@@ -63,7 +61,6 @@ export async function findAchievement(scope: Scope, idOrKey: string) {
   return adminAchievement(byIdOrKey(achievements, idOrKey, 'This achievement'))
 }
 
-/** The data of one admin write. */
 type Work = {
   config: Configuration
   draft: Draft<Achievement>
@@ -102,10 +99,7 @@ const present = ({ config, draft }: Pick<Work, 'config' | 'draft'>): Configurati
   achievements: draft.list,
 })
 
-/**
- * Returns the changed achievement, or the problem with it. Notes whether users may already qualify for it
- * (A4).
- */
+/** The changed achievement, or the problem with it. Notes whether users may already qualify (A4). */
 function accepted(
   { config, draft, begun }: Work,
   before: Achievement | undefined,

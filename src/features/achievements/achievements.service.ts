@@ -69,10 +69,7 @@ export function visibleTo(config: Configuration, user: UserState): Achievement[]
   return [...completedBy(config, user), ...ahead]
 }
 
-/**
- * The achievements that a user has completed, including locked ones, in order of completion. If several were
- * completed at the same moment, they are in order of creation (A1).
- */
+/** A user's achievements, even locked ones, in order of completion, then of creation (A1). */
 function completedBy({ achievements }: Configuration, user: UserState): Achievement[] {
   const completedAt = ({ id }: Achievement) => user.achievements.get(id)?.at ?? 0
   return achievements
@@ -85,10 +82,7 @@ function isOpen({ metrics }: Configuration, { status, metricId }: Achievement): 
   return status === 'active' && (metricId === null || metrics.some(({ id }) => id === metricId))
 }
 
-/**
- * Returns a function that gives the number of users who have completed an achievement, and their share of all
- * users in percent, with two decimals (A5).
- */
+/** Makes a function for the users with an achievement: number, and percentage with two decimals (A5). */
 function statsFrom(tenantCounters: TenantCounters) {
   const users = tenantCounters.get(USERS) ?? 0
   return ({ id }: Achievement) => {

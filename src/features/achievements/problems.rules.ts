@@ -54,10 +54,7 @@ function conditionProblem(config: Configuration, achievement: Achievement): stri
   }
 }
 
-/**
- * The reason if a prerequisite does not exist, is named twice or needs the achievement itself, else null
- * (A1).
- */
+/** The reason if a prerequisite does not exist, is named twice or needs the achievement, else null (A1). */
 function compositeProblem(
   { achievements }: Configuration,
   { id: self, achievementIds }: Achievement,

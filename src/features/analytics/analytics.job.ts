@@ -90,7 +90,6 @@ async function begin(
   return { ...work, ...begun }
 }
 
-/** Does a step of a pass that has begun. */
 async function step(
   context: TenantContext,
   config: Configuration,

@@ -11,11 +11,8 @@ export const AnalyticsQuery = z.object({ from: DateField.optional(), to: DateFie
 /** The most days from `from` to `to`. */
 export const MOST_ANALYTICS_DAYS = MOST_SUMMARY_DAYS
 
-/** A number of users or things. */
 const Count = z.int().min(0)
-/** A sum of points, or of values of events. */
 const Sum = z.number()
-/** Numbers by key. */
 const byKey = <S extends z.ZodType>(value: S) => z.record(z.string(), value)
 
 /** When the figures were last brought up to date; null if that was never done. */

@@ -15,10 +15,7 @@ import type { Days } from './wrapped.rules'
 /** How long a wrapped waits for a leaderboard before it leaves it out, in milliseconds. */
 const PATIENCE = 1_500
 
-/**
- * The most leaderboards for one wrapped, the newest. Each is a subrequest, and the platform limits the
- * subrequests of a request.
- */
+/** The most leaderboards for one wrapped, the newest: the platform limits the subrequests of a request. */
 const MOST_BOARDS = 100
 
 /** Leaderboards by key, with the user's best rank in a period (R1). */

@@ -17,10 +17,7 @@ import type { Count, Distribution } from './distributions.rules'
 import { momentsOf } from './wrapped.repository'
 import type { Days } from './wrapped.rules'
 
-/**
- * The most users of one step, and the most changes of all these users in their lives. One user alone may have
- * more.
- */
+/** The most users of one step, and changes in all their lives. One user alone may have more. */
 const MOST_USERS = 300
 const MOST_CHANGES = 30_000
 

@@ -1,10 +1,7 @@
 /** A change, and how many users made it. */
 export type Count = readonly [change: number, users: number]
 
-/**
- * The most different changes of one distribution, and of all distributions of a year together, which one step
- * keeps in memory. Each may have at least `SOME_VALUES`.
- */
+/** Most different changes in memory, of a distribution and a year. Each may have at least `SOME_VALUES`. */
 const MOST_VALUES = 5_000
 const MOST_IN_ALL = 1_000_000
 const SOME_VALUES = 500

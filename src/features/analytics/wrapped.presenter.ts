@@ -94,10 +94,7 @@ function byAttribute(
   )
 }
 
-/**
- * The visible achievements that the user completed on these days, by stored local date, oldest first (A1,
- * E8).
- */
+/** The visible achievements completed on these days, by stored local date, oldest first (A1, E8). */
 function achievementsIn({ config, user }: Story, days: Days) {
   return [...user.achievements]
     .filter(([, { at, utcOffset }]) => isIn(days, localDay(at, utcOffset)))

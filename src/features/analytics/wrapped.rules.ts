@@ -43,10 +43,7 @@ function inside(year: Days, start: number, frequency: Aggregation): Days {
 
 export const isIn = ({ first, last }: Days, day: number): boolean => first <= day && day <= last
 
-/**
- * The number of the year's periods with events, and the period with the most events. If several have the same
- * number, the earliest; without events, the first of the year.
- */
+/** How many periods have events, and which has most: the earliest of equals; without events, the first. */
 type Activity = { active: number; most: Days }
 
 function activityBy(

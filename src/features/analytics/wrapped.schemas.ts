@@ -12,10 +12,7 @@ const LAST_YEAR = 9_999
 /** The year to sum up. Without it, the current year in the user's zone (R1). */
 export const WrappedQuery = z.object({ year: integerQuery({ min: 1, max: LAST_YEAR, fallback: undefined }) })
 
-/**
- * The running total at the period's end, the change in the period, and the user's place among all users by
- * that change (R1, R2).
- */
+/** The total at the period's end, the change in it, and the place among all users by it (R1, R2). */
 const Changed = z.object({
   name: z.string(),
   currentTotal: z.number(),

@@ -27,10 +27,7 @@ import type { WrappedResponse, WrappedStreak } from './wrapped.schemas'
 
 const wrappedScansOf = sharedScans<Wrapped>()
 
-/**
- * From this number of changes of the user on, a wrapped waits for its turn like a scan, because it reads the
- * log (P11).
- */
+/** From so many changes of the user on, a wrapped waits for its turn: it reads the log (P11). */
 const LONG = 20_000
 
 /** A wrapped in a response. */
@@ -94,10 +91,7 @@ async function wrappedOf(scope: Scope, user: UserState, year: number, today: num
   }
 }
 
-/**
- * Reads the rest of the data. Requests the distributions of the year if the user was active in it and they
- * are not known (R2).
- */
+/** Requests the year's distributions if the user was active in it and they are not known (R2). */
 async function readStory(
   scope: Scope,
   config: Configuration,
@@ -146,10 +140,7 @@ function placingsOf(
   )
 }
 
-/**
- * The longest streak of a year, including the current streak as of now (S3). None if streaks are off, or
- * while they are recounted.
- */
+/** The longest streak of a year, with the current one (S3). None if streaks are off or recounted. */
 async function longestStreakOf(
   scope: Scope,
   user: UserState,

@@ -15,10 +15,7 @@ import * as works from './users-work.repository'
 
 /* When users may leave a database, and how they arrive in the other one (B3). */
 
-/**
- * How long rows stay in the old database, in ms: a request that read a user there before the departure may
- * still read rows.
- */
+/** How long rows stay in the old database, in ms: requests that read a user there may still read rows. */
 const STAY = 30 * SECOND
 /** How long a switch waits for a change of the configuration, in ms, and the pause between two looks. */
 const PATIENCE = 10 * SECOND

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { optional, withIssues } from '../../api/fields'
 
-/** A number of things. */
 const Count = z.int().min(0)
 
 /** The databases, the first one first (B3). */

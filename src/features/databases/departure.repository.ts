@@ -166,7 +166,6 @@ export const forgetDeparted = (
   { sql: DEPARTING_USERS.forget, params: [tenantId, JSON.stringify(users.map(({ id }) => id))] },
 ]
 
-/** Rows that one statement deletes. */
 const FORGOTTEN_AT_ONCE = 500
 
 /** Deletes the next departed rows that are not found by their user. Returns whether these were the last. */

@@ -190,7 +190,6 @@ const COUNTED = 'SELECT iid, counted FROM users WHERE tenant_id = ?1 AND bucket 
 const COUNTED_EVENTS = `
   SELECT count(*) AS n FROM json_each(?1) asked CROSS JOIN events e
   ON e.user_iid = ${bytesOf('asked.value ->> 0')} AND e.seq <= asked.value ->> 1`
-/** Users whose events are counted in one statement. */
 const COUNTED_AT_ONCE = 20
 
 /** How many events of the users of a range the analytics have counted. */

@@ -40,7 +40,6 @@ import { type ByName, heldBy, nextRange, type Range, wantedBy } from './plan.mod
 const MOST_USERS = 500
 /** The most bytes of the rows of these users: they travel in one batch. */
 const MOST_BYTES = 4_000_000
-/** Users whose buckets are stored in one step. */
 const NUMBERED_AT_ONCE = 2_000
 /** After this many rounds of copying changed users, the departure comes anyway. */
 const MOST_ROUNDS = 20
@@ -53,10 +52,7 @@ const PAUSE = SECOND
 const SOON = 200
 /** The pause of an archived tenant: its work that was under way goes on only after a restore (T3, M3). */
 const PAUSE_OF_ARCHIVED = 5 * MINUTE
-/**
- * How long users don't move to a database that is bound since a short time, in ms: an isolate that does not
- * know it may still serve a request.
- */
+/** How long users don't move to a new database, in ms: isolates that don't know it may still serve. */
 const FIRST_WAIT = 30 * SECOND
 
 /** When moves go on after a step: at once, or at a later moment. Null if nothing is left to do. */

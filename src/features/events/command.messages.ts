@@ -21,10 +21,7 @@ const common = {
   since: moment.nullable(),
 }
 
-/**
- * The kind of sender that asks for a change of a user (K7). The default fits old messages in the inbox: only
- * admins send batches.
- */
+/** The kind of sender (K7). The default fits old messages in the inbox: only admins send batches. */
 const by = z.enum(['admin', 'user']).default('admin')
 
 /** Parses the jobs that another isolate has sent. */

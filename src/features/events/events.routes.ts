@@ -47,10 +47,7 @@ const handle = async (c: HonoContext<AppEnv>) => {
   return answer(c, reply.status, reply.body, reply.headers)
 }
 
-/**
- * The scope of an event that will be refused. First confirms its API key, and that its metric exists (E7,
- * G2).
- */
+/** First confirms the API key of a refused event, and that its metric exists (E7, G2). */
 async function enterRefused(c: HonoContext<AppEnv>): Promise<Scope> {
   c.set('confirmed', true)
   const scope = await enter(c.get('ctx'), metricsEvent.surface, c.get('claim'))

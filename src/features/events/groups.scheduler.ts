@@ -6,10 +6,7 @@ import type { CommandResult } from './result.messages'
 /** The most users and the most commands of one commit. The first user may have more commands. */
 const MOST_USERS = 30
 const MOST_COMMANDS = 60
-/**
- * The most commits of a tenant at the same time. While they run, users who arrive later wait and are
- * committed together.
- */
+/** The most commits of a tenant at once. Users who arrive meanwhile are committed together. */
 const MOST_GROUPS = 2
 /**
  * While a commit of more than `FEW` users is in progress, a second one begins only with `MANY` users, or with
@@ -19,10 +16,7 @@ const MOST_GROUPS = 2
  */
 const FEW = 2
 const MANY = 20
-/**
- * How long a commit waits for more users, in ms, while many arrive. Without it, users who are answered
- * together and send again together would be committed in a group of one and a group of the rest.
- */
+/** How long a commit waits, in ms, so that users who send together are committed together. */
 const GATHERING = 2
 /** The most users of a tenant that wait here. A further user is committed alone. */
 const MOST_WAITING = 1_000
@@ -87,7 +81,6 @@ export class Groups {
 const toResult = (result: CommandResult[]): End<CommandResult[]> => ({ result })
 const toError = (error: unknown): End<CommandResult[]> => ({ error })
 
-/** How many of the waiting users go into one group. */
 function sizeOf(waiting: readonly UserBatch[]): number {
   let commands = 0
   const end = waiting.findIndex(({ jobs }, index) => {

@@ -1,25 +1,14 @@
 import { systemNow, wait } from '../../lib/system-clock'
 
-/**
- * How often a waiting request checks whether the leader is alive, in ms. This also shows the runtime that the
- * request is not stuck.
- */
+/** How often a request checks its leader, in ms. This also shows the runtime that it is not stuck. */
 const WATCH = 1_000
 /** How long a leader may give no sign of life before it counts as dead, in ms. Its request was cancelled. */
 const LEASE = 5_000
-/**
- * The lease doubles with each takeover, up to this, in ms. So a slow database does not look like many dead
- * leaders.
- */
+/** The lease doubles with each takeover up to this, in ms: a slow database is not many dead leaders. */
 const LONGEST_LEASE = 80_000
-/**
- * For how long after a group of several items began or ended, in ms, the leaders of later ones wait for more.
- */
+/** How long after a group of several began or ended, in ms, later leaders wait for more items. */
 const BUSY = 100
-/**
- * The longer groups take, the longer a leader waits for more items: this part of the time that the last group
- * of several items took, up to a limit in ms.
- */
+/** A leader waits for this part of the time of the last group of several, up to a limit in ms. */
 const GATHERING_PART = 1 / 16
 const MOST_GATHERING = 100
 /** A group whose leader gave no sign of life for so long, in ms, keeps no other group from beginning. */
@@ -83,9 +72,7 @@ export type Lead<Item, Result> = (
   group: Led<Item>,
 ) => Promise<readonly (End<Result> | Promise<End<Result>> | undefined)[]>
 
-/**
- * A waiting item. `wake` wakes its request when the item has ended, or when the request must lead a group.
- */
+/** A waiting item. `wake` wakes its request when the item has ended or the request must lead. */
 type Entry<Item, Result> = {
   item: Item
   end: End<Result> | null
@@ -198,7 +185,6 @@ export class LeaderScheduler<Item, Result> {
     if (isOver && this.#lines.get(key) === line) this.#lines.delete(key)
   }
 
-  /** Whether a further group may begin. */
   #mayBegin({ waiting, groups }: KeyedQueue<Item, Result>): boolean {
     const { mostGroups, isEnough } = this.#rules
     if (waiting.length === 0 || groups.size >= mostGroups) return false

@@ -6,10 +6,7 @@ import type { CommandResult } from './result.messages'
 
 /** The most commands of one commit. Commands that do not fit go into the next one. */
 const GROUP = 30
-/**
- * The most commands of one user that wait here. A further command is committed alone: correct, but it costs
- * more.
- */
+/** The most waiting commands of a user. A further one is committed alone: correct, but it costs more. */
 const MOST_WAITING = 5_000
 
 /**
@@ -63,10 +60,7 @@ export class UserQueues {
 const isRecorded = (end: End<CommandResult>): boolean =>
   'result' in end && end.result?.kind === 'event' && end.result.status === 201
 
-/**
- * Commits a group. If it fails as a whole, each command is committed alone, so that one command's error does
- * not affect the others.
- */
+/** If a group fails as a whole, commits each command alone, so that an error affects only its own. */
 async function commitEach(
   jobs: readonly Job[],
   commit: CommitGroup,

@@ -35,10 +35,7 @@ export function eventReply(result: CommandResult) {
   throw new Error('the event is stored, but its response is lost')
 }
 
-/**
- * Throws the error of a refused or failed command. Also throws if the result belongs to another kind of
- * command.
- */
+/** Throws the error of a refused or failed command, also if the result is of another kind. */
 function noReply(result: CommandResult): never {
   switch (result.kind) {
     case 'refused':

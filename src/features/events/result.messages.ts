@@ -5,9 +5,7 @@ import { UserPreferencesResponse } from '../../api/shapes/preferences.schemas'
 import { User } from '../../api/shapes/user.schemas'
 import { ERROR_STATUSES } from '../../lib/errors'
 
-/**
- * Accepts a value if it fits a schema, and keeps it as it is. z.record would drop a key such as `__proto__`.
- */
+/** Keeps a fitting value as it is: z.record would drop a key such as `__proto__`. */
 const accepted = <S extends z.ZodType>(schema: S) =>
   z.custom<z.infer<S>>((value) => schema.safeParse(value).success)
 
@@ -36,10 +34,7 @@ export const CommandResult = z.discriminatedUnion('kind', [
     /** Seconds after which to try again, if waiting helps. */
     retryAfter: z.number().optional(),
   }),
-  /**
-   * An event that is stored at this place of the log, but whose response is lost. With an idempotency key,
-   * the caller gets it as a replay.
-   */
+  /** An event stored at this place whose response is lost. With an idempotency key it is replayed. */
   z.object({
     kind: z.literal('lost'),
     at: z.number(),

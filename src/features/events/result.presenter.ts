@@ -148,10 +148,7 @@ function lost(
   return { kind: 'lost', ...place, replay, leftOut }
 }
 
-/**
- * The attributes that were left out of an event or a completion. `before` is the user before the command
- * (K7).
- */
+/** Attributes left out of an event or a completion. `before`: the user before the command (K7). */
 const leftOutOf = (
   config: Configuration,
   before: UserState | null,

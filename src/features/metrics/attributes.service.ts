@@ -30,10 +30,8 @@ import { storeAttributes } from './attributes.repository'
 
 type UpdateItem = z.output<typeof UpdateAttributeRequestItem>
 
-/** The name of an attribute in the texts of issues. */
 const WHAT = 'an attribute'
 
-/** An attribute as the admin interface returns it. */
 function attributeResponse({ id, name, key, type, writableBy }: Attribute): z.infer<typeof AdminAttribute> {
   return { id, name, key, type, ...(type === 'user' && { writableBy }) }
 }

@@ -28,10 +28,7 @@ export function storeMetrics(scope: Scope, draft: Draft<Metric>): Statement[] {
   ]
 }
 
-/**
- * Statements that delete metrics with their points triggers and leaderboards (G9). Streaks need no write:
- * `termsOf` in streaks.rules.ts leaves out deleted metrics.
- */
+/** Deletes triggers and leaderboards too (G9). Streaks need no write: `termsOf` skips deleted metrics. */
 function deleteWithUses(scope: Scope, ids: readonly string[]): Statement[] {
   const { db, tenant, now } = scope
   const ofMetrics = db.orm

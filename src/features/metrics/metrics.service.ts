@@ -28,10 +28,8 @@ import { retitledTriggers } from '../points/triggers.service'
 import { storeSettings } from '../streaks/settings.service'
 import { storeMetrics } from './metrics.repository'
 
-/** The name of a metric in the texts of issues. */
 const WHAT = 'a metric'
 
-/** A metric as the admin interface returns it. */
 function metricResponse({ id, name, key, unitType, units }: Metric): z.infer<typeof CreatedMetric> {
   return { id, name, key, unitType, units }
 }

@@ -41,9 +41,7 @@ const ProviderError = z.object({
   }),
 })
 
-/**
- * Why there is no access token. The message is Laurel's own text, because other texts could quote the key.
- */
+/** Why there is no access token, in Laurel's own text: other texts could quote the key. */
 class NoAccessToken extends Error {
   constructor(
     message: string,

@@ -11,10 +11,7 @@ import {
   type ValueToken,
 } from 'liquidjs'
 
-/**
- * The largest absolute value of a range's ends. Above 2^53, adding 1 changes nothing, so a range would never
- * end.
- */
+/** The largest absolute end of a range: above 2^53, adding 1 changes nothing, so it would never end. */
 const MOST_END = 1_000_000_000
 
 /**

@@ -116,10 +116,7 @@ function plain(value: unknown): string {
 const bytesOf = (value: unknown) => new TextEncoder().encode(plain(value))
 const hex = (bytes: Uint8Array) => [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/**
- * Hashes in hexadecimal. In a Worker, the hashes of liquidjs are promises, and a synchronous render can't
- * wait for them.
- */
+/** Hexadecimal. The hashes of liquidjs are promises here, and a synchronous render can't wait for them. */
 const HASHES = {
   sha256: (value: unknown) => hex(hash(bytesOf(value))),
   hmac_sha256: (value: unknown, key: unknown) => hex(hmac(bytesOf(key), bytesOf(value))),

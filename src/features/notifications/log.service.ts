@@ -16,10 +16,7 @@ type LoggedMessage = z.output<typeof LogReply>['messages'][number]
 const deliveryQueue = (context: TenantContext, kind: Channel) =>
   deliveryQueueOf(context, { kind, tenantId: context.db.tenantId })
 
-/**
- * The messages of a channel with their bodies, from the first to the last of these places, newest first. One
- * call returns as many as fit.
- */
+/** Messages with bodies, from the first to the last place, newest first. One call returns what fits. */
 async function* messagesAt(
   context: TenantContext,
   channel: Channel,
@@ -43,7 +40,6 @@ async function* messagesAt(
   }
 }
 
-/** Is true if the message at `place` is older than the one at `than`. */
 const isOlder = (place: Place, than: Place): boolean => {
   if (place.at !== than.at) return place.at < than.at
   return place.seq === than.seq ? place.id < than.id : place.seq < than.seq
@@ -156,10 +152,7 @@ async function placesAfter(scope: Scope, count: number): Promise<{ email: number
   return places
 }
 
-/**
- * Whether an email message comes before a push message, by their moments. At the same moment, the email does.
- * Null or undefined: there is no such message.
- */
+/** Whether the email comes first, by moment. At the same moment, it does. Null or undefined: no message. */
 const isAhead = (email: number | null | undefined, push: number | null | undefined): boolean =>
   typeof email === 'number' && (typeof push !== 'number' || email >= push)
 

@@ -83,7 +83,6 @@ async function presentUser(
   }
 }
 
-/** The database of a message's user. */
 const databaseOf = ({ databases, db }: TenantContext, userId: string): TenantDatabase =>
   databases.ofUser(db.tenantId, userId)
 
@@ -128,10 +127,7 @@ function pushPort(
 /** The result for one device; null if its provider is not configured. */
 type Sent = { token: string; result: PushResult | null }
 
-/**
- * Sends to all devices that a message has not reached yet. Removes tokens that the provider reports as gone
- * (N6).
- */
+/** Sends to the devices not reached yet. Removes tokens that the provider reports as gone (N6). */
 async function pushed(
   context: TenantContext,
   { id }: OutgoingMessage,

@@ -12,10 +12,7 @@ import type { NotificationReason } from './notifications.types'
 import { inLowerCase } from './plain-text.rules'
 import type { Due } from './reasons.types'
 
-/**
- * The most characters of a subject, and the most bytes of a push message. A provider accepts 4,096 bytes in
- * all.
- */
+/** The most characters of a subject, and bytes of a push message: providers accept 4,096 in all. */
 const MOST_SUBJECT_CHARACTERS = 250
 const PUSH_TITLE_BYTES = 512
 const PUSH_BODY_BYTES = 2_800

@@ -5,9 +5,7 @@ import { ask, described } from './provider.client'
 
 export type ResendSettings = { key: string; url: string; patience?: number }
 
-/**
- * Statuses for a problem with the email or with the permissions of the key. The same email would fail again.
- */
+/** Problems with the email or the permissions of the key: the same email would fail again. */
 const FINAL = [400, 403, 404, 405, 422]
 
 const ProviderError = z.object({ name: z.string() })

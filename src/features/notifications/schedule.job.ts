@@ -39,10 +39,7 @@ const MOST_LOOKED_AT = 10_000
 const FIRST_LOOK = 1_000
 const MOST_RECIPIENTS = 500
 const FEWEST_RECIPIENTS = 10
-/**
- * The most characters of templates that a step renders, so that all its messages fit in one isolate's memory
- * several times.
- */
+/** The most characters of templates in a step, so that its messages fit in memory several times. */
 const MOST_WRITTEN = 4_000_000
 /** The most moments for which a step looks for candidates at once, if there are few users. */
 const MOST_MOMENTS = 32
@@ -50,7 +47,6 @@ const MOST_MOMENTS = 32
 /** No zone is known yet. The search begins with the first user. */
 const LOOKING = { zones: [], aliases: [], found: '' }
 
-/** The statements of a step. */
 type Stored = { statements: readonly Statement[] }
 
 /**
@@ -127,10 +123,7 @@ async function findZones(
 /** The result of looking at users for a moment: candidates, and the last user; null at the end. */
 type Look = { ids: readonly string[]; last: string | null }
 
-/**
- * Begins a sweep at the first moment that is due. If one look covers all users, begins at the first moment
- * that has candidates.
- */
+/** Begins at the first due moment; if one look covers all users, at the first one with candidates. */
 async function begin(
   context: TenantContext,
   config: Configuration,
@@ -174,7 +167,6 @@ async function goOn(context: TenantContext, config: Configuration, progress: Und
 
 type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
 
-/** Notifies the users who were looked at. */
 async function notifyFound(
   context: TenantContext,
   config: Configuration,
@@ -202,10 +194,7 @@ async function notifyFound(
   return { statements: [...insertEntriesOnce(db, outboxEntries), storeProgress(db, next, dueAt)] }
 }
 
-/**
- * The progress at the end of a sweep, and when it continues. Once a day the zones are read again, so that
- * zones without users go.
- */
+/** The progress, and when it continues. Once a day zones are read again, so that those without users go. */
 function ended(progress: Progress, timetable: Timetable, at: Instant): [Progress, Instant] {
   const next = { ...progress, through: at, sweep: null }
   return at - progress.looked < DAY
@@ -225,10 +214,7 @@ export function maxRecipients({ templates }: Pick<Configuration, 'templates'>): 
   return Math.min(MOST_RECIPIENTS, Math.max(FEWEST_RECIPIENTS, most))
 }
 
-/**
- * How many users to look at next. Keeps the number of notified users below the limit, and few steps without
- * candidates.
- */
+/** How many users to look at next: below the limit of notified users, with few steps without candidates. */
 function sizeAfter(size: number, found: number, most: number): number {
   if (found > most) return Math.max(most, Math.floor(size / 2))
   return found * 4 < most ? Math.min(MOST_LOOKED_AT, size * 2) : size

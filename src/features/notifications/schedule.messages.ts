@@ -59,7 +59,6 @@ function dueOf({ slot: { day, hour }, at }: Placed, reason: NotificationReason):
   return { reason, at, name: civilDateOfDay(day), named }
 }
 
-/** The reasons to notify users (N2). */
 async function reasonsOf(
   context: TenantContext,
   config: Configuration,

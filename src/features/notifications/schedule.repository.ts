@@ -24,16 +24,11 @@ const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_rem
  * many the next step looks at.
  */
 const Progress = z.object({
-  /**
-   * The zones of the tenant's users, by their canonical names. A database trigger adds new ones (migration
-   * 0010).
-   */
+  /** Canonical names of the zones of users. A database trigger adds new ones (migration 0010). */
   zones: z.array(z.string()),
   /** Other names that users have for these zones. */
   aliases: z.array(z.string()).default([]),
-  /**
-   * `looked` is when the zones were last searched. `found` is the last user searched so far; null at the end.
-   */
+  /** When the zones were last searched. `found`: the last user searched so far; null at the end. */
   looked: Moment.default(instant(0)),
   found: z.string().nullable(),
   through: Moment,
@@ -210,10 +205,7 @@ const gainsIn = ({ log, no, table, amount }: Log) => `
 const METRIC_GAINS = gainsIn(LOGS.events)
 const POINT_GAINS = gainsIn(LOGS.awards)
 
-/**
- * Skips events by time that are too early in every zone. Gains after the period are subtracted from the
- * present total.
- */
+/** Skips events that are too early in every zone. Later gains are subtracted from the present total. */
 type Gain = { change: number; later: number }
 
 /**

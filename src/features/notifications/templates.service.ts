@@ -37,7 +37,6 @@ import { sampleReason } from './samples.builder'
 import { storeTemplates } from './templates.repository'
 import { templateFrom, templatePatched, templateProblem } from './templates.rules'
 
-/** The name of a template in issues. */
 const WHAT = 'a template'
 
 function templateResponse(template: Template): z.infer<typeof AdminTemplate> {

@@ -87,7 +87,6 @@ async function logTest(
   }
 }
 
-/** The outcome of the only attempt to send a message. */
 function resultOf(attempt: Attempt, message: Notification): Result {
   const { channel } = message
   switch (attempt.kind) {

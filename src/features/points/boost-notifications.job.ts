@@ -105,9 +105,7 @@ async function step(
   return sweep(context, config, work, progress, { ...begun, after: [first, 0] }, changes)
 }
 
-/**
- * Statements that notify webhooks of starts and finishes of boosts, and note them in the rows of the boosts.
- */
+/** Notifies webhooks of starts and finishes of boosts, and notes them in the rows of the boosts. */
 function notificationStatements(
   db: TenantContext['db'],
   config: Configuration,
@@ -130,13 +128,9 @@ function notificationStatements(
   ]
 }
 
-/** A start or finish of a boost, at a moment. */
 type BoostChange = { boost: Boost; moment: BoostMoment; at: Instant }
 
-/**
- * Starts and finishes of boosts that are not users' own, after `since` and up to a moment. Leaves out the
- * ones of which webhooks were already notified.
- */
+/** Those for everyone after `since`, up to a moment. Leaves out those of which webhooks were notified. */
 async function ofEveryone(
   db: TenantContext['db'],
   boosts: readonly Boost[],
@@ -200,10 +194,7 @@ async function sweep(
   return [...notified, storeProgress(db, { ...progress, through: to, sweep: null }, next)]
 }
 
-/**
- * The moment found, or, if that is earlier, the earliest moment at which a boost beyond the dates can start
- * or finish.
- */
+/** The moment found, or an earlier one at which a boost beyond the dates can start or finish. */
 async function soonest(
   db: TenantContext['db'],
   phase: BoostMoment,

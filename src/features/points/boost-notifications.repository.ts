@@ -107,10 +107,7 @@ const OwnRow = BoostRow.extend({ no: z.number(), notified, zone: z.string().null
 /** A user's own boost, with the user's zone. The zone is null if the user is erased. */
 export type OwnBoost = z.output<typeof OwnRow>
 
-/**
- * How many days the date of a boost may be from the UTC date at the moment when it starts or finishes: one
- * because of zones, and one because the user may have moved.
- */
+/** Days between a boost's date and the UTC date: one for zones, and one because the user may have moved. */
 const MARGIN = 2
 
 /**

@@ -39,7 +39,6 @@ type CreateItem = z.output<typeof CreatePointsBoostRequestItem>
 type PatchItem = z.output<typeof PatchPointsBoostRequestItem>
 type BoostUsers = ReadonlyMap<string, BoostUser>
 
-/** The name of a boost in the texts of issues. */
 const WHAT = 'a boost of this points system'
 const BOOST = 'boost of this points system'
 

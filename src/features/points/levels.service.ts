@@ -24,7 +24,6 @@ import { presentSystem } from './systems.rules'
 type CreateItem = z.output<typeof CreatePointsLevelRequestItem>
 type PatchItem = z.output<typeof PatchPointsLevelRequestItem>
 
-/** The name of a level in the texts of issues. */
 const WHAT = 'a level of this points system'
 
 /** The level that an item asks for. */

@@ -175,7 +175,6 @@ const typedFields = {
   timeInterval: optional(Positive),
 } satisfies Record<TriggerField | 'eventAttributes', z.ZodType>
 
-/** The same fields in a response. */
 const typedFieldsResponse = {
   metricId: UuidResponse.optional(),
   metricThreshold: z.int32().optional(),

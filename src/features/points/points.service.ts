@@ -202,10 +202,7 @@ async function filtersFrom(
   return filters
 }
 
-/**
- * Whether the key may ask for these values: an admin key for any, an application key for values of its own
- * user, if that user exists.
- */
+/** An admin key may ask for all values, an application key for those of its own user, if there is one. */
 async function areOwn({ databases, tenant, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
   if (access.kind === 'admin') return true
   const db = databases.ofUser(tenant.id, access.userId)

@@ -44,10 +44,7 @@ const SIZES = `
     sum(users) AS users, max(last) AS last
   FROM sized GROUP BY place`
 
-/**
- * Counts users by the index of the level that their total reaches. The index is null if it reaches none. ?7
- * are the levels' points, ascending.
- */
+/** Counts users by the index of their level; null for none. ?7: the levels' points, ascending. */
 const LEVELS = `
   WITH ${TOTALS}
   SELECT CASE WHEN meets THEN (SELECT max(l.key) FROM json_each(?7) l WHERE l.value <= totals.total)

@@ -54,7 +54,6 @@ import { insertTriggers } from './triggers.service'
 type CreateItem = z.output<typeof CreatePointsSystemRequestItem>
 type UpdateItem = z.output<typeof UpdatePointsSystemRequestItem>
 
-/** The name of a points system in the texts of issues. */
 const WHAT = 'a points system'
 
 /** The system that an item asks for, with everything nested in it, or the reason why it can't be created. */

@@ -42,10 +42,7 @@ const MOST_AWARDS = 20_000
 /** The ticks that the next step grants, and the users that it reads for that. */
 type Plan = { progress: Progress; sweep: Progress['sweep']; ticks: readonly Tick[]; asked: Asked }
 
-/**
- * Changes of users, and two states of the row of due work: `done` if all of the users are still as read, else
- * `open`.
- */
+/** Changes of users, and the row of due work: `done` if all users are still as read, else `open`. */
 type Chunk = { changes: readonly TickChange[]; done: WorkState; open: WorkState }
 
 /**
@@ -109,10 +106,7 @@ function chunkOf(
 
 const stored = (progress: Progress): string => JSON.stringify(progress)
 
-/**
- * Grants ticks to one user after another, until there are too many for one batch. Users who are read by id
- * fit: they were in one batch before.
- */
+/** Grants ticks until they are too many for one batch. Users read by id fit: they were in one before. */
 function granted(
   grant: (user: TickUser) => TickChange | null,
   users: readonly TickUser[],
@@ -182,7 +176,6 @@ export const ticksJob: Job = {
   run: (context, work, { by }) => grantTicks(context, work, by),
 }
 
-/** Grants a chunk of ticks, and notifies the leaderboards of it. */
 async function grantTicks(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
   await bulkStep(context, 'ticks', async () => {
     const { changes, config } = await tickStep(context, work, until)

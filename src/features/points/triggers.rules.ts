@@ -45,10 +45,7 @@ export function triggerFrom(
   return { ...trigger, key, anchor: anchorOf(null, trigger, now) }
 }
 
-/**
- * The moment from which a trigger's ticks count, in milliseconds. Each activation and each change of the
- * interval sets a new one (P4). Null if the trigger does not tick.
- */
+/** When ticks begin to count, in ms: at the activation or change of interval (P4). Null without ticks. */
 function anchorOf(
   before: Trigger | null,
   after: Timed & Pick<Trigger, 'type' | 'status'>,
@@ -104,10 +101,7 @@ function filtersOf(
   return asked === undefined ? before : (asked ?? [])
 }
 
-/**
- * The fields that only triggers of some types have, with the values that they have in a trigger of another
- * type.
- */
+/** The fields of only some types, with their values in a trigger of another type. */
 const NO_FIELDS: TriggerFields = {
   metricId: null,
   metricThreshold: null,

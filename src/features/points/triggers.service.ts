@@ -36,7 +36,6 @@ import { triggerFrom, triggerPatched, triggerProblem } from './triggers.rules'
 type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>
 type PatchItem = z.output<typeof PatchPointsTriggerRequestItem>
 
-/** The name of a trigger in the texts of issues. */
 const WHAT = 'a trigger of this points system'
 
 /**
@@ -73,10 +72,7 @@ function updateTrigger({ db, tenant }: Scope, trigger: Trigger): Statement {
   )
 }
 
-/**
- * Statements that keep the form in which triggers are shown from now on, for the awards that they will make
- * (P10).
- */
+/** Keeps the form of triggers from now on, for the awards that they will make (P10). */
 function rememberVersions({ db }: Scope, config: Configuration, triggers: readonly Trigger[]): Statement[] {
   const rows = triggers.map((trigger) => ({
     triggerId: trigger.id,
@@ -102,10 +98,7 @@ export function retitledByAchievement(
   return retitled(scope, { ...config, achievements }, 'achievementId', renamed.id)
 }
 
-/**
- * Statements that give the triggers of a renamed metric or achievement their new form. `config` has the new
- * name.
- */
+/** The new form of triggers of a renamed metric or achievement. `config` has the new name. */
 function retitled(
   scope: Scope,
   config: Configuration,
@@ -201,7 +194,6 @@ export function deleteTriggers(scope: Scope, systemId: string, names: Names) {
   })
 }
 
-/** The triggers with these ids. */
 function among(triggers: readonly Trigger[], ids: readonly string[]): Trigger[] {
   const named = new Set(ids)
   return triggers.filter(({ id }) => named.has(id))

@@ -29,9 +29,7 @@ import { writeBulk } from '../../store/writer.service'
 import { ensureAlarm } from '../../time/timekeeper.service'
 import { requestDrain } from '../../webhooks/delivery/drain-debouncer.cache'
 
-/**
- * The most attempts for one change. An attempt fails only if another change of these users was stored first.
- */
+/** Attempts for one change. One fails only if another change of these users was stored first. */
 const TRIES = 50
 /** How long a change waits for leaderboards, in milliseconds. Nothing depends on their response. */
 const PATIENCE = 3_000
@@ -51,10 +49,7 @@ export type OpenStreak = {
   streakEntries: readonly StreakEntry[]
 }
 
-/**
- * The outcome of an admin's change: the response, statements to store in addition to the streaks, and the
- * entries of the audit log (Z1).
- */
+/** An admin's change: the response, statements to store with the streaks, and audit entries (Z1). */
 type Outcome<T> = {
   result: T
   statements?: readonly Statement[]
@@ -150,9 +145,7 @@ async function updateBoards(
   }
 }
 
-/**
- * Whether changes are stored although the response to the write was lost: the users are exactly as written.
- */
+/** If the response to the write was lost: whether the users are exactly as written. */
 async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<boolean> {
   const ids = changes.map(({ after }) => after.id)
   const result = await db.run(usersStatement(db, { ids }, systemNow()))

@@ -12,10 +12,7 @@ export type KeptRanking = {
   ranked: readonly { userId: string; length: number }[]
 }
 
-/**
- * Rankings of large tenants by tenant id and type, at most 100. Each is used for one minute, and only if D1
- * says that its version is the current one.
- */
+/** At most 100, by tenant id and type. Each is used for a minute, only while D1 has its version. */
 class RankingCache extends BoundedMap<string, KeptRanking> {
   constructor() {
     super(100)

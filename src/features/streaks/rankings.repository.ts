@@ -13,17 +13,13 @@ import { USERS } from '../../store/counters.repository'
 import { parseStreak } from '../../store/streaks/streak-column.codec'
 import { usersInParts } from '../../store/user-ranges.repository'
 
-/** A user with the length of a streak. */
 const Ranked = z.object({ userId: z.string(), length: z.number() })
 export type Ranked = z.infer<typeof Ranked>
 
 const COUNTED = z.object({ count: z.number() })
 const COUNT = `SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = '${USERS}'`
 
-/**
- * The most users in a page, and the most pages. Users beyond them are skipped while a large midnight is in
- * progress.
- */
+/** The most users in a page, and pages. Users beyond them are skipped during a large midnight. */
 const PAGE = 1_000
 const PAGES = 20
 
@@ -77,10 +73,7 @@ export async function* overdueOf(
   }
 }
 
-/**
- * The most live streaks that one statement reads through the index of deadlines. If there are more, all users
- * are read in parts.
- */
+/** The most live streaks to read through the index of deadlines. With more, all users are read in parts. */
 const LIVE_AT_ONCE = 5_000
 
 const LENGTH = "coalesce(streak ->> '$.run.length', 0)"
@@ -88,10 +81,7 @@ const OF_SETTINGS = "streak ->> '$.frequency' = ?2 AND coalesce(streak ->> '$.ep
 /** Whether the user has the streak switched on (U7). */
 const IS_ON = "coalesce(preferences ->> '$.streak.enabled', 1)"
 
-/**
- * The ?4 longest streaks of the users in `part`, and how many users are in it. Users without a streak have
- * length 0.
- */
+/** The ?4 longest streaks of the users in `part`, and how many are in it. No streak has length 0. */
 const BEST = `
   SELECT count(*) AS users, coalesce(max(id), '') AS last, (SELECT json_group_array(json_object('userId', id,
     'length', length))
@@ -137,7 +127,6 @@ export type Best = { best: Ranked[]; users: number }
 /** Only streaks of the current settings count. */
 type Settings = Pick<StreakSettings, 'frequency' | 'epoch'>
 
-/** The databases of a tenant. */
 type Everywhere = { databases: Databases; tenantId: string }
 
 /**
@@ -182,13 +171,11 @@ export async function bestEver(
 const countOf = (rows: readonly unknown[]): number => z.array(COUNTED).parse(rows)[0]?.count ?? 0
 const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0)
 
-/** The number of the tenant's users. */
 async function countUsers({ databases, tenantId }: Everywhere): Promise<number> {
   const ask = async (db: TenantDatabase) => countOf(await db.rows(db.statement(COUNT, db.tenantId)))
   return sum(await askAll(databases, tenantId, ask))
 }
 
-/** The longest of several lists. */
 const bestOf = (lists: readonly { best: readonly Ranked[] }[], limit: number): Ranked[] =>
   lists
     .flatMap(({ best }) => best)

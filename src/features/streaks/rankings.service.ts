@@ -48,10 +48,7 @@ export async function rankStreaks(
 
 const rankingScansOf = sharedScans<{ ranking: KeptRanking; users: number }>()
 
-/**
- * The longest ranking that a request may ask for: from the cache, or read again. Throws 429 if too many scans
- * are running (P11).
- */
+/** The longest ranking that may be asked for. Throws 429 if too many scans are running (P11). */
 async function rankingOf(scope: Scope, type: Asked['type']): Promise<readonly Ranked[]> {
   const { tenant, now } = scope
   const rankings = rankingsOf(scope.instance)
@@ -84,10 +81,7 @@ const rank = (scope: Scope, config: Configuration, type: Asked['type'], pause: P
     ? rankActive(scope, config, pause)
     : bestEver(everywhere(scope), config.streaks, MOST_RANKED_STREAKS, pause)
 
-/**
- * The streaks that are alive at this moment. Includes streaks that are past their deadline but not judged yet
- * (S3).
- */
+/** Includes streaks that are past their deadline but not judged yet (S3). */
 async function rankActive(scope: Scope, config: Configuration, pause: Pause): Promise<Best> {
   const { databases, tenant, now } = scope
   if (!config.streaks.enabled) return { best: [], users: 0 }

@@ -130,9 +130,7 @@ export async function furtherSettingsErrors(scope: Scope, json: unknown): Promis
   return settingsErrors(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
 }
 
-/**
- * Errors for unknown metric keys, and for more initial freezes than the maximum. Skips undefined keys (S1).
- */
+/** Unknown metric keys, and more initial freezes than the maximum. Skips undefined keys (S1). */
 function settingsErrors(config: Configuration, change: ReadableChange, now: Instant): FieldError[] {
   const unknown = (change.metrics ?? []).flatMap((key, index) => {
     if (key === undefined || metricByKey(config, key) !== undefined) return []
@@ -145,10 +143,7 @@ function settingsErrors(config: Configuration, change: ReadableChange, now: Inst
   return [...unknown, { path: 'freezes.initial', message }]
 }
 
-/**
- * The times when streaks were off, after a change. If there are too many, drops those without a midnight in
- * any zone first: no period ended in them.
- */
+/** If there are too many, first drops those without a midnight in any zone: no period ended in them. */
 function offAfter({ enabled: was, off }: StreakSettings, enabled: boolean, now: Instant) {
   if (!was && enabled) return off.map(({ from, to }) => ({ from, to: to ?? now }))
   if (!was || enabled) return off

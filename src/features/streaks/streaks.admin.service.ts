@@ -127,10 +127,7 @@ export async function grantFreezes(
   }
 }
 
-/**
- * The entries of the audit log about granted freezes: one for each user (Z1). `had` has the freezes
- * before, by the caller's id of the user.
- */
+/** One audit entry for each user (Z1). `had`: the freezes before, by the caller's id of the user. */
 const grantEntries = (
   found: ReadonlyMap<string, OpenStreak>,
   had: ReadonlyMap<string, number>,
@@ -217,7 +214,6 @@ export async function createPauses(
   }
 }
 
-/** The fields of a pause in the audit log. */
 const pauseFields = ({ id, start, end }: Pause) => ({ id, start: dateOfDay(start), end: dateOfDay(end) })
 
 /** Why a user's streak can't have this pause; null if it can. */
@@ -270,7 +266,6 @@ export async function removePauses(
   }
 }
 
-/** The entry of the audit log about a restored streak (Z1). */
 function restoreEntry({ user: { iid }, streak: was }: OpenStreak, is: StreakState): AuditEntry {
   const length = { before: was.run?.length ?? 0, after: is.run?.length ?? 0 }
   return userEntry('streak', 'restore', { iid }, { length })

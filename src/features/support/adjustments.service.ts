@@ -30,10 +30,7 @@ type Issue = Response['issues'][number]
 /** An entry that an attempt has tried to store, with its change. */
 type Tried = Booked & { place: LedgerPlace; change: CorrectionChange }
 
-/**
- * An item while it waits: its index, the id of its change, which is the same in each attempt, and the entries
- * of the ledger that attempts have tried to store.
- */
+/** A waiting item. `id` is the same in each attempt. `tried`: entries that attempts have tried to store. */
 type Pending = { item: Item; index: number; id: string; tried: Tried[] }
 
 /** How an item ended. `isNew` is false for a repeated idempotency key. */
@@ -119,10 +116,7 @@ const issueOf = ({ index, item }: Pending, severity: Issue['severity'], message:
   return { index, userId: item.userId, severity, message }
 }
 
-/**
- * The items that are in the ledger already: their idempotency key was used before, or an earlier attempt
- * whose response was lost has stored them. `late` has the changes of that attempt.
- */
+/** The items in the ledger already, by key or by an attempt without a response: `late` has its changes. */
 async function bookedBefore(
   { db }: Scope,
   systemId: string,

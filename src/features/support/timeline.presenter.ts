@@ -67,7 +67,6 @@ export function awardEntries(
   return [award, ...levelEntries(config, row, row)]
 }
 
-/** A moment of a user's change, and its `seq`. */
 type Moment = { at: Instant; seq: number }
 
 /** An entry of the ledger, wherever its row is. */
@@ -212,10 +211,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 const RevokedCompletion = z.object({ id: z.string(), at: z.number().transform(instant) })
 
-/**
- * The value of a field, with the metrics of a user's own streak by key, thresholds in units, and completions
- * with their time.
- */
+/** Shows metrics of a user's own streak by key, thresholds in units, and completions with their time. */
 function shownValue({ metrics }: Configuration, field: string, value: unknown): unknown {
   if (field.startsWith(REVOKED) && value !== null) {
     const { id, at } = RevokedCompletion.parse(value)

@@ -24,10 +24,7 @@ import { awardsOfAll, pointsOfAll } from '../points/points.service'
 import { earliestHistory, streakOfUser } from '../streaks/streaks.service'
 import type { UserOverviewResponse } from './overview.schemas'
 
-/**
- * The number of awards, of streak periods and of entries in each history: the defaults of the operations for
- * single parts.
- */
+/** The defaults of the operations for single parts. */
 const AWARDS = PAGES.awards.fallback
 const PERIODS = PAGES.streakHistory.fallback
 const EVENTS = PAGES.rankHistory.fallback

@@ -96,10 +96,7 @@ export async function furtherBatchErrors(scope: Scope, json: unknown): Promise<F
   return fieldErrorsOf(scope, ReadableBatch.parse(json))
 }
 
-/**
- * Field errors that the shapes of events don't show: unknown attributes, and email subscriptions without an
- * address (U4, E6).
- */
+/** Errors beyond the shape: unknown attributes, and email subscriptions without an address (U4, E6). */
 async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
   const config = await configurationOf(scope)
   const ofAttributes = events.flatMap(({ attributes, user }, index) =>
@@ -111,10 +108,7 @@ async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promi
   return [...ofAttributes, ...(await subscriptionErrors(scope, events))]
 }
 
-/**
- * Errors for events that subscribe a user to emails although no address is known, not even from an earlier
- * event of the batch (U4).
- */
+/** Email subscriptions without an address, not even from an earlier event of the batch (U4). */
 async function subscriptionErrors(
   { db, databases }: Scope,
   events: readonly EventCheck[],

@@ -16,10 +16,7 @@ const EVENTS_A_ROW = 250
 /** The most rows of one step. */
 const ROWS_A_STEP = 20
 
-/**
- * The test clock may have moved since the request read it. Events count as sent at the time when they are
- * stored (C1).
- */
+/** Events count as sent when they are stored. The test clock may have moved since it was read (C1). */
 const NOW = 'coalesce((SELECT now FROM test_clock WHERE ?3), ?4)'
 const RECEIVE = `
   INSERT INTO event_batches (tenant_id, id, created, accepted) VALUES (?1, ?2, ${NOW}, ?5)`
@@ -154,10 +151,7 @@ const PARK_LIST = columnList(parkedEvents, PARK_VALUES)
 const PARK = `
   INSERT INTO parked_events (tenant_id, ${PARK_LIST.columns}) SELECT ?1, ${PARK_LIST.sql()}
     FROM json_each(?2)`
-/**
- * When the rest of the inbox is due: at the moment ?3. Under a test clock, at the time it was sent, if that
- * is earlier.
- */
+/** When the rest is due: at the moment ?3. Under a test clock, at the time it was sent, if earlier. */
 const AGAIN = '(SELECT ?3 FROM inbox WHERE tenant_id = ?1 LIMIT 1)'
 const AGAIN_AS_SENT = `(SELECT min(?3, b.created) FROM inbox i CROSS JOIN event_batches b
   ON b.tenant_id = i.tenant_id AND b.id = i.batch_id WHERE i.tenant_id = ?1 ORDER BY i.no LIMIT 1)`

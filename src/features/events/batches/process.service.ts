@@ -26,10 +26,7 @@ import { type End, endOf, type Item, isAt, type ParkedEvent, progressOf, type Us
 import type { InboxRow } from './inbox.types'
 import { readWaiting } from './waiting.service'
 
-/**
- * The most awards that a step stores, unless a single event gives more. `writeUsers` limits the
- * characters of all that is stored.
- */
+/** The most awards of a step, unless one event gives more. `writeUsers` limits the characters. */
 const MOST_AWARDS = 20_000
 /** A step gives up after this many failures of D1 itself, the last one with a single event. */
 const MOST_FAILURES = 3
@@ -39,7 +36,6 @@ const MOST_CONFLICTS = 12
 /** A step gives up after users were moved to other databases this often. */
 const MOST_MOVES = 50
 
-/** The changes that a step made to users, under which configuration, and when. */
 type Step = { changes: readonly InputChange[]; config: Configuration; changedAt: Instant }
 
 /** The next write of a step in one database: its statements, and the items and changes that they store. */
@@ -50,7 +46,6 @@ type Part = {
   changes: readonly InputChange[]
 }
 
-/** The next write of a step. */
 type Plan = {
   /** The writes of users, each in the database that holds them. */
   parts: readonly Part[]
@@ -73,7 +68,6 @@ export class Interrupted extends Error {
   }
 }
 
-/** Thrown if the write of one part failed. */
 class PartFailed extends Error {
   readonly part: Part
 
@@ -285,10 +279,7 @@ function unread(userId: string, jobs: readonly UserJob[], error: unknown): Decid
   return { userId, was: null, outcomes, changes: [], newlyUsed: [], ends }
 }
 
-/**
- * When an event of a user happens under a test clock. While the clock moves, a live event may be stored first
- * with a later time, and a user's changes never go back in time.
- */
+/** While a test clock moves, a live event may be stored first with a later time. Time never goes back. */
 const notBefore = (state: UserState | null, at: Instant, clock: Instant): Instant =>
   instant(Math.min(Math.max(at, state?.changed ?? at), clock))
 

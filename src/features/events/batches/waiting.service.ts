@@ -87,24 +87,17 @@ export async function readWaiting(
   }
 }
 
-/** Whether a job belongs to one of these users. */
 const isOf = (job: Item['job'], userIds: ReadonlySet<string>): boolean =>
   job !== null && typeof job !== 'string' && job.command.kind === 'event' && userIds.has(job.command.userId)
 
-/**
- * The rows before the first one that was sent later than `at`. There are later ones if the test clock has
- * moved since. They get a turn of their own (C1).
- */
+/** The rows before one sent after `at`. If the test clock moved, later ones get their own turn (C1). */
 function sentBy(at: Instant, clock: Instant | null, rows: readonly InboxRow[]): readonly InboxRow[] {
   if (clock === null) return rows
   const later = rows.findIndex(({ sent }) => Math.min(sent, clock) > at)
   return later === -1 ? rows : rows.slice(0, later)
 }
 
-/**
- * How much earlier than its request an event may be in the log, in milliseconds: the clocks of two isolates
- * differ by less.
- */
+/** How much earlier than its request an event may be, in ms: the clocks of isolates differ by less. */
 const SKEW = MINUTE
 
 /**
@@ -133,9 +126,7 @@ export type Group = {
 type FoundUsers = {
   groups: readonly Group[]
   states: ReadonlyMap<string, UserState>
-  /**
-   * Users whose rows cannot be read, and the errors. Their events are parked, and do not affect other users.
-   */
+  /** The errors of users whose rows cannot be read. Only their events are parked. */
   spoilt: ReadonlyMap<string, unknown>
   usedKeys: ReadonlyMap<string, readonly UsedKey[]>
   /** The events that an earlier step has recorded, by id. */

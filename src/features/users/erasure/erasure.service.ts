@@ -215,16 +215,10 @@ export const ErasureProgress = z.object({
 })
 type Progress = z.infer<typeof ErasureProgress>
 
-/**
- * `until`: the Timekeeper does work that is due by then. `grace`: after these milliseconds, no write from
- * before the erasure can still arrive.
- */
+/** Work due by `until` is done. After `grace` ms, no write from before the erasure can arrive. */
 type Moments = { until: Instant; grace: number }
 
-/**
- * Visits places, all at once. Returns the last of them; null if there are no more. A failed visit is repeated
- * in the second round, and throws there.
- */
+/** All at once. Returns the last; null if none are left. A failed visit throws in the second round. */
 async function visited(
   places: readonly string[],
   most: number,

@@ -86,11 +86,9 @@ export type Held = {
   parked: Parked[]
 }
 
-/** The statement for a user's waiting events after this one. */
 const waitingAfter = (db: TenantDatabase, userId: string, after: Waiting | null) =>
   db.statement(WAITING, db.tenantId, userId, JSON.stringify(userId), after?.no ?? 0, after?.nth ?? -1)
 
-/** The statement for a user's parked events after this one. */
 const parkedAfter = (db: TenantDatabase, userId: string, after: Parked | null) =>
   db.statement(
     PARKED,
@@ -186,10 +184,7 @@ export async function* waitingPages(
   if (isLater && !(await isUnchanged(db, user))) throw new Error('events were processed while they were read')
 }
 
-/**
- * The waiting events that are in the user's log already: with several databases, a step of the inbox stores
- * them before it removes them from the inbox (B6). They are exported with the log.
- */
+/** A step of the inbox has stored these in the log and not removed them yet (B6). The log exports them. */
 async function recordedOf(
   db: TenantDatabase,
   { id: userId, seq }: UserState,
@@ -223,7 +218,6 @@ export async function* parkedPages(db: TenantDatabase, { user, parked }: Pick<He
 
 const UNCHANGED = 'SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3 AND seq = ?4'
 
-/** Whether the user has not changed since `seq`. */
 async function isUnchanged(
   db: TenantDatabase,
   { id, iid, seq }: Pick<UserState, 'id' | 'iid' | 'seq'>,

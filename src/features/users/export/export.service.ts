@@ -152,10 +152,7 @@ const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awar
   }),
 })
 
-/**
- * A user's places on all leaderboards. Throws at the end if the user was erased in between, because the
- * places may be incomplete then.
- */
+/** Throws at the end if the user was erased in between: the places may be incomplete then. */
 async function* places(
   scope: Scope,
   { leaderboards }: Configuration,
