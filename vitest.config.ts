@@ -277,7 +277,7 @@ const workers = ({
     // A Worker reads hundreds of modules, one by one. Without isolation, each Worker reads them once for all
     // its test files, and each dependency is one module. The setup file deletes the data of earlier tests.
     isolate: false,
-    deps: { optimizer: { ssr: { enabled: true, include: dependencies() } } },
+    deps: { optimizer: { ssr: { enabled: true, include: [...dependencies(), 'fast-check'] } } },
     globalSetup: ['test/worker/receiver.setup.ts', 'test/worker/quiet.setup.ts'],
     setupFiles: ['test/worker/setup.ts'],
     // The Worker keeps the log lines (test/worker/lines.ts).
@@ -290,6 +290,8 @@ const workers = ({
 
 export default defineConfig({
   test: {
+    // The random numbers and ids of the tests (test/seed.ts).
+    provide: { seed: process.env.TEST_SEED ?? '1' },
     // Shows only the log of failed tests.
     silent: 'passed-only',
     // Uses every core. By default vitest leaves one idle, but the Workers' tests wait for their database half
@@ -300,6 +302,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/unit/**/*.test.ts', 'clients/*/test/unit/**/*.test.ts'],
+          setupFiles: ['test/unit/setup.ts'],
           testTimeout: 240_000,
           // The checker of regular expressions runs in this process, without a binary of its own.
           env: { RECHECK_BACKEND: 'pure' },
@@ -312,6 +315,7 @@ export default defineConfig({
           name: 'react',
           include: ['clients/react/test/*.test.{ts,tsx}'],
           exclude: LONG,
+          setupFiles: ['test/unit/setup.ts'],
           testTimeout: 60_000,
         },
       },

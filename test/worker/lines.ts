@@ -3,6 +3,7 @@
  * vitest must not keep them: it sends each line to its main process, and reports an error if a line is still
  * on its way when the file ends. Alarms of objects log at that time too.
  */
+import { SEED } from '../seed'
 
 /** The most lines that are kept. */
 const KEPT = 1000
@@ -25,6 +26,6 @@ export function forgetLines(): void {
 
 /** Prints the lines of a test. */
 export function tellLines(test: string): void {
-  error(`Log of "${test}", the last ${KEPT} lines at most:`)
+  error(`Log of "${test}" with TEST_SEED=${SEED}, the last ${KEPT} lines at most:`)
   for (const line of lines) error(...line)
 }

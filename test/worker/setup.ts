@@ -1,9 +1,12 @@
 import { reset } from 'cloudflare:test'
 import { afterAll, beforeEach, vi } from 'vitest'
+import { seedTests } from '../seed'
 import { deleteData } from './delete-data'
 import { forgetLines, tellLines } from './lines'
 
-// Files share a Worker, so that its modules are read once. Each file has its own data and mocks.
+// Files share a Worker, so that its modules are read once. Each file has its own data, mocks and random
+// numbers.
+seedTests()
 vi.restoreAllMocks()
 vi.unstubAllGlobals()
 await deleteData()

@@ -1,0 +1,5 @@
+import { beforeEach } from 'vitest'
+import { SEED, seedTests } from '../seed'
+
+seedTests()
+beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(`TEST_SEED=${SEED}`)))
