@@ -25,6 +25,7 @@ import {
   ADMIN_KEY,
   at,
   call,
+  evenUsers,
   lastDatabase,
   newApp,
   newTenant,
@@ -199,7 +200,7 @@ describe('Moves of buckets [B3]', () => {
     await tenant.metric('words')
     await tenant.create('/webhooks', { url: new Hook().url, events: ['points.boost_started'] })
     await tenant.create('/points', { key: 'xp', name: 'XP' })
-    await newUsers(tenant, 9)
+    await newUsers(tenant, evenUsers(tenant, 9))
     const boost = (name: string, day: number) =>
       tenant.create('/points/xp/boosts', { name, start: dateAt(start + day * DAY), multiplier: 2 })
     await boost('while empty', 2)

@@ -223,13 +223,17 @@ export async function addRareRows({ id }: TestTenant): Promise<void> {
   for (const { d1 } of databases()) await d1.batch(sql.map((text) => d1.prepare(text).bind(id)))
 }
 
-/** A number of users with events, and the total of each one. */
-export async function newUsers(tenant: TestTenant, count: number): Promise<Map<string, number>> {
+/** A number of users, or these ones, with events, and the total of each one. */
+export async function newUsers(
+  tenant: TestTenant,
+  users: number | readonly string[],
+): Promise<Map<string, number>> {
+  const ids = typeof users === 'number' ? Array.from({ length: users }, (_, nth) => `user-${nth}`) : users
   const totals = new Map<string, number>()
-  for (let nth = 0; nth < count; nth += 1) {
-    await tenant.event('words', `user-${nth}`, 5, { idempotencyKey: 'first' })
-    await tenant.event('words', `user-${nth}`, nth)
-    totals.set(`user-${nth}`, 5 + nth)
+  for (const [nth, id] of ids.entries()) {
+    await tenant.event('words', id, 5, { idempotencyKey: 'first' })
+    await tenant.event('words', id, nth)
+    totals.set(id, 5 + nth)
   }
   return totals
 }

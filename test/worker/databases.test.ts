@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/lib/ids'
-import { ADMIN_KEY, at, call, databases, newApp, newTenant, type TestTenant, toApp } from './harness'
+import { ADMIN_KEY, at, call, databases, newApp, newTenant, type TestTenant, toApp, userIn } from './harness'
 import { forgetLines, linesSoFar } from './lines'
 
 /* Users of one tenant in three databases. */
@@ -31,16 +31,18 @@ async function costOf(event: () => Promise<unknown>): Promise<unknown> {
   return at(JSON.parse(line ?? '{}'), 'd1')
 }
 
-/** Twelve users: at least one in each database. */
-const USERS = Array.from({ length: 12 }, (_, n) => `u${String(n).padStart(2, '0')}`)
+/** Twelve users, four in each database. Neighbours are in different ones. */
+const usersOf = (tenant: TestTenant): string[] =>
+  [0, 1, 2, 3].flatMap((nth) => databases().map(({ name }) => userIn(tenant, name, nth)))
 
 describe('[B1, B2] users over three databases', () => {
   test('each user, with all rows, is in the database of the bucket alone', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
-    for (const user of USERS) expect((await tenant.event('words', user, 2)).status).toBe(201)
+    const users = usersOf(tenant)
+    for (const user of users) expect((await tenant.event('words', user, 2)).status).toBe(201)
     const wanted: Record<string, string[]> = { DB: [], DB_2: [], DB_3: [] }
-    for (const user of USERS) wanted[holderOf(tenant, user)]?.push(user)
+    for (const user of users.toSorted()) wanted[holderOf(tenant, user)]?.push(user)
     expect(await usersByDatabase(tenant)).toEqual(wanted)
     for (const { name, d1 } of databases()) {
       const { n } = (await d1
@@ -56,7 +58,7 @@ describe('[B1, B2] users over three databases', () => {
   test('an event has two round trips and the rows of one database, and all go to the user’s database', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
-    const user = USERS.find((one) => holderOf(tenant, one) === 'DB_3') ?? ''
+    const user = userIn(tenant, 'DB_3')
     await tenant.event('words', user, 1)
     const used = new Set<string>()
     const watched = Object.fromEntries(
@@ -91,7 +93,7 @@ describe('[B1, B2] users over three databases', () => {
   test('a key and the user that it belongs to work in the user’s database', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
-    for (const user of USERS.slice(0, 6)) {
+    for (const user of usersOf(tenant).slice(0, 6)) {
       const key = await tenant.key(user)
       expect(
         (await tenant.as(key, 'POST', '/metrics/words/event', { user: { id: user }, value: 3 })).status,
@@ -99,7 +101,7 @@ describe('[B1, B2] users over three databases', () => {
       const read = await tenant.as(key, 'GET', `/users/${user}/metrics/words`)
       expect(at(read.body, 'current')).toBe(3)
     }
-    const wrong = await call(toApp, 'GET', '/v1/users/u00', {
+    const wrong = await call(toApp, 'GET', '/v1/users/user-0', {
       headers: { 'x-api-key': `${ADMIN_KEY}x`, 'tenant-id': tenant.id },
     })
     expect(wrong.status).toBe(401)
@@ -108,12 +110,13 @@ describe('[B1, B2] users over three databases', () => {
   test('200 parallel events of 12 users through two isolates are exact', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
+    const users = usersOf(tenant)
     const apps = [tenant, tenant.through(newApp())]
     const answers = await Promise.all(
-      Array.from({ length: 200 }, (_, n) => apps[n % 2]?.event('words', USERS[n % 12] ?? '', 1)),
+      Array.from({ length: 200 }, (_, n) => apps[n % 2]?.event('words', users[n % 12] ?? '', 1)),
     )
     expect(answers.map((answer) => answer?.status)).toEqual(answers.map(() => 201))
-    for (const [index, user] of USERS.entries()) {
+    for (const [index, user] of users.entries()) {
       const { body } = await tenant.app('GET', `/users/${user}/metrics/words`)
       expect(at(body, 'current')).toBe(index < 8 ? 17 : 16)
     }

@@ -239,10 +239,21 @@ export const firstBucket = (index: number) => Math.floor((index * BUCKETS) / dat
 /** The n-th user in a database of a tenant that is evenly spread. */
 export function userIn(tenant: TestTenant, name: string, nth = 0): string {
   const index = databases().findIndex((one) => one.name === name)
+  return userFrom(tenant, firstBucket(index), firstBucket(index + 1), nth)
+}
+
+/** Users of a tenant, one in each of equal parts of the buckets. */
+export const evenUsers = (tenant: TestTenant, count: number): string[] =>
+  Array.from({ length: count }, (_, part) =>
+    userFrom(tenant, (part * BUCKETS) / count, ((part + 1) * BUCKETS) / count),
+  )
+
+/** The n-th user whose bucket is at least `from` and below `to`. */
+function userFrom(tenant: TestTenant, from: number, to: number, nth = 0): string {
   let left = nth
   for (let n = 0; ; n += 1) {
     const bucket = bucketOf(tenant.id, `user-${n}`)
-    if (bucket >= firstBucket(index) && bucket < firstBucket(index + 1)) left -= 1
+    if (bucket >= from && bucket < to) left -= 1
     if (left < 0) return `user-${n}`
   }
 }
