@@ -353,6 +353,14 @@ export function progressed(
   return db.statement(PROGRESSED, db.tenantId, kind, subject, asked, progress)
 }
 
+const AT_PROGRESS = guardSql(`
+  (SELECT progress FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3) IS ?4`)
+
+/** A guard: holds while a piece of work has the progress with which it was read. */
+export function atProgress(db: TenantDatabase, { kind, subject, progress }: DueWork): Statement {
+  return db.statement(AT_PROGRESS, db.tenantId, kind, subject, progress)
+}
+
 const STORE =
   'UPDATE due_work SET progress = ?4, due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
 const FORGET = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'

@@ -6,7 +6,7 @@ import { newApp, rowsEverywhere } from './harness'
 import {
   accepted,
   archive,
-  beforeFirstWrite,
+  beforeFirst,
   type Furnished,
   failingOnce,
   furnished,
@@ -148,7 +148,7 @@ describe('work in progress when a tenant is erased', () => {
     for (const isDone of [false, true]) {
       const one = await furnished()
       const names = await namesOf(one)
-      const bindings = beforeFirstWrite(async () => {
+      const bindings = beforeFirst(async () => {
         await accepted(one)
         // The erasure of the tenant is in progress, or done.
         if (isDone) await work(one.tenant.id, 100)

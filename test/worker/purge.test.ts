@@ -30,7 +30,9 @@ import {
 import {
   accepted,
   archive,
+  beforeFirst,
   created,
+  type Furnished,
   furnished,
   isGone,
   namesOf,
@@ -45,6 +47,16 @@ import {
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
+
+/** Gives a tenant more keys. Their prefixes say nothing about it, since they are remembered for a month. */
+const moreKeys = ({ tenant }: Furnished, count: number) =>
+  env.DB.prepare(
+    `INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created)
+     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?2)
+     SELECT ?1 || i, hex(randomblob(9)), 'application', ?1, 'user-' || i, 'h', 0 FROM n WHERE i <= ?2`,
+  )
+    .bind(tenant.id, count)
+    .run()
 
 describe('[U8, T3] the erasure of a tenant', () => {
   it('leaves nothing anywhere, and other tenants as they were', async () => {
@@ -159,6 +171,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
     // In real time.
     await rowsEverywhere('DELETE FROM test_clock')
     await accepted(one)
+    vi.restoreAllMocks()
     const ctx = createExecutionContext()
     await worker.scheduled?.(createScheduledController(), env, ctx)
     await waitOnExecutionContext(ctx)
@@ -196,13 +209,7 @@ describe('[U8, T3] the erasure of a tenant', () => {
         )
         .bind(one.tenant.id, 450, iid),
     ])
-    // Prefixes of deleted keys are remembered for a month. They say nothing about the tenant.
-    await env.DB.prepare(
-      `INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created)
-       SELECT ?1 || i, hex(randomblob(9)), 'application', ?1, 'user-' || i, 'h', 0 FROM ${n}`,
-    )
-      .bind(one.tenant.id, 250)
-      .run()
+    await moreKeys(one, 250)
     await accepted(one)
     const changes: number[] = []
     const { bindings } = faultyAll(async (run) => {
@@ -216,6 +223,19 @@ describe('[U8, T3] the erasure of a tenant', () => {
     await isGone(one, names)
   })
 })
+
+it.each([0, 150])(
+  '[U8] leaves no record in KV if another run goes on meanwhile, with %i more keys',
+  async (more) => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    await moreKeys(one, more)
+    await accepted(one)
+    const meanwhile = beforeFirst(() => work(one.tenant.id, 1), /^SELECT prefix AS name FROM api_keys/)
+    await work(one.tenant.id, 100, meanwhile)
+    await isGone(one, names)
+  },
+)
 
 describe('a tenant that is erased in the middle of its work', () => {
   it('delivers nothing more, neither waiting messages nor retries', async () => {

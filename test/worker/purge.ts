@@ -1,11 +1,12 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { expect } from 'vitest'
+import { expect, vi } from 'vitest'
 import * as z from 'zod'
 import { instant } from '../../src/lib/clock'
 import type { Bindings } from '../../src/platform/env'
 import { TABLES } from '../../src/store/user-data/user-data.register'
 import { workOff } from '../../src/time/run.service'
+import type { TimekeeperObject } from '../../src/time/timekeeper.object'
 import { JOBS } from '../../src/worker/jobs'
 import { DAY, dateAt, NOON, withBoard } from './boards'
 import { everyPlace } from './contexts'
@@ -153,8 +154,14 @@ export async function furnished(): Promise<Furnished> {
   return { tenant, users, boards: [board, goneBoard], deliveryQueues, webhook, hook, metric, key }
 }
 
-/** Databases that call `around` for each batch that writes. The texts of the batch identify it. */
-function aroundWrites(
+const WRITE = /^\s*(insert|update|delete|with)/i
+
+/**
+ * Databases that call `around` for each batch with a statement of this form. The texts of the batch identify
+ * it.
+ */
+function aroundBatches(
+  form: RegExp,
   around: (run: () => Promise<D1Result[]>, texts: string) => Promise<D1Result[]>,
 ): Record<string, D1Database> {
   const texts = new WeakMap<object, string>()
@@ -178,19 +185,18 @@ function aroundWrites(
           if (name !== 'batch') return Reflect.get(target, name, target)
           return async (statements: D1PreparedStatement[]) => {
             const all = statements.map((one) => texts.get(one) ?? '')
-            const isWrite = all.some((text) => /^\s*(insert|update|delete|with)/i.test(text))
             const run = () => target.batch(statements)
-            return isWrite ? around(run, all.join(';')) : run()
+            return all.some((text) => form.test(text)) ? around(run, all.join(';')) : run()
           }
         },
       }),
   )
 }
 
-/** Databases that run `work` before the first batch that writes. */
-export function beforeFirstWrite(work: () => Promise<void>): Record<string, D1Database> {
+/** Databases that run `work` before the first batch that writes, or that has a statement of this form. */
+export function beforeFirst(work: () => Promise<void>, form = WRITE): Record<string, D1Database> {
   let isFirst = true
-  return aroundWrites(async (run) => {
+  return aroundBatches(form, async (run) => {
     const isNow = isFirst
     isFirst = false
     if (isNow) await work()
@@ -204,7 +210,7 @@ export function beforeFirstWrite(work: () => Promise<void>): Record<string, D1Da
  */
 export function failingOnce(isDone: boolean): { bindings: Record<string, D1Database>; failed: Set<string> } {
   const failed = new Set<string>()
-  const bindings = aroundWrites(async (run, texts) => {
+  const bindings = aroundBatches(WRITE, async (run, texts) => {
     // The write that postpones failed work does not fail.
     if (/SET due_at/.test(texts) || failed.has(texts)) return run()
     failed.add(texts)
@@ -280,8 +286,22 @@ export const tables = (): string[] =>
   Object.entries(TABLES).flatMap(([name, { purged }]) => (purged.length > 0 ? [name] : []))
 export const created = (body: unknown) => String(at(body, 'created', 0, 'id'))
 
-/** Requests the erasure of a tenant, and does no step of it. */
+/**
+ * Lets alarms of a tenant's Timekeeper do nothing, so that it works only if it is woken. Its other objects
+ * make it set an alarm at moments of their own.
+ */
+async function stopAlarms({ id }: TestTenant): Promise<void> {
+  const timekeeper = env.TIMEKEEPER.getByName(id)
+  await runInDurableObject(timekeeper, (object: TimekeeperObject) => {
+    vi.spyOn(object, 'alarm').mockResolvedValue()
+  })
+  // Waits for an alarm that has begun.
+  await timekeeper.wake(id, 0)
+}
+
+/** Requests the erasure of a tenant, and does no step of it. Only the test does steps from now on. */
 export async function accepted({ tenant }: Pick<Furnished, 'tenant'>): Promise<void> {
+  await stopAlarms(tenant)
   expect((await archive(tenant.id)).status).toBe(200)
   expect((await purge(tenant.id, newApp({ TIMEKEEPER: unreached }))).status).toBe(202)
 }
