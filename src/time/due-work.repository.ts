@@ -353,14 +353,6 @@ export function progressed(
   return db.statement(PROGRESSED, db.tenantId, kind, subject, asked, progress)
 }
 
-const AT_PROGRESS = guardSql(`
-  (SELECT progress FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3) IS ?4`)
-
-/** A guard: holds while a piece of work has the progress with which it was read. */
-export function atProgress(db: TenantDatabase, { kind, subject, progress }: DueWork): Statement {
-  return db.statement(AT_PROGRESS, db.tenantId, kind, subject, progress)
-}
-
 const STORE =
   'UPDATE due_work SET progress = ?4, due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
 const FORGET = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
@@ -416,7 +408,7 @@ const UNCHANGED = guardSql(`
   EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4
     AND progress IS ?5)`)
 
-/** A guard (see db/guard.ts): holds while a piece of work has this progress and was not asked for again. */
+/** A guard: holds while a piece of work has this progress and was not asked for again. */
 export function workUnchanged(db: TenantDatabase, { kind, subject, asked, progress }: DueWork): Statement {
   return db.statement(UNCHANGED, db.tenantId, kind, subject, asked, progress)
 }

@@ -17,7 +17,13 @@ import type { Statement } from '../../platform/statement'
 import { objectsAfter } from '../../store/user-data/objects.repository'
 import type { PurgeStage } from '../../store/user-data/user-data.register'
 import { removeRows, removeRowsEverywhere } from '../../store/user-data/user-rows.repository'
-import { atProgress, type DueWork, progressed, rescheduled, workOf } from '../../time/due-work.repository'
+import {
+  type DueWork,
+  progressed,
+  progressUnchanged,
+  rescheduled,
+  workOf,
+} from '../../time/due-work.repository'
 import { wakeForPurge } from '../../time/timekeeper.service'
 import { ErasureProgress } from '../users/erasure/erasure.service'
 import * as repository from './purge.repository'
@@ -247,7 +253,11 @@ export async function purgeStep(context: TenantContext, work: DueWork): Promise<
   const { statements = [], ...next } = await portion(context, progress)
   const reached = next.isEnd ? { stage: progress.stage + 1 } : { ...progress, ...next.progress }
   try {
-    await db.batch([atProgress(db, work), ...statements, progressed(db, work, JSON.stringify(reached))])
+    await db.batch([
+      progressUnchanged(db, work),
+      ...statements,
+      progressed(db, work, JSON.stringify(reached)),
+    ])
   } catch (error) {
     // Another run has gone on meanwhile. Its progress names keys that this one does not know.
     if (!isConflict(error)) throw error
