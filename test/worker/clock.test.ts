@@ -139,9 +139,10 @@ describe('[C1] the test clock', () => {
     const refused = await call(tenant.send, 'POST', '/v1/metrics/words/event', { body: event, headers })
     expect([refused.status, refused.headers.get('date')]).toEqual([401, null])
     const real = newApp({ TEST_CLOCK: 'off' })
+    const before = Math.floor(Date.now() / 1000) * 1000
     const answer = await call(real, 'POST', '/v1/metrics/words/event', { body: event, headers })
-    expect(answer.status).toBe(401)
-    expect(Date.parse(answer.headers.get('date') ?? '')).toBeGreaterThan(Date.now() - 60_000)
+    const answered = Date.parse(answer.headers.get('date') ?? '')
+    expect([answer.status, before <= answered, answered <= Date.now()]).toEqual([401, true, true])
   })
 
   it('[C1] answers 422 to a move back, over 400 days ahead, or to no ISO timestamp with an offset, and moves nothing', async () => {

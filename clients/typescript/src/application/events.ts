@@ -56,7 +56,7 @@ export function userIdOf(event: unknown): string {
   return typeof id === 'string' ? id : ''
 }
 
-/** Whether a value can be an idempotency key (E4), and arrives in a header as it is. */
+/** Whether a value is an idempotency key that a header can carry unchanged (E4). */
 const isKey = (value: unknown): value is string =>
   typeof value === 'string' && /^(?!\s*$)([^\p{Control}\p{Surrogate}]|\t){1,255}$/u.test(value)
 

@@ -30,7 +30,7 @@ export class IgnoredFields {
   }
 }
 
-/** Whether `NODE_ENV` is set, and not to `production`. Many servers in production do not set it. */
+/** Whether `NODE_ENV` names another mode than `production`. Servers in production often do not set it. */
 function isDevelopment(): boolean {
   try {
     const mode = process.env.NODE_ENV

@@ -8,7 +8,7 @@ export class Pause {
     this.#length = length
   }
 
-  /** The milliseconds that are left. 0 if the clock was set back: nobody should wait for the old time. */
+  /** The milliseconds that are left. If the clock was set back, the pause is over. */
   left(now: number): number {
     const passed = now - this.#since
     return passed < 0 ? 0 : Math.max(0, this.#length - passed)

@@ -127,7 +127,8 @@ export class OfflineQueue {
         if (pause !== null) this.#tryAgainAfter(pause)
       }
     } finally {
-      // In the same step as the check of `#isAgainWanted`: nobody joins a drain that has ended.
+      // Nothing may run between the last check of `#isAgainWanted` and this line. Otherwise `#wake` could
+      // return a drain that has ended.
       this.#drain = null
     }
   }
@@ -183,7 +184,7 @@ export class OfflineQueue {
     return held.size === 0 ? null : Math.min(...held.values())
   }
 
-  /** Those of users who failed come last, so that they stop nobody. The order of each user stays. */
+  /** Sorts events: those of users with failures come last. The events of a user keep their order. */
   #inOrder(all: readonly WaitingEvent[]): WaitingEvent[] {
     const failures = (waiting: WaitingEvent) => this.#users.get(userIdOf(waiting.event))?.failures ?? 0
     return [...all].sort((a, b) => failures(a) - failures(b))
@@ -264,6 +265,6 @@ function copyOf(metric: string, event: NewEvent): NewEvent {
 const isRefusedForGood = (status: number): boolean =>
   status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status)
 
-/** Whether a failure is one of all users: the network, the key, or a pause that the service asks for. */
+/** Whether a failure concerns all users: the network, the key, or a pause that the service asks for. */
 const isForAll = (error: unknown): boolean =>
   error instanceof LaurelError && (error.retryAfter !== null || [0, 401, 408, 429].includes(error.status))

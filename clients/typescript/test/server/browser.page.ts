@@ -13,15 +13,14 @@ export async function visit(access: Access) {
   const first = await laurel.event('demo-lessons', event)
   const again = await laurel.event('demo-lessons', event)
   const board = await laurel.leaderboards.get('demo-all-time', { limit: 2 })
-  const runtime = { now: () => Date.now() - 7_200_000 }
-  const behind = new Laurel({ url: access.url, apiKey: access.key, runtime })
-  await behind.points.list()
+  const stopped = new Laurel({ url: access.url, apiKey: access.key, runtime: { now: () => 0 } })
+  const { response } = await stopped.points.get('demo-xp').withResponse()
   const error = await laurel.users.get('somebody-else').catch((one: unknown) => one)
   return {
     totals: [first.total, again.total],
     replayed: again.idempotentReplayed,
     ranked: board.rankings.length,
-    minutesBehind: Math.round(Math.abs(Date.now() - behind.now()) / 60_000),
+    knowsTime: stopped.now() === Date.parse(response.headers.get('date') ?? ''),
     error: error instanceof LaurelError && [error.status, error.requestId !== null],
   }
 }
@@ -67,7 +66,7 @@ export async function storeUnsendable(user: string): Promise<void> {
   for (const fields of [{ value: 5n }, { attributes: circle }, { user: undefined }]) {
     // Programs without types can pass anything.
     const event = Object.assign(JSON.parse('{}'), { user: { id: user }, value: 1, ...fields })
-    await storage.add({ metric: 'demo-lessons', event, queued: Date.now() })
+    await storage.add({ metric: 'demo-lessons', event, queued: 0 })
   }
 }
 

@@ -62,7 +62,7 @@ export function testBrowser(server: () => Server): void {
         replayed: true,
         ranked: 2,
         // A page of another origin can read the time of the service (C1).
-        minutesBehind: 0,
+        knowsTime: true,
         error: [403, true],
       })
       await page.close()

@@ -167,7 +167,7 @@ describe('an offline queue', () => {
       const reported = () => [report?.mock.calls.length ?? 0, logged.mock.calls.length]
       return { ...set, ...callbacks, reported, events: set.queue(callbacks) }
     }
-    /** The counts that `reported` answers after so many errors. */
+    /** The result of `reported` after this number of errors. */
     const times = (count: number) => [onError ? count : 0, onError && onError !== broken ? 0 : count]
 
     afterEach(() => {
@@ -388,7 +388,7 @@ describe('an offline queue', () => {
     expect(keysOf(sent)).toEqual(['ada-1'])
     await pass()
     expect(pauses.at(-1)).toBe(3_600_000)
-    // If the clock is set back, nobody waits for the old time.
+    // If the clock is set back, the pause is over.
     clock.now -= 86_400_000
     await events.event('lessons', lesson('grace', 2))
     await vi.waitFor(async () => expect(await set.storage.list()).toEqual([]))

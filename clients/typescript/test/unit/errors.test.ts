@@ -1,0 +1,116 @@
+/** The errors of the client, and whose answers count as Laurel's (G2). */
+import { describe, expect, it } from 'vitest'
+import { Laurel, LaurelError } from '../../src/index.js'
+import { errorOf, failure, fake, json } from '../fake-fetch.js'
+
+const LESSON = { user: { id: 'ada' }, value: 1 }
+const USER = { id: 'ada' }
+
+describe('errors', () => {
+  it('name every problem of a 422, one by one', async () => {
+    const text =
+      'user.tz: must be an IANA time zone, such as Europe/Paris; value: must be a number; and 3 more problems. Pass fewer.'
+    const { options } = fake(failure(422, text))
+    const error = await errorOf(new Laurel(options).event('lessons', LESSON))
+    expect(error).toBeInstanceOf(LaurelError)
+    expect(error).toMatchObject({
+      status: 422,
+      message: text,
+      requestId: 'request-422',
+      issues: [
+        { path: 'user.tz', message: 'must be an IANA time zone, such as Europe/Paris' },
+        { path: 'value', message: 'must be a number' },
+        { path: null, message: 'and 3 more problems. Pass fewer.' },
+      ],
+    })
+  })
+
+  it('have one problem without a path if a 422 names no field', async () => {
+    const { options } = fake(failure(422, 'Multi-tenancy is off. Leave it out.'))
+    expect(await errorOf(new Laurel(options).users.get('ada'))).toMatchObject({
+      issues: [{ path: null, message: 'Multi-tenancy is off. Leave it out.' }],
+    })
+  })
+
+  it('[G2] have the list of problems that the answer has, whatever its texts say', async () => {
+    const text = 'attributes.plan: must be one of a; b: c; value: must be a number. Fix both.'
+    const issues = [
+      { path: 'attributes.plan', message: 'must be one of a; b: c' },
+      { path: 'value', message: 'must be a number' },
+      { path: null, message: 'The address is missing.' },
+      { message: 'Fix both.' },
+      { path: '', message: 'And this.' },
+      { path: 'a', code: 'unknown' },
+      null,
+    ]
+    const answer = json({ error: text, issues }, 422, { 'x-request-id': 'r-1' })
+    const error = await errorOf(new Laurel(fake(answer).options).event('lessons', LESSON))
+    expect(error).toMatchObject({
+      status: 422,
+      message: text,
+      requestId: 'r-1',
+      issues: [
+        { path: 'attributes.plan', message: 'must be one of a; b: c' },
+        { path: 'value', message: 'must be a number' },
+        { path: null, message: 'The address is missing.' },
+        { path: null, message: 'Fix both.' },
+        { path: null, message: 'And this.' },
+      ],
+    })
+  })
+
+  const ID = { 'x-request-id': 'r-1' }
+  const SPRING = { timestamp: '2026-06-01T12:00:00Z', status: 404, error: 'Not Found', path: '/v1/users/ada' }
+  const foreign: [name: string, answer: () => Response][] = [
+    ['a page with the status 404', () => new Response('<html>', { status: 404 })],
+    ['another JSON with the status 403', () => json({ message: 'Forbidden' }, 403)],
+    ['an error of another form with the status 401', () => json({ error: { code: 401 } }, 401, ID)],
+    ['a text in quotes with the status 400', () => json('It failed.', 400, ID)],
+    ['a list with the status 400', () => json([{ error: 'It failed.' }], 400, ID)],
+    ['an error of a gateway with the status 422', () => json({ error: 'It failed.' }, 422)],
+    ['an error of Spring with the status 404', () => json(SPRING, 404)],
+    ['an error of Spring with an id', () => json(SPRING, 404, ID)],
+    ['an empty body with the status 413', () => new Response(null, { status: 413 })],
+    ['a page with the status 200', () => new Response('<html>', { status: 200 })],
+    ['a redirect', () => new Response(null, { status: 302, headers: { location: 'https://login.test' } })],
+  ]
+
+  it.each(foreign)('%s is no answer of Laurel: it is tried again', async (_, answer) => {
+    const { sent, options } = fake(answer, json(USER))
+    expect(await new Laurel(options).users.get('ada')).toEqual(USER)
+    expect(sent).toHaveLength(2)
+    const lasting = fake(answer)
+    const error = await errorOf(new Laurel(lasting.options).users.get('ada'))
+    expect(error).toMatchObject({ status: 0, issues: [] })
+    expect(error).toMatchObject({ message: expect.stringContaining('Check that "url" is the base URL') })
+    expect(lasting.sent).toHaveLength(5)
+    // It may have been passed on to Laurel, so what has an effect twice is sent once.
+    const write = fake(answer)
+    await errorOf(new Laurel(write.options).admin.metrics.create([{ key: 'a', name: 'A' }]))
+    expect(write.sent).toHaveLength(1)
+  })
+
+  it('never follow a redirect, which would pass the key on', async () => {
+    const redirect = new Response(null, { status: 302, headers: { location: 'https://evil.example.com' } })
+    const { sent, options } = fake((_, init) => {
+      expect(init.redirect).toBe('manual')
+      return redirect
+    })
+    const error = await errorOf(new Laurel({ ...options, tries: 1 }).users.get('ada'))
+    expect(error).toMatchObject({ message: expect.stringContaining('redirects to another one') })
+    expect(sent.map(({ url }) => new URL(url).host)).toEqual(['laurel.example.com'])
+  })
+
+  it.each(['app_key.sec\nret', 'app_kéy.secret', ''])('never show the key %j', async (apiKey) => {
+    const { options } = fake(json(USER))
+    const error = await errorOf(new Laurel({ ...options, apiKey }).users.get('ada'))
+    expect(error).toBeInstanceOf(TypeError)
+    expect(error).toMatchObject({ message: 'The API key has characters that no key has.' })
+  })
+
+  it('ignore white space around a key', async () => {
+    const { sent, options } = fake(json(USER))
+    await new Laurel({ ...options, apiKey: ' app_key.secret\n' }).users.get('ada')
+    expect(sent[0]?.headers.get('x-api-key')).toBe('app_key.secret')
+  })
+})
