@@ -54,7 +54,7 @@ export default {
       comment: 'A feature uses another feature through its service, and writes no SQL for its tables.',
       severity: 'error',
       from: { path: '^src/features/([^/]+)/' },
-      to: { path: '^src/features/[^/]+/.*\\.(repository|table)\\.ts$', pathNot: '^src/features/$1/' },
+      to: { path: '^src/features/[^/]+/.*\\.sql\\.ts$', pathNot: '^src/features/$1/' },
     },
     {
       name: 'rules-are-pure',
@@ -64,7 +64,7 @@ export default {
       to: {
         path: [
           '^src/(platform|access|time|api)/',
-          '\\.(repository|table|service|routes|schemas|event|object|store|cache|job)\\.ts$',
+          '\\.(sql|resource|routes|object)\\.ts$',
           '^src/lib/(system-clock|new-id)\\.ts$',
           '^node_modules/(zod|drizzle-orm|hono|uuid)/',
         ],

@@ -1,4 +1,4 @@
-import type { Timers } from '../src/api/streams/event-stream'
+import type { Timers } from '../src/api/streams'
 import { type Instant, instant } from '../src/lib/clock'
 
 /** Timers whose time the test moves. */

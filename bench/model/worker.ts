@@ -3,17 +3,17 @@
  * isolates of a run are in this one process: each is an `Instance` of its own, and shares only the databases.
  */
 import * as z from 'zod'
-import { newInstance } from '../../src/configuration/instance'
-import { Groups, groupsOf } from '../../src/features/events/groups.scheduler'
+import { newInstance } from '../../src/configuration/configuration'
+import { Groups, groupsOf } from '../../src/features/events/queues'
 import { BUCKETS } from '../../src/lib/ids'
-import { boundDatabases } from '../../src/platform/databases/databases'
+import { boundDatabases } from '../../src/platform/databases/bound'
 import type { Bindings } from '../../src/platform/env'
 import { createApp } from '../../src/worker/app'
 import baseline from '../baseline/index'
 import { ModelClock } from './clock'
 import { SlowedDatabase } from './slowed'
 
-export { Courier, DeletionList, LeaderboardObject, Timekeeper, UserLane } from '../../src/worker/index'
+export { Courier, DeletionList, LeaderboardObject, Timekeeper, UserLane } from '../../src/worker'
 
 /** The database of the bare Worker is a further one. */
 type ModelBindings = Bindings & { BARE: D1Database }

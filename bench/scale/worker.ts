@@ -3,11 +3,11 @@
  * (`meta.duration`): `GET /bench/longest` answers the longest one so far. The Worker and all its objects are
  * in one isolate of the runtime.
  */
-import { boundDatabases } from '../../src/platform/databases/databases'
+import { boundDatabases } from '../../src/platform/databases/bound'
 import type { Bindings } from '../../src/platform/env'
-import worker, * as real from '../../src/worker/index'
+import worker, * as real from '../../src/worker'
 
-export { DeletionList } from '../../src/worker/index'
+export { DeletionList } from '../../src/worker'
 
 /** The longest statement so far: milliseconds, and the beginning of its text. */
 const longest = { milliseconds: 0, sql: '' }

@@ -58,7 +58,7 @@ export async function buildAssets(folder, { console: isConsoleMade = true, mayFa
  * @returns {Promise<[name: string, content: Buffer][]>}
  */
 async function documents(folder) {
-  const { application, admin } = await importSource(folder, 'src/worker/openapi-documents.ts')
+  const { application, admin } = await importSource(folder, 'src/worker/openapi.ts')
   return [
     ['application.json', Buffer.from(JSON.stringify(application.document))],
     ['admin.json', Buffer.from(JSON.stringify(admin.document))],

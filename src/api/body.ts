@@ -1,9 +1,9 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
+import { SECOND } from '../lib/clock'
 import { errors } from '../lib/errors'
 import { MIB, MOST_BODY_BYTES } from '../lib/limits'
-import { within } from '../lib/timeout'
-import { SECOND } from '../lib/units'
+import { within } from '../lib/system-clock'
 import type { AppEnv } from './hono'
 
 /**

@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { type CivilDate, isCivilDate } from '../lib/civil'
 import { type Instant, parseIso } from '../lib/clock'
 import { counted } from '../lib/errors'
 import {
@@ -12,7 +11,7 @@ import {
   MOST_NAME_CHARACTERS,
   MOST_URL_CHARACTERS,
 } from '../lib/limits'
-import { isZone, spelledZone } from '../lib/zone'
+import { type CivilDate, isCivilDate, isZone, spelledZone } from '../lib/zone'
 
 const KINDS = new Map([
   ['int', 'a whole number'],

@@ -1,7 +1,7 @@
 import { zValidator } from '@hono/zod-validator'
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
-import { type Claim, enter, enterAccount, readClaim } from '../access/access.service'
+import { type Claim, enter, enterAccount, readClaim } from '../access/access'
 import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import type { AccountScope, Scope } from '../platform/context'
 import { readBody } from './body'

@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import type { Entrance, Surface } from '../access/surface.types'
-import type { KeyScope } from '../platform/key-scopes.types'
-import type { EventStream } from './streams/event-stream'
-import type { Streamed, StreamedList } from './streams/json-stream'
+import type { Entrance, Surface } from '../access/credentials'
+import type { KeyScope } from '../platform/context'
+import type { EventStream, Streamed, StreamedList } from './streams'
 import type { FieldWarning, UnknownField } from './unknown-fields'
 
 /** Headers by name, each with its description. */

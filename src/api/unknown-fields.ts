@@ -1,6 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein'
 import * as z from 'zod'
-import type { Surface } from '../access/surface.types'
+import type { Surface } from '../access/credentials'
 import { counted } from '../lib/errors'
 
 /** A field of a body that the schema does not know, and the names that it knows in its place. */

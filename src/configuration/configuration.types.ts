@@ -1,7 +1,7 @@
-import type { RecapFrequency } from '../access/tenants.types'
-import type { CivilDate } from '../lib/civil'
+import type { RecapFrequency } from '../access/tenants.sql'
 import type { Rounding } from '../lib/decimal'
 import { MOST_RESOURCES } from '../lib/limits'
+import type { CivilDate } from '../lib/zone'
 import {
   type AchievementStatus,
   type AchievementTrigger,
@@ -13,14 +13,14 @@ import {
   type NotificationType,
   type RankBy,
   type RunUnit,
+  type Subscription,
   type SwitchStatus,
   TRIGGER_FIELDS,
   type TriggerField,
   type TriggerType,
-} from './enumerations.types'
-import type { StreakSettings } from './streak-settings.types'
+} from './enumerations'
+import type { StreakSettings } from './settings'
 import type { pointsTriggers } from './tables/points.table'
-import type { Subscription } from './webhook-events.types'
 
 /** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
 export type Filter = { attributeId: string; attributeValue: string }

@@ -1,4 +1,4 @@
-import { unreachable } from '../lib/unreachable'
+import { unreachable } from '../lib/errors'
 import type { Boost, Configuration, Template, Trigger, Webhook } from './configuration.types'
 
 /*

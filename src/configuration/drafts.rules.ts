@@ -1,6 +1,6 @@
 import type { Instant } from '../lib/clock'
 import { errors } from '../lib/errors'
-import type { Change } from './audit/entries.rules'
+import type { Change } from './audit.rules'
 import type { Resource } from './configuration.types'
 
 /** The reason why an item of an admin write was not done, or a warning about it (G7). */

@@ -1,5 +1,5 @@
 import type { Configuration, Filter } from './configuration.types'
-import type { AttributeType } from './enumerations.types'
+import type { AttributeType } from './enumerations'
 
 /** The reason why filters can't be configured, or null. Each filter must name an attribute of this type. */
 export function filterProblem(

@@ -1,5 +1,5 @@
 import type { Configuration, Filter } from './configuration.types'
-import type { AttributeType } from './enumerations.types'
+import type { AttributeType } from './enumerations'
 
 /** A filter of a request: it names its attribute by id, by key, or by both. Without an id, it is empty. */
 type AskedFilter = Filter & { attributeKey?: string | undefined }

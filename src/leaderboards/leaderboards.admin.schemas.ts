@@ -16,8 +16,8 @@ import {
   updateResponse,
   wholeNumber,
 } from '../api/fields'
-import { RankBy, RunUnit, TimeOfDay } from '../api/shapes/leaderboard.schemas'
-import { LEADERBOARD_STATUSES } from '../configuration/enumerations.types'
+import { RankBy, RunUnit, TimeOfDay } from '../api/shapes/leaderboards'
+import { LEADERBOARD_STATUSES } from '../configuration/enumerations'
 import { INT32_MAX } from '../lib/decimal'
 import { MOST_BREAKDOWN_ATTRIBUTES, MOST_PARTICIPANTS } from '../lib/limits'
 

@@ -1,7 +1,6 @@
 import type * as z from 'zod'
-import type { AuditEntry } from '../configuration/audit/audit.types'
-import { type Change, entriesOf } from '../configuration/audit/entries.rules'
-import { configurationOf } from '../configuration/configuration.service'
+import { type AuditEntry, type Change, entriesOf } from '../configuration/audit.rules'
+import { configurationOf } from '../configuration/configuration'
 import type { Leaderboard } from '../configuration/configuration.types'
 import {
   byIdOrKey,
@@ -18,7 +17,6 @@ import type { Instant } from '../lib/clock'
 import { newId } from '../lib/new-id'
 import type { Scope } from '../platform/context'
 import { statusOf } from '../rules/runs.rules'
-import { configureWithUpkeep } from './board-upkeep.service'
 import type {
   AdminLeaderboard,
   CreateLeaderboardRequestItem,
@@ -27,6 +25,7 @@ import type {
 import { storeLeaderboards } from './leaderboards.repository'
 import { leaderboardFrom, leaderboardPatched } from './leaderboards.rules'
 import { leaderboardProblem } from './problems.rules'
+import { configureWithUpkeep } from './updates'
 
 const WHAT = 'a leaderboard'
 

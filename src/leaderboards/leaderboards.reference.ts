@@ -1,5 +1,5 @@
 import { type Chapter, demo, resource } from '../api/reference/chapter'
-import { CHANGED_ID, CHANGED_KEY, ID, PAIRS } from '../api/reference/common'
+import { CHANGED_ID, CHANGED_KEY, ID, PAIRS } from '../api/reference/common.reference'
 
 const RANK =
   'The rank, from 1. Each rank has one user: of equal scores, the score that was reached first ranks higher, then the smaller user id.'

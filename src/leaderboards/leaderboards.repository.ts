@@ -1,12 +1,12 @@
 import { and, eq } from 'drizzle-orm'
-import { deleteBoards } from '../configuration/board-deletions.repository'
+import { deleteBoards } from '../configuration/configuration.sql'
 import type { Leaderboard } from '../configuration/configuration.types'
 import type { Draft } from '../configuration/drafts.rules'
 import { freeKeys } from '../configuration/free-keys.repository'
 import { leaderboards } from '../configuration/tables/leaderboards.table'
 import type { Scope } from '../platform/context'
-import type { Statement } from '../platform/statement'
-import { NO_UPKEEP } from './object/upkeep-note.repository'
+import type { Statement } from '../platform/database'
+import { NO_UPKEEP } from './object/upkeep-note'
 
 /**
  * Statements that store the changes of an admin write. `before` are the tenant's leaderboards before it. The

@@ -1,9 +1,9 @@
 import * as z from 'zod'
-import { NEXT_LINK } from '../api/cursors'
 import { UserId } from '../api/fields'
 import type { App } from '../api/hono'
 import { mount } from '../api/mount'
 import { created, ok, operation } from '../api/operation'
+import { NEXT_LINK } from '../api/queries'
 import {
   LeaderboardGroupsQuery,
   LeaderboardGroupsResponse,
@@ -18,8 +18,8 @@ import {
   UserLeaderboardResponseWithHistory,
   UserLeaderboardsQuery,
   UserLeaderboardsResponse,
-} from '../api/shapes/leaderboard.schemas'
-import { findUser } from '../store/find-user.service'
+} from '../api/shapes/leaderboards'
+import { findUser } from '../store/users/find-user'
 import {
   findLeaderboard,
   furtherLiveErrors,
@@ -29,8 +29,8 @@ import {
   readLeaderboard,
   readUserPlace,
   readUserPlaces,
-} from './leaderboards.service'
-import { ticketFor, watchLeaderboard } from './live/watch.service'
+} from './leaderboards'
+import { ticketFor, watchLeaderboard } from './live/watch'
 
 export const leaderboardsAll = operation({
   id: 'leaderboards_all',

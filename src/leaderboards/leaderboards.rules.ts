@@ -1,12 +1,11 @@
 import type { Leaderboard } from '../configuration/configuration.types'
 import { type Clearable, type Optional, revised } from '../configuration/drafts.rules'
-import { civilDate, dayOf } from '../lib/civil'
 import type { Instant } from '../lib/clock'
+import { unreachable } from '../lib/errors'
 import { MOST_PARTICIPANTS } from '../lib/limits'
-import { unreachable } from '../lib/unreachable'
-import { dateOfDay } from '../lib/zone'
+import { civilDate, dateOfDay, dayOf } from '../lib/zone'
 import { finalUntil, statusOf } from '../rules/runs.rules'
-import { moved, statusWanted, today } from './moves.rules'
+import { moved, statusWanted, today } from './transitions.rules'
 
 type Always = Pick<Leaderboard, 'name' | 'key' | 'rankBy'>
 type Sometimes = Optional<Pick<Leaderboard, 'status' | 'start'>> & {

@@ -1,7 +1,7 @@
 import type { Configuration, Leaderboard } from '../configuration/configuration.types'
 import type { Instant } from '../lib/clock'
+import { unreachable } from '../lib/errors'
 import { MOST_RESOURCES, MOST_RUNNING_LEADERBOARDS } from '../lib/limits'
-import { unreachable } from '../lib/unreachable'
 import { statusOf, windowOf } from '../rules/runs.rules'
 
 /**

@@ -1,4 +1,4 @@
-import type { RankBy } from '../configuration/enumerations.types'
+import type { RankBy } from '../configuration/enumerations'
 import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../lib/decimal'
 
 declare const brand: unique symbol

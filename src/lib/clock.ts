@@ -1,3 +1,36 @@
+import { Temporal } from 'temporal-polyfill'
+
+/*
+ * Lengths of time, in milliseconds. A day has 24 hours, as in UTC. A local day may be an hour longer or
+ * shorter.
+ */
+
+export const SECOND = 1_000
+export const MINUTE = 60 * SECOND
+export const HOUR = 60 * MINUTE
+export const DAY = 24 * HOUR
+
+/* Offsets, in minutes by which local time is ahead of UTC. Events store them in this form (E8). */
+
+/**
+ * The offset at which a date begins first. It decides when leaderboards, runs and boosts for everyone begin
+ * (L7, L8, P5).
+ */
+export const FIRST_OFFSET = 14 * 60
+
+/**
+ * The offset at which a date ends last. It decides when runs are final, when boosts for everyone end, and
+ * when days are over for travellers (L8, P5, S11).
+ */
+export const LAST_OFFSET = -12 * 60
+
+/**
+ * No local time has ever been further from UTC than this, ahead or behind (Manila was 15:56 behind). It
+ * limits the part of a log that must be read to find all rows of some local days. It is wider than the two
+ * offsets above on purpose: an hour too many costs a few rows, and an hour too few would lose rows.
+ */
+export const FURTHEST_OFFSET = 16 * 60
+
 /** A moment: whole milliseconds since 1970-01-01T00:00:00Z. */
 export type Instant = number & { readonly instant: unique symbol }
 
@@ -23,4 +56,43 @@ export function parseIso(text: string): Instant | null {
 /** The moment as a `Date`, for libraries. */
 export function dateOf(at: Instant): Date {
   return new Date(at)
+}
+
+/** A calendar duration, such as a month and two hours. */
+export type Duration = Temporal.Duration
+
+/**
+ * Reads an ISO 8601 duration, such as `P1M` or `PT1.5H`; null if the text is not a duration. A duration may
+ * be negative.
+ */
+export function parseDuration(text: string): Duration | null {
+  try {
+    return Temporal.Duration.from(text)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+/**
+ * The sign of an ISO 8601 duration that is too large to be read, such as `P99999999999Y`. Null if the text is
+ * not a duration.
+ */
+export function signOfOversized(text: string): number | null {
+  const small = text.replaceAll(/[.,]?\d+/g, (digits) => (/^\d/.test(digits) ? '1' : digits))
+  return parseDuration(small)?.sign ?? null
+}
+
+/**
+ * Adds a duration to a moment, counted in UTC: a month ends on the same day of the next month, or on its last
+ * day. Fractions of a millisecond are dropped. Returns null if the result is out of range.
+ */
+export function later(at: Instant, duration: Duration): Instant | null {
+  try {
+    const start = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO('UTC')
+    return instant(start.add(duration).epochMilliseconds)
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
 }

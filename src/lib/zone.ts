@@ -1,9 +1,94 @@
 import { Temporal } from 'temporal-polyfill'
 import { BoundedMap } from './bounded'
-import { type CivilDate, civilDateOfDay } from './civil'
-import { type Instant, instant, iso } from './clock'
-import { LAST_DAY } from './periods'
-import { DAY, MINUTE } from './units'
+import { DAY, type Instant, instant, iso, MINUTE, parseIso } from './clock'
+
+/** A calendar date, `YYYY-MM-DD`, without a time zone (G4). */
+export type CivilDate = string & { readonly civilDate: unique symbol }
+
+/** The lengths of calendar periods (P12, S1). */
+export const AGGREGATIONS = ['daily', 'weekly', 'monthly'] as const
+export type Aggregation = (typeof AGGREGATIONS)[number]
+
+/** Whether the text is a calendar date between the years 0001 and 9999, written `YYYY-MM-DD`. */
+export function isCivilDate(text: string): text is CivilDate {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || text.startsWith('0000')) return false
+  const midnight = parseIso(`${text}T00:00:00Z`)
+  // The platform reads the 30th of February as a day in March.
+  return midnight !== null && iso(midnight).startsWith(text)
+}
+
+/** Brands a date. Throws a RangeError if the text is not a date. */
+export function civilDate(text: string): CivilDate {
+  if (!isCivilDate(text)) throw new RangeError(`not a date: ${text}`)
+  return text
+}
+
+/** Days from 1970-01-01 to the date; negative before. */
+export function dayOf(date: CivilDate): number {
+  return (parseIso(`${date}T00:00:00Z`) ?? 0) / DAY
+}
+
+/** The date `day` days after 1970-01-01. Throws a RangeError outside the years 0001 to 9999. */
+export function civilDateOfDay(day: number): CivilDate {
+  return civilDate(iso(instant(day * DAY)).slice(0, 10))
+}
+
+/** The date `days` days later, or earlier if `days` is negative. */
+export function addDays(date: CivilDate, days: number): CivilDate {
+  return civilDateOfDay(dayOf(date) + days)
+}
+
+/** Midnight UTC of a date. */
+export function utcMidnight(date: CivilDate): Instant {
+  return instant(dayOf(date) * DAY)
+}
+
+/** 9999-12-31: the last valid date, in days since 1970-01-01. */
+export const LAST_DAY = 2_932_896
+
+/** The first day of a week: Monday, as 1 of ISO 8601's 1 to 7. */
+const WEEK_STARTS = 1
+/** The day of the week of 1970-01-01: Thursday. */
+const EPOCH_WEEKDAY = 4
+
+/**
+ * The first day of the period that contains a day: the day itself, the first day of its week, or the first of
+ * its month. Days since 1970-01-01.
+ */
+export function periodStart(day: number, frequency: Aggregation): number {
+  if (frequency === 'daily') return day
+  if (frequency === 'weekly') return day - ((((day + EPOCH_WEEKDAY - WEEK_STARTS) % 7) + 7) % 7)
+  const first = `${civilDateOfDay(day).slice(0, 8)}01`
+  return isCivilDate(first) ? dayOf(first) : day
+}
+
+/** The first date of the period that contains a date (P12). */
+export const periodStartDate = (date: CivilDate, frequency: Aggregation): CivilDate =>
+  civilDateOfDay(periodStart(dayOf(date), frequency))
+
+/** The first day of the period after the one that starts on a day. */
+export function nextPeriod(start: number, frequency: Aggregation): number {
+  if (frequency === 'daily') return start + 1
+  if (frequency === 'weekly') return start + 7
+  return start + 31 > LAST_DAY ? LAST_DAY + 1 : periodStart(start + 31, 'monthly')
+}
+
+/**
+ * The first day of the period that is `count` periods before the one that starts on `start`. A negative
+ * `count` goes forward.
+ */
+export function periodsBefore(start: number, count: number, frequency: Aggregation): number {
+  if (frequency === 'daily') return start - count
+  if (frequency === 'weekly') return start - 7 * count
+  const [year = 0, month = 0] = civilDateOfDay(start).split('-').map(Number)
+  const months = year * 12 + (month - 1) - count
+  const text = `${String(Math.floor(months / 12)).padStart(4, '0')}-${String((((months % 12) + 12) % 12) + 1).padStart(2, '0')}-01`
+  return isCivilDate(text) ? dayOf(text) : start
+}
+
+/** The last day of the period that starts on a day. */
+export const periodEnd = (start: number, frequency: Aggregation): number =>
+  frequency === 'monthly' ? nextPeriod(start, frequency) - 1 : start + (frequency === 'weekly' ? 6 : 0)
 
 /**
  * All zones change their offset at a full quarter of an hour in UTC, so an offset is valid for the whole

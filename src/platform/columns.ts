@@ -1,5 +1,7 @@
 import { getTableColumns, sql } from 'drizzle-orm'
 import { integer, type SQLiteColumn, type SQLiteTable, text } from 'drizzle-orm/sqlite-core'
+import * as z from 'zod'
+import { DAY, MINUTE } from '../lib/clock'
 
 /**
  * The columns of every configured resource. `no` increases, so it gives the order of creation. Ids do not
@@ -30,3 +32,100 @@ export const quoted = (columns: readonly SQLiteColumn[]) => columns.map(({ name 
 /** The SQL of columns that get the values of a row that was not inserted. */
 export const updates = (columns: readonly SQLiteColumn[]) =>
   columns.map(({ name }) => `"${name}" = excluded."${name}"`).join(', ')
+
+/** Parses a column, or another value, that is JSON text. */
+export const json = <S extends z.ZodType>(schema: S) =>
+  z
+    .string()
+    .transform((text): unknown => JSON.parse(text))
+    .pipe(schema)
+
+/**
+ * The value that a column gets from a row. `as` makes the SQL of the stored value from the SQL of this one;
+ * without it, the value is stored unchanged.
+ */
+type ColumnValue<R> = ((row: R) => unknown) | { of: (row: R) => unknown; as: (value: string) => string }
+
+/**
+ * The values that the columns of a table get from a row `R`, except the columns `Given`, which the statement
+ * fills in itself. The type check fails if a column is missing, or if the table does not have it.
+ */
+export type ColumnValues<T extends SQLiteTable, R, Given extends keyof T['$inferInsert'] = never> = {
+  readonly [Name in Exclude<keyof T['$inferInsert'], Given>]-?: ColumnValue<R>
+}
+
+/** The names that the columns of a table have in SQL. */
+export type ColumnNames<T extends SQLiteTable> = T['_']['columns'][keyof T['_']['columns']]['_']['name']
+
+/** The SQL of the n-th value (from 0) of a row that is a JSON list. */
+export type JsonValue = `value ->> ${number}`
+
+/** Columns of a table and the values that they get, in one order. */
+export type ColumnList<R, Name extends string> = {
+  /** The list of the columns, in SQL. */
+  columns: string
+  /** The values of a row. */
+  values: (row: R) => unknown[]
+  /**
+   * The list of the stored values, in SQL. `value` makes the SQL of the n-th value; without it, a row is a
+   * JSON list called `value`.
+   */
+  sql: (value?: (nth: number) => string) => string
+  /** The SQL of the value of one column, before `as`, if a row is a JSON list called `value`. */
+  value: (name: Name) => JsonValue
+  /** The list for ON CONFLICT DO UPDATE SET: all columns except these get the values of the row. */
+  update: (but: readonly Name[]) => string
+}
+
+/**
+ * Makes the list of some columns of a table. Make it once, next to the statement that uses it. `from` is the
+ * index of the first value, if other values come before it. Throws if the table does not have a column.
+ */
+export function columnList<R, Name extends string>(
+  table: SQLiteTable,
+  values: Readonly<Record<Name, ColumnValue<R>>>,
+  from = 0,
+): ColumnList<R, Name> {
+  const columns = getTableColumns(table)
+  const list = Object.entries<ColumnValue<R>>(values).map(([name, value], index) => {
+    const column = columns[name]?.name
+    if (column === undefined) throw new Error(`the table has no column ${name}`)
+    return {
+      name,
+      nth: from + index,
+      column: `"${column}"`,
+      ...(typeof value === 'function' ? { of: value, as: asItIs } : value),
+    }
+  })
+  return {
+    columns: list.map(({ column }) => column).join(', '),
+    values: (row) => list.map(({ of }) => of(row)),
+    sql: (value = jsonValue) => list.map(({ as, nth }) => as(value(nth))).join(', '),
+    value: (name) => jsonValue(from + list.findIndex((one) => one.name === name)),
+    update: (but) =>
+      list
+        .filter(({ name }) => !but.some((one) => one === name))
+        .map(({ column }) => `${column} = excluded.${column}`)
+        .join(', '),
+  }
+}
+
+const asItIs = (value: string): string => value
+
+const jsonValue = (nth: number): JsonValue => `value ->> ${nth}`
+
+/*
+ * SQL of the local time of rows that store `at` and `utc_offset` (E8). `row` is the name of the row in the
+ * statement; leave it out if the row has no name.
+ */
+
+const local = (row?: string) => {
+  const of = row === undefined ? '' : `${row}.`
+  return `(${of}at + ${of}utc_offset * ${MINUTE})`
+}
+
+/** The local day of a row, in days since 1970-01-01. */
+export const localDayOf = (row?: string): string => `${local(row)} / ${DAY}`
+
+/** Milliseconds from local midnight to a row's moment. */
+export const timeOfDayOf = (row?: string): string => `${local(row)} % ${DAY}`

@@ -1,11 +1,14 @@
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { type AccountDatabase, type Cost, noCost, type TenantDatabase } from './database'
-import { databasesOf } from './databases/databases'
-import type { Databases, WakeMover } from './databases/databases-databases'
+import { databasesOf } from './databases/bound'
+import type { Databases, WakeMover } from './databases/databases'
 import { type Bindings, type Variables, variables } from './env'
 import type { Instance } from './instance'
-import type { KeyScope } from './key-scopes.types'
+
+/** The things that an application key or a user token may do: reads and writes, or reads alone (K5). */
+export const KEY_SCOPES = ['write', 'read'] as const
+export type KeyScope = (typeof KEY_SCOPES)[number]
 
 /** A tenant as every request reads it. */
 export type Tenant = { id: string; customerId: string; configVersion: number }

@@ -2,8 +2,92 @@ import { getTableColumns } from 'drizzle-orm'
 import { type DrizzleD1Database, drizzle } from 'drizzle-orm/d1'
 import type { SQLiteInsertValue, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { bucketOf } from '../lib/ids'
-import { DatabaseError } from './database-error'
-import { PLACEMENT, PLACEMENT_WITHOUT_TENANT, type Statement } from './statement'
+
+/**
+ * SQL that is known when the program is compiled: the literal type of a constant. A text that is built while
+ * the program runs is a `string`, or contains one, and becomes `never`. A function that puts a part of a
+ * query into another query takes `sql: T & FixedSql<T>`, so that no value can get into the text.
+ */
+export type FixedSql<T extends string> = Record<never, never> extends Record<T, unknown> ? never : T
+
+/**
+ * A statement with its parameters. It is plain data and belongs to no database: the database is chosen when
+ * the batch is sent, so that a batch about a user reaches the database that holds the user then (B2).
+ */
+export type Statement = {
+  readonly sql: string
+  readonly params: readonly unknown[]
+  /**
+   * The name of the statement in `EVERYWHERE` (everywhere.ts), if a change of the
+   * configuration must do it in every database of the tenant, because it begins work on users (B4).
+   */
+  readonly everywhere?: string
+  /**
+   * Whether this guard reads the due work on users. If a change of the configuration has such a guard, the
+   * guard must hold in each database with users of the tenant (B4).
+   */
+  readonly isForUsers?: true
+  /** Whether it checks the placement itself (placement.ts), so that its batch needs no guard for that. */
+  readonly isPlaced?: true
+}
+
+/**
+ * SQL: the time of the database itself, in milliseconds of real time. If a database decides until when
+ * something may be stored, no other clock counts.
+ */
+export const DATABASE_NOW = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
+
+/**
+ * Parameters of a statement that are known when it is sent: how often the buckets of the database have
+ * changed, and the number that counts as such if the database has no row of the tenant. Both are null if
+ * there is only one database.
+ */
+export const PLACEMENT = Symbol('placement')
+export const PLACEMENT_WITHOUT_TENANT = Symbol('placement without tenant')
+
+/** The words by which guards say that they did not hold. SQLite puts them into a sentence of its own. */
+// Safe to trust: all other paths in queries are constants or our own ids, and no error quotes a bound text.
+export const CONFLICT_WORD = 'laurel-conflict'
+export const MISPLACED_WORD = 'laurel-misplaced'
+
+/**
+ * The outcome of a batch that failed, as far as it is known.
+ *
+ * - `conflict`, `misplaced`: a guard did not hold. Nothing was stored.
+ * - `refused`: the database refuses a statement or its data. Nothing was stored, and a retry fails too.
+ * - `not stored`: nothing was stored, but a retry may succeed: the database is overloaded, full or not found.
+ * - `unknown`: no answer, or one that says nothing about the batch. It may be stored, even later.
+ */
+export type Outcome = 'conflict' | 'misplaced' | 'refused' | 'not stored' | 'unknown'
+
+/** How D1 says that a batch has not begun, or did not fit. */
+const NOT_STORED = /overloaded|cannot resolve|maximum DB size|SQLITE_(BUSY|FULL)/i
+/** The code of SQLite, or words of D1's own errors about a statement or a value. */
+const REFUSED = /SQLITE_(?!IOERR)|\b(D1_TYPE_ERROR|statement|parameter|SQL variables|string or blob)/i
+
+function outcomeOf(message: string): Outcome {
+  // Then it quotes what came instead of D1's answer.
+  if (message.startsWith('Failed to parse body')) return 'unknown'
+  if (message.includes(CONFLICT_WORD)) return 'conflict'
+  if (message.includes(MISPLACED_WORD)) return 'misplaced'
+  if (NOT_STORED.test(message)) return 'not stored'
+  return REFUSED.test(message) ? 'refused' : 'unknown'
+}
+
+/**
+ * The only form of D1's errors. D1 begins a message with `D1_ERROR: ` if it answers, and mostly not if the
+ * connection fails. The text names the outcome, because an object's caller gets only the text.
+ */
+export class DatabaseError extends Error {
+  readonly outcome: Outcome
+
+  constructor(cause: unknown) {
+    const message = (cause instanceof Error ? cause.message : String(cause)).replace(/^D1_ERROR: /, '')
+    const outcome = outcomeOf(message)
+    super(`D1_ERROR (${outcome}): ${message}`, { cause })
+    this.outcome = outcome
+  }
+}
 
 /** The maximum number of parameters of one D1 statement. */
 const MOST_PARAMETERS = 100

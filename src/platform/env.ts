@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { LOG_DAYS } from '../lib/limits'
-import { namedTarget } from '../lib/net/webhook-targets'
+import { namedTarget } from '../lib/net'
 import { logProblem } from './log'
 
 const onOff = z.enum(['on', 'off'], 'must be on or off')

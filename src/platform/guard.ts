@@ -1,9 +1,22 @@
+import { type SQL, sql } from 'drizzle-orm'
+import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { Instant } from '../lib/clock'
 import { jsonRow, packed } from '../lib/packed'
-import type { JsonValue } from './column-list'
-import type { TenantDatabase } from './database'
-import { CONFLICT_WORD, DatabaseError } from './database-error'
-import type { Statement } from './statement'
+import type { JsonValue } from './columns'
+import { CONFLICT_WORD, DatabaseError, type Statement, type TenantDatabase } from './database'
+
+/** Whether the column's value is one of these. They are one parameter, because D1 accepts at most 100. */
+export function among(column: SQLiteColumn, values: readonly string[]): SQL {
+  return sql`${column} IN (SELECT value FROM json_each(${JSON.stringify(values)}))`
+}
+
+/**
+ * Whether the row belongs to the tenant. The plus keeps SQLite away from the tenant's index: a query by id
+ * would read all rows of the tenant.
+ */
+export function ofTenant(column: SQLiteColumn, tenantId: string): SQL {
+  return sql`+${column} = ${tenantId}`
+}
 
 /**
  * The only SQL that raises a conflict: all guards are made from it. Outside triggers, SQLite raises an error

@@ -1,4 +1,4 @@
-import type { Settle } from './databases/databases-databases'
+import type { Settle } from './databases/databases'
 
 /**
  * One isolate, or one object. All data that is kept between requests belongs to an instance. Two instances

@@ -1,6 +1,5 @@
 import type { Scope } from './context'
-import { LARGEST_PART, type Pause } from './scans'
-import { sharedScans } from './shared-scans'
+import { LARGEST_PART, type Pause, sharedScans } from './scans'
 
 /** A row's place in a list: the values that the list is sorted by. It never changes. */
 export type Place = readonly (string | number)[]

@@ -1,6 +1,7 @@
-import type { Instant } from '../lib/clock'
+import { type Instant, MINUTE } from '../lib/clock'
 import { errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow, wait } from '../lib/system-clock'
+import { perInstance } from './instance'
 
 /** Users that one statement reads, at first and at most. The statements of all tenants wait for it. */
 const FIRST_PART = 2_500
@@ -290,3 +291,16 @@ export class SharedScans<T> {
     }
   }
 }
+
+/**
+ * A result that was counted over more users or scores than this is kept and served again, and for how long,
+ * in milliseconds (P11).
+ */
+export const KEPT_ABOVE = 10_000
+export const KEPT_FOR = MINUTE
+
+/** All scans of an instance take turns. */
+export const scanTurnsOf = perInstance(() => new ScanTurns())
+
+/** Declares scans of one kind, which requests share while they are under way (P11). */
+export const sharedScans = <T>() => perInstance((instance) => new SharedScans<T>(scanTurnsOf(instance)))

@@ -4,7 +4,7 @@ import { childId } from '../lib/ids'
 import { localDay, offsetMinutes } from '../lib/zone'
 import { complete, countForAchievements, countsItself, keepRevoked } from './achievements.rules'
 import { awardPoints, type TriggerInput } from './points/points.rules'
-import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state.types'
+import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state'
 import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
 import { extensionsOf } from './streaks/streak-events.types'
 

@@ -6,11 +6,9 @@ import {
   type Metric,
   metricByKey,
 } from '../configuration/configuration.types'
-import type { Instant } from '../lib/clock'
+import { type Instant, MINUTE } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
-import { ApiError, errors, throwIfInvalid } from '../lib/errors'
-import { MINUTE } from '../lib/units'
-import { unreachable } from '../lib/unreachable'
+import { ApiError, errors, throwIfInvalid, unreachable } from '../lib/errors'
 import { completionErrors } from './achievements.rules'
 import { applyChange, type Change } from './change.rules'
 import { addToMetric } from './metrics.rules'
@@ -25,7 +23,7 @@ import {
   unknownAttributes,
   withoutForbidden,
 } from './profile.rules'
-import type { Completion, UserState } from './state.types'
+import type { Completion, UserState } from './state'
 
 /** A command to record an event of a user (E). */
 export type EventCommand = {

@@ -2,7 +2,7 @@ import type { Metric } from '../configuration/configuration.types'
 import { MICROS_PER_UNIT, type Micros, micros } from '../lib/decimal'
 import { errors } from '../lib/errors'
 import { MOST_METRIC_TOTAL } from '../lib/limits'
-import type { Counter, UserState } from './state.types'
+import type { Counter, UserState } from './state'
 
 const ZERO = micros(0)
 /** The limit of a metric's total in millionths, above and below zero (E1). */

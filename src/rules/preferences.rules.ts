@@ -1,8 +1,8 @@
 import { type Configuration, metricByKey } from '../configuration/configuration.types'
-import type { Preferences } from '../configuration/preferences.types'
+import type { Preferences } from '../configuration/settings'
 import type { Micros } from '../lib/decimal'
 import { ApiError, type FieldError, throwIfInvalid } from '../lib/errors'
-import type { UserState } from './state.types'
+import type { UserState } from './state'
 
 /**
  * The preferences that a call sets. Absent fields stay. Each notification type and each field of the streak

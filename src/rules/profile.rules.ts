@@ -4,10 +4,10 @@ import {
   type Configuration,
   living,
 } from '../configuration/configuration.types'
-import { NO_PREFERENCES } from '../configuration/preferences.types'
+import { NO_PREFERENCES } from '../configuration/settings'
 import type { Instant } from '../lib/clock'
 import type { FieldError } from '../lib/errors'
-import { NOTHING_REVOKED, type Profile, type UserState } from './state.types'
+import { NOTHING_REVOKED, type Profile, type UserState } from './state'
 import { NO_STREAK } from './streaks/streak-state.types'
 
 /** The fields of a user that a call passes. Undefined fields stay, null clears (U2). */

@@ -1,10 +1,7 @@
 import { Temporal } from 'temporal-polyfill'
 import type { Leaderboard } from '../configuration/configuration.types'
-import { dayOf } from '../lib/civil'
-import type { Instant } from '../lib/clock'
-import { LAST_DAY } from '../lib/periods'
-import { DAY, FIRST_OFFSET, HOUR, LAST_OFFSET, MINUTE, SECOND } from '../lib/units'
-import { dayBegins, localDay, timeOfDay } from '../lib/zone'
+import { DAY, FIRST_OFFSET, HOUR, type Instant, LAST_OFFSET, MINUTE, SECOND } from '../lib/clock'
+import { dayBegins, dayOf, LAST_DAY, localDay, timeOfDay } from '../lib/zone'
 
 /** The number of months up to the year 9999. */
 const MOST_MONTHS = 120_000

@@ -1,8 +1,8 @@
-import { NO_PREFERENCES, type Preferences } from '../configuration/preferences.types'
+import { NO_PREFERENCES, type Preferences } from '../configuration/settings'
+import { unreachable } from '../lib/errors'
 import { jsonBytes, packsOf } from '../lib/packed'
-import { unreachable } from '../lib/unreachable'
 import type { Change } from './change.rules'
-import type { Profile, UserState } from './state.types'
+import type { Profile, UserState } from './state'
 import type { StreakEntry } from './streaks/streak-events.types'
 
 /** Names of changed fields that are completions begin with this. The id of the achievement follows. */

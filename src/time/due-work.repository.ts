@@ -1,11 +1,9 @@
 import * as z from 'zod'
 import { type Instant, instant } from '../lib/clock'
-import type { AccountDatabase, TenantDatabase } from '../platform/database'
+import type { AccountDatabase, FixedSql, Statement, TenantDatabase } from '../platform/database'
 import { EVERYWHERE, everywhere } from '../platform/databases/everywhere'
-import type { FixedSql } from '../platform/fixed-sql'
 import { guardSql } from '../platform/guard'
-import type { Statement } from '../platform/statement'
-import type { DueKind, TenantStatus, WorkKind } from './due-kinds.types'
+import type { DueKind, TenantStatus, WorkKind } from './kinds'
 
 /*
  * All SQL of the table of due work is here and in sweeps.repository.ts; no other file names the table. Kinds

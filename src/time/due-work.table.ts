@@ -1,5 +1,5 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
-import type { DueKind } from './due-kinds.types'
+import type { DueKind } from './kinds'
 
 /**
  * Due work. This table is the truth, and the Timekeepers' alarms only follow it. A row is written in the

@@ -1,18 +1,17 @@
 import { DurableObject } from 'cloudflare:workers'
-import { readTestClock } from '../access/clock.repository'
-import { exists } from '../access/tenants.repository'
-import type { Instant } from '../lib/clock'
+import { readTestClock } from '../access/clock.sql'
+import { exists } from '../access/tenants.sql'
+import { DAY, type Instant, MINUTE, SECOND } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
-import { DAY, MINUTE, SECOND } from '../lib/units'
 import { newContext } from '../platform/context'
 import type { Bindings } from '../platform/env'
 import { isDatabaseAway } from '../platform/guard'
 import type { Instance } from '../platform/instance'
 import { logProblem } from '../platform/log'
-import type { DueKind } from './due-kinds.types'
-import type { Jobs, Workplace } from './job.types'
-import { type Grace, workOff, workOffKind } from './run.service'
-import { firstDue, isGone, nextWork, placesWithMessages, wantedAt, workplacesOf } from './workplaces.service'
+import type { Jobs, Workplace } from './job'
+import type { DueKind } from './kinds'
+import { type Grace, workOff, workOffKind } from './run'
+import { firstDue, isGone, nextWork, placesWithMessages, wantedAt, workplacesOf } from './workplaces'
 
 declare module '../platform/env' {
   interface Bindings {
@@ -24,7 +23,7 @@ declare module '../platform/env' {
 const STEPS_AN_ALARM = 40
 /**
  * In real time an event may be stored some seconds after the moment at which it counts (MOST_LATE in
- * src/store/commit/decide.service.ts). With a test clock, this does not happen: an event counts at the time
+ * src/store/commit/decide.ts). With a test clock, this does not happen: an event counts at the time
  * that the clock shows when it is stored.
  */
 const REAL: Grace = { first: 10 * SECOND, finals: MINUTE }

@@ -1,5 +1,5 @@
 import { type Chapter, demo, resource } from '../api/reference/chapter'
-import { CHANGED_ID, CHANGED_KEY, CREATED, ID, OWN_KEY, UPDATED } from '../api/reference/common'
+import { CHANGED_ID, CHANGED_KEY, CREATED, ID, OWN_KEY, UPDATED } from '../api/reference/common.reference'
 
 const WEBHOOK = {
   ...OWN_KEY,

@@ -4,9 +4,8 @@ import type { Draft } from '../configuration/drafts.rules'
 import { freeKeys } from '../configuration/free-keys.repository'
 import { webhooks } from '../configuration/tables/webhooks.table'
 import type { Instant } from '../lib/clock'
-import type { TenantDatabase } from '../platform/database'
-import { among } from '../platform/queries'
-import type { Statement } from '../platform/statement'
+import type { Statement, TenantDatabase } from '../platform/database'
+import { among } from '../platform/guard'
 
 /** Stores a draft of the tenant's webhooks (G7). The row of a deleted webhook stays, without its secret. */
 export function storeWebhooks(

@@ -1,13 +1,12 @@
 import * as z from 'zod'
-import { longPage, NEXT_LINK } from '../api/cursors'
 import { IdOrKey, Uuid } from '../api/fields'
 import type { App } from '../api/hono'
 import { mount, type RawRequest } from '../api/mount'
 import { accepted, createdSome, ok, operation } from '../api/operation'
-import { booleanQuery } from '../api/queries'
+import { booleanQuery, longPage, NEXT_LINK } from '../api/queries'
 import { BY_KEY, operationsOf, resourceOperations } from '../api/resource'
 import type { Scope } from '../platform/context'
-import * as deliveries from './deliveries.schemas'
+import * as deliveries from './deliveries'
 import {
   findDelivery,
   listDeliveries,
@@ -15,7 +14,7 @@ import {
   sampleErrors,
   sendSample,
   wholeDelivery,
-} from './deliveries.service'
+} from './deliveries'
 import * as schemas from './webhooks.schemas'
 import {
   createWebhooks,

@@ -12,15 +12,14 @@ import {
   UuidResponse,
   updateResponse,
 } from '../api/fields'
-import { SWITCH_STATUSES } from '../configuration/enumerations.types'
-import { SUBSCRIPTIONS, subscriptions } from '../configuration/webhook-events.types'
+import { SUBSCRIPTIONS, SWITCH_STATUSES, subscriptions } from '../configuration/enumerations'
 import { MOST_URL_CHARACTERS } from '../lib/limits'
 
 const MOST_GIVEN = 100
 /** The most characters of a wrong name that a message repeats. */
 const NAME_SHOWN = 100
 
-/** `webhook-targets.ts` decides which URLs are allowed, because that depends on the deployment. */
+/** `net.ts` decides which URLs are allowed, because that depends on the deployment. */
 const Url = z.string().max(MOST_URL_CHARACTERS).meta({ format: 'uri' })
 
 const EventName = z.enum(SUBSCRIPTIONS, {

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { enterAs } from '../access/access.service'
-import { entriesOf, HIDDEN } from '../configuration/audit/entries.rules'
-import { configurationOf, configure } from '../configuration/configuration.service'
+import { enterAs } from '../access/access'
+import { entriesOf, HIDDEN } from '../configuration/audit.rules'
+import { configurationOf, configure } from '../configuration/configuration'
 import type { Configuration, Webhook } from '../configuration/configuration.types'
 import { freeKey, keyTaken, webhookKey } from '../configuration/derived-keys.rules'
 import {
@@ -16,20 +16,18 @@ import {
   revised,
   updateEach,
 } from '../configuration/drafts.rules'
-import { type Instant, instant, iso } from '../lib/clock'
+import { DAY, type Instant, instant, iso } from '../lib/clock'
 import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import { MOST_ITEMS, MOST_URL_CHARACTERS, MOST_WEBHOOKS } from '../lib/limits'
-import { type Target, targetOf, targetRules } from '../lib/net/webhook-targets'
+import { type Target, targetOf, targetRules } from '../lib/net'
 import { newId } from '../lib/new-id'
-import { DAY } from '../lib/units'
 import type { Scope, TenantContext } from '../platform/context'
-import type { TenantDatabase } from '../platform/database'
+import type { Statement, TenantDatabase } from '../platform/database'
 import { logProblem } from '../platform/log'
-import type { Statement } from '../platform/statement'
 import { makeDue } from '../time/due-work.repository'
-import { nameOf } from './delivery/queue.messages'
-import { clearDeliveryQueues, refreshDeliveryQueues } from './delivery/queue.service'
-import { newSecret } from './secrets.service'
+import { newSecret } from './channel'
+import { nameOf } from './delivery/messages'
+import { clearDeliveryQueues, refreshDeliveryQueues } from './delivery/queue'
 import { storeWebhooks } from './webhooks.repository'
 import type {
   AdminWebhook,

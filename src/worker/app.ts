@@ -1,7 +1,6 @@
-import { type App, newApp } from '../api/hono'
-import { isHostValid, routedPath } from '../api/host'
-import { unserved } from '../api/known-paths'
-import { logLine } from '../api/request-log'
+import { cors } from 'hono/cors'
+import { type App, logLine, newApp } from '../api/hono'
+import { isHostValid, routedPath, unserved } from '../api/paths'
 import { auditRoutes } from '../features/account/audit.routes'
 import { clockRoutes } from '../features/account/clock.routes'
 import { keyRoutes } from '../features/account/keys.routes'
@@ -11,45 +10,61 @@ import { tenantRoutes } from '../features/account/tenants.routes'
 import { achievementAdminRoutes } from '../features/achievements/achievements.admin.routes'
 import { achievementRoutes } from '../features/achievements/achievements.routes'
 import { analyticsRoutes } from '../features/analytics/analytics.routes'
-import { wrappedRoutes } from '../features/analytics/wrapped.routes'
+import { wrappedRoutes } from '../features/analytics/wrapped/wrapped.routes'
 import { databaseRoutes } from '../features/databases/databases.routes'
-import { inboxRoutes } from '../features/events/batches/batch.routes'
+import { inboxRoutes } from '../features/events/batches/batches.routes'
 import { eventRoutes } from '../features/events/events.routes'
 import { attributeRoutes } from '../features/metrics/attributes.routes'
 import { metricRoutes } from '../features/metrics/metrics.routes'
 import { userMetricRoutes } from '../features/metrics/user-metrics.routes'
-import { listenerStatements } from '../features/notifications/listening.service'
 import { notificationRoutes } from '../features/notifications/notifications.routes'
+import { listenerStatements } from '../features/notifications/schedule'
 import { unsubscribeRoutes } from '../features/notifications/unsubscribe.routes'
 import { pointsAdminRoutes } from '../features/points/points.admin.routes'
 import { pointsRoutes } from '../features/points/points.routes'
-import { streakAdminRoutes } from '../features/streaks/streaks.admin.routes'
+import { streakAdminRoutes } from '../features/streaks/admin.routes'
 import { streakRoutes } from '../features/streaks/streaks.routes'
 import { correctionRoutes } from '../features/support/corrections.routes'
 import { explanationRoutes } from '../features/support/explanations.routes'
+import { userAdminRoutes } from '../features/users/admin.routes'
 import { overviewRoutes } from '../features/users/overview.routes'
 import { preferenceRoutes } from '../features/users/preferences.routes'
-import { userAdminRoutes } from '../features/users/users.admin.routes'
 import { userRoutes } from '../features/users/users.routes'
 import { leaderboardAdminRoutes } from '../leaderboards/leaderboards.admin.routes'
 import { leaderboardRoutes } from '../leaderboards/leaderboards.routes'
-import { dateOf } from '../lib/clock'
+import { DAY, dateOf, SECOND } from '../lib/clock'
 import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
 import { type Context, newContext } from '../platform/context'
 import { isDatabaseAway } from '../platform/guard'
 import type { Instance } from '../platform/instance'
 import { logProblem } from '../platform/log'
-import { migrationSince, schemaProblem } from '../platform/schema-version'
-import { wakeMoverOf } from '../time/timekeeper.service'
+import { migrationSince, schemaProblem } from '../platform/schema-version.sql'
+import { wakeMoverOf } from '../time/timekeeper'
 import { webhookRoutes } from '../webhooks/webhooks.routes'
-import { consoleRoutes } from './console-page'
-import { consoleSignInRoutes } from './console-sign-in'
-import { openCors } from './cors'
-import { docsRoutes } from './docs-page'
-import { frontPageRoutes } from './front-page'
-import { systemRoutes } from './health-and-openapi'
+import { consoleRoutes, consoleSignInRoutes } from './console'
 import { JOBS } from './jobs'
+import { docsRoutes, frontPageRoutes } from './pages'
+import { systemRoutes } from './system'
+
+/**
+ * The CORS headers of the application interface: pages of all origins may call it (G8). Without a list of its
+ * own, `cors` allows all headers that the preflight asks for. Client libraries add headers to each request.
+ */
+const openCors = cors({
+  origin: '*',
+  allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  exposeHeaders: [
+    'X-Request-Id',
+    'Date',
+    'Retry-After',
+    'Link',
+    'Allow',
+    'X-Laurel-Warning',
+    'X-Laurel-Ignored',
+  ],
+  maxAge: DAY / SECOND,
+})
 
 const MODULES = [
   systemRoutes,

@@ -1,26 +1,48 @@
-import { repeatDeletedKeys } from '../access/deleted/deleted-keys.service'
-import { noteMoment } from '../access/restores/moments.service'
-import { deleteOutdatedEntries } from '../configuration/audit/retention.service'
-import { finishChanges } from '../configuration/copies/copied-changes'
-import { newInstance } from '../configuration/instance'
-import { redoDeletions } from '../features/account/redo.service'
-import { noteBound } from '../features/databases/databases.service'
-import { deleteOutdatedBatches } from '../features/events/batches/retention.service'
-import { repair } from '../leaderboards/repair.service'
-import { systemNow } from '../lib/system-clock'
-import { within } from '../lib/timeout'
+import { repeatDeletedKeys } from '../access/deleted-keys'
+import { noteMoment } from '../access/restores.sql'
+import { deleteOutdatedEntries } from '../configuration/audit.sql'
+import { newInstance } from '../configuration/configuration'
+import { finishChanges } from '../configuration/copied-changes'
+import { redoDeletions } from '../features/account/purge'
+import { noteBound } from '../features/databases/databases.routes'
+import { deleteOutdatedBatches } from '../features/events/batches/batches.sql'
+import { Repair, repair } from '../leaderboards/updates'
+import { systemNow, within } from '../lib/system-clock'
 import { newContext } from '../platform/context'
 import type { Bindings } from '../platform/env'
-import { logProblem } from '../platform/log'
-import { wakeAll } from '../time/timekeeper.service'
-import { drainAll } from '../webhooks/delivery/drain.service'
-import { DrainRequest } from '../webhooks/outbox/outbox.messages'
+import { logProblem, type Problem } from '../platform/log'
+import { wakeAll } from '../time/timekeeper'
+import { drainAll } from '../webhooks/delivery/drain'
+import { DrainRequest } from '../webhooks/outbox/outbox'
 import { createApp } from './app'
-import { isOfDeadLetters, logDeadLetters } from './dead-letters'
-import { enterDemo, hasDemo, loadDemo } from './demo.service'
+import { enterDemo, hasDemo, loadDemo } from './demo-load'
 import { JOBS, SOURCES } from './jobs'
 
-export { DeletionList } from '../access/deleted/deletions.object'
+/** Whether a queue is the one that gets the messages that failed too often. wrangler.toml names it. */
+export const isOfDeadLetters = ({ queue }: MessageBatch): boolean => queue.endsWith('-dead-letters')
+
+/**
+ * Logs each message that failed too often, one line each, and deletes it. Nothing is lost with it: the cron
+ * trigger finds a full outbox, and the hourly comparison repairs a leaderboard (L12, C2). It must not stay,
+ * since it may have ids of users (U8).
+ */
+export function logDeadLetters({ messages }: MessageBatch): void {
+  for (const message of messages) {
+    logProblem('error', { ...originOf(message.body), error: 'a message was given up after its last retry' })
+    message.ack()
+  }
+}
+
+/** Where a message comes from, without the ids of its users. */
+function originOf(body: unknown): Pick<Problem, 'deadLetter' | 'tenant' | 'leaderboard'> {
+  const drain = DrainRequest.safeParse(body)
+  if (drain.success) return { deadLetter: 'outbox', tenant: drain.data.tenantId }
+  const repair = Repair.safeParse(body)
+  if (!repair.success) return { deadLetter: 'unknown' }
+  return { deadLetter: 'repairs', tenant: repair.data.tenantId, leaderboard: repair.data.leaderboardId }
+}
+
+export { DeletionList } from '../access/deletions.object'
 export { UserLane } from '../features/events/lane.object'
 export { LeaderboardObject } from '../leaderboards/object/board.object'
 export { Courier, Timekeeper } from './objects'

@@ -1,25 +1,49 @@
-import { purgeJob } from '../features/account/purge.job'
-import { backdateJob } from '../features/achievements/backdate.job'
-import { analyticsJob } from '../features/analytics/analytics.job'
-import { distributionsJob } from '../features/analytics/distributions.job'
-import { moves } from '../features/databases/mover.service'
-import { batchJob } from '../features/events/batches/batch.job'
-import { completionsJob } from '../features/notifications/completions.job'
-import { scheduleJob } from '../features/notifications/schedule.job'
-import { boostsJob } from '../features/points/boost-notifications.job'
-import { pointsNotificationsJob } from '../features/points/points-notifications.job'
-import { flushPoints } from '../features/points/points-notifications.service'
-import { ticksJob } from '../features/points/ticks.job'
-import { deadlinesJob } from '../features/streaks/deadlines.job'
-import { recountJob } from '../features/streaks/recount.job'
-import { erasureJob } from '../features/users/erasure/erasure.job'
-import { boardJob } from '../leaderboards/board.job'
-import { devicesJob } from '../store/devices.job'
-import type { Jobs } from '../time/job.types'
-import { deliveryJob } from '../webhooks/delivery/delivery.job'
-import { drain, type MessageSource } from '../webhooks/delivery/drain.service'
-import { requestDrain } from '../webhooks/delivery/drain-debouncer.cache'
-import { hasOutboxWork } from '../webhooks/outbox/outbox.repository'
+import type { Configuration } from '../configuration/configuration.types'
+import { purgeJob } from '../features/account/purge'
+import { backdateJob } from '../features/achievements/backdate'
+import { analyticsJob } from '../features/analytics/counting'
+import { distributionsJob } from '../features/analytics/wrapped/distributions'
+import { moves } from '../features/databases/databases.routes'
+import { batchJob } from '../features/events/batches/batches'
+import { notificationAdapter } from '../features/notifications/channel'
+import { completionsJob } from '../features/notifications/completions'
+import { scheduleJob } from '../features/notifications/schedule'
+import { boostsJob } from '../features/points/boost-events'
+import { flushPoints, pointsNotificationsJob } from '../features/points/points-changed'
+import { ticksJob } from '../features/points/ticks'
+import { deadlinesJob, recountJob } from '../features/streaks/deadlines'
+import { erasureJob } from '../features/users/erasure'
+import { boardJob } from '../leaderboards/board-work'
+import type { TenantContext } from '../platform/context'
+import { devicesJob } from '../store/users/devices.sql'
+import type { Jobs } from '../time/job'
+import { webhookAdapter } from '../webhooks/channel'
+import { deliveryJob, drain, type MessageSource, requestDrain } from '../webhooks/delivery/drain'
+import type { ChannelAdapter, Destination } from '../webhooks/delivery/messages'
+import { hasOutboxWork } from '../webhooks/outbox/outbox.sql'
+import { switchOff } from '../webhooks/webhooks.service'
+
+/**
+ * The adapter that sends messages to a destination, by the present configuration. `waits` if the destination
+ * gets no messages now but may get them later, `gone` if it was deleted.
+ */
+export function channelTo(
+  context: TenantContext,
+  config: Configuration,
+  destination: Destination,
+): ChannelAdapter | 'waits' | 'gone' {
+  switch (destination.kind) {
+    case 'webhook': {
+      const webhook = config.webhooks.find(({ id }) => id === destination.webhookId)
+      if (webhook === undefined) return 'gone'
+      if (webhook.status !== 'active') return 'waits'
+      return webhookAdapter(context, webhook, (now) => switchOff(context, webhook, now))
+    }
+    case 'email':
+    case 'push':
+      return notificationAdapter(context, destination.kind)
+  }
+}
 
 /** All sources of messages that are written to the outbox once they are due. */
 export const SOURCES: readonly MessageSource[] = [flushPoints]

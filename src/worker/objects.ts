@@ -1,8 +1,7 @@
-import { newInstance } from '../configuration/instance'
+import { newInstance } from '../configuration/configuration'
 import { TimekeeperObject } from '../time/timekeeper.object'
 import { DeliveryQueueObject } from '../webhooks/delivery/queue.object'
-import { channelTo } from './channels'
-import { JOBS } from './jobs'
+import { channelTo, JOBS } from './jobs'
 
 /** The Timekeeper of a tenant, with all jobs. */
 export class Timekeeper extends TimekeeperObject {

@@ -1,5 +1,5 @@
-import { UserQueues } from '../../src/features/events/queue.scheduler'
-import type { CommandResult } from '../../src/features/events/result.messages'
+import { UserQueues } from '../../src/features/events/queues'
+import type { CommandResult } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
 
 /*

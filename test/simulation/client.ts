@@ -1,6 +1,6 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { newInstance } from '../../src/configuration/instance'
+import { newInstance } from '../../src/configuration/configuration'
 import { createApp } from '../../src/worker/app'
 import { conforming } from '../conformance'
 import { ADMIN_KEY } from '../worker/harness'

@@ -1,4 +1,4 @@
-import { boundDatabases } from '../../src/platform/databases/databases'
+import { boundDatabases } from '../../src/platform/databases/bound'
 import type { Bindings } from '../../src/platform/env'
 import { failing } from '../failing'
 import { chance } from './random'

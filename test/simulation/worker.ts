@@ -1,10 +1,10 @@
 /** The Worker as it is deployed, but its objects and handlers also get faulty bindings. */
 import * as z from 'zod'
 import type { Bindings } from '../../src/platform/env'
-import worker, * as real from '../../src/worker/index'
+import worker, * as real from '../../src/worker'
 import { chaos, faulty } from './faults'
 
-export { DeletionList } from '../../src/worker/index'
+export { DeletionList } from '../../src/worker'
 
 export class Courier extends real.Courier {
   constructor(ctx: DurableObjectState, env: Bindings) {

@@ -1,18 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import type { Fact, Place } from '../../src/leaderboards/notify/board-events.messages'
-import { listenedOf } from '../../src/leaderboards/notify/board-events.messages'
 import {
   causesEvent,
   compared,
+  type Fact,
   flushAt,
   isSame,
   joined,
+  listenedOf,
+  type Place,
   rowsOf,
   sentListOf,
   without,
-} from '../../src/leaderboards/notify/board-events.rules'
-import { civilDate, dayOf } from '../../src/lib/civil'
+} from '../../src/leaderboards/notify/facts'
 import { instant } from '../../src/lib/clock'
+import { civilDate, dayOf } from '../../src/lib/zone'
 import { latestRuns } from '../../src/rules/runs.rules'
 
 const MINUTE = 60_000

@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import { describe, expect, it } from 'vitest'
-import { type ColumnValues, columnList } from '../../src/platform/column-list'
+import { type ColumnValues, columnList } from '../../src/platform/columns'
 
 const pets = sqliteTable('pets', {
   tenantId: text('tenant_id').notNull(),

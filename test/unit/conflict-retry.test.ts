@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { IN_ISOLATE, IN_LANE, isOver, pauseAfter } from '../../src/store/commit/conflict-retry.rules'
+import { IN_ISOLATE, IN_LANE, isOver, pauseAfter } from '../../src/store/commit/commit'
 
 test('[E3] the lane gives up by the number of conflicts, or by time', () => {
   expect(isOver(IN_LANE, { conflicts: 29, ms: 9_999 })).toBe(false)

@@ -17,7 +17,7 @@ it("[G14] nothing of the console is in the Worker's script", async () => {
     logLevel: 'silent',
   })
   const inputs = Object.keys(metafile.inputs)
-  expect(inputs).toContain('src/worker/console-page.ts')
+  expect(inputs).toContain('src/worker/console.ts')
   expect(
     inputs.filter((path) => /^(?:console|clients)\/|\/(?:react|react-dom|@tanstack|@base-ui)\//.test(path)),
   ).toEqual([])

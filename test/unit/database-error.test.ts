@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Connection, noCost } from '../../src/platform/database'
-import { DatabaseError, type Outcome } from '../../src/platform/database-error'
+import { Connection, DatabaseError, noCost, type Outcome } from '../../src/platform/database'
 import {
   isConflict,
   isDatabaseAway,

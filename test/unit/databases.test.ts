@@ -1,7 +1,7 @@
 import { getTableColumns, getTableName, is } from 'drizzle-orm'
 import { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
-import { TABLES } from '../../src/configuration/copies/copied-tables'
+import { TABLES } from '../../src/configuration/copies'
 import { BUCKETS, bucketOf } from '../../src/lib/ids'
 import { FIRST, holderOf, holdersOf } from '../../src/platform/databases/directory'
 import * as schema from '../../src/worker/schema'

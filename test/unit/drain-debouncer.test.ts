@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest'
-import { DrainDebouncer } from '../../src/webhooks/delivery/drain-debouncer.cache'
+import { DrainDebouncer } from '../../src/webhooks/delivery/drain'
 
 afterEach(() => vi.useRealTimers())
 

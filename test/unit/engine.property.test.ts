@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { pointsChanges } from '../../src/api/shapes/points.presenter'
+import { pointsChanges } from '../../src/api/shapes/points'
 import type { Configuration, Trigger } from '../../src/configuration/configuration.types'
 import { instant } from '../../src/lib/clock'
 import { micros, toMicros } from '../../src/lib/decimal'
@@ -10,7 +10,7 @@ import type { Change } from '../../src/rules/change.rules'
 import { type Command, type Decision, evaluate } from '../../src/rules/evaluate.rules'
 import { levelOf } from '../../src/rules/points/points.rules'
 import type { ProfileChange } from '../../src/rules/profile.rules'
-import type { UserState } from '../../src/rules/state.types'
+import type { UserState } from '../../src/rules/state'
 import { type Entry, type Expected, type OracleSystem, recount } from '../oracle/points.oracle'
 import {
   configured,

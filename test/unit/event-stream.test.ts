@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BEAT, EventStream, eventText, LONGEST_STREAM } from '../../src/api/streams/event-stream'
+import { BEAT, EventStream, eventText, LONGEST_STREAM } from '../../src/api/streams'
 import { FakeTimers } from '../timers'
 
 /** A stream with a reader. `read` takes the next part, which must be there already or come at once. */

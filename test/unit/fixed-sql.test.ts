@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { FixedSql } from '../../src/platform/fixed-sql'
+import type { FixedSql } from '../../src/platform/database'
 
 /* `npm run types` checks this. */
 

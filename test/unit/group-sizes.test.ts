@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type Counted, GroupSizes } from '../../src/leaderboards/object/group-sizes.cache'
+import { type Counted, GroupSizes } from '../../src/leaderboards/object/ranking'
 import { instant } from '../../src/lib/clock'
 
 describe('the number of users in the groups of a run', () => {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type CommitBatches, Groups } from '../../src/features/events/groups.scheduler'
-import type { CommandResult } from '../../src/features/events/result.messages'
+import { type CommitBatches, Groups } from '../../src/features/events/queues'
+import type { CommandResult } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
-import type { UserBatch } from '../../src/store/commit/commit.service'
-import type { Job } from '../../src/store/commit/commit.types'
+import type { UserBatch } from '../../src/store/commit/commit'
+import type { Job } from '../../src/store/commit/decide'
 
 /**
  * The time after which a silent group counts as dead, and the interval at which waiting requests check

@@ -1,7 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
-import { EVENT_TYPES } from '../../src/configuration/webhook-events.types'
 import { RETRY_AFTER } from '../../src/lib/errors'
 import * as limits from '../../src/lib/limits'
 
@@ -10,30 +9,14 @@ import * as limits from '../../src/lib/limits'
 const root = join(import.meta.dirname, '..', '..')
 const files = globSync('src/**/*.ts', { cwd: root })
 
-const MOST_FILES = 40
-/** Rooms in which the end of every file name says what the file is. */
-const NAMED =
-  /^src\/(access|features|leaderboards|rules|store|time|webhooks|api\/shapes|configuration\/(?:audit|tables))\//
-const LAYERS = [
-  ...['adapter', 'builder', 'cache', 'client', 'codec', 'event', 'job', 'messages', 'model', 'object'],
-  ...[
-    'presenter',
-    'reference',
-    'register',
-    'repository',
-    'routes',
-    'rules',
-    'scheduler',
-    'schemas',
-    'service',
-    'state',
-    'store',
-    'table',
-    'types',
-  ],
-]
+const MOST_FILES = 22
+const MOST_LINES = 450
+/** What the end of a file's name says. A file without one is named after its concept alone. */
+const ENDINGS = ['object', 'reference', 'resource', 'routes', 'rules', 'sql']
+/** Endings of files that were not merged yet. */
+const OLD = ['presenter', 'register', 'repository', 'schemas', 'service', 'table', 'types']
 
-test('no folder has more than sixteen files', () => {
+test('no folder has more than 22 files', () => {
   const folders = Map.groupBy(files, (file) => dirname(file))
   const large = [...folders].filter(([, list]) => list.length > MOST_FILES).map(([folder]) => folder)
   expect(folders.size).toBeGreaterThan(20)
@@ -63,19 +46,18 @@ test('only the repositories of due work name its table, and the jobs room names 
   // are repeated in each database, in a room below. A move of users takes their work along.
   const expected = [
     'platform/databases/everywhere',
-    'features/databases/databases.repository',
-    'features/databases/moves.repository',
-    'features/databases/users-work.repository',
-    'features/account/purge.repository',
+    'features/databases/databases.sql',
+    'features/databases/moves.sql',
+    'features/account/purge.sql',
     'time/due-work.repository',
     'time/due-work.table',
-    'time/sweeps.repository',
+    'time/sweeps.sql',
     'store/user-data/user-data.register',
   ]
   expect(naming.toSorted()).toEqual(expected.map((name) => `src/${name}.ts`).toSorted())
   const kinds = files
-    .filter((file) => file.endsWith('.job.ts'))
-    .flatMap((file) => textOf(file).match(/(?<=^ {2}kind: ')\w+(?=',$)/m) ?? [`none in ${file}`])
+    .filter((file) => /: Job = \{$/m.test(textOf(file)))
+    .flatMap((file) => textOf(file).match(/(?<=^ {2}kind: ')\w+(?=',$)/gm) ?? [`none in ${file}`])
   expect(kinds.length).toBeGreaterThan(12)
   const room = files.filter((file) => file.startsWith('src/time/')).map(textOf)
   expect(kinds.filter((kind) => room.some((text) => text.includes(`'${kind}'`)))).toEqual([])
@@ -83,18 +65,17 @@ test('only the repositories of due work name its table, and the jobs room names 
   expect(list.match(/^ {4}\w+Job,$/gm)).toHaveLength(kinds.length)
 })
 
-test('the end of a name says what a file is', () => {
-  const named = files.filter((file) => NAMED.test(file))
-  const unclear = named.filter((file) => !LAYERS.includes(basename(file, '.ts').split('.').at(-1) ?? ''))
-  expect(named.length).toBeGreaterThan(200)
-  expect(unclear).toEqual([])
+test('the end of a name is one of six', () => {
+  const ends = files.map((file) => ({ file, end: basename(file, '.ts').split('.').slice(1).join('.') }))
+  expect(
+    ends.filter(({ end }) => end !== '' && ![...ENDINGS, ...OLD].includes(end.split('.').at(-1) ?? '')),
+  ).toEqual([])
+  expect(ends.filter(({ end }) => end !== '').length).toBeGreaterThan(100)
 })
 
-test('each type of webhook event has one file', () => {
-  const expected = EVENT_TYPES.map((type) => {
-    return `src/webhooks/events/${type.replaceAll(/[._]/g, '-')}.event.ts`
-  })
-  expect(files.filter((file) => file.endsWith('.event.ts')).toSorted()).toEqual(expected.toSorted())
+test('no file has more than 450 lines', () => {
+  const linesOf = (file: string) => readFileSync(join(root, file), 'utf8').split('\n').length - 1
+  expect(files.filter((file) => linesOf(file) > MOST_LINES)).toEqual([])
 })
 
 test('a file that a document or a comment names exists', () => {
@@ -141,7 +122,7 @@ test('lengths of time and offsets are named in one file', () => {
     /\bconst (SECOND|MINUTE|HOUR|DAY)\b/,
     /utcOffset \*/,
   ]
-  const units = ['src/lib/units.ts', 'src/lib/zone.ts']
+  const units = ['src/lib/clock.ts', 'src/lib/zone.ts']
   const found = files
     .filter((file) => !units.includes(file))
     .flatMap((file) => {
@@ -182,7 +163,7 @@ test('docs/limits.md has each limit', () => {
 
 test('the cron trigger comes as often as the Timekeepers expect', () => {
   const [, minutes] = readFileSync(join(root, 'wrangler.toml'), 'utf8').match(/crons = \["\*\/(\d+) /) ?? []
-  expect(readFileSync(join(root, 'src/time/timekeeper.service.ts'), 'utf8')).toContain(
+  expect(readFileSync(join(root, 'src/time/timekeeper.ts'), 'utf8')).toContain(
     `const CRON_INTERVAL = ${minutes} * MINUTE`,
   )
 })

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { NEEDED_MIGRATION } from '../../src/platform/schema-version'
+import { NEEDED_MIGRATION } from '../../src/platform/schema-version.sql'
 
 const folder = join(import.meta.dirname, '..', '..', 'migrations')
 const migrations = globSync('*.sql', { cwd: folder })

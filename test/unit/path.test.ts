@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { rawPath } from '../../src/api/path'
+import { rawPath } from '../../src/api/paths'
 
 test('[G1, G2] routes match the path as it was sent', () => {
   const paths = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { heldBy, nextRange, placesAfter, wantedBy } from '../../src/features/databases/plan.model'
+import { heldBy, nextRange, placesAfter, wantedBy } from '../../src/features/databases/plan'
 import { BUCKETS } from '../../src/lib/ids'
 
 const NAMES = ['DB', 'DB_2', 'DB_3']

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { type CommitGroup, UserQueues } from '../../src/features/events/queue.scheduler'
-import type { CommandResult } from '../../src/features/events/result.messages'
+import { type CommitGroup, UserQueues } from '../../src/features/events/queues'
+import type { CommandResult } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
-import { LeadershipLost } from '../../src/store/commit/commit.service'
-import type { Job } from '../../src/store/commit/commit.types'
+import { LeadershipLost } from '../../src/store/commit/commit'
+import type { Job } from '../../src/store/commit/decide'
 
 /**
  * The time after which the leader of a group counts as dead, and the interval at which the others check

@@ -8,11 +8,11 @@ import { stepCounter } from '../steps'
 const { stepsOf } = stepCounter()
 const { ConfigKey, DateField, Email, TimeZone, UserId, Uuid } = await import('../../src/api/fields')
 const { integerQuery, UserAttributesQuery } = await import('../../src/api/queries')
-const { splitKey } = await import('../../src/access/keys.rules')
-const { parseLiquid } = await import('../../src/features/notifications/liquid.service')
-const { providerOf } = await import('../../src/features/notifications/push.types')
-const { textOfHtml } = await import('../../src/features/notifications/plain-text.rules')
-const { targetOf } = await import('../../src/lib/net/webhook-targets')
+const { splitKey } = await import('../../src/access/credentials')
+const { parseLiquid } = await import('../../src/features/notifications/templates/liquid')
+const { providerOf } = await import('../../src/features/notifications/providers/push')
+const { textOfHtml } = await import('../../src/features/notifications/templates/plain-text.rules')
+const { targetOf } = await import('../../src/lib/net')
 
 const integer = integerQuery({ min: 0, max: 9, fallback: 0 })
 
@@ -70,7 +70,7 @@ const SOURCE = join(import.meta.dirname, '../../src')
 /** Files whose expressions read only our own text or the operator's, never a caller's. */
 const TRUSTED = [
   'platform/env.ts',
-  'features/notifications/cloudflare.adapter.ts',
+  'features/notifications/providers/email.ts',
   'rules/streaks/period-history.rules.ts',
 ]
 

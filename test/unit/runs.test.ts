@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { askedAtOnce } from '../../src/leaderboards/requested.rules'
-import { civilDate, dayOf } from '../../src/lib/civil'
+import { askedAtOnce } from '../../src/leaderboards/leaderboards'
 import { instant, iso } from '../../src/lib/clock'
-import { dateOfDay, localDay } from '../../src/lib/zone'
+import { civilDate, dateOfDay, dayOf, localDay } from '../../src/lib/zone'
 import * as rules from '../../src/rules/runs.rules'
 
 const DAY = 86_400_000

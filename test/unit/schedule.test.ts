@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addressedEntry } from '../../src/features/notifications/reasons.service'
+import { addressedEntry } from '../../src/features/notifications/reasons'
 import {
   absence,
   nextMoment,
@@ -7,16 +7,12 @@ import {
   slotsAt,
   type Timetable,
 } from '../../src/features/notifications/schedule.rules'
-import { civilDate, dayOf } from '../../src/lib/civil'
 import { instant } from '../../src/lib/clock'
 import { childId, isId, namedId } from '../../src/lib/ids'
 import { newId } from '../../src/lib/new-id'
-import {
-  completionMoment,
-  momentOf,
-  REACTIVATION_DAYS,
-} from '../../src/webhooks/outbox/notification-times.rules'
-import type { Message } from '../../src/webhooks/outbox/outbox.messages'
+import { civilDate, dayOf } from '../../src/lib/zone'
+import { completionMoment, momentOf, REACTIVATION_DAYS } from '../../src/webhooks/outbox/notifications.rules'
+import type { Message } from '../../src/webhooks/outbox/outbox'
 
 const at = (text: string) => instant(Date.parse(text))
 const day = (text: string) => dayOf(civilDate(text))

@@ -1,5 +1,5 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import { Amount } from '../../src/leaderboards/board.messages'
+import { Amount } from '../../src/leaderboards/board'
 import {
   exactValue,
   isRanked,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { folded } from '../../src/store/pages.repository'
+import { folded } from '../../src/store/users/pages.sql'
 
 test('[U8] each character is found in upper and lower case, composed and decomposed', () => {
   const different: string[] = []

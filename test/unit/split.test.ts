@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { instant } from '../../src/lib/clock'
-import { StoredMessages, storedMessages } from '../../src/webhooks/outbox/outbox.messages'
-import { splitIntoEntries } from '../../src/webhooks/outbox/split.rules'
+import { StoredMessages, splitIntoEntries, storedMessages } from '../../src/webhooks/outbox/outbox'
 
 const message = (id: string, length: number) => ({
   id,

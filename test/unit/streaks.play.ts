@@ -1,18 +1,17 @@
 import { expect } from 'vitest'
-import { streakResponse } from '../../src/api/shapes/streak.presenter'
+import { streakResponse } from '../../src/api/shapes/streaks'
 import type { Configuration } from '../../src/configuration/configuration.types'
-import type { StreakSettings } from '../../src/configuration/streak-settings.types'
-import { civilDate, dayOf } from '../../src/lib/civil'
+import type { StreakSettings } from '../../src/configuration/settings'
 import { type Instant, instant } from '../../src/lib/clock'
 import { type Micros, micros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'
-import { dateOfDay, dayIn, offsetMinutes } from '../../src/lib/zone'
+import { civilDate, dateOfDay, dayIn, dayOf, offsetMinutes } from '../../src/lib/zone'
 import type { Change } from '../../src/rules/change.rules'
 import { voided } from '../../src/rules/corrections.rules'
 import { evaluate } from '../../src/rules/evaluate.rules'
 import { NEW_COUNTER } from '../../src/rules/metrics.rules'
 import type { ProfileChange } from '../../src/rules/profile.rules'
-import type { UserState } from '../../src/rules/state.types'
+import type { UserState } from '../../src/rules/state'
 import {
   lastDayOver,
   restored,

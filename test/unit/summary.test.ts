@@ -1,8 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addDays, type CivilDate, civilDate, civilDateOfDay, dayOf } from '../../src/lib/civil'
-import { periodStartDate } from '../../src/lib/periods'
-import { type SummaryRange, summarise } from '../../src/store/day-sums/summary-buckets.rules'
+import {
+  addDays,
+  type CivilDate,
+  civilDate,
+  civilDateOfDay,
+  dayOf,
+  periodStartDate,
+} from '../../src/lib/zone'
+import { type SummaryRange, summarise } from '../../src/store/day-sums/day-sums.rules'
 
 const range = (aggregation: SummaryRange['aggregation'], startDate: string, endDate: string) => ({
   aggregation,

@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, expectTypeOf, test } from 'vitest'
 import type { AccountDatabase, TenantDatabase } from '../../src/platform/database'
@@ -21,77 +21,69 @@ type Tenantless<Module> = {
 type Exceptions<Module> = [Tenantless<Module>] extends [never] ? null : Record<Tenantless<Module>, string>
 
 type Modules = {
-  'features/achievements/achievements.repository': typeof import('../../src/features/achievements/achievements.repository')
-  'features/achievements/backdate.repository': typeof import('../../src/features/achievements/backdate.repository')
-  'store/counters.repository': typeof import('../../src/store/counters.repository')
-  'features/metrics/attributes.repository': typeof import('../../src/features/metrics/attributes.repository')
-  'access/clock.repository': typeof import('../../src/access/clock.repository')
-  'features/analytics/figures.repository': typeof import('../../src/features/analytics/figures.repository')
-  'features/analytics/count.repository': typeof import('../../src/features/analytics/count.repository')
-  'features/analytics/range.repository': typeof import('../../src/features/analytics/range.repository')
-  'features/analytics/passes.repository': typeof import('../../src/features/analytics/passes.repository')
-  'configuration/configuration.repository': typeof import('../../src/configuration/configuration.repository')
-  'platform/queries': typeof import('../../src/platform/queries')
-  'store/events.repository': typeof import('../../src/store/events.repository')
-  'features/events/batches/inbox.repository': typeof import('../../src/features/events/batches/inbox.repository')
-  'configuration/audit/audit.repository': typeof import('../../src/configuration/audit/audit.repository')
-  'access/keys.repository': typeof import('../../src/access/keys.repository')
-  'features/support/adjustments.repository': typeof import('../../src/features/support/adjustments.repository')
-  'features/support/ledger.repository': typeof import('../../src/features/support/ledger.repository')
-  'features/support/voids.repository': typeof import('../../src/features/support/voids.repository')
-  'leaderboards/leaderboards.repository': typeof import('../../src/leaderboards/leaderboards.repository')
-  'access/restores/restores.repository': typeof import('../../src/access/restores/restores.repository')
-  'leaderboards/object/upkeep-note.repository': typeof import('../../src/leaderboards/object/upkeep-note.repository')
-  'leaderboards/object/recount.repository': typeof import('../../src/leaderboards/object/recount.repository')
-  'features/metrics/metrics.repository': typeof import('../../src/features/metrics/metrics.repository')
-  'webhooks/outbox/pending-notifications.repository': typeof import('../../src/webhooks/outbox/pending-notifications.repository')
-  'features/notifications/schedule.repository': typeof import('../../src/features/notifications/schedule.repository')
-  'features/notifications/templates.repository': typeof import('../../src/features/notifications/templates.repository')
-  'webhooks/outbox/outbox.repository': typeof import('../../src/webhooks/outbox/outbox.repository')
-  'webhooks/outbox/points-notifications.repository': typeof import('../../src/webhooks/outbox/points-notifications.repository')
-  'features/points/boosts.repository': typeof import('../../src/features/points/boosts.repository')
-  'features/points/boost-notifications.repository': typeof import('../../src/features/points/boost-notifications.repository')
-  'store/grants.repository': typeof import('../../src/store/grants.repository')
-  'features/points/nested.repository': typeof import('../../src/features/points/nested.repository')
-  'store/awards.repository': typeof import('../../src/store/awards.repository')
-  'features/points/summaries.repository': typeof import('../../src/features/points/summaries.repository')
-  'features/points/ticks.repository': typeof import('../../src/features/points/ticks.repository')
-  'features/account/status.repository': typeof import('../../src/features/account/status.repository')
-  'features/streaks/rankings.repository': typeof import('../../src/features/streaks/rankings.repository')
-  'store/streaks/streaks.repository': typeof import('../../src/store/streaks/streaks.repository')
-  'store/streaks/pauses.repository': typeof import('../../src/store/streaks/pauses.repository')
-  'store/streaks/streak-log.repository': typeof import('../../src/store/streaks/streak-log.repository')
-  'store/day-sums/day-sums.repository': typeof import('../../src/store/day-sums/day-sums.repository')
-  'features/account/purge.repository': typeof import('../../src/features/account/purge.repository')
-  'access/tenants.repository': typeof import('../../src/access/tenants.repository')
-  'time/due-work.repository': typeof import('../../src/time/due-work.repository')
-  'time/sweeps.repository': typeof import('../../src/time/sweeps.repository')
-  'configuration/board-deletions.repository': typeof import('../../src/configuration/board-deletions.repository')
+  'access/clock.sql': typeof import('../../src/access/clock.sql')
+  'access/keys.sql': typeof import('../../src/access/keys.sql')
+  'access/restores.sql': typeof import('../../src/access/restores.sql')
+  'access/tenants.sql': typeof import('../../src/access/tenants.sql')
+  'configuration/audit.sql': typeof import('../../src/configuration/audit.sql')
+  'configuration/configuration.sql': typeof import('../../src/configuration/configuration.sql')
   'configuration/free-keys.repository': typeof import('../../src/configuration/free-keys.repository')
-  'features/notifications/links.repository': typeof import('../../src/features/notifications/links.repository')
+  'features/account/purge.sql': typeof import('../../src/features/account/purge.sql')
+  'features/account/status.routes': typeof import('../../src/features/account/status.routes')
+  'features/achievements/achievements.repository': typeof import('../../src/features/achievements/achievements.repository')
+  'features/achievements/backdate': typeof import('../../src/features/achievements/backdate')
+  'features/analytics/count.sql': typeof import('../../src/features/analytics/count.sql')
+  'features/analytics/figures.sql': typeof import('../../src/features/analytics/figures.sql')
+  'features/analytics/passes': typeof import('../../src/features/analytics/passes')
+  'features/analytics/wrapped/distributions.sql': typeof import('../../src/features/analytics/wrapped/distributions.sql')
+  'features/analytics/wrapped/wrapped.sql': typeof import('../../src/features/analytics/wrapped/wrapped.sql')
+  'features/databases/copies.sql': typeof import('../../src/features/databases/copies.sql')
+  'features/databases/databases.sql': typeof import('../../src/features/databases/databases.sql')
+  'features/databases/moves.sql': typeof import('../../src/features/databases/moves.sql')
+  'features/events/batches/batches.sql': typeof import('../../src/features/events/batches/batches.sql')
+  'features/metrics/attributes.repository': typeof import('../../src/features/metrics/attributes.repository')
+  'features/metrics/metrics.repository': typeof import('../../src/features/metrics/metrics.repository')
+  'features/notifications/schedule.sql': typeof import('../../src/features/notifications/schedule.sql')
+  'features/notifications/templates.repository': typeof import('../../src/features/notifications/templates.repository')
+  'features/notifications/unsubscribe.routes': typeof import('../../src/features/notifications/unsubscribe.routes')
+  'features/points/boost-events.sql': typeof import('../../src/features/points/boost-events.sql')
+  'features/points/boosts.repository': typeof import('../../src/features/points/boosts.repository')
+  'features/points/nested.repository': typeof import('../../src/features/points/nested.repository')
+  'features/points/summaries.sql': typeof import('../../src/features/points/summaries.sql')
+  'features/points/ticks': typeof import('../../src/features/points/ticks')
+  'features/streaks/rankings': typeof import('../../src/features/streaks/rankings')
+  'features/support/adjustments': typeof import('../../src/features/support/adjustments')
+  'features/support/award-explanation': typeof import('../../src/features/support/award-explanation')
+  'features/support/timeline.sql': typeof import('../../src/features/support/timeline.sql')
+  'features/support/voids.sql': typeof import('../../src/features/support/voids.sql')
+  'features/users/erasure.sql': typeof import('../../src/features/users/erasure.sql')
+  'features/users/export/export.sql': typeof import('../../src/features/users/export/export.sql')
+  'features/users/export/logs.sql': typeof import('../../src/features/users/export/logs.sql')
+  'leaderboards/leaderboards.repository': typeof import('../../src/leaderboards/leaderboards.repository')
+  'leaderboards/object/recount.sql': typeof import('../../src/leaderboards/object/recount.sql')
+  'leaderboards/object/upkeep-note': typeof import('../../src/leaderboards/object/upkeep-note')
+  'platform/guard': typeof import('../../src/platform/guard')
+  'store/awards.sql': typeof import('../../src/store/awards.sql')
+  'store/day-sums/day-sums.sql': typeof import('../../src/store/day-sums/day-sums.sql')
+  'store/events.sql': typeof import('../../src/store/events.sql')
+  'store/streaks/pauses.sql': typeof import('../../src/store/streaks/pauses.sql')
+  'store/commit/recount': typeof import('../../src/store/commit/recount')
+  'store/streaks/streaks.sql': typeof import('../../src/store/streaks/streaks.sql')
+  'store/ticks.sql': typeof import('../../src/store/ticks.sql')
+  'store/user-changes.sql': typeof import('../../src/store/user-changes.sql')
   'store/user-data/objects.repository': typeof import('../../src/store/user-data/objects.repository')
   'store/user-data/user-rows.repository': typeof import('../../src/store/user-data/user-rows.repository')
-  'store/devices.repository': typeof import('../../src/store/devices.repository')
-  'features/users/erasure/erasure.repository': typeof import('../../src/features/users/erasure/erasure.repository')
-  'features/support/award-explanation.repository': typeof import('../../src/features/support/award-explanation.repository')
-  'features/support/timeline.repository': typeof import('../../src/features/support/timeline.repository')
-  'store/user-changes.repository': typeof import('../../src/store/user-changes.repository')
-  'features/users/export/export.repository': typeof import('../../src/features/users/export/export.repository')
-  'features/users/export/export-log.repository': typeof import('../../src/features/users/export/export-log.repository')
-  'features/users/export/export-pages.repository': typeof import('../../src/features/users/export/export-pages.repository')
-  'store/pages.repository': typeof import('../../src/store/pages.repository')
-  'store/portions.repository': typeof import('../../src/store/portions.repository')
-  'store/user-ranges.repository': typeof import('../../src/store/user-ranges.repository')
-  'store/users.repository': typeof import('../../src/store/users.repository')
-  'features/databases/databases.repository': typeof import('../../src/features/databases/databases.repository')
-  'features/databases/moves.repository': typeof import('../../src/features/databases/moves.repository')
-  'features/databases/users-work.repository': typeof import('../../src/features/databases/users-work.repository')
-  'features/databases/copied-logs.repository': typeof import('../../src/features/databases/copied-logs.repository')
-  'features/databases/departure.repository': typeof import('../../src/features/databases/departure.repository')
+  'store/users/counters.sql': typeof import('../../src/store/users/counters.sql')
+  'store/users/devices.sql': typeof import('../../src/store/users/devices.sql')
+  'store/users/pages.sql': typeof import('../../src/store/users/pages.sql')
+  'store/users/portions.sql': typeof import('../../src/store/users/portions.sql')
+  'store/users/users.sql': typeof import('../../src/store/users/users.sql')
+  'time/due-work.repository': typeof import('../../src/time/due-work.repository')
+  'time/sweeps.sql': typeof import('../../src/time/sweeps.sql')
+  'webhooks/outbox/outbox.sql': typeof import('../../src/webhooks/outbox/outbox.sql')
+  'webhooks/outbox/pending.sql': typeof import('../../src/webhooks/outbox/pending.sql')
+  'webhooks/outbox/points-changed.sql': typeof import('../../src/webhooks/outbox/points-changed.sql')
   'webhooks/webhooks.repository': typeof import('../../src/webhooks/webhooks.repository')
-  'features/analytics/distributions.repository': typeof import('../../src/features/analytics/distributions.repository')
-  'features/analytics/wrapped.repository': typeof import('../../src/features/analytics/wrapped.repository')
-  'platform/guard': typeof import('../../src/platform/guard')
 }
 
 const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
@@ -103,31 +95,8 @@ const DATABASES = 'it concerns the databases of the account (B3)'
 const MOVES = 'users move between two databases, so it names the tenant (B3)'
 
 const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
-  'features/achievements/achievements.repository': null,
-  'features/achievements/backdate.repository': null,
-  'store/counters.repository': null,
-  'features/metrics/attributes.repository': null,
-  'access/clock.repository': {
-    readTestClock: ONE_CLOCK,
-    removeTestClock: ONE_CLOCK,
-  },
-  'features/analytics/figures.repository': null,
-  'features/analytics/count.repository': null,
-  'features/analytics/range.repository': null,
-  'features/analytics/passes.repository': { forgetSince: ONE_CLOCK },
-  'configuration/configuration.repository': null,
-  'platform/queries': null,
-  'store/events.repository': null,
-  'features/events/batches/inbox.repository': {
-    deleteBatchesBefore: 'the cron trigger deletes the old batches of all tenants (E9)',
-  },
-  'configuration/audit/audit.repository': {
-    auditEntries: 'the scope names its log, of a tenant or of the account (Z1)',
-    auditEntriesIf: 'the scope names its log, of a tenant or of the account (Z1)',
-    auditPage: 'the scope names its log, of a tenant or of the account (Z1)',
-    deleteEntriesBefore: 'the cron trigger deletes the old entries of all logs (Z1)',
-  },
-  'access/keys.repository': {
+  'access/clock.sql': { readTestClock: ONE_CLOCK, removeTestClock: ONE_CLOCK },
+  'access/keys.sql': {
     findKeyRecord: 'a key names its tenant, so it is looked up before the tenant is known (K2)',
     insertKeys: 'admin keys belong to no tenant; each row has its owner (K4)',
     listKeys: 'an owner is a tenant by its database, or the account (K4)',
@@ -137,41 +106,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     keysWithIds: 'an owner is a tenant by its database, or the account (K4)',
     removeKeysByPrefix: RESTORE,
   },
-  'features/support/adjustments.repository': null,
-  'features/support/ledger.repository': null,
-  'features/support/voids.repository': null,
-  'leaderboards/leaderboards.repository': null,
-  'leaderboards/object/recount.repository': null,
-  'features/metrics/metrics.repository': null,
-  'webhooks/outbox/pending-notifications.repository': null,
-  'features/notifications/schedule.repository': null,
-  'features/notifications/templates.repository': null,
-  'webhooks/outbox/outbox.repository': null,
-  'webhooks/outbox/points-notifications.repository': { shortenQuiet: 'the clock belongs to all tenants' },
-  'features/points/boosts.repository': null,
-  'features/points/boost-notifications.repository': null,
-  'store/grants.repository': null,
-  'features/points/nested.repository': null,
-  'store/awards.repository': null,
-  'features/points/summaries.repository': null,
-  'features/points/ticks.repository': {
-    restartTicks: 'a clock that goes back affects all tenants (C1)',
-    restartTicksOfUsers: 'a clock that goes back affects all tenants (C1)',
-  },
-  'features/account/status.repository': {
-    inboxStatement: STATUS,
-    outboxStatement: STATUS,
-    destinationsStatement: STATUS,
-  },
-  'features/streaks/rankings.repository': null,
-  'store/streaks/streaks.repository': null,
-  'store/streaks/pauses.repository': null,
-  'store/streaks/streak-log.repository': null,
-  'store/day-sums/day-sums.repository': { forgetDaySums: ONE_CLOCK },
-  'features/account/purge.repository': null,
-  'access/restores/restores.repository': { readRestored: RESTORE, advanceRedo: RESTORE },
-  'leaderboards/object/upkeep-note.repository': null,
-  'access/tenants.repository': {
+  'access/restores.sql': { readRestored: RESTORE, advanceRedo: RESTORE },
+  'access/tenants.sql': {
     requestSnapshotStatement: TENANTS,
     findTenantId: TENANTS,
     findTenantIdOrArchived: TENANTS,
@@ -181,36 +117,49 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     updateTenants: TENANTS,
     archiveTenants: TENANTS,
   },
-  'time/due-work.repository': {
-    tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
-    dueWorkOfPart: STATUS,
-    capDueTimes: 'a clock that goes back affects all tenants (C1)',
-    makeAllDue: ONE_CLOCK,
-    makeBegunDue: ONE_CLOCK,
-    beginAllAgain: ONE_CLOCK,
+  'configuration/audit.sql': {
+    auditEntries: 'the scope names its log, of a tenant or of the account (Z1)',
+    auditEntriesIf: 'the scope names its log, of a tenant or of the account (Z1)',
+    auditPage: 'the scope names its log, of a tenant or of the account (Z1)',
+    deleteEntriesBefore: 'the cron trigger deletes the old entries of all logs (Z1)',
+    deleteOutdatedEntries: 'the cron trigger deletes the old entries of all logs (Z1)',
   },
-  'time/sweeps.repository': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
-  'configuration/board-deletions.repository': null,
+  'configuration/configuration.sql': null,
   'configuration/free-keys.repository': null,
-  'features/notifications/links.repository': {
-    linkSecretOf: 'a link names its tenant',
-    linkedBy: 'a link names its tenant',
+  'features/account/purge.sql': null,
+  'features/account/status.routes': {
+    inboxStatement: STATUS,
+    outboxStatement: STATUS,
+    destinationsStatement: STATUS,
+    readSession: STATUS,
+    readStatus: STATUS,
   },
-  'store/user-data/objects.repository': null,
-  'store/user-data/user-rows.repository': null,
-  'store/devices.repository': null,
-  'features/users/erasure/erasure.repository': { usersByIid: RESTORE },
-  'features/support/award-explanation.repository': null,
-  'features/support/timeline.repository': null,
-  'store/user-changes.repository': null,
-  'features/users/export/export.repository': null,
-  'features/users/export/export-log.repository': null,
-  'features/users/export/export-pages.repository': null,
-  'store/pages.repository': null,
-  'store/portions.repository': null,
-  'store/user-ranges.repository': null,
-  'store/users.repository': null,
-  'features/databases/databases.repository': {
+  'features/achievements/achievements.repository': null,
+  'features/achievements/backdate': null,
+  'features/analytics/count.sql': null,
+  'features/analytics/figures.sql': null,
+  'features/analytics/passes': {
+    forgetSince: ONE_CLOCK,
+    requestPasses: ONE_CLOCK,
+    requestNewPasses: ONE_CLOCK,
+    restartPasses: ONE_CLOCK,
+  },
+  'features/analytics/wrapped/distributions.sql': null,
+  'features/analytics/wrapped/wrapped.sql': null,
+  'features/databases/copies.sql': {
+    seqsIn: MOVES,
+    arrivingIn: MOVES,
+    readLogs: MOVES,
+    readNewer: MOVES,
+    readPage: MOVES,
+    depart: MOVES,
+    readDeparted: MOVES,
+    join: MOVES,
+    departedUsers: MOVES,
+    forgetOthers: MOVES,
+    takeLeftovers: MOVES,
+  },
+  'features/databases/databases.sql': {
     readWeights: DATABASES,
     storeWeights: DATABASES,
     directories: DATABASES,
@@ -218,7 +167,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     holders: DATABASES,
     readSizes: DATABASES,
   },
-  'features/databases/moves.repository': {
+  'features/databases/moves.sql': {
     readState: MOVES,
     placementIn: MOVES,
     unnumbered: MOVES,
@@ -227,37 +176,93 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     lastUsers: MOVES,
     countedEvents: MOVES,
     switchTo: MOVES,
+    workIn: MOVES,
   },
-  'features/databases/users-work.repository': { workIn: MOVES },
-  'features/databases/copied-logs.repository': {
-    seqsIn: MOVES,
-    arrivingIn: MOVES,
-    readLogs: MOVES,
-    readNewer: MOVES,
-    readPage: MOVES,
+  'features/events/batches/batches.sql': {
+    deleteBatchesBefore: 'the cron trigger deletes the old batches of all tenants (E9)',
+    deleteOutdatedBatches: 'the cron trigger deletes the old batches of all tenants (E9)',
   },
-  'features/databases/departure.repository': {
-    depart: MOVES,
-    readDeparted: MOVES,
-    join: MOVES,
-    departedUsers: MOVES,
-    forgetOthers: MOVES,
-    takeLeftovers: MOVES,
+  'features/metrics/attributes.repository': null,
+  'features/metrics/metrics.repository': null,
+  'features/notifications/schedule.sql': null,
+  'features/notifications/templates.repository': null,
+  'features/notifications/unsubscribe.routes': {
+    linkSecretOf: 'a link names its tenant',
+    linkedBy: 'a link names its tenant',
+    unsubscribe: 'a link names its tenant',
   },
-  'webhooks/webhooks.repository': null,
-  'features/analytics/distributions.repository': null,
-  'features/analytics/wrapped.repository': null,
+  'features/points/boost-events.sql': null,
+  'features/points/boosts.repository': null,
+  'features/points/nested.repository': null,
+  'features/points/summaries.sql': null,
+  'features/points/ticks': {
+    restartTicks: 'a clock that goes back affects all tenants (C1)',
+    restartTicksOfUsers: 'a clock that goes back affects all tenants (C1)',
+    restartTriggers: ONE_CLOCK,
+    restartTriggersElsewhere: ONE_CLOCK,
+  },
+  'features/streaks/rankings': null,
+  'features/support/adjustments': null,
+  'features/support/award-explanation': null,
+  'features/support/timeline.sql': null,
+  'features/support/voids.sql': null,
+  'features/users/erasure.sql': { usersByIid: RESTORE },
+  'features/users/export/export.sql': null,
+  'features/users/export/logs.sql': null,
+  'leaderboards/leaderboards.repository': null,
+  'leaderboards/object/recount.sql': null,
+  'leaderboards/object/upkeep-note': null,
   'platform/guard': null,
+  'store/awards.sql': null,
+  'store/day-sums/day-sums.sql': { forgetDaySums: ONE_CLOCK },
+  'store/events.sql': null,
+  'store/streaks/pauses.sql': null,
+  'store/commit/recount': null,
+  'store/streaks/streaks.sql': null,
+  'store/ticks.sql': null,
+  'store/user-changes.sql': null,
+  'store/user-data/objects.repository': null,
+  'store/user-data/user-rows.repository': null,
+  'store/users/counters.sql': null,
+  'store/users/devices.sql': null,
+  'store/users/pages.sql': null,
+  'store/users/portions.sql': null,
+  'store/users/users.sql': null,
+  'time/due-work.repository': {
+    tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
+    dueWorkOfPart: STATUS,
+    capDueTimes: 'a clock that goes back affects all tenants (C1)',
+    makeAllDue: ONE_CLOCK,
+    makeBegunDue: ONE_CLOCK,
+    beginAllAgain: ONE_CLOCK,
+  },
+  'time/sweeps.sql': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },
+  'webhooks/outbox/outbox.sql': null,
+  'webhooks/outbox/pending.sql': null,
+  'webhooks/outbox/points-changed.sql': { shortenQuiet: 'the clock belongs to all tenants' },
+  'webhooks/webhooks.repository': null,
 }
 
-test('[T3] no repository function is called without a tenant, except functions that concern all tenants', () => {
+test('[T3] no function that makes a statement is called without a tenant, except functions that concern all tenants', () => {
   const src = join(import.meta.dirname, '..', '..', 'src')
-  const found = globSync('**/*.repository.ts', { cwd: src }).map((path) => path.replace(/\.ts$/, ''))
-  expect([...found, 'platform/guard', 'platform/queries'].toSorted()).toEqual(
-    Object.keys(exceptions).toSorted(),
+  const found = globSync('**/*.ts', { cwd: src }).filter((path) =>
+    readFileSync(join(src, path), 'utf8').includes('.statement('),
   )
+  // The schema, the directory of databases, copies and deleted keys concern the whole account.
+  const ofAccount = [
+    'platform/schema-version.sql',
+    'platform/databases/bound',
+    'platform/databases/copies',
+    'platform/databases/directory',
+    'configuration/configuration',
+    'configuration/copied-changes',
+    'configuration/copies',
+    'access/deleted-keys',
+  ]
+  const known = [...ofAccount, ...Object.keys(exceptions)]
+  expect(found.map((path) => path.replace(/\.ts$/, '')).filter((path) => !known.includes(path))).toEqual([])
+  expect(known.length).toBeGreaterThan(50)
 })
-
 test("a function with a database of the whole account differs from one with a tenant's database", () => {
   type Module = {
     alone: (db: AccountDatabase, id: string) => void

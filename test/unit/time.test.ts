@@ -1,8 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { addDays, civilDate, civilDateOfDay, dayOf, isCivilDate, utcMidnight } from '../../src/lib/civil'
 import { instant, iso, parseIso } from '../../src/lib/clock'
-import { periodStartDate } from '../../src/lib/periods'
-import { civilDateAt, isZone, offsetMinutes, startOfDay } from '../../src/lib/zone'
+import {
+  addDays,
+  civilDate,
+  civilDateAt,
+  civilDateOfDay,
+  dayOf,
+  isCivilDate,
+  isZone,
+  offsetMinutes,
+  periodStartDate,
+  startOfDay,
+  utcMidnight,
+} from '../../src/lib/zone'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import * as z from 'zod'
 import { AttributeMap, defaulted, optional } from '../../src/api/fields'
-import { EventRequest } from '../../src/api/shapes/event.schemas'
-import { UpdateUserPreferencesRequest } from '../../src/api/shapes/preferences.schemas'
+import { EventRequest } from '../../src/api/shapes/events'
+import { UpdateUserPreferencesRequest } from '../../src/api/shapes/preferences'
 import {
   fieldWarnings,
   ignoredHeader,

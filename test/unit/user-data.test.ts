@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { is } from 'drizzle-orm'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
-import { UserExport } from '../../src/features/users/export/export.schemas'
+import { UserExport } from '../../src/features/users/export/shape'
 import { NAMESPACES, OBJECTS, QUEUES, TABLES } from '../../src/store/user-data/user-data.register'
 import * as schema from '../../src/worker/schema'
 

@@ -2,8 +2,7 @@ import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { expect, it } from 'vitest'
 import { instant } from '../../src/lib/clock'
-import { newSecret } from '../../src/webhooks/secrets.service'
-import { signatureHeaders } from '../../src/webhooks/signatures.service'
+import { newSecret, signatureHeaders } from '../../src/webhooks/channel'
 
 const BODIES = ['{"type":"streak.lost"}', '', '{"name":"Ädä 😀 \\u2028"}', 'x'.repeat(100_000)]
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { namedTarget, type Target, targetOf } from '../../src/lib/net/webhook-targets'
+import { namedTarget, type Target, targetOf } from '../../src/lib/net'
 import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../targets'
 
 const inProduction = (url: string) => targetOf(url, { loopbackAllowed: false })

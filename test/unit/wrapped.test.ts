@@ -1,22 +1,20 @@
 import { describe, expect, it } from 'vitest'
 import {
-  type Count,
-  distributionOf,
-  merged,
-  mostValues,
-} from '../../src/features/analytics/distributions.rules'
-import {
   activityOf,
+  type Count,
   type Days,
   daysOfYear,
+  distributionOf,
   longestIn,
+  merged,
+  mostValues,
   percentChange,
   percentile,
   periodsIn,
   sumsIn,
   yearOf,
-} from '../../src/features/analytics/wrapped.rules'
-import { civilDate, civilDateOfDay, dayOf } from '../../src/lib/civil'
+} from '../../src/features/analytics/wrapped/wrapped.rules'
+import { civilDate, civilDateOfDay, dayOf } from '../../src/lib/zone'
 
 const day = (date: string) => dayOf(civilDate(date))
 const shown = ({ first, last }: Days) => `${civilDateOfDay(first)} ${civilDateOfDay(last)}`

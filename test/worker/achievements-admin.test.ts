@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { sumsOf } from '../../src/features/achievements/backdate.repository'
+import { sumsOf } from '../../src/features/achievements/backdate'
 import { contextOfUsers } from './contexts'
 import { at, everything, newTenant, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { Commands, messageOf } from '../../src/features/events/command.messages'
+import { Commands, messageOf } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
 import { anotherUuid } from '../readable'
 import { at, newApp, newTenant, type TestTenant } from './harness'

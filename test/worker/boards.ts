@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
-import type { Delivery, DeliveryReply } from '../../src/leaderboards/board.messages'
-import type { Repair } from '../../src/leaderboards/board-updates.service'
+import type { Delivery, DeliveryReply } from '../../src/leaderboards/board'
+import type { Repair } from '../../src/leaderboards/updates'
 import { readable } from '../readable'
 import {
   ADMIN_KEY,

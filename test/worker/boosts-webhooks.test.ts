@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import * as z from 'zod'
-import { boostStep } from '../../src/features/points/boost-notifications.job'
+import { boostStep } from '../../src/features/points/boost-events'
 import { instant } from '../../src/lib/clock'
 import { DAY, dateAt, forgetTime, HOUR, moveTo } from './boards'
 import { contextOf, worksOf } from './contexts'

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { completionStep } from '../../src/features/notifications/completions.job'
+import { completionStep } from '../../src/features/notifications/completions'
 import { instant } from '../../src/lib/clock'
 import { DAY, forgetTime, HOUR, moveTo } from './boards'
 import { contextOfUsers, worksOf } from './contexts'

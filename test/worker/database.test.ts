@@ -1,5 +1,5 @@
 import { beforeEach, expect, expectTypeOf, test } from 'vitest'
-import { tenants } from '../../src/access/tenants.table'
+import { tenants } from '../../src/access/tenants.sql'
 import { metrics } from '../../src/configuration/tables/metrics.table'
 import { contextOf } from './contexts'
 import { newTenant } from './harness'

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { Interrupted, inboxStep } from '../../src/features/events/batches/process.service'
+import { Interrupted, inboxStep } from '../../src/features/events/batches/process'
 import { systemNow } from '../../src/lib/system-clock'
 import type { TenantContext } from '../../src/platform/context'
 import { forgetTime, moveTo, NOON } from './boards'

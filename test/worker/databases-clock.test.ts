@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, test } from 'vitest'
-import { settleCopy } from '../../src/configuration/copies/copies'
-import { newInstance } from '../../src/configuration/instance'
+import { newInstance } from '../../src/configuration/configuration'
+import { settleCopy } from '../../src/configuration/copies'
 import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/platform/context'
-import * as clocks from '../../src/platform/databases/clock-copies'
+import * as clocks from '../../src/platform/databases/copies'
 import { behind, lost } from './faulty-databases'
 import {
   ADMIN_KEY,

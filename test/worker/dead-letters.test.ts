@@ -1,8 +1,8 @@
 import { createExecutionContext, createMessageBatch, getQueueResult } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import type { DrainRequest } from '../../src/webhooks/outbox/outbox.messages'
-import worker from '../../src/worker/index'
+import type { DrainRequest } from '../../src/webhooks/outbox/outbox'
+import worker from '../../src/worker'
 import { linesSoFar } from './lines'
 
 /** The log lines about dead letters. */

@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.store'
+import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { forgetTime, moveTo, NOON } from './boards'
 import { hand, log, message, withHook } from './delivery-queues'
 import { messagesOf } from './messages'

@@ -187,7 +187,7 @@ describe('wrong variables', () => {
 
 describe('the demo', () => {
   const demo = async (overrides: Record<string, string>) => {
-    const { default: worker } = await import('../../src/worker/index')
+    const { default: worker } = await import('../../src/worker')
     const before = await env.DB.prepare('SELECT count(*) AS n FROM metrics').first('n')
     const ctx = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} }
     await worker.scheduled?.(

@@ -7,7 +7,7 @@ declare global {
       MIGRATIONS: D1Migration[]
     }
     interface GlobalProps {
-      mainModule: typeof import('../../src/worker/index')
+      mainModule: typeof import('../../src/worker')
     }
   }
 }

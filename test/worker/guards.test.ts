@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { tenantActive } from '../../src/access/tenants.repository'
-import { removeTenant } from '../../src/features/account/purge.repository'
-import { inboxUnchanged } from '../../src/features/events/batches/inbox.repository'
-import { boostsUnchanged } from '../../src/features/points/boost-notifications.repository'
+import { tenantActive } from '../../src/access/tenants.sql'
+import { removeTenant } from '../../src/features/account/purge.sql'
+import { inboxUnchanged } from '../../src/features/events/batches/batches.sql'
+import { boostsUnchanged } from '../../src/features/points/boost-events.sql'
 import { instant } from '../../src/lib/clock'
-import type { TenantDatabase } from '../../src/platform/database'
+import type { Statement, TenantDatabase } from '../../src/platform/database'
 import {
   bothUnchanged,
   clockUnchanged,
@@ -12,12 +12,11 @@ import {
   isConflict,
   usersUnchanged,
 } from '../../src/platform/guard'
-import type { Statement } from '../../src/platform/statement'
-import { parseUser, storeUser, userStatement } from '../../src/store/users.repository'
+import { parseUser, storeUser, userStatement } from '../../src/store/users/users.sql'
 import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/time/due-work.repository'
-import { betweenSweeps, stillAhead } from '../../src/time/sweeps.repository'
-import { pendingNotificationsPresent } from '../../src/webhooks/outbox/pending-notifications.repository'
-import { notSentYet } from '../../src/webhooks/outbox/points-notifications.repository'
+import { betweenSweeps, stillAhead } from '../../src/time/sweeps.sql'
+import { pendingNotificationsPresent } from '../../src/webhooks/outbox/pending.sql'
+import { notSentYet } from '../../src/webhooks/outbox/points-changed.sql'
 import { contextOfUsers } from './contexts'
 import { lastDatabase, newTenantInLast, type TestTenant } from './harness'
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.repository'
-import { NEEDED_MIGRATION } from '../../src/platform/schema-version'
+import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
+import { NEEDED_MIGRATION } from '../../src/platform/schema-version.sql'
 import { awayAfter, lastAway } from './faulty'
 import {
   ADMIN_KEY,

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { expect } from 'vitest'
 import * as z from 'zod'
-import { inboxStep } from '../../src/features/events/batches/process.service'
+import { inboxStep } from '../../src/features/events/batches/process'
 import { systemNow } from '../../src/lib/system-clock'
 import type { TenantContext } from '../../src/platform/context'
 import { PATIENCE } from '../patience'

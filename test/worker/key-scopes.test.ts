@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { scopeNeededFor } from '../../src/api/operation'
-import { Commands, messageOf } from '../../src/features/events/command.messages'
+import { Commands, messageOf } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
 import { applicationOperations } from '../../src/worker/operations'
 import { type Ask, basesOf, callsOf, pathOf, settle, type World } from '../walk'

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import * as z from 'zod'
 import { instant } from '../../src/lib/clock'
 import { newId } from '../../src/lib/new-id'
-import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.store'
+import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import {
   at,
   lastDatabase,

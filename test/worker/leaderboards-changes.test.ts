@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { Board } from '../../src/leaderboards/object/board.model'
+import { Board } from '../../src/leaderboards/object/board'
 import {
   agrees,
   arrive,

@@ -7,8 +7,8 @@ import {
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Repair } from '../../src/leaderboards/board-updates.service'
-import worker from '../../src/worker/index'
+import type { Repair } from '../../src/leaderboards/updates'
+import worker from '../../src/worker'
 import {
   agrees,
   arrive,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { LeaderboardObject } from '../../src/worker/index'
+import { LeaderboardObject } from '../../src/worker'
 import { readable } from '../readable'
 import { agrees, forgetTime, type Message, type Reply, type Setup, withBoard } from './boards'
 import { at, newApp, rowsEverywhere } from './harness'

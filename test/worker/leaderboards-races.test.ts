@@ -1,8 +1,8 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Board } from '../../src/leaderboards/object/board.model'
-import { LeaderboardObject } from '../../src/worker/index'
+import { Board } from '../../src/leaderboards/object/board'
+import { LeaderboardObject } from '../../src/worker'
 import {
   agrees,
   DAY,

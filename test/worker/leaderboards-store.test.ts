@@ -1,9 +1,9 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { BoardStore } from '../../src/leaderboards/object/board.store'
+import { BoardStore } from '../../src/leaderboards/object/board.sql'
 import { amountOf } from '../../src/leaderboards/score.rules'
-import { Sql } from '../../src/platform/object-statements'
+import { Sql } from '../../src/platform/objects'
 
 /** The platform's limit for one text, in bytes. The runtime of the tests has no limit. */
 const LONGEST = 2_000_000

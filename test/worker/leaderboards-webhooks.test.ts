@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { Sql } from '../../src/platform/object-statements'
+import { Sql } from '../../src/platform/objects'
 import {
   ALL,
   deafenTimekeeper,

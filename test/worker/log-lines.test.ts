@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { drain } from '../../src/webhooks/delivery/drain.service'
+import { drain } from '../../src/webhooks/delivery/drain'
 import { SOURCES } from '../../src/worker/jobs'
 import { KINDS, WORK } from '../log-fields'
 import { forgetTime, moveTo } from './boards'

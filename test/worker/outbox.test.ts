@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { EVENT_TYPES } from '../../src/configuration/webhook-events.types'
-import { EVENTS } from '../../src/webhooks/outbox/events.register'
+import { EVENT_TYPES } from '../../src/configuration/enumerations'
+import { EVENTS } from '../../src/webhooks/events/events'
 import { at, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
 import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from './messages'
 

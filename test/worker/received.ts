@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Message, StoredMessages } from '../../src/webhooks/outbox/outbox.messages'
+import { type Message, StoredMessages } from '../../src/webhooks/outbox/outbox'
 import { databases, rowsEverywhere, type TestTenant } from './harness'
 
 /**

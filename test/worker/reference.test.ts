@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { version } from '../../package.json'
-import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.repository'
+import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import { PATIENCE } from '../patience'
 import { ADMIN_KEY, at, call, type Send, toApp } from './harness'
 import { newDemo } from './new-demo'

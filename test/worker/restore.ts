@@ -7,7 +7,7 @@ import {
   restoredStatementsOfOthers,
   stateQuestion,
 } from '../../scripts/lib/restored.mjs'
-import worker from '../../src/worker/index'
+import worker from '../../src/worker'
 import { databases, rowsEverywhere } from './harness'
 
 /** Databases that go back to an earlier moment, as by Time Travel. Objects and KV stay as they are. */

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { newInstance } from '../../src/configuration/instance'
-import { summariesOf } from '../../src/features/points/summaries.repository'
+import { newInstance } from '../../src/configuration/configuration'
+import { summariesOf } from '../../src/features/points/summaries.sql'
 import { utf8Bytes } from '../../src/lib/packed'
 import type { Instance } from '../../src/platform/instance'
-import { ScanTurns, SharedScans } from '../../src/platform/scans'
-import { scanTurnsOf } from '../../src/platform/shared-scans'
+import { ScanTurns, SharedScans, scanTurnsOf } from '../../src/platform/scans'
 import { anotherUuid } from '../readable'
 import {
   at,

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { unsubscribeToken } from '../../src/features/notifications/links.repository'
-import { parseLiquid, renderLiquid } from '../../src/features/notifications/liquid.service'
+import { parseLiquid, renderLiquid } from '../../src/features/notifications/templates/liquid'
+import { unsubscribeToken } from '../../src/features/notifications/unsubscribe.routes'
 import {
   ADMIN_KEY,
   at,

@@ -1,8 +1,8 @@
 import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
-import { sameInConstantTime, sha256 } from '../../src/access/keys.rules'
-import { newInstance } from '../../src/configuration/instance'
+import { sameInConstantTime, sha256 } from '../../src/access/credentials'
+import { newInstance } from '../../src/configuration/configuration'
 import { createApp } from '../../src/worker/app'
 import { ADMIN_KEY, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { bestLive, overdueOf } from '../../src/features/streaks/rankings.repository'
+import { bestLive, overdueOf } from '../../src/features/streaks/rankings'
 import { instant } from '../../src/lib/clock'
 import { anotherUuid } from '../readable'
 import { contextOf } from './contexts'

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { loadConfiguration } from '../../src/configuration/configuration.repository'
+import { loadConfiguration } from '../../src/configuration/configuration.sql'
 import { templateFor, templatesFor } from '../../src/features/notifications/templates.rules'
 import { MOST_TEMPLATES } from '../../src/lib/limits'
 import { systemNow } from '../../src/lib/system-clock'
-import { parseUser, userStatement } from '../../src/store/users.repository'
+import { parseUser, userStatement } from '../../src/store/users/users.sql'
 import { contextOf } from './contexts'
 import { at, newApp, newTenant, type TestTenant } from './harness'
 

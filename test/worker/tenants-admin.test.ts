@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.repository'
+import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import { ADMIN_KEY, at, call, countedD1, databases, newApp, newTenant, type Send, toApp } from './harness'
 
 const NOBODY = '00000000-0000-4000-8000-000000000000'

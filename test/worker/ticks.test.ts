@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { type TickStep, tickStep } from '../../src/features/points/ticks.job'
+import { type TickStep, tickStep } from '../../src/features/points/ticks'
 import { type Instant, instant } from '../../src/lib/clock'
 import { type DueWork, workOf } from '../../src/time/due-work.repository'
 import { anotherUuid, readable } from '../readable'

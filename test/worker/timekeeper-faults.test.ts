@@ -9,7 +9,7 @@ import {
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import worker from '../../src/worker/index'
+import worker from '../../src/worker'
 import {
   agrees,
   DAY,

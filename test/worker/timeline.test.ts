@@ -335,7 +335,7 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
 
   it('[X2, N6] notes device tokens that are gone', async () => {
     await tenant.app('PUT', '/users/ada', { deviceTokens: ['one', 'two'] })
-    const { removeDeviceTokens } = await import('../../src/store/devices.repository')
+    const { removeDeviceTokens } = await import('../../src/store/users/devices.sql')
     const { contextOf } = await import('./contexts')
     const [found] = await rowsEverywhere<{ iid: string }>(
       'SELECT iid FROM users WHERE tenant_id = ?1',

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { newLinkSecret, unsubscribeToken } from '../../src/features/notifications/links.repository'
+import { newLinkSecret, unsubscribeToken } from '../../src/features/notifications/unsubscribe.routes'
 import type { Bindings } from '../../src/platform/env'
 import { at, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
 

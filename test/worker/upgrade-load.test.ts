@@ -6,7 +6,7 @@ import { applyD1Migrations } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { NEEDED_MIGRATION } from '../../src/platform/schema-version'
+import { NEEDED_MIGRATION } from '../../src/platform/schema-version.sql'
 import { databaseWith, earlier } from './earlier-versions'
 import { type Answer, at, newApp, TestTenant } from './harness'
 

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { base64url, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { signToken } from '../../src/access/tokens/signing.service'
+import { signToken } from '../../src/access/tokens'
 import { instant } from '../../src/lib/clock'
 import { forgetTime, HOUR, moveTo, NOON } from './boards'
 import { faulty } from './faulty'

@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { Webhook } from 'standardwebhooks'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { EVENT_TYPES } from '../../src/configuration/webhook-events.types'
-import { targetOf } from '../../src/lib/net/webhook-targets'
+import { EVENT_TYPES } from '../../src/configuration/enumerations'
+import { targetOf } from '../../src/lib/net'
 import { systemNow } from '../../src/lib/system-clock'
-import { signatureHeaders } from '../../src/webhooks/signatures.service'
+import { signatureHeaders } from '../../src/webhooks/channel'
 import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../targets'
 import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
 

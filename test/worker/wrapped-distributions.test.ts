@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { distributionStep } from '../../src/features/analytics/distributions.job'
+import { distributionStep } from '../../src/features/analytics/wrapped/distributions'
 import { type DueWork, workOf } from '../../src/time/due-work.repository'
 import { bytes, number } from '../readable'
 import { contextOf } from './contexts'

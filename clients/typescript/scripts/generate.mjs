@@ -51,7 +51,7 @@ function schemasOf(application, admin) {
 
 /** Both documents as one, with the base in each path, and without what types do not need. */
 export async function wholeDocument() {
-  const documents = await importSource(root, 'src/worker/openapi-documents.ts')
+  const documents = await importSource(root, 'src/worker/openapi.ts')
   const [application, admin] = [documents.application.document, documents.admin.document]
   return {
     openapi: application.openapi,

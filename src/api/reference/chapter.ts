@@ -1,17 +1,18 @@
-import type { DemoKind } from '../shapes/example-kinds.types'
+import type { OpenApiDocument, OperationObject } from '../openapi'
+import type { DemoKind } from '../shapes/events'
 
 /** The notes about an operation that its declaration does not have. */
 export type OperationNotes = {
   /** The behaviour of the operation, for a reader who is new to it. Markdown. */
   description: string
-  /** The meanings of its parameters, by name, if they differ from `parameters.ts`. */
+  /** The meanings of its parameters, by name, if they differ from `chapter.ts`. */
   parameters?: Readonly<Record<string, string>>
   /** A request that works on a fresh demo and does no harm there. See `demo` for ids and dates. */
   example?: Example
 }
 
-/** An example of a request. `parameters.ts` has the parts of the path that it leaves out. */
-export type Example = {
+/** An example of a request. `chapter.ts` has the parts of the path that it leaves out. */
+type Example = {
   path?: Readonly<Record<string, unknown>>
   query?: Readonly<Record<string, unknown>>
   headers?: Readonly<Record<string, unknown>>
@@ -19,7 +20,7 @@ export type Example = {
 }
 
 /** Descriptions of fields for several schemas. A schema uses the descriptions of the fields that it has. */
-export type FieldNotes = {
+type FieldNotes = {
   /**
    * Names of components. An operation's own schema is named `<id> body` or `<id> <status>`. A webhook's
    * schema is named `webhook <type>`.
@@ -43,7 +44,7 @@ export type Chapter = {
 
 /**
  * A placeholder for an id in the demo. The Worker fills it in when it serves the document
- * (`src/worker/demo.examples.ts`).
+ * (`src/worker/demo-load.ts`).
  */
 export const demo = (kind: DemoKind, name: string): string => `demo:${kind}:${name}`
 
@@ -98,4 +99,232 @@ export function resource({ id, one, many, about, ...verbs }: Resource): Record<s
     },
     [`${id}_get`]: { description: joined(`One ${one}, by its id.`, about), example: {} },
   }
+}
+
+/** Parameters in paths, by the segment before them, with their meaning and their value in examples. */
+const PATH_PARAMETERS: Readonly<Record<string, { description: string; example: string }>> = {
+  'users/{id}': {
+    description:
+      'The id of the user in your product. If it contains special characters, encode them (`%2F` for a slash).',
+    example: 'demo-ada',
+  },
+  'metrics/{key}': { description: 'The key of the metric.', example: 'demo-lessons' },
+  'points/{key}': { description: 'The key of the points system.', example: 'demo-xp' },
+  'achievements/{key}': { description: 'The key of the achievement.', example: 'demo-profile' },
+  'leaderboards/{key}': { description: 'The key of the leaderboard.', example: 'demo-weekly-xp' },
+
+  'attributes/{id}': {
+    description: 'The id or the key of the attribute.',
+    example: demo('attribute', 'demo-plan'),
+  },
+  'metrics/{id}': {
+    description: 'The id or the key of the metric.',
+    example: demo('metric', 'demo-lessons'),
+  },
+  'batches/{id}': {
+    description: 'The id of the batch, from the header `X-Batch-Id`.',
+    example: demo('batch', 'any'),
+  },
+  'events/{eventId}': { description: 'The id of the event.', example: demo('event', 'newest') },
+  'points/{id}': {
+    description: 'The id or the key of the points system.',
+    example: demo('system', 'demo-xp'),
+  },
+  'points/{systemId}': {
+    description: 'The id or the key of the points system.',
+    example: demo('system', 'demo-xp'),
+  },
+  'levels/{id}': { description: 'The id or the key of the level.', example: demo('level', 'demo-novice') },
+  'triggers/{id}': { description: 'The id or the key of the trigger.', example: demo('trigger', 'active') },
+  'boosts/{id}': { description: 'The id or the key of the boost.', example: demo('boost', 'Pro members') },
+  'awards/{awardId}': {
+    description: 'The id of the award.',
+    example: demo('award', 'newest'),
+  },
+  'achievements/{id}': {
+    description: 'The id or the key of the achievement.',
+    example: demo('achievement', 'demo-first-lesson'),
+  },
+  'leaderboards/{id}': {
+    description: 'The id or the key of the leaderboard.',
+    example: demo('leaderboard', 'demo-weekly-xp'),
+  },
+  'tenants/{id}': {
+    description: 'The UUID of the tenant.',
+    // The tenant of all data while multi-tenancy is off: the only tenant with an id that is known in advance.
+    example: '00000000-0000-7000-8000-000000000000',
+  },
+  'webhooks/{id}': { description: 'The id or the key of the webhook.', example: demo('webhook', 'active') },
+  'deliveries/{deliveryId}': {
+    description: 'The id of the delivery, which is also its `webhook-id` header.',
+    example: demo('delivery', 'any'),
+  },
+  'templates/{id}': { description: 'The id or the key of the template.', example: demo('template', 'email') },
+  'admin-api-keys/{id}': { description: 'The id of the admin key.', example: demo('adminKey', 'Demo') },
+}
+
+/** Parameters in the query and in headers, by name. An operation's own notes take precedence. */
+const QUERY_PARAMETERS: Readonly<Record<string, string>> = {
+  limit: 'The most entries on the page.',
+  skip: 'The number of entries to skip.',
+  after: 'The start of the page: the cursor from the `Link` header of the previous page.',
+  ids: 'The ids, repeated (`ids=…&ids=…`) or separated by commas.',
+  key: 'Only items with one of these keys, repeated (`key=…&key=…`) or separated by commas.',
+  keys: 'Keys, instead of ids or in addition to them, repeated or separated by commas.',
+  type: 'Whether a user attribute or an event attribute is meant, if both have the key.',
+  aggregation: 'The length of a bucket. Weeks begin on Monday.',
+  startDate: 'The first date, `YYYY-MM-DD`. May also be spelled `start_date`.',
+  endDate: 'The last date, `YYYY-MM-DD`, at most 400 days after the first. May also be spelled `end_date`.',
+  run: 'A date in the run to read, `YYYY-MM-DD`. Without it, the current run.',
+  endPrevious: 'Whether the old secret ends at once. Otherwise it signs too for 24 hours.',
+  'Idempotency-Key':
+    'Makes the event count once, even if it is sent several times. The key is for this user and this metric only, and never expires. It must not contain a comma with a space after it.',
+}
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** A document with its descriptions and examples, and the names of the notes that it has used. */
+export type Described = { document: OpenApiDocument; used: ReadonlySet<string> }
+
+/** The name of a note in `used`: from the schema and the field. */
+export const fieldNote = (schema: string, path: string): string => `${schema}.${path}`
+
+/**
+ * Adds descriptions and examples to a document. A field without a note gets no description;
+ * `test/unit/reference.test.ts` finds it.
+ */
+export function describe(document: OpenApiDocument, chapters: readonly Chapter[]): Described {
+  const groups = chapters.flatMap(({ fields = [] }) => fields)
+  const operations = new Map(chapters.flatMap(({ operations: notes = {} }) => Object.entries(notes)))
+  const webhooks = new Map(chapters.flatMap(({ webhooks: notes = {} }) => Object.entries(notes)))
+  const used = new Set<string>()
+
+  /** The schema with a description for each field that has a note. */
+  const fields = (schema: unknown, name: string, path = ''): unknown => {
+    if (Array.isArray(schema)) return schema.map((one) => fields(one, name, path))
+    if (!isObject(schema)) return schema
+    return Object.fromEntries(
+      Object.entries(schema).map(([key, value]) => {
+        if (key === 'properties' && isObject(value)) return [key, properties(value, name, path)]
+        const isInner = ['items', 'additionalProperties', 'anyOf', 'oneOf', 'allOf'].includes(key)
+        return [key, isInner ? fields(value, name, path) : value]
+      }),
+    )
+  }
+
+  const properties = (given: Json, name: string, path: string): Json =>
+    Object.fromEntries(
+      Object.entries(given).map(([field, schema]) => {
+        const full = path === '' ? field : `${path}.${field}`
+        const inner = fields(schema, name, full)
+        const note = noteOf(groups, name, full)
+        if (note === undefined || !isObject(inner)) return [field, inner]
+        used.add(fieldNote(name, full))
+        return [field, { ...inner, description: note }]
+      }),
+    )
+
+  const content = (given: { 'application/json': { schema: unknown } }, name: string, example?: unknown) => ({
+    'application/json': {
+      schema: fields(given['application/json'].schema, name),
+      ...(example !== undefined && { example }),
+    },
+  })
+
+  const answerContent = (given: OperationObject['responses'][string]['content'], name: string) =>
+    'application/json' in given
+      ? content(given, name)
+      : { 'text/event-stream': { schema: fields(given['text/event-stream'].schema, name) } }
+
+  const operation = (path: string, given: OperationObject): OperationObject => {
+    const id = given.operationId
+    const note = operations.get(id)
+    if (note === undefined) return given
+    used.add(id)
+    const { description, parameters = {}, example = {} } = note
+    const responses = Object.entries(given.responses).map(([status, answer]) => [
+      status,
+      { ...answer, content: answerContent(answer.content, `${id} ${status}`) },
+    ])
+    return {
+      ...given,
+      description: [description, given.description].filter(Boolean).join('\n\n'),
+      parameters: given.parameters.map((parameter) =>
+        'name' in parameter ? withNotes(path, parameter, parameters, example) : parameter,
+      ),
+      ...(given.requestBody && {
+        requestBody: {
+          ...given.requestBody,
+          content: content(given.requestBody.content, `${id} body`, example.body),
+        },
+      }),
+      responses: Object.fromEntries(responses),
+    }
+  }
+
+  const webhook = (type: string, item: NonNullable<OpenApiDocument['webhooks']>[string]) => {
+    const note = webhooks.get(type)
+    if (note !== undefined) used.add(`webhook ${type}`)
+    const requestBody = {
+      ...item.post.requestBody,
+      content: content(item.post.requestBody.content, `webhook ${type}`),
+    }
+    return { post: { ...item.post, ...note, requestBody } }
+  }
+
+  const schemas = Object.entries(document.components.schemas).map(([name, schema]) => [
+    name,
+    fields(schema, name),
+  ])
+  const paths = Object.entries(document.paths).map(([path, item]) => [
+    path,
+    Object.fromEntries(Object.entries(item).map(([method, one]) => [method, operation(path, one)])),
+  ])
+  const sent = Object.entries(document.webhooks ?? {}).map(([type, item]) => [type, webhook(type, item)])
+  return {
+    used,
+    document: {
+      ...document,
+      paths: Object.fromEntries(paths),
+      ...(document.webhooks && { webhooks: Object.fromEntries(sent) }),
+      components: { ...document.components, schemas: Object.fromEntries(schemas) },
+    },
+  }
+}
+
+function noteOf(groups: readonly FieldNotes[], name: string, path: string): string | undefined {
+  const isOf = ({ of }: FieldNotes) =>
+    of.some((one) => (typeof one === 'string' ? one === name : one.test(name)))
+  return groups.findLast((group) => isOf(group) && Object.hasOwn(group.fields, path))?.fields[path]
+}
+
+type Parameter = Extract<OperationObject['parameters'][number], { name: string }>
+
+/** A parameter with its description and its value in the example. */
+function withNotes(
+  path: string,
+  parameter: Parameter,
+  notes: Readonly<Record<string, string>>,
+  example: Example,
+): Parameter {
+  const { name } = parameter
+  const inPath = parameter.in === 'path' ? PATH_PARAMETERS[segments(path, name)] : undefined
+  const description = notes[name] ?? inPath?.description ?? QUERY_PARAMETERS[name] ?? parameter.description
+  const given = { path: example.path, query: example.query, header: example.headers }
+  const value = given[parameter.in]?.[name] ?? inPath?.example
+  return {
+    ...parameter,
+    ...(description !== undefined && { description }),
+    ...(value !== undefined && { example: value }),
+  }
+}
+
+/** The parameter with the path segment before it, such as `users/{id}`. */
+function segments(path: string, name: string): string {
+  const all = path.split('/')
+  const index = all.indexOf(`{${name}}`)
+  return all.slice(index - 1, index + 1).join('/')
 }

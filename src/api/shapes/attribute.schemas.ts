@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ATTRIBUTE_TYPES, ATTRIBUTE_WRITERS } from '../../configuration/enumerations.types'
+import { ATTRIBUTE_TYPES, ATTRIBUTE_WRITERS } from '../../configuration/enumerations'
 import {
   AttributeValue,
   ConfigKey,

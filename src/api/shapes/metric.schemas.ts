@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { METRIC_UNIT_TYPES } from '../../configuration/enumerations.types'
+import { METRIC_UNIT_TYPES } from '../../configuration/enumerations'
 import { MOST_NAME_CHARACTERS } from '../../lib/limits'
 import {
   ConfigKey,
@@ -16,7 +16,7 @@ import {
   UuidResponse,
   updateResponse,
 } from '../fields'
-import { UserAchievementResponse } from './achievement.schemas'
+import { UserAchievementResponse } from './achievements'
 
 const UnitType = z.enum(METRIC_UNIT_TYPES)
 const Units = text(MOST_NAME_CHARACTERS)

@@ -1,6 +1,6 @@
 import { integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../platform/columns'
-import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../enumerations.types'
+import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../enumerations'
 
 /**
  * Achievements; which columns are filled depends on the trigger. Users' completions are in the users' rows.

@@ -1,6 +1,6 @@
 import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../platform/columns'
-import { ATTRIBUTE_TYPES, ATTRIBUTE_WRITERS } from '../enumerations.types'
+import { ATTRIBUTE_TYPES, ATTRIBUTE_WRITERS } from '../enumerations'
 
 /** Attributes of users and of events. */
 export const attributes = sqliteTable(

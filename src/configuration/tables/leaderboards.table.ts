@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../platform/columns'
-import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../enumerations.types'
+import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../enumerations'
 
 /**
  * The configuration of leaderboards. The scores of each one are in its own object, which can be rebuilt from

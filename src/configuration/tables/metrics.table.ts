@@ -1,6 +1,6 @@
 import { sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../platform/columns'
-import { METRIC_UNIT_TYPES } from '../enumerations.types'
+import { METRIC_UNIT_TYPES } from '../enumerations'
 
 /** Metrics: the quantities that events count. */
 export const metrics = sqliteTable(

@@ -11,13 +11,7 @@ import {
 } from 'drizzle-orm/sqlite-core'
 import { ROUNDINGS } from '../../lib/decimal'
 import { living, resource } from '../../platform/columns'
-import {
-  BOOST_MOMENTS,
-  CORRECTION_TYPES,
-  SWITCH_STATUSES,
-  TIME_UNITS,
-  TRIGGER_TYPES,
-} from '../enumerations.types'
+import { BOOST_MOMENTS, CORRECTION_TYPES, SWITCH_STATUSES, TIME_UNITS, TRIGGER_TYPES } from '../enumerations'
 
 /** Points systems, such as XP or energy. */
 export const pointsSystems = sqliteTable(

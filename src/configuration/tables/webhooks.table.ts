@@ -1,6 +1,6 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
 import { living, resource } from '../../platform/columns'
-import { SWITCH_STATUSES } from '../enumerations.types'
+import { SWITCH_STATUSES } from '../enumerations'
 
 /** Webhooks: the addresses that receive a tenant's events (W1). */
 export const webhooks = sqliteTable(

@@ -1,9 +1,69 @@
-import { NEXT_LINK } from '../../api/cursors'
+import * as z from 'zod'
+import { Timestamp, Uuid, UuidResponse } from '../../api/fields'
 import type { App } from '../../api/hono'
 import { mountForTenantOrAccount } from '../../api/mount'
 import { ok, operation } from '../../api/operation'
-import { AuditLogQuery, AuditLogResponse } from './audit.schemas'
-import { readAuditLog } from './audit.service'
+import { cursorQuery, integerQuery, NEXT_LINK, nextLink } from '../../api/queries'
+import { AUDIT_ACTIONS, AUDIT_KINDS } from '../../configuration/audit.rules'
+import { auditPage, oldestKept, type StoredEntry } from '../../configuration/audit.sql'
+import { iso } from '../../lib/clock'
+import { isId } from '../../lib/ids'
+import { PAGES } from '../../lib/limits'
+import type { AccountScope } from '../../platform/context'
+
+/** The cursor of a page: the id of the last entry before it. */
+const AuditCursor = z.string().refine(isId)
+
+const once = () => z.string('must be given once')
+
+/** The page of an audit log, and which entries it has (Z1). */
+const AuditLogQuery = z.object({
+  id: Uuid.optional(),
+  kind: z.enum(AUDIT_KINDS, `must be one of ${AUDIT_KINDS.join(', ')}`).optional(),
+  key: once().optional(),
+  actor: once().optional(),
+  after: cursorQuery(AuditCursor).optional(),
+  limit: integerQuery({ min: 1, ...PAGES.admin }),
+})
+
+/** An entry of an audit log (Z1). */
+const AuditLogEntry = z
+  .object({
+    id: UuidResponse,
+    at: Timestamp,
+    actor: z.object({ keyId: UuidResponse.nullable(), name: z.string().nullable() }),
+    action: z.enum(AUDIT_ACTIONS),
+    kind: z.enum(AUDIT_KINDS),
+    resourceId: z.string().nullable(),
+    key: z.string().nullable(),
+    fields: z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })),
+    requestId: z.string(),
+  })
+  .meta({ id: 'AuditLogEntry' })
+
+const AuditLogResponse = z.array(AuditLogEntry).meta({ id: 'AuditLogResponse' })
+
+function entryResponse({ at, keyId, keyName, ...entry }: StoredEntry): z.infer<typeof AuditLogEntry> {
+  return { ...entry, at: iso(at), actor: { keyId, name: keyName } }
+}
+
+/**
+ * A page of the audit log of the tenant or of the account, newest first, and the header `Link` to the next
+ * page; null on the last page. Entries are shown for a year (Z1).
+ */
+async function readAuditLog(
+  scope: AccountScope,
+  { after, limit, ...wanted }: z.output<typeof AuditLogQuery>,
+): Promise<{ entries: z.infer<typeof AuditLogEntry>[]; next: string | null }> {
+  const page = { before: after, oldest: oldestKept(scope.now), limit }
+  const { entries, next } = await auditPage(scope, wanted, page)
+  const given = Object.entries(wanted).filter((pair): pair is [string, string] => pair[1] !== undefined)
+  const cursor: z.input<typeof AuditCursor> | null = next
+  return {
+    entries: entries.map(entryResponse),
+    next: cursor && nextLink(scope, { ...Object.fromEntries(given), limit: String(limit) }, cursor),
+  }
+}
 
 export const adminAuditLog = operation({
   id: 'admin_audit_log',

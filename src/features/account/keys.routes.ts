@@ -12,22 +12,20 @@ import {
   CreatedAdminKey,
   CreatedUserToken,
   CreateUserTokenRequest,
-  DeleteAdminKeysResponse,
-  DeleteApplicationKeysResponse,
-  ListAdminKeysResponse,
-  ListApplicationKeysResponse,
-} from './keys.schemas'
-import {
   createAdminKeys,
   createApplicationKeys,
   createUserToken,
+  DeleteAdminKeysResponse,
+  DeleteApplicationKeysResponse,
   deleteAdminKeys,
   deleteApplicationKeys,
+  ListAdminKeysResponse,
+  ListApplicationKeysResponse,
   listAdminKeys,
   listApplicationKeys,
   rotateAdminKey,
   tokenUser,
-} from './keys.service'
+} from './keys'
 
 export const adminApplicationApiKeysList = operation({
   id: 'admin_application_api_keys_list',

@@ -1,8 +1,58 @@
+import { eq } from 'drizzle-orm'
+import * as z from 'zod'
+import { RECAP_FREQUENCIES, tenants } from '../../access/tenants.sql'
+import { optional, withIssues } from '../../api/fields'
 import type { App } from '../../api/hono'
 import { mount } from '../../api/mount'
 import { ok, operation } from '../../api/operation'
-import { Settings, UpdatedSettings, UpdateSettingsRequest } from './settings.schemas'
-import { readSettings, updateSettings } from './settings.service'
+import { entriesOf } from '../../configuration/audit.rules'
+import { configurationOf, configure } from '../../configuration/configuration'
+import type { Settings as StoredSettings } from '../../configuration/configuration.types'
+import type { Scope } from '../../platform/context'
+import { listenerStatements } from '../notifications/schedule'
+
+const ControlRatio = z.number().min(0).max(100)
+const RecapFrequency = z.enum(RECAP_FREQUENCIES)
+
+/**
+ * A tenant's settings. `controlRatio` is the percentage of new users who go into the control group (T4, U5).
+ */
+export const Settings = z
+  .object({ controlRatio: ControlRatio, recapFrequency: RecapFrequency })
+  .meta({ id: 'Settings' })
+
+/** The settings after a change. */
+export const UpdatedSettings = withIssues('UpdatedSettings', Settings)
+
+/** A change to a tenant's settings. Absent fields stay (T4). */
+export const UpdateSettingsRequest = z
+  .object({ controlRatio: optional(ControlRatio), recapFrequency: optional(RecapFrequency) })
+  .meta({ id: 'UpdateSettingsRequest' })
+
+/** The tenant's settings (T4). */
+export async function readSettings(scope: Scope): Promise<StoredSettings> {
+  const { settings } = await configurationOf(scope)
+  return settings
+}
+
+/** Changes the passed settings. `controlRatio` applies to users who are created later (T4, U5). */
+export function updateSettings(scope: Scope, change: z.output<typeof UpdateSettingsRequest>) {
+  const { db } = scope
+  return configure(scope, (config) => {
+    const { tenantId, settings } = config
+    const result: StoredSettings = {
+      controlRatio: change.controlRatio ?? settings.controlRatio,
+      recapFrequency: change.recapFrequency ?? settings.recapFrequency,
+    }
+    const isSame =
+      result.controlRatio === settings.controlRatio && result.recapFrequency === settings.recapFrequency
+    if (isSame) return { statements: [], audit: [], result }
+    const update = db.orm.update(tenants).set(result).where(eq(tenants.id, tenantId))
+    const beside = listenerStatements(db, config, { ...config, settings: result }, scope.now)
+    const audit = entriesOf('settings', [{ before: settings, after: result }], (one) => one)
+    return { statements: [db.built(update)], beside, audit, result }
+  })
+}
 
 export const adminSettingsGet = operation({
   id: 'admin_settings_get',

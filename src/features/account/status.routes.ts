@@ -1,9 +1,219 @@
+import * as z from 'zod'
+import { version } from '../../../package.json'
+import { Timestamp } from '../../api/fields'
 import type { App } from '../../api/hono'
 import { mountForAccount } from '../../api/mount'
 import { ok, operation } from '../../api/operation'
-import type { Jobs } from '../../time/job.types'
-import { SessionResponse, StatusResponse } from './status.schemas'
-import { readSession, readStatus } from './status.service'
+import { type Instant, instant, iso, MINUTE, SECOND } from '../../lib/clock'
+import { within } from '../../lib/system-clock'
+import type { AccountScope } from '../../platform/context'
+import type { AccountDatabase, Statement } from '../../platform/database'
+import { FIRST } from '../../platform/databases/directory'
+import { isDatabaseAway } from '../../platform/guard'
+import { logProblem } from '../../platform/log'
+import { dueWorkOfPart, type PartOfDueWork, type WorkKey } from '../../time/due-work.repository'
+import type { Job, Jobs } from '../../time/job'
+import { countMessages } from '../../webhooks/delivery/queue'
+
+/*
+ * No statement reads more than 20,000 rows, however many users and messages there are. Each table is read up
+ * to a number of rows first, and then the tenants of these rows: an archived tenant's work waits (T3).
+ */
+
+/** The most rows of a table that are counted. */
+export const MOST_COUNTED = 5_000
+
+const ACTIVE = "JOIN tenants t ON t.id = read.tenant_id AND t.status = 'active'"
+const INBOX = `
+  SELECT coalesce(sum(read.count - read.done), 0) AS found
+  FROM (SELECT tenant_id, count, done FROM inbox ORDER BY no LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
+const OUTBOX = `
+  SELECT count(*) AS found FROM (SELECT tenant_id FROM outbox LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
+
+/** The events of batches that wait for their turn, in the first 5,000 rows, of at most 250 events each. */
+export const inboxStatement = (db: AccountDatabase): Statement => db.statement(INBOX)
+
+/** The changes whose messages wait to be handed over to delivery queues; 5,000 at most. */
+export const outboxStatement = (db: AccountDatabase): Statement => db.statement(OUTBOX)
+
+/** The number that one of the two statements found. */
+export const parseCount = ({ results }: D1Result): number =>
+  z.object({ found: z.number() }).parse(results[0]).found
+
+// A tenant has a delivery queue for email or push once it has a template for that channel.
+const DESTINATIONS = `
+  SELECT 'webhook:' || read.id AS name FROM (
+    SELECT id, tenant_id FROM webhooks WHERE deleted IS NULL LIMIT ${MOST_COUNTED}) read ${ACTIVE}
+  UNION ALL SELECT DISTINCT read.channel || ':' || read.tenant_id FROM (
+    SELECT channel, tenant_id FROM notification_templates WHERE deleted IS NULL
+    LIMIT ${MOST_COUNTED}) read ${ACTIVE}`
+
+/** The names of the delivery queues of active tenants. */
+export const destinationsStatement = (db: AccountDatabase): Statement => db.statement(DESTINATIONS)
+
+export const parseDestinations = ({ results }: D1Result): string[] =>
+  z
+    .array(z.object({ name: z.string() }))
+    .parse(results)
+    .map(({ name }) => name)
+
+const Count = z.int().min(0)
+
+/** The state of the whole service (G12). */
+export const StatusResponse = z
+  .object({
+    version: z.string(),
+    // The size is null if the database can't be reached.
+    databases: z.array(z.object({ name: z.string(), bytes: Count.nullable() })),
+    due: z.object({ count: Count, oldest: Timestamp.nullable() }),
+    inbox: Count,
+    outbox: Count,
+    deliveries: z.object({ pending: Count, dead: Count, unknown: Count }),
+    leaderboards: z.object({ behind: Count }),
+  })
+  .meta({ id: 'StatusResponse' })
+
+/** The features of the deployment, for the holder of an admin key (G13). */
+export const SessionResponse = z
+  .object({
+    keyId: z.uuid().nullable(),
+    version: z.string(),
+    multiTenancy: z.boolean(),
+    testClock: z.boolean(),
+    now: Timestamp,
+  })
+  .meta({ id: 'SessionResponse' })
+
+/** The most parts of the table of due work that are read in all databases, of 5,000 rows each. */
+const MOST_PARTS = 40
+/** The most delivery queues that are asked, and how long they may take, in milliseconds. */
+const MOST_ASKED = 100
+const PATIENCE = 5 * SECOND
+/** For how long the upkeep of a leaderboard has to be due until it counts as behind, in milliseconds. */
+const BEHIND = MINUTE
+
+type Status = z.infer<typeof StatusResponse>
+type Session = z.infer<typeof SessionResponse>
+
+/** The features that a console shows: whether there are tenants, and a test clock (G13). */
+export function readSession({ access, now, variables }: AccountScope): Session {
+  return {
+    keyId: access.kind === 'admin' ? access.keyId : null,
+    version,
+    multiTenancy: variables.MULTI_TENANCY === 'on',
+    testClock: variables.TEST_CLOCK === 'on',
+    now: iso(now),
+  }
+}
+
+/**
+ * The state of the whole service (G12). It reads at most 20,000 rows in a statement, and asks at most 100
+ * delivery queues. It asks all databases side by side, and says which of them can't be reached; without the
+ * first one, it throws.
+ */
+export async function readStatus(scope: AccountScope, jobs: Jobs): Promise<Status> {
+  const { databases } = scope
+  const found = await statesOf(scope, jobs)
+  const states = found.flatMap((state) => state ?? [])
+  const deliveries = await deliveriesOf(
+    scope,
+    states.flatMap(({ destinations }) => destinations),
+  )
+  const sum = (of: (state: State) => number) => states.reduce((all, state) => all + of(state), 0)
+  const oldest = states.flatMap(({ due }) => due.oldest ?? [])
+  return {
+    version,
+    databases: databases.names.map((name, nth) => ({ name, bytes: found[nth]?.bytes ?? null })),
+    due: {
+      count: sum(({ due }) => due.count),
+      oldest: oldest.length === 0 ? null : iso(instant(Math.min(...oldest))),
+    },
+    inbox: sum(({ inbox }) => inbox),
+    outbox: sum(({ outbox }) => outbox),
+    deliveries,
+    leaderboards: { behind: sum(({ due }) => due.behind) },
+  }
+}
+
+/** The work and messages that wait in one database, and its size. */
+type State = {
+  bytes: number
+  inbox: number
+  outbox: number
+  /** The names of all delivery queues. The first database has them. */
+  destinations: string[]
+  due: Pick<PartOfDueWork, 'count' | 'oldest' | 'behind'>
+}
+
+/** The state of each database, in order; null if it can't be reached. Throws if that is the first one. */
+async function statesOf({ databases, now }: AccountScope, { list }: Jobs): Promise<(State | null)[]> {
+  const answers = await Promise.allSettled(
+    databases.names.map(async (name): Promise<State> => {
+      const db = databases.named(name)
+      const [{ inbox, outbox, destinations }, due] = await Promise.all([
+        db.batchOf({
+          inbox: inboxStatement(db),
+          outbox: outboxStatement(db),
+          destinations: name === FIRST ? [destinationsStatement(db)] : [],
+        }),
+        dueWorkOf(db, list, now, Math.ceil(MOST_PARTS / databases.names.length)),
+      ])
+      return {
+        bytes: inbox.meta.size_after,
+        inbox: parseCount(inbox),
+        outbox: parseCount(outbox),
+        destinations: destinations.flatMap(parseDestinations),
+        due,
+      }
+    }),
+  )
+  return answers.map((answer, nth) => {
+    if (answer.status === 'fulfilled') return answer.value
+    if (nth === 0 || !isDatabaseAway(answer.reason)) throw answer.reason
+    logProblem('warn', { error: `the database ${databases.names[nth]} was not reached: ${answer.reason}` })
+    return null
+  })
+}
+
+/** The work of active tenants that is due by now in a database, read in parts. */
+async function dueWorkOf(
+  db: AccountDatabase,
+  list: readonly Job[],
+  now: Instant,
+  mostParts: number,
+): Promise<State['due']> {
+  const sum: State['due'] = { count: 0, oldest: null, behind: 0 }
+  let after: WorkKey | null = null
+  for (let part = 0; part < mostParts; part += 1) {
+    const found: PartOfDueWork = await dueWorkOfPart(db, list, now, {
+      after,
+      late: { kind: 'leaderboard', milliseconds: BEHIND },
+    })
+    sum.count += found.count
+    sum.behind += found.behind
+    if (found.oldest !== null && (sum.oldest === null || found.oldest < sum.oldest)) sum.oldest = found.oldest
+    if (found.last === null) break
+    after = found.last
+  }
+  return sum
+}
+
+/** The messages of these delivery queues. `unknown` is the number of queues that were not asked or failed. */
+async function deliveriesOf(scope: AccountScope, names: readonly string[]): Promise<Status['deliveries']> {
+  const asked = names.slice(0, MOST_ASKED)
+  const answers = await Promise.allSettled(asked.map((name) => within(PATIENCE, countMessages(scope, name))))
+  const sum = { pending: 0, dead: 0, unknown: names.length - asked.length }
+  for (const [index, answer] of answers.entries()) {
+    if (answer.status === 'fulfilled') {
+      sum.pending += answer.value.pending
+      sum.dead += answer.value.dead
+      continue
+    }
+    sum.unknown += 1
+    logProblem('warn', { queue: asked[index] ?? '', error: `delivery queue not reached: ${answer.reason}` })
+  }
+  return sum
+}
 
 export const adminStatus = operation({
   id: 'admin_status',

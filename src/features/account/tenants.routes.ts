@@ -4,8 +4,8 @@ import type { App } from '../../api/hono'
 import { mountForAccount } from '../../api/mount'
 import { accepted, createdSome, ok, operation } from '../../api/operation'
 import { BY_ID, operationsOf, resourceOperations } from '../../api/resource'
-import { purgeTenant } from './purge.service'
-import * as schemas from './tenants.schemas'
+import { purgeTenant } from './purge'
+import * as schemas from './tenants'
 import {
   archiveTenants,
   createTenants,
@@ -13,7 +13,7 @@ import {
   listTenants,
   requireTenants,
   updateTenants,
-} from './tenants.service'
+} from './tenants'
 
 const resource = resourceOperations({
   id: 'admin_tenants',

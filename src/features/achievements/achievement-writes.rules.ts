@@ -1,7 +1,7 @@
 import type { Achievement } from '../../configuration/configuration.types'
 import { type Clearable, type Optional, revised } from '../../configuration/drafts.rules'
 import type { Instant } from '../../lib/clock'
-import { unreachable } from '../../lib/unreachable'
+import { unreachable } from '../../lib/errors'
 import { countsItself } from '../../rules/achievements.rules'
 
 type Always = Pick<Achievement, 'name' | 'key' | 'trigger'>

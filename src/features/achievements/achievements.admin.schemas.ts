@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from '../../api/fields'
 import { Filters, FiltersResponse } from '../../api/shapes/attribute.schemas'
-import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations.types'
+import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations'
 import { INT32_MAX, MICROS_PER_UNIT } from '../../lib/decimal'
 import { MOST_METRIC_TOTAL, MOST_PREREQUISITES } from '../../lib/limits'
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import { entriesOf } from '../../configuration/audit/entries.rules'
-import { configurationOf, configure } from '../../configuration/configuration.service'
+import { entriesOf } from '../../configuration/audit.rules'
+import { configurationOf, configure } from '../../configuration/configuration'
 import type { Achievement, Configuration } from '../../configuration/configuration.types'
 import {
   byIdOrKey,
@@ -15,7 +15,7 @@ import {
 import { withIds } from '../../configuration/references.rules'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
-import { wakeTimekeeper } from '../../time/timekeeper.service'
+import { wakeTimekeeper } from '../../time/timekeeper'
 import { retitledByAchievement } from '../points/triggers.service'
 import { achievementFrom, achievementPatched, startsOver } from './achievement-writes.rules'
 import type {
@@ -24,7 +24,7 @@ import type {
   UpdateAchievementRequestItem,
 } from './achievements.admin.schemas'
 import { storeAchievements } from './achievements.repository'
-import { beginBackdating } from './backdate.job'
+import { beginBackdating } from './backdate'
 import { achievementProblem, removalProblem } from './problems.rules'
 
 const WHAT = 'an achievement'

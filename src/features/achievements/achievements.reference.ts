@@ -8,7 +8,7 @@ import {
   PAIRS,
   SHOWN_FILTERS,
   USER_FILTERS,
-} from '../../api/reference/common'
+} from '../../api/reference/common.reference'
 
 const CONFIGURED = {
   name: 'The display name.',

@@ -3,8 +3,8 @@ import type { Achievement } from '../../configuration/configuration.types'
 import type { Draft } from '../../configuration/drafts.rules'
 import { achievements } from '../../configuration/tables/achievements.table'
 import type { Scope } from '../../platform/context'
-import { among } from '../../platform/queries'
-import type { Statement } from '../../platform/statement'
+import type { Statement } from '../../platform/database'
+import { among } from '../../platform/guard'
 
 /** Statements that store the changes of an admin write. The row of a deleted achievement stays (G5). */
 export function storeAchievements(scope: Scope, draft: Draft<Achievement>): Statement[] {

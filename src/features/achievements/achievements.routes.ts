@@ -10,12 +10,12 @@ import {
   AchievementsResponse,
   UserAchievementsQuery,
   UserAchievementsResponse,
-} from '../../api/shapes/achievement.schemas'
-import { ReadableUser } from '../../api/shapes/user.schemas'
+} from '../../api/shapes/achievements'
+import { ReadableUser } from '../../api/shapes/users'
 import { completionErrors } from '../../rules/achievements.rules'
-import { findUser, furtherUserErrors, stateOf } from '../../store/find-user.service'
-import { WARNING_HEADER } from '../events/reply.presenter'
-import { completeFor, findCompletable, listActive, listOfUser } from './achievements.service'
+import { findUser, furtherUserErrors, stateOf } from '../../store/users/find-user'
+import { WARNING_HEADER } from '../events/events.routes'
+import { completeFor, findCompletable, listActive, listOfUser } from './achievements'
 
 export const achievementsAll = operation({
   id: 'achievements_all',

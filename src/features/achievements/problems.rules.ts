@@ -1,7 +1,7 @@
 import type { Achievement, Configuration } from '../../configuration/configuration.types'
 import { filterProblem } from '../../configuration/filters.rules'
+import { unreachable } from '../../lib/errors'
 import { MOST_RESOURCES } from '../../lib/limits'
-import { unreachable } from '../../lib/unreachable'
 import { asksTheSame, startsOver } from './achievement-writes.rules'
 
 /**

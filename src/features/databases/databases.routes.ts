@@ -1,9 +1,211 @@
+import * as z from 'zod'
+import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql'
+import { optional, withIssues } from '../../api/fields'
 import type { App } from '../../api/hono'
 import { mountForAccount } from '../../api/mount'
 import { accepted, ok, operation } from '../../api/operation'
-import type { Jobs } from '../../time/job.types'
-import { DatabasesResponse, RebalanceRequest, RebalanceResponse } from './databases.schemas'
-import { listDatabases, rebalance } from './databases.service'
+import { fieldChanges } from '../../configuration/audit.rules'
+import { auditEntries } from '../../configuration/audit.sql'
+import { throwIfInvalid } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
+import type { AccountScope, Context } from '../../platform/context'
+import { FIRST, UNSPREAD } from '../../platform/databases/directory'
+import { isDatabaseAway } from '../../platform/guard'
+import { logProblem } from '../../platform/log'
+import type { Jobs, Moves } from '../../time/job'
+import { wakeAll } from '../../time/timekeeper'
+import {
+  directories,
+  forgetWeights,
+  holders,
+  readSizes,
+  readWeights,
+  type Spread,
+  storeWeights,
+  unspread,
+} from './databases.sql'
+import { finishMove, stepMoves, wantedOf } from './moves'
+import { noteDatabases } from './moves.sql'
+import { type ByName, heldBy } from './plan'
+
+const Count = z.int().min(0)
+
+/** The databases, the first one first (B3). */
+const DatabasesResponse = z
+  .array(
+    z
+      .object({
+        name: z.string(),
+        buckets: Count,
+        users: Count.nullable(),
+        events: Count.nullable(),
+        bytes: Count.nullable(),
+        state: z.enum(['active', 'filling', 'draining']),
+      })
+      .meta({ id: 'Database' }),
+  )
+  .meta({ id: 'DatabasesResponse' })
+
+/** The databases as they are when the weights are stored (B3). */
+const RebalanceResponse = withIssues('RebalanceResponse', z.object({ databases: DatabasesResponse }))
+
+/** The weights by which users are spread (B3). */
+const RebalanceRequest = z
+  .object({ weights: optional(z.record(z.string(), z.number().min(0))) })
+  .meta({ id: 'RebalanceRequest' })
+
+type Databases = z.infer<typeof DatabasesResponse>
+
+const isAlone = ({ variables }: Pick<Context, 'variables'>) => variables.MULTI_TENANCY === 'off'
+
+/** How many buckets of a tenant each database should hold; null if the tenant stays as it is. */
+function wantedBy(
+  context: Context,
+  weights: ByName,
+  { tenantId, isAsked, ...directory }: Spread,
+): ByName | null {
+  return wantedOf(
+    { databases: context.databases, isAlone: isAlone(context) && tenantId === IMPLICIT_TENANT_ID },
+    { isAsked, directory: { ...directory, placements: {} }, weights },
+  )
+}
+
+/** The spreads of all tenants, page by page. A tenant that was never spread is in the first database. */
+async function* spreads(context: Context): AsyncGenerator<Spread[]> {
+  const { first } = context.databases
+  yield* directories(first)
+  for await (const page of unspread(first, isAlone(context)))
+    yield page.map(({ id, isAsked }) => ({
+      tenantId: id,
+      isAsked,
+      version: UNSPREAD.version,
+      places: UNSPREAD.places.map(([from, name]): [number, string] => [from, name]),
+    }))
+}
+
+/** The tenants with users that are to move to another database. */
+async function tenantsToMove(context: Context): Promise<string[]> {
+  const { databases } = context
+  if (!databases.isSeveral) return []
+  const weights = await readWeights(databases.first)
+  const found: string[] = []
+  for await (const page of spreads(context)) {
+    for (const spread of page) {
+      const wanted = wantedBy(context, weights, spread)
+      if (wanted !== null && isMoving(wanted, heldBy(spread))) found.push(spread.tenantId)
+    }
+  }
+  return found
+}
+
+const isMoving = (wanted: ByName, held: ByName): boolean =>
+  Object.entries(wanted).some(([name, count]) => count !== (held[name] ?? 0))
+
+/**
+ * Notes which databases are bound. Users move to a database only half a minute after it was seen first,
+ * because an isolate of the version before may not know it (B3). Part of the cron trigger.
+ */
+export async function noteBound({ databases }: Context): Promise<void> {
+  const { first, names } = databases
+  await first.batch([...noteDatabases(names, systemNow()), forgetWeights(names)])
+}
+
+/** A database that holds users, but is not bound; null if there is none. */
+export async function unboundDatabase({ databases }: Context): Promise<string | null> {
+  const names = await holders(databases.first)
+  return names.find((name) => !databases.names.includes(name)) ?? null
+}
+
+/**
+ * The databases of the account, the first one first (B3). The sizes of another one that can't be reached are
+ * null: an operator needs the list most of all then.
+ */
+async function listDatabases(context: Context): Promise<Databases> {
+  const { databases } = context
+  const weights = await readWeights(databases.first)
+  const [held, missing] = [new Map<string, number>(), new Set<string>()]
+  for await (const page of spreads(context)) {
+    for (const spread of page) {
+      const own = heldBy(spread)
+      for (const [name, count] of Object.entries(own)) held.set(name, (held.get(name) ?? 0) + count)
+      const wanted = wantedBy(context, weights, spread) ?? {}
+      for (const [name, count] of Object.entries(wanted)) if (count > (own[name] ?? 0)) missing.add(name)
+    }
+  }
+  return Promise.all(
+    databases.names.map(async (name) => ({
+      name,
+      buckets: held.get(name) ?? 0,
+      ...(await sizesOf(databases, name)),
+      state: weights[name] === 0 ? 'draining' : missing.has(name) ? 'filling' : 'active',
+    })),
+  )
+}
+
+type Sizes = Pick<Databases[number], 'users' | 'events' | 'bytes'>
+
+async function sizesOf(databases: Context['databases'], name: string): Promise<Sizes> {
+  try {
+    return await readSizes(databases.named(name))
+  } catch (error) {
+    if (name === FIRST || !isDatabaseAway(error)) throw error
+    logProblem('warn', { error: `the database ${name} was not reached: ${String(error)}` })
+    return { users: null, events: null, bytes: null }
+  }
+}
+
+/**
+ * Stores the weights of databases, and lets users move until they are spread by them. Databases that are not
+ * named count 1. Throws 422 for unknown names, or if no weight is above 0.
+ */
+async function rebalance(
+  scope: AccountScope,
+  jobs: Jobs,
+  weights: Readonly<Record<string, number>>,
+): Promise<Databases> {
+  const { databases } = scope
+  throwIfInvalid([
+    ...Object.keys(weights)
+      .filter((name) => !databases.names.includes(name))
+      .map((name) => ({
+        path: `weights.${name}`,
+        message: `is no database. The databases are: ${databases.names.join(', ')}`,
+      })),
+    ...(databases.names.every((name) => weights[name] === 0)
+      ? [{ path: 'weights', message: 'must not be 0 for all databases' }]
+      : []),
+  ])
+  const before = await readWeights(databases.first)
+  const all = (some: ByName) => Object.fromEntries(databases.names.map((name) => [name, some[name] ?? 1]))
+  const audit = auditEntries(scope, [
+    {
+      ...{ action: 'update', kind: 'databases', resourceId: null, key: null, user: null },
+      fields: fieldChanges({ weights: all(before) }, { weights: all(weights) }),
+    },
+  ])
+  await storeWeights(databases.first, weights, { isSeveral: databases.isSeveral, audit })
+  if (databases.isSeveral)
+    scope.waitUntil(
+      wakeAll(scope, jobs).catch((error: unknown) =>
+        logProblem('warn', { work: 'moves', error: `the Timekeepers were not woken: ${String(error)}` }),
+      ),
+    )
+  return listDatabases(scope)
+}
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    moves: true
+  }
+}
+
+/** Moves users between databases (B3). */
+export const moves: Moves = {
+  work: { kind: 'moves', while: ['active', 'archived', 'purging'], keepsItsTime: true },
+  finish: finishMove,
+  step: stepMoves,
+  tenants: tenantsToMove,
+}
 
 export const adminDatabases = operation({
   id: 'admin_databases',

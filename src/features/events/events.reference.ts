@@ -1,5 +1,5 @@
 import { type Chapter, day, demo, resource } from '../../api/reference/chapter'
-import { CHANGED_ID, FIXED_KEY, ID } from '../../api/reference/common'
+import { CHANGED_ID, FIXED_KEY, ID } from '../../api/reference/common.reference'
 
 const RANGE = {
   aggregation: 'daily',

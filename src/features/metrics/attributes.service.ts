@@ -4,8 +4,8 @@ import type {
   CreateAttributeRequestItem,
   UpdateAttributeRequestItem,
 } from '../../api/shapes/attribute.schemas'
-import { entriesOf } from '../../configuration/audit/entries.rules'
-import { configurationOf, configure } from '../../configuration/configuration.service'
+import { entriesOf } from '../../configuration/audit.rules'
+import { configurationOf, configure } from '../../configuration/configuration'
 import type { Attribute, Configuration, Filter } from '../../configuration/configuration.types'
 import {
   byIdOrKey,
@@ -18,7 +18,7 @@ import {
   revised,
   updateEach,
 } from '../../configuration/drafts.rules'
-import type { AttributeType } from '../../configuration/enumerations.types'
+import type { AttributeType } from '../../configuration/enumerations'
 import type { Instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { MOST_ATTRIBUTES } from '../../lib/limits'

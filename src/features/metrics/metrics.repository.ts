@@ -1,12 +1,12 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import { deleteBoards } from '../../configuration/board-deletions.repository'
+import { deleteBoards } from '../../configuration/configuration.sql'
 import type { Metric } from '../../configuration/configuration.types'
 import type { Draft } from '../../configuration/drafts.rules'
 import { metrics } from '../../configuration/tables/metrics.table'
 import { pointsTriggers } from '../../configuration/tables/points.table'
 import type { Scope } from '../../platform/context'
-import { among } from '../../platform/queries'
-import type { Statement } from '../../platform/statement'
+import type { Statement } from '../../platform/database'
+import { among } from '../../platform/guard'
 
 /**
  * Statements that store the changes of an admin write. The triggers and leaderboards of a deleted metric are

@@ -4,8 +4,8 @@ import type {
   CreateMetricRequestItem,
   UpdateMetricRequestItem,
 } from '../../api/shapes/metric.schemas'
-import { entriesOf, removals } from '../../configuration/audit/entries.rules'
-import { configurationOf, configure } from '../../configuration/configuration.service'
+import { entriesOf, removals } from '../../configuration/audit.rules'
+import { configurationOf, configure } from '../../configuration/configuration'
 import type { Metric } from '../../configuration/configuration.types'
 import {
   byIdOrKey,
@@ -18,14 +18,14 @@ import {
   revised,
   updateEach,
 } from '../../configuration/drafts.rules'
-import { configureWithUpkeep } from '../../leaderboards/board-upkeep.service'
 import { boardEntries } from '../../leaderboards/leaderboards.admin.service'
+import { configureWithUpkeep } from '../../leaderboards/updates'
 import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
 import { triggerEntries } from '../points/points.audit.presenter'
 import { retitledTriggers } from '../points/triggers.service'
-import { storeSettings } from '../streaks/settings.service'
+import { storeSettings } from '../streaks/settings'
 import { storeMetrics } from './metrics.repository'
 
 const WHAT = 'a metric'

@@ -7,7 +7,7 @@ import {
   OWN_KEY,
   UPDATED,
   USER_FILTERS,
-} from '../../api/reference/common'
+} from '../../api/reference/common.reference'
 
 const TEMPLATE = {
   ...OWN_KEY,

@@ -1,14 +1,15 @@
 import * as z from 'zod'
-import { longPage, NEXT_LINK } from '../../api/cursors'
 import { IdOrKey } from '../../api/fields'
 import type { App } from '../../api/hono'
 import { mount } from '../../api/mount'
 import { createdSome, ok, operation } from '../../api/operation'
+import { longPage, NEXT_LINK } from '../../api/queries'
 import { BY_KEY, operationsOf, resourceOperations } from '../../api/resource'
-import { listed } from '../../api/streams/json-stream'
-import { readLog } from './log.service'
-import { configuredProviders } from './notifications.adapter'
+import { listed } from '../../api/streams'
+import { configuredProviders } from './channel'
+import { readLog } from './log'
 import * as schemas from './notifications.schemas'
+import { sendTest } from './templates/test-messages'
 import {
   createTemplates,
   deleteTemplates,
@@ -19,7 +20,6 @@ import {
   previewTemplate,
   updateTemplates,
 } from './templates.service'
-import { sendTest } from './test-messages.service'
 
 const operations = resourceOperations({
   id: 'admin_notification_templates',

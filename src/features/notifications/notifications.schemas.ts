@@ -1,5 +1,4 @@
 import * as z from 'zod'
-import { longListQuery } from '../../api/cursors'
 import {
   ConfigKey,
   createResponse,
@@ -17,15 +16,11 @@ import {
   updateResponse,
   withIssues,
 } from '../../api/fields'
-import { integerQuery, ListQuery } from '../../api/queries'
+import { integerQuery, ListQuery, longListQuery } from '../../api/queries'
 import { Filters, FiltersResponse } from '../../api/shapes/attribute.schemas'
-import {
-  NOTIFICATION_CHANNELS,
-  NOTIFICATION_TYPES,
-  SWITCH_STATUSES,
-} from '../../configuration/enumerations.types'
+import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../../configuration/enumerations'
 import { MOST_TEMPLATE_CHARACTERS, MOST_TITLE_CHARACTERS } from '../../lib/limits'
-import { type Form, parseLiquid } from './liquid.service'
+import { type Form, parseLiquid } from './templates/liquid'
 
 /** The most entries of the log that can be skipped. Nobody pages that far. */
 const MOST_SKIPPED = 100_000

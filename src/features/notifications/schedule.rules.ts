@@ -1,19 +1,23 @@
 import type { Configuration } from '../../configuration/configuration.types'
-import type { Aggregation } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
-import { LAST_DAY, nextPeriod, periodStart } from '../../lib/periods'
-import { dayIn } from '../../lib/zone'
-import type { UserState } from '../../rules/state.types'
+import { type Aggregation, dayIn, LAST_DAY, nextPeriod, periodStart } from '../../lib/zone'
+import type { UserState } from '../../rules/state'
 import type { Pause } from '../../rules/streaks/streak-state.types'
 import { endangered, isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
 import { termsOf } from '../../rules/streaks/terms.rules'
 import {
+  DUE_EVENTS,
   HOURS,
   momentOf,
   REACTIVATION_DAYS,
   REMINDER_DAY,
-} from '../../webhooks/outbox/notification-times.rules'
-import { SCHEDULED, tenantSends, UTC } from '../../webhooks/outbox/notifications.rules'
+  SCHEDULED,
+  tenantSends,
+  UTC,
+} from '../../webhooks/outbox/notifications.rules'
+import { listens } from '../../webhooks/outbox/outbox'
+import type { NotificationType } from './notification'
+import { type Addressee, userWants } from './templates.rules'
 
 export type Scheduled = (typeof SCHEDULED)[number]
 
@@ -172,4 +176,21 @@ export function isInDanger(
   const today = dayIn(user.profile.tz, at)
   const { streak } = streakAsOf(user, terms, today, at)
   return streak.run !== null && endangered(streak, terms, today) === periodStart(today, terms.frequency)
+}
+
+/**
+ * Whether webhooks get the event that a notification of this type is due for a user. The user needs no
+ * address, and the tenant no template (N5).
+ */
+export function isSentByWebhook(
+  config: Pick<Configuration, 'webhooks'>,
+  user: Addressee,
+  type: NotificationType,
+): boolean {
+  return (
+    !user.control &&
+    user.profile.subscribeToEmails &&
+    userWants(user, type, 'email') &&
+    listens(config, DUE_EVENTS[type])
+  )
 }

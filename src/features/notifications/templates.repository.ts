@@ -4,10 +4,9 @@ import type { Draft } from '../../configuration/drafts.rules'
 import { freeKeys } from '../../configuration/free-keys.repository'
 import { notificationTemplates } from '../../configuration/tables/templates.table'
 import type { Instant } from '../../lib/clock'
-import type { TenantDatabase } from '../../platform/database'
-import { among } from '../../platform/queries'
-import type { Statement } from '../../platform/statement'
-import { giveLinkSecret } from './links.repository'
+import type { Statement, TenantDatabase } from '../../platform/database'
+import { among } from '../../platform/guard'
+import { giveLinkSecret } from './unsubscribe.routes'
 
 /**
  * Stores a draft of the tenant's templates (G7). With the first template, the tenant gets a secret for links.

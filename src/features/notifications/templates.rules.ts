@@ -1,12 +1,12 @@
 import { type Configuration, meets, type Template } from '../../configuration/configuration.types'
 import { freeKey, keyTaken, templateKey } from '../../configuration/derived-keys.rules'
 import { type Clearable, type Optional, revised } from '../../configuration/drafts.rules'
-import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations.types'
+import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import { filterProblem } from '../../configuration/filters.rules'
 import type { Instant } from '../../lib/clock'
 import { MOST_TEMPLATES } from '../../lib/limits'
-import type { UserState } from '../../rules/state.types'
-import type { Channel, NotificationType } from './notifications.types'
+import type { UserState } from '../../rules/state'
+import type { Channel, NotificationType } from './notification'
 
 type Always = Pick<Template, 'type' | 'channel' | 'body' | 'status'>
 type Sometimes = Clearable<Pick<Template, 'userAttributes'>> & {

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import { entriesOf } from '../../configuration/audit/entries.rules'
-import { configurationOf, configure } from '../../configuration/configuration.service'
+import { entriesOf } from '../../configuration/audit.rules'
+import { configurationOf, configure } from '../../configuration/configuration'
 import type { Configuration, Template } from '../../configuration/configuration.types'
 import {
   byIdOrKey,
@@ -19,10 +19,9 @@ import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../platform/context'
-import type { UserState } from '../../rules/state.types'
-import { parseUser, userStatement } from '../../store/users.repository'
-import { listenerStatements } from './listening.service'
-import type { Notification } from './notification.messages'
+import type { UserState } from '../../rules/state'
+import { parseUser, userStatement } from '../../store/users/users.sql'
+import type { Notification } from './notification'
 import type {
   AdminTemplate,
   CreateTemplateRequestItem,
@@ -31,9 +30,9 @@ import type {
   PreviewTemplateResponse,
   UpdateTemplateRequestItem,
 } from './notifications.schemas'
-import { textOfHtml } from './plain-text.rules'
-import { composer } from './render.service'
-import { sampleReason } from './samples.builder'
+import { listenerStatements } from './schedule'
+import { textOfHtml } from './templates/plain-text.rules'
+import { composer, sampleReason } from './templates/render'
 import { storeTemplates } from './templates.repository'
 import { templateFrom, templatePatched, templateProblem } from './templates.rules'
 

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { configure } from '../../configuration/configuration.service'
+import { configure } from '../../configuration/configuration'
 import { type Boost, type Configuration, roomFor } from '../../configuration/configuration.types'
 import { freeBoostKey, keyTaken } from '../../configuration/derived-keys.rules'
 import {
@@ -17,9 +17,9 @@ import { withIds } from '../../configuration/references.rules'
 import { MOST_OWN_BOOSTS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
-import type { Statement } from '../../platform/statement'
+import type { Statement } from '../../platform/database'
 import { OPEN_END } from '../../rules/points/boosts.rules'
-import { type BoostWrite, boostEventStatements } from './boost-notifications.job'
+import { type BoostWrite, boostEventStatements } from './boost-events'
 import * as repository from './boosts.repository'
 import {
   type BoostUser,

@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import type * as z from 'zod'
-import { configure } from '../../configuration/configuration.service'
+import { configure } from '../../configuration/configuration'
 import { type Level, roomFor } from '../../configuration/configuration.types'
 import {
   createEach,
@@ -14,7 +14,7 @@ import { pointsLevels } from '../../configuration/tables/points.table'
 import { counted } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
-import type { Statement } from '../../platform/statement'
+import type { Statement } from '../../platform/database'
 import { deleteNested } from './nested.repository'
 import { adminLevel } from './points.admin.presenter'
 import type { CreatePointsLevelRequestItem, PatchPointsLevelRequestItem } from './points.admin.schemas'

@@ -1,8 +1,8 @@
 import { and, isNull } from 'drizzle-orm'
 import type { pointsBoosts, pointsLevels, pointsTriggers } from '../../configuration/tables/points.table'
 import type { Scope } from '../../platform/context'
-import { among, ofTenant } from '../../platform/queries'
-import type { Statement } from '../../platform/statement'
+import type { Statement } from '../../platform/database'
+import { among, ofTenant } from '../../platform/guard'
 
 type Nested = typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts
 

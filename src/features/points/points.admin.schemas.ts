@@ -28,10 +28,10 @@ import {
   TRIGGER_FIELDS,
   TRIGGER_TYPES,
   type TriggerField,
-} from '../../configuration/enumerations.types'
-import { isCivilDate } from '../../lib/civil'
+} from '../../configuration/enumerations'
 import { INT32_MAX, ROUNDINGS } from '../../lib/decimal'
 import { MOST_NESTED_ITEMS, MOST_TRIGGER_POINTS } from '../../lib/limits'
+import { isCivilDate } from '../../lib/zone'
 
 const isNot = (wrong: number) => (value: number) => value !== wrong
 

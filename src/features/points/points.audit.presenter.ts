@@ -1,5 +1,4 @@
-import type { AuditEntry } from '../../configuration/audit/audit.types'
-import { type Change, entriesOf } from '../../configuration/audit/entries.rules'
+import { type AuditEntry, type Change, entriesOf } from '../../configuration/audit.rules'
 import type { Boost, Level, System, Trigger } from '../../configuration/configuration.types'
 import type { Instant } from '../../lib/clock'
 import { adminBoost, adminLevel, adminSystem, adminTrigger } from './points.admin.presenter'

@@ -10,7 +10,7 @@ import {
   PAIRS,
   SHOWN_FILTERS,
   USER_FILTERS,
-} from '../../api/reference/common'
+} from '../../api/reference/common.reference'
 
 const SHOWN = {
   ...ID,

@@ -5,12 +5,12 @@ import { mount } from '../../api/mount'
 import { ok, operation } from '../../api/operation'
 import { SummaryQuery } from '../../api/queries'
 import { EventSummaryResponse } from '../../api/shapes/metric.schemas'
-import { levelResponse } from '../../api/shapes/points.presenter'
 import {
   AllUserPointsResponse,
   AwardsQuery,
   BoostsQuery,
   GetUserPointsResponse,
+  levelResponse,
   PointsBoostsResponse,
   PointsLevelSummaryResponse,
   PointsLevelsResponse,
@@ -18,12 +18,12 @@ import {
   PointsSummaryResponse,
   PointsSystemResponse,
   PointsSystemsResponse,
-} from '../../api/shapes/points.schemas'
-import { configurationOf } from '../../configuration/configuration.service'
+} from '../../api/shapes/points'
+import { configurationOf } from '../../configuration/configuration'
 import type { System } from '../../configuration/configuration.types'
 import type { Scope } from '../../platform/context'
 import { ladder } from '../../rules/points/points.rules'
-import { findUser } from '../../store/find-user.service'
+import { findUser } from '../../store/users/find-user'
 import {
   allUserPoints,
   levelErrors,
@@ -35,7 +35,7 @@ import {
   systemsResponse,
   userBoosts,
   userPoints,
-} from './points.service'
+} from './points'
 import { systemNamed } from './systems.rules'
 
 const params = z.object({ key: z.string() })

@@ -1,8 +1,8 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm'
 import type * as z from 'zod'
-import { additions, removals } from '../../configuration/audit/entries.rules'
-import { deleteBoards } from '../../configuration/board-deletions.repository'
-import { configure } from '../../configuration/configuration.service'
+import { additions, removals } from '../../configuration/audit.rules'
+import { configure } from '../../configuration/configuration'
+import { deleteBoards } from '../../configuration/configuration.sql'
 import {
   type Boost,
   type Configuration,
@@ -27,16 +27,16 @@ import {
   pointsSystems,
   pointsTriggers,
 } from '../../configuration/tables/points.table'
-import { configureWithUpkeep } from '../../leaderboards/board-upkeep.service'
 import { boardEntries } from '../../leaderboards/leaderboards.admin.service'
+import { configureWithUpkeep } from '../../leaderboards/updates'
 import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
+import type { Statement } from '../../platform/database'
 import { everywhere } from '../../platform/databases/everywhere'
-import type { Statement } from '../../platform/statement'
 import { isTicking } from '../../rules/points/ticks.rules'
-import { wakeTimekeeper } from '../../time/timekeeper.service'
-import { boostEventStatements } from './boost-notifications.job'
+import { wakeTimekeeper } from '../../time/timekeeper'
+import { boostEventStatements } from './boost-events'
 import { type BoostUser, insertBoosts, ownersOf } from './boosts.repository'
 import { boostFrom, newBoosts, stored, usersOfBoosts, zoneOf } from './boosts.service'
 import { insertLevels, levelFrom, levelProblem } from './levels.service'
@@ -47,7 +47,7 @@ import type {
   UpdatePointsSystemRequestItem,
 } from './points.admin.schemas'
 import { nestedEntries, systemEntries } from './points.audit.presenter'
-import { settleTicks } from './schedule.service'
+import { settleTicks } from './ticks'
 import { triggerFrom, triggerProblem } from './triggers.rules'
 import { insertTriggers } from './triggers.service'
 

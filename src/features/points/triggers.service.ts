@@ -1,7 +1,7 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type * as z from 'zod'
-import { triggerResponse } from '../../api/shapes/points.presenter'
-import { configure } from '../../configuration/configuration.service'
+import { triggerResponse } from '../../api/shapes/points'
+import { configure } from '../../configuration/configuration'
 import {
   type Achievement,
   type Configuration,
@@ -22,15 +22,15 @@ import { withIds } from '../../configuration/references.rules'
 import { pointsTriggers, triggerVersions } from '../../configuration/tables/points.table'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
-import type { Statement } from '../../platform/statement'
+import type { Statement } from '../../platform/database'
 import { isTicking, nextTick } from '../../rules/points/ticks.rules'
-import { wakeTimekeeper } from '../../time/timekeeper.service'
+import { wakeTimekeeper } from '../../time/timekeeper'
 import { deleteNested } from './nested.repository'
 import { adminTrigger } from './points.admin.presenter'
 import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from './points.admin.schemas'
 import { triggerEntries } from './points.audit.presenter'
-import { scheduleTicks, settleTicks } from './schedule.service'
 import { presentSystem } from './systems.rules'
+import { scheduleTicks, settleTicks } from './ticks'
 import { triggerFrom, triggerPatched, triggerProblem } from './triggers.rules'
 
 type CreateItem = z.output<typeof CreatePointsTriggerRequestItem>

@@ -1,12 +1,11 @@
 import type { App } from '../../api/hono'
 import { mount } from '../../api/mount'
 import { created, ok, operation } from '../../api/operation'
-import { configurationOf } from '../../configuration/configuration.service'
+import { configurationOf } from '../../configuration/configuration'
 import { presentSystem } from '../points/systems.rules'
-import { adjustPoints } from './adjustments.service'
-import * as schemas from './corrections.schemas'
-import { findAchievementToRevoke, revokeCompletion } from './revoke.service'
-import { findEvent, voidEvent } from './void.service'
+import { adjustPoints } from './adjustments'
+import * as schemas from './corrections'
+import { findAchievementToRevoke, findEvent, revokeCompletion, voidEvent } from './voids'
 
 const adminPointsAdjustmentsCreate = operation({
   id: 'admin_points_adjustments_create',

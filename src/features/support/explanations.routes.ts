@@ -1,12 +1,17 @@
-import { NEXT_LINK } from '../../api/cursors'
 import type { App } from '../../api/hono'
 import { mount } from '../../api/mount'
 import { ok, operation } from '../../api/operation'
-import { findUser } from '../../store/find-user.service'
-import { AwardExplanation, AwardExplanationParams } from './award-explanation.schemas'
-import { explain, findExplained } from './award-explanation.service'
-import { Timeline, TimelineParams, TimelineQuery } from './timeline.schemas'
-import { timeline } from './timeline.service'
+import { NEXT_LINK } from '../../api/queries'
+import { findUser } from '../../store/users/find-user'
+import { explain, findExplained } from './award-explanation'
+import {
+  AwardExplanation,
+  AwardExplanationParams,
+  Timeline,
+  TimelineParams,
+  TimelineQuery,
+} from './explanations'
+import { timeline } from './timeline'
 
 const adminUsersExplainAward = operation({
   id: 'admin_users_explain_award',

@@ -3,18 +3,18 @@ import { UserId } from '../../api/fields'
 import type { App } from '../../api/hono'
 import { mount, type RawRequest } from '../../api/mount'
 import { ok, operation } from '../../api/operation'
-import { preferencesResponse } from '../../api/shapes/preferences.presenter'
 import {
+  preferencesResponse,
   ReadablePreferences,
   UpdateUserPreferencesRequest,
   UserPreferencesResponse,
-} from '../../api/shapes/preferences.schemas'
-import { configurationOf } from '../../configuration/configuration.service'
+} from '../../api/shapes/preferences'
+import { configurationOf } from '../../configuration/configuration'
 import type { Scope } from '../../platform/context'
 import { streakErrors } from '../../rules/preferences.rules'
-import { findUser } from '../../store/find-user.service'
-import { changePreferences, ownSender } from '../events/commands.service'
-import { preferencesReply } from '../events/reply.presenter'
+import { findUser } from '../../store/users/find-user'
+import { changePreferences, ownSender } from '../events/commands'
+import { preferencesReply } from '../events/events.routes'
 
 const params = z.object({ id: UserId })
 

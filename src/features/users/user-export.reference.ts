@@ -1,5 +1,5 @@
 import type { Chapter } from '../../api/reference/chapter'
-import { CREATED, ID } from '../../api/reference/common'
+import { CREATED, ID } from '../../api/reference/common.reference'
 import { CHANNELS, STREAK_PREFERENCES } from './users.reference'
 
 const METRIC = {

@@ -3,12 +3,25 @@ import { UserId } from '../../api/fields'
 import type { App } from '../../api/hono'
 import { mount, type RawRequest } from '../../api/mount'
 import { created, ok, operation } from '../../api/operation'
-import { userResponse } from '../../api/shapes/user.presenter'
-import { ReadableUser, UpdatedUser, UpsertedUser, User } from '../../api/shapes/user.schemas'
-import { configurationOf } from '../../configuration/configuration.service'
+import { ReadableUser, UpdatedUser, UpsertedUser, User, userResponse } from '../../api/shapes/users'
+import { configurationOf } from '../../configuration/configuration'
 import type { Scope } from '../../platform/context'
-import { findUser, furtherUserErrors } from '../../store/find-user.service'
-import { identifyUser, updateUser } from './users.service'
+import type { ProfileChange } from '../../rules/profile.rules'
+import { findUser, furtherUserErrors } from '../../store/users/find-user'
+import { changeUser, ownSender } from '../events/commands'
+import { userReply } from '../events/events.routes'
+
+type UserResponse = z.infer<typeof User>
+
+/** Creates a user, or updates the passed fields of an existing user (U2). */
+export async function identifyUser(scope: Scope, id: string, change: ProfileChange): Promise<UserResponse> {
+  return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'upsert', change }))
+}
+
+/** Updates the passed fields of a user. Throws 404 if there is none (U2). */
+export async function updateUser(scope: Scope, id: string, change: ProfileChange): Promise<UserResponse> {
+  return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'update', change }))
+}
 
 const params = z.object({ id: UserId })
 

@@ -1,7 +1,6 @@
 import { localDay } from '../../lib/zone'
 import { firstDayOf, isInside, type Run, windowOf } from '../../rules/runs.rules'
-import type { Definition, ScoreChange } from '../board.messages'
-import type { Recounted, Row } from '../board.types'
+import type { Definition, Recounted, Row, ScoreChange } from '../board'
 import { plus, type Score, ZERO } from '../score.rules'
 
 /** The facts that decide in which runs a change counts. */

@@ -1,51 +1,284 @@
-import { BoundedMap } from '../../lib/bounded'
-import { Connection, type Cost } from '../database'
-import { type Bindings, variables } from '../env'
-import { type Instance, perInstance } from '../instance'
-import { Databases, type WakeMover } from './databases-databases'
-import { type Directory, FIRST } from './directory'
+import type { BoundedMap } from '../../lib/bounded'
+import { errors, RETRY_AFTER } from '../../lib/errors'
+import { bucketOf } from '../../lib/ids'
+import { systemNow, wait } from '../../lib/system-clock'
+import { AccountDatabase, type Connection, type Cost, type Statement, TenantDatabase } from '../database'
+import { type Directory, FIRST, holderOf, holdersOf, isMisplaced, placed, readDirectory } from './directory'
 
-/** Directories by tenant, at most 10,000. A database refuses a batch that was sent by an old one (B3). */
-class Directories extends BoundedMap<string, Directory> {
-  constructor() {
-    super(10_000)
-  }
-}
-
-const directoriesOf = perInstance(() => new Directories())
-
-const MOST_DATABASES = 100
+/** How long a batch waits for a user who is moving, or for a change of the configuration, in ms. */
+const PATIENCE = 10_000
+/**
+ * The pauses between two looks at a move or a change that is under way, in ms: the first one, and the longest
+ * one, to which they double. Many requests may wait.
+ */
+const [FIRST_PAUSE, LONGEST_PAUSE] = [10, 80]
+const pauseAfter = (looks: number): number => Math.min(FIRST_PAUSE * 2 ** looks, LONGEST_PAUSE)
+/** After so many looks, the mover is woken: it may have been interrupted between two databases. */
+const LOOKS = 20
 
 /**
- * The bound databases by name: `DB`, `DB_2`, `DB_3` and so on, without gaps (B1).
+ * Makes a database's copy of a tenant's configuration the same as in the first database, or waits for a
+ * change that is under way (B4). `absent`: the first database has no such tenant.
  */
-export function boundDatabases(env: Bindings): { name: string; d1: D1Database }[] {
-  const list = [{ name: FIRST, d1: env.DB }]
-  for (let nth = 2; nth <= MOST_DATABASES; nth += 1) {
-    const name = `DB_${nth}`
-    const d1: unknown = Reflect.get(env, name)
-    if (!isDatabase(d1)) break
-    list.push({ name, d1 })
+export type Settle = (
+  databases: Databases,
+  tenantId: string,
+  name: string,
+) => Promise<'settled' | 'changing' | 'absent'>
+
+/**
+ * Wakes the mover of a tenant's users: because a batch was refused for a while, or because the tenant was
+ * never spread. It does not wait, and never throws.
+ */
+export type WakeMover = (tenantId: string, why: 'refused' | 'unspread') => void
+
+/** D1 accepts so many batches of one request, queue message, alarm or run of the cron trigger. */
+const MOST_BATCHES = 1_000
+
+type Parts = {
+  /** The batches that were sent so far are counted here. */
+  cost: Cost
+  /** The databases by name, the first one first. */
+  connections: readonly Connection[]
+  testClock: boolean
+  /** The directories that this instance remembers, by tenant. A database refuses a batch by an older one. */
+  directories: BoundedMap<string, Directory>
+  settle: Settle
+  wakeMover: WakeMover
+}
+
+/**
+ * All D1 databases of the account (B1). The first one has the configuration, the keys, the tenants and the
+ * directories. Each one holds the users of some buckets, with everything that is written in the same batch,
+ * and a copy of the configuration of their tenants.
+ */
+export class Databases {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
   }
-  return list
+
+  /** Whether there are several databases. With one, no batch has a guard of the placement. */
+  get isSeveral(): boolean {
+    return this.#parts.connections.length > 1
+  }
+
+  /** The names of all databases, the first one first. */
+  get names(): string[] {
+    return this.#parts.connections.map(({ name }) => name)
+  }
+
+  /**
+   * Whether D1 accepts another piece of work that asks each database a few times, and the end of the work
+   * after it. Work that can go on later stops if not.
+   */
+  hasRoom(batches = 100 + 6 * this.names.length): boolean {
+    return this.#parts.cost.roundTrips + batches <= MOST_BATCHES
+  }
+
+  /** The first database, for the whole account. */
+  get first(): AccountDatabase {
+    return this.named(FIRST)
+  }
+
+  /** A database by its name, for the whole account. Throws 503 if it is not bound. */
+  named(name: string): AccountDatabase {
+    return new AccountDatabase(this.#connection(name), this.#parts.testClock)
+  }
+
+  /** Makes a database's copy of a tenant's configuration the same as in the first database (B4). */
+  settle(tenantId: string, name: string) {
+    return this.#parts.settle(this, tenantId, name)
+  }
+
+  /** The first database for one tenant: its configuration, keys and audit log. */
+  home(tenantId: string): TenantDatabase {
+    return this.first.of(tenantId)
+  }
+
+  /**
+   * The database of a user. Each batch is sent to the database that holds the user at that moment. So it may
+   * be kept while the user is moved (B3).
+   */
+  ofUser(tenantId: string, userId: string): TenantDatabase {
+    const bucket = bucketOf(tenantId, userId)
+    return this.#of(tenantId, (directory) => holderOf(directory, bucket))
+  }
+
+  /**
+   * The databases that hold users of a tenant now, each with its name. If a bucket is moved, a later batch to
+   * a database of the move throws `Misplaced`: then the question must be asked again, so that each user is
+   * met once.
+   */
+  async ofAllUsers(tenantId: string): Promise<{ name: string; db: TenantDatabase }[]> {
+    if (!this.isSeveral) return [{ name: FIRST, db: this.home(tenantId) }]
+    const directory = await this.directoryOf(tenantId)
+    return holdersOf(directory).map((name) => ({
+      name,
+      db: this.#fixed(tenantId, name, directory),
+    }))
+  }
+
+  /**
+   * All databases that may have messages of a tenant, which are sent from there: those that hold users, and
+   * the first one.
+   */
+  async ofAllMessages(tenantId: string): Promise<TenantDatabase[]> {
+    const holders = await this.ofAllUsers(tenantId)
+    const first = holders.some(({ name }) => name === FIRST) ? [] : [this.home(tenantId)]
+    return [...first, ...holders.map(({ db }) => db)]
+  }
+
+  /**
+   * The database that holds a user now, with its name, for a batch about several of its users. If a bucket is
+   * moved, a later batch throws `Misplaced`.
+   */
+  async withUser(tenantId: string, userId: string): Promise<{ name: string; db: TenantDatabase }> {
+    if (!this.isSeveral) return { name: FIRST, db: this.home(tenantId) }
+    const directory = await this.directoryOf(tenantId)
+    const name = holderOf(directory, bucketOf(tenantId, userId))
+    return { name, db: this.#fixed(tenantId, name, directory) }
+  }
+
+  /**
+   * The databases that hold some users now, with those users in their order; a database comes at the place of
+   * its first user. If a bucket is moved, a later batch throws `Misplaced`.
+   */
+  async groupsOf(
+    tenantId: string,
+    userIds: readonly string[],
+  ): Promise<{ name: string; db: TenantDatabase; userIds: string[] }[]> {
+    if (!this.isSeveral) return [{ name: FIRST, db: this.home(tenantId), userIds: [...userIds] }]
+    const directory = await this.directoryOf(tenantId)
+    const groups = Map.groupBy(userIds, (id) => holderOf(directory, bucketOf(tenantId, id)))
+    return [...groups].map(([name, ids]) => ({
+      name,
+      db: this.#fixed(tenantId, name, directory),
+      userIds: ids,
+    }))
+  }
+
+  /**
+   * Every database for one tenant, whether or not it holds users, the first one last. No batch has the guard
+   * of the placement, so these are only for deleting data.
+   */
+  unplaced(tenantId: string): { name: string; db: TenantDatabase }[] {
+    return this.names.toReversed().map((name) => ({ name, db: this.named(name).of(tenantId) }))
+  }
+
+  /** The name of the database that holds a user now. */
+  async nameOf(tenantId: string, userId: string): Promise<string> {
+    return holderOf(await this.directoryOf(tenantId), bucketOf(tenantId, userId))
+  }
+
+  /** The tenant's directory, as this instance remembers it, else from the first database. */
+  async directoryOf(tenantId: string): Promise<Directory> {
+    const { directories } = this.#parts
+    const known = directories.get(tenantId)
+    if (known !== undefined) return known
+    const read = await readDirectory(this.first, tenantId)
+    directories.set(tenantId, read)
+    if (read.version === 0 && this.isSeveral) this.#parts.wakeMover(tenantId, 'unspread')
+    return read
+  }
+
+  /** Forgets a tenant's directory, so that the next batch reads it again. */
+  forget(tenantId: string): void {
+    this.#parts.directories.delete(tenantId)
+  }
+
+  #connection(name: string): Connection {
+    const found = this.#parts.connections.find((one) => one.name === name)
+    if (found === undefined) throw errors.databaseMissing(name)
+    return found
+  }
+
+  /** A database that is chosen by the directory for each batch. */
+  #of(tenantId: string, choose: (directory: Directory) => string): TenantDatabase {
+    const { testClock } = this.#parts
+    const first = this.#connection(FIRST)
+    if (!this.isSeveral) return new TenantDatabase(first, testClock, tenantId)
+    const send = async (statements: readonly Statement[]) => {
+      const until = systemNow() + PATIENCE
+      for (let looks = 0; ; looks += 1) {
+        const directory = await this.directoryOf(tenantId)
+        const name = choose(directory)
+        try {
+          return await this.#guarded(tenantId, name, directory, statements)
+        } catch (error) {
+          if (!isMisplaced(error)) throw error
+          if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
+          await this.#refresh(tenantId, name, directory, looks)
+        }
+      }
+    }
+    return new TenantDatabase(first, testClock, tenantId, { send, isSeveral: true })
+  }
+
+  /** A database as one directory knows it. It waits for changes of the configuration, but not for moves. */
+  #fixed(tenantId: string, name: string, directory: Directory): TenantDatabase {
+    const send = async (statements: readonly Statement[]) => {
+      const until = systemNow() + PATIENCE
+      let known = directory
+      for (let looks = 0; ; looks += 1) {
+        try {
+          return await this.#guarded(tenantId, name, directory, statements)
+        } catch (error) {
+          if (!isMisplaced(error)) throw error
+          if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
+          known = await this.#refresh(tenantId, name, known, looks)
+          if ((known.placements[name] ?? 0) !== (directory.placements[name] ?? 0)) throw new Misplaced()
+        }
+      }
+    }
+    return new TenantDatabase(this.#connection(FIRST), this.#parts.testClock, tenantId, {
+      send,
+      isSeveral: true,
+      name,
+      isOther: name !== FIRST,
+    })
+  }
+
+  /** Sends a batch with the guard of the placement, unless one of its statements checks the placement. */
+  async #guarded(
+    tenantId: string,
+    name: string,
+    { placements }: Directory,
+    statements: readonly Statement[],
+  ): Promise<D1Result[]> {
+    const connection = this.#connection(name)
+    const placement = { wanted: placements[name] ?? 0, without: name === FIRST ? 0 : -1 }
+    if (statements.some(({ isPlaced }) => isPlaced)) return connection.send(statements, placement)
+    const [, ...results] = await connection.send([placed(tenantId), ...statements], placement)
+    return results
+  }
+
+  /**
+   * After a database has refused a batch: reads the directory again. If it is the same, the copy of the
+   * configuration is brought up to date, or a move or a change is under way, and this waits a moment. `looks`
+   * is how often the batch was refused before.
+   */
+  async #refresh(tenantId: string, name: string, was: Directory, looks: number): Promise<Directory> {
+    const { directories } = this.#parts
+    const present = await readDirectory(this.first, tenantId)
+    directories.set(tenantId, present)
+    if (present.version !== was.version) return present
+    if (looks % LOOKS === LOOKS - 1) this.#parts.wakeMover(tenantId, 'refused')
+    // A move takes a few looks. Reading the whole configuration each time would make it slower.
+    if (looks % 4 !== 0) {
+      await wait(pauseAfter(looks))
+      return present
+    }
+    const state = name === FIRST ? 'changing' : await this.settle(tenantId, name)
+    if (state === 'absent') {
+      directories.delete(tenantId)
+      throw errors.tenantUnknown()
+    }
+    if (state === 'changing') await wait(pauseAfter(looks))
+    return present
+  }
 }
 
-const isDatabase = (binding: unknown): binding is D1Database =>
-  typeof binding === 'object' && binding !== null && 'batch' in binding && 'prepare' in binding
-
-/** All databases, for one request, call or alarm. Its round trips and rows are counted in `cost`. */
-export function databasesOf(
-  instance: Instance,
-  env: Bindings,
-  cost: Cost,
-  wakeMover: WakeMover = () => undefined,
-): Databases {
-  return new Databases({
-    cost,
-    connections: boundDatabases(env).map(({ name, d1 }) => new Connection(name, d1, cost)),
-    testClock: variables(env).TEST_CLOCK === 'on',
-    directories: directoriesOf(instance),
-    settle: instance.settle,
-    wakeMover,
-  })
-}
+/** Thrown if a bucket was moved while all users of a tenant were read. The question must be asked again. */
+export class Misplaced extends Error {}

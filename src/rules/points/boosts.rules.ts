@@ -1,10 +1,8 @@
 import { type Boost, meets, type System } from '../../configuration/configuration.types'
-import { addDays, type CivilDate, civilDate, dayOf } from '../../lib/civil'
-import type { Instant } from '../../lib/clock'
+import { FIRST_OFFSET, type Instant, LAST_OFFSET } from '../../lib/clock'
 import { multiply, type Rounding } from '../../lib/decimal'
-import { FIRST_OFFSET, LAST_OFFSET } from '../../lib/units'
-import { civilDateAt, dayBegins, startOfDay } from '../../lib/zone'
-import type { AppliedBoost, LocalTime, Profile, UserState } from '../state.types'
+import { addDays, type CivilDate, civilDate, civilDateAt, dayBegins, dayOf, startOfDay } from '../../lib/zone'
+import type { AppliedBoost, LocalTime, Profile, UserState } from '../state'
 
 /** The stored `end` of a boost that has none. */
 export const OPEN_END = '9999-12-31'

@@ -6,14 +6,30 @@ import {
   type System,
   type Trigger,
 } from '../../configuration/configuration.types'
+import type { CorrectionType } from '../../configuration/enumerations'
+import type { Instant } from '../../lib/clock'
 import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../../lib/decimal'
-import { counted, errors } from '../../lib/errors'
+import { counted, errors, unreachable } from '../../lib/errors'
 import { childId } from '../../lib/ids'
-import { unreachable } from '../../lib/unreachable'
 import { paidMark } from '../achievements.rules'
 import { count, NEW_COUNTER } from '../metrics.rules'
-import type { AwardRecord, Counter, LocalTime, ReachedLevel, UserState } from '../state.types'
+import type { AwardRecord, Counter, LocalTime, ReachedLevel, UserState } from '../state'
 import { type Boosted, boost } from './boosts.rules'
+
+/**
+ * An entry of the ledger. `type` is null for an award of a trigger. A reversal has the trigger of the award
+ * that it reverses, and an adjustment has none.
+ */
+export type StoredAward = {
+  id: string
+  at: Instant
+  awarded: number
+  total: number
+  type: CorrectionType | null
+  triggerId: string | null
+  triggerVersion: number
+  boosts: AwardRecord['boosts'] | null
+}
 
 /** The input on which triggers may fire. */
 export type TriggerInput = {

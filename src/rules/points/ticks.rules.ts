@@ -5,12 +5,11 @@ import {
   type System,
   type Trigger,
 } from '../../configuration/configuration.types'
-import { type Instant, instant } from '../../lib/clock'
+import { DAY, HOUR, type Instant, instant } from '../../lib/clock'
 import { childId, retimed } from '../../lib/ids'
-import { DAY, HOUR } from '../../lib/units'
 import { dayBegins, localDay, offsetMinutes, utcDay } from '../../lib/zone'
 import { touch } from '../change.rules'
-import type { AwardRecord, LocalTime, Profile, UserState } from '../state.types'
+import type { AwardRecord, LocalTime, Profile, UserState } from '../state'
 import { type Boosted, boost } from './boosts.rules'
 import { award, isExhausted } from './points.rules'
 

@@ -1,6 +1,13 @@
-import { type Aggregation, civilDateOfDay, dayOf, isCivilDate } from '../../lib/civil'
 import type { Instant } from '../../lib/clock'
-import { nextPeriod, periodStart, periodsBefore } from '../../lib/periods'
+import {
+  type Aggregation,
+  civilDateOfDay,
+  dayOf,
+  isCivilDate,
+  nextPeriod,
+  periodStart,
+  periodsBefore,
+} from '../../lib/zone'
 import { longestSince } from './history.rules'
 import { joined, untilOpen } from './journeys.rules'
 import { marked, restoredBeforeLast } from './period-history.rules'

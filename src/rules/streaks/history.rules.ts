@@ -1,5 +1,4 @@
-import type { Aggregation } from '../../lib/civil'
-import { nextPeriod, periodEnd, periodStart, periodsBefore } from '../../lib/periods'
+import { type Aggregation, nextPeriod, periodEnd, periodStart, periodsBefore } from '../../lib/zone'
 import { type PeriodKind, parseHistory } from './period-history.rules'
 import type { StreakRun, StreakState } from './streak-state.types'
 

@@ -1,4 +1,4 @@
-import type { FreezeSettings } from '../../configuration/streak-settings.types'
+import type { FreezeSettings } from '../../configuration/settings'
 import { dayIn } from '../../lib/zone'
 import type { StreakEvent } from './streak-events.types'
 import type { StreakRun, StreakState } from './streak-state.types'

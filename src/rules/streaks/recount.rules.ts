@@ -1,7 +1,7 @@
 import type { Configuration } from '../../configuration/configuration.types'
 import { type Instant, instant } from '../../lib/clock'
 import { dayIn } from '../../lib/zone'
-import type { UserState } from '../state.types'
+import type { UserState } from '../state'
 import { travelled } from './journeys.rules'
 import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
 import { type Activity, scheduled, streakAsOf, withEvent } from './streaks.rules'

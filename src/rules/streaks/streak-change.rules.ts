@@ -1,7 +1,7 @@
 import type { Configuration } from '../../configuration/configuration.types'
 import type { Micros } from '../../lib/decimal'
 import { dayIn, localDay } from '../../lib/zone'
-import type { LocalTime, UserState } from '../state.types'
+import type { LocalTime, UserState } from '../state'
 import { travelled } from './journeys.rules'
 import { NO_STREAK_EVENTS, type StreakEntry, type StreakEvent } from './streak-events.types'
 import { NO_STREAK, type StreakRun } from './streak-state.types'

@@ -1,4 +1,4 @@
-import type { StreakFrequency } from '../../configuration/enumerations.types'
+import type { StreakFrequency } from '../../configuration/enumerations'
 import type { Instant } from '../../lib/clock'
 
 /**

@@ -1,7 +1,7 @@
 import type { Configuration } from '../../configuration/configuration.types'
-import type { FreezeSettings, StreakSettings } from '../../configuration/streak-settings.types'
-import type { Aggregation } from '../../lib/civil'
-import type { UserState } from '../state.types'
+import type { FreezeSettings, StreakSettings } from '../../configuration/settings'
+import type { Aggregation } from '../../lib/zone'
+import type { UserState } from '../state'
 
 /** The data of a user that decides about the streak. */
 export type Streaker = Pick<UserState, 'created' | 'streak' | 'preferences'> & {

@@ -1,6 +1,78 @@
-import type { Instant } from '../../lib/clock'
-import { FURTHEST_OFFSET, HOUR } from '../../lib/units'
-import { dayBegins, localDay } from '../../lib/zone'
+import { FURTHEST_OFFSET, HOUR, type Instant } from '../../lib/clock'
+import {
+  type Aggregation,
+  type CivilDate,
+  civilDateOfDay,
+  dayBegins,
+  dayOf,
+  localDay,
+  nextPeriod,
+  periodStart,
+} from '../../lib/zone'
+
+/** The range of a summary: all whole buckets that overlap the dates from `startDate` to `endDate` (P12). */
+export type SummaryRange = { aggregation: Aggregation; startDate: CivilDate; endDate: CivilDate }
+
+/**
+ * A bucket, named by its first day: the change in it, and the running total at its end. The unit is that of
+ * the summed values.
+ */
+export type Bucket = { date: CivilDate; total: number; change: number }
+
+/**
+ * Sums up changes by local day (days since 1970-01-01) in whole buckets, including empty ones (P12). `days`
+ * holds at least every change since the first bucket's first day. `currentTotal` is the total now. To get a
+ * bucket's own total, later changes are subtracted from it. Input and output are whole numbers: the caller
+ * converts units at the end.
+ */
+export function summarise(
+  days: readonly { day: number; change: number }[],
+  range: SummaryRange,
+  currentTotal: number,
+): Bucket[] {
+  const starts = bucketDays(range)
+  const newestFirst = days.toSorted((a, b) => b.day - a.day)
+  let at = 0
+  /** The sum of the changes on or after this day that were not summed before. */
+  const takeFrom = (day: number) => {
+    let sum = 0
+    for (let next = newestFirst[at]; next !== undefined && next.day >= day; next = newestFirst[at]) {
+      sum += next.change
+      at += 1
+    }
+    return sum
+  }
+  const buckets: Bucket[] = []
+  let total = currentTotal - takeFrom(bucketEnd(range))
+  for (const start of starts.toReversed()) {
+    const change = takeFrom(start)
+    buckets.push({ date: civilDateOfDay(start), total, change })
+    total -= change
+  }
+  return buckets.reverse()
+}
+
+/** The buckets' first days, ascending, as numbers: the day after 9999-12-31 is not a valid date. */
+function bucketDays({ aggregation, startDate, endDate }: SummaryRange): number[] {
+  const starts: number[] = []
+  const last = dayOf(endDate)
+  let day = periodStart(dayOf(startDate), aggregation)
+  while (day <= last) {
+    starts.push(day)
+    day = nextPeriod(day, aggregation)
+  }
+  return starts
+}
+
+/** The day after the last bucket. */
+function bucketEnd({ aggregation, endDate }: SummaryRange): number {
+  return nextPeriod(periodStart(dayOf(endDate), aggregation), aggregation)
+}
+
+/** Nothing before this moment belongs to the summary's buckets, in any time zone. */
+export function firstMoment({ startDate, aggregation }: SummaryRange): Instant {
+  return dayBegins(periodStart(dayOf(startDate), aggregation), FURTHEST_OFFSET)
+}
 
 /** The most time from a row's moment to its commit to the log, in milliseconds. A commit may be slow. */
 const GRACE = HOUR

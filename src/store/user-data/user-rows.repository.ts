@@ -1,7 +1,6 @@
-import type { TenantDatabase } from '../../platform/database'
-import type { Databases } from '../../platform/databases/databases-databases'
+import type { Statement, TenantDatabase } from '../../platform/database'
+import type { Databases } from '../../platform/databases/databases'
 import { bytesOf } from '../../platform/short-ids'
-import type { Statement } from '../../platform/statement'
 import { tablesOfUsers } from './user-data.register'
 
 /** The most rows of a table that are deleted at once. */

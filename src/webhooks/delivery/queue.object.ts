@@ -1,27 +1,22 @@
 import { DurableObject } from 'cloudflare:workers'
 import type * as z from 'zod'
-import { readTestClock } from '../../access/clock.repository'
-import { isActive } from '../../access/tenants.repository'
-import { presentState } from '../../configuration/configuration.service'
-import { newInstance } from '../../configuration/instance'
-import { type Instant, instant } from '../../lib/clock'
+import { readTestClock } from '../../access/clock.sql'
+import { isActive } from '../../access/tenants.sql'
+import { newInstance, presentState } from '../../configuration/configuration'
+import { HOUR, type Instant, instant, MINUTE, SECOND } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
-import { HOUR, MINUTE, SECOND } from '../../lib/units'
-import type { TenantContext } from '../../platform/context'
-import { newContext } from '../../platform/context'
+import { newContext, type TenantContext } from '../../platform/context'
 import { type Bindings, variables } from '../../platform/env'
 import { logProblem } from '../../platform/log'
-import { hasTables } from '../../platform/object-migrations'
+import { hasTables } from '../../platform/objects'
 import { makeDue } from '../../time/due-work.repository'
-import { ensureAlarm } from '../../time/timekeeper.service'
-import { deliveryOf, heldOf, placedOf } from './deliveries.presenter'
-import { DeliveryRunner, type RunLimits } from './delivery-runner.model'
-import { Pruning } from './log-retention.service'
+import { ensureAlarm } from '../../time/timekeeper'
 import {
   AcceptRequest,
   type ChannelAdapter,
   type Channels,
   type CountsReply,
+  type Delivery,
   type DeliveryReply,
   Destination,
   EraseRequest,
@@ -39,9 +34,27 @@ import {
   type RunDueReply,
   RunDueRequest,
   type WholeReply,
-} from './queue.messages'
-import { DeliveryQueueStore } from './queue.store'
+} from './messages'
+import { DeliveryQueueStore, type Row } from './queue.sql'
 import { HEALTHY, isOfAnotherTime } from './retries.rules'
+import { DeliveryRunner, Pruning, type RunLimits } from './runner'
+
+/** A message as an entry of the log. */
+function deliveryOf({ id, event, status, attempts, lastStatus, lastError, created, nextAt }: Row): Delivery {
+  const nextAttempt = nextAt === null ? null : instant(Math.max(nextAt, created))
+  return { id, event, status, attempts, lastStatus, lastError, created: instant(created), nextAttempt }
+}
+
+/** A log entry with the place of the message. */
+function placedOf(row: Row) {
+  const { at, seq, id } = row
+  return { ...deliveryOf(row), place: { at, seq, id } }
+}
+
+/** A log entry with the body of the message and its place. */
+function heldOf(row: Row & { body: string }) {
+  return { ...placedOf(row), body: row.body }
+}
 
 declare module '../../platform/env' {
   interface Bindings {

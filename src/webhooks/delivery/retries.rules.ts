@@ -1,5 +1,4 @@
-import { type Instant, instant } from '../../lib/clock'
-import { DAY, HOUR, MINUTE } from '../../lib/units'
+import { DAY, HOUR, type Instant, instant, MINUTE } from '../../lib/clock'
 
 /** The pauses after the first, second … failed attempt, in ms. After the seventh a message is dead (W4). */
 const PAUSES = [MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR] as const

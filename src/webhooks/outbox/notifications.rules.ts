@@ -1,6 +1,10 @@
+import { Temporal } from 'temporal-polyfill'
 import type { Configuration, Template } from '../../configuration/configuration.types'
-import type { EventType } from '../../configuration/webhook-events.types'
-import { listens } from './outbox.messages'
+import type { EventType } from '../../configuration/enumerations'
+import { BoundedMap } from '../../lib/bounded'
+import { type Instant, instant } from '../../lib/clock'
+import { civilDateOfDay, dayIn } from '../../lib/zone'
+import { listens } from './outbox'
 
 /** Users without a zone are in UTC (U1). */
 export const UTC = 'UTC'
@@ -25,4 +29,51 @@ export function tenantSends(config: Configuration, type: Template['type']): bool
     listens(config, DUE_EVENTS[type]) ||
     config.templates.some((template) => template.type === type && template.status === 'active')
   )
+}
+
+/** The local hours at which notifications come (N2). */
+export const HOURS = {
+  /** Recaps, reactivations, and reminders of weekly and monthly streaks. */
+  morning: 9,
+  /** Completions of achievements. */
+  completion: 17,
+  /** Reminders of daily streaks. */
+  reminder: 20,
+  /** From here on, completions wait for the next day. */
+  night: 21,
+} as const
+
+/** Days from the first day of a period to the day of its reminder: Fridays, and the 25th (N2). */
+export const REMINDER_DAY = { daily: 0, weekly: 4, monthly: 24 } as const
+
+/** Days without an event after which a user is notified, by the number of the message (N2). */
+export const REACTIVATION_DAYS = [3, 5, 7, 14, 30] as const
+
+/** Cache of moments, by `zone|day|hour`. */
+const moments = new BoundedMap<string, Instant>(10_000)
+
+/**
+ * The moment of a full hour on a local day of a zone. If a change of clocks skips that hour, the moment is
+ * later by the skipped time (N2).
+ */
+export function momentOf(zone: string, day: number, hour: number): Instant {
+  const key = `${zone}|${day}|${hour}`
+  const known = moments.get(key)
+  if (known !== undefined) return known
+  const date = Temporal.PlainDate.from(civilDateOfDay(day))
+  const zoned = date.toZonedDateTime({ timeZone: zone, plainTime: Temporal.PlainTime.from({ hour }) })
+  const at = instant(zoned.epochMilliseconds)
+  moments.set(key, at)
+  return at
+}
+
+/**
+ * When a user is notified of an achievement that was completed at a moment: at 17:00 if the time is earlier,
+ * at once until 21:00, else at 17:00 of the next day (N2).
+ */
+export function completionMoment(at: Instant, zone: string): Instant {
+  const day = dayIn(zone, at)
+  const afternoon = momentOf(zone, day, HOURS.completion)
+  if (at < afternoon) return afternoon
+  return at < momentOf(zone, day, HOURS.night) ? at : momentOf(zone, day + 1, HOURS.completion)
 }

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, expectTypeOf, it } from 'vitest'
-import type { EventType } from '../../../../src/configuration/webhook-events.types.ts'
+import type { EventType } from '../../../../src/configuration/enumerations.ts'
 import { Laurel, LaurelError, type User, verifyWebhook, type WebhookEvent } from '../../src/index.js'
 import { errorOf, fake } from '../fake-fetch.js'
 

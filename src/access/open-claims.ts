@@ -1,0 +1,126 @@
+import { type Instant, SECOND } from '../lib/clock'
+import { wait } from '../lib/system-clock'
+import type { Context, Scope } from '../platform/context'
+import { askAll } from '../platform/databases/everywhere'
+import { perInstance } from '../platform/instance'
+import { type Claim, confirm } from './access'
+import { type Credential, credentialName, type Surface } from './credentials'
+import { parseRequestSnapshot, type RequestSnapshot, requestSnapshotStatement } from './tenants.sql'
+
+/** For how long a snapshot confirms further claims, in milliseconds. */
+const FRESH = 20 * SECOND
+/** How often, and for how long, a claim waits for a snapshot that another request is reading. */
+const PAUSE = SECOND / 4
+const PATIENCE = 5 * SECOND
+
+/** The most claims that one snapshot confirms, so that their names fit into a parameter. */
+const MOST_AT_ONCE = 1_000
+
+/** A snapshot, when it was read, and the names of the credentials that it asked for. */
+type Confirmed = { snapshot: RequestSnapshot; at: Instant; asked: ReadonlySet<string> }
+
+/** The claims of a tenant, and the last snapshot of all of them. */
+class TenantClaims {
+  readonly claims = new Set<Claim>()
+  last: Confirmed | null = null
+  /** Since when a request has been reading a snapshot; null if none is. */
+  readingSince: Instant | null = null
+
+  /** The last snapshot, if it is fresh and asked for the key of the claim. */
+  freshFor({ credential }: Claim, now: Instant): Confirmed | null {
+    const { last } = this
+    if (last === null || now - last.at >= FRESH) return null
+    return credential === null || last.asked.has(credentialName(credential)) ? last : null
+  }
+
+  /** The credentials of a claim and of the claims that were not asked for the longest time. */
+  next(claim: Claim): Credential[] {
+    const some = [claim, ...this.claims].slice(0, MOST_AT_ONCE)
+    for (const one of some) if (this.claims.delete(one)) this.claims.add(one)
+    return some.flatMap(({ credential }) => credential ?? [])
+  }
+}
+
+/**
+ * The claims of the open streams of this isolate, by tenant. One read of D1 confirms all claims of a tenant.
+ * Only results are shared: no request waits for the read of another one. Bound: the open streams.
+ */
+class OpenClaims {
+  readonly #tenants = new Map<string, TenantClaims>()
+
+  /** Adds a claim. The result removes it. */
+  add(claim: Claim): () => void {
+    const id = tenantIdOf(claim)
+    const tenant = this.#tenants.get(id) ?? new TenantClaims()
+    this.#tenants.set(id, tenant)
+    tenant.claims.add(claim)
+    return () => {
+      tenant.claims.delete(claim)
+      if (tenant.claims.size === 0) this.#tenants.delete(id)
+    }
+  }
+
+  /** A snapshot that says whether the claim still holds. It is at most 20 seconds old. `now` is real time. */
+  async snapshotFor(ctx: Context, claim: Claim, now: () => Instant): Promise<Confirmed> {
+    const id = tenantIdOf(claim)
+    const tenant = this.#tenants.get(id) ?? new TenantClaims()
+    for (;;) {
+      const fresh = tenant.freshFor(claim, now())
+      if (fresh !== null) return fresh
+      if (tenant.readingSince === null || now() - tenant.readingSince > PATIENCE) break
+      await wait(PAUSE)
+    }
+    const at = now()
+    tenant.readingSince = at
+    try {
+      const credentials = tenant.next(claim)
+      const asked = new Set(credentials.map(credentialName))
+      tenant.last = { snapshot: await snapshotOfAll(ctx, id, credentials), at, asked }
+      return tenant.last
+    } finally {
+      tenant.readingSince = null
+    }
+  }
+}
+
+/** A snapshot for many credentials. The users of tokens are in their own databases. */
+async function snapshotOfAll(
+  ctx: Context,
+  tenantId: string,
+  credentials: readonly Credential[],
+): Promise<RequestSnapshot> {
+  const { databases } = ctx
+  const first = parseRequestSnapshot(
+    await ctx.db.run(requestSnapshotStatement(ctx.db, tenantId, credentials)),
+  )
+  const tokens = credentials.filter(({ user }) => user !== null && user.tenantId === tenantId)
+  if (!databases.isSeveral || tokens.length === 0) return first
+  const others = await askAll(databases, tenantId, async (db) =>
+    parseRequestSnapshot(await db.run(requestSnapshotStatement(db, tenantId, tokens))),
+  )
+  return { ...first, present: new Set([first, ...others].flatMap(({ present }) => [...present])) }
+}
+
+const tenantIdOf = ({ tenantId }: Claim): string => (typeof tenantId === 'string' ? tenantId : '')
+
+const openClaimsOf = perInstance(() => new OpenClaims())
+
+/**
+ * Remembers the claim of an open stream, so that it is confirmed together with others. The result forgets it.
+ */
+export const rememberOpen = ({ instance }: Context, claim: Claim): (() => void) =>
+  openClaimsOf(instance).add(claim)
+
+/**
+ * Confirms the claim of an open stream again. `now` is real time. Returns the stream's scope, and the moment
+ * at which the claim held. Throws the API error of a key, user or tenant that has ended (Y2).
+ */
+export async function confirmAgain(
+  ctx: Context,
+  surface: Surface,
+  claim: Claim,
+  now: () => Instant,
+): Promise<{ scope: Scope; at: Instant }> {
+  const { snapshot, at } = await openClaimsOf(ctx.instance).snapshotFor(ctx, claim, now)
+  return { scope: confirm(ctx, surface, claim, snapshot), at }
+}

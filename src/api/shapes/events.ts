@@ -1,0 +1,87 @@
+import * as z from 'zod'
+import { MOST_EVENT_VALUE, MOST_ID_CHARACTERS } from '../../lib/limits'
+import { unrepeated } from '../../lib/net'
+import { AttributeMap, optional, ReadableAttributes, readable } from '../fields'
+import { UserAchievementResponse } from './achievements'
+import { MetricEventLeaderboardResponse } from './leaderboards'
+import { MetricEventPointsResponse } from './points'
+import { MetricEventStreakResponse } from './streaks'
+import { ReadableUser, UpsertedUser } from './users'
+
+/** An event of a metric, with its user (E1, E6). */
+export const EventRequest = z
+  .object({
+    user: UpsertedUser,
+    value: z.number().min(-MOST_EVENT_VALUE).max(MOST_EVENT_VALUE),
+    attributes: optional(AttributeMap),
+  })
+  .meta({ id: 'EventRequest' })
+
+/**
+ * The readable fields of an event whose shape is wrong, so that one 422 can name their errors too (G3). It is
+ * never stored.
+ */
+export const ReadableEvent = readable({ user: ReadableUser, attributes: ReadableAttributes })
+
+/**
+ * The key that makes an event count once (E4). Bytes that are not UTF-8 arrive as U+FFFD, so different keys
+ * would become equal.
+ */
+export const IdempotencyKey = z
+  .string()
+  .min(1)
+  .max(MOST_ID_CHARACTERS)
+  .refine(
+    (key) => !key.includes('\uFFFD'),
+    'must not contain U+FFFD, which replaces bytes that are not UTF-8. Send the key in UTF-8',
+  )
+
+/** A key in a header, which may have been sent twice (E4). */
+const HeaderKey = z.preprocess(
+  (given) => (typeof given === 'string' ? unrepeated(given) : given),
+  IdempotencyKey.refine(
+    (key) => !key.includes(', '),
+    'must not have a comma and a space: different keys in two headers arrive as "a, b". Send one header, and leave out the space after a comma',
+  ),
+)
+
+/** The headers of an event. */
+export const EventHeaders = z.object({ 'idempotency-key': HeaderKey.optional() })
+
+/** All changes of an event. The maps are by key of the points system or leaderboard (E2, E4). */
+export const EventResponse = z
+  .object({
+    eventId: z.string(),
+    metricId: z.string(),
+    total: z.number(),
+    achievements: z.array(UserAchievementResponse),
+    currentStreak: MetricEventStreakResponse,
+    points: z.record(z.string(), MetricEventPointsResponse),
+    leaderboards: z.record(z.string(), MetricEventLeaderboardResponse),
+    idempotencyKey: z.string().optional(),
+    idempotentReplayed: z.boolean().optional(),
+  })
+  .meta({ id: 'EventResponse' })
+
+/** The kinds of things in the demo that an example can name. */
+export const DEMO_KINDS = [
+  'attribute',
+  'metric',
+  'system',
+  'level',
+  'trigger',
+  'boost',
+  'achievement',
+  'leaderboard',
+  'webhook',
+  'delivery',
+  'template',
+  'batch',
+  'event',
+  'pause',
+  'award',
+  'applicationKey',
+  'adminKey',
+] as const
+
+export type DemoKind = (typeof DEMO_KINDS)[number]

@@ -1,0 +1,188 @@
+import * as z from 'zod'
+import type { Configuration } from '../../configuration/configuration.types'
+import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
+import { type Instant, iso } from '../../lib/clock'
+import { MOST_STREAK_USERS, PAGES } from '../../lib/limits'
+import { dateOfDay, dayIn, periodEnd, periodStart } from '../../lib/zone'
+import type { UserState } from '../../rules/state'
+import { historyOf } from '../../rules/streaks/history.rules'
+import type { Pause, StreakRun } from '../../rules/streaks/streak-state.types'
+import { endangered, isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
+import { termsOf } from '../../rules/streaks/terms.rules'
+import { DateResponse, Timestamp, UserId, UuidResponse } from '../fields'
+import { integerQuery } from '../queries'
+
+export const StreakFrequency = z.enum(STREAK_FREQUENCIES).meta({ id: 'StreakFrequency' })
+
+/**
+ * A streak. The dates are null if the length is 0. The freeze fields are present only while freezes are on
+ * (S5).
+ */
+export const BaseStreakResponse = z
+  .object({
+    length: z.int32(),
+    frequency: StreakFrequency,
+    started: DateResponse.nullable(),
+    periodStart: DateResponse.nullable(),
+    periodEnd: DateResponse.nullable(),
+    expires: DateResponse.nullable(),
+    freezes: z.int32().optional(),
+    maxFreezes: z.int32().optional(),
+    freezeAutoEarnInterval: z.int32().optional(),
+    freezeAutoEarnAmount: z.int32().optional(),
+  })
+  .meta({ id: 'BaseStreakResponse' })
+
+/** The streak in an event's response. `extended` is whether this event extended it (S2). */
+export const MetricEventStreakResponse = BaseStreakResponse.extend({ extended: z.boolean() }).meta({
+  id: 'MetricEventStreakResponse',
+})
+
+/**
+ * A user's streak with the time of its last extension, its last periods (oldest first), and its pauses (S5,
+ * S6).
+ */
+export const StreakResponse = BaseStreakResponse.extend({
+  extended: Timestamp.nullable(),
+  streakHistory: z.array(
+    z.object({
+      periodStart: DateResponse,
+      periodEnd: DateResponse,
+      length: z.int32(),
+      usedFreeze: z.boolean().optional(),
+      usedPause: z.boolean(),
+    }),
+  ),
+  pauses: z.array(z.object({ id: UuidResponse, start: DateResponse, end: DateResponse })),
+}).meta({ id: 'StreakResponse' })
+
+/** The streaks of several users, the longest first (S6). */
+export const BulkStreakResponse = z
+  .array(z.object({ userId: z.string(), streakLength: z.int32(), extended: z.string().nullable() }))
+  .meta({ id: 'BulkStreakResponse' })
+
+/** The number of periods of history (S6). */
+export const StreakQuery = z.object({ historyPeriods: integerQuery({ min: 1, ...PAGES.streakHistory }) })
+
+/**
+ * The users with the requested streaks. The parameter is repeated and never split at commas, since ids may
+ * contain commas (S6).
+ */
+export const StreaksQuery = z.object({
+  userIds: z
+    .custom<string | string[]>((given) => given !== undefined, 'must be user ids, and is missing')
+    .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_STREAK_USERS })
+    .transform((given) => [given].flat())
+    .pipe(z.array(UserId).max(MOST_STREAK_USERS)),
+})
+
+/** Which streaks are ranked: the present ones, or each user's longest one ever. */
+export const StreakRankingsQuery = z.object({
+  limit: integerQuery({ min: 1, ...PAGES.streakRankings }),
+  type: z
+    .enum(['active', 'longest'])
+    .meta({ default: 'active' })
+    .optional()
+    .transform((type) => type ?? 'active'),
+})
+
+/** The users with the longest streaks, longest first, then by user id. */
+export const StreakRankingsResponse = z
+  .array(
+    z
+      .object({ userId: z.string(), name: z.string().nullable(), streakLength: z.int32() })
+      .meta({ id: 'StreakRankingUser' }),
+  )
+  .meta({ id: 'StreakRankingsResponse' })
+
+/** A user's streak at a moment, by the rules and not as stored (S3). */
+export function streakResponse(
+  config: Configuration,
+  user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
+  at: Instant,
+): z.infer<typeof BaseStreakResponse> {
+  const terms = termsOf(config, user.preferences)
+  const today = dayIn(user.profile.tz, at)
+  const { streak } = streakAsOf(user, terms, today, at)
+  const { frequency, freezes } = terms
+  const isOver = !terms.isOn || streak.run === null || isStale(streak, terms)
+  const inHand = freezes !== null && {
+    freezes: streak.freezes,
+    maxFreezes: freezes.max,
+    ...(freezes.autoEarnInterval !== null && {
+      freezeAutoEarnInterval: freezes.autoEarnInterval,
+      freezeAutoEarnAmount: freezes.autoEarnAmount,
+    }),
+  }
+  if (isOver || streak.run === null) {
+    const nothing = { started: null, periodStart: null, periodEnd: null, expires: null }
+    return { length: 0, frequency, ...nothing, ...inHand }
+  }
+  const start = periodStart(today, frequency)
+  return {
+    length: streak.run.length,
+    frequency,
+    started: dateOfDay(streak.run.started),
+    periodStart: dateOfDay(start),
+    periodEnd: dateOfDay(periodEnd(start, frequency)),
+    expires: dateOfDay(periodEnd(endangered(streak, terms, today), frequency)),
+    ...inHand,
+  }
+}
+
+/**
+ * The first day of the history that `wholeStreakResponse` returns: `historyPeriods` periods, up to the one
+ * that contains the moment.
+ */
+export function historyBegins(
+  config: Configuration,
+  user: Pick<UserState, 'preferences'> & { profile: Pick<UserState['profile'], 'tz'> },
+  at: Instant,
+  historyPeriods: number,
+): number {
+  const today = dayIn(user.profile.tz, at)
+  const [first] = historyOf([], 0, termsOf(config, user.preferences).frequency, today, historyPeriods)
+  return first?.start ?? today
+}
+
+/**
+ * A user's streak of the tenant's frequency at a moment, by the rules. With the last `historyPeriods`
+ * periods, and the pauses that touch them or are still to come (S5, S6).
+ * `past` are the past streaks, `pauses` the pauses that are not deleted.
+ */
+export function wholeStreakResponse(
+  config: Configuration,
+  user: Pick<UserState, 'created' | 'streak' | 'preferences' | 'profile'>,
+  at: Instant,
+  {
+    historyPeriods,
+    past,
+    pauses,
+  }: { historyPeriods: number; past: readonly StreakRun[]; pauses: readonly Pause[] },
+): z.infer<typeof StreakResponse> {
+  const terms = termsOf(config, user.preferences)
+  const { frequency, isOn, freezes } = terms
+  const today = dayIn(user.profile.tz, at)
+  const { streak, ended } = streakAsOf(user, terms, today, at)
+  const { run } = streak
+  const runs = [...past, ...ended, ...(run === null ? [] : [run])]
+  const length = isOn ? (run?.length ?? 0) : 0
+  const since = historyBegins(config, user, at, historyPeriods)
+  const extended = isOn ? (run?.extended ?? null) : null
+  return {
+    ...streakResponse(config, { ...user, streak }, at),
+    extended: extended === null ? null : iso(extended),
+    streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
+      ({ start, end, length, kind }) => ({
+        periodStart: dateOfDay(start),
+        periodEnd: dateOfDay(end),
+        length,
+        ...(freezes !== null && { usedFreeze: kind === 'f' }),
+        usedPause: kind === 'p',
+      }),
+    ),
+    pauses: pauses
+      .filter(({ end }) => end >= since)
+      .map(({ id, start, end }) => ({ id, start: dateOfDay(start), end: dateOfDay(end) })),
+  }
+}

@@ -1,0 +1,263 @@
+import { sql } from 'drizzle-orm'
+import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import * as z from 'zod'
+import { readTestClock } from '../access/clock.sql'
+import { LOG_OF_ACCOUNT } from '../access/tenants.sql'
+import { DAY, type Instant, instant } from '../lib/clock'
+import { firstIdAt } from '../lib/ids'
+import { AUDIT_LOG_DAYS } from '../lib/limits'
+import { orderedId } from '../lib/new-id'
+import { Json, jsonRow, packed } from '../lib/packed'
+import { systemNow } from '../lib/system-clock'
+import { type ColumnValues, columnList } from '../platform/columns'
+import type { AccountScope, Context } from '../platform/context'
+import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
+import { askAll } from '../platform/databases/everywhere'
+import { AUDIT_ACTIONS, AUDIT_KINDS, type AuditEntry } from './audit.rules'
+
+/** The audit logs: one entry for each resource that an admin request has changed (Z1). WITHOUT ROWID. */
+export const auditLog = sqliteTable(
+  'audit_log',
+  {
+    /** The tenant; empty in the log of the account. */
+    tenantId: text('tenant_id').notNull(),
+    /** A UUID v7 of the time of the change. */
+    id: text('id').notNull(),
+    at: integer('at').notNull(),
+    /** The id of the admin key; null for the first one (K4), and for the demo. */
+    keyId: text('key_id'),
+    /** The name of the admin key at that time. Of a key from a variable: the name of the variable. */
+    keyName: text('key_name'),
+    action: text('action', { enum: AUDIT_ACTIONS }).notNull(),
+    kind: text('kind', { enum: AUDIT_KINDS }).notNull(),
+    resourceId: text('resource_id'),
+    key: text('key'),
+    /** The internal id of the user that the entry is about; null if it is about no user. */
+    userIid: text('user_iid'),
+    /** The `X-Request-Id` of the request. */
+    requestId: text('request_id').notNull(),
+    /** JSON: the changed fields before and after. Empty after the erasure of the user. */
+    fields: text('fields').notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    index('audit_log_by_user').on(table.tenantId, table.userIid).where(sql`user_iid IS NOT NULL`),
+  ],
+)
+
+/** An entry to store, and the id that a condition looks up: `value ->> 0`. */
+type Row = { id: string; entry: AuditEntry; subject: string | null }
+
+/** SQL: the internal id of the user with the caller's own id `value ->> 1`; null if there is none. */
+const IID = '(SELECT iid FROM users WHERE tenant_id = ?2 AND id = value ->> 1)'
+
+const iidOf = ({ user }: AuditEntry) => (user !== null && 'iid' in user ? user.iid : null)
+
+/** The columns that the statement fills in itself. */
+type Given = 'tenantId' | 'at' | 'keyId' | 'keyName' | 'requestId' | 'fields'
+
+const VALUES: ColumnValues<typeof auditLog, Row, Given> = {
+  id: ({ id }) => id,
+  action: ({ entry }) => entry.action,
+  kind: ({ entry }) => entry.kind,
+  resourceId: {
+    of: ({ entry }) => entry.resourceId ?? iidOf(entry),
+    as: (value) => `coalesce(${value}, ${IID})`,
+  },
+  key: ({ entry }) => entry.key,
+  userIid: { of: ({ entry }) => iidOf(entry), as: (value) => `coalesce(${value}, ${IID})` },
+}
+const LIST = columnList(auditLog, VALUES, 3)
+const FIELDS = 'value ->> 2'
+
+const rowOf = (row: Row): string => {
+  const { user } = row.entry
+  const userId = user !== null && 'id' in user ? user.id : null
+  const fields = new Json(JSON.stringify(row.entry.fields))
+  return jsonRow([row.subject, userId, fields, ...LIST.values(row)])
+}
+
+const insertSql = (fields: string, condition: string): string => `
+  INSERT INTO audit_log (tenant_id, at, key_id, key_name, request_id, fields, ${LIST.columns})
+  SELECT ?2, ?3, ?4, coalesce(?5, (SELECT name FROM api_keys WHERE id = ?4)), ?6, ${fields}, ${LIST.sql()}
+  FROM json_each(?1) WHERE ${condition}`
+const INSERT = insertSql(FIELDS, 'true')
+
+function inserts(scope: AccountScope, sql: string, rows: readonly Row[]): Statement[] {
+  const { db, auditLog: log, now, access, requestId } = scope
+  if (access.kind !== 'admin') return []
+  return packed(rows.map(rowOf)).map((list) =>
+    db.statement(sql, list, log, now, access.keyId, access.keyName, requestId),
+  )
+}
+
+/**
+ * Statements that store entries in the scope's audit log. They belong in the batch that makes the change, so
+ * that both are stored or none (Z1). A batch that deletes admin keys has them first, because they read the
+ * name of the key.
+ */
+export function auditEntries(scope: AccountScope, entries: readonly AuditEntry[]): Statement[] {
+  const { now } = scope
+  return inserts(
+    scope,
+    INSERT,
+    entries.map((entry, position) => ({ id: orderedId(now, position), entry, subject: null })),
+  )
+}
+
+/**
+ * The same for changes that the database decides: an entry is stored only if the condition is true at its
+ * place in the batch. In the condition, `value ->> 0` is the subject of the entry. If the database knows the
+ * fields too, `fields` is the SQL of their JSON.
+ */
+export function auditEntriesIf<const T extends string, const F extends string = typeof FIELDS>(
+  scope: AccountScope,
+  entries: readonly { subject: string | null; entry: AuditEntry }[],
+  condition: T & FixedSql<T>,
+  fields?: F & FixedSql<F>,
+): Statement[] {
+  const { now } = scope
+  return inserts(
+    scope,
+    insertSql(fields ?? FIELDS, condition),
+    entries.map(({ subject, entry }, position) => ({ id: orderedId(now, position), entry, subject })),
+  )
+}
+
+const FieldChanges = z
+  .string()
+  .transform((text): unknown => JSON.parse(text))
+  .pipe(z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })))
+
+const StoredEntry = z.object({
+  id: z.string(),
+  at: z.number().transform(instant),
+  keyId: z.string().nullable(),
+  keyName: z.string().nullable(),
+  action: z.enum(AUDIT_ACTIONS),
+  kind: z.enum(AUDIT_KINDS),
+  resourceId: z.string().nullable(),
+  key: z.string().nullable(),
+  fields: FieldChanges,
+  requestId: z.string(),
+})
+
+/** An entry as it is stored, with its actor. */
+export type StoredEntry = z.output<typeof StoredEntry>
+
+/** Which entries a list has: all, or only those with these values. The actor is a key's id or name. */
+export type Wanted = {
+  id?: string | undefined
+  kind?: string | undefined
+  key?: string | undefined
+  actor?: string | undefined
+}
+
+/** The most entries that one request reads, also if few of them match. */
+const SCANNED = 5_000
+
+// The inner query reads the newest entries by the table's key, and stops when the page is full.
+const PAGE = `
+  SELECT id, at, key_id AS keyId, key_name AS keyName, action, kind, resource_id AS resourceId, key, fields,
+    request_id AS requestId
+  FROM (SELECT * FROM audit_log WHERE tenant_id = ?1 AND id < ?2 AND id >= ?3
+    ORDER BY id DESC LIMIT ${SCANNED})
+  WHERE (?4 IS NULL OR kind = ?4) AND (?5 IS NULL OR key = ?5)
+    AND (?6 IS NULL OR key_id = ?6 OR key_name = ?6) AND (?8 IS NULL OR id = ?8)
+  ORDER BY id DESC LIMIT ?7`
+const LAST_SCANNED = `
+  SELECT id FROM audit_log WHERE tenant_id = ?1 AND id < ?2 AND id >= ?3 ORDER BY id DESC
+  LIMIT 1 OFFSET ${SCANNED - 1}`
+
+/** A text that is greater than all ids. */
+const NEWEST = '~'
+
+/**
+ * A page of the scope's audit log, newest first: entries with ids before `before`, not older than `oldest`.
+ * `next` is the `before` of the next page; null if there are no more. If few entries match, a page may be
+ * short and still have a next one, because a request reads a limited number of entries.
+ */
+export async function auditPage(scope: AccountScope, wanted: Wanted, place: Place): Promise<Page> {
+  const { databases, auditLog: log, db } = scope
+  // The log of the account is in the first database. That of a tenant is in all of them: each change of users
+  // is noted in the batch that made it.
+  if (!databases.isSeveral || log === LOG_OF_ACCOUNT) return pageIn(db, log, wanted, place)
+  const asked = await askAll(databases, log, async (its, name) => ({
+    name,
+    page: await pageIn(its, log, wanted, place),
+  }))
+  const others = databases.names.filter((name) => !asked.some((one) => one.name === name))
+  const rest = await Promise.all(others.map((name) => pageIn(databases.named(name), log, wanted, place)))
+  return mergedPage([...asked.map(({ page }) => page), ...rest], place.limit)
+}
+
+/** The page of several databases. Each one has all its entries down to its own `next`. */
+function mergedPage(pages: readonly Page[], limit: number): Page {
+  const ends = pages.flatMap(({ next }) => next ?? [])
+  const end = ends.toSorted().at(-1) ?? null
+  // An entry may be in two databases while its user is moved.
+  const entries = new Map(pages.flatMap((page) => page.entries.map((entry) => [entry.id, entry])))
+  const inOrder = [...entries.values()]
+    .filter(({ id }) => end === null || id >= end)
+    .toSorted((a, b) => (a.id < b.id ? 1 : -1))
+  if (inOrder.length <= limit) return { entries: inOrder, next: end }
+  const page = inOrder.slice(0, limit)
+  return { entries: page, next: page.at(-1)?.id ?? null }
+}
+
+type Place = { before?: string | undefined; oldest: Instant; limit: number }
+type Page = { entries: StoredEntry[]; next: string | null }
+
+async function pageIn(
+  db: AccountDatabase,
+  log: string,
+  { id, kind, key, actor }: Wanted,
+  { before = NEWEST, oldest, limit }: Place,
+): Promise<Page> {
+  // A single entry is the first one that is read.
+  const from = [log, id === undefined ? before : `${id}${NEWEST}`, firstIdAt(oldest)] as const
+  const filters = [kind ?? null, key ?? null, actor ?? null] as const
+  const rows = await db.rows(db.statement(PAGE, ...from, ...filters, limit + 1, id ?? null))
+  const entries = z.array(StoredEntry).parse(rows)
+  if (entries.length > limit) {
+    const page = entries.slice(0, limit)
+    return { entries: page, next: page.at(-1)?.id ?? null }
+  }
+  const isAll = kind === undefined && key === undefined && actor === undefined
+  if (isAll || id !== undefined) return { entries, next: null }
+  const [last] = await db.rows(db.statement(LAST_SCANNED, ...from))
+  return { entries, next: last === undefined ? null : z.object({ id: z.string() }).parse(last).id }
+}
+
+const MOST_DELETED = 1_000
+
+// The recursion goes from log to log by the table's key, so the number of entries does not matter.
+const DELETE_OUTDATED = `
+  WITH RECURSIVE owner(tenant) AS (
+    SELECT min(tenant_id) FROM audit_log
+    UNION ALL SELECT (SELECT min(a.tenant_id) FROM audit_log a WHERE a.tenant_id > tenant) FROM owner
+      WHERE tenant IS NOT NULL)
+  DELETE FROM audit_log WHERE (tenant_id, id) IN (
+    SELECT a.tenant_id, a.id FROM owner CROSS JOIN audit_log a ON a.tenant_id = tenant AND a.id < ?1
+    LIMIT ${MOST_DELETED})`
+
+/** Deletes entries from before a moment, of all logs: 1,000 at most. */
+export async function deleteEntriesBefore(db: AccountDatabase, at: Instant): Promise<void> {
+  await db.run(db.statement(DELETE_OUTDATED, firstIdAt(at)))
+}
+
+/** The moment before which entries are no longer shown, and are deleted (Z1). */
+export const oldestKept = (now: Instant): Instant => instant(Math.max(0, now - AUDIT_LOG_DAYS * DAY))
+
+/**
+ * Deletes entries of audit logs that are older than a year (Z1). Each call does a part, and the cron trigger
+ * calls it.
+ */
+export async function deleteOutdatedEntries(context: Context): Promise<void> {
+  const now = (await readTestClock(context.db)) ?? systemNow()
+  const { databases } = context
+  const results = await Promise.allSettled(
+    databases.names.map((name) => deleteEntriesBefore(databases.named(name), oldestKept(now))),
+  )
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}

@@ -1,0 +1,262 @@
+import { and, eq, getTableColumns, getTableName, isNull } from 'drizzle-orm'
+import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import * as z from 'zod'
+import { RECAP_FREQUENCIES } from '../access/tenants.sql'
+import { BoundedMap } from '../lib/bounded'
+import { errors } from '../lib/errors'
+import { civilDate } from '../lib/zone'
+import { json } from '../platform/columns'
+import type { Scope } from '../platform/context'
+import type { Statement, TenantDatabase } from '../platform/database'
+import { among } from '../platform/guard'
+import { type Instance, perInstance } from '../platform/instance'
+import type {
+  Achievement,
+  Attribute,
+  Boost,
+  Configuration,
+  Leaderboard,
+  Level,
+  Metric,
+  Template,
+  Trigger,
+  Webhook,
+} from './configuration.types'
+import { SUBSCRIPTIONS } from './enumerations'
+import { streakSettings } from './settings'
+import { achievements as achievementsTable } from './tables/achievements.table'
+import { attributes as attributesTable } from './tables/attributes.table'
+import { leaderboards, leaderboards as leaderboardsTable } from './tables/leaderboards.table'
+import { metrics as metricsTable } from './tables/metrics.table'
+import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from './tables/points.table'
+import { notificationTemplates } from './tables/templates.table'
+import { webhooks as webhooksTable } from './tables/webhooks.table'
+
+/** Configurations by tenant id, at most 100; each is used only after D1 has confirmed its version. */
+class ConfigurationCache extends BoundedMap<string, Configuration> {
+  constructor() {
+    super(100)
+  }
+}
+
+export const configurationsOf = perInstance(() => new ConfigurationCache())
+
+const listOf = <S extends z.ZodType>(item: S) => json(z.array(item))
+
+const filters = listOf(z.object({ attributeId: z.string(), attributeValue: z.string() }))
+
+/** The columns of a resource that only SQL reads. */
+const HIDDEN = ['no', 'tenantId', 'deleted'] as const
+type Hidden = (typeof HIDDEN)[number]
+
+/** The schema of each column that is read: its own schema, or one that is made from the column. */
+type Schemas<T extends SQLiteTable, S, Left> = {
+  [Name in Exclude<keyof T['$inferSelect'], Hidden | Left>]: Name extends keyof S
+    ? S[Name] & z.ZodType
+    : z.ZodType<T['$inferSelect'][Name]>
+}
+
+/** The schema of a column as D1 returns it, made from its type in Drizzle. */
+function schemaOf({ name, dataType, enumValues, notNull }: SQLiteColumn): z.ZodType {
+  const present = () => {
+    if (enumValues !== undefined) return z.enum(enumValues)
+    if (dataType === 'string') return z.string()
+    if (dataType === 'number') return z.number()
+    if (dataType === 'boolean') return z.number().transform((n) => n === 1)
+    throw new Error(`the column ${name} needs a schema of its own`)
+  }
+  return notNull ? present() : present().nullable()
+}
+
+/** How the resources of a table that are not deleted are read. */
+type Reading<Shape extends z.ZodRawShape> = {
+  /** The list of the columns of a SELECT, named as in `row`. */
+  columns: string
+  row: z.ZodObject<Shape>
+  /** The SQL of a JSON object that `row` parses; `called` is the name of the table in the query. */
+  object: (called: string) => string
+  /** The query of all resources of a tenant that are not deleted, in order of creation. */
+  all: string
+  parse: (result: D1Result) => z.output<z.ZodObject<Shape>>[]
+}
+
+/**
+ * Reads all columns of a table, except the hidden ones and the ones in `left`. The schemas are made from the
+ * table, so a new column can't be forgotten here. `own` has the schemas of columns with another form in the
+ * application, such as lists.
+ */
+function reading<
+  T extends SQLiteTable,
+  const S extends Partial<Record<keyof T['$inferSelect'], z.ZodType>>,
+  Left extends keyof T['$inferSelect'] = never,
+>(
+  table: T,
+  own: S & Record<Exclude<keyof S, keyof T['$inferSelect']>, never>,
+  left?: readonly Left[],
+): Reading<Schemas<T, S, Left>>
+function reading(
+  table: SQLiteTable,
+  own: Readonly<Record<string, z.ZodType>>,
+  left: readonly string[] = [],
+): Reading<Record<string, z.ZodType>> {
+  const unread = new Set<string>([...HIDDEN, ...left])
+  const columns = Object.entries(getTableColumns(table)).filter(([name]) => !unread.has(name))
+  const selected = columns.map(([name, column]) => `"${column.name}" AS "${name}"`).join(', ')
+  const row = z.object(
+    Object.fromEntries(columns.map(([name, column]) => [name, own[name] ?? schemaOf(column)])),
+  )
+  const rows = z.array(row)
+  return {
+    columns: selected,
+    row,
+    object: (called) =>
+      `json_object(${columns.map(([name, column]) => `'${name}', ${called}."${column.name}"`).join(', ')})`,
+    all: `SELECT ${selected} FROM ${getTableName(table)} WHERE tenant_id = ?1 AND deleted IS NULL ORDER BY no`,
+    parse: ({ results }) => rows.parse(results),
+  }
+}
+
+const TenantRow = z.object({
+  version: z.number(),
+  epoch: z.number(),
+  controlRatio: z.number(),
+  recapFrequency: z.enum(RECAP_FREQUENCIES),
+  streaks: streakSettings,
+})
+const Attributes = reading(attributesTable, {})
+const Metrics = reading(metricsTable, {})
+const Systems = reading(pointsSystems, {})
+const Levels = reading(pointsLevels, {})
+const Triggers = reading(pointsTriggers, { userAttributes: filters, eventAttributes: filters })
+const StoredDate = z.string().transform(civilDate)
+const Leaderboards = reading(
+  leaderboardsTable,
+  { start: StoredDate, end: StoredDate.nullable(), breakdown: listOf(z.string()) },
+  ['upkeep'],
+)
+const Achievements = reading(achievementsTable, {
+  achievementIds: listOf(z.string()),
+  userAttributes: filters,
+  eventAttributes: filters,
+})
+const Webhooks = reading(webhooksTable, {
+  events: listOf(z.enum(SUBSCRIPTIONS)),
+  previous: json(z.object({ secret: z.string(), until: z.number() })).nullable(),
+})
+const Templates = reading(notificationTemplates, { userAttributes: filters })
+const Boosts = reading(pointsBoosts, { userAttributes: filters }, ['notified'])
+/** The row of a boost: for everyone, or of one user. */
+export const BoostRow = Boosts.row
+
+/** The columns that make a `BoostRow`. */
+export const BOOST_COLUMNS = Boosts.columns
+
+/** The SQL of the boosts `b` as a JSON list. `BoostRow` parses its items. */
+export const BOOST_LIST = `json_group_array(${Boosts.object('b')})`
+
+const TENANT = `
+  SELECT config_version AS version, (SELECT epoch FROM restores) AS epoch, control_ratio AS controlRatio,
+    recap_frequency AS recapFrequency, streaks
+  FROM tenants WHERE id = ?1`
+const BOOSTS_OF_ALL = `
+  SELECT ${BOOST_COLUMNS} FROM points_boosts
+  WHERE tenant_id = ?1 AND user_iid IS NULL AND deleted IS NULL ORDER BY no`
+
+/** The sources of a tenant's configuration: D1, and this instance's memory. */
+export type ConfigurationSource = { db: TenantDatabase; instance: Instance }
+
+/**
+ * Reads a tenant's whole configuration, in one round trip and as of one version, and remembers it. Throws 404
+ * if the tenant is gone.
+ */
+export async function loadConfiguration(source: ConfigurationSource): Promise<Configuration> {
+  const { db } = source
+  const { tenantId } = db
+  const found = await db.batchOf({
+    tenant: db.statement(TENANT, tenantId),
+    attributes: db.statement(Attributes.all, tenantId),
+    metrics: db.statement(Metrics.all, tenantId),
+    systems: db.statement(Systems.all, tenantId),
+    levels: db.statement(Levels.all, tenantId),
+    triggers: db.statement(Triggers.all, tenantId),
+    boosts: db.statement(BOOSTS_OF_ALL, tenantId),
+    leaderboards: db.statement(Leaderboards.all, tenantId),
+    achievements: db.statement(Achievements.all, tenantId),
+    webhooks: db.statement(Webhooks.all, tenantId),
+    templates: db.statement(Templates.all, tenantId),
+  })
+  const [row] = found.tenant.results
+  if (row === undefined) throw errors.tenantUnknown()
+  const { version, epoch, streaks, ...settings } = TenantRow.parse(row)
+  const levels: Level[] = Levels.parse(found.levels)
+  const triggers: Trigger[] = Triggers.parse(found.triggers)
+  const boosts: Boost[] = Boosts.parse(found.boosts)
+  const systems = Systems.parse(found.systems).map((system) => ({
+    ...system,
+    levels: levels.filter(({ systemId }) => systemId === system.id),
+    triggers: triggers.filter(({ systemId }) => systemId === system.id),
+    boosts: boosts.filter(({ systemId }) => systemId === system.id),
+  }))
+  const attributes: Attribute[] = Attributes.parse(found.attributes)
+  const metrics: Metric[] = Metrics.parse(found.metrics)
+  const leaderboards: Leaderboard[] = Leaderboards.parse(found.leaderboards)
+  const achievements: Achievement[] = Achievements.parse(found.achievements)
+  const webhooks: Webhook[] = Webhooks.parse(found.webhooks)
+  const templates: Template[] = Templates.parse(found.templates)
+  const config = {
+    tenantId,
+    version,
+    epoch,
+    settings,
+    streaks,
+    attributes,
+    metrics,
+    systems,
+    leaderboards,
+    achievements,
+    webhooks,
+    templates,
+  }
+  configurationsOf(source.instance).set(tenantId, config)
+  return config
+}
+
+/**
+ * The configuration at this version, or a later one: from memory if it has it, else from D1 in one round
+ * trip.
+ */
+export async function configurationAt(source: ConfigurationSource, version: number): Promise<Configuration> {
+  const remembered = rememberedConfiguration(source)
+  return remembered?.version === version ? remembered : loadConfiguration(source)
+}
+
+/** The configuration that this instance has in memory, at any version; undefined if it has none. */
+export const rememberedConfiguration = ({ db, instance }: ConfigurationSource): Configuration | undefined =>
+  configurationsOf(instance).get(db.tenantId)
+
+/**
+ * The configuration of some recent version: from memory, else from D1 in one round trip. A caller that relies
+ * on it needs a guard that confirms its version.
+ */
+export async function recentConfiguration(source: ConfigurationSource): Promise<Configuration> {
+  return rememberedConfiguration(source) ?? loadConfiguration(source)
+}
+
+/**
+ * Deletes the leaderboards with these ids, or the leaderboards of these metrics or points systems, which are
+ * deleted in the same batch (G9).
+ */
+export function deleteBoards(
+  { db, tenant, now }: Scope,
+  by: 'id' | 'metricId' | 'systemId',
+  ids: readonly string[],
+): Statement[] {
+  if (ids.length === 0) return []
+  const query = db.orm
+    .update(leaderboards)
+    .set({ deleted: now })
+    .where(
+      and(eq(leaderboards.tenantId, tenant.id), isNull(leaderboards.deleted), among(leaderboards[by], ids)),
+    )
+  return [db.built(query)]
+}

@@ -1,0 +1,349 @@
+import * as z from 'zod'
+import { readTestClock } from '../../access/clock.sql'
+import {
+  type Deletion,
+  DeletionPlace,
+  nextDeletions,
+  noteDeletions,
+  notingDeletedKeys,
+  refuseKeys,
+  tryToNoteDeletions,
+} from '../../access/deleted-keys'
+import { dropKeyRecord, forgetKeys, removeKeysByPrefix } from '../../access/keys.sql'
+import { advanceRedo, readRestored } from '../../access/restores.sql'
+import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.sql'
+import { auditEntriesIf } from '../../configuration/audit.sql'
+import { changeTenants } from '../../configuration/copied-changes'
+import { boardObject } from '../../leaderboards/updates'
+import type { Instant } from '../../lib/clock'
+import { errors } from '../../lib/errors'
+import { systemNow, within } from '../../lib/system-clock'
+import type { AccountScope, Context, TenantContext } from '../../platform/context'
+import type { Cost, Statement } from '../../platform/database'
+import type { Databases } from '../../platform/databases/databases'
+import { FIRST } from '../../platform/databases/directory'
+import { isConflict } from '../../platform/guard'
+import { objectsAfter } from '../../store/user-data/objects.repository'
+import type { PurgeStage } from '../../store/user-data/user-data.register'
+import { removeRows, removeRowsEverywhere } from '../../store/user-data/user-rows.repository'
+import {
+  type DueWork,
+  progressed,
+  progressUnchanged,
+  rescheduled,
+  workOf,
+} from '../../time/due-work.repository'
+import type { Job } from '../../time/job'
+import { wakeForPurge } from '../../time/timekeeper'
+import { ErasureProgress, eraseAgain } from '../users/erasure'
+import * as repository from './purge.sql'
+import { type TenantResponse, tenantEntry } from './tenants'
+
+/** Objects and KV records that one step visits, all at once, and the timeout for them in milliseconds. */
+const OBJECTS = 20
+const RECORDS = 100
+const PATIENCE = 10_000
+/** Users whose rows one step deletes. */
+const USERS = 100
+/** How long a purge waits for delivery queues to stop, in ms. An unreachable one stops within a second. */
+const STOPPING = 3_000
+
+/**
+ * Accepts the erasure of an archived tenant. From then on nothing of the tenant is delivered, and its keys
+ * don't work. The Timekeeper does the rest in steps; the first step runs before the response. Returns the
+ * tenant after the change. Throws 404 if there is none, 422 if it is not archived.
+ */
+export async function purgeTenant(scope: AccountScope, found: TenantResponse): Promise<TenantResponse> {
+  const tenantId = found.id
+  if (tenantId === IMPLICIT_TENANT_ID) {
+    throw errors.unprocessable(
+      'This tenant existed before multi-tenancy, and cannot be erased. Erase its users one by one.',
+    )
+  }
+  const db = scope.db.of(tenantId)
+  // Only a restore makes an archived tenant active again.
+  if (found.status === 'active') {
+    throw errors.unprocessable(
+      `The tenant ${tenantId} is active. Archive it first with DELETE /tenants?ids=${tenantId}. Then send this request again.`,
+    )
+  }
+  await tryToNoteDeletions(scope, [{ kind: 'tenant', tenantId }])
+  const entry = tenantEntry('purge', found, {})
+  const audit = auditEntriesIf(scope, [{ subject: tenantId, entry }], TENANT_ARCHIVED)
+  const isThere = await changeTenants(scope.databases, [tenantId], ({ before, after }) =>
+    repository.acceptPurge(db, scope.now, { before: [...before, ...audit], after }),
+  )
+  if (!isThere) throw errors.notFound('This tenant')
+  await stopDeliveryQueues({ ...scope, db })
+  await wakeForPurge(scope, tenantId)
+  return { ...found, status: 'archived', purging: true }
+}
+
+/**
+ * Erases a tenant again that was erased before the database was brought back, if it is there again (M3). Its
+ * Timekeeper does the rest.
+ */
+async function purgeAgain(context: Context, tenantId: string, now: Instant): Promise<void> {
+  const db = context.db.of(tenantId)
+  const isThere = await changeTenants(context.databases, [tenantId], (around) =>
+    repository.acceptPurgeAgain(db, now, around),
+  )
+  if (isThere) await wakeForPurge(context, tenantId)
+}
+
+/** Stops the tenant's delivery queues at once. Never throws: a later step visits them again. */
+async function stopDeliveryQueues({ db, env }: TenantContext): Promise<void> {
+  const stop = async () => {
+    const names = await objectsAfter(db, 'deliveryQueues', 'all', '', OBJECTS + 2)
+    await Promise.all(names.map((name) => env.DELIVERY_QUEUE.getByName(name).purge()))
+  }
+  await within(STOPPING, stop()).catch(() => undefined)
+}
+
+const Progress = z.object({
+  stage: z.number().default(0),
+  /** The last object or KV record that the stage has visited. */
+  after: z.string().default(''),
+  /** Prefixes of deleted keys that still have a record in KV. */
+  prefixes: z.array(z.string()).default([]),
+  /** With several databases: the name of the one in which the stage is. */
+  database: z.string().default(''),
+  /** The progress of removing the configuration. */
+  walked: z.object({ table: z.number(), no: z.number() }).default({ table: 0, no: 0 }),
+})
+type Progress = z.output<typeof Progress>
+
+/** Whether the stage is done, otherwise its progress; and statements to store with it. */
+type Portion = {
+  isEnd: boolean
+  progress?: Partial<Progress>
+  statements?: readonly Statement[]
+}
+
+const END: Portion = { isEnd: true }
+const GO_ON: Portion = { isEnd: false }
+
+/** Empties the next objects. */
+async function objects(
+  context: TenantContext,
+  kind: 'deliveryQueues' | 'boards',
+  after: string,
+): Promise<Portion> {
+  const names = await objectsAfter(context.db, kind, 'all', after, OBJECTS)
+  const purge = async (name: string) =>
+    kind === 'boards'
+      ? boardObject(context, name).purge()
+      : context.env.DELIVERY_QUEUE.getByName(name).purge()
+  await visited(names, purge)
+  return names.length < OBJECTS ? END : { isEnd: false, progress: { after: names.at(-1) ?? after } }
+}
+
+/** Finishes erasures of users that were in progress. */
+async function erasures(context: TenantContext, { after }: Progress): Promise<Portion> {
+  const { db } = context
+  const next = await workOf(db, 'erasure')
+  if (next === undefined) return END
+  const { userId, iid, prefixes } = ErasureProgress.parse(JSON.parse(next.progress ?? 'null'))
+  const some = prefixes.filter((prefix) => prefix > after).slice(0, RECORDS)
+  if (some.length > 0) {
+    await visited(some, (prefix) => dropKeyRecord(context, prefix))
+    return { isEnd: false, progress: { after: some.at(-1) ?? after } }
+  }
+  const { databases } = context
+  if (iid !== null && !(await removeRowsEverywhere(databases, db.tenantId, { userId, iid }))) return GO_ON
+  return { isEnd: false, progress: { after: '' }, statements: [rescheduled(db, next, null)] }
+}
+
+/** Deletes the next keys, then their records in KV. In between, their prefixes are in the progress. */
+async function keys(context: TenantContext, prefixes: readonly string[]): Promise<Portion> {
+  const { db } = context
+  await refuseKeys(context, prefixes)
+  await visited(prefixes, (prefix) => dropKeyRecord(context, prefix))
+  const some = await repository.keysOf(db, RECORDS)
+  if (some.length === 0) return END
+  return {
+    isEnd: false,
+    progress: { prefixes: some },
+    statements: [...notingDeletedKeys({ prefixes: some }), repository.removeKeys(db, some)],
+  }
+}
+
+/** Deletes rows of the next users, and the users themselves when they have no more rows. */
+async function users({ db }: TenantContext): Promise<Portion> {
+  const some = await repository.usersOf(db, USERS)
+  if (some.length === 0) return END
+  const isEmpty = await removeRows(
+    db,
+    some.map(({ iid }) => iid),
+  )
+  if (!isEmpty) return GO_ON
+  const ids = some.map(({ id }) => id)
+  return { isEnd: false, statements: [repository.removeUsers(db, ids)] }
+}
+
+/**
+ * The same portion in each database, the first one last. Its statements are stored in its database before the
+ * progress. With one database they are stored together.
+ */
+function inEach(
+  portion: (context: TenantContext, progress: Progress) => Promise<Portion>,
+): (context: TenantContext, progress: Progress) => Promise<Portion> {
+  return async (context, progress) => {
+    const { databases, db: home } = context
+    if (!databases.isSeveral) return portion(context, progress)
+    const places = databases.unplaced(home.tenantId)
+    const present = Math.max(
+      0,
+      places.findIndex(({ name }) => name === progress.database),
+    )
+    const [place, next] = places.slice(present)
+    if (place === undefined) return END
+    const {
+      isEnd,
+      progress: reached,
+      statements = [],
+    } = await portion({ ...context, db: place.db }, progress)
+    if (statements.length > 0) await place.db.batch(statements)
+    if (!isEnd) return { isEnd, progress: { ...reached, database: place.name } }
+    if (next === undefined) return END
+    return { isEnd: false, progress: { after: '', walked: { table: 0, no: 0 }, database: next.name } }
+  }
+}
+
+/** Visits all places at once. Throws if a visit fails. */
+async function visited(places: readonly string[], visit: (place: string) => Promise<unknown>): Promise<void> {
+  await Promise.all(places.map((place) => within(PATIENCE, visit(place))))
+}
+
+/**
+ * The stages, in their order; each does its next portion. The tenant itself goes last. Stages that can still
+ * send something come first. The configuration comes late, because other stages need it. The index of the
+ * stage is stored, so keep the order.
+ */
+const PORTIONS: Record<
+  Exclude<PurgeStage, 'tenant'>,
+  (context: TenantContext, progress: Progress) => Promise<Portion>
+> = {
+  deliveryQueues: async (context, { after }) => {
+    await noteDeletions(context, [{ kind: 'tenant', tenantId: context.db.tenantId }])
+    return objects(context, 'deliveryQueues', after)
+  },
+  boards: (context, { after }) => objects(context, 'boards', after),
+  erasures,
+  keys: (context, { prefixes }) => keys(context, prefixes),
+  users: inEach(users),
+  rows: inEach(async ({ db }) => ((await repository.removeTenantRows(db)) ? END : GO_ON)),
+  configuration: inEach(async ({ db }, progress) => {
+    const walked = await repository.removeConfiguration(db, progress.walked)
+    return walked === null ? END : { isEnd: false, progress: { walked } }
+  }),
+}
+const STAGES = Object.values(PORTIONS)
+/** The stage to return to if rows are left. */
+const AGAIN = STAGES.indexOf(erasures)
+
+/**
+ * Does the next step of erasing a tenant. A repeated step finds nothing. Throws if a place can't be reached;
+ * then the step is tried again.
+ */
+async function purgeStep(context: TenantContext, work: DueWork): Promise<void> {
+  const { db, databases } = context
+  const progress = Progress.parse(work.progress === null ? {} : JSON.parse(work.progress))
+  const portion = STAGES[progress.stage]
+  if (portion === undefined) {
+    try {
+      if (databases.isSeveral) await removeCopies(databases, db.tenantId)
+      await repository.removeTenant(db)
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      await db.batch([progressed(db, work, JSON.stringify({ stage: AGAIN }))])
+    }
+    return
+  }
+  const { statements = [], ...next } = await portion(context, progress)
+  const reached = next.isEnd ? { stage: progress.stage + 1 } : { ...progress, ...next.progress }
+  try {
+    await db.batch([
+      progressUnchanged(db, work),
+      ...statements,
+      progressed(db, work, JSON.stringify(reached)),
+    ])
+  } catch (error) {
+    // Another run has gone on meanwhile. Its progress names keys that this one does not know.
+    if (!isConflict(error)) throw error
+  }
+}
+
+/** Deletes the copies of a tenant in the other databases. Throws a conflict if rows are left there. */
+async function removeCopies(databases: Databases, tenantId: string): Promise<void> {
+  for (const { name, db } of databases.unplaced(tenantId)) {
+    if (name !== FIRST) await repository.removeCopy(db)
+  }
+}
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    purge: true
+  }
+}
+
+/** Erases a whole tenant (U8, T3). */
+export const purgeJob: Job = {
+  kind: 'purge',
+  while: ['purging'],
+  run: (context, work) => purgeStep(context, work),
+}
+
+/** Deletions that one step does again. */
+const PAGE = 100
+/** After this many round trips, the next call does the rest. D1 accepts a thousand in one invocation. */
+const MOST_ROUND_TRIPS = 600
+
+type Of<K extends Deletion['kind']> = Extract<Deletion, { kind: K }>
+const ofKind = <K extends Deletion['kind']>(deletions: readonly Deletion[], kind: K): Of<K>[] =>
+  deletions.filter((one): one is Of<K> => one.kind === kind)
+
+/**
+ * Does the deletions of the list again, if the database was brought back to an earlier moment since this was
+ * last done (M3). The cron trigger calls it every five minutes. It does a bounded part and stores its
+ * progress. A deletion of something that D1 does not have costs a read.
+ */
+export async function redoDeletions(context: Context): Promise<void> {
+  const { db, cost } = context
+  const { epoch, redone, progress } = await readRestored(db)
+  if (redone >= epoch) return
+  const now = (await readTestClock(db)) ?? systemNow()
+  const before = { ...cost }
+  let after = progress === null ? null : DeletionPlace.parse(JSON.parse(progress))
+  while (cost.roundTrips - before.roundTrips < MOST_ROUND_TRIPS) {
+    const { deletions, last } = await nextDeletions(context, after, PAGE)
+    if (last === null) {
+      await db.batch([advanceRedo(db, epoch, null)])
+      console.log(redoLine(epoch, cost, before))
+      return
+    }
+    const prefixes = ofKind(deletions, 'key').map(({ prefix }) => prefix)
+    const removed = await removeKeysByPrefix(db, prefixes, notingDeletedKeys({ prefixes }))
+    forgetKeys(context, removed)
+    await refuseKeys(context, removed)
+    await eraseAgain(context, ofKind(deletions, 'user'), now)
+    for (const { tenantId } of ofKind(deletions, 'tenant')) await purgeAgain(context, tenantId, now)
+    await db.batch([advanceRedo(db, epoch, JSON.stringify(last))])
+    after = last
+  }
+}
+
+/** The log line of the call that has done the last deletion again, as JSON. The cost is that of the call. */
+function redoLine(epoch: number, cost: Cost, before: Cost): string {
+  return JSON.stringify({
+    level: 'info',
+    work: 'redo',
+    tenant: null,
+    epoch,
+    d1: {
+      roundTrips: cost.roundTrips - before.roundTrips,
+      rowsRead: cost.rowsRead - before.rowsRead,
+      rowsWritten: cost.rowsWritten - before.rowsWritten,
+    },
+  })
+}

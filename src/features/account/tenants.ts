@@ -1,0 +1,249 @@
+import * as z from 'zod'
+import * as repository from '../../access/tenants.sql'
+import { IMPLICIT_TENANT_ID, type TenantRow } from '../../access/tenants.sql'
+import {
+  createResponse,
+  deleteResponse,
+  items,
+  Name,
+  optional,
+  Timestamp,
+  Uuid,
+  UuidResponse,
+  updateResponse,
+} from '../../api/fields'
+import { type AuditEntry, entriesOf } from '../../configuration/audit.rules'
+import { auditEntriesIf } from '../../configuration/audit.sql'
+import { changeTenants } from '../../configuration/copied-changes'
+import { type Issue, issueOf, unknownIssue } from '../../configuration/drafts.rules'
+import { iso } from '../../lib/clock'
+import { errors } from '../../lib/errors'
+import { isId } from '../../lib/ids'
+import { MOST_ID_CHARACTERS } from '../../lib/limits'
+import { newId } from '../../lib/new-id'
+import type { AccountScope } from '../../platform/context'
+import type { Statement } from '../../platform/database'
+import { placementsOfNew } from '../../platform/databases/bound'
+
+/** A customer's id of a tenant fits in a header: no control characters, no spaces at its ends (T2). */
+const CustomerId = z
+  .string()
+  .min(1)
+  .max(MOST_ID_CHARACTERS)
+  .refine((id) => !/[\p{Cc}\p{Cs}]/u.test(id), 'must have no control characters and no unpaired surrogates')
+  .refine((id) => id === id.trim(), 'must not begin or end with a space')
+
+/** A tenant to create. */
+export const CreateTenantRequestItem = z
+  .object({ customerId: CustomerId, name: Name })
+  .meta({ id: 'CreateTenantRequestItem' })
+
+/** A change to a tenant. Absent fields stay. */
+export const UpdateTenantRequestItem = z
+  .object({ id: Uuid, customerId: optional(CustomerId), name: optional(Name) })
+  .meta({ id: 'UpdateTenantRequestItem' })
+
+/** A tenant. A deleted tenant is archived for good (T3). `purging`: it is being erased. */
+export const AdminTenant = z
+  .object({
+    id: UuidResponse,
+    customerId: z.string(),
+    name: z.string(),
+    status: z.enum(['active', 'archived']),
+    purging: z.boolean().optional(),
+    created: Timestamp,
+    updated: Timestamp,
+  })
+  .meta({ id: 'AdminTenant' })
+
+export const CreateTenantsRequest = items(CreateTenantRequestItem).meta({ id: 'CreateTenantsRequest' })
+export const UpdateTenantsRequest = items(UpdateTenantRequestItem).meta({ id: 'UpdateTenantsRequest' })
+export const ListTenantsResponse = z.array(AdminTenant).meta({ id: 'ListTenantsResponse' })
+export const CreateTenantsResponse = createResponse('CreateTenantsResponse', AdminTenant)
+export const UpdateTenantsResponse = updateResponse('UpdateTenantsResponse', AdminTenant)
+export const DeleteTenantsResponse = deleteResponse('DeleteTenantsResponse')
+
+/** A purge needs `purge=true`. Without it, nothing happens. */
+export const PurgeQuery = z.object({
+  purge: z
+    .custom<'true'>((text) => text === 'true', {
+      error:
+        'must be true: this erases an archived tenant for good. DELETE /tenants?ids= archives an active one',
+    })
+    .meta({ type: 'boolean', enum: [true] }),
+})
+
+/** A tenant in a response. */
+export type TenantResponse = z.infer<typeof AdminTenant>
+
+/**
+ * Throws 422 unless multi-tenancy is on. Without it there is one implicit tenant, and nothing to manage (T1).
+ */
+export function requireTenants({ variables }: AccountScope): void {
+  if (variables.MULTI_TENANCY === 'on') return
+  throw errors.unprocessable(
+    'Multi-tenancy is off, so there are no tenants to manage. Set the variable MULTI_TENANCY to on.',
+  )
+}
+
+/** A page of the tenants, oldest first, including archived ones (G7). */
+export async function listTenants(
+  { db }: AccountScope,
+  query: { limit: number; skip: number },
+): Promise<TenantResponse[]> {
+  return (await repository.listTenants(db, query)).map(tenantResponse)
+}
+
+/** A tenant by its UUID. Throws 404 if there is none. */
+export async function findTenant(scope: AccountScope, id: string): Promise<TenantResponse> {
+  requireTenants(scope)
+  const [found] = isId(id) ? await repository.findTenants(scope.db, [id.toLowerCase()]) : []
+  if (found === undefined) throw errors.notFound('This tenant')
+  return tenantResponse(found)
+}
+
+/**
+ * Creates tenants. It is an issue if `customerId` belongs to an active tenant, or is another tenant's UUID
+ * (G5, T2).
+ */
+export async function createTenants(
+  scope: AccountScope,
+  items: z.output<typeof CreateTenantsRequest>,
+): Promise<{ created: TenantResponse[]; issues: Issue[] }> {
+  const { db, now } = scope
+  const asked = items.map((item) => ({ ...item, id: newId(now) }))
+  const placements = await placementsOfNew(
+    scope.databases,
+    asked.map(({ id }) => id),
+  )
+  const stored = await repository.insertTenants(db, asked, now, [
+    ...createdEntries(scope, asked),
+    ...placements,
+  ])
+  return {
+    created: asked.flatMap(({ id }) => stored.find((row) => row.id === id) ?? []).map(tenantResponse),
+    issues: asked.flatMap(({ id, customerId }, index) =>
+      stored.some((row) => row.id === id) ? [] : [issueOf({ index }, taken(customerId))],
+    ),
+  }
+}
+
+/** Changes the passed fields of active tenants. */
+export async function updateTenants(
+  scope: AccountScope,
+  items: z.output<typeof UpdateTenantsRequest>,
+): Promise<{ updated: TenantResponse[]; issues: Issue[] }> {
+  const { db, now } = scope
+  const known = await repository.findTenants(
+    db,
+    items.map(({ id }) => id),
+  )
+  const changes = items.map((item) => ({ ...item, before: updatedEntry(scope, known, item) }))
+  const stored = await changeTenants(
+    scope.databases,
+    known.map(({ id }) => id),
+    (around) => repository.updateTenants(db, changes, now, around),
+  )
+  const updated: TenantResponse[] = []
+  const issues: Issue[] = []
+  for (const [index, { id, customerId = '' }] of items.entries()) {
+    const row = stored[index]
+    if (row) updated.push(tenantResponse(row))
+    else {
+      const before = known.find((one) => one.id === id)
+      issues.push(before?.status === 'active' ? issueOf({ id }, taken(customerId)) : notActive(id, before))
+    }
+  }
+  return { updated, issues }
+}
+
+/**
+ * Archives tenants for good. From the next request on their keys don't work, and no work of theirs falls due.
+ * Their data stays (T3).
+ */
+export async function archiveTenants(scope: AccountScope, ids: readonly string[]) {
+  const { db, now } = scope
+  const known = await repository.findTenants(db, ids)
+  const active = known.filter(({ id, status }) => status === 'active' && id !== IMPLICIT_TENANT_ID)
+  const their = active.map(({ id }) => id)
+  const audit = archivedEntries(scope, active)
+  const archived = new Set(
+    await changeTenants(scope.databases, their, ({ before, after }) =>
+      repository.archiveTenants(db, their, now, [...before, ...audit], after),
+    ),
+  )
+  const issues = ids
+    .filter((id) => !archived.has(id))
+    .map((id) =>
+      id === IMPLICIT_TENANT_ID && known.length > 0
+        ? issueOf({ id }, 'This tenant existed before multi-tenancy, and cannot be archived. Keep it.')
+        : notActive(
+            id,
+            known.find((one) => one.id === id),
+          ),
+    )
+  return { deleted: ids.filter((id) => archived.has(id)).map((id) => ({ id })), issues }
+}
+
+type Known = Pick<TenantRow, 'id' | 'customerId' | 'name'>
+
+function createdEntries(scope: AccountScope, made: readonly Known[]): Statement[] {
+  const entries = made.flatMap(({ id, customerId, name }) => {
+    const after = { id, customerId, name, status: 'active' }
+    return entriesOf('tenant', [{ before: null, after }], (tenant) => tenant).map((entry) => ({
+      subject: id,
+      entry: { ...entry, key: customerId },
+    }))
+  })
+  return auditEntriesIf(scope, entries, repository.TENANT_EXISTS)
+}
+
+function updatedEntry(
+  scope: AccountScope,
+  known: readonly Known[],
+  change: repository.TenantChange,
+): Statement[] {
+  const tenant = known.find(({ id }) => id === change.id)
+  if (tenant === undefined) return []
+  const entry = tenantEntry('update', tenant, {})
+  const subject = repository.changeSubject(change)
+  return auditEntriesIf(scope, [{ subject, entry }], repository.TENANT_CHANGES, repository.TENANT_FIELDS)
+}
+
+/** The entries of the audit log about tenants that are active and become archived (Z1). */
+function archivedEntries(scope: AccountScope, known: readonly Known[]): Statement[] {
+  const fields = { status: { before: 'active', after: 'archived' } }
+  const entries = known.map((tenant) => ({
+    subject: tenant.id,
+    entry: tenantEntry('archive', tenant, fields),
+  }))
+  return auditEntriesIf(scope, entries, repository.TENANT_ACTIVE)
+}
+
+/** An entry of the audit log about a tenant. Its key is the `customerId`. */
+export const tenantEntry = (
+  action: AuditEntry['action'],
+  { id, customerId }: Pick<Known, 'id' | 'customerId'>,
+  fields: AuditEntry['fields'],
+): AuditEntry => ({ action, kind: 'tenant', resourceId: id, key: customerId, user: null, fields })
+
+const taken = (customerId: string) =>
+  `Another tenant already uses ${JSON.stringify(customerId)} as its customerId or id. Choose another customerId.`
+
+function notActive(id: string, found: TenantRow | undefined): Issue {
+  if (found === undefined) return unknownIssue(id, 'a tenant')
+  if (found.status === 'purging')
+    return issueOf({ id }, `The tenant ${id} is being erased. Create a new one.`)
+  return issueOf({ id }, `The tenant ${id} is archived and can't be changed. Create a new one.`)
+}
+
+function tenantResponse({ created, updated, status, ...rest }: TenantRow): TenantResponse {
+  const isPurging = status === 'purging'
+  return {
+    ...rest,
+    status: status === 'active' ? 'active' : 'archived',
+    ...(isPurging && { purging: true }),
+    created: iso(created),
+    updated: iso(updated),
+  }
+}

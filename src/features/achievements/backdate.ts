@@ -1,0 +1,188 @@
+import * as z from 'zod'
+import { raiseVersion } from '../../configuration/configuration'
+import type { Achievement, Configuration } from '../../configuration/configuration.types'
+import { changeTenants } from '../../configuration/copied-changes'
+import { bulkStep } from '../../leaderboards/board-work'
+import type { Instant } from '../../lib/clock'
+import { type Micros, micros } from '../../lib/decimal'
+import { newId } from '../../lib/new-id'
+import { packsOf } from '../../lib/packed'
+import type { Scope, TenantContext } from '../../platform/context'
+import type { Statement, TenantDatabase } from '../../platform/database'
+import { askAll } from '../../platform/databases/everywhere'
+import { bytesOf, MOST_READ, numberOf } from '../../platform/short-ids'
+import { countsItself } from '../../rules/achievements.rules'
+import { applyChange, type BulkChange } from '../../rules/change.rules'
+import { count, MOST_TOTAL, NEW_COUNTER } from '../../rules/metrics.rules'
+import type { UserState } from '../../rules/state'
+import { isStale } from '../../rules/streaks/streaks.rules'
+import { recountChanges } from '../../store/commit/recount'
+import { type WalkStep, walkStep } from '../../store/commit/walk'
+import { beginWalk, type DueWork, hasWork } from '../../time/due-work.repository'
+import type { Job } from '../../time/job'
+
+// `total` adds floats. `sum` would fail beyond 64 bits: only the total of all events is bounded, and the
+// filtered events may have a larger sum (E1).
+const SUMS = `
+  SELECT asked.value ->> 0 AS iid, total(e.value) AS sum FROM json_each(?1) asked
+  CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
+    AND e.metric_no = ${numberOf('metrics', '?2')} AND e.seq <= asked.value ->> 1
+  WHERE NOT EXISTS (SELECT 1 FROM json_each(?3) f
+    WHERE (e.attributes ->> ('$."' || (f.value ->> 0) || '"')) IS NOT f.value ->> 1)
+  GROUP BY 1`
+
+const SumRows = z.array(z.object({ iid: z.string(), sum: z.number() }))
+
+/**
+ * Sums of the events that an achievement counts, in millionths, by iid. Counts only events up to the `seq`
+ * that was read of each user (A2).
+ */
+export async function sumsOf(
+  db: TenantDatabase,
+  { metricId, eventAttributes }: Pick<Achievement, 'metricId' | 'eventAttributes'>,
+  users: readonly { iid: string; seq: number }[],
+): Promise<ReadonlyMap<string, Micros>> {
+  const filters = JSON.stringify(
+    eventAttributes.map(({ attributeId, attributeValue }) => [attributeId, attributeValue]),
+  )
+  const rows: z.output<typeof SumRows> = []
+  for (const some of packsOf(users, MOST_READ, ({ seq }) => seq)) {
+    const asked = JSON.stringify(some.map(({ iid, seq }) => [iid, seq]))
+    rows.push(...SumRows.parse(await db.rows(db.statement(SUMS, asked, metricId, filters))))
+  }
+  return new Map(rows.map(({ iid, sum }) => [iid, micros(Math.max(-MOST_TOTAL, Math.min(sum, MOST_TOTAL)))]))
+}
+
+const COUNTED = 'UPDATE achievements SET counted = 1 WHERE tenant_id = ?1 AND id = ?2 AND counter_id = ?3'
+
+/**
+ * Notes that all users' counters of an achievement include the log, in all databases. That is a change of the
+ * configuration, so the same batch must raise its version (A4).
+ */
+export function counted(db: TenantDatabase, { id, counterId }: Achievement): Statement {
+  return db.statement(COUNTED, db.tenantId, id, counterId)
+}
+
+/**
+ * Statements that begin to complete achievements for all users who already qualify (A4). They are part of the
+ * batch in which these achievements become active or ask for something else. The caller wakes the Timekeeper
+ * after that batch.
+ */
+export function beginBackdating(
+  { db, now }: Pick<Scope, 'db' | 'now'>,
+  achievementIds: readonly string[],
+): Statement[] {
+  return achievementIds.map((id) => beginWalk(db, 'backdate', id, now))
+}
+
+/**
+ * Does one step of the walk over all users for an achievement. Users who qualify get it, with its points and
+ * composites (A4).
+ */
+export function backdateStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
+  const { db } = context
+  const find = ({ achievements }: Configuration) => achievements.find(({ id }) => id === work.subject)
+  return walkStep(
+    context,
+    work,
+    async (config, users, now) => {
+      const achievement = find(config)
+      if (achievement === undefined || achievement.status === 'inactive') {
+        return { changes: [], visited: users.length }
+      }
+      // A streak of another frequency is recounted first. The next step visits its user (S9).
+      const firstStale = users.findIndex(({ streak }) => isStale(streak, config.streaks))
+      if (firstStale === 0)
+        return { changes: await recountChanges(db, config, users.slice(0, 1), now), visited: 0 }
+      const present = firstStale === -1 ? users : users.slice(0, firstStale)
+      const known = await withCounters(db, achievement, present)
+      const changes = present.flatMap((user, index) => {
+        const change = backdated(config, achievement, user, known[index] ?? user, now)
+        return change === null ? [] : [change]
+      })
+      return { changes, visited: present.length }
+    },
+    async (config) => {
+      const achievement = find(config)
+      return achievement === undefined || achievement.counted ? [] : noteCounted(context, achievement)
+    },
+  )
+}
+
+/**
+ * At the end of the walk in one database: notes that all users' counters of an achievement include the log
+ * (A2, A4). That is a change of the configuration. With several databases it is made in all of them, once no
+ * other one has users to visit (B4). Until then each user who was visited has a counter, and each new user
+ * begins with one. Returns the statements that belong to the end of the walk.
+ */
+async function noteCounted(
+  { databases, db }: TenantContext,
+  achievement: Achievement,
+): Promise<readonly Statement[]> {
+  const { tenantId } = db
+  if (!databases.isSeveral) return [counted(db, achievement), raiseVersion(db)]
+  const walks = await askAll(
+    databases,
+    tenantId,
+    async (other, name) => name !== db.name && hasWork(other, 'backdate', achievement.id),
+  )
+  if (walks.includes(true)) return []
+  const home = databases.home(tenantId)
+  await changeTenants(databases, [tenantId], ({ before, after }) =>
+    home.batch([...before, counted(home, achievement), ...after]),
+  )
+  return []
+}
+
+/**
+ * Adds to users the counter of an achievement that counts on its own, from the log, if they don't have that
+ * counter yet (A2). A user without such events gets a counter with 0: an event that arrives before the end of
+ * the walk must find the counter.
+ */
+async function withCounters(
+  db: TenantDatabase,
+  achievement: Achievement,
+  users: readonly UserState[],
+): Promise<readonly UserState[]> {
+  if (!countsItself(achievement)) return users
+  const { counterId } = achievement
+  const asked = users.filter(({ counters }) => !counters.has(counterId))
+  const sums = await sumsOf(db, achievement, asked)
+  return users.map((user) => {
+    if (user.counters.has(counterId)) return user
+    const counter = count(NEW_COUNTER, sums.get(user.iid) ?? micros(0))
+    return { ...user, counters: new Map(user.counters).set(counterId, counter) }
+  })
+}
+
+function backdated(
+  config: Configuration,
+  { id }: Achievement,
+  before: UserState,
+  user: UserState,
+  now: Instant,
+): BulkChange | null {
+  const change = applyChange(config, {
+    before,
+    user,
+    at: now,
+    id: newId(now),
+    event: null,
+    isTried: (one) => one.id === id && one.trigger !== 'api',
+  })
+  const isAsBefore = user === before && change.after.revoked === before.revoked
+  return change.completed.length === 0 && isAsBefore ? null : { ...change, before, isBackdated: true }
+}
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    backdate: true
+  }
+}
+
+/** Completes an achievement, the subject of the work, for the users who already qualify (A4). */
+export const backdateJob: Job = {
+  kind: 'backdate',
+  isOfUsers: true,
+  run: (context, work) => bulkStep(context, 'backdate', () => backdateStep(context, work)),
+}

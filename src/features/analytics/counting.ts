@@ -1,0 +1,220 @@
+import { presentState } from '../../configuration/configuration'
+import type { Configuration } from '../../configuration/configuration.types'
+import { HOUR, type Instant, instant, MINUTE } from '../../lib/clock'
+import { namedId } from '../../lib/ids'
+import { systemNow } from '../../lib/system-clock'
+import { utcDay } from '../../lib/zone'
+import type { TenantContext } from '../../platform/context'
+import type { Cost, Statement } from '../../platform/database'
+import { isConflict } from '../../platform/guard'
+import {
+  type DueWork,
+  progressUnchanged,
+  rescheduled,
+  setAsked,
+  storeState,
+} from '../../time/due-work.repository'
+import type { Job } from '../../time/job'
+import { countUsers, ladderOf, nextRange } from './count.sql'
+import { countedUsers, ERASED_EVENTS } from './figures.sql'
+import { finishPass, type Pass, parseProgress, progressText, readPasses } from './passes'
+
+/*
+ * The data of the analytics in each database with users, for buckets that move (B3). A database
+ * adds the changes of its users to its own figures, and the figures of all databases are added up. So the
+ * figures stay when a user leaves, and the state in which the user is counted moves along.
+ */
+
+/** The table of the states in which users are counted. */
+export const COUNTED_USERS = countedUsers
+
+/**
+ * When the last pass began. The moment from which on the next pass has to read the logs; null for all of
+ * them. The levels, by name.
+ */
+export const READ_PASS = 'SELECT updated, since, ladder FROM analytics_passes WHERE tenant_id = ?1'
+
+/**
+ * Up to which moment the changes of users are counted who leave a database with this pass and this work; null
+ * if all of their changes are, or if it is not known.
+ */
+export function countedUntil(
+  pass: { updated: number } | null,
+  works: readonly { kind: string; progress: string | null }[],
+): number | null {
+  const due = works.find(({ kind }) => kind === 'analytics')
+  if (due === undefined) return null
+  return Math.max(pass?.updated ?? 0, parseProgress(due.progress).until ?? 0) || null
+}
+
+/**
+ * Gives a database without users the pass of the one from which the first ones arrive: they were counted by
+ * it. ?2 to ?4 are its moments and its levels. Comes before the users.
+ */
+export const TAKE_PASS = `
+  INSERT INTO analytics_passes (tenant_id, updated, since, ladder) SELECT ?1, ?2, ?3, ?4
+  WHERE NOT EXISTS (SELECT 1 FROM users WHERE tenant_id = ?1) ON CONFLICT DO NOTHING`
+
+/**
+ * Lets the next pass of a database find what is not counted yet of users who arrive: it reads the logs from
+ * the earlier moment of both, and visits all users if they were counted by other levels. ?2 and ?3 are the
+ * other database's; ?2 is null if it has no pass. The pass is no later than the moment up to which these
+ * users are counted, ?4, if that is not null.
+ */
+export const JOIN_PASS = `
+  UPDATE analytics_passes SET since = CASE WHEN since IS NULL OR ?2 IS NULL THEN NULL ELSE min(since, ?2) END,
+    ladder = CASE WHEN ladder = ?3 THEN ladder ELSE '' END, updated = min(updated, coalesce(?4, updated))
+  WHERE tenant_id = ?1`
+
+/** All figures of a database that holds no users any more, and their addition to those of another one. */
+export const READ_FIGURES = `
+  SELECT json_array(figure, subject_no, day, part, amount) AS row FROM analytics_figures WHERE tenant_id = ?1`
+export const ADD_FIGURES = `
+  INSERT INTO analytics_figures (tenant_id, figure, subject_no, day, part, amount)
+  SELECT ?2, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?1) WHERE true
+  ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`
+export const FORGET_FIGURES = [
+  'DELETE FROM analytics_figures WHERE tenant_id = ?1',
+  'DELETE FROM analytics_passes WHERE tenant_id = ?1',
+] as const
+
+/**
+ * The number of events that the analytics of a database have counted, of all its tenants, without those of
+ * users who were erased.
+ */
+export const EVENTS_OF_FIGURES = `
+  SELECT coalesce(sum(f.amount), 0) AS n FROM tenants t
+  CROSS JOIN analytics_figures f
+    ON f.tenant_id = t.id AND f.figure IN ('events', '${ERASED_EVENTS}') AND f.subject_no = 0`
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    analytics: true
+  }
+}
+
+/** By how much the moment of a row may be before its commit: clocks differ, and commits may be slow. */
+const MARGIN = 10 * MINUTE
+/** A pass that counts at most so many users, in one range, is followed by another one soon. */
+const FEW_USERS = 10
+/** The most ranges without a changed user that one step passes. */
+const MOST_RANGES = 10
+
+/** The analytics: counts the changes of users since the last pass, a minute or at most an hour ago (I1). */
+export const analyticsJob: Job = {
+  kind: 'analytics',
+  isOfUsers: true,
+  run: (context, work) => analyticsStep(context, work),
+}
+
+/**
+ * Does one step of a pass: finds the next users who have changed, and counts their changes. It is one
+ * transaction, so a step that is repeated, or interrupted, counts nothing twice (I1).
+ */
+export async function analyticsStep(context: TenantContext, work: DueWork): Promise<void> {
+  const { config, clock } = await presentState(context)
+  if (config === null) return
+  const now = clock ?? systemNow()
+  try {
+    const { pass } = parseProgress(work.progress)
+    await step(context, config, now, pass === null ? await begin(context, config, now, work) : work)
+  } catch (error) {
+    // Another run has done the step, or the clock went back.
+    if (!isConflict(error)) throw error
+  }
+}
+
+/**
+ * Begins a pass, and returns the work as it is stored. From then on, a change of a counted user asks for the
+ * work again. This is stored before users are read, because an empty pass deletes work that was not asked for
+ * again.
+ */
+async function begin(
+  { db }: TenantContext,
+  config: Configuration,
+  now: Instant,
+  work: DueWork,
+): Promise<DueWork> {
+  const { last, firstLate } = await readPasses(db)
+  const ladder = namedId(instant(0), JSON.stringify(ladderOf(config)))
+  const pass: Pass = {
+    began: now,
+    since: last?.since ?? 0,
+    nextSince: Math.min(now - MARGIN, firstLate ?? now),
+    ladder,
+    isAll: ladder !== last?.ladder,
+    after: '',
+    hasCounted: false,
+  }
+  const begun = { progress: progressText({ ...parseProgress(work.progress), pass }), dueAt: now }
+  await db.batch([
+    progressUnchanged(db, work, work.dueAt),
+    setAsked(db, work, 0),
+    storeState(db, work, begun),
+  ])
+  return { ...work, ...begun }
+}
+
+async function step(
+  context: TenantContext,
+  config: Configuration,
+  now: Instant,
+  work: DueWork,
+): Promise<void> {
+  const { db, cost } = context
+  const [began, before] = [systemNow(), { ...cost }]
+  const progress = parseProgress(work.progress)
+  if (progress.pass === null) return
+  const { after, last, users, isEnd } = await changedUsers(context, config, progress.pass)
+  const isSmall = after === '' && users <= FEW_USERS
+  const pass = { ...progress.pass, after: last, hasCounted: progress.pass.hasCounted || users > 0 }
+  await db.batch([
+    progressUnchanged(db, work, work.dueAt),
+    ...(users > 0 ? countUsers(db, config, { ...pass, after, last, today: utcDay(now) }) : []),
+    ...(isEnd
+      ? end(context, work, pass, isSmall ? soon(now) : nextHour(now))
+      : // Due now, so that other work that is due goes first.
+        [storeState(db, work, { progress: progressText({ ...progress, pass }), dueAt: now })]),
+  ])
+  if (users > 0) console.log(stepLine(context, users, systemNow() - began, before))
+}
+
+/** The next range with changed users after those that a pass has visited, or the last one that was read. */
+async function changedUsers({ db }: TenantContext, config: Configuration, { isAll, after: first }: Pass) {
+  const levelled = config.systems.filter(({ levels }) => levels.length > 0).length
+  let after = first
+  let range = await nextRange(db, after, { isAll, levelled })
+  for (let ranges = 1; ranges < MOST_RANGES && range.users === 0 && !range.isEnd; ranges += 1) {
+    after = range.last
+    range = await nextRange(db, after, { isAll, levelled })
+  }
+  return { after, ...range }
+}
+
+/**
+ * Ends a pass. After a pass that has counted a user there is another one, at the moment `next`. Otherwise the
+ * work is deleted, unless it was asked for since the pass began, because a user has changed.
+ */
+function end({ db }: TenantContext, work: DueWork, pass: Pass, next: Instant): Statement[] {
+  const { began, nextSince, ladder, hasCounted } = pass
+  return [
+    finishPass(db, { updated: began, since: nextSince, ladder }),
+    storeState(db, work, { progress: null, dueAt: next }),
+    // If it is asked for already, a change of a user writes no row of due work.
+    hasCounted ? setAsked(db, work, 1) : rescheduled(db, { ...work, asked: 0 }, null),
+  ]
+}
+
+/** The log line of a step that has counted users, as JSON: their number, and the cost. */
+function stepLine({ db, cost }: TenantContext, users: number, milliseconds: number, before: Cost): string {
+  const d1 = {
+    roundTrips: cost.roundTrips - before.roundTrips,
+    rowsRead: cost.rowsRead - before.rowsRead,
+    rowsWritten: cost.rowsWritten - before.rowsWritten,
+  }
+  return JSON.stringify({ level: 'info', work: 'analytics', tenant: db.tenantId, milliseconds, users, d1 })
+}
+
+/** A small pass may run each minute: that costs at most a few dollars a month (docs/scale.md). */
+const soon = (now: Instant): Instant => instant(now + MINUTE)
+const nextHour = (now: Instant): Instant => instant((Math.floor(now / HOUR) + 1) * HOUR)

@@ -1,0 +1,226 @@
+import type * as z from 'zod'
+import {
+  type AchievementCompletionResponse,
+  completedResponses,
+  userAchievementResponse,
+} from '../../api/shapes/achievements'
+import type { EventResponse } from '../../api/shapes/events'
+import { leaderboardChanges } from '../../api/shapes/leaderboards'
+import { pointsChanges } from '../../api/shapes/points'
+import { preferencesResponse } from '../../api/shapes/preferences'
+import { streakResponse } from '../../api/shapes/streaks'
+import { userResponse } from '../../api/shapes/users'
+import type { Configuration, Metric } from '../../configuration/configuration.types'
+import { type BoardContext, deliverEach } from '../../leaderboards/updates'
+import type { Instant } from '../../lib/clock'
+import { fromMicros } from '../../lib/decimal'
+import { ApiError, unreachable } from '../../lib/errors'
+import type { Command, CompletionCommand, EventCommand } from '../../rules/evaluate.rules'
+import { NEW_COUNTER } from '../../rules/metrics.rules'
+import { forbiddenAttributes } from '../../rules/profile.rules'
+import type { Placements, UserState } from '../../rules/state'
+import type { Outcome } from '../../store/commit/decide'
+import type { CommandResult } from './sent'
+
+const toRefused = ({ status, message, issues, retryAfter }: ApiError): CommandResult => ({
+  ...{ kind: 'refused', status, message, issues: [...issues] },
+  ...(retryAfter !== null && { retryAfter }),
+})
+
+/** The result of a command whose commit threw: an API error, or an error in Laurel. */
+export function failedResult(error: unknown): CommandResult {
+  if (error instanceof ApiError) return toRefused(error)
+  return { kind: 'failed', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+}
+
+/** Makes the result from the decision. It never reads again. */
+export function resultOf(
+  command: Command,
+  outcome: Outcome | undefined,
+  placements: Placements = new Map(),
+): CommandResult {
+  if (outcome === undefined) throw new Error('a commit returned no outcome for a command')
+  const { decision, config } = outcome
+  switch (decision.kind) {
+    case 'failed':
+      return failedResult(decision.error)
+    case 'refused':
+      return toRefused(decision.apiError)
+    case 'lost':
+      return lost(command, decision)
+    case 'changed':
+    case 'replayed':
+    case 'completed':
+    case 'unchanged':
+      if (config === null) throw new Error('a decision has no configuration')
+      return acceptedResult(command, decision, config, placements)
+    default:
+      return unreachable(decision)
+  }
+}
+
+type Accepted = Exclude<Outcome['decision'], { kind: 'lost' | 'refused' | 'failed' }>
+
+function acceptedResult(
+  command: Command,
+  decision: Accepted,
+  config: Configuration,
+  placements: Placements,
+): CommandResult {
+  const [before, after] =
+    decision.kind === 'changed'
+      ? [decision.change.before, decision.change.after]
+      : [decision.state, decision.state]
+  switch (command.kind) {
+    case 'event':
+      return eventResult(command, decision, config, placements)
+    case 'upsert':
+    case 'update':
+      return { kind: 'user', body: userResponse(config, after) }
+    case 'completion': {
+      const body = completionResponse(config, decision)
+      return { kind: 'completion', body, leftOut: leftOutOf(config, before, command) }
+    }
+    case 'preferences':
+      return { kind: 'preferences', body: preferencesResponse(config, after.preferences) }
+    default:
+      return unreachable(command)
+  }
+}
+
+function eventResult(
+  command: EventCommand,
+  decision: Accepted,
+  config: Configuration,
+  placements: Placements,
+): CommandResult {
+  const key = command.idempotencyKey
+  if (decision.kind === 'replayed') {
+    const { eventId, metric, state, at } = decision
+    const leftOut = leftOutOf(config, state, command)
+    const body = replayResponse(config, eventId, metric, state, at)
+    return { kind: 'event', status: 202, body: { ...body, ...idempotency(key, true) }, leftOut, at }
+  }
+  if (decision.kind !== 'changed' || decision.metric === null) throw new Error('an event has changed nothing')
+  const { change, metric } = decision
+  const { before, after } = change
+  const body = {
+    ...totalResponse(command.eventId, metric, after),
+    achievements: completedResponses(config, change),
+    currentStreak: { ...streakResponse(config, after, after.changed), extended: change.isExtended },
+    points: pointsChanges(config, change),
+    leaderboards: leaderboardChanges(config, placements, after.profile, after.changed),
+    ...idempotency(key, false),
+  }
+  return { kind: 'event', status: 201, body, leftOut: leftOutOf(config, before, command), at: after.changed }
+}
+
+function completionResponse(
+  config: Configuration,
+  decision: Accepted,
+): z.infer<typeof AchievementCompletionResponse> {
+  if (decision.kind === 'completed') {
+    const { achievement, completion } = decision
+    return {
+      completionId: completion.id,
+      achievement: userAchievementResponse(config, achievement, completion),
+      points: {},
+    }
+  }
+  if (decision.kind !== 'changed') throw new Error('a completion has changed nothing')
+  const { change } = decision
+  const completion = change.after.achievements.get(change.completed[0] ?? '')
+  const [achievement] = completedResponses(config, change)
+  if (completion === undefined || achievement === undefined)
+    throw new Error('a completion has no achievement')
+  return { completionId: completion.id, achievement, points: pointsChanges(config, change) }
+}
+
+function lost(
+  command: Command,
+  { place, metric, state, known, at }: Extract<Outcome['decision'], { kind: 'lost' }>,
+): CommandResult {
+  const key = command.kind === 'event' ? command.idempotencyKey : null
+  const replay =
+    command.kind === 'event' && key !== null && metric !== null && state !== null
+      ? { ...replayResponse(known, command.eventId, metric, state, at), ...idempotency(key, true) }
+      : null
+  const leftOut = command.kind === 'event' ? leftOutOf(known, state, command) : []
+  return { kind: 'lost', ...place, replay, leftOut }
+}
+
+/** Attributes left out of an event or a completion. `before`: the user before the command (K7). */
+const leftOutOf = (
+  config: Configuration,
+  before: UserState | null,
+  { user, by }: EventCommand | CompletionCommand,
+): string[] => forbiddenAttributes(config, before, user, by)
+
+const idempotency = (key: string | null, replayed: boolean) =>
+  key === null ? {} : { idempotencyKey: key, idempotentReplayed: replayed }
+
+/** The response to an event that counted before: the current values, and no changes (E4). */
+function replayResponse(
+  config: Configuration,
+  eventId: string,
+  metric: Metric,
+  user: UserState,
+  at: Instant,
+): z.infer<typeof EventResponse> {
+  const currentStreak = { ...streakResponse(config, user, at), extended: false }
+  return {
+    ...totalResponse(eventId, metric, user),
+    achievements: [],
+    currentStreak,
+    points: {},
+    leaderboards: {},
+  }
+}
+
+const totalResponse = (eventId: string, metric: Metric, user: UserState) => ({
+  eventId,
+  metricId: metric.id,
+  total: fromMicros((user.metrics.get(metric.id) ?? NEW_COUNTER).total),
+})
+
+/** Notifies the leaderboards of committed changes, and makes each command's result. */
+export async function resultsOf(
+  context: BoardContext,
+  commands: readonly Command[],
+  outcomes: readonly Outcome[],
+): Promise<CommandResult[]> {
+  const [results] = resultsOfEach(context, [{ commands, outcomes }])
+  return results ?? []
+}
+
+/**
+ * Notifies the leaderboards of changes that were committed together, with one call for each leaderboard. A
+ * user's results are ready as soon as the leaderboards on which this user has moved have responded.
+ */
+export function resultsOfEach(
+  context: BoardContext,
+  users: readonly { commands: readonly Command[]; outcomes: readonly Outcome[] }[],
+): Promise<CommandResult[]>[] {
+  const changed = users.flatMap(({ outcomes }) =>
+    outcomes.flatMap((outcome) =>
+      outcome.decision.kind === 'changed' && outcome.config !== null
+        ? [{ outcome, change: outcome.decision.change, config: outcome.config }]
+        : [],
+    ),
+  )
+  const last = changed.at(-1)
+  const changes = changed.map(({ change }) => change)
+  const delivered =
+    last === undefined ? [] : deliverEach(context, last.config, changes, last.change.after.changed)
+  const placements = new Map<Outcome, Promise<Placements> | undefined>(
+    changed.map(({ outcome }, nth) => [outcome, delivered[nth]]),
+  )
+  return users.map(({ commands, outcomes }) =>
+    Promise.all(
+      commands.map(async (command, index) => {
+        const outcome = outcomes[index]
+        return resultOf(command, outcome, outcome && (await placements.get(outcome)))
+      }),
+    ),
+  )
+}

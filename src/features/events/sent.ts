@@ -1,0 +1,188 @@
+import * as z from 'zod'
+import type { Credential } from '../../access/credentials'
+import { AchievementCompletionResponse } from '../../api/shapes/achievements'
+import { EventRequest, EventResponse } from '../../api/shapes/events'
+import { PreferencesChangeMessage, UserPreferencesResponse } from '../../api/shapes/preferences'
+import { UpdatedUser, UpsertedUser, User } from '../../api/shapes/users'
+import { type Instant, instant } from '../../lib/clock'
+import { fromMicros, toMicros } from '../../lib/decimal'
+import { ERROR_STATUSES, unreachable } from '../../lib/errors'
+import type { Command } from '../../rules/evaluate.rules'
+import type { Actor, ProfileChange } from '../../rules/profile.rules'
+import type { Job } from '../../store/commit/decide'
+
+const moment = z.number().transform(instant)
+/** Messages wait in the inbox while another version is deployed. So a new field needs a default. */
+const common = {
+  arrived: moment,
+  prefix: z.string().nullable(),
+  tokenUser: z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }).nullable().default(null),
+  expires: moment.nullable().default(null),
+  tenantName: z.string().nullable().default(null),
+  since: moment.nullable(),
+}
+
+/** The kind of sender (K7). The default fits old messages in the inbox: only admins send batches. */
+const by = z.enum(['admin', 'user']).default('admin')
+
+/** Parses the jobs that another isolate has sent. */
+export const Commands = z.array(
+  z.discriminatedUnion('kind', [
+    z
+      .object({
+        kind: z.literal('event'),
+        ...common,
+        by,
+        eventId: z.string(),
+        metricKey: z.string(),
+        idempotencyKey: z.string().nullable(),
+        body: EventRequest,
+      })
+      .transform(({ body, ...rest }) => jobOf(eventCommand(body, rest), rest)),
+    z
+      .object({ kind: z.enum(['upsert', 'update']), ...common, by, body: UpdatedUser })
+      .transform(({ kind, body, by, ...rest }) => jobOf({ kind, user: body, by }, rest)),
+    z
+      .object({
+        kind: z.literal('completion'),
+        ...common,
+        by,
+        completionId: z.string(),
+        achievementKey: z.string(),
+        body: UpsertedUser,
+      })
+      .transform(({ kind, body: { id, ...user }, by, completionId, achievementKey, ...rest }) =>
+        jobOf({ kind, completionId, achievementKey, userId: id, user, by }, rest),
+      ),
+    z
+      .object({ kind: z.literal('preferences'), ...common, body: PreferencesChangeMessage })
+      .transform(({ kind, body, ...rest }) => jobOf({ kind, preferences: body }, rest)),
+  ]),
+)
+
+function jobOf(
+  command: Command,
+  {
+    arrived,
+    prefix,
+    tokenUser: user,
+    expires,
+    tenantName,
+    since,
+  }: Pick<Job, 'arrived' | 'tenantName'> &
+    Pick<Credential, 'prefix' | 'expires'> & { tokenUser: Credential['user']; since: Instant | null },
+): Job {
+  const credential = prefix === null && user === null ? null : { prefix, user, expires }
+  return {
+    command,
+    arrived,
+    credential,
+    tenantName,
+    attempt: since === null ? null : { since, outcome: null },
+  }
+}
+
+const CONFIRMED: Credential = { prefix: null, user: null, expires: null }
+
+/** A job as JSON, in the form that `Commands` parses. */
+export function messageOf({ command, arrived, credential, tenantName, attempt }: Job) {
+  const { prefix, user: tokenUser, expires } = credential ?? CONFIRMED
+  const common = { arrived, prefix, tokenUser, expires, tenantName, since: attempt?.since ?? null }
+  switch (command.kind) {
+    case 'event': {
+      const { kind, eventId, metricKey, idempotencyKey, user, by, value, attributes } = command
+      const body = {
+        user: { id: command.userId, ...profileJson(user) },
+        value: fromMicros(value),
+        attributes: Object.fromEntries(attributes),
+      }
+      return { ...common, kind, by, eventId, metricKey, idempotencyKey, body }
+    }
+    case 'upsert':
+    case 'update':
+      return { ...common, kind: command.kind, by: command.by, body: profileJson(command.user) }
+    case 'completion': {
+      const { kind, completionId, achievementKey, userId, user, by } = command
+      return { ...common, kind, by, completionId, achievementKey, body: { id: userId, ...profileJson(user) } }
+    }
+    case 'preferences':
+      return { ...common, kind: command.kind, body: command.preferences }
+    default:
+      return unreachable(command)
+  }
+}
+
+function profileJson({ attributes, ...rest }: ProfileChange) {
+  return attributes === undefined ? rest : { ...rest, attributes: Object.fromEntries(attributes) }
+}
+
+/** The command for a valid event request. */
+export function eventCommand(
+  { user: { id, ...user }, value, attributes }: z.output<typeof EventRequest>,
+  {
+    eventId,
+    metricKey,
+    idempotencyKey,
+    by,
+  }: { eventId: string; metricKey: string; idempotencyKey: string | null; by: Actor },
+): Command {
+  return {
+    kind: 'event',
+    eventId,
+    metricKey,
+    idempotencyKey,
+    userId: id,
+    user,
+    by,
+    value: toMicros(value),
+    attributes: attributes ?? new Map(),
+  }
+}
+
+/** Keeps a fitting value as it is: z.record would drop a key such as `__proto__`. */
+const accepted = <S extends z.ZodType>(schema: S) =>
+  z.custom<z.infer<S>>((value) => schema.safeParse(value).success)
+
+/** The keys of attributes that were left out, since only admins may set them (K7). */
+const leftOut = z.array(z.string()).default([])
+
+/** How a command ended, as JSON for a caller or another isolate. */
+export const CommandResult = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('event'),
+    status: z.literal([201, 202]),
+    body: accepted(EventResponse),
+    leftOut,
+    /** The moment of the response. A lane of an earlier version does not say it. */
+    at: z.number().optional(),
+  }),
+  z.object({ kind: z.literal('user'), body: accepted(User) }),
+  z.object({ kind: z.literal('completion'), body: accepted(AchievementCompletionResponse), leftOut }),
+  z.object({ kind: z.literal('preferences'), body: accepted(UserPreferencesResponse) }),
+  z.object({
+    kind: z.literal('refused'),
+    status: z.literal(ERROR_STATUSES),
+    message: z.string(),
+    /** The problems one by one, if the error has them. */
+    issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    /** Seconds after which to try again, if waiting helps. */
+    retryAfter: z.number().optional(),
+  }),
+  /** An event stored at this place whose response is lost. With an idempotency key it is replayed. */
+  z.object({
+    kind: z.literal('lost'),
+    at: z.number(),
+    seq: z.number(),
+    replay: accepted(EventResponse).nullable(),
+    leftOut,
+  }),
+  /** An error in Laurel. The message is for the log, not for the caller. */
+  z.object({ kind: z.literal('failed'), message: z.string() }),
+])
+export type CommandResult = z.infer<typeof CommandResult>
+
+/** The lane's reply: how each command ended, in the order sent, and the cost. */
+export const LaneReply = z.object({
+  results: z.array(CommandResult),
+  cost: z.object({ roundTrips: z.number(), rowsRead: z.number(), rowsWritten: z.number() }),
+})

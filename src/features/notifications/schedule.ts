@@ -1,0 +1,276 @@
+import { guardedStep } from '../../configuration/configuration'
+import type { Configuration } from '../../configuration/configuration.types'
+import { DAY, type Instant, instant } from '../../lib/clock'
+import { canonicalZone, periodStart } from '../../lib/zone'
+import type { TenantContext } from '../../platform/context'
+import type { Statement, TenantDatabase } from '../../platform/database'
+import { beginWalk, type DueWork, rescheduled } from '../../time/due-work.repository'
+import type { Job } from '../../time/job'
+import { REACTIVATION_DAYS, UTC } from '../../webhooks/outbox/notifications.rules'
+import { insertEntriesOnce } from '../../webhooks/outbox/outbox.sql'
+import { hasBoostListeners } from '../points/boost-events'
+import { scheduledEntries } from './reasons'
+import {
+  isEmpty,
+  newlyWanted,
+  nextMoment,
+  recapPeriod,
+  type Slot,
+  slotsAt,
+  type Timetable,
+  timetableOf,
+  zoneBefore,
+} from './schedule.rules'
+import {
+  type Candidates,
+  candidatesAfter,
+  joinSchedule,
+  type Progress,
+  parseProgress,
+  readUsers,
+  storeProgress,
+  withZones,
+  zonesAfter,
+} from './schedule.sql'
+
+/**
+ * Statements that must be stored with a change of the configuration, so that new listeners get events in time
+ * and none from before the change (N5, W6). Every change of webhooks, templates or schedule settings must
+ * call this.
+ */
+export function listenerStatements(
+  db: TenantDatabase,
+  before: Configuration,
+  after: Configuration,
+  now: Instant,
+): Statement[] {
+  const [was, is] = [timetableOf(before), timetableOf(after)]
+  const joining = newlyWanted(was, is)
+  const schedule =
+    joining.length === 0
+      ? []
+      : [isEmpty(was) ? beginWalk(db, 'schedule', '', now) : joinSchedule(db, joining, now)]
+  const boosts =
+    hasBoostListeners(after) && !hasBoostListeners(before) ? [beginWalk(db, 'boosts', '', now)] : []
+  return [...schedule, ...boosts]
+}
+
+/** Limits of one step: users whose zones are read, users who are looked at, and users who are notified. */
+const ZONES_CHUNK = 10_000
+const MOST_LOOKED_AT = 10_000
+const FIRST_LOOK = 1_000
+const MOST_RECIPIENTS = 500
+const FEWEST_RECIPIENTS = 10
+/** The most characters of templates in a step, so that its messages fit in memory several times. */
+const MOST_WRITTEN = 4_000_000
+/** The most moments for which a step looks for candidates at once, if there are few users. */
+const MOST_MOMENTS = 32
+
+/** No zone is known yet. The search begins with the first user. */
+const LOOKING = { zones: [], aliases: [], found: '' }
+
+type Stored = { statements: readonly Statement[] }
+
+/**
+ * Does one step of the notifications that come at a time of the user's day (N2). One guarded batch stores the
+ * outbox entries of some users at a moment that is due, and the progress. Nothing happens if another isolate
+ * has done the step or the configuration has changed. `until` is the moment up to which work is done. `next`
+ * is the moment of other due work that has its turn first, or null.
+ */
+export function scheduleStep(
+  context: TenantContext,
+  work: DueWork,
+  until: Instant,
+  next: Instant | null,
+): Promise<void> {
+  const by = next === null ? until : instant(Math.min(until, next - 1))
+  return guardedStep(context, work, async (config) => {
+    const { statements } = await step(context, config, work, { until, by })
+    return statements
+  })
+}
+
+async function step(
+  context: TenantContext,
+  config: Configuration,
+  work: DueWork,
+  { until, by }: { until: Instant; by: Instant },
+): Promise<Stored> {
+  const { db } = context
+  const timetable = timetableOf(config)
+  if (isEmpty(timetable)) return { statements: [rescheduled(db, work, null)] }
+  const progress = parseProgress(work.progress)
+  if (progress === null || progress.through > until) {
+    // From now on a trigger adds each new zone, so the search misses none. If the clock went back, the search
+    // begins again.
+    const begun = { ...LOOKING, looked: work.dueAt, through: work.dueAt, since: {}, sweep: null }
+    return { statements: [storeProgress(db, begun, work.dueAt)] }
+  }
+  if (progress.found !== null) return findZones(context, progress, timetable, progress.found)
+  if (progress.sweep === null) {
+    const at = momentAfter(timetable, progress)
+    if (at === null) return { statements: [rescheduled(db, work, null)] }
+    // Other work that is due before has its turn first.
+    if (at > work.dueAt) return { statements: [storeProgress(db, progress, at)] }
+    return begin(context, config, progress, at, by)
+  }
+  return goOn(context, config, { ...progress, sweep: progress.sweep })
+}
+
+/** The zones in which users may be notified. Users without a zone are in UTC. */
+const zonesOf = ({ zones }: Progress) => [...new Set([UTC, ...zones])]
+/** All names that users have for the zones of these slots. */
+const namesOf = ({ aliases }: Progress, slots: readonly Slot[]) => {
+  const zones = new Set(slots.map(({ zone }) => zone))
+  return [...zones, ...aliases.filter((name) => zones.has(canonicalZone(name)))]
+}
+const slotsOf = (timetable: Timetable, progress: Progress, at: Instant) =>
+  slotsAt(timetable, zonesOf(progress), at, progress.since)
+const momentAfter = (timetable: Timetable, progress: Progress) =>
+  nextMoment(timetable, zonesOf(progress), progress.through)
+
+async function findZones(
+  { db }: TenantContext,
+  progress: Progress,
+  timetable: Timetable,
+  after: string,
+): Promise<Stored> {
+  const { zones, last } = await zonesAfter(db, after, ZONES_CHUNK)
+  const known = [...progress.zones, ...progress.aliases, ...zones]
+  const next = { ...withZones(progress, known), found: last }
+  const dueAt = last === null ? (momentAfter(timetable, next) ?? next.through) : next.through
+  return { statements: [storeProgress(db, next, dueAt)] }
+}
+
+/** The result of looking at users for a moment: candidates, and the last user; null at the end. */
+type Look = { ids: readonly string[]; last: string | null }
+
+/** Begins at the first due moment; if one look covers all users, at the first one with candidates. */
+async function begin(
+  context: TenantContext,
+  config: Configuration,
+  progress: Progress,
+  first: Instant,
+  by: Instant,
+): Promise<Stored> {
+  const timetable = timetableOf(config)
+  const zones = zonesOf(progress)
+  const moments = [first]
+  for (let at: Instant | null = first; moments.length < MOST_MOMENTS; moments.push(at)) {
+    at = nextMoment(timetable, zones, at)
+    if (at === null || at > by) break
+  }
+  const questions = moments.map((at) => candidatesOf(timetable, progress, at))
+  const looks = await candidatesAfter(
+    context.db,
+    '',
+    { limit: FIRST_LOOK, most: maxRecipients(config) + 1 },
+    questions,
+  )
+  const found = looks.findIndex(({ ids, last }) => ids.length > 0 || last !== null)
+  const n = found === -1 ? moments.length - 1 : found
+  const [before, due] = [moments[n - 1], moments[n]]
+  if (found > 0 && before !== undefined && due !== undefined) {
+    // No user is notified before `due`. This step ends here, so that other work has its turn before it.
+    return { statements: [storeProgress(context.db, { ...progress, through: before }, due)] }
+  }
+  const at = moments[n] ?? first
+  return notifyFound(context, config, { ...progress, sweep: { at, after: '', size: FIRST_LOOK } }, looks[n])
+}
+
+/** Continues a sweep. */
+async function goOn(context: TenantContext, config: Configuration, progress: UnderWay): Promise<Stored> {
+  const { at, after, size } = progress.sweep
+  const [look] = await candidatesAfter(context.db, after, { limit: size, most: maxRecipients(config) + 1 }, [
+    candidatesOf(timetableOf(config), progress, at),
+  ])
+  return notifyFound(context, config, progress, look)
+}
+
+type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
+
+async function notifyFound(
+  context: TenantContext,
+  config: Configuration,
+  progress: UnderWay,
+  { ids, last }: Look = { ids: [], last: null },
+): Promise<Stored> {
+  const { db } = context
+  const { at, size } = progress.sweep
+  const slots = slotsOf(timetableOf(config), progress, at)
+  const most = maxRecipients(config)
+  const { users, covered } = await readUsers(db, ids.slice(0, most))
+  const placed = users.flatMap((user) => {
+    const slot = slots.find(({ zone }) => zone === canonicalZone(zoneBefore(user, at)))
+    return slot === undefined ? [] : [{ user, slot, at }]
+  })
+  const { outboxEntries, handled } = await scheduledEntries(context, config, placed)
+  // Users who do not fit in this step have their turn in the next one.
+  const lastHandled = handled < placed.length ? placed[handled - 1]?.user.id : ids[covered - 1]
+  const isAll = handled === placed.length && covered === ids.length
+  const reached = isAll ? last : (lastHandled ?? last)
+  const [next, dueAt] =
+    reached === null
+      ? ended(progress, timetableOf(config), at)
+      : [{ ...progress, sweep: { at, after: reached, size: sizeAfter(size, ids.length, most) } }, at]
+  return { statements: [...insertEntriesOnce(db, outboxEntries), storeProgress(db, next, dueAt)] }
+}
+
+/** The progress, and when it continues. Once a day zones are read again, so that those without users go. */
+function ended(progress: Progress, timetable: Timetable, at: Instant): [Progress, Instant] {
+  const next = { ...progress, through: at, sweep: null }
+  return at - progress.looked < DAY
+    ? [next, momentAfter(timetable, next) ?? at]
+    : [{ ...next, ...LOOKING, looked: at }, at]
+}
+
+/**
+ * The most users that a step notifies. A longer template lowers it, so that a step renders at most
+ * `MOST_WRITTEN` characters.
+ */
+export function maxRecipients({ templates }: Pick<Configuration, 'templates'>): number {
+  const lengths = templates.map(({ status, title, body }) =>
+    status === 'active' ? title.length + body.length : 0,
+  )
+  const most = Math.floor(MOST_WRITTEN / Math.max(1, ...lengths))
+  return Math.min(MOST_RECIPIENTS, Math.max(FEWEST_RECIPIENTS, most))
+}
+
+/** How many users to look at next: below the limit of notified users, with few steps without candidates. */
+function sizeAfter(size: number, found: number, most: number): number {
+  if (found > most) return Math.max(most, Math.floor(size / 2))
+  return found * 4 < most ? Math.min(MOST_LOOKED_AT, size * 2) : size
+}
+
+function candidatesOf(timetable: Timetable, progress: Progress, at: Instant): Candidates {
+  const slots = slotsOf(timetable, progress, at)
+  const daysOf = (type: Slot['types'][number]) =>
+    slots.filter(({ types }) => types.includes(type)).map(({ day }) => day)
+  const { recap, streak_reminder: reminder } = timetable
+  const recaps = recap === null ? [] : daysOf('recap').map((day) => recapPeriod(day, recap).start)
+  const reminders =
+    reminder === null ? [] : daysOf('streak_reminder').map((day) => periodStart(day, reminder))
+  return {
+    zones: namesOf(progress, slots),
+    at,
+    activeDays: [...new Set(daysOf('reactivation'))].flatMap((day) =>
+      REACTIVATION_DAYS.map((days) => day - days),
+    ),
+    // If a user travels, the last event may have an earlier date than the one before it.
+    activeFrom: recaps.length === 0 ? null : Math.min(...recaps) - 1,
+    streakBefore: reminders.length === 0 ? null : Math.max(...reminders),
+  }
+}
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    schedule: true
+  }
+}
+
+/** Notifies users at times of their day (N2). */
+export const scheduleJob: Job = {
+  kind: 'schedule',
+  isOfUsers: true,
+  run: (context, work, { until, next }) => scheduleStep(context, work, until, next),
+}

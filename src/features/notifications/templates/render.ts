@@ -1,0 +1,305 @@
+import { streakResponse } from '../../../api/shapes/streaks'
+import type { Configuration, Template } from '../../../configuration/configuration.types'
+import { type Instant, iso } from '../../../lib/clock'
+import { fromMicros } from '../../../lib/decimal'
+import { unreachable } from '../../../lib/errors'
+import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../../lib/zone'
+import type { TenantContext } from '../../../platform/context'
+import type { UserState } from '../../../rules/state'
+import type {
+  AchievementReason,
+  Due,
+  Notification,
+  NotificationReason,
+  NotificationType,
+  RecapReason,
+} from '../notification'
+import { linkSecretOf, newLinkSecret, unsubscribeToken } from '../unsubscribe.routes'
+import { type Parsed, parseLiquid, RenderError, renderLiquid } from './liquid'
+import { inLowerCase } from './plain-text.rules'
+
+/** An achievement for tenants that have none. */
+const INVENTED = {
+  key: 'first-steps',
+  name: 'First steps',
+  description: 'An example: you have configured no achievements.',
+  badgeUrl: null,
+}
+/** The gain of a metric or points system, for users who have nothing. */
+const GAIN = 5
+
+/**
+ * A reason for the preview of a template: from the user's state, or an invented one if the state has none.
+ */
+export function sampleReason(
+  config: Configuration,
+  user: UserState,
+  type: NotificationType,
+  now: Instant,
+): NotificationReason {
+  switch (type) {
+    case 'achievement_completed':
+      return achievement(config, user, now)
+    case 'recap':
+      return recap(config, user, now)
+    case 'reactivation': {
+      const since = user.activeDay === null ? 0 : dayIn(user.profile.tz, now) - user.activeDay
+      return { type, messageNumber: 1, daysSinceLastActive: since > 0 ? since : 3 }
+    }
+    case 'streak_reminder':
+      return { type }
+    default:
+      return unreachable(type)
+  }
+}
+
+/** The achievement that the user completed last. Otherwise one that the user could complete. */
+function achievement({ achievements }: Configuration, user: UserState, now: Instant): AchievementReason {
+  const type = 'achievement_completed'
+  const had = achievements.flatMap(({ id }) => {
+    const completion = user.achievements.get(id)
+    return completion === undefined ? [] : [{ id, at: completion.at }]
+  })
+  const [last] = had.sort((a, b) => b.at - a.at)
+  if (last !== undefined) return { type, achievementId: last.id, achievedAt: last.at }
+  const any = achievements.find(({ status }) => status === 'active') ?? achievements[0]
+  return { type, achievementId: any?.id ?? user.iid, achievedAt: now, called: INVENTED }
+}
+
+/** The period that ended last, as if the user had gained everything in it. */
+function recap({ settings, metrics, systems }: Configuration, user: UserState, now: Instant): RecapReason {
+  const frequency = settings.recapFrequency === 'monthly' ? 'monthly' : 'weekly'
+  const start = periodsBefore(periodStart(dayIn(user.profile.tz, now), frequency), 1, frequency)
+  const gained = (total: number) => (total === 0 ? { change: GAIN, total: GAIN } : { change: total, total })
+  return {
+    type: 'recap',
+    periodStart: dateOfDay(start),
+    periodEnd: dateOfDay(periodEnd(start, frequency)),
+    frequency,
+    metrics: metrics.map(({ id }) => {
+      const counter = user.metrics.get(id)
+      return { metricId: id, ...gained(counter === undefined ? 0 : fromMicros(counter.total)) }
+    }),
+    points: systems.map(({ id }) => ({ systemId: id, ...gained(user.points.get(id) ?? 0) })),
+  }
+}
+
+/** The most characters of a subject, and bytes of a push message: providers accept 4,096 in all. */
+const MOST_SUBJECT_CHARACTERS = 250
+const PUSH_TITLE_BYTES = 512
+const PUSH_BODY_BYTES = 2_800
+
+/** The input of a notification. */
+export type Ingredients = {
+  config: Configuration
+  template: Template
+  user: UserState
+  reason: NotificationReason
+  now: Instant
+}
+
+/** Builds a tenant's notifications, ready for the delivery queue. */
+export type Compose = (ingredients: Ingredients) => Promise<Notification>
+
+/**
+ * Returns the function that builds a tenant's notifications. It reads the secret for links once. If a
+ * template can't be rendered, the notification has a `fault` and goes to the log only.
+ */
+export async function composer(context: TenantContext): Promise<Compose> {
+  const { db, variables } = context
+  // Before the first template there is no secret: the links of previews then lead nowhere.
+  const secret = (await linkSecretOf(db, db.tenantId)) ?? newLinkSecret()
+  return async (ingredients) => {
+    const { template, user } = ingredients
+    const token = await unsubscribeToken(secret, { tenantId: db.tenantId, iid: user.iid, userId: user.id })
+    const url = `${variables.PUBLIC_URL ?? template.origin}/unsubscribe/${token}`
+    return compose(ingredients, url)
+  }
+}
+
+/** Builds the message to a user from a template and the reason. */
+export type MessageBuilder = (user: UserState, due: Due, template: Template) => Promise<Notification>
+
+/**
+ * The message builder of a tenant for one configuration. The first message reads the data that all of them
+ * need.
+ */
+export function messageBuilderOf(context: TenantContext, config: Configuration): MessageBuilder {
+  let compose: Promise<Compose> | null = null
+  return async (user, { reason, at }, template) => {
+    compose ??= composer(context)
+    return (await compose)({ config, template, user, reason: reason.about, now: at })
+  }
+}
+
+/** A notification to a user. `unsubscribeUrl` is the address of the link in an email (N3). */
+export function compose(ingredients: Ingredients, unsubscribeUrl: string): Notification {
+  const { template, user } = ingredients
+  const { type, channel } = template
+  const common = { userId: user.id, iid: user.iid, type }
+  const rendered = renderedOrError(ingredients, unsubscribeUrl)
+  if (channel === 'push') {
+    const tokens = [...new Set(user.profile.deviceTokens ?? [])]
+    return { ...common, channel, ...rendered, headers: {}, tokens, taken: 0 }
+  }
+  const headers = {
+    'List-Unsubscribe': `<${unsubscribeUrl}>`,
+    'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+  }
+  return { ...common, channel, ...rendered, headers, to: user.profile.email ?? '' }
+}
+
+function renderedOrError(ingredients: Ingredients, unsubscribeUrl: string) {
+  try {
+    return rendered(ingredients, unsubscribeUrl)
+  } catch (error) {
+    if (!(error instanceof RenderError)) throw error
+    return { title: '', body: '', fault: error.message }
+  }
+}
+
+/** The rendered template. Throws a RenderError that names the field with the problem. */
+export function rendered(
+  { config, template, user, reason, now }: Ingredients,
+  unsubscribeUrl: string,
+): { title: string; body: string } {
+  const { title, body } = parsedOf(template)
+  const isEmail = template.channel === 'email'
+  const variables = variablesOf({ config, user, reason, now }, isEmail ? unsubscribeUrl : null)
+  const say = (field: string, text: Parsed) => {
+    try {
+      return renderLiquid(text, variables)
+    } catch (error) {
+      throw new RenderError(`${field}: ${error instanceof Error ? error.message : error}`)
+    }
+  }
+  const line = oneLine(say(isEmail ? 'subject' : 'title', title))
+  const text = printable(say('body', body))
+  return isEmail
+    ? { title: cut(line, MOST_SUBJECT_CHARACTERS), body: withLink(text, unsubscribeUrl) }
+    : { title: cutToBytes(line, PUSH_TITLE_BYTES), body: cutToBytes(text.trim(), PUSH_BODY_BYTES) }
+}
+
+/** Templates are parsed once for as long as their configuration is in the cache. */
+const parsed = new WeakMap<Template, { title: Parsed; body: Parsed }>()
+
+function parsedOf(template: Template): { title: Parsed; body: Parsed } {
+  const known = parsed.get(template)
+  if (known !== undefined) return known
+  const title = parseLiquid('text', template.title)
+  const body = parseLiquid(template.channel === 'email' ? 'html' : 'text', template.body)
+  // Only a template that another version of Laurel stored can fail here.
+  if ('fault' in title) throw new RenderError(title.fault)
+  if ('fault' in body) throw new RenderError(body.fault)
+  parsed.set(template, { title, body })
+  return { title, body }
+}
+
+/** The variables of all templates. The documentation lists them. */
+function variablesOf(
+  { config, user, reason, now }: Omit<Ingredients, 'template'>,
+  unsubscribeUrl: string | null,
+): object {
+  const { profile } = user
+  const { length, frequency, expires, started } = streakResponse(config, user, now)
+  const attributes = config.attributes.flatMap(({ id, key, type }) => {
+    const value = type === 'user' ? profile.attributes.get(id) : undefined
+    return value === undefined ? [] : [[key, value]]
+  })
+  return {
+    user: {
+      id: user.id,
+      name: profile.name,
+      email: profile.email,
+      tz: profile.tz ?? 'UTC',
+      attributes: Object.fromEntries(attributes),
+    },
+    streak: { length, frequency, expires, started },
+    points: Object.fromEntries(config.systems.map(({ id, key }) => [key, user.points.get(id) ?? 0])),
+    metrics: Object.fromEntries(
+      config.metrics.map(({ id, key }) => {
+        const counter = user.metrics.get(id)
+        return [key, counter === undefined ? 0 : fromMicros(counter.total)]
+      }),
+    ),
+    ...reasonVariables(config, reason),
+    ...(unsubscribeUrl !== null && { unsubscribeUrl }),
+  }
+}
+
+function reasonVariables(config: Configuration, reason: NotificationReason): object {
+  switch (reason.type) {
+    case 'achievement_completed': {
+      const { achievementId, called } = reason
+      const found = config.achievements.find(({ id }) => id === achievementId) ?? called
+      return {
+        achievement: {
+          id: achievementId,
+          key: found?.key,
+          name: found?.name,
+          description: found?.description,
+          badgeUrl: found?.badgeUrl,
+          achievedAt: iso(reason.achievedAt),
+        },
+      }
+    }
+    case 'recap': {
+      const { periodStart, periodEnd, frequency } = reason
+      const metrics = reason.metrics.flatMap(({ metricId, change, total }) =>
+        config.metrics
+          .filter(({ id }) => id === metricId)
+          .map(({ key, name, units }) => ({ key, name, units, change, total })),
+      )
+      const points = reason.points.flatMap(({ systemId, change, total }) =>
+        config.systems
+          .filter(({ id }) => id === systemId)
+          .map(({ key, name }) => ({ key, name, change, total })),
+      )
+      return { recap: { periodStart, periodEnd, frequency, metrics, points } }
+    }
+    case 'reactivation': {
+      const { messageNumber, daysSinceLastActive } = reason
+      return { reactivation: { messageNumber, daysSinceLastActive } }
+    }
+    case 'streak_reminder':
+      return {}
+    default:
+      return unreachable(reason)
+  }
+}
+
+/** An email always shows the link, even if the template does not (N3). */
+function withLink(html: string, url: string): string {
+  if (html.includes(url)) return html
+  const footer = `<p style="font-size:12px;color:#666"><a href="${url}">Unsubscribe</a></p>`
+  const end = inLowerCase(html).lastIndexOf('</body>')
+  return end < 0 ? `${html}\n${footer}` : `${html.slice(0, end)}${footer}\n${html.slice(end)}`
+}
+
+/** A text of one line. A subject is a header, and a line break in it would begin another header. */
+const oneLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
+    .replace(/ {2,}/g, ' ')
+    .trim()
+
+/** A text without control characters except line breaks and tabs. */
+const printable = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\P{Cc}\n\t]/gu, '')
+
+/** The beginning of a text, of at most `length` characters. Does not split a surrogate pair. */
+const cut = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1).replace(/[\ud800-\udbff]$/, '')}…`
+
+/** The beginning of a text that takes at most `bytes` bytes as JSON. */
+function cutToBytes(text: string, bytes: number): string {
+  const size = (some: string) => new TextEncoder().encode(JSON.stringify(some)).byteLength
+  let kept = cut(text, bytes)
+  while (size(kept) > bytes)
+    kept = cut(kept, Math.min(kept.length - 2, Math.floor((kept.length * bytes) / size(kept))))
+  return kept
+}

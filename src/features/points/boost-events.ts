@@ -1,0 +1,293 @@
+import { guardedStep } from '../../configuration/configuration'
+import type { Boost, Configuration, System } from '../../configuration/configuration.types'
+import { BOOST_MOMENTS, type BoostMoment } from '../../configuration/enumerations'
+import { FIRST_OFFSET, type Instant, instant } from '../../lib/clock'
+import { childId, namedId } from '../../lib/ids'
+import { firstPack, jsonBytes, MOST_AT_ONCE } from '../../lib/packed'
+import { civilDate, dayBegins, dayOf } from '../../lib/zone'
+import type { Scope, TenantContext } from '../../platform/context'
+import type { Statement } from '../../platform/database'
+import { boostSpan, boostStatus } from '../../rules/points/boosts.rules'
+import { type DueWork, rescheduled } from '../../time/due-work.repository'
+import type { Job } from '../../time/job'
+import { draftOf } from '../../webhooks/events/event'
+import { pointsBoostFinished, pointsBoostStarted } from '../../webhooks/events/points'
+import { type AddressedEntry, listens } from '../../webhooks/outbox/outbox'
+import { insertEntriesInChange, insertEntriesOnce } from '../../webhooks/outbox/outbox.sql'
+import {
+  type BoostProgress,
+  boostsUnchanged,
+  dateBeyond,
+  datesBetween,
+  expectBoosts,
+  noteBoostMoments,
+  notedMoments,
+  ownBoosts,
+  parseProgress,
+  storeProgress,
+} from './boost-events.sql'
+
+/** Whether a webhook listens to starts or finishes of boosts (W6). */
+export const hasBoostListeners = (config: Pick<Configuration, 'webhooks'>): boolean =>
+  BOOST_MOMENTS.some((moment) => listens(config, `points.boost_${moment}`))
+
+/**
+ * The last moment that a boost has passed by a time, as its row notes it: null before it starts. `zone` is
+ * the user's for a user's own boost, else null.
+ */
+function momentBy(boost: Boost, at: Instant, zone: string | null): BoostMoment | null {
+  const status = boostStatus(boost, at, zone)
+  return status === 'scheduled' ? null : status === 'active' ? 'started' : 'finished'
+}
+
+/**
+ * The moments that a write has put into the past: passed for the boost after the write, but not for the boost
+ * before it. `before` is null for a new boost.
+ */
+function momentsPassed(before: Boost | null, after: Boost, now: Instant, zone: string | null): BoostMoment[] {
+  const rank = (notified: BoostMoment | null) => (notified === null ? 0 : BOOST_MOMENTS.indexOf(notified) + 1)
+  const was = before === null ? null : momentBy(before, now, zone)
+  return BOOST_MOMENTS.slice(rank(was), Math.max(rank(was), rank(momentBy(after, now, zone))))
+}
+
+/** When a boost starts or finishes (P5). Null if it never finishes. */
+function momentOf(boost: Boost, zone: string | null, moment: BoostMoment): Instant | null {
+  const { begins, ends } = boostSpan(boost, zone)
+  return moment === 'started' ? begins : ends
+}
+
+/** The first moment after another at which one of these boosts starts or finishes. Null if there is none. */
+function nextMoment(
+  boosts: readonly { boost: Boost; zone: string | null }[],
+  after: Instant,
+): Instant | null {
+  const moments = boosts.flatMap(({ boost, zone }) =>
+    BOOST_MOMENTS.flatMap((moment) => {
+      const at = momentOf(boost, zone, moment)
+      return at === null || at <= after ? [] : [at]
+    }),
+  )
+  return moments.length === 0 ? null : instant(Math.min(...moments))
+}
+
+const EVENTS = { started: pointsBoostStarted, finished: pointsBoostFinished } as const
+
+/**
+ * The outbox entries for a boost that starts or finishes at a moment. Empty if no webhook listens to that
+ * event (W6).
+ */
+function boostEntries(
+  config: Pick<Configuration, 'webhooks'>,
+  system: Pick<System, 'id' | 'key' | 'name'>,
+  boost: Boost,
+  moment: BoostMoment,
+  at: Instant,
+): AddressedEntry[] {
+  const event = EVENTS[moment]
+  if (!listens(config, event.type)) return []
+  const id = namedId(at, `${boost.id} ${event.type}`)
+  const messages = [{ id: childId(id, 0), ...draftOf(event, system, boost, at) }]
+  return [{ outboxEntry: { at, seq: 0, id, userIid: boost.userIid, messages }, userId: boost.userId }]
+}
+
+/** The number of users' own boosts that a step reads. */
+const CHUNK = 1_000
+
+/** A written boost. `before` is null if it is new. `zone` is the user's for a user's own boost, else null. */
+export type BoostWrite = { before: Boost | null; after: Boost; zone: string | null }
+
+/**
+ * Statements that a write of boosts stores with them, so that webhooks learn when they start and finish. If
+ * that moment is past, the outbox entry is stored at once (W6).
+ */
+export function boostEventStatements(
+  { databases, now, tenant }: Pick<Scope, 'databases' | 'now' | 'tenant'>,
+  config: Configuration,
+  systems: readonly Pick<System, 'id' | 'key' | 'name'>[],
+  writes: readonly BoostWrite[],
+): Statement[] {
+  const db = databases.home(tenant.id)
+  const noted = noteBoostMoments(
+    db,
+    writes.map(({ after, zone }) => ({ id: after.id, notified: momentBy(after, now, zone) })),
+  )
+  if (!hasBoostListeners(config)) return noted
+  const outboxEntries = writes.flatMap(({ before, after, zone }) => {
+    const system = systems.find(({ id }) => id === after.systemId)
+    if (system === undefined) return []
+    return momentsPassed(before, after, now, zone).flatMap((moment) =>
+      boostEntries(config, system, after, moment, now),
+    )
+  })
+  const next = nextMoment(
+    writes.map(({ after, zone }) => ({ boost: after, zone })),
+    now,
+  )
+  return [
+    ...noted,
+    ...insertEntriesInChange(db, databases, outboxEntries),
+    ...(next === null ? [] : [expectBoosts(db, next, now)]),
+  ]
+}
+
+/**
+ * Does one step of notifying webhooks that boosts have started or finished (W6). Outbox entries, notes and
+ * progress are stored in one guarded batch. If another run did the step, or a boost or the configuration
+ * changed, nothing is stored. Notifies of moments up to `until`.
+ */
+export function boostStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+  return guardedStep(context, work, (config) => step(context, config, work, until))
+}
+
+async function step(
+  context: TenantContext,
+  config: Configuration,
+  work: DueWork,
+  until: Instant,
+): Promise<readonly Statement[]> {
+  const { db } = context
+  if (!hasBoostListeners(config)) return [rescheduled(db, work, null)]
+  const progress = parseProgress(work.progress)
+  if (progress === null || progress.through > until) {
+    // Webhooks are not notified of moments before one of them listened, or before the clock went back.
+    return [storeProgress(db, { since: work.dueAt, through: work.dueAt, sweep: null }, work.dueAt)]
+  }
+  if (progress.sweep !== null) return sweep(context, config, work, progress, progress.sweep, [])
+  const to = instant(Math.max(work.dueAt, progress.through))
+  const { first } = datesBetween(progress.through, to)
+  // Boosts for everyone are announced once: in the first database.
+  const everyones = db.isOther ? [] : config.systems.flatMap(({ boosts }) => boosts)
+  const next = nextMoment(
+    everyones.map((boost) => ({ boost, zone: null })),
+    to,
+  )
+  const begun = { to, phase: 'started', after: [first, 0] satisfies [string, number], next } as const
+  const changes = await ofEveryone(db, everyones, progress.since, to)
+  const some = firstPack(changes, MOST_AT_ONCE, ({ boost }) => jsonBytes(boost))
+  // The next step does not find these boosts again, and continues with the others.
+  if (some.length < changes.length) return notificationStatements(db, config, some)
+  return sweep(context, config, work, progress, { ...begun, after: [first, 0] }, changes)
+}
+
+/** Notifies webhooks of starts and finishes of boosts, and notes them in the rows of the boosts. */
+function notificationStatements(
+  db: TenantContext['db'],
+  config: Configuration,
+  changes: readonly BoostChange[],
+): Statement[] {
+  const moments = new Map(changes.map(({ boost, moment }) => [boost.id, moment]))
+  return [
+    boostsUnchanged(
+      db,
+      changes.map(({ boost }) => boost),
+    ),
+    ...insertEntriesOnce(
+      db,
+      changes.flatMap((one) => entriesOf(config, one)),
+    ),
+    ...noteBoostMoments(
+      db,
+      [...moments].map(([id, notified]) => ({ id, notified })),
+    ),
+  ]
+}
+
+type BoostChange = { boost: Boost; moment: BoostMoment; at: Instant }
+
+/** Those for everyone after `since`, up to a moment. Leaves out those of which webhooks were notified. */
+async function ofEveryone(
+  db: TenantContext['db'],
+  boosts: readonly Boost[],
+  since: Instant,
+  to: Instant,
+): Promise<BoostChange[]> {
+  const changes = boosts.flatMap((boost) =>
+    BOOST_MOMENTS.flatMap((moment) => {
+      const at = momentOf(boost, null, moment)
+      return at === null || at <= since || at > to ? [] : [{ boost, moment, at }]
+    }),
+  )
+  const notified = await notedMoments(
+    db,
+    changes.map(({ boost }) => boost.id),
+  )
+  return changes.filter(({ boost, moment }) => isNotSent(notified.get(boost.id) ?? null, moment))
+}
+
+const isNotSent = (notified: BoostMoment | null, moment: BoostMoment) =>
+  moment === 'started' ? notified === null : notified !== 'finished'
+
+/** Notifies of starts or finishes of the next users' own boosts, and of `others`. */
+async function sweep(
+  { db }: TenantContext,
+  config: Configuration,
+  work: DueWork,
+  progress: BoostProgress,
+  { to, phase, after, next: seen }: NonNullable<BoostProgress['sweep']>,
+  others: readonly BoostChange[],
+): Promise<readonly Statement[]> {
+  const { first, last } = datesBetween(progress.through, to)
+  const boosts = await ownBoosts(db, phase, after, last, CHUNK)
+  const changes: BoostChange[] = [...others]
+  let next = seen
+  for (const boost of boosts) {
+    const at = boost.zone === null ? null : momentOf(boost, boost.zone, phase)
+    if (at === null || at <= progress.since) continue
+    if (at <= to) changes.push({ boost, moment: phase, at })
+    else if (next === null || at < next) next = at
+  }
+  const final = boosts.at(-1)
+  const isEnd = final === undefined || boosts.length < CHUNK
+  const notified = notificationStatements(db, config, changes)
+  if (!isEnd) {
+    const date = phase === 'started' ? final.start : final.end
+    return [
+      ...notified,
+      storeProgress(db, { ...progress, sweep: { to, phase, after: [date, final.no], next } }, work.dueAt),
+    ]
+  }
+  next = await soonest(db, phase, last, next)
+  if (phase === 'started') {
+    const ending = { to, phase: 'finished' as const, after: [first, 0] satisfies [string, number], next }
+    return [
+      ...notified,
+      storeProgress(db, { ...progress, sweep: { ...ending, after: [first, 0] } }, work.dueAt),
+    ]
+  }
+  if (next === null) return [...notified, rescheduled(db, work, null)]
+  return [...notified, storeProgress(db, { ...progress, through: to, sweep: null }, next)]
+}
+
+/** The moment found, or an earlier one at which a boost beyond the dates can start or finish. */
+async function soonest(
+  db: TenantContext['db'],
+  phase: BoostMoment,
+  last: Parameters<typeof dateBeyond>[2],
+  found: Instant | null,
+): Promise<Instant | null> {
+  const date = await dateBeyond(db, phase, last)
+  if (date === null) return found
+  const earliest = dayBegins(dayOf(civilDate(date)) + (phase === 'started' ? 0 : 1), FIRST_OFFSET)
+  return instant(Math.min(earliest, found ?? earliest))
+}
+
+function entriesOf(config: Configuration, { boost, moment, at }: BoostChange) {
+  const system = config.systems.find(({ id }) => id === boost.systemId)
+  return system === undefined ? [] : boostEntries(config, system, boost, moment, at)
+}
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    boosts: true
+  }
+}
+
+/**
+ * Starts and finishes of boosts, of which webhooks are notified (W6): users' own ones in the database of the
+ * user, all others in the first one.
+ */
+export const boostsJob: Job = {
+  kind: 'boosts',
+  isOfUsers: true,
+  run: (context, work, { until }) => boostStep(context, work, until),
+}

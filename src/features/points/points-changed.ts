@@ -1,0 +1,123 @@
+import * as z from 'zod'
+import { storedAwardResponse } from '../../api/shapes/points'
+import type { Configuration } from '../../configuration/configuration.types'
+import type { Instant } from '../../lib/clock'
+import { childId } from '../../lib/ids'
+import { newId } from '../../lib/new-id'
+import type { TenantContext } from '../../platform/context'
+import { configurationUnchanged, isConflict } from '../../platform/guard'
+import { StoredAwardRow, triggerForms } from '../../store/awards.sql'
+import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/users/portions.sql'
+import { userOf } from '../../store/users/users.sql'
+import { type DueWork, rescheduled } from '../../time/due-work.repository'
+import type { Job } from '../../time/job'
+import { drain } from '../../webhooks/delivery/drain'
+import { draftOf } from '../../webhooks/events/event'
+import { pointsChanged } from '../../webhooks/events/points'
+import { listens, type OutboxEntry } from '../../webhooks/outbox/outbox'
+import { insertOutboxEntries } from '../../webhooks/outbox/outbox.sql'
+import {
+  awardsSince,
+  type DuePoints,
+  duePoints,
+  firstDue,
+  forgetPoints,
+  notePointsSent,
+  notSentYet,
+  type SentPoints,
+} from '../../webhooks/outbox/points-changed.sql'
+
+const AwardRow = StoredAwardRow.extend({ nth: z.number() })
+const SeenRows = z.array(z.object({ iid: z.string(), seq: z.number() }))
+
+/**
+ * Writes the points notifications that are due by a moment to the outbox. A notification lists all changes of
+ * a user and points system since the last one. One guarded batch stores them, so a change that comes in
+ * between is in this notification or in the next one (W5). Returns whether any was due. Call it until it
+ * returns false.
+ */
+export async function flushPoints(
+  context: TenantContext,
+  config: Configuration,
+  now: Instant,
+): Promise<boolean> {
+  const { db } = context
+  const all = await duePoints(db, now)
+  if (all.length === 0) return false
+  const ids = [...new Set(all.map(({ userId }) => userId))]
+  const { found, awardRows } = await db.batchOf({
+    found: portionStatement(db, { ids }),
+    awardRows: awardsSince(db, all),
+  })
+  const { rows, covered } = coveredBy(
+    ids,
+    await portionOf(db, found.results, { short: shortAmong(ids.length) }),
+  )
+  const read = new Set(ids.slice(0, covered))
+  const users = new Map(rows.map(userOf).map((user) => [user.iid, user]))
+  // The next call takes users who did not fit, and users with new awards since the awards were read.
+  const seen = new Map(SeenRows.parse(found.results).map(({ iid, seq }) => [iid, seq]))
+  const isPresent = ({ userId, userIid }: DuePoints) =>
+    read.has(userId) && users.get(userIid)?.seq === seen.get(userIid)
+  const due = all.filter(isPresent)
+  const awards = z.array(AwardRow).parse(awardRows.results)
+  const forms = await triggerForms(db, awards)
+  const gone: DuePoints[] = []
+  const noted: SentPoints[] = []
+  const outboxEntries: OutboxEntry[] = []
+  for (const [nth, one] of all.entries()) {
+    if (!isPresent(one)) continue
+    const user = users.get(one.userIid)
+    const system = config.systems.find(({ id }) => id === one.systemId)
+    if (user === undefined || system === undefined) {
+      gone.push(one)
+      continue
+    }
+    const total = user.points.get(system.id) ?? 0
+    const own = awards.filter((award) => award.nth === nth)
+    const wasSent = own.length > 0 && listens(config, pointsChanged.type)
+    noted.push({ ...one, seq: user.seq, at: user.changed, total, wasSent })
+    if (!wasSent) continue
+    const facts = {
+      system,
+      total,
+      totalBefore: one.total,
+      awards: own.map((award) => storedAwardResponse(award, forms)),
+    }
+    const id = newId(now)
+    const messages = [{ id: childId(id, 0), ...draftOf(pointsChanged, config, user, facts) }]
+    outboxEntries.push({ at: now, seq: user.seq, id, userIid: user.iid, messages })
+  }
+  try {
+    await db.batch([
+      configurationUnchanged(db, config.version),
+      notSentYet(db, due),
+      ...insertOutboxEntries(db, outboxEntries, null),
+      ...(gone.length === 0 ? [] : [forgetPoints(db, gone)]),
+      notePointsSent(db, noted, now),
+    ])
+  } catch (error) {
+    // Another drain has sent them, or the configuration has changed. The next call reads again.
+    if (!isConflict(error)) throw error
+  }
+  return true
+}
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    outbox: true
+  }
+}
+
+/** Sends changes of points once their quiet time is over (W5). */
+export const pointsNotificationsJob: Job = {
+  kind: 'outbox',
+  isOfUsers: true,
+  run: (context, work, { mustAll }) => sendPoints(context, work, mustAll),
+}
+
+/** Sends the points notifications that are due, and schedules the next one (W5). */
+async function sendPoints(context: TenantContext, work: DueWork, mustAll: boolean): Promise<void> {
+  await drain(context, [flushPoints], { by: work.dueAt, mustAll })
+  await context.db.batch([rescheduled(context.db, work, await firstDue(context.db))])
+}

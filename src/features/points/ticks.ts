@@ -1,0 +1,307 @@
+import * as z from 'zod'
+import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql'
+import type { Configuration, Trigger } from '../../configuration/configuration.types'
+import { bulkStep } from '../../leaderboards/board-work'
+import { type Instant, instant } from '../../lib/clock'
+import { newId } from '../../lib/new-id'
+import type { Scope, TenantContext } from '../../platform/context'
+import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
+import { askAll } from '../../platform/databases/everywhere'
+import { configurationUnchanged, isConflict } from '../../platform/guard'
+import {
+  earliest,
+  endOfSweep,
+  granting,
+  isTicking,
+  nextDue,
+  type Tick,
+  type TickChange,
+  type TickUser,
+  ticksBetween,
+} from '../../rules/points/ticks.rules'
+import { type Asked, outboxInsertsOfTicks, readTickUsers, writeTicks } from '../../store/ticks.sql'
+import {
+  type DueWork,
+  makeDueForUsers,
+  progressUnchanged,
+  storeState,
+  type WorkState,
+  workState,
+} from '../../time/due-work.repository'
+import type { Job } from '../../time/job'
+import { betweenSweeps, parseState, restartSweeps, stillAhead, TENANTS_AHEAD } from '../../time/sweeps.sql'
+import { catchUpKind } from '../../time/timekeeper'
+
+const Moment = z.number().transform(instant)
+
+/**
+ * The progress of a tenant's ticks. All ticks up to the moment `through` are granted. A sweep grants the
+ * ticks after that and up to its own `to`, user by user in order of their ids. Users up to `after` have them,
+ * except the skipped ones, which come first in the next step.
+ */
+const Progress = z.object({
+  through: Moment,
+  sweep: z.object({ to: Moment, after: z.string().nullable(), skipped: z.array(z.string()) }).nullable(),
+})
+
+/** See `Progress`. */
+export type Progress = z.infer<typeof Progress>
+
+/** The stored progress of ticks. If there is none, no ticks are granted yet. */
+export function parseProgress(text: string | null): Progress {
+  return text === null ? { through: instant(0), sweep: null } : Progress.parse(JSON.parse(text))
+}
+
+const TICKING = "type = 'time' AND status = 'active' AND deleted IS NULL"
+
+const RESTART = [
+  `UPDATE tenants SET config_version = config_version + 1
+   WHERE id IN (${TENANTS_AHEAD} UNION SELECT tenant_id FROM points_triggers WHERE ${TICKING}
+     AND anchor > ?1)`,
+  `UPDATE points_triggers SET anchor = ?1 WHERE ${TICKING} AND (anchor > ?1 OR tenant_id IN (${TENANTS_AHEAD}))`,
+] as const
+
+const OTHERS = `${TICKING} AND tenant_id IN (SELECT value FROM json_each(?2))`
+const RESTART_OTHERS = [
+  `UPDATE tenants SET config_version = config_version + 1
+   WHERE id IN (SELECT tenant_id FROM points_triggers WHERE ${OTHERS} AND anchor <> ?1)`,
+  `UPDATE points_triggers SET anchor = ?1 WHERE ${OTHERS}`,
+] as const
+
+/**
+ * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
+ * clock goes back (C1). The next step finds out when they are due. `elsewhere` are the ids of tenants whose
+ * ticks have run ahead in another database.
+ */
+export function restartTicks(db: AccountDatabase, now: Instant, elsewhere: readonly string[]): Statement[] {
+  const others = elsewhere.length === 0 ? [] : RESTART_OTHERS
+  return [
+    ...RESTART.map((sql) => db.statement(sql, now, 'ticks')),
+    ...others.map((sql) => db.statement(sql, now, JSON.stringify(elsewhere))),
+    ...restartSweeps(db, 'ticks', now),
+  ]
+}
+
+/**
+ * Statements for each database but the first one, when the clock goes back (C1). The first statement reads
+ * the tenants whose ticks have run ahead of `now` there, for `parseTenantsAhead`. The others restart their
+ * ticks. Triggers are a part of the configuration, so only the first database restarts them (B4).
+ */
+export function restartTicksOfUsers(db: AccountDatabase, now: Instant): [Statement, ...Statement[]] {
+  return [db.statement(TENANTS_AHEAD, now, 'ticks'), ...restartSweeps(db, 'ticks', now)]
+}
+
+const TenantsAhead = z.array(z.object({ tenant_id: z.string() }))
+
+/** The ids that the first statement of `restartTicksOfUsers` has read. */
+export const parseTenantsAhead = (result: D1Result | undefined): string[] =>
+  TenantsAhead.parse(result?.results ?? []).map((row) => row.tenant_id)
+
+/**
+ * Statements that schedule the ticks of triggers with a new first tick. Part of the batch that stores the
+ * triggers (P4).
+ */
+export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): Statement[] {
+  const first = earliest(triggers, 0)
+  if (first === null) return []
+  // If the clock was moved past the first tick meanwhile, no user would get it. So the guard makes the write
+  // fail.
+  return [stillAhead(db, 'ticks', first), makeDueForUsers(db, 'ticks', first)]
+}
+
+/**
+ * Grants the ticks that are due by now, before one of these triggers is changed or deleted (P4): they became
+ * due under the present trigger. Returns guards for the batch of the change, so that it is not stored in the
+ * middle of a later sweep of any database, nor between the sweeps of two databases.
+ */
+export async function settleTicks(scope: Scope, triggers: readonly Trigger[]): Promise<Statement[]> {
+  if (!triggers.some(isTicking)) return []
+  const { db, databases, tenant, now } = scope
+  const stateOf = async (one: TenantDatabase) => parseProgress((await workState(one, 'ticks')).progress)
+  const own = await stateOf(db)
+  if (!databases.isSeveral) {
+    await catchUpKind(scope, 'ticks', instant(Math.max(now, own.sweep?.to ?? now)))
+    return [betweenSweeps(db, 'ticks')]
+  }
+  // If a database has granted a tick already, all others must have granted it too.
+  const others = await askAll(databases, tenant.id, stateOf)
+  const reached = [own, ...others].map(({ through, sweep }) => sweep?.to ?? through)
+  const to = Math.max(now, ...reached)
+  await catchUpKind(scope, 'ticks', instant(to))
+  return [betweenSweeps(db, 'ticks'), stillAhead(db, 'ticks', instant(to + 1))]
+}
+
+/**
+ * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
+ * clock goes back (C1, P4). `elsewhere` are the results of `restartTicksOfUsers` in each other database.
+ */
+export const restartTriggers = (
+  db: AccountDatabase,
+  now: Instant,
+  elsewhere: readonly (readonly D1Result[])[],
+): Statement[] =>
+  restartTicks(
+    db,
+    now,
+    elsewhere.flatMap(([ahead]) => parseTenantsAhead(ahead)),
+  )
+
+/** The statements for each other database; they come first in its batch (C1, P4). */
+export const restartTriggersElsewhere = (db: AccountDatabase, now: Instant): Statement[] =>
+  restartTicksOfUsers(db, now)
+
+/**
+ * The result of a step: the row of due work after it, the users that it has changed, and the configuration
+ * that it used.
+ */
+export type TickStep = WorkState & { changes: readonly TickChange[]; config: Configuration }
+
+/** The most users of one step. */
+const MOST_USERS = 1_000
+/** The most awards of one step. Boosts inside of awards are counted too. */
+const MOST_AWARDS = 20_000
+
+/** The ticks that the next step grants, and the users that it reads for that. */
+type Plan = { progress: Progress; sweep: Progress['sweep']; ticks: readonly Tick[]; asked: Asked }
+
+/** Changes of users, and the row of due work: `done` if all users are still as read, else `open`. */
+type Chunk = { changes: readonly TickChange[]; done: WorkState; open: WorkState }
+
+/**
+ * Does one step of granting a tenant's ticks that are due by `to` (P4). A chunk of users gets all ticks of a
+ * sweep, in one guarded batch. Call it again with the row that it returns, until nothing is due by `to`. If
+ * another run did the step, or the configuration changed, nothing is stored. Throws the error of D1 if
+ * nothing was stored because of it.
+ */
+export async function tickStep(context: TenantContext, work: DueWork, to: Instant): Promise<TickStep> {
+  const { db } = context
+  const progress = parseProgress(work.progress)
+  let config = await recentConfiguration(context)
+  for (;;) {
+    const plan = planOf(config, progress, to)
+    const { version, ...found } = await readTickUsers(db, plan.asked, plan.ticks[0]?.due ?? to)
+    if (version === config.version) {
+      const chunk = chunkOf(config, work, plan, found)
+      return { ...(await write(db, config, work, chunk, to)), config }
+    }
+    config = await configurationAt(context, version)
+  }
+}
+
+function planOf(config: Configuration, progress: Progress, to: Instant): Plan {
+  const end = progress.sweep?.to ?? endOfSweep(config, progress.through, to)
+  if (end === null) return { progress, sweep: null, ticks: [], asked: { ids: [] } }
+  const sweep = progress.sweep ?? { to: end, after: null, skipped: [] }
+  const ticks = ticksBetween(config, progress.through, end)
+  const { after, skipped } = sweep
+  if (ticks.length === 0 || skipped.length > 0) return { progress, sweep, ticks, asked: { ids: skipped } }
+  const limit = Math.min(MOST_USERS, Math.ceil(MOST_AWARDS / ticks.length))
+  return { progress, sweep, ticks, asked: { after, limit } }
+}
+
+function chunkOf(
+  config: Configuration,
+  work: DueWork,
+  { progress: { through }, sweep, ticks, asked }: Plan,
+  { users, isAll }: { users: readonly TickUser[]; isAll: boolean },
+): Chunk {
+  const [first] = ticks
+  if (sweep === null || first === undefined) {
+    const done = {
+      dueAt: nextDue(config, sweep?.to ?? through),
+      progress: sweep === null ? work.progress : stored({ through: sweep.to, sweep: null }),
+    }
+    return { changes: [], done, open: done }
+  }
+  const { changes, last } = granted(granting(config, ticks, newId), users, asked)
+  const after = 'ids' in asked ? sweep.after : (last?.id ?? sweep.after)
+  const open = {
+    dueAt: first.due,
+    progress: stored({ through, sweep: { to: sweep.to, after, skipped: [] } }),
+  }
+  const isEnd = 'limit' in asked && isAll && last === users.at(-1)
+  if (!isEnd) return { changes, done: open, open }
+  // If no tick is due any more, the next step finds that out and deletes the row.
+  const dueAt = nextDue(config, sweep.to) ?? first.due
+  return { changes, done: { dueAt, progress: stored({ through: sweep.to, sweep: null }) }, open }
+}
+
+const stored = (progress: Progress): string => JSON.stringify(progress)
+
+/** Grants ticks until they are too many for one batch. Users read by id fit: they were in one before. */
+function granted(
+  grant: (user: TickUser) => TickChange | null,
+  users: readonly TickUser[],
+  asked: Asked,
+): { changes: TickChange[]; last: TickUser | undefined } {
+  const changes: TickChange[] = []
+  let weight = 0
+  for (const user of users) {
+    const change = grant(user)
+    if (change === null) continue
+    changes.push(change)
+    for (const { boosts } of change.awards) weight += 1 + boosts.length
+    if (weight >= MOST_AWARDS && 'limit' in asked) return { changes, last: user }
+  }
+  return { changes, last: users.at(-1) }
+}
+
+/** Stores a chunk in one batch. Returns the row of due work after it, and the changes that were stored. */
+async function write(
+  db: TenantDatabase,
+  config: Configuration,
+  work: DueWork,
+  { changes, done, open }: Chunk,
+  to: Instant,
+): Promise<WorkState & Pick<TickStep, 'changes'>> {
+  const isAsItWas = (row: WorkState) => row.dueAt === work.dueAt && row.progress === work.progress
+  if (changes.length === 0 && isAsItWas(done)) return { ...done, changes }
+  try {
+    const written = await db.batchOf({
+      configuration: configurationUnchanged(db, config.version),
+      progress: progressUnchanged(db, work),
+      ...(changes.length === 0
+        ? { row: storeState(db, work, done) }
+        : writeTicks(
+            db,
+            'ticks',
+            changes,
+            to,
+            { done, open },
+            await outboxInsertsOfTicks(db, config, changes),
+          )),
+    })
+    if (changes.length === 0) return { ...done, changes }
+    const row = parseState(written.row)
+    const skipped = new Set(parseProgress(row.progress).sweep?.skipped)
+    return { ...row, changes: changes.filter(({ before }) => !skipped.has(before.id)) }
+  } catch (error) {
+    const row = await workState(db, 'ticks')
+    if (!isConflict(error) && isAsItWas(row)) throw error
+    return { ...row, changes: [] }
+  }
+}
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    ticks: true
+  }
+}
+
+/** Ticks of time triggers (P4). */
+export const ticksJob: Job = {
+  kind: 'ticks',
+  isOfUsers: true,
+  // `restartTicks` schedules ticks again when the clock goes back.
+  keepsItsTime: true,
+  isFirst: true,
+  run: (context, work, { by }) => grantTicks(context, work, by),
+}
+
+async function grantTicks(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+  await bulkStep(context, 'ticks', async () => {
+    const { changes, config } = await tickStep(context, work, until)
+    const last = changes.reduce((latest, { awards }) => Math.max(latest, ...awards.map(({ at }) => at)), 0)
+    return { changes, config, changedAt: instant(last) }
+  })
+}

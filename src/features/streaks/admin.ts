@@ -1,0 +1,384 @@
+import * as z from 'zod'
+import {
+  DateField,
+  DateResponse,
+  deleteResponse,
+  Issue as IssueResponse,
+  items,
+  rule,
+  UserId,
+  UuidResponse,
+} from '../../api/fields'
+import { ListQuery } from '../../api/queries'
+import { type UnknownField, unknownMessage } from '../../api/unknown-fields'
+import { type AuditEntry, goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
+import { type Issue, unknownIssue } from '../../configuration/drafts.rules'
+import { errors, RETRY_AFTER } from '../../lib/errors'
+import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
+import { newId } from '../../lib/new-id'
+import { dateOfDay, dayOf, isCivilDate, periodStart } from '../../lib/zone'
+import type { Scope } from '../../platform/context'
+import { askAll, type Placed } from '../../platform/databases/everywhere'
+import {
+  lastDayOver,
+  restorableSince,
+  restored,
+  withFreeze,
+  withoutPause,
+  withPause,
+} from '../../rules/streaks/freezes-pauses-restores.rules'
+import type { Pause, StreakState } from '../../rules/streaks/streak-state.types'
+import {
+  deletePauses,
+  findPauses,
+  keepPauses,
+  type OwnPause,
+  pausesPage,
+} from '../../store/streaks/pauses.sql'
+import { runsOfSeveral } from '../../store/streaks/streaks.sql'
+import { changeStreaks, type OpenStreak } from './changes'
+
+/**
+ * An issue about a user. Older client libraries need `level` and `reason`, the old names of `severity` and
+ * `message` (G7, G10).
+ */
+export const UserIssue = IssueResponse.extend({
+  userId: z.string(),
+  level: IssueResponse.shape.severity,
+  reason: z.string(),
+}).meta({ id: 'AdminUserIssue' })
+export type UserIssue = z.infer<typeof UserIssue>
+
+/** The users who get one streak freeze each (S7). */
+export const CreateStreakFreezesRequest = z
+  .object({ freezes: items(z.object({ userId: UserId })) })
+  .meta({ id: 'CreateStreakFreezesRequest' })
+
+export const CreateStreakFreezesResponse = z
+  .object({ issues: z.array(UserIssue) })
+  .meta({ id: 'CreateStreakFreezesResponse' })
+
+const isInOrder = ({ start, end }: { start?: unknown; end?: unknown }) =>
+  !isDate(start) || !isDate(end) || start <= end
+const isDate = (value: unknown): value is string => typeof value === 'string' && isCivilDate(value)
+
+/** Pauses of users' streaks. The dates are local dates of the user, and both days are included (S7). */
+export const CreateStreakPausesRequest = z
+  .object({
+    pauses: items(
+      z
+        .object({ userId: UserId, start: DateField, end: DateField })
+        .refine(isInOrder, rule('end', 'must not be before start')),
+    ),
+  })
+  .meta({ id: 'CreateStreakPausesRequest' })
+
+export const AdminStreakPause = z
+  .object({
+    id: UuidResponse,
+    userId: z.string(),
+    start: DateResponse,
+    end: DateResponse,
+    status: z.enum(['active', 'archived']),
+  })
+  .meta({ id: 'AdminStreakPause' })
+
+export const CreateStreakPausesResponse = z
+  .object({ created: z.array(AdminStreakPause), issues: z.array(UserIssue) })
+  .meta({ id: 'CreateStreakPausesResponse' })
+
+/** The user whose pauses are listed, and the page (G7). */
+export const StreakPausesQuery = ListQuery.extend({ userId: UserId })
+
+export const ListStreakPausesResponse = z.array(AdminStreakPause).meta({ id: 'ListStreakPausesResponse' })
+
+export const DeleteStreakPausesResponse = deleteResponse('DeleteStreakPausesResponse')
+
+/** The users whose streaks are restored (S8). */
+export const RestoreStreaksRequest = z
+  .object({ users: items(z.object({ id: UserId })) })
+  .meta({ id: 'RestoreStreaksRequest' })
+
+export const RestoreStreaksResponse = z
+  .object({ restoredUsers: z.array(z.string()), issues: z.array(UserIssue) })
+  .meta({ id: 'RestoreStreaksResponse' })
+
+/** An issue about an item for a user: an error, or a warning. */
+const issue = (
+  index: number,
+  userId: string,
+  message: string,
+  severity: UserIssue['severity'] = 'error',
+): UserIssue => ({ index, userId, severity, level: severity, message, reason: message })
+
+/**
+ * Makes the warning about an unknown field of a body with one list of items for users. `idField` is the field
+ * of an item that names the user. A field beside the list is of no user (O4).
+ */
+export const userWarning = (idField: 'userId' | 'id') => (field: UnknownField, json: unknown) => {
+  const [list = '', index, ...path] = field.path
+  if (typeof index !== 'number') {
+    const message = unknownMessage(field, field.path)
+    return { userId: '', severity: 'warning', level: 'warning', message, reason: message } as const
+  }
+  const items = z.object({ [list]: z.array(z.object({ [idField]: z.string() })) }).safeParse(json).data
+  const userId = items?.[list]?.[index]?.[idField] ?? ''
+  return {
+    ...issue(index, userId, unknownMessage(field, path), 'warning'),
+    index,
+    severity: 'warning' as const,
+  }
+}
+
+const UNKNOWN = 'There is no user with this id. Create the user first.'
+const MISSED =
+  'The database with this user was lost while this was done. See if it was done, and send this item again if not.'
+
+/** A part of a response, with the place of its item in the request. */
+type At<T> = { index: number; value: T }
+
+/** The parts of all databases, in the order of the request. */
+const inOrder = <T>(parts: readonly At<T>[]): T[] =>
+  parts.toSorted((a, b) => a.index - b.index).map(({ value }) => value)
+
+/** All issues, in the order of the request, with those of the items that a lost database missed. */
+const allIssues = <I>(
+  issues: readonly UserIssue[],
+  missed: readonly Placed<I>[],
+  userIdOf: (item: I) => string,
+): UserIssue[] =>
+  inOrder(
+    [...issues, ...missed.map(({ index, item }) => issue(index, userIdOf(item), MISSED))].map((value) => ({
+      index: value.index ?? 0,
+      value,
+    })),
+  )
+
+/** Grants one streak freeze for each item. At the maximum, grants none and warns (S7). */
+export async function grantFreezes(
+  scope: Scope,
+  { freezes }: z.output<typeof CreateStreakFreezesRequest>,
+): Promise<{ granted: number; issues: UserIssue[] }> {
+  const idOf = ({ userId }: { userId: string }) => userId
+  const { done, missed } = await changeStreaks(scope, freezes, idOf, (found, items) => {
+    const had = new Map([...found].map(([id, { streak }]) => [id, streak.freezes]))
+    const issues: UserIssue[] = []
+    for (const {
+      index,
+      item: { userId },
+    } of items) {
+      const open = found.get(userId)
+      const problem =
+        open === undefined
+          ? issue(index, userId, UNKNOWN)
+          : open.terms.freezes === null
+            ? issue(index, userId, 'Streak freezes are off. Switch them on in the streak settings first.')
+            : grant(open, index)
+      if (problem !== null) issues.push(problem)
+    }
+    return { result: { granted: items.length - issues.length, issues }, audit: grantEntries(found, had) }
+  })
+  return {
+    granted: done.reduce((sum, { granted }) => sum + granted, 0),
+    issues: allIssues(
+      done.flatMap(({ issues }) => issues),
+      missed,
+      idOf,
+    ),
+  }
+}
+
+/** One audit entry for each user (Z1). `had`: the freezes before, by the caller's id of the user. */
+const grantEntries = (
+  found: ReadonlyMap<string, OpenStreak>,
+  had: ReadonlyMap<string, number>,
+): AuditEntry[] =>
+  [...found.values()].flatMap(({ user: { id, iid }, streak: { freezes: after } }) => {
+    const before = had.get(id) ?? after
+    return after === before
+      ? []
+      : userEntry('streak_freezes', 'grant', { iid }, { freezes: { before, after } })
+  })
+
+function grant(open: OpenStreak, index: number): UserIssue | null {
+  const streak = withFreeze(open.streak, open.terms)
+  if (streak === null) {
+    const most = `The user has ${open.streak.freezes} streak freezes, which is the maximum. None was granted.`
+    return issue(index, open.user.id, most, 'warning')
+  }
+  open.streak = streak
+  const earned = { kind: 'freeze_earned', earned: 1, freezes: streak.freezes } as const
+  // A user who has switched streaks off gets no streak events (U7).
+  if (open.terms.isOn) open.streakEvents = [...open.streakEvents, earned]
+  else open.streakEntries = [...open.streakEntries, earned]
+  return null
+}
+
+/** A page of the pauses of a user's streak that are not deleted, oldest first (G7, S7). */
+export async function listPauses(
+  { databases, tenant }: Scope,
+  { userId, ...page }: z.output<typeof StreakPausesQuery>,
+): Promise<z.infer<typeof AdminStreakPause>[]> {
+  const pauses = await pausesPage(databases.ofUser(tenant.id, userId), userId, page)
+  return pauses.map((pause) => pauseResponse(userId, pause))
+}
+
+const pauseResponse = (userId: string, { id, start, end }: Pause): z.infer<typeof AdminStreakPause> => ({
+  id,
+  userId,
+  start: dateOfDay(start),
+  end: dateOfDay(end),
+  status: 'active',
+})
+
+/** Creates pauses of users' streaks. A pause that begins before the user's today is an issue (S7). */
+export async function createPauses(
+  scope: Scope,
+  { pauses }: z.output<typeof CreateStreakPausesRequest>,
+): Promise<{ created: z.infer<typeof AdminStreakPause>[]; issues: UserIssue[] }> {
+  const { now } = scope
+  const idOf = ({ userId }: { userId: string }) => userId
+  const { done, missed } = await changeStreaks(scope, pauses, idOf, (found, items, { db }) => {
+    const issues: UserIssue[] = []
+    const made: At<OwnPause>[] = []
+    for (const {
+      index,
+      item: { userId, ...dates },
+    } of items) {
+      const open = found.get(userId)
+      const [start, end] = [dayOf(dates.start), dayOf(dates.end)]
+      const why = open === undefined ? UNKNOWN : pauseProblem(open, start, end)
+      if (open === undefined || why !== null) {
+        issues.push(issue(index, userId, why ?? UNKNOWN))
+        continue
+      }
+      const pause = { id: newId(now), start, end }
+      open.streak = withPause(open.streak, pause)
+      open.streakEntries = [...open.streakEntries, { kind: 'paused', pause }]
+      made.push({ index, value: { ...pause, userId, userIid: open.user.iid } })
+    }
+    const created = made.map(({ index, value }) => ({ index, value: pauseResponse(value.userId, value) }))
+    const own = made.map(({ value }) => value)
+    const statements = own.length === 0 ? [] : [keepPauses(db, own)]
+    const audit = own.map(({ id, userIid: iid, start, end }) =>
+      userEntry('streak_pause', 'create', { iid }, madeFields(pauseFields({ id, start, end }))),
+    )
+    return { result: { created, issues }, statements, audit }
+  })
+  return {
+    created: inOrder(done.flatMap(({ created }) => created)),
+    issues: allIssues(
+      done.flatMap(({ issues }) => issues),
+      missed,
+      idOf,
+    ),
+  }
+}
+
+const pauseFields = ({ id, start, end }: Pause) => ({ id, start: dateOfDay(start), end: dateOfDay(end) })
+
+/** Why a user's streak can't have this pause; null if it can. */
+function pauseProblem({ today, streak, terms }: OpenStreak, start: number, end: number): string | null {
+  if (start < today) {
+    return `start: must not be before the user's today, which is ${dateOfDay(today)}. Choose a later date.`
+  }
+  if (end - today > MOST_PAUSE_DAYS) {
+    return `end: must be at most ${MOST_PAUSE_DAYS} days ahead. Choose an earlier date.`
+  }
+  const last = lastDayOver(today, terms)
+  if (streak.pauses.filter((pause) => pause.end > last).length < MOST_PAUSES) return null
+  return `The user has ${MOST_PAUSES} pauses that are not over. The limit is reached. Delete one first.`
+}
+
+/** Deletes pauses. Days that are over stay as they were judged (S7). */
+export async function removePauses(
+  scope: Scope,
+  ids: readonly string[],
+): Promise<{ deleted: { id: string }[]; issues: Issue[] }> {
+  const { now, databases, tenant } = scope
+  const found = await askAll(databases, tenant.id, (db) => findPauses(db, ids))
+  const owners = new Map(found.flat().map(({ id, userId }) => [id, userId]))
+  // A pause that does not exist counts as one of nobody.
+  const idOf = (id: string) => owners.get(id) ?? ''
+  const known = ids.filter((id) => owners.has(id))
+  const { done, missed } = await changeStreaks(scope, known, idOf, async (users, items, { db }) => {
+    const present = new Map((await findPauses(db, ids)).map((pause) => [pause.id, pause]))
+    const gone: { id: string; last: number }[] = []
+    const audit: AuditEntry[] = []
+    for (const { item: id } of items) {
+      const given = present.get(id)
+      const open = users.get(given?.userId ?? '')
+      if (given === undefined || open === undefined) continue
+      const last = lastDayOver(open.today, open.terms)
+      open.streak = withoutPause(open.streak, id, last)
+      const pause = { id, start: given.start, end: given.end }
+      open.streakEntries = [...open.streakEntries, { kind: 'pause_deleted', pause }]
+      gone.push({ id, last })
+      audit.push(userEntry('streak_pause', 'delete', { iid: open.user.iid }, goneFields(pauseFields(pause))))
+    }
+    const statements = gone.length === 0 ? [] : [deletePauses(db, gone, now)]
+    return { result: gone.map(({ id }) => id), statements, audit }
+  })
+  if (missed.length > 0) throw errors.unavailable(RETRY_AFTER.databaseAway)
+  const gone = new Set(done.flat())
+  return {
+    deleted: ids.filter((id) => gone.has(id)).map((id) => ({ id })),
+    issues: ids.filter((id) => !gone.has(id)).map((id) => unknownIssue(id, 'a streak pause')),
+  }
+}
+
+function restoreEntry({ user: { iid }, streak: was }: OpenStreak, is: StreakState): AuditEntry {
+  const length = { before: was.run?.length ?? 0, after: is.run?.length ?? 0 }
+  return userEntry('streak', 'restore', { iid }, { length })
+}
+
+/** Restores streaks to the longest recent length. Warns if there is no longer one (S8). */
+export async function restoreStreaks(
+  scope: Scope,
+  { users }: z.output<typeof RestoreStreaksRequest>,
+): Promise<{ restoredUsers: string[]; issues: UserIssue[] }> {
+  const idOf = ({ id }: { id: string }) => id
+  const { done, missed } = await changeStreaks(scope, users, idOf, async (found, items, { db }) => {
+    const asked = [...found.values()].map(({ user, today, terms }) => ({
+      iid: user.iid,
+      since: periodStart(restorableSince(today, terms), terms.frequency),
+    }))
+    const past = await runsOfSeveral(db, asked)
+    const issues: UserIssue[] = []
+    const restoredUsers: At<string>[] = []
+    const audit: AuditEntry[] = []
+    for (const {
+      index,
+      item: { id },
+    } of items) {
+      const open = found.get(id)
+      if (open === undefined) {
+        issues.push(issue(index, id, UNKNOWN))
+        continue
+      }
+      const { terms, today, ended } = open
+      const runs = [...(past.get(open.user.iid) ?? []), ...ended]
+      const streak = terms.isOn ? restored(open.streak, terms, { at: scope.now, today }, runs) : null
+      if (streak === null) {
+        const why = terms.isOn
+          ? 'The user has no longer recent streak to restore. Nothing was restored.'
+          : "The user's streak is switched off. Nothing was restored."
+        issues.push(issue(index, id, why, 'warning'))
+        continue
+      }
+      audit.push(restoreEntry(open, streak))
+      open.streak = streak
+      open.streakEntries = [...open.streakEntries, { kind: 'restored', length: streak.run?.length ?? 0 }]
+      restoredUsers.push({ index, value: id })
+    }
+    return { result: { restoredUsers, issues }, audit }
+  })
+  return {
+    restoredUsers: inOrder(done.flatMap(({ restoredUsers }) => restoredUsers)),
+    issues: allIssues(
+      done.flatMap(({ issues }) => issues),
+      missed,
+      idOf,
+    ),
+  }
+}

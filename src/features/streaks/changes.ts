@@ -1,0 +1,163 @@
+import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql'
+import type { AuditEntry } from '../../configuration/audit.rules'
+import { auditEntries } from '../../configuration/audit.sql'
+import { configurationAt } from '../../configuration/configuration.sql'
+import type { Configuration } from '../../configuration/configuration.types'
+import { deliver } from '../../leaderboards/updates'
+import type { Instant } from '../../lib/clock'
+import { errors } from '../../lib/errors'
+import { newId } from '../../lib/new-id'
+import { systemNow } from '../../lib/system-clock'
+import { dayIn } from '../../lib/zone'
+import type { Scope } from '../../platform/context'
+import type { Statement } from '../../platform/database'
+import { Misplaced } from '../../platform/databases/databases'
+import { inEachDatabase, type Placed } from '../../platform/databases/everywhere'
+import { configurationUnchanged, isConflict, usersUnchanged } from '../../platform/guard'
+import type { BulkChange } from '../../rules/change.rules'
+import type { UserState } from '../../rules/state'
+import type { StreakEntry, StreakEvent } from '../../rules/streaks/streak-events.types'
+import { judged } from '../../rules/streaks/streak-only.rules'
+import type { StreakRun, StreakState } from '../../rules/streaks/streak-state.types'
+import { isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
+import { type Terms, termsOf } from '../../rules/streaks/terms.rules'
+import { recountStreaks } from '../../store/commit/recount'
+import { writeBulk } from '../../store/commit/writer'
+import { scheduleEarliestDeadline } from '../../store/streaks/streaks.sql'
+import { streakJson } from '../../store/users/streak-column.sql'
+import { userOf, usersStatement } from '../../store/users/users.sql'
+import { ensureAlarm } from '../../time/timekeeper'
+import { requestDrain } from '../../webhooks/delivery/drain'
+
+/** Attempts for one change. One fails only if another change of these users was stored first. */
+const TRIES = 50
+/** How long a change waits for leaderboards, in milliseconds. Nothing depends on their response. */
+const PATIENCE = 3_000
+
+/** A user's streak while an admin changes it: judged as of now. `decide` puts the changed streak here. */
+export type OpenStreak = {
+  user: UserState
+  terms: Terms
+  /** The user's local day, in days since 1970-01-01. */
+  today: number
+  streak: StreakState
+  /** The runs that ended when the streak was judged, oldest first. */
+  ended: readonly StreakRun[]
+  /** The streak events, in order (W6). */
+  streakEvents: readonly StreakEvent[]
+  /** The admin's changes, for the user's history (X2). */
+  streakEntries: readonly StreakEntry[]
+}
+
+/** An admin's change: the response, statements to store with the streaks, and audit entries (Z1). */
+type Outcome<T> = {
+  result: T
+  statements?: readonly Statement[]
+  audit: readonly AuditEntry[]
+}
+
+/**
+ * Changes users' streaks for an admin's request, once for the items of each database: see `inEachDatabase`.
+ * `decide` puts the changed streaks into the users that were found. It is called again if another change was
+ * stored first. Its scope has the database of these users. Leaderboards by streak are updated afterwards
+ * (S8).
+ */
+export function changeStreaks<I, T>(
+  scope: Scope,
+  items: readonly I[],
+  userIdOf: (item: I) => string,
+  decide: (
+    found: ReadonlyMap<string, OpenStreak>,
+    items: readonly Placed<I>[],
+    scope: Scope,
+  ) => Promise<Outcome<T>> | Outcome<T>,
+): Promise<{ done: T[]; missed: Placed<I>[] }> {
+  return inEachDatabase(scope.databases, scope.tenant.id, items, userIdOf, (db, own) => {
+    const its = { ...scope, db }
+    const userIds = own.map(({ item }) => userIdOf(item))
+    return changeTogether(its, userIds, (found) => decide(found, own, its))
+  })
+}
+
+/** Changes the streaks of users of one database, in one guarded batch. */
+async function changeTogether<T>(
+  scope: Scope,
+  userIds: readonly string[],
+  decide: (found: ReadonlyMap<string, OpenStreak>) => Promise<Outcome<T>> | Outcome<T>,
+): Promise<T> {
+  const { db, tenant, now } = scope
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const { snapshot, rows } = await db.batchOf({
+      snapshot: requestSnapshotStatement(db, tenant.id, []),
+      rows: usersStatement(db, { ids: [...new Set(userIds)] }, systemNow()),
+    })
+    const present = parseRequestSnapshot(snapshot).tenant
+    if (present === null) throw errors.tenantUnknown()
+    const config = await configurationAt(scope, present.configVersion)
+    const users = rows.results.map(userOf)
+    const outdated = users.filter(({ streak }) => isStale(streak, config.streaks))
+    if (outdated.length > 0) {
+      await updateBoards(scope, config, await recountStreaks(db, config, outdated, now))
+      continue
+    }
+    const found = new Map(users.map((user) => [user.id, opened(config, user, now)]))
+    const { result, statements = [], audit } = await decide(found)
+    // A restore may open a period again whose sums meet the goal (S2, S8).
+    const changes = [...found.values()].flatMap((open) => judged(config, open.user, now, newId, open))
+    if (changes.length + statements.length === 0) return result
+    try {
+      const { deadline } = await db.batchOf({
+        configuration: configurationUnchanged(db, config.version),
+        users: usersUnchanged(
+          db,
+          users.map((user) => ({ id: user.id, was: user })),
+        ),
+        statements,
+        audit: auditEntries(scope, audit),
+        ...writeBulk(db, config, changes),
+        deadline: scheduleEarliestDeadline(db, changes),
+      })
+      if (deadline.some(({ meta }) => meta.changes > 0)) scope.waitUntil(ensureAlarm(scope, tenant.id))
+    } catch (error) {
+      if (isConflict(error)) continue
+      if (error instanceof Misplaced || changes.length === 0) throw error
+      // If the users were moved meanwhile, the change must not be made again.
+      const isDone = await isStored(scope, changes).catch((problem: unknown) => {
+        throw problem instanceof Misplaced ? error : problem
+      })
+      if (!isDone) throw error
+    }
+    if (changes.some(({ streakEvents }) => streakEvents.length > 0)) requestDrain(scope, tenant.id)
+    await updateBoards(scope, config, changes)
+    return result
+  }
+  throw errors.unprocessable('These users kept changing while this change was made. Send it again.')
+}
+
+/** Sends the changes to the leaderboards. A leaderboard that can't be reached gets them by the queue. */
+async function updateBoards(
+  scope: Scope,
+  config: Configuration,
+  changes: readonly BulkChange[],
+): Promise<void> {
+  if (changes.length > 0) {
+    await deliver(scope, config, changes, scope.now, { patience: PATIENCE, wanted: false })
+  }
+}
+
+/** If the response to the write was lost: whether the users are exactly as written. */
+async function isStored({ db }: Scope, changes: readonly BulkChange[]): Promise<boolean> {
+  const ids = changes.map(({ after }) => after.id)
+  const result = await db.run(usersStatement(db, { ids }, systemNow()))
+  const present = new Map(result.results.map(userOf).map((user) => [user.id, user]))
+  return changes.every(({ after }) => {
+    const user = present.get(after.id)
+    return user?.seq === after.seq && streakJson(user.streak) === streakJson(after.streak)
+  })
+}
+
+function opened(config: Configuration, user: UserState, now: Instant): OpenStreak {
+  const terms = termsOf(config, user.preferences)
+  const today = dayIn(user.profile.tz, now)
+  return { user, terms, today, ...streakAsOf(user, terms, today, now), streakEntries: [] }
+}

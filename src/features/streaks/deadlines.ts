@@ -1,0 +1,124 @@
+import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql'
+import { configurationAt, rememberedConfiguration } from '../../configuration/configuration.sql'
+import type { Configuration } from '../../configuration/configuration.types'
+import { EVENT_TYPES } from '../../configuration/enumerations'
+import { bulkStep } from '../../leaderboards/board-work'
+import type { Instant } from '../../lib/clock'
+import { newId } from '../../lib/new-id'
+import type { TenantContext } from '../../platform/context'
+import { configurationUnchanged, isConflict } from '../../platform/guard'
+import type { BulkChange } from '../../rules/change.rules'
+import type { UserState } from '../../rules/state'
+import { judged } from '../../rules/streaks/streak-only.rules'
+import { isStale } from '../../rules/streaks/streaks.rules'
+import { recountChanges } from '../../store/commit/recount'
+import { type WalkStep, walkStep } from '../../store/commit/walk'
+import { storedBy, writeBulk } from '../../store/commit/writer'
+import { dueStatement, dueUsers, nextDeadline } from '../../store/streaks/streaks.sql'
+import type { DueWork } from '../../time/due-work.repository'
+import type { Job } from '../../time/job'
+import { listens } from '../../webhooks/outbox/outbox'
+
+/** The most users of one step. */
+const CHUNK = 1_000
+
+/**
+ * The result of a step: the changed users, and the deadline of the step, which is the time of the changes.
+ */
+export type DeadlineStep = { changes: readonly BulkChange[]; config: Configuration; changedAt: Instant }
+
+/**
+ * Judges streaks whose deadline is the tenant's earliest and is due at `by` (S3, S7): at most 1,000 users in
+ * one guarded batch. Skips users who changed in between. If their deadline still applies, the next step finds
+ * them, so steps are idempotent. Call it until it returns null: nothing was due. `isWhole`: whether users are
+ * read with all data for webhook events. The cached configuration says whether that is needed. If the current
+ * configuration says otherwise, the step reads the users again.
+ */
+export async function judgeStreaks(
+  context: TenantContext,
+  by: Instant,
+  isWhole = isListenedTo(rememberedConfiguration(context)),
+): Promise<DeadlineStep | null> {
+  const { db } = context
+  const { snapshot, found } = await db.batchOf({
+    snapshot: requestSnapshotStatement(db, db.tenantId, []),
+    found: dueStatement(db, by, { limit: CHUNK, isWhole }),
+  })
+  const { tenant } = parseRequestSnapshot(snapshot)
+  if (tenant === null) throw new Error('the tenant is gone')
+  const due = await dueUsers(db, found, CHUNK)
+  if (due === null) {
+    await db.batch(nextDeadline(db))
+    return null
+  }
+  const { deadline, users } = due
+  const config = await configurationAt(context, tenant.configVersion)
+  if (!isWhole && isListenedTo(config)) return judgeStreaks(context, by, true)
+  const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
+  const changes = [
+    ...users.flatMap((user) => judged(config, user, deadline, newId)),
+    ...(await recountChanges(db, config, stale, by)),
+  ]
+  // An extended streak may have points and achievements.
+  if (!isWhole && changes.some(({ onlyStreak }) => onlyStreak === false))
+    return judgeStreaks(context, by, true)
+  try {
+    const { stores } = await db.batchOf({
+      configuration: configurationUnchanged(db, config.version),
+      ...writeBulk(db, config, changes),
+      deadline: nextDeadline(db),
+    })
+    const done = storedBy(changes, stores)
+    return { changes: changes.filter(({ before }) => done.has(before.id)), config, changedAt: deadline }
+  } catch (error) {
+    if (isConflict(error)) return { changes: [], config, changedAt: deadline }
+    throw error
+  }
+}
+
+/** Whether a webhook listens to streak events, so that users are read with all data. */
+const isListenedTo = (config: Configuration | undefined) =>
+  config !== undefined && EVENT_TYPES.some((type) => type.startsWith('streak.') && listens(config, type))
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    streaks: true
+  }
+}
+
+/** Judges streaks at their deadlines (S3). */
+export const deadlinesJob: Job = {
+  kind: 'streaks',
+  isOfUsers: true,
+  // Its time stays if the test clock is removed: the deadlines are in the users' rows.
+  keepsItsTime: true,
+  isFirst: true,
+  run: async (context, _work, { by }) => bulkStep(context, 'streaks', () => judgeStreaks(context, by)),
+}
+
+/** Does one step of the walk over all users after a change of the streak settings (S9). */
+export function recountStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
+  const visit = async (config: Configuration, users: readonly UserState[], now: Instant) => {
+    const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
+    const counted = await recountChanges(context.db, config, stale, now)
+    const next = stale[counted.length]
+    const visited = next === undefined ? users : users.slice(0, users.indexOf(next))
+    // The new goal counts from the change on, also if midnights have passed since (S2).
+    const others = visited.flatMap((user) => judged(config, user, work.dueAt, newId))
+    return { changes: [...counted, ...others], visited: visited.length }
+  }
+  return walkStep(context, work, visit)
+}
+
+declare module '../../time/kinds' {
+  interface DueKinds {
+    recount: true
+  }
+}
+
+/** A walk over all users after a change of the streak settings (S9). */
+export const recountJob: Job = {
+  kind: 'recount',
+  isOfUsers: true,
+  run: (context, work) => bulkStep(context, 'recount', () => recountStep(context, work)),
+}

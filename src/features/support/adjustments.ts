@@ -1,0 +1,311 @@
+import * as z from 'zod'
+import { requestSnapshotStatement } from '../../access/tenants.sql'
+import { madeFields, userEntry } from '../../configuration/audit.rules'
+import { auditEntriesIf } from '../../configuration/audit.sql'
+import { newId } from '../../lib/new-id'
+import { type ColumnValues, columnList } from '../../platform/columns'
+import type { Scope } from '../../platform/context'
+import type { Statement, TenantDatabase } from '../../platform/database'
+import { inEachDatabase } from '../../platform/databases/everywhere'
+import { onlyUnchanged, overUsers, type UnchangedUsers, unchangedUsers } from '../../platform/guard'
+import { bytesOf, HexId, numberOf } from '../../platform/short-ids'
+import { adjusted, type CorrectionChange } from '../../rules/corrections.rules'
+import type { UserState } from '../../rules/state'
+import { writeUsers } from '../../store/commit/writer'
+import { adjustmentKeys } from '../../store/tables.sql'
+import { readPortion } from '../../store/users/portions.sql'
+import { userOf } from '../../store/users/users.sql'
+import { presentSystem } from '../points/systems.rules'
+import { type Basis, basisOf, store, untilStored, updateBoards } from './correction-writes'
+import type { CreatePointsAdjustmentsRequest, CreatePointsAdjustmentsResponse } from './corrections'
+
+/** An adjustment that is in the ledger: the award's id, the applied points, and the total after them. */
+export type Booked = { id: string; awarded: number; total: number }
+
+const USED = `
+  SELECT asked.value ->> 0 AS userIid, k.key, hex(k.award_id) AS id, k.awarded, k.total
+  FROM json_each(?2) asked CROSS JOIN adjustment_keys k ON k.user_iid = ${bytesOf('asked.value ->> 0')}
+    AND k.system_no = ${numberOf('points_systems', '?1')} AND k.key = asked.value ->> 1`
+
+const UsedRows = z.array(
+  z.object({ userIid: z.string(), key: z.string(), id: HexId, awarded: z.number(), total: z.number() }),
+)
+
+/** Finds which of these keys were used before in a system. A key is a pair of user iid and key. */
+export async function usedAdjustmentKeys(
+  db: TenantDatabase,
+  systemId: string,
+  pairs: readonly (readonly [iid: string, key: string])[],
+): Promise<(Booked & { userIid: string; key: string })[]> {
+  if (pairs.length === 0) return []
+  return UsedRows.parse(await db.rows(db.statement(USED, systemId, JSON.stringify(pairs))))
+}
+
+type KeyRow = Booked & { userIid: string; systemId: string; key: string }
+const KEY_VALUES: ColumnValues<typeof adjustmentKeys, KeyRow> = {
+  userIid: { of: ({ userIid }) => userIid, as: bytesOf },
+  systemNo: { of: ({ systemId }) => systemId, as: (id) => numberOf('points_systems', id) },
+  key: ({ key }) => key,
+  awardId: { of: ({ id }) => id, as: bytesOf },
+  awarded: ({ awarded }) => awarded,
+  total: ({ total }) => total,
+}
+const KEY_LIST = columnList(adjustmentKeys, KEY_VALUES)
+const USE = `
+  INSERT INTO adjustment_keys (${KEY_LIST.columns})
+  SELECT ${KEY_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(KEY_LIST.value('userIid'))}`
+
+/** Marks idempotency keys of adjustments as used. One row each. */
+export function useAdjustmentKeys(
+  db: TenantDatabase,
+  rows: readonly KeyRow[],
+  among: UnchangedUsers,
+): Statement[] {
+  return overUsers(db, USE, rows.map(KEY_LIST.values), among)
+}
+
+const STORED = `
+  SELECT hex(a.id) AS id FROM json_each(?2) asked CROSS JOIN awards a
+    ON a.user_iid = ${bytesOf('asked.value ->> 0')} AND a.system_no = ${numberOf('points_systems', '?1')}
+    AND a.at = asked.value ->> 1 AND a.seq = asked.value ->> 2 AND a.id = ${bytesOf('asked.value ->> 3')}`
+
+/**
+ * SQL: the ledger has the entry whose place and system are the subject of an entry of the audit log, as the
+ * JSON of `[iid, system id, at, seq, award id]`.
+ */
+export const ENTRY_IS_STORED = `EXISTS (SELECT 1 FROM awards a
+  WHERE a.user_iid = unhex((value ->> 0) ->> 0, '-')
+    AND a.system_no = (SELECT s.no FROM points_systems s WHERE s.id = (value ->> 0) ->> 1)
+    AND a.at = (value ->> 0) ->> 2 AND a.seq = (value ->> 0) ->> 3
+    AND a.id = unhex((value ->> 0) ->> 4, '-'))`
+
+/** The place of an entry in the ledger, with its id. */
+export type LedgerPlace = readonly [iid: string, at: number, seq: number, id: string]
+
+/** The ids of these entries that are in the ledger, after a write with a lost response. */
+export async function storedEntries(
+  db: TenantDatabase,
+  systemId: string,
+  places: readonly LedgerPlace[],
+): Promise<Set<string>> {
+  const rows = await db.rows(db.statement(STORED, systemId, JSON.stringify(places)))
+  return new Set(
+    z
+      .array(z.object({ id: HexId }))
+      .parse(rows)
+      .map(({ id }) => id),
+  )
+}
+
+type Item = z.output<typeof CreatePointsAdjustmentsRequest>[number]
+type Response = z.input<typeof CreatePointsAdjustmentsResponse>
+type Issue = Response['issues'][number]
+
+/** An entry that an attempt has tried to store, with its change. */
+type Tried = Booked & { place: LedgerPlace; change: CorrectionChange }
+
+/** A waiting item. `id` is the same in each attempt. `tried`: entries that attempts have tried to store. */
+type Pending = { item: Item; index: number; id: string; tried: Tried[] }
+
+/** How an item ended. `isNew` is false for a repeated idempotency key. */
+type Ended = { booked: Booked; isNew: boolean } | { issue: Issue }
+
+/** The decisions about one user's items: the changes, and how each item ends if they are stored. */
+type Decided = {
+  user: UserState
+  changes: CorrectionChange[]
+  keys: (Booked & { userIid: string; systemId: string; key: string })[]
+  ends: Map<Pending, Ended>
+}
+
+const UNKNOWN = 'There is no user with this id. Create the user first.'
+const MISSED =
+  'The database with this user was lost while this was done. See if it was done, and send this item again if not.'
+const NOTHING = 'The adjustment comes to 0, because the total is at its limit already. Nothing was changed.'
+
+/**
+ * Adjusts users' points in a system (V1). Each user is stored alone or left out, and users who were left out
+ * are tried again. Returns the response, and whether an entry of the ledger was made.
+ */
+export async function adjustPoints(
+  scope: Scope,
+  systemId: string,
+  items: readonly Item[],
+): Promise<{ response: Response; isCreated: boolean }> {
+  const all = items.map((item, index): Pending => ({ item, index, id: newId(scope.now), tried: [] }))
+  const ends = new Map<Pending, Ended>()
+  const userIdOf = ({ item }: Pending) => item.userId
+  const { missed } = await inEachDatabase(scope.databases, scope.tenant.id, all, userIdOf, (db, own) =>
+    untilStored(async () => {
+      for (let left = own.length + 1; ; ) {
+        const waiting = own.map(({ item }) => item).filter((one) => !ends.has(one))
+        if (waiting.length === 0) return true
+        // Without progress, other changes of the same users got in the way.
+        if (waiting.length === left) return null
+        left = waiting.length
+        await attempt({ ...scope, db }, systemId, waiting, ends)
+      }
+    }),
+  )
+  for (const { item } of missed)
+    if (!ends.has(item)) ends.set(item, { issue: issueOf(item, 'error', MISSED) })
+  const response: Response = { created: [], issues: [] }
+  for (const { index, end } of all.map((one) => ({ index: one.index, end: ends.get(one) }))) {
+    if (end === undefined) continue
+    if ('issue' in end) response.issues.push(end.issue)
+    else response.created.push({ ...end.booked, userId: items[index]?.userId ?? '' })
+  }
+  return { response, isCreated: [...ends.values()].some((end) => 'isNew' in end && end.isNew) }
+}
+
+/** One attempt for the items that wait. Notes how items end. */
+async function attempt(
+  scope: Scope,
+  systemId: string,
+  waiting: readonly Pending[],
+  ends: Map<Pending, Ended>,
+): Promise<void> {
+  const { db, tenant } = scope
+  const basis = await basisOf(scope, await db.run(requestSnapshotStatement(db, tenant.id, [])))
+  const ids = [...new Set(waiting.map(({ item }) => item.userId))]
+  const { rows, covered } = await readPortion(db, ids)
+  const users = new Map(rows.map(userOf).map((user) => [user.id, user]))
+  const read = ids.slice(0, covered)
+  const present = waiting.filter(({ item }) => read.includes(item.userId))
+  // Read after the users: the user of an entry that was stored in between has changed since.
+  const { booked, late } = await bookedBefore(scope, systemId, users, present)
+  await updateBoards(scope, basis, late)
+  const decided: Decided[] = []
+  for (const userId of read) {
+    const own = present.filter(({ item }) => item.userId === userId)
+    const user = users.get(userId)
+    if (user === undefined) {
+      for (const one of own) ends.set(one, { issue: issueOf(one, 'error', UNKNOWN) })
+    } else decided.push(decide(basis, systemId, user, own, booked))
+  }
+  await write(scope, basis, decided, ends)
+}
+
+const issueOf = ({ index, item }: Pending, severity: Issue['severity'], message: string): Issue => {
+  return { index, userId: item.userId, severity, message }
+}
+
+/** The items in the ledger already, by key or by an attempt without a response: `late` has its changes. */
+async function bookedBefore(
+  { db }: Scope,
+  systemId: string,
+  users: ReadonlyMap<string, UserState>,
+  items: readonly Pending[],
+): Promise<{ booked: ReadonlyMap<Pending, Ended>; late: CorrectionChange[] }> {
+  const iidOf = ({ item }: Pending) => users.get(item.userId)?.iid ?? ''
+  const keyed = items.flatMap((one) => {
+    const { idempotencyKey: key } = one.item
+    return key === undefined ? [] : [[iidOf(one), key] as const]
+  })
+  const used = await usedAdjustmentKeys(db, systemId, keyed)
+  const tried = items.flatMap((one) => one.tried)
+  const stored = await storedEntries(
+    db,
+    systemId,
+    tried.map(({ place }) => place),
+  )
+  const booked = new Map<Pending, Ended>()
+  const late: CorrectionChange[] = []
+  for (const one of items) {
+    const own = one.tried.find(({ id }) => stored.has(id))
+    const first = used.find(({ userIid, key }) => userIid === iidOf(one) && key === one.item.idempotencyKey)
+    if (own !== undefined) {
+      booked.set(one, { booked: bookedOf(own), isNew: true })
+      late.push(own.change)
+    } else if (first !== undefined) booked.set(one, { booked: bookedOf(first), isNew: false })
+  }
+  return { booked, late }
+}
+
+const bookedOf = ({ id, awarded, total }: Booked): Booked => ({ id, awarded, total })
+
+/** Decides a user's items in their order, each on the state after the ones before it. */
+function decide(
+  { config, now }: Basis,
+  systemId: string,
+  user: UserState,
+  items: readonly Pending[],
+  before: ReadonlyMap<Pending, Ended>,
+): Decided {
+  const system = presentSystem(config, systemId)
+  const decided: Decided = { user, changes: [], keys: [], ends: new Map() }
+  let state = user
+  for (const one of items) {
+    const { amount, reason = null, idempotencyKey: key } = one.item
+    const same = decided.keys.find((used) => used.key === key)
+    const known = before.get(one) ?? (same && { booked: bookedOf(same), isNew: false })
+    const change =
+      known === undefined ? adjusted(config, system, state, amount, { at: now, id: one.id, reason }) : null
+    const award = change?.awards[0]
+    if (change === null || award === undefined) {
+      decided.ends.set(one, known ?? { issue: issueOf(one, 'warning', NOTHING) })
+      continue
+    }
+    const booked = bookedOf(award)
+    state = change.after
+    decided.changes.push(change)
+    decided.ends.set(one, { booked, isNew: true })
+    one.tried.push({ ...booked, change, place: [user.iid, award.at, award.seq, award.id] })
+    if (key !== undefined) decided.keys.push({ ...booked, userIid: user.iid, systemId, key })
+  }
+  return decided
+}
+
+/** The entries of the audit log about the adjustments of a user, each with its place in the ledger (Z1). */
+const adjustmentEntries = ({ user: { iid }, changes }: Decided) =>
+  changes.flatMap(({ awards }) =>
+    awards.map(({ id, systemId, at, seq, awarded, correction }) => ({
+      subject: JSON.stringify([iid, systemId, at, seq, id]),
+      entry: userEntry(
+        'points_adjustment',
+        'create',
+        { iid },
+        madeFields({ id, pointsSystemId: systemId, awarded, reason: correction?.reason ?? null }),
+      ),
+    })),
+  )
+
+/** Stores decisions, and notes how the items of the stored users end. Users who have changed are left out. */
+async function write(
+  scope: Scope,
+  basis: Basis,
+  decided: readonly Decided[],
+  ends: Map<Pending, Ended>,
+): Promise<void> {
+  const settle = (one: Decided) => {
+    for (const [pending, end] of one.ends) ends.set(pending, end)
+  }
+  for (const one of decided) if (one.changes.length === 0) settle(one)
+  const changed = decided.filter(({ changes }) => changes.length > 0)
+  if (changed.length === 0) return
+  const { db } = scope
+  const { config, clock } = basis
+  const users = changed.map(({ user, changes }) => ({ was: user, changes, newlyUsed: [] }))
+  const writing = writeUsers(db, config, users, { kind: 'each', clock })
+  if (writing.isMuch && changed.length > 1) {
+    const half = Math.ceil(changed.length / 2)
+    await write(scope, basis, changed.slice(0, half), ends)
+    return write(scope, basis, changed.slice(half), ends)
+  }
+  const among = unchangedUsers(
+    db,
+    { version: config.version, clock },
+    changed.map(({ user }) => ({ iid: user.iid, id: user.id, was: user })),
+  )
+  const keys = changed.flatMap((one) => one.keys)
+  const further = useAdjustmentKeys(db, keys, among)
+  const audit = auditEntriesIf(scope, changed.flatMap(adjustmentEntries), ENTRY_IS_STORED)
+  const stored = await store(scope, writing, further, audit)
+  const done = changed.filter(({ user }) => stored.has(user.iid))
+  for (const one of done) settle(one)
+  await updateBoards(
+    scope,
+    basis,
+    done.flatMap(({ changes }) => changes),
+  )
+}

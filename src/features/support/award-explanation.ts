@@ -1,0 +1,192 @@
+import * as z from 'zod'
+import { configurationOf } from '../../configuration/configuration'
+import type { Configuration, Trigger } from '../../configuration/configuration.types'
+import { byIdOrKey } from '../../configuration/drafts.rules'
+import { instant } from '../../lib/clock'
+import { fromMicros, MICROS_PER_UNIT, micros, multiply } from '../../lib/decimal'
+import { errors } from '../../lib/errors'
+import { timeOf } from '../../lib/ids'
+import { json } from '../../platform/columns'
+import type { Scope } from '../../platform/context'
+import type { TenantDatabase } from '../../platform/database'
+import { bytesOf, HexId, idOf, numberOf } from '../../platform/short-ids'
+import { agreedRounding } from '../../rules/points/boosts.rules'
+import type { AppliedBoost } from '../../rules/state'
+import { StoredAwardRow, triggerForms } from '../../store/awards.sql'
+import { findUser } from '../../store/users/find-user'
+import { type AwardExplanation, eventResponse, momentOf } from './explanations'
+
+/** An award of the ledger. `counter` has the highest totals before and after, in millionths. */
+export type ExplainedAward = {
+  awarded: number
+  total: number
+  boosts: readonly Pick<AppliedBoost, 'multiplier' | 'rounding'>[]
+  counter: { before: number; after: number } | null
+  /** The points of a correction before cap and floor. Null for an award of a trigger, or if not known. */
+  amount: number | null
+}
+
+/** The fields of the trigger as it was when it fired. */
+type FiredTrigger = Pick<Trigger, 'type' | 'points'> & { metricThreshold?: number | undefined }
+
+/** How the points of an award came about. Unknown parts are null. */
+export type Arithmetic = {
+  firings: number | null
+  base: number | null
+  afterBoosts: number | null
+  limit: 'cap' | 'floor' | null
+  total: { before: number; after: number }
+}
+
+/**
+ * The steps from the points of the trigger to the points of the award (X1): firings (P1), boosts (P5), cap
+ * and floor (P6). `trigger` is null for an entry that no trigger made.
+ */
+export function arithmeticOf(award: ExplainedAward, trigger: FiredTrigger | null): Arithmetic {
+  const firings = trigger === null ? null : firingsOf(award, trigger)
+  const base = trigger === null || firings === null ? null : trigger.points * firings
+  const multipliers = award.boosts.map(({ multiplier }) => multiplier)
+  // Corrections are not boosted (V1).
+  const afterBoosts =
+    base === null || multipliers.length === 0
+      ? (base ?? award.amount)
+      : multiply(base, multipliers, agreedRounding(award.boosts))
+  return {
+    firings,
+    base,
+    afterBoosts,
+    limit: afterBoosts === null || afterBoosts === award.awarded ? null : afterBoosts > 0 ? 'cap' : 'floor',
+    total: { before: award.total - award.awarded, after: award.total },
+  }
+}
+
+/** How often the trigger fired. Null if the counter was not stored. */
+function firingsOf({ counter }: ExplainedAward, trigger: FiredTrigger): number | null {
+  if (trigger.type !== 'metric') return 1
+  if (counter === null) return null
+  const threshold = (trigger.metricThreshold ?? 1) * MICROS_PER_UNIT
+  return Math.floor(counter.after / threshold) - Math.floor(counter.before / threshold)
+}
+
+const OWN = `user_iid = ${bytesOf('?1')}`
+
+const COLUMNS = `
+  SELECT hex(id) AS id, at, seq, awarded, total, utc_offset AS utcOffset,
+    ${idOf('points_triggers', 'trigger_no')} AS triggerId, trigger_version AS triggerVersion, boosts,
+    counter_before AS counterBefore, counter_after AS counterAfter, type, amount, reason,
+    hex(reverses) AS reverses`
+// A reversal has the moment of the award that it reverses. So the first read is of the corrections, which
+// have an index. Another award is not before the time in its id. So the second read begins at that time,
+// and ends at the award. It is left out if the first one has found a row.
+const ENTRY = `
+  SELECT * FROM (${COLUMNS}
+    FROM awards INDEXED BY awards_corrections WHERE ${OWN} AND type IS NOT NULL
+      AND system_no = ${numberOf('points_systems', '?2')} AND id = ${bytesOf('?4')})
+  UNION ALL
+  SELECT * FROM (${COLUMNS}
+    FROM awards WHERE ${OWN} AND system_no = ${numberOf('points_systems', '?2')} AND at >= ?3
+      AND id = ${bytesOf('?4')}
+    ORDER BY at LIMIT 1)
+  LIMIT 1`
+
+const Counted = z.number().transform(micros).nullable()
+const AwardRow = StoredAwardRow.extend({
+  seq: z.number(),
+  utcOffset: z.number(),
+  counterBefore: Counted,
+  counterAfter: Counted,
+  amount: z.number().nullable(),
+  reason: z.string().nullable(),
+  reverses: HexId.or(z.literal('').transform(() => null)),
+})
+export type AwardRow = z.output<typeof AwardRow>
+
+/** An award or a correction of a user in a system, or null. */
+export async function findAward(
+  db: TenantDatabase,
+  userIid: string,
+  { systemId, awardId }: { systemId: string; awardId: string },
+): Promise<AwardRow | null> {
+  const rows = await db.rows(db.statement(ENTRY, userIid, systemId, timeOf(awardId), awardId))
+  return z.array(AwardRow).parse(rows)[0] ?? null
+}
+
+const EVENT_COLUMNS = `
+    hex(e.id) AS id, ${idOf('metrics', 'e.metric_no')} AS metricId, e.at, e.value,
+    e.utc_offset AS utcOffset, coalesce(e.attributes, '{}') AS attributes,
+    (SELECT i.key FROM idempotency_keys i WHERE i.user_iid = e.user_iid AND i.metric_no = e.metric_no
+      AND i.event_id = e.id LIMIT 1) AS idempotencyKey`
+// The log of a user is ordered by metric. So the read looks for the change once in each metric of the user.
+const EVENT = `
+  WITH RECURSIVE used (no) AS (
+    SELECT min(metric_no) FROM events WHERE ${OWN}
+    UNION ALL
+    SELECT (SELECT min(metric_no) FROM events WHERE ${OWN} AND metric_no > used.no) FROM used
+      WHERE used.no IS NOT NULL)
+  SELECT ${EVENT_COLUMNS}
+  FROM used CROSS JOIN events e ON e.user_iid = ${bytesOf('?1')} AND e.metric_no = used.no AND e.at = ?2
+    AND e.seq = ?3
+  UNION ALL SELECT ${EVENT_COLUMNS} FROM voided_events e
+  WHERE e.user_iid = ${bytesOf('?1')} AND e.at = ?2 AND e.seq = ?3`
+
+const EventRows = z.array(
+  z.object({
+    id: HexId,
+    metricId: z.string(),
+    at: z.number().transform(instant),
+    value: z.number().transform(micros),
+    utcOffset: z.number(),
+    attributes: json(z.record(z.string(), z.string())),
+    idempotencyKey: z.string().nullable(),
+  }),
+)
+
+/** The event of a user's change, voided or not, with its idempotency key. Null if the change had no event. */
+export async function eventOfChange(
+  db: TenantDatabase,
+  userIid: string,
+  { at, seq }: { at: number; seq: number },
+): Promise<z.output<typeof EventRows>[number] | null> {
+  return EventRows.parse(await db.rows(db.statement(EVENT, userIid, at, seq)))[0] ?? null
+}
+
+/** An award that a request names, with its user's internal id. */
+export type FoundAward = { config: Configuration; userIid: string; award: AwardRow }
+
+/** Finds an award. `key` is the key or the id of its points system. Throws 404 if it does not exist. */
+export async function findExplained(
+  scope: Scope,
+  { id, key, awardId }: { id: string; key: string; awardId: string },
+): Promise<FoundAward> {
+  const { iid: userIid } = await findUser(scope, id)
+  const config = await configurationOf(scope)
+  const { id: systemId } = byIdOrKey(config.systems, key, 'This points system')
+  const award = await findAward(scope.db, userIid, { systemId, awardId })
+  if (award === null) throw errors.notFound('This award')
+  return { config, userIid, award }
+}
+
+/** Why an award is what it is (X1). */
+export async function explain(
+  { db }: Scope,
+  { config, userIid, award }: FoundAward,
+): Promise<z.input<typeof AwardExplanation>> {
+  const { triggerId, triggerVersion, boosts, counterBefore, counterAfter, ...row } = award
+  const { type, reason, reverses } = row
+  const [event, forms] = await Promise.all([
+    type === null ? eventOfChange(db, userIid, award) : null,
+    triggerForms(db, [award]),
+  ])
+  const trigger = forms.get(`${triggerId} ${triggerVersion}`) ?? null
+  const counter =
+    counterBefore === null || counterAfter === null ? null : { before: counterBefore, after: counterAfter }
+  return {
+    award: { id: row.id, awarded: row.awarded, total: row.total, ...momentOf(row) },
+    event: event && { ...eventResponse(config, event), idempotencyKey: event.idempotencyKey },
+    trigger,
+    ...(type !== null && { type, reason, reverses }),
+    counter: counter && { before: fromMicros(counter.before), after: fromMicros(counter.after) },
+    boosts: boosts ?? [],
+    ...arithmeticOf({ ...row, boosts: boosts ?? [], counter }, trigger),
+  }
+}

@@ -1,0 +1,282 @@
+import * as z from 'zod'
+import type { Configuration } from '../../configuration/configuration.types'
+import { type Instant, instant, iso } from '../../lib/clock'
+import { fromMicros, micros } from '../../lib/decimal'
+import { namedId } from '../../lib/ids'
+import { dateOfDay } from '../../lib/zone'
+import type { Completion } from '../../rules/state'
+import { REVOKED } from '../../rules/user-changes.rules'
+import type { triggerForms } from '../../store/awards.sql'
+import type { StoredStreakEntry } from '../../store/user-changes.sql'
+import { eventResponse, keyOf, momentOf, type TimelineEntry } from './explanations'
+import type { AwardRow, EventRow, HistoryRow, ReversalRow, RunRow, VoidRow } from './timeline.sql'
+
+/**
+ * The place of an entry in a timeline: its moment in milliseconds, the user's `seq` after the change, its
+ * place in the change, and its id. An entry without a known `seq` is after all others of its moment. An entry
+ * without a known moment has the moment -1, so it is the oldest.
+ */
+export type Key = readonly [at: number, seq: number, place: number, id: string]
+
+/** The `seq` of entries whose `seq` is not known. */
+const NO_SEQ = Number.MAX_SAFE_INTEGER
+/** The moment of entries whose moment is not known. */
+export const NO_MOMENT = -1
+/** The place before the newest entry. */
+export const NEWEST: Key = [Number.MAX_SAFE_INTEGER, NO_SEQ, NO_SEQ, '']
+
+/** Places in a change, in the order in which things happen: fields, event, streak, completions, awards. */
+export const PLACES = {
+  history: -1_000_000_000_000,
+  event: 0,
+  streak: 1,
+  other: 1_000,
+  award: 10_000,
+} as const
+
+/** Compares two keys: above 0 if the first one is newer. */
+export function compareKeys(a: Key, b: Key): number {
+  for (const index of [0, 1, 2] as const) if (a[index] !== b[index]) return a[index] - b[index]
+  return a[3] === b[3] ? 0 : a[3] < b[3] ? -1 : 1
+}
+
+/** An entry with its key. */
+type Keyed<T> = { key: Key; entry: T }
+
+/**
+ * The entries that one source has found. `end` is the key down to which the source was read, itself included.
+ * Null if there is nothing more.
+ */
+export type Part<T> = { entries: readonly Keyed<T>[]; end: Key | null }
+
+/**
+ * The next page: the newest entries of all sources before `after`. No entry is older than the newest `end`,
+ * because a source may have more entries there. `next` is where the page after it begins; null if there is
+ * none.
+ */
+export function merged<T>(
+  parts: readonly Part<T>[],
+  { after, limit }: { after: Key; limit: number },
+): { entries: readonly T[]; next: Key | null } {
+  const ends = parts.flatMap(({ end }) => (end === null ? [] : [end]))
+  const end = ends.toSorted(compareKeys).at(-1) ?? null
+  const found = parts
+    .flatMap(({ entries }) => entries)
+    .filter(({ key }) => compareKeys(key, after) < 0 && (end === null || compareKeys(key, end) >= 0))
+    .toSorted((a, b) => compareKeys(b.key, a.key))
+  const page = found.slice(0, limit)
+  const last = page.at(-1)
+  const next = found.length > limit && last !== undefined ? last.key : end
+  return { entries: page.map(({ entry }) => entry), next }
+}
+
+type Entry = z.input<typeof TimelineEntry>
+
+/** The entries of an event: the event, and what it did to the streak. */
+export function eventEntries(config: Configuration, row: EventRow): Keyed<Entry>[] {
+  const { at, seq, id } = row
+  return [
+    {
+      key: [at, seq, PLACES.event, id],
+      entry: {
+        ...eventResponse(config, row),
+        type: 'event',
+        voided: row.voidedAt === undefined ? null : iso(row.voidedAt),
+      },
+    },
+    ...row.streak.map((one, n) =>
+      streakEntry(one, { at, seq, place: PLACES.streak + n, name: `streak ${id} ${n}` }),
+    ),
+  ]
+}
+
+type At = { at: Instant; seq: number; place: number; name: string }
+
+/** An entry about the streak. Its id is made from its name. */
+function streakEntry(
+  { kind, pause, ...rest }: z.output<typeof StoredStreakEntry>,
+  { at, seq, place, name }: At,
+): Keyed<Entry> {
+  const id = namedId(at, name)
+  const days = pause && { id: pause.id, start: dateOfDay(pause.start), end: dateOfDay(pause.end) }
+  return {
+    key: [at, seq, place, id],
+    entry: { id, at: iso(at), type: 'streak', change: kind, ...rest, ...(days && { pause: days }) },
+  }
+}
+
+/** The entries of an award or an adjustment: itself, and the change of the level. */
+export function awardEntries(
+  config: Configuration,
+  forms: Awaited<ReturnType<typeof triggerForms>>,
+  row: AwardRow,
+): Keyed<Entry>[] {
+  if (row.type !== null) return adjustmentEntries(config, row, { ...row, reverses: null })
+  const { id, at, seq } = row
+  const award: Keyed<Entry> = {
+    key: [at, seq, PLACES.award + 2 * row.position, id],
+    entry: {
+      ...{ id, ...momentOf(row), type: 'award', ...appliedOf(config, row) },
+      trigger: forms.get(`${row.triggerId} ${row.triggerVersion}`) ?? null,
+      boosts: row.boosts ?? [],
+    },
+  }
+  return [award, ...levelEntries(config, row, row)]
+}
+
+type Moment = { at: Instant; seq: number }
+
+/** An entry of the ledger, wherever its row is. */
+type Applied = Pick<ReversalRow, 'id' | 'position' | 'systemId' | 'awarded' | 'total' | 'levels' | 'reason'>
+
+const appliedOf = (
+  { systems }: Configuration,
+  { systemId, awarded, total }: Pick<Applied, 'systemId' | 'awarded' | 'total'>,
+) => ({ systemId, systemKey: keyOf(systems, systemId), awarded, total })
+
+/** The change of the level by an entry of the ledger, at a moment. */
+function levelEntries(
+  { systems }: Configuration,
+  { at, seq }: Moment,
+  { id: awardId, position, systemId, levels }: Applied,
+): Keyed<Entry>[] {
+  if (levels === null) return []
+  const id = namedId(at, `level ${awardId}`)
+  const [before, after] = levels
+  const system = { systemId, systemKey: keyOf(systems, systemId) }
+  const entry: Entry = { id, at: iso(at), type: 'level_changed', ...system, before, after }
+  return [{ key: [at, seq, PLACES.award + 2 * position + 1, id], entry }]
+}
+
+/**
+ * The entries of points that an admin gave or took: an adjustment, or a reversal of the points of a
+ * completion that was taken back.
+ */
+export function adjustmentEntries(
+  config: Configuration,
+  moment: Moment,
+  row: Applied & { reverses: string | null },
+): Keyed<Entry>[] {
+  const { id, position, reason, reverses } = row
+  const { at, seq } = moment
+  const entry: Entry = {
+    ...{ id, at: iso(at), type: 'adjustment', ...appliedOf(config, row), reason, reverses },
+  }
+  return [{ key: [at, seq, PLACES.award + 2 * position, id], entry }, ...levelEntries(config, moment, row)]
+}
+
+/** The entries of a void: the void with its reversals, and the changes of levels. */
+export function voidEntries(
+  config: Configuration,
+  row: VoidRow,
+  reversals: readonly ReversalRow[],
+): Keyed<Entry>[] {
+  const { at, seq, id: eventId, metricId, value, reason } = row
+  const id = namedId(at, `void ${eventId}`)
+  const entry: Entry = {
+    ...{ id, at: iso(at), type: 'void', eventId, metricId, metricKey: keyOf(config.metrics, metricId) },
+    value: fromMicros(value),
+    reason,
+    reversals: reversals.map((one) => ({
+      ...{ id: one.id, ...appliedOf(config, one), reverses: one.reverses },
+    })),
+  }
+  return [
+    { key: [at, seq, PLACES.event, id], entry },
+    ...reversals.flatMap((one) => levelEntries(config, row, one)),
+  ]
+}
+
+/** The entry of a completion. */
+export function completionEntry(
+  { achievements }: Configuration,
+  achievementId: string,
+  completion: Completion,
+): Keyed<Entry> {
+  const achievement = achievements.find(({ id }) => id === achievementId)
+  const { id, at } = completion
+  return {
+    key: [at, NO_SEQ, PLACES.other, id],
+    entry: {
+      ...{ id, ...momentOf(completion), type: 'achievement', achievementId },
+      achievementKey: achievement?.key ?? null,
+      achievementName: achievement?.name ?? null,
+    },
+  }
+}
+
+/** The entry of a lost streak. One with an unknown moment is at the end of the timeline. */
+export function lossEntry(iid: string, { first, last, started, length, lost }: RunRow): Keyed<Entry> {
+  const id = namedId(lost ?? instant(0), `lost ${iid} ${first}`)
+  return {
+    key: lost === null ? [NO_MOMENT, first, PLACES.other, id] : [lost, NO_SEQ, PLACES.other, id],
+    entry: {
+      ...{ id, at: lost && iso(lost), type: 'streak', change: 'lost', length },
+      ...{ started: dateOfDay(started), lastPeriod: dateOfDay(last) },
+    },
+  }
+}
+
+/** The place of an entry of a user's history in its change, by the position of its row and its own. */
+export const historyPlace = (position: number, n: number): number =>
+  PLACES.history + position * MOST_ENTRIES + n
+
+/** The position of the last row of a change's history whose entries may be at a place or before it. */
+export const historyPosition = (place: number): number => Math.floor((place - PLACES.history) / MOST_ENTRIES)
+
+/** More than a row of the history has entries. */
+const MOST_ENTRIES = 1_000_000
+
+/** The entries of a row of a user's history: changed fields, and changes of the streak. */
+export function historyEntries(config: Configuration, iid: string, row: HistoryRow): Keyed<Entry>[] {
+  const { at, seq, position } = row
+  const { fields, streak } = row.entries
+  const name = (n: number) => `history ${iid} ${seq} ${position} ${n}`
+  const entries = streak.map((one, n) =>
+    streakEntry(one, { at, seq, place: historyPlace(position, n + 1), name: name(n + 1) }),
+  )
+  if (fields.length === 0) return entries
+  const id = namedId(at, name(0))
+  const named = fields.map(([field, before, after]) => {
+    const shown = (value: unknown) => shownValue(config, field, value)
+    return [nameOf(config, field), { before: shown(before), after: shown(after) }] as const
+  })
+  const entry: Entry = { id, at: iso(at), type: 'change', fields: Object.fromEntries(named) }
+  return [{ key: [at, seq, historyPlace(position, 0), id], entry }, ...entries]
+}
+
+const ATTRIBUTE = 'attributes.'
+
+/** The name of a field: attributes and achievements by key, or by id if they were deleted. */
+function nameOf({ attributes, achievements }: Configuration, field: string): string {
+  for (const [prefix, list] of [
+    [ATTRIBUTE, attributes],
+    [REVOKED, achievements],
+  ] as const) {
+    const id = field.slice(prefix.length)
+    if (field.startsWith(prefix)) return `${prefix}${keyOf(list, id) ?? id}`
+  }
+  return field
+}
+
+/** Is true if a row of a user's history says that a completion was taken back (V4). */
+export const isRevoke = ({ entries: { fields } }: HistoryRow): boolean =>
+  fields.some(([name]) => name.startsWith(REVOKED))
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const RevokedCompletion = z.object({ id: z.string(), at: z.number().transform(instant) })
+
+/** Shows metrics of a user's own streak by key, thresholds in units, and completions with their time. */
+function shownValue({ metrics }: Configuration, field: string, value: unknown): unknown {
+  if (field.startsWith(REVOKED) && value !== null) {
+    const { id, at } = RevokedCompletion.parse(value)
+    return { completionId: id, achievedAt: iso(at) }
+  }
+  if (field !== 'preferences.streak.metrics' || !Array.isArray(value)) return value
+  return value.filter(isRecord).map(({ metricId, threshold }) => ({
+    key: keyOf(metrics, String(metricId)),
+    threshold: fromMicros(micros(Number(threshold))),
+  }))
+}

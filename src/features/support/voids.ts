@@ -1,0 +1,269 @@
+import type * as z from 'zod'
+import { requestSnapshotStatement } from '../../access/tenants.sql'
+import { type AuditEntry, goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
+import { auditEntries } from '../../configuration/audit.sql'
+import { configurationOf } from '../../configuration/configuration'
+import type { Achievement, Configuration, Filter } from '../../configuration/configuration.types'
+import { byIdOrKey } from '../../configuration/drafts.rules'
+import type { InputChange } from '../../leaderboards/updates'
+import { type Instant, iso } from '../../lib/clock'
+import { fromMicros } from '../../lib/decimal'
+import { ApiError, errors } from '../../lib/errors'
+import { timeOf } from '../../lib/ids'
+import { newId } from '../../lib/new-id'
+import { systemNow } from '../../lib/system-clock'
+import type { Scope } from '../../platform/context'
+import {
+  type CorrectionChange,
+  type CountersOfEvent,
+  countersOf,
+  type Occasion,
+  revoked,
+  voided,
+} from '../../rules/corrections.rules'
+import { totalOfLog } from '../../rules/metrics.rules'
+import type { Completion, Counter, UserState } from '../../rules/state'
+import { judged } from '../../rules/streaks/streak-only.rules'
+import { writeUsers } from '../../store/commit/writer'
+import { lowerTenantCounter } from '../../store/users/counters.sql'
+import { parseUser, userStatement } from '../../store/users/users.sql'
+import { basisOf, MetricLog, restarts, store, untilStored, updateBoards } from './correction-writes'
+import { type RevokeAchievementResponse, revokeResponse, VoidedEvent, voidResponse } from './corrections'
+import {
+  awardsOfCompletion,
+  awardsOfEvent,
+  eventStatement,
+  findMoment,
+  type LoggedEvent,
+  moveEvent,
+  type OwnCounter,
+  parseAwards,
+  parseEvent,
+  parseVoided,
+  voidedStatement,
+} from './voids.sql'
+
+type VoidResponse = z.infer<typeof VoidedEvent>
+
+/** An event to void: voided before, with the response of that void, or in the log at a moment. */
+export type FoundEvent = { response: VoidResponse } | { eventId: string; at: Instant }
+
+const unknownEvent = () => errors.notFound('This event of this user')
+
+/** Finds an event of a user, to void it (V2). Throws 404 if the user has no such event. */
+export async function findEvent({ db }: Scope, userId: string, id: string): Promise<FoundEvent> {
+  const eventId = id.toLowerCase()
+  const stored = parseVoided(await db.run(voidedStatement(db, userId, eventId)))
+  if (stored !== null) return { response: VoidedEvent.parse(stored.response) }
+  const at = await findMoment(db, userId, eventId)
+  if (at === null) throw unknownEvent()
+  return { eventId, at }
+}
+
+/**
+ * Voids an event (V2). An event that is voided already gets the response of the first void, and nothing
+ * changes. Throws 404 if the event is gone, and 422 if a total would leave its limits without it (E1).
+ */
+export async function voidEvent(
+  scope: Scope,
+  userId: string,
+  found: FoundEvent,
+  reason: string | null,
+): Promise<VoidResponse> {
+  if ('response' in found) return found.response
+  const id = newId(scope.now)
+  const logs = new Map<string, MetricLog>()
+  let tried: { seq: number; changes: readonly InputChange[] } | null = null
+  return untilStored(async () => {
+    const { db, tenant } = scope
+    const { eventId, at } = found
+    const read = await db.batchOf({
+      snapshot: requestSnapshotStatement(db, tenant.id, []),
+      user: userStatement(db, userId, systemNow()),
+      voided: voidedStatement(db, userId, eventId),
+      event: eventStatement(db, userId, eventId, [at, at]),
+      awards: awardsOfEvent(db, userId, { at, id: eventId }),
+    })
+    const basis = await basisOf(scope, read.snapshot)
+    const stored = parseVoided(read.voided)
+    if (stored !== null) {
+      // An attempt was stored although its response was lost.
+      if (stored.seq === tried?.seq) await updateBoards(scope, basis, tried.changes)
+      return VoidedEvent.parse(stored.response)
+    }
+    const [user, event] = [parseUser(read.user), parseEvent(read.event)]
+    const metric = basis.config.metrics.find((one) => one.id === event?.metricId)
+    if (user === null || event === null || metric === undefined) throw unknownEvent()
+    const log = logs.get(metric.id) ?? new MetricLog(metric.id)
+    logs.set(metric.id, log)
+    const occasion = { at: basis.now, id, reason }
+    const counters = ownCounters(basis.config, user, event)
+    if (!(await log.read(db, user, counters.asked, basis.clock))) return null
+    const awards = parseAwards(read.awards)
+    // The sums of a period may meet the goal without the event (S2). Periods that are over stay as they were.
+    const earlier = judged(basis.config, user, occasion.at, newId)
+    const before = earlier.at(-1)?.after ?? user
+    const change = changeOf(basis.config, before, { event, awards, counters, log }, occasion)
+    const later = judged(basis.config, change.after, occasion.at, newId)
+    const response = voidResponse(basis.config, metric, event, change, {
+      ...occasion,
+      at: change.after.changed,
+      systemIds: new Set(awards.map(({ systemId }) => systemId)),
+    })
+    const writing = writeUsers(
+      db,
+      basis.config,
+      [{ was: user, changes: [...earlier, change, ...later], newlyUsed: [] }],
+      {
+        kind: 'alone',
+        clock: basis.clock,
+      },
+    )
+    const changes = [...earlier, { ...change, voided: event }, ...later]
+    tried = { seq: change.after.seq, changes }
+    await store(scope, writing, [
+      ...moveEvent(db, user, event, {
+        voidedAt: change.after.changed,
+        voidedSeq: change.after.seq,
+        reason,
+        response,
+      }),
+      ...restarts(db, change, metric.id),
+      ...auditEntries(scope, [voidEntry(user, event, reason)]),
+    ])
+    await updateBoards(scope, basis, changes)
+    return response
+  })
+}
+
+/** The entry of the audit log about a void (Z1). */
+const voidEntry = (
+  { iid }: UserState,
+  { id, metricId, value, at }: LoggedEvent,
+  reason: string | null,
+): AuditEntry =>
+  userEntry(
+    'event',
+    'void',
+    { iid },
+    {
+      ...goneFields({ id, metricId, value: fromMicros(value), at: iso(at) }),
+      ...madeFields({ reason }),
+    },
+  )
+
+/** The own counters that count an event, and how to ask the log for them, in the same order. */
+type AskedCounters = { ids: readonly string[]; asked: readonly OwnCounter[] }
+
+function ownCounters(config: Configuration, user: UserState, event: LoggedEvent): AskedCounters {
+  const { counterIds, at } = event
+  const counted = ({ counterId }: { counterId: string }) =>
+    counterIds === null ? at >= timeOf(counterId) : counterIds.includes(counterId)
+  const counters: CountersOfEvent = countersOf(config, user, event, counted)
+  const filtersOf = (filters: readonly Filter[]) =>
+    filters.map(({ attributeId, attributeValue }) => [attributeId, attributeValue] as const)
+  const ofTriggers = counters.triggers.map(({ counterId, eventAttributes }) => {
+    return { id: counterId, born: timeOf(counterId), filters: filtersOf(eventAttributes) }
+  })
+  // An achievement counts the whole log (A2).
+  const ofAchievements = counters.achievements.map(({ eventAttributes }) => {
+    return { id: null, born: 0, filters: filtersOf(eventAttributes) }
+  })
+  return {
+    ids: [...counters.triggers, ...counters.achievements].map(({ counterId }) => counterId),
+    asked: [...ofTriggers, ...ofAchievements],
+  }
+}
+
+function changeOf(
+  config: Configuration,
+  user: UserState,
+  {
+    event,
+    awards,
+    counters,
+    log,
+  }: {
+    event: LoggedEvent
+    awards: ReturnType<typeof parseAwards>
+    counters: AskedCounters
+    log: MetricLog
+  },
+  occasion: Occasion,
+): CorrectionChange {
+  const metric = totalOfLog(log.valuesWithout(event.seq))
+  if (metric === null) {
+    throw errors.unprocessable(
+      "Without this event, the user's total in this metric would leave its limits, now or at an earlier moment. Void the other events of that time first.",
+    )
+  }
+  const own = new Map<string, Counter>(
+    counters.ids.map((id, nth) => [id, log.counterWithout(event.seq, nth)] as const),
+  )
+  return voided(config, user, { event, awards, metric, counters: own }, occasion)
+}
+
+type RevokeResponse = z.infer<typeof RevokeAchievementResponse>
+
+const notCompleted = () =>
+  new ApiError(404, 'The user has not completed this achievement. Check the user and the achievement.')
+
+/** The achievement with this id or key (O1). Throws 404 if there is none. */
+export async function findAchievementToRevoke(scope: Scope, idOrKey: string): Promise<Achievement> {
+  return byIdOrKey((await configurationOf(scope)).achievements, idOrKey, 'This achievement')
+}
+
+/** The entry of the audit log about a completion that was taken back (Z1). */
+const revokeEntry = ({ iid }: UserState, achievementId: string, { id, at }: Completion): AuditEntry =>
+  userEntry(
+    'achievement_completion',
+    'delete',
+    { iid },
+    goneFields({ id, achievementId, achievedAt: iso(at) }),
+  )
+
+/**
+ * Takes the completion of an achievement back from a user, and with `withPoints` the points that it gave
+ * (V4). Throws 404 if the user does not exist or does not have the achievement.
+ */
+export async function revokeCompletion(
+  scope: Scope,
+  userId: string,
+  achievementId: string,
+  withPoints: boolean,
+): Promise<RevokeResponse> {
+  const id = newId(scope.now)
+  /** The response of the last attempt, and the completion that it was about. */
+  let tried: RevokeResponse | null = null
+  return untilStored(async () => {
+    const { db, tenant } = scope
+    const read = await db.batchOf({
+      snapshot: requestSnapshotStatement(db, tenant.id, []),
+      user: userStatement(db, userId, systemNow()),
+      awards: awardsOfCompletion(db, userId, achievementId),
+    })
+    const basis = await basisOf(scope, read.snapshot)
+    const { config } = basis
+    const user = parseUser(read.user)
+    const achievement = config.achievements.find((one) => one.id === achievementId)
+    if (user === null) throw errors.notFound('This user')
+    const completion = user.achievements.get(achievementId)
+    // The response of an attempt was lost, and its completion is gone: that attempt was stored.
+    if (tried !== null && completion?.id !== tried.completionId) return tried
+    if (completion === undefined || achievement === undefined) throw notCompleted()
+    const awards = parseAwards(read.awards)
+    const given = withPoints ? { reversed: awards, kept: [] } : { reversed: [], kept: awards }
+    const change = revoked(config, user, achievement, given, { at: basis.now, id, reason: null })
+    const systemIds = new Set(given.reversed.map(({ systemId }) => systemId))
+    tried = revokeResponse(config, achievement, completion, change, systemIds)
+    const users = [{ was: user, changes: [change], newlyUsed: [] }]
+    const writing = writeUsers(db, config, users, { kind: 'alone', clock: basis.clock })
+    await store(scope, writing, [
+      lowerTenantCounter(db, achievementId),
+      ...restarts(db, change, null),
+      ...auditEntries(scope, [revokeEntry(user, achievementId, completion)]),
+    ])
+    await updateBoards(scope, basis, [change])
+    return tried
+  })
+}

@@ -1,0 +1,249 @@
+import * as z from 'zod'
+import { notingDeletedKeys, refusingKeys } from '../../access/deleted-keys'
+import type { Instant } from '../../lib/clock'
+import { timeOf } from '../../lib/ids'
+import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
+import { guardSql } from '../../platform/guard'
+import { bytesOf } from '../../platform/short-ids'
+import type { ErasedAtOnce } from '../../store/user-data/user-data.register'
+import { countErasure } from '../../store/users/counters.sql'
+import { makeEachDue, makeEachDueAgain } from '../../time/due-work.repository'
+
+/** The most key prefixes in one row of due work, so that they fit. A user may have any number of keys. */
+const MOST_PREFIXES = 10_000
+
+// The work keeps the caller's id, because the user's row is deleted in the same batch. The subject of the
+// first row is the iid, if there is such a user. Further rows have keys only.
+const LEFT = `
+  SELECT CASE WHEN part = 0 THEN coalesce(u.iid, ?5) ELSE ?5 || ':' || part END AS subject,
+    json_object('userId', ?4, 'iid', CASE WHEN part = 0 THEN u.iid END, 'prefixes', json(k.prefixes)) AS
+      progress
+  FROM (
+    SELECT 0 AS part, '[]' AS prefixes WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?1
+      AND user_id = ?4)
+    UNION ALL SELECT part, json_group_array(prefix ORDER BY prefix) FROM (
+      SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
+      WHERE tenant_id = ?1 AND user_id = ?4) GROUP BY part) k
+    LEFT JOIN users u ON u.tenant_id = ?1 AND u.id = ?4
+  WHERE u.iid IS NOT NULL OR k.prefixes <> '[]'` as const
+
+const UNCOUNT = `
+  UPDATE tenant_counters SET count = count - 1 WHERE tenant_id = ?1 AND name IN (
+    SELECT 'users' FROM users WHERE tenant_id = ?1 AND id = ?2
+    UNION SELECT a.value ->> 0 FROM users u, json_each(u.achievements) a WHERE u.tenant_id = ?1
+      AND u.id = ?2)`
+
+const REMOVE = 'DELETE FROM users WHERE tenant_id = ?1 AND id = ?2'
+
+const REMOVE_KEYS = 'DELETE FROM api_keys WHERE tenant_id = ?1 AND user_id = ?2 RETURNING prefix'
+
+const ROWS_OF_PERSON = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
+
+/** Messages about the user that are not sent yet. */
+const REMOVE_OUTBOX = `DELETE FROM outbox WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_PENDING = `DELETE FROM pending_notifications WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON}`
+const REMOVE_POINTS_NOTIFICATIONS = `DELETE FROM points_notifications WHERE ${ROWS_OF_PERSON}`
+
+const REMOVE_COUNTED = `
+  DELETE FROM counted_users WHERE user_iid =
+    (SELECT ${bytesOf('iid')} FROM users WHERE tenant_id = ?1 AND id = ?2)`
+
+/** Entries of the audit log stay, without the values of fields (Z1). */
+const EMPTY_AUDIT = `
+  UPDATE audit_log SET fields = '{}' WHERE tenant_id = ?1 AND ${ROWS_OF_PERSON} AND fields <> '{}'`
+
+/** The user of a batch event, in the form in which isolates exchange events (see events/commands.ts). */
+const WHOSE = "->> '$.body.user.id'"
+
+// `instr` skips rows that can't contain an event of the user: most rows. They are not parsed.
+const EMPTY_INBOX = `
+  UPDATE inbox SET seq = seq + 1, events = (
+    SELECT json_group_array(CASE WHEN e.value ${WHOSE} = ?2 THEN json('null') ELSE json(e.value) END
+      ORDER BY e.key)
+    FROM json_each(inbox.events) e)
+  WHERE tenant_id = ?1 AND instr(events, ?3) > 0`
+
+const REMOVE_PARKED = `
+  DELETE FROM parked_events WHERE tenant_id = ?1 AND instr(event, ?3) > 0 AND event ${WHOSE} = ?2`
+
+// A user's internal id has the moment of the creation, by which the index finds the user.
+const BY_IID = `
+  SELECT u.tenant_id AS tenantId, u.id, u.iid FROM json_each(?1) e
+  CROSS JOIN users u ON u.tenant_id = e.value ->> 0 AND u.created = e.value ->> 1 AND u.iid = e.value ->> 2`
+const Found = z.array(z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }))
+
+/** The users who exist, of users by tenant and internal id (M3). */
+export async function usersByIid(
+  db: AccountDatabase,
+  asked: readonly { tenantId: string; iid: string }[],
+): Promise<z.infer<typeof Found>> {
+  const list = asked.map(({ tenantId, iid }) => [tenantId, timeOf(iid), iid])
+  return asked.length === 0 ? [] : Found.parse(await db.rows(db.statement(BY_IID, JSON.stringify(list))))
+}
+
+/** SQL: there is a user, or a key of a user, with the id that is the subject of an entry of the audit log. */
+export const USER_OR_KEY_EXISTS = `(EXISTS (SELECT 1 FROM users WHERE tenant_id = ?2 AND id = value ->> 0)
+  OR EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?2 AND user_id = value ->> 0))`
+
+const IS_USER = guardSql('EXISTS (SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3)')
+
+// The tenant may be erased meanwhile. Then nothing of it is stored any more.
+const TENANT_EXISTS = 'EXISTS (SELECT 1 FROM tenants WHERE id = ?1)'
+
+// With several databases, the work is in the first one, and the user is still to be deleted in another one.
+const LEFT_APART = `
+  SELECT ?5 AS subject,
+    json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]'), 'isGone', json('false')) AS progress
+  WHERE ?5 IS NOT NULL AND ${TENANT_EXISTS}
+  UNION ALL SELECT ?6 || ':' || part, json_object('userId', ?4, 'iid', NULL, 'prefixes',
+    json(json_group_array(prefix ORDER BY prefix)))
+  FROM (SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
+    WHERE tenant_id = ?1 AND user_id = ?4) GROUP BY part` as const
+
+const EMPTY_AUDIT_OF = `
+  UPDATE audit_log SET fields = '{}' WHERE tenant_id = ?1 AND user_iid = ?2 AND fields <> '{}'`
+
+/**
+ * SQL: the tenant exists, and no entry of its audit log says yet that the user was deleted whose internal id
+ * is the subject of the entry.
+ */
+export const DELETION_NOT_NOTED = `EXISTS (SELECT 1 FROM tenants WHERE id = ?2)
+  AND NOT EXISTS (SELECT 1 FROM audit_log WHERE tenant_id = ?2
+    AND user_iid = value ->> 0 AND kind = 'user' AND action = 'delete')`
+
+const WAITING = 'SELECT 1 FROM inbox WHERE tenant_id = ?1 LIMIT 1'
+const IS_STILL = guardSql('coalesce((SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2), ?3) IS ?3')
+
+const Prefixes = z.array(z.object({ prefix: z.string() }))
+
+/**
+ * Makes a user disappear, in one batch. Deletes the row, by which all other data is found, the keys, the
+ * waiting events, and the messages that are not sent. Lowers the counts of users and completions. Adds the
+ * rest of the erasure as due work (U8). Idempotent. Returns the prefixes of the keys. `spare` is the subject
+ * of the work if there are keys of a user who never existed. If `iid` is given, it throws a conflict unless
+ * the user has this internal id. `audit` and `figures` are statements that belong to the change: entries of
+ * the audit log, and the figures of the analytics.
+ */
+export async function removeUser(
+  db: TenantDatabase,
+  userId: string,
+  {
+    now,
+    spare,
+    iid,
+    audit = [],
+    figures,
+  }: {
+    now: Instant
+    spare: string
+    iid?: string
+    audit?: readonly Statement[]
+    figures: readonly Statement[]
+  },
+): Promise<string[]> {
+  const { tenantId } = db
+  const asJson = JSON.stringify(userId)
+  // Keep this order: the user goes after the rows that are found by the iid.
+  const removals: Record<ErasedAtOnce, Statement> = {
+    api_keys: db.statement(REMOVE_KEYS, tenantId, userId),
+    outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
+    pending_notifications: db.statement(REMOVE_PENDING, tenantId, userId),
+    points_notifications: db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
+    audit_log: db.statement(EMPTY_AUDIT, tenantId, userId),
+    counted_users: db.statement(REMOVE_COUNTED, tenantId, userId),
+    users: db.statement(REMOVE, tenantId, userId),
+    inbox: db.statement(EMPTY_INBOX, tenantId, userId, asJson),
+    parked_events: db.statement(REMOVE_PARKED, tenantId, userId, asJson),
+  }
+  const { api_keys: keys } = await db.batchOf({
+    guards: iid === undefined ? [] : [db.statement(IS_USER, tenantId, userId, iid)],
+    audit,
+    due: makeEachDue(db, 'erasure', now, LEFT, userId, spare),
+    count: db.statement(UNCOUNT, tenantId, userId),
+    figures,
+    noted: notingDeletedKeys({ tenantId, userId }),
+    ...removals,
+  })
+  return Prefixes.parse(keys.results).map(({ prefix }) => prefix)
+}
+
+/**
+ * The first part of an erasure with several databases, in one batch in the first one: deletes the keys and
+ * the waiting events, so that no request and no batch can act for the user any more, and adds the rest of the
+ * erasure as due work (U8). `iid` is null if there is no such user. `spare` is the subject of the work on
+ * keys. Returns the prefixes of the keys, and whether a step of the inbox may be under way.
+ */
+export async function removeAccess(
+  home: TenantDatabase,
+  userId: string,
+  {
+    now,
+    spare,
+    iid,
+    before,
+  }: { now: Instant; spare: string; iid: string | null; before: readonly Statement[] },
+): Promise<{ prefixes: string[]; isWaiting: boolean }> {
+  const { tenantId } = home
+  const asJson = JSON.stringify(userId)
+  const { keys, inbox, left } = await home.batchOf({
+    before,
+    due: makeEachDueAgain(home, 'erasure', now, LEFT_APART, userId, iid, spare),
+    keys: home.statement(REMOVE_KEYS, tenantId, userId),
+    log: iid === null ? [] : [home.statement(EMPTY_AUDIT_OF, tenantId, iid)],
+    inbox: home.statement(EMPTY_INBOX, tenantId, userId, asJson),
+    parked: home.statement(REMOVE_PARKED, tenantId, userId, asJson),
+    left: home.statement(WAITING, tenantId),
+  })
+  return {
+    prefixes: Prefixes.parse(keys.results).map(({ prefix }) => prefix),
+    isWaiting: inbox.meta.changes > 0 || left.results.length > 0,
+  }
+}
+
+/**
+ * The second part, in one batch in the database of the user: deletes the row, by which all other data is
+ * found, and the messages that are not sent. From then on this database refuses the keys. Throws a conflict
+ * if there is a user with another internal id than `iid`, or any user if it is null. `isWaiting`: a step of
+ * the inbox may be under way.
+ */
+export async function removeFromHolder(
+  db: TenantDatabase,
+  userId: string,
+  {
+    iid,
+    prefixes,
+    isWaiting,
+    figures,
+  }: {
+    iid: string | null
+    prefixes: readonly string[]
+    isWaiting: boolean
+    figures: readonly Statement[]
+  },
+): Promise<void> {
+  const { tenantId } = db
+  await db.batch([
+    db.statement(IS_STILL, tenantId, userId, iid),
+    ...refusingKeys(prefixes),
+    ...(isWaiting ? [countErasure(db)] : []),
+    db.statement(UNCOUNT, tenantId, userId),
+    ...figures,
+    db.statement(REMOVE_OUTBOX, tenantId, userId),
+    db.statement(REMOVE_PENDING, tenantId, userId),
+    db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
+    db.statement(EMPTY_AUDIT, tenantId, userId),
+    db.statement(REMOVE_COUNTED, tenantId, userId),
+    db.statement(REMOVE, tenantId, userId),
+  ])
+}
+
+const LEFT_ROWS = `
+  SELECT ?5 AS subject, json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]')) AS progress
+  WHERE ${TENANT_EXISTS}`
+
+/** Adds the work to delete all rows of an erased user, in every database. */
+export const leftRows = (
+  home: TenantDatabase,
+  userId: string,
+  { now, iid }: { now: Instant; iid: string },
+): Statement => makeEachDueAgain(home, 'erasure', now, LEFT_ROWS, userId, iid)

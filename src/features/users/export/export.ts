@@ -1,0 +1,385 @@
+import * as z from 'zod'
+import { userResponse } from '../../../api/shapes/users'
+import { Streamed } from '../../../api/streams'
+import { configurationOf } from '../../../configuration/configuration'
+import type { Configuration, Leaderboard } from '../../../configuration/configuration.types'
+import { HeldReply } from '../../../leaderboards/board'
+import { asked } from '../../../leaderboards/leaderboards'
+import { type Instant, instant, iso } from '../../../lib/clock'
+import { fromMicros, micros } from '../../../lib/decimal'
+import { errors } from '../../../lib/errors'
+import { systemNow } from '../../../lib/system-clock'
+import { dateOfDay, uncheckedDateAt } from '../../../lib/zone'
+import type { Scope } from '../../../platform/context'
+import { OPEN_END } from '../../../rules/points/boosts.rules'
+import type { UserState } from '../../../rules/state'
+import { ANY_METRIC, type StreakRun } from '../../../rules/streaks/streak-state.types'
+import type { StoredStreakEntry } from '../../../store/user-changes.sql'
+import { userStreak } from '../../streaks/streaks.routes'
+import { type Held, isPresent, parkedPages, readHeld, waitingPages } from './export.sql'
+import {
+  adjustmentKeyPages,
+  awardPages,
+  changePages,
+  deliveries,
+  eventPages,
+  notifications,
+  usedKeyPages,
+  voidedPages,
+} from './logs.sql'
+import type { UserExport } from './shape'
+
+type Export = z.input<typeof UserExport>
+
+/** The keys of configured items by their ids; null if the item was deleted. */
+type Keys = Record<'metric' | 'system' | 'achievement' | 'attribute', (id: string) => string | null>
+
+function keysOf(config: Configuration): Keys {
+  const keyIn = (list: readonly { id: string; key: string }[]) => {
+    const keys = new Map(list.map(({ id, key }) => [id, key]))
+    return (id: string) => keys.get(id) ?? null
+  }
+  return {
+    metric: keyIn(config.metrics),
+    system: keyIn(config.systems),
+    achievement: keyIn(config.achievements),
+    attribute: keyIn(config.attributes),
+  }
+}
+
+/**
+ * A moment in UTC and on the user's clock at that time (E8). Called for up to a million events, so the date
+ * is made without checks.
+ */
+const momentOf = ({ at, utcOffset }: { at: Instant; utcOffset: number }) => ({
+  date: iso(at),
+  localDate: uncheckedDateAt(at, utcOffset),
+  utcOffsetMinutes: utcOffset,
+})
+
+/** Values of attributes by their ids. */
+const attributesOf = (keys: Keys, values: Iterable<readonly [string, string]>) =>
+  [...values].map(([id, value]) => ({ id, key: keys.attribute(id), value }))
+
+const isoOrNull = (at: Instant | null) => (at === null ? null : iso(at))
+
+/** A user's running totals and completed achievements. */
+function totalsOf(
+  keys: Keys,
+  { metrics, counters, points, achievements, revoked }: UserState,
+): Pick<Export, 'metrics' | 'counters' | 'points' | 'achievements' | 'revokedAchievements'> {
+  return {
+    metrics: [...metrics].map(([metricId, { total, highest }]) => ({
+      metricId,
+      metricKey: keys.metric(metricId),
+      total: fromMicros(total),
+      highest: fromMicros(highest),
+    })),
+    counters: [...counters].map(([id, { total, highest }]) => ({
+      id,
+      total: fromMicros(total),
+      highest: fromMicros(highest),
+    })),
+    points: [...points].map(([systemId, total]) => ({ systemId, systemKey: keys.system(systemId), total })),
+    achievements: [...achievements].map(([achievementId, { id, ...at }]) => ({
+      id,
+      achievementId,
+      achievementKey: keys.achievement(achievementId),
+      ...momentOf(at),
+    })),
+    revokedAchievements: [...revoked].map((mark) => {
+      const [achievementId = mark, triggerId = null] = mark.split(' ')
+      return { achievementId, achievementKey: keys.achievement(achievementId), triggerId }
+    }),
+  }
+}
+
+/** A user's preferences, including settings that do not apply now (U7). */
+function preferencesOf(
+  keys: Keys,
+  { preferences: { notifications, streak } }: UserState,
+): Export['preferences'] {
+  const { enabled, evaluationMode, metrics } = streak
+  const channels = Object.entries(notifications).map(([type, list]) => [type, [...list]])
+  return {
+    notifications: Object.fromEntries(channels),
+    streak: {
+      ...(enabled !== undefined && { enabled }),
+      ...(evaluationMode !== undefined && { evaluationMode }),
+      ...(metrics !== undefined && {
+        metrics: metrics.map(({ metricId, threshold }) => ({
+          metricId,
+          metricKey: keys.metric(metricId),
+          threshold: fromMicros(micros(threshold)),
+        })),
+      }),
+    },
+  }
+}
+
+const runOf = ({ started, first, last, history, length }: StreakRun) => ({
+  started: dateOfDay(started),
+  firstPeriod: dateOfDay(first),
+  lastPeriod: dateOfDay(last),
+  periods: history,
+  length,
+})
+
+/** The effect of a change on the streak. */
+const exportedStreakEntry = ({
+  pause,
+  ...entry
+}: z.output<typeof StoredStreakEntry>): Export['changes'][number]['streak'][number] => ({
+  ...entry,
+  ...(pause && { pause: { id: pause.id, start: dateOfDay(pause.start), end: dateOfDay(pause.end) } }),
+})
+
+/** A user's streak: current, as stored, and past runs. */
+function streakOf(
+  keys: Keys,
+  { user: { streak }, runs, pauses }: Held,
+  now: Export['streak']['now'],
+): Export['streak'] {
+  const { frequency, run, freezes, sums, jumps, spared, journeys, altered } = streak
+  return {
+    now,
+    stored: {
+      frequency,
+      run:
+        run === null
+          ? null
+          : { ...runOf(run), extended: isoOrNull(run.extended), restored: isoOrNull(run.restored ?? null) },
+      freezes,
+      sums: sums.flatMap(([period, changes]) =>
+        changes
+          .filter(([metricId]) => metricId !== ANY_METRIC)
+          .map(([metricId, change]) => ({
+            period: dateOfDay(period),
+            metricId,
+            metricKey: keys.metric(metricId),
+            change: fromMicros(micros(change)),
+          })),
+      ),
+      zoneChanges: jumps.map(([at, from, to]) => ({
+        date: iso(instant(at)),
+        from: dateOfDay(from),
+        to: dateOfDay(to),
+      })),
+      spared: spared === null ? null : dateOfDay(spared),
+      journeys: journeys.map(({ since, from, until, run: before, freezes: inHand }) => ({
+        date: iso(since),
+        from: dateOfDay(from),
+        until: dateOfDay(until),
+        length: before?.length ?? 0,
+        freezes: inHand,
+      })),
+      altered: isoOrNull(altered),
+    },
+    // A past run with the same start as the current one is not over: a journey only seemed to end it (S11).
+    past: runs
+      .filter(({ first }) => first !== run?.first)
+      .map((past) => ({ ...runOf(past), lost: isoOrNull(past.lost) })),
+    pauses: pauses.map(({ id, start, end, deleted }) => ({
+      id,
+      start: dateOfDay(start),
+      end: dateOfDay(end),
+      deleted: isoOrNull(deleted),
+    })),
+  }
+}
+
+/** The other data of a user that is short: own boosts and keys. */
+function belongingsOf(
+  keys: Keys,
+  { boosts, keys: apiKeys }: Held,
+): Pick<Export, 'boosts' | 'applicationKeys'> {
+  return {
+    boosts: boosts.map(({ id, systemId, name, start, end, multiplier, rounding, ...times }) => ({
+      id,
+      systemId,
+      systemKey: keys.system(systemId),
+      name,
+      start,
+      end: end === OPEN_END ? null : end,
+      multiplier,
+      rounding,
+      created: iso(instant(times.created)),
+      updated: iso(instant(times.updated)),
+      deleted: isoOrNull(times.deleted),
+    })),
+    applicationKeys: apiKeys.map(({ created, expires, ...key }) => ({
+      ...key,
+      expires: isoOrNull(expires),
+      created: iso(created),
+    })),
+  }
+}
+
+/** The leaderboards that are read at once. */
+const BOARDS = 10
+/** The periods of the streak as the API shows it. The export has the whole history as well. */
+const PERIODS = 7
+
+/** The stored data of a user, without the parts that may be long. Throws 404 if there is no such user. */
+export async function findHeld({ db, databases }: Scope, userId: string): Promise<Held> {
+  const held = await readHeld(db, databases.home(db.tenantId), userId, systemNow())
+  if (held === null) throw errors.notFound('This user')
+  return held
+}
+
+/**
+ * All stored data of a user (U8), as of the last change when the user was found. Long parts are read page by
+ * page while the response is sent. The response breaks off with an error if a part can't be read, or if the
+ * user is erased in between.
+ */
+export async function exportUser(scope: Scope, held: Held): Promise<Streamed<Export>> {
+  const { db, now, databases } = scope
+  const home = databases.home(db.tenantId)
+  const { user } = held
+  const config = await configurationOf(scope)
+  const keys = keysOf(config)
+  return new Streamed<Export>({
+    exported: iso(now),
+    user: userResponse(config, user),
+    attributes: attributesOf(keys, user.profile.attributes),
+    preferences: preferencesOf(keys, user),
+    ...totalsOf(keys, user),
+    streak: streakOf(keys, held, await userStreak(scope, user, PERIODS)),
+    ...belongingsOf(keys, held),
+    waitingEvents: mapped(
+      waitingPages(db, home, held),
+      ({ batchId, position, event: { metricKey, idempotencyKey, body } }) => ({
+        batchId,
+        position,
+        key: metricKey,
+        idempotencyKey,
+        ...body,
+      }),
+    ),
+    parkedEvents: parkedPages(home, held),
+    events: mapped(eventPages(db, user), (event) => exportedEvent(keys, event)),
+    voidedEvents: mapped(voidedPages(db, user), (event) => ({
+      ...exportedEvent(keys, event),
+      voided: iso(event.voidedAt),
+      reason: event.reason,
+    })),
+    awards: mapped(awardPages(db, user), (award) => exportedAward(keys, award)),
+    changes: mapped(changePages(db, user), ({ at, fields, streak }) => ({
+      date: iso(at),
+      fields: fields.map(([field, before, after]) => ({ field, before, after })),
+      streak: streak.map(exportedStreakEntry),
+    })),
+    idempotencyKeys: mapped(usedKeyPages(db, user), ({ metricId, key, eventId }) => ({
+      metricId,
+      metricKey: keys.metric(metricId),
+      key,
+      eventId,
+    })),
+    adjustmentKeys: mapped(adjustmentKeyPages(db, user), ({ systemId, key, awardId }) => ({
+      systemId,
+      systemKey: keys.system(systemId),
+      key,
+      awardId,
+    })),
+    deliveries: deliveries(scope, config, user),
+    notifications: notifications(scope, user),
+    leaderboards: places(scope, config, user),
+  })
+}
+
+async function* mapped<T, R>(
+  pages: AsyncIterable<readonly T[]>,
+  answer: (item: T) => R,
+): AsyncGenerator<R[]> {
+  for await (const page of pages) yield page.map(answer)
+}
+
+type Rows<P extends (...args: never) => AsyncGenerator<unknown[]>> =
+  ReturnType<P> extends AsyncGenerator<(infer R)[]> ? R : never
+
+const exportedEvent = (keys: Keys, event: Rows<typeof eventPages>): Export['events'][number] => ({
+  id: event.id,
+  metricId: event.metricId,
+  metricKey: keys.metric(event.metricId),
+  value: fromMicros(event.value),
+  ...momentOf(event),
+  attributes: attributesOf(keys, Object.entries(event.attributes)),
+  streak: (event.streak ?? []).map(exportedStreakEntry),
+})
+
+const exportedAward = (keys: Keys, award: Rows<typeof awardPages>): Export['awards'][number] => ({
+  id: award.id,
+  systemId: award.systemId,
+  systemKey: keys.system(award.systemId),
+  triggerId: award.triggerId,
+  awarded: award.awarded,
+  total: award.total,
+  ...momentOf(award),
+  boosts: award.boosts,
+  counter:
+    award.counterBefore === null || award.counterAfter === null
+      ? null
+      : { before: fromMicros(award.counterBefore), after: fromMicros(award.counterAfter) },
+  level: award.levels && { before: award.levels[0], after: award.levels[1] },
+  ...(award.type !== null && {
+    type: award.type,
+    amount: award.amount,
+    reason: award.reason,
+    reverses: award.reverses,
+  }),
+})
+
+/** Throws at the end if the user was erased in between: the places may be incomplete then. */
+async function* places(
+  scope: Scope,
+  { leaderboards }: Configuration,
+  user: UserState,
+): AsyncGenerator<Export['leaderboards']> {
+  for (let from = 0; from < leaderboards.length; from += BOARDS) {
+    const group = leaderboards.slice(from, from + BOARDS)
+    const pages = group.map((board) => placesOn(scope, board, user))
+    const firsts = await Promise.all(pages.map((page) => page.next()))
+    for (const [index, first] of firsts.entries()) {
+      if (first.done) continue
+      yield first.value
+      yield* pages[index] ?? []
+    }
+  }
+  if (!(await isPresent(scope.db, user))) throw new Error('the user was erased while the export was read')
+}
+
+const Group = z.array(z.string())
+
+/** A user's places in all runs of a leaderboard, in as many parts as the object's responses. */
+async function* placesOn(
+  scope: Scope,
+  board: Leaderboard,
+  { id: userId, iid }: UserState,
+): AsyncGenerator<Export['leaderboards'], undefined> {
+  let after: number | null = null
+  for (;;) {
+    const request: { userId: string; iid: string; after: number | null } = { userId, iid, after }
+    const found: z.output<typeof HeldReply> = await asked(scope, board, HeldReply, (object) =>
+      object.held(request),
+    )
+    yield found.runs.map((run) => exportedPlace(board, run))
+    if (!found.hasMore) return
+    after = found.runs.at(-1)?.start ?? null
+  }
+}
+
+const exportedPlace = (
+  board: Leaderboard,
+  run: z.output<typeof HeldReply>['runs'][number],
+): Export['leaderboards'][number] => ({
+  leaderboardId: board.id,
+  leaderboardKey: board.key,
+  start: dateOfDay(run.start),
+  end: run.end === null ? null : dateOfDay(run.end),
+  isFinal: run.isFinal,
+  group: run.group === null ? null : Group.parse(JSON.parse(run.group)),
+  rank: run.rank,
+  value: run.score,
+  reached: run.reached === 0 ? null : iso(instant(run.reached)),
+  history: run.history.map(({ day, score, rank }) => ({ date: dateOfDay(day), rank, value: score })),
+})

@@ -1,0 +1,320 @@
+import * as z from 'zod'
+import { nextLink } from '../api/queries'
+import { filtersResponse } from '../api/shapes/attributes.presenter'
+import {
+  type GroupCursor,
+  type LeaderboardGroupsQuery,
+  type LeaderboardGroupsResponse,
+  type LeaderboardQuery,
+  type LeaderboardResponseWithRankings,
+  type LeaderboardsResponse,
+  leaderboardFields,
+  ReadableLeaderboardQuery,
+  ReadableLiveQuery,
+  type UserLeaderboardQuery,
+  type UserLeaderboardResponseWithHistory,
+  type UserLeaderboardsQuery,
+  type UserLeaderboardsResponse,
+} from '../api/shapes/leaderboards'
+import { configurationOf } from '../configuration/configuration'
+import { type Configuration, type Leaderboard, leaderboardByKey } from '../configuration/configuration.types'
+import { type Instant, iso } from '../lib/clock'
+import { ApiError, errors, type FieldError, throwIfInvalid } from '../lib/errors'
+import { MOST_RUNNING_LEADERBOARDS, RANKING_PAGE } from '../lib/limits'
+import { within } from '../lib/system-clock'
+import { type CivilDate, dateOfDay, dayOf, localDay, offsetMinutes, utcMidnight } from '../lib/zone'
+import type { Scope } from '../platform/context'
+import { logProblem } from '../platform/log'
+import { type Run, runHolding, type Schedule, servedRun, statusOf } from '../rules/runs.rules'
+import type { UserState } from '../rules/state'
+import { namesOf } from '../store/users/users.sql'
+import { definitionOf, GroupsReply, PageReply, PlaceReply } from './board'
+import type { LeaderboardObject } from './object/board.object'
+import { boardObject } from './updates'
+
+/** The most leaderboards that one request calls: the platform limits calls. All active ones fit. */
+const MOST_ASKED = MOST_RUNNING_LEADERBOARDS
+
+/**
+ * The leaderboards that a request about all of them calls, in order of creation: all active ones and, if
+ * there is room, the newest finished ones.
+ */
+export function askedAtOnce<B extends Schedule & Pick<Leaderboard, 'status'>>(
+  boards: readonly B[],
+  now: Instant,
+  { includeFinished }: { includeFinished: boolean },
+): B[] {
+  const having = (status: Leaderboard['status']) => boards.filter((board) => statusOf(board, now) === status)
+  const active = having('active')
+  const finished = includeFinished ? having('finished') : []
+  const room = Math.max(0, MOST_ASKED - active.length)
+  const asked = new Set([...active, ...finished.slice(Math.max(0, finished.length - room))])
+  return boards.filter((board) => asked.has(board))
+}
+
+/** Calls before an object counts as unreachable. Each uses a new stub, as the platform advises. */
+const TRIES = 3
+/** How long a response about many leaderboards waits for each, in ms. Then it leaves that one out. */
+const PATIENCE = 3_000
+
+/** The leaderboards that users see (L7, L9). */
+export async function listLeaderboards(
+  scope: Scope,
+  { includeFinished }: { includeFinished: boolean },
+): Promise<z.infer<typeof LeaderboardsResponse>> {
+  const config = await configurationOf(scope)
+  return config.leaderboards.flatMap((board) => {
+    const status = statusOf(board, scope.now)
+    const isShown = status === 'active' || (status === 'finished' && includeFinished)
+    return isShown ? [leaderboardFields(config, board, scope.now)] : []
+  })
+}
+
+/** The leaderboard with this key. Throws 404 if there is none, or if it is inactive or scheduled (L9). */
+export async function findLeaderboard(scope: Scope, key: string): Promise<Leaderboard> {
+  const board = leaderboardByKey(await configurationOf(scope), key)
+  const status = board && statusOf(board, scope.now)
+  if (board === undefined || (status !== 'active' && status !== 'finished')) {
+    throw errors.notFound(`The leaderboard ${JSON.stringify(key)}`)
+  }
+  return board
+}
+
+/**
+ * A page of the ranking of a run (L2, L6, L9). Throws 404 if the date is in no run, and 422 if the group or
+ * the page is not possible.
+ */
+export async function readLeaderboard(
+  scope: Scope,
+  board: Leaderboard,
+  query: z.output<typeof LeaderboardQuery>,
+): Promise<z.infer<typeof LeaderboardResponseWithRankings>> {
+  const config = await configurationOf(scope)
+  const { maxParticipants } = board
+  const limit = query.limit ?? Math.min(RANKING_PAGE, maxParticipants)
+  const run = runAsked(board, query.run, localDay(scope.now, 0))
+  const { group, fieldErrors } = groupAsked(config, board, query.userAttributes)
+  throwIfInvalid([...limitErrors(board, limit), ...fieldErrors])
+  const page = await asked(scope, board, PageReply, (object) =>
+    object.page({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      run: run.start,
+      group,
+      offset: query.offset,
+      limit,
+      userId: query.userId ?? null,
+    }),
+  )
+  const names = await namesOf(
+    scope.databases,
+    scope.tenant.id,
+    page.map(({ userId }) => userId),
+  )
+  return {
+    ...leaderboardFields(config, board, scope.now),
+    rankings: page.map(({ userId, iid, rank, value }) => ({
+      userId,
+      userName: names.get(iid) ?? null,
+      rank,
+      value,
+    })),
+  }
+}
+
+/** The field error for a page that is longer than the leaderboard can be. None without a limit (L9). */
+const limitErrors = ({ maxParticipants }: Leaderboard, limit: number | undefined): FieldError[] =>
+  limit === undefined || limit <= maxParticipants
+    ? []
+    : [
+        {
+          path: 'limit',
+          message: `must be at most ${maxParticipants}, the most participants of this leaderboard`,
+        },
+      ]
+
+/** Further field errors of a query whose shape is wrong, from its readable parts (G3, L6, L9). */
+export async function furtherPageErrors(
+  scope: Scope,
+  board: Leaderboard,
+  query: unknown,
+): Promise<FieldError[]> {
+  const { limit, userAttributes } = ReadableLeaderboardQuery.parse(query)
+  if (userAttributes === null) return limitErrors(board, limit)
+  const { fieldErrors } = groupAsked(await configurationOf(scope), board, userAttributes)
+  return [...limitErrors(board, limit), ...fieldErrors]
+}
+
+/** The same for the query of a live leaderboard (Y1). */
+export async function furtherLiveErrors(
+  scope: Scope,
+  board: Leaderboard,
+  query: unknown,
+): Promise<FieldError[]> {
+  const { userAttributes } = ReadableLiveQuery.parse(query)
+  if (userAttributes === null) return []
+  return groupAsked(await configurationOf(scope), board, userAttributes).fieldErrors
+}
+
+/**
+ * A page of the groups of a run that have ranked users, and the link to the next page, which is null on the
+ * last one. Throws 404 if the date is in no run, and 422 if the leaderboard has no breakdown (L6).
+ */
+export async function readGroups(
+  scope: Scope,
+  board: Leaderboard,
+  { run: date, limit, after }: z.output<typeof LeaderboardGroupsQuery>,
+): Promise<{ groups: z.infer<typeof LeaderboardGroupsResponse>; next: string | null }> {
+  if (board.breakdown.length === 0) {
+    throw errors.unprocessable(
+      'This leaderboard has no breakdown, so it has no groups. Read its rankings instead.',
+    )
+  }
+  const config = await configurationOf(scope)
+  const run = runAsked(board, date, localDay(scope.now, 0))
+  const { groups, hasMore } = await asked(scope, board, GroupsReply, (object) =>
+    object.groups({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      run: run.start,
+      after: after === undefined ? null : { users: after[0], group: after[1] },
+      limit,
+    }),
+  )
+  const last = groups.at(-1)
+  // The next page is of the same run, also after midnight.
+  const same = { run: dateOfDay(run.start), limit: String(limit) }
+  const cursor: z.input<typeof GroupCursor> | null = hasMore && last ? [last.users, last.group] : null
+  return {
+    groups: groups.map(({ group, users }) => ({ userAttributes: valuesOf(config, board, group), users })),
+    next: cursor && nextLink(scope, same, cursor),
+  }
+}
+
+const GroupValues = z.array(z.string())
+
+/** The values of a group by attribute key. Attributes of a finished leaderboard may be deleted. */
+function valuesOf(config: Configuration, { breakdown }: Leaderboard, group: string) {
+  const values = GroupValues.parse(JSON.parse(group))
+  return filtersResponse(
+    config,
+    breakdown.map((attributeId, index) => ({ attributeId, attributeValue: values[index] ?? '' })),
+  )
+}
+
+/**
+ * A user's place on each leaderboard, in the run of the user's local date (L10). A leaderboard that can't be
+ * reached in time is left out.
+ */
+export async function readUserPlaces(
+  scope: Scope,
+  user: UserState,
+  { includeFinished, numEvents }: z.output<typeof UserLeaderboardsQuery>,
+): Promise<z.infer<typeof UserLeaderboardsResponse>> {
+  const config = await configurationOf(scope)
+  const boards = askedAtOnce(config.leaderboards, scope.now, { includeFinished })
+  const places = await Promise.all(
+    boards.map(async (board) => {
+      const work = readUserPlace(scope, board, user, { numEvents })
+      try {
+        return [await within(PATIENCE, work)]
+      } catch (error) {
+        logProblem('warn', { leaderboard: board.id, error: `leaderboard not reached: ${String(error)}` })
+        work.catch(() => undefined)
+        return []
+      }
+    }),
+  )
+  return places.flat()
+}
+
+/** A user's place in a run, with its history (L10). Throws 404 if the date is in no run. */
+export async function readUserPlace(
+  scope: Scope,
+  board: Leaderboard,
+  user: UserState,
+  query: z.output<typeof UserLeaderboardQuery>,
+): Promise<z.infer<typeof UserLeaderboardResponseWithHistory>> {
+  const config = await configurationOf(scope)
+  const today = localDay(scope.now, offsetMinutes(user.profile.tz ?? 'UTC', scope.now))
+  const run = runAsked(board, query.run, today)
+  const { rank, value, history } = await asked(scope, board, PlaceReply, (object) =>
+    object.place({
+      definition: definitionOf(config, board),
+      now: scope.now,
+      run: run.start,
+      userId: user.id,
+      iid: user.iid,
+      numEvents: query.numEvents,
+    }),
+  )
+  return {
+    ...leaderboardFields(config, board, scope.now),
+    rank,
+    value,
+    history: history.map(({ day, ...rest }) => {
+      const date = dateOfDay(day)
+      return { date, timestamp: iso(utcMidnight(date)), ...rest }
+    }),
+  }
+}
+
+/** The run of a date, or of today: the first run if today is before it, the last if after it (L2). */
+function runAsked(board: Leaderboard, date: CivilDate | undefined, today: number): Run {
+  if (date === undefined) return servedRun(board, today)
+  const run = runHolding(board, dayOf(date))
+  if (run === null) throw errors.noRun(date)
+  return run
+}
+
+/**
+ * The values that the group must have, in the order of the breakdown, and the field errors (L6). Any value
+ * matches a null.
+ */
+export function groupAsked(
+  config: Configuration,
+  board: Leaderboard,
+  filters: ReadonlyMap<string, string> | undefined,
+): { group: (string | null)[]; fieldErrors: FieldError[] } {
+  // Attributes of a finished leaderboard may be deleted. Nobody can ask by such an attribute any more, so any
+  // value matches.
+  const places = board.breakdown.map((id) => config.attributes.find((one) => one.id === id)?.key)
+  const keys = places.filter((key) => key !== undefined)
+  const group = places.map((key) => filters?.get(key ?? '') ?? null)
+  const fault = (message: string) => ({ group, fieldErrors: [{ path: 'userAttributes', message }] })
+  if (keys.length === 0) {
+    return filters === undefined
+      ? { group, fieldErrors: [] }
+      : fault('this leaderboard has no breakdown, so leave them out')
+  }
+  if (filters === undefined) {
+    return fault(`must name a group of this leaderboard, which is broken down by ${keys.join(', ')}`)
+  }
+  const unknown = [...filters.keys()].filter((key) => !keys.includes(key))
+  if (unknown.length === 0) return { group, fieldErrors: [] }
+  return fault(
+    `must not name ${unknown.join(', ')}, since this leaderboard is broken down by ${keys.join(', ')} only`,
+  )
+}
+
+/**
+ * Calls the object of a leaderboard, and again on a new stub if it can't be reached, up to `TRIES` times.
+ * Throws 404 if the leaderboard was deleted meanwhile.
+ */
+export async function asked<S extends z.ZodType>(
+  scope: Scope,
+  board: Leaderboard,
+  reply: S,
+  ask: (object: DurableObjectStub<LeaderboardObject>) => Promise<unknown>,
+): Promise<z.output<S>> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      const answer = await ask(boardObject(scope, board.id))
+      // The leaderboard was deleted after this request read the configuration.
+      if (answer === null) throw errors.notFound(`The leaderboard ${JSON.stringify(board.key)}`)
+      return reply.parse(answer)
+    } catch (error) {
+      if (tries === TRIES || error instanceof z.ZodError || error instanceof ApiError) throw error
+    }
+  }
+}

@@ -1,0 +1,125 @@
+import { BoundedMap } from '../../lib/bounded'
+import { type Instant, instant } from '../../lib/clock'
+import { compareText } from '../../lib/ids'
+import { KEPT_ABOVE, KEPT_FOR } from '../../platform/scans'
+import { compareScores, isRanked, type Score } from '../score.rules'
+
+/** The values by which a user is ranked (L4). */
+export type Entry = {
+  userId: string
+  /** The internal id of the user. */
+  iid: string
+  score: Score
+  /** When the last counted change that altered the score happened, in milliseconds. */
+  reached: number
+}
+
+/**
+ * The order of a ranking, and so also who enters a full one (L4, L5): by score descending, then by the time
+ * at which it was reached, then by the UTF-8 bytes of the user id. board.store.ts repeats this order in the
+ * index `scores_by_rank` and in `ORDER BY` of its statements: change all of them together.
+ */
+export function compareEntries(a: Entry, b: Entry): number {
+  return compareScores(b.score, a.score) || a.reached - b.reached || compareText(a.userId, b.userId)
+}
+
+/**
+ * The best entries of one run and group, in order: at most `max` (L5). It is a copy of stored data, so that a
+ * rank costs a binary search instead of a query. `isStale` says that the copy no longer knows the last entry.
+ */
+export class Ranking {
+  readonly #max: number
+  #entries: Entry[]
+  #isStale = false
+
+  /** `entries` are the best `max` of all, in order. */
+  constructor(entries: Entry[], max: number) {
+    this.#entries = entries
+    this.#max = max
+  }
+
+  /** The ranked entries, best first. */
+  get entries(): readonly Entry[] {
+    return this.#entries
+  }
+
+  /** Whether it must be made again before its next use. */
+  get isStale(): boolean {
+    return this.#isStale
+  }
+
+  get #isFull(): boolean {
+    return this.#entries.length >= this.#max
+  }
+
+  /** The last score if the ranking is full, else null (L5). */
+  get threshold(): Score | null {
+    return this.#isFull ? (this.#entries.at(-1)?.score ?? null) : null
+  }
+
+  /** The rank of an entry with its present score, from 1; null if it is not ranked. */
+  rankOf(entry: Entry | null): number | null {
+    if (entry === null || !isRanked(entry.score)) return null
+    const index = this.#indexOf(entry)
+    return this.#entries[index]?.iid === entry.iid ? index + 1 : null
+  }
+
+  /** Replaces `before` by `after`; null if there is none. Scores of 0 and below are not ranked (L4). */
+  replace(before: Entry | null, after: Entry | null): void {
+    const wasFull = this.#isFull
+    const rank = this.rankOf(before)
+    if (rank !== null) this.#entries.splice(rank - 1, 1)
+    if (after !== null && isRanked(after.score)) {
+      const index = this.#indexOf(after)
+      // In a full ranking, an entry that falls to the end leaves a gap. Only the store knows whether it or an
+      // unranked entry is last now.
+      if (rank !== null && wasFull && index === this.#entries.length) this.#isStale = true
+      else if (index < this.#max) this.#entries.splice(index, 0, after)
+      if (this.#entries.length > this.#max) this.#entries.pop()
+    } else if (rank !== null && wasFull) this.#isStale = true
+  }
+
+  /** The place of an entry, or the place where it would be. */
+  #indexOf(entry: Entry): number {
+    let [low, high] = [0, this.#entries.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      const other = this.#entries[middle]
+      if (other !== undefined && compareEntries(other, entry) < 0) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+/** A group, as JSON of its values, and its number of ranked users. */
+export type GroupSize = { group: string; users: number }
+
+/** The groups of a run, the largest first, and the number of scores that were read to count them. */
+export type Counted = { sizes: readonly GroupSize[]; read: number }
+
+/** The most kept counts. Each has at most 10,000 groups and 4 million characters (board.store.ts). */
+const MOST_KEPT = 4
+
+/**
+ * The number of ranked users in each group of a run. A count reads all scores of the run. So a very large
+ * count is kept in memory for a minute: repeated requests cannot keep the board from its work.
+ */
+export class GroupSizes {
+  readonly #kept = new BoundedMap<number, { sizes: readonly GroupSize[]; until: Instant }>(MOST_KEPT)
+
+  /** The groups of a run: a kept count, or the result of `count`. `systemNow` is the machine's time. */
+  of(run: number, systemNow: Instant, count: () => Counted): readonly GroupSize[] {
+    const kept = this.#kept.get(run)
+    if (kept !== undefined && systemNow < kept.until) return kept.sizes
+    const { sizes, read } = count()
+    if (read > KEPT_ABOVE) this.#kept.set(run, { sizes, until: instant(systemNow + KEPT_FOR) })
+    else this.#kept.delete(run)
+    return sizes
+  }
+
+  /** Deletes all counts. */
+  clear(): void {
+    this.#kept.clear()
+  }
+}

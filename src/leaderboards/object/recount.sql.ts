@@ -1,0 +1,339 @@
+import * as z from 'zod'
+import type { RankBy } from '../../configuration/enumerations'
+import { FURTHEST_OFFSET, SECOND } from '../../lib/clock'
+import { compareText } from '../../lib/ids'
+import { firstPack, MOST_AT_ONCE, packsOf } from '../../lib/packed'
+import { dayBegins, dayIn, LAST_DAY } from '../../lib/zone'
+import { localDayOf, timeOfDayOf } from '../../platform/columns'
+import type { TenantDatabase } from '../../platform/database'
+import type { Databases } from '../../platform/databases/databases'
+import { askAll, askHolders } from '../../platform/databases/everywhere'
+import { bytesOf, numberOf } from '../../platform/short-ids'
+import { lastDayOf, windowOf } from '../../rules/runs.rules'
+import { lengthOn } from '../../rules/streaks/history.rules'
+import type { StreakRun, StreakState } from '../../rules/streaks/streak-state.types'
+import { RUN_OBJECT, StreakRunRow } from '../../store/streaks/streaks.sql'
+import { firstId } from '../../store/users/pages.sql'
+import { parseStreak } from '../../store/users/streak-column.sql'
+import { type Definition, groupOf, type Recounted, type UserCursor } from '../board'
+import { scoreOf } from '../score.rules'
+import type { UpkeepNote } from './upkeep-note'
+
+const UserCursorRow = z.object({
+  userId: z.string(),
+  iid: z.string(),
+  seq: z.number(),
+  cursor: z.number().nullable(),
+  group: z.string().transform((text) => groupOf(z.array(z.string().nullable()).parse(JSON.parse(text)))),
+})
+const UserCursors: z.ZodType<UserCursor[]> = z.array(UserCursorRow)
+
+const RecountedRow: z.ZodType<Recounted> = z.intersection(
+  UserCursorRow,
+  z.object({
+    days: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(z.array(z.tuple([z.number(), z.number().transform(scoreOf), z.number().nullable()]))),
+  }),
+)
+const GROUP = `(SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b)`
+const IDS = `u.id AS userId, u.iid, u.seq, u.last_seq_by_input ->> ('$."' || ?3 || '"') AS cursor`
+const CURSOR = `${IDS}, ${GROUP} AS "group"`
+
+/**
+ * The most users that one query finds. And the most bytes of a group that is read in the same query: a group
+ * may have ten long values.
+ */
+const MOST_FOUND = 1_000
+const SHORT = Math.floor(MOST_AT_ONCE / MOST_FOUND)
+
+// A page limits the users that a query walks past, not the users that it finds. So the work of a query is
+// bounded.
+const WALKED = `
+  SELECT max(id) AS last FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
+const CURSORS = `
+  SELECT ${IDS}, octet_length(${GROUP}) AS bytes, CASE WHEN octet_length(${GROUP}) <= ${SHORT} THEN ${GROUP}
+    END AS "group"
+  FROM users u WHERE u.tenant_id = ?1 AND u.id > ?4 AND u.id <= (
+    SELECT max(id) FROM (SELECT id FROM users WHERE tenant_id = ?1 AND id > ?4 ORDER BY id LIMIT ?6))
+    AND u.changed >= ?5 ORDER BY u.id LIMIT ?7`
+const NAMED = `
+  SELECT ${CURSOR} FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+const Found = z.array(z.looseObject({ userId: z.string(), bytes: z.number(), group: z.string().nullable() }))
+
+/** Users as D1 has them. The page is complete up to the id `last`; null at the end. */
+export type UserCursorPage = { userCursors: UserCursor[]; last: string | null }
+
+/** A page: of the next `limit` users after an id, those that have changed since a moment (0: all). */
+type Asked = { after: string; since: number; limit: number }
+
+/**
+ * Reads the tenant's next `limit` users in order of id, after one of them. Returns the users who have changed
+ * since a moment (0: all), with the data that a board must know of them. With several databases, it reads the
+ * next users of all of them, side by side, up to the first end of these pages. So a comparison goes on after
+ * an id, and meets each user once, also if buckets are moved meanwhile (B3, B5).
+ */
+export async function userCursorsAfter(
+  databases: Databases,
+  tenantId: string,
+  definition: Definition,
+  asked: Asked,
+): Promise<UserCursorPage> {
+  const share = (await databases.ofAllUsers(tenantId)).length
+  // A comparison of changed users walks past most of them, so each database walks as far as it may.
+  const limit = asked.since === 0 ? Math.ceil(asked.limit / share) : asked.limit
+  const pages = await askAll(databases, tenantId, (db) =>
+    userCursorsIn(db, definition, { ...asked, limit }, share),
+  )
+  const last = firstId(pages.map((page) => page.last))
+  return {
+    last,
+    userCursors: pages
+      .flatMap(({ userCursors }) => userCursors)
+      .filter(({ userId }) => last === null || compareText(userId, last) <= 0),
+  }
+}
+
+/** A page of one database. All databases together have room for the users that they find: `share` of them. */
+async function userCursorsIn(
+  db: TenantDatabase,
+  { breakdown, input }: Definition,
+  { after, since, limit }: Asked,
+  share: number,
+): Promise<UserCursorPage> {
+  const groups = JSON.stringify(breakdown)
+  const most = Math.ceil(MOST_FOUND / share)
+  const { walked, changed } = await db.batchOf({
+    walked: db.statement(WALKED, db.tenantId, after, limit),
+    changed: db.statement(CURSORS, db.tenantId, groups, input, after, since, limit, most),
+  })
+  const { last } = z.object({ last: z.string().nullable() }).parse(walked.results[0])
+  const found = Found.parse(changed.results)
+  const some = firstPack(found, MOST_AT_ONCE / share, ({ bytes }) => bytes)
+  const long = some.flatMap(({ userId, group }) => (group === null ? [userId] : []))
+  const named = () => db.rows(db.statement(NAMED, db.tenantId, groups, input, JSON.stringify(long)))
+  const whole = new Map(
+    UserCursors.parse(long.length === 0 ? [] : await named()).map((userCursor) => [
+      userCursor.userId,
+      userCursor,
+    ]),
+  )
+  const userCursors = some.flatMap((row) =>
+    row.group === null ? (whole.get(row.userId) ?? []) : UserCursorRow.parse(row),
+  )
+  const isCut = some.length < found.length || found.length === most
+  return { last: isCut ? (some.at(-1)?.userId ?? last) : last, userCursors }
+}
+
+/** The counted changes of the user, a row each, with local day and seconds since local midnight. */
+const EVENTS = `
+  SELECT at, value AS amount, ${localDayOf()} AS day,
+    ${timeOfDayOf()} AS time FROM events
+  WHERE user_iid = ${bytesOf('u.iid')} AND metric_no = ${numberOf('metrics', '?3')} AND at >= ?5 AND at <= ?6`
+const AWARDS = `
+  SELECT at, sum(awarded) AS amount, ${localDayOf()} AS day,
+    ${timeOfDayOf()} AS time FROM awards
+  WHERE user_iid = ${bytesOf('u.iid')} AND system_no = ${numberOf('points_systems', '?3')} AND at >= ?5
+    AND at <= ?6 GROUP BY at, seq`
+
+/**
+ * Sums by local day, inside the dates from ?7 to ?10 and the daily window ?8, as `[from, to]` in ms. If ?9 is
+ * 0, there is one sum, under the first day. `total` adds floats, since `sum` fails beyond 64 bits. The sum of
+ * a daily window has no limit (E1).
+ */
+const recountOf = (log: string) => `
+  SELECT ${CURSOR}, (SELECT json_group_array(json_array(day, amount, reached)) FROM (
+    SELECT CASE WHEN ?9 THEN day ELSE ?7 END AS day, total(amount) AS amount, max(CASE
+      WHEN amount <> 0 THEN at END) AS reached
+    FROM (${log}) WHERE day >= ?7 AND day <= ?10 AND (?8 IS NULL OR CASE WHEN ?8 ->> 0 <= ?8 ->> 1
+      THEN time >= ?8 ->> 0 AND time < ?8 ->> 1 ELSE time >= ?8 ->> 0 OR time < ?8 ->> 1 END)
+    GROUP BY 1)) AS days
+  FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+const RECOUNT_EVENTS = recountOf(EVENTS)
+const RECOUNT_AWARDS = recountOf(AWARDS)
+
+const STREAKS = `
+  SELECT ${CURSOR}, u.tz, u.streak, u.preferences ->> '$.streak.enabled' AS enabled,
+    (SELECT ${RUN_OBJECT} FROM streak_runs r WHERE r.user_iid = u.iid AND r.first <= ?5
+     ORDER BY r.first DESC LIMIT 1) AS past
+  FROM json_each(?4) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value`
+
+/** A user's cursor with the present streak and the newest streak that has ended. */
+const Streaking = z.intersection(
+  UserCursorRow,
+  z.object({
+    tz: z.string().nullable(),
+    /** Whether the user has streaks on; null if that was never set. */
+    enabled: z.literal([0, 1]).nullable(),
+    streak: z
+      .string()
+      .nullable()
+      .transform((text) => parseStreak(text, null)),
+    past: z
+      .string()
+      .nullable()
+      .transform((text): unknown => (text === null ? null : JSON.parse(text)))
+      .pipe(StreakRunRow.nullable()),
+  }),
+)
+
+/** The length of each user's streak. If the board has ended, its length on the last day that counts (L3). */
+async function recountStreaks(
+  db: TenantDatabase,
+  { breakdown, input }: Definition,
+  userIds: readonly string[],
+  { from, to }: RecountScope,
+): Promise<Recounted[]> {
+  const ids = JSON.stringify(userIds)
+  const rows = await db.rows(db.statement(STREAKS, db.tenantId, JSON.stringify(breakdown), input, ids, to))
+  return z
+    .array(Streaking)
+    .parse(rows)
+    .map(({ tz, streak, enabled, past, ...userCursor }) => {
+      const [length, reached] = lengthBy({ streak, past, tz, isOff: enabled === 0 }, to)
+      return { ...userCursor, days: [[from, scoreOf(length), reached]] }
+    })
+}
+
+/**
+ * The length of a streak at the end of a day, and when it was reached: by an event, by a restore, or because
+ * it was switched on. The moment is null if there is no present streak, or if the streak was extended after
+ * that day, since then the moment is unknown.
+ */
+function lengthBy(
+  {
+    streak,
+    past,
+    tz,
+    isOff,
+  }: { streak: StreakState; past: StreakRun | null; tz: string | null; isOff: boolean },
+  day: number,
+): [length: number, reached: number | null] {
+  const { run, altered } = streak
+  const wasAltered = altered !== null && dayIn(tz, altered) <= day
+  // If streaks were switched off after that day, the length counts.
+  if (isOff && (altered === null || wasAltered)) return [0, null]
+  const length = lengthOn(streak, past, day)
+  if (run === null) return [length, null]
+  if (run.extended === null || dayIn(tz, run.extended) <= day)
+    return [length, Math.max(run.extended ?? 0, run.restored ?? 0, wasAltered ? altered : 0)]
+  // The period of the extension may have begun by that day. Then it does not count yet.
+  return [run.last <= day ? length - 1 : length, null]
+}
+
+/** The part of the log that counts. */
+export type RecountScope = {
+  /** First and last local day. */
+  from: number
+  to: number
+  /** The daily window in milliseconds since local midnight, or null. */
+  window: readonly [number, number] | null
+  /** Nothing after this moment counts, in milliseconds: the board was finished by hand. */
+  until: number
+  /** Whether there is a sum for each day. */
+  byDay: boolean
+}
+
+/** The queries of a board to D1. `recountable` packs users for them. */
+export type Source = {
+  recount: (definition: Definition, userIds: readonly string[], extent: RecountScope) => Promise<Recounted[]>
+  userCursorsAfter: (
+    definition: Definition,
+    after: string,
+    since: number,
+    limit: number,
+  ) => Promise<UserCursorPage>
+  readNote: (definition: Definition) => Promise<UpkeepNote | null>
+  /** Notes how far the upkeep has got. Returns whether D1 has the note. */
+  writeNote: (
+    definition: Definition,
+    notes: { before: UpkeepNote | null; after: UpkeepNote },
+  ) => Promise<boolean>
+}
+
+/** The part of the log that counts for runs of a board that start on this day or later. */
+export function recountScopeOf(definition: Definition, from: number): RecountScope {
+  const { end, finished, runUnit } = definition
+  const window = windowOf(definition)
+  return {
+    from,
+    to: lastDayOf({ end }) ?? LAST_DAY,
+    window: window && [window.from * SECOND, window.to * SECOND],
+    until: finished ?? Number.MAX_SAFE_INTEGER,
+    byDay: runUnit !== null,
+  }
+}
+
+/** The most bytes of an attribute's value as JSON, of a user's other data, and of a day's sum. */
+const [VALUE, USER, DAY_SUM] = [6_010, 1_500, 45]
+
+/** A user to recount. `seq` is the most changes that the user can have, if known. */
+export type Countable = { userId: string; seq?: number }
+
+/**
+ * Packs users so that one query has room to count each pack, even if each user has the maximum. `days` is the
+ * number of days to sum up.
+ */
+export function recountable(
+  { breakdown, runUnit }: Definition,
+  users: readonly Countable[],
+  days: number,
+): Countable[][] {
+  const sums = (seq: number) => (runUnit === null ? 1 : Math.min(days, seq + 1))
+  return packsOf(
+    users,
+    MOST_AT_ONCE,
+    ({ seq = days }) => USER + breakdown.length * VALUE + sums(seq) * DAY_SUM,
+  )
+}
+
+/** The query that counts scores from the log. Rules count streaks, not SQL. */
+const RECOUNT = { metric: RECOUNT_EVENTS, points: RECOUNT_AWARDS } as const satisfies Record<
+  Exclude<RankBy, 'streak'>,
+  string
+>
+
+/**
+ * Counts users' scores from the log, in the databases that hold them, each user's as of one moment (L12).
+ * Erased users are not in the result.
+ */
+export async function recountUsers(
+  databases: Databases,
+  tenantId: string,
+  definition: Definition,
+  userIds: readonly string[],
+  extent: RecountScope,
+): Promise<Recounted[]> {
+  const lists = await askHolders(databases, tenantId, userIds, (db, own) =>
+    recountIn(db, definition, own, extent),
+  )
+  return lists.flat()
+}
+
+async function recountIn(
+  db: TenantDatabase,
+  definition: Definition,
+  userIds: readonly string[],
+  extent: RecountScope,
+): Promise<Recounted[]> {
+  const { breakdown, input, rankBy } = definition
+  if (rankBy === 'streak') return recountStreaks(db, definition, userIds, extent)
+  const { from, to, window, until, byDay } = extent
+  const statement = db.statement(
+    RECOUNT[rankBy],
+    db.tenantId,
+    JSON.stringify(breakdown),
+    input,
+    JSON.stringify(userIds),
+    dayBegins(from, FURTHEST_OFFSET),
+    until,
+    from,
+    window === null ? null : JSON.stringify(window),
+    byDay ? 1 : 0,
+    to,
+  )
+  return z.array(RecountedRow).parse(await db.rows(statement))
+}

@@ -1,0 +1,193 @@
+import { type Credential, isValid } from '../../access/credentials'
+import { isCalled } from '../../access/tenants.sql'
+import { type Configuration, type Metric, metricByKey } from '../../configuration/configuration.types'
+import { type Instant, instant } from '../../lib/clock'
+import { type ApiError, errors, unreachable } from '../../lib/errors'
+import { newId } from '../../lib/new-id'
+import type { Tenant } from '../../platform/context'
+import type { Change } from '../../rules/change.rules'
+import { type Command, type Decision, evaluate } from '../../rules/evaluate.rules'
+import type { UserState } from '../../rules/state'
+import type { Recorded, UsedKey } from '../events.sql'
+
+/** All data of one user that a commit has read, as of one moment. Decisions depend on nothing else. */
+export type CommitSnapshot = {
+  config: Configuration
+  tenant: Tenant
+  state: UserState | null
+  /** The names of the jobs' credentials whose keys or users exist (K2, K6). */
+  present: ReadonlySet<string>
+  /** The test clock; null if it is not set. */
+  clock: Instant | null
+  /** The system time of the read. */
+  now: Instant
+  usedKeys: readonly UsedKey[]
+  /** Events in the log, by id. Only events of commands that were attempted before are searched. */
+  recorded: ReadonlyMap<string, Recorded>
+}
+
+/**
+ * The outcome of a command: the engine's decision, with the configuration that it was made under, or the
+ * reason why there is none.
+ */
+export type Outcome =
+  | { decision: Exclude<Decision, { kind: 'refused' }>; config: Configuration }
+  /** The event is in the log, at this place. Only a request that has ended knew the change that it made. */
+  | {
+      decision: {
+        kind: 'lost'
+        place: Recorded
+        metric: Metric | null
+        state: UserState | null
+        /** The configuration and the moment of the read that found the event. */
+        known: Configuration
+        at: Instant
+      }
+      config: null
+    }
+  | { decision: Extract<Decision, { kind: 'refused' }>; config: null }
+  /** The decision failed because of an error in Laurel. Other commands are not affected. */
+  | { decision: { kind: 'failed'; error: unknown }; config: null }
+
+/**
+ * A command on its way through an isolate or the lane, with the facts that D1 must still confirm, and its
+ * last attempt.
+ */
+export type Job = {
+  command: Command
+  /** The credential that must be valid when the command is stored (K2); null if that is confirmed. */
+  credential: Credential | null
+  /** The name that the tenant must have when the command is stored (T2); null if that is confirmed. */
+  tenantName: string | null
+  /** When it arrived, by the system clock. */
+  arrived: Instant
+  /** Set once a part of it may have been written. */
+  attempt: Attempt | null
+}
+
+/** An attempt to store a command whose result may be lost. The log shows whether it was stored. */
+export type Attempt = {
+  /** No event of this command is earlier than this. */
+  since: Instant
+  /** The outcome if the last attempt here was stored; null if another isolate made the attempt. */
+  outcome: Outcome | null
+}
+
+/**
+ * The outcome of an earlier attempt whose result was lost. Null if it has stored nothing, or there was no
+ * earlier attempt.
+ */
+export function recoverOutcome(snapshot: CommitSnapshot, job: Job): Outcome | null {
+  return outcomeFromLog(snapshot, job) ?? outcomeOfCompletion(job, snapshot.state)
+}
+
+/** The outcome of an attempt whose event is in the log. Null if it is not there. */
+function outcomeFromLog(
+  { config, state, recorded, clock, now }: CommitSnapshot,
+  { command, attempt }: Job,
+): Outcome | null {
+  if (command.kind !== 'event' || attempt === null) return null
+  const event = recorded.get(command.eventId)
+  if (event === undefined) return null
+  if (attempt.outcome !== null && isPlaceOf(attempt.outcome, event)) return attempt.outcome
+  const metric = metricByKey(config, command.metricKey) ?? null
+  const at = clock ?? now
+  return { decision: { kind: 'lost', place: event, metric, state, known: config, at }, config: null }
+}
+
+/** The outcome of an attempt whose completion is stored in the user. Null if it is not stored. */
+function outcomeOfCompletion({ command, attempt }: Job, state: UserState | null): Outcome | null {
+  if (command.kind !== 'completion' || attempt?.outcome?.decision.kind !== 'changed' || state === null)
+    return null
+  const isThere = [...state.achievements.values()].some(({ id }) => id === command.completionId)
+  return isThere ? attempt.outcome : null
+}
+
+/** Whether the event of an outcome is at this place of the log. If so, the outcome is the stored one. */
+export function isPlaceOf(outcome: Outcome | null, { at, seq }: Recorded): boolean {
+  const event = eventOf(outcome)
+  return event !== null && event.at === at && event.seq === seq
+}
+
+/** The event that an outcome would have recorded. */
+export function eventOf(outcome: Outcome | null) {
+  return outcome?.decision.kind === 'changed' ? outcome.decision.change.event : null
+}
+
+/** How much earlier than its commit an event may be, in ms: well below the grace of ticks and final runs. */
+const MOST_LATE = 5_000
+
+/**
+ * The decisions for one user's commands on a snapshot: the outcomes in the order of the commands, and the
+ * data to store.
+ */
+export type BatchDecision = {
+  /** The user as read. */
+  was: UserState | null
+  outcomes: Outcome[]
+  changes: readonly Change[]
+  newlyUsed: readonly UsedKey[]
+}
+
+/** Decides the commands of a user. Each one sees the changes of the commands before it. */
+export function decide(userId: string, jobs: readonly Job[], snapshot: CommitSnapshot): BatchDecision {
+  const { config, tenant, present, clock, now, usedKeys } = snapshot
+  const used = new Map(usedKeys.map(({ metricId, key, eventId }) => [`${metricId} ${key}`, eventId]))
+  const newlyUsed: UsedKey[] = []
+  const changes: Change[] = []
+  let { state } = snapshot
+  const outcomes = jobs.map((job): Outcome => {
+    const known = recoverOutcome(snapshot, job)
+    if (known !== null) return known
+    if (job.credential !== null && !isValid(job.credential, present, clock ?? now))
+      return refused(errors.keyInvalid())
+    if (job.tenantName !== null && !isCalled(tenant, job.tenantName)) return refused(errors.tenantUnknown())
+    const decision = orFailed(() =>
+      evaluate(config, state, job.command, {
+        userId,
+        now: clock ?? effectiveTime(job.arrived, now),
+        newId,
+        usedKey: (metricId, key) => used.get(`${metricId} ${key}`),
+      }),
+    )
+    switch (decision.kind) {
+      case 'refused':
+        return { decision, config: null }
+      case 'failed':
+        return { decision, config: null }
+      case 'changed': {
+        const { change } = decision
+        state = change.after
+        changes.push(change)
+        if (change.event !== null && job.command.kind === 'event' && job.command.idempotencyKey !== null) {
+          const { metricId, id } = change.event
+          used.set(`${metricId} ${job.command.idempotencyKey}`, id)
+          newlyUsed.push({ metricId, key: job.command.idempotencyKey, eventId: id })
+        }
+        return { decision, config }
+      }
+      case 'replayed':
+      case 'completed':
+      case 'unchanged':
+        return { decision, config }
+      default:
+        return unreachable(decision)
+    }
+  })
+  return { was: snapshot.state, outcomes, changes, newlyUsed }
+}
+
+/** The arrival of a command, but at most five seconds before its commit, so that a day ends for good (L8). */
+function effectiveTime(arrived: Instant, now: Instant): Instant {
+  return instant(Math.max(arrived, now - MOST_LATE))
+}
+
+function orFailed(decideOne: () => Decision): Decision | { kind: 'failed'; error: unknown } {
+  try {
+    return decideOne()
+  } catch (error) {
+    return { kind: 'failed', error }
+  }
+}
+
+const refused = (apiError: ApiError): Outcome => ({ decision: { kind: 'refused', apiError }, config: null })

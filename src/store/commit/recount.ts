@@ -1,0 +1,233 @@
+import * as z from 'zod'
+import type { Configuration } from '../../configuration/configuration.types'
+import { type Instant, instant } from '../../lib/clock'
+import { micros } from '../../lib/decimal'
+import { newId } from '../../lib/new-id'
+import { localDayOf } from '../../platform/columns'
+import type { Statement, TenantDatabase } from '../../platform/database'
+import { configurationUnchanged, isConflict } from '../../platform/guard'
+import { bytesOf, idOf } from '../../platform/short-ids'
+import type { BulkChange } from '../../rules/change.rules'
+import type { UserState } from '../../rules/state'
+import { Recount } from '../../rules/streaks/recount.rules'
+import { NO_STREAK_EVENTS } from '../../rules/streaks/streak-events.types'
+import { streakOnly } from '../../rules/streaks/streak-only.rules'
+import type { Pause, StreakRun, StreakState } from '../../rules/streaks/streak-state.types'
+import { PauseRows, pausesOfSeveral } from '../streaks/pauses.sql'
+import { scheduleEarliestDeadline } from '../streaks/streaks.sql'
+import { storedBy, writeBulk } from './writer'
+
+const LOG = `
+  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, ${localDayOf()} AS day
+  FROM (SELECT at, seq, metric_no, value, utc_offset FROM events
+    WHERE user_iid = ${bytesOf('?1')} AND seq <= ?2 AND (at, seq) > (?3, ?4) ORDER BY at, seq LIMIT ?5) e
+  ORDER BY at, seq`
+
+const LoggedRow = z.object({
+  at: z.number().transform(instant),
+  seq: z.number(),
+  metricId: z.string(),
+  value: z.number().transform(micros),
+  day: z.number(),
+})
+const LoggedRows = z.array(LoggedRow)
+type LoggedEvent = z.output<typeof LoggedRow>
+
+const byTime = (a: LoggedEvent, b: LoggedEvent) => a.at - b.at || a.seq - b.seq
+
+/** The most events of one page of a user's log. */
+const PAGE = 20_000
+
+/** The events of a user as read, in order of time. Events with a later `seq` are left out. */
+export async function* logOf(
+  db: TenantDatabase,
+  { iid, seq }: { iid: string; seq: number },
+): AsyncGenerator<z.output<typeof LoggedRows>[number]> {
+  let after = { at: -1, seq: -1 }
+  for (;;) {
+    const rows = LoggedRows.parse(await db.rows(db.statement(LOG, iid, seq, after.at, after.seq, PAGE)))
+    yield* rows
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE) return
+    after = last
+  }
+}
+
+/** The most events that one read takes from the logs of several users. */
+const LOGS_PAGE = 30_000
+
+// CROSS JOIN reads one user after the other, so the read stops at its limit. A sort would read all events
+// first.
+const LOGS = `
+  SELECT asked.value ->> 0 AS userIid, e.at, e.seq, ${idOf('metrics', 'e.metric_no')} AS metricId, e.value,
+    ${localDayOf('e')} AS day
+  FROM json_each(?1) asked CROSS JOIN events e ON e.user_iid = ${bytesOf('asked.value ->> 0')}
+    AND e.seq <= asked.value ->> 1
+  LIMIT ?2`
+
+/**
+ * The whole logs of the first of these users, by internal id and in order of time, as many as one bounded
+ * read takes.
+ */
+export async function logsOf(
+  db: TenantDatabase,
+  users: readonly { iid: string; seq: number }[],
+): Promise<{ complete: ReadonlyMap<string, readonly z.output<typeof LoggedRow>[]> }> {
+  const asked = JSON.stringify(users.map(({ iid, seq }) => [iid, seq]))
+  const rows = z
+    .array(LoggedRow.extend({ userIid: z.string() }))
+    .parse(await db.rows(db.statement(LOGS, asked, LOGS_PAGE)))
+  const logs = Map.groupBy(rows, ({ userIid }) => userIid)
+  const complete = new Map<string, readonly z.output<typeof LoggedRow>[]>()
+  // The log of the last user of a full read may be longer.
+  const last = rows.length < LOGS_PAGE ? undefined : rows.at(-1)?.userIid
+  for (const { iid } of users) {
+    if (iid === last) break
+    const log = logs.get(iid) ?? []
+    complete.set(iid, log.toSorted(byTime))
+  }
+  return { complete }
+}
+
+const STALE_IID = `(SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2
+  AND streak ->> 'frequency' IS NOT NULL
+  AND (streak ->> 'frequency' <> ?3 OR coalesce(streak ->> 'epoch', 0) <> ?4))`
+const STALE_LOG = `
+  SELECT at, seq, ${idOf('metrics', 'e.metric_no')} AS metricId, value, ${localDayOf()} AS day
+  FROM events e WHERE user_iid = ${bytesOf(STALE_IID)} LIMIT ?5`
+const STALE_PAUSES = `
+  SELECT id, start, "end" FROM streak_pauses WHERE user_iid = ${STALE_IID} AND "end" >= start
+    ORDER BY start, id`
+
+/**
+ * The data from which a streak is counted: the log in order of time, and all pauses that count or did count.
+ * The log is null if it is longer than one read.
+ */
+export type StreakSources = { log: readonly LoggedEvent[] | null; pauses: readonly Pause[] }
+
+/**
+ * Reads the data from which a user's streak is counted, by the caller's id of the user. Reads nothing if the
+ * stored streak has this frequency and epoch (S9). Parsed by `parseSources`.
+ */
+export function sourcesIfStale(
+  db: TenantDatabase,
+  userId: string,
+  { frequency, epoch }: Pick<StreakState, 'frequency' | 'epoch'>,
+): Statement[] {
+  return [
+    db.statement(STALE_LOG, db.tenantId, userId, frequency, epoch, LOGS_PAGE),
+    db.statement(STALE_PAUSES, db.tenantId, userId, frequency, epoch),
+  ]
+}
+
+/** Parses the results of `sourcesIfStale`. */
+export function parseSources([log, pauses]: readonly (D1Result | undefined)[]): StreakSources {
+  const rows = LoggedRows.parse(log?.results ?? [])
+  return {
+    log: rows.length < LOGS_PAGE ? rows.toSorted(byTime) : null,
+    pauses: PauseRows.parse(pauses?.results ?? []),
+  }
+}
+
+/** A streak as counted from the log, and all streaks that ended before it. */
+type Counted = { streak: StreakState; runs: readonly StreakRun[] }
+
+/**
+ * Counts users' streaks from the log by the present settings (S9). It counts the first users, at least one,
+ * with logs that fit into one bounded read. Stores nothing.
+ */
+export async function recounted(
+  db: TenantDatabase,
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+): Promise<Counted[]> {
+  const [logs, pauses] = await Promise.all([
+    logsOf(db, users),
+    pausesOfSeveral(
+      db,
+      users.map(({ iid }) => iid),
+    ),
+  ])
+  const counted: Counted[] = []
+  for (const [index, user] of users.entries()) {
+    const known = logs.complete.get(user.iid)
+    if (known === undefined && index > 0) break
+    const recount = new Recount(config, user, pauses.get(user.iid) ?? [])
+    // A log that is longer than one read is read page by page.
+    if (known === undefined) for await (const event of logOf(db, user)) recount.add(event)
+    else for (const event of known) recount.add(event)
+    counted.push(recount.end(now))
+  }
+  return counted
+}
+
+/**
+ * Counts a user's streak from the log by the present settings (S9). Null if the log is longer than one read.
+ */
+export function recountedFrom(
+  config: Configuration,
+  user: UserState,
+  { log, pauses }: StreakSources,
+  now: Instant,
+): Counted | null {
+  if (log === null) return null
+  const recount = new Recount(config, user, pauses)
+  for (const event of log) recount.add(event)
+  return recount.end(now)
+}
+
+/** The changes by recounts of the first of these users, at least of one (S9). */
+export async function recountChanges(
+  db: TenantDatabase,
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+): Promise<BulkChange[]> {
+  const counted = users.length === 0 ? [] : await recounted(db, config, users, now)
+  return counted.flatMap(({ streak, runs }, index) => {
+    const user = users[index]
+    return user === undefined
+      ? []
+      : [
+          {
+            ...streakOnly(
+              config,
+              user,
+              streak,
+              // No streak has ended now. These runs are the past, counted again.
+              { ended: [], streakEvents: NO_STREAK_EVENTS, isExtended: streak.run !== null },
+              { at: now, id: newId(now) },
+            ),
+            ended: runs,
+            replacesRuns: true,
+          },
+        ]
+  })
+}
+
+/**
+ * Counts streaks of the first of these users from the log and stores them. They then have the tenant's
+ * frequency (S9). Returns the stored changes. Users who have changed meanwhile are left out, and all users
+ * are left out if the configuration has changed. The caller reads them again.
+ */
+export async function recountStreaks(
+  db: TenantDatabase,
+  config: Configuration,
+  users: readonly UserState[],
+  now: Instant,
+): Promise<BulkChange[]> {
+  const changes = await recountChanges(db, config, users, now)
+  try {
+    const { stores } = await db.batchOf({
+      configuration: configurationUnchanged(db, config.version),
+      ...writeBulk(db, config, changes),
+      deadline: scheduleEarliestDeadline(db, changes),
+    })
+    const done = storedBy(changes, stores)
+    return changes.filter(({ before }) => done.has(before.id))
+  } catch (error) {
+    if (isConflict(error)) return []
+    throw error
+  }
+}

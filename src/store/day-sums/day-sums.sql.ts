@@ -1,0 +1,251 @@
+import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
+import * as z from 'zod'
+import { DAY, type Instant, instant, MINUTE } from '../../lib/clock'
+import { localDayOf } from '../../platform/columns'
+import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
+import { bytesOf, LOGS, numberOf } from '../../platform/short-ids'
+import { firstDueOf } from '../../time/due-work.repository'
+import type { DueKind } from '../../time/kinds'
+import { type DayChange, firstMomentAfter, type KeptDays } from './day-sums.rules'
+
+/**
+ * Sums of a user's log by local day, for days that can't change any more. With them, an event summary reads a
+ * long log only once (P12). They can be made again from the log at any time. db/ids.ts explains the ids.
+ * WITHOUT ROWID.
+ */
+export const daySums = sqliteTable(
+  'day_sums',
+  {
+    userIid: blob('user_iid').notNull(),
+    /** Whether the sums are of events of a metric, or of awards of a points system. */
+    log: text('log', { enum: ['events', 'awards'] }).notNull(),
+    /** The number of the metric or points system. */
+    no: integer('no').notNull(),
+    /** The last day that is summed up, in days since 1970-01-01. */
+    through: integer('through').notNull(),
+    /**
+     * JSON: `[[day, change]]`, ascending, for days that have rows. In millionths of a metric, or in points.
+     */
+    days: text('days').notNull(),
+    /**
+     * The user's `seq` as of which the sums are right. A correction raises it and empties the sums, so that
+     * sums that were read before it are not kept (V2).
+     */
+    seq: integer('seq').notNull().default(0),
+  },
+  (table) => [primaryKey({ columns: [table.userIid, table.log, table.no] })],
+)
+
+/** The rows that are summed up: a user's events of a metric, or awards of a points system. */
+export type Subject = { log: keyof typeof LOGS; id: string }
+
+/** A user as read. Both ids are needed, so that no user who was erased meanwhile is found. */
+export type UserKey = { id: string; iid: string }
+
+/** SQL for each log: its order, a row's place as a text, and the user's total for the subject's id ?4. */
+const READ = {
+  events: {
+    ...LOGS.events,
+    key: 'at, seq',
+    place: "'%016d %012d', at, seq",
+    total: '(SELECT m.value ->> 1 FROM json_each(u.metrics) m WHERE m.value ->> 0 = ?4)',
+  },
+  awards: {
+    ...LOGS.awards,
+    key: 'at, seq, position',
+    place: "'%016d %012d %06d', at, seq, position",
+    total: `u.points ->> ('$."' || ?4 || '"')`,
+  },
+} as const
+
+const eachLog = <T>(make: (log: (typeof READ)[keyof typeof READ]) => T) => ({
+  events: make(READ.events),
+  awards: make(READ.awards),
+})
+
+/**
+ * Work that logs rows with a past time: ticks (P4), and events of a batch under a test clock (E9). That time
+ * is not before the time at which the work is due.
+ */
+const LATE: readonly [DueKind, DueKind] = ['ticks', 'inbox']
+
+const LOG_STATE = eachLog(
+  ({ log, table, total }) => `
+  SELECT u.seq, coalesce(${total}, 0) AS total, d.through, d.days,
+    ${firstDueOf('?5, ?6')} AS late
+  FROM users u LEFT JOIN day_sums d
+    ON d.user_iid = ${bytesOf('u.iid')} AND d.log = '${log}' AND d.no = ${numberOf(table, '?4')}
+  WHERE u.tenant_id = ?1 AND u.id = ?2 AND u.iid = ?3`,
+)
+
+/**
+ * The next ?7 rows after a place of the log, by local day, up to the user's change ?6. Each day has the place
+ * of its last row, as a text that sorts as places do. `total` adds floats: `sum` would fail if the changes of
+ * a day go beyond 64 bits before others take them back (E1).
+ */
+const page = (from: string) =>
+  eachLog(
+    ({ log, no, table, key, place, amount }) => `
+  SELECT day, total(change) AS change, count(*) AS count, max(place) AS last FROM (
+    SELECT ${localDayOf()} AS day, ${amount} AS change, printf(${place}) AS place FROM ${log}
+    WHERE user_iid = ${bytesOf('?1')} AND ${no} = ${numberOf(table, '?2')}
+      AND (${key}) > (${from}, ?4${log === 'awards' ? ', ?5' : ''}) AND seq <= ?6
+    ORDER BY ${key} LIMIT ?7)
+  GROUP BY day`,
+  )
+
+const PAGE = page('?3')
+
+// From the moment ?3 on, or after the kept days if that is later. ?8 is the first moment after the day -1.
+const FIRST_PAGE = eachLog(
+  ({ log, table }) =>
+    page(`max(?3, coalesce((SELECT (d.through + 1) * ${DAY} + ?8 FROM day_sums d
+        WHERE d.user_iid = ${bytesOf('?1')} AND d.log = '${log}' AND d.no = ${numberOf(table, '?2')}), ?3))`)[
+      log
+    ],
+)
+
+const Days = z.array(z.tuple([z.number(), z.number()]))
+
+const LogStateRow = z
+  .object({
+    seq: z.number(),
+    total: z.number(),
+    late: z.number().transform(instant).nullable(),
+    through: z.number().nullable(),
+    days: z
+      .string()
+      .transform((text): unknown => JSON.parse(text))
+      .pipe(Days)
+      .nullable(),
+  })
+  .transform(({ through, days, ...rest }) => ({
+    ...rest,
+    kept:
+      through === null || days === null
+        ? null
+        : { through, days: days.map(([day, change]) => ({ day, change })) },
+  }))
+
+/**
+ * The state of a user's log: the total after the change `seq`, the kept days, and `late`. `late` is the
+ * earliest time of rows that are still to come although their time may be past. It is null if there are none.
+ */
+export type LogState = { seq: number; total: number; late: Instant | null; kept: KeptDays | null }
+
+/** The end of a page of the log: `at`, `seq` and the position among the awards of a change. */
+export type LogPlace = readonly [at: number, seq: number, position: number]
+
+const PageRows = z.array(
+  z.object({ day: z.number(), change: z.number(), count: z.number(), last: z.string() }),
+)
+
+/**
+ * A part of a log: its changes by local day, the number of its rows, and its last place (null if it is
+ * empty).
+ */
+export type LogPage = { days: DayChange[]; count: number; last: LogPlace | null }
+
+function parsePage(results: unknown): LogPage {
+  const rows = PageRows.parse(results)
+  const last = rows
+    .map((row) => row.last)
+    .sort()
+    .at(-1)
+  const [at = 0, seq = 0, position = 0] = last?.split(' ').map(Number) ?? []
+  return {
+    days: rows.map(({ day, change }) => ({ day, change })),
+    count: rows.reduce((sum, { count }) => sum + count, 0),
+    last: last === undefined ? null : [at, seq, position],
+  }
+}
+
+/** The place before all rows at a moment or later. */
+export const placeBefore = (moment: number): LogPlace => [moment, -1, -1]
+
+/**
+ * The state of a user's log, and its first rows from a moment on, without the kept days. All is as of one
+ * moment. Null if the user is erased.
+ */
+export async function readLogState(
+  db: TenantDatabase,
+  user: UserKey,
+  { log, id }: Subject,
+  from: Instant,
+  limit: number,
+): Promise<(LogState & { page: LogPage }) | null> {
+  const all = Number.MAX_SAFE_INTEGER
+  const { logState, rows } = await db.batchOf({
+    logState: db.statement(LOG_STATE[log], db.tenantId, user.id, user.iid, id, ...LATE),
+    rows: db.statement(FIRST_PAGE[log], user.iid, id, ...placeBefore(from), all, limit, firstMomentAfter(-1)),
+  })
+  const [row] = logState.results
+  return row === undefined ? null : { ...LogStateRow.parse(row), page: parsePage(rows.results) }
+}
+
+/** The next rows of a user's log after a place, up to a change of the user. */
+export async function readPage(
+  db: TenantDatabase,
+  { iid, seq }: { iid: string; seq: number },
+  { log, id }: Subject,
+  after: LogPlace,
+  limit: number,
+): Promise<LogPage> {
+  return parsePage(await db.rows(db.statement(PAGE[log], iid, id, ...after, seq, limit)))
+}
+
+// Stores nothing of an erased user or tenant, nothing from a clock that has gone back since (C1), and nothing
+// that was read before a correction (V2).
+const KEEP = eachLog(
+  ({ log, table }) => `
+  INSERT INTO day_sums (user_iid, log, no, through, days, seq)
+  SELECT ${bytesOf('?1')}, '${log}', ${numberOf(table, '?2')}, ?3, ?4, ?10
+  WHERE EXISTS (SELECT 1 FROM users WHERE tenant_id = ?5 AND id = ?6 AND iid = ?1)
+    AND EXISTS (SELECT 1 FROM tenants WHERE id = ?5 AND status = 'active')
+    AND coalesce((SELECT now FROM test_clock WHERE ?7), ?8) >= ?9
+  ON CONFLICT DO UPDATE SET through = excluded.through, days = excluded.days, seq = excluded.seq
+    WHERE excluded.seq >= day_sums.seq`,
+)
+
+/** No row of a log is of this local day or an earlier one, in days since 1970-01-01. */
+const BEFORE_ALL_DAYS = -2
+
+/** By how much the clocks of two isolates may differ, in milliseconds. */
+const SKEW = MINUTE
+
+/** Keeps the sums of days that were closed at the moment `closedAt`, as of `seq`. Writes one row. */
+export async function keepDays(
+  db: TenantDatabase,
+  { id, iid, seq }: UserKey & { seq: number },
+  subject: Subject,
+  { through, days }: KeptDays,
+  { closedAt, systemNow }: { closedAt: Instant; systemNow: Instant },
+): Promise<void> {
+  const list = JSON.stringify(days.map(({ day, change }) => [day, change]))
+  const guards = [db.tenantId, id, db.testClock ? 1 : 0, systemNow + SKEW, closedAt, seq]
+  await db.batch([db.statement(KEEP[subject.log], iid, subject.id, through, list, ...guards)])
+}
+
+const RESTART = eachLog(
+  ({ log, table }) => `
+  INSERT INTO day_sums (user_iid, log, no, through, days, seq)
+  VALUES (${bytesOf('?1')}, '${log}', ${numberOf(table, '?2')}, ${BEFORE_ALL_DAYS}, '[]', ?3)
+  ON CONFLICT DO UPDATE SET through = excluded.through, days = excluded.days, seq = excluded.seq`,
+)
+
+/**
+ * Empties the sums of a user's log, because the change `seq` alters days that may be closed (V2). Sums that
+ * were read before that change are not kept any more. Writes one row. Needs a guard of the user.
+ */
+export function restartDaySums(
+  db: TenantDatabase,
+  { iid, seq }: { iid: string; seq: number },
+  { log, id }: Subject,
+): Statement {
+  return db.statement(RESTART[log], iid, id, seq)
+}
+
+/** Deletes all sums, for when the clock goes back: closed days are open again then (C1). */
+export function forgetDaySums(db: AccountDatabase): Statement {
+  return db.statement('DELETE FROM day_sums')
+}

@@ -1,0 +1,332 @@
+import * as z from 'zod'
+import { compareText } from '../../lib/ids'
+import { MOST_AT_ONCE } from '../../lib/packed'
+import type { Scope } from '../../platform/context'
+import type { TenantDatabase } from '../../platform/database'
+import type { Databases } from '../../platform/databases/databases'
+import { askAll } from '../../platform/databases/everywhere'
+import { type Place, startOfPage } from '../../platform/pages'
+import { inParts, type Pause, sizeOfPart } from '../../platform/scans'
+import type { UserState } from '../../rules/state'
+import { portionsOfAll, userColumns } from './portions.sql'
+import { userOf } from './users.sql'
+
+/** After all ids: no id is longer than 255 characters. */
+export const LAST_ID = '\u{10FFFF}'.repeat(256)
+
+/** Users in order of their ids: after one id, and up to another one. Of these, the first `limit`. */
+export type UserRange = { after: string; until: string; limit: number }
+
+/** How many users a part has read, and the last id of them. */
+type Part = { users: number; last: string }
+
+/** For a range that must be read completely. */
+const NO_LIMIT = 2 ** 31 - 1
+
+const NTH_USER = 'SELECT id FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT 1 OFFSET ?3 - 1'
+const NthRow = z.object({ id: z.string() })
+
+/** The last id of the next `users` users after an id; null if there are fewer. */
+async function nthId(db: TenantDatabase, after: string, users: number): Promise<string | null> {
+  const [row] = await db.rows(db.statement(NTH_USER, db.tenantId, after, users))
+  return row === undefined ? null : NthRow.parse(row).id
+}
+
+/** The first of these ids; null if there is none. A null is after all ids. */
+export function firstId(ids: readonly (string | null)[]): string | null {
+  return ids.reduce((first, id) => {
+    if (id === null || first === null) return first ?? id
+    return compareText(id, first) < 0 ? id : first
+  }, null)
+}
+
+/**
+ * Reads all users of a tenant in parts, in order of their ids (see `inParts`). With several databases, each
+ * step reads the same range of ids in all of them, side by side. So no user is read twice or missed, also if
+ * the user is moved between two steps (B3, B5). `read` must read a range in one batch.
+ */
+export async function* usersInParts<P extends Part>(
+  databases: Databases,
+  tenantId: string,
+  pause: Pause,
+  read: (db: TenantDatabase, range: UserRange) => Promise<P>,
+): AsyncGenerator<P> {
+  if (!databases.isSeveral) {
+    const home = databases.home(tenantId)
+    yield* inParts('', pause, (after, limit) => read(home, { after, until: LAST_ID, limit }))
+    return
+  }
+  // Each step costs up to four statements in each database, so the parts grow earlier.
+  const statements = 4 * databases.names.length
+  let after = ''
+  let areMany = false
+  for (let step = 0; ; step += 1) {
+    const limit = sizeOfPart(step * statements)
+    if (!areMany) {
+      await pause()
+      const range = { after, until: LAST_ID, limit }
+      const parts = await askAll(databases, tenantId, (db) => read(db, range))
+      const isWhole = parts.every(({ users }) => users < limit)
+      const [only, ...others] = parts
+      if (isWhole || others.length === 0) {
+        yield* parts
+        if (isWhole || only === undefined) return
+        after = only.last
+        continue
+      }
+      // The parts end at different ids, so they are read again, up to one id.
+      areMany = true
+    }
+    await pause()
+    const from = after
+    const until = firstId(await askAll(databases, tenantId, (db) => nthId(db, from, limit)))
+    await pause()
+    const range = { after, until: until ?? LAST_ID, limit: NO_LIMIT }
+    yield* await askAll(databases, tenantId, (db) => read(db, range))
+    if (until === null) return
+    after = until
+  }
+}
+
+/** A user's position among all users of the tenant, oldest first: creation and id. It never changes. */
+export const UserPlace = z.tuple([z.number(), z.string()])
+export type UserPlace = z.infer<typeof UserPlace>
+const BEGINNING: UserPlace = [-1, '']
+
+/** A page of a list: after a position, or from the beginning, `limit` users after the first `skip`. */
+type Page = { limit: number; skip: number; after?: UserPlace | undefined }
+
+/** The next ?4 users after the position ?2, ?3, by the index alone. */
+const NEXT = `
+  SELECT created, id FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id
+    LIMIT ?4`
+
+const NTH = `
+  SELECT created, id FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) ORDER BY created, id
+    LIMIT 1 OFFSET ?4 - 1`
+
+const PAGE = `SELECT created, id FROM (${NEXT}) ORDER BY created, id LIMIT ?5 OFFSET ?6`
+
+/** The bytes that a row of a search takes beside its texts, about. */
+const ROW_BYTES = 100
+
+// The users of a part who may fit, in order. Then the place of the last user of the part, and whether no user
+// follows. SQLite folds only ASCII. So it decides about texts of ASCII, and the texts of other users come
+// with them. The part ends before it has more than ?7 bytes, or more than ?8 users with texts of ASCII. The
+// window has the order of the index, so SQLite neither sorts the users nor keeps them.
+const SEARCH = `
+  WITH text AS NOT MATERIALIZED (
+    SELECT *, octet_length(concat(id, name, email)) AS bytes,
+      ?5 IS NOT NULL AND octet_length(concat(id, name, email)) <> length(concat(id, name, email)) AS is_other
+    FROM users WHERE tenant_id = ?1 AND (created, id) > (?2, ?3)),
+  fitting AS NOT MATERIALIZED (
+    SELECT *, (?5 IS NULL OR is_other OR instr(upper(id), ?5) > 0 OR instr(upper(name), ?5) > 0
+        OR instr(upper(email), ?5) > 0) IS TRUE
+      AND NOT EXISTS (SELECT 1 FROM json_each(?6) wanted
+        WHERE json_extract(attributes, '$."' || wanted.key || '"') IS NOT wanted.value) AS fits
+    FROM text),
+  part AS MATERIALIZED (
+    SELECT created, id, fits, is_other,
+      iif(is_other, name, NULL) AS name, iif(is_other, email, NULL) AS email,
+      total(iif(fits, bytes + ${ROW_BYTES}, 0)) OVER so_far > ?7
+        OR total(fits AND NOT is_other) OVER so_far > ?8 AS is_cut
+    FROM fitting WINDOW so_far AS (ORDER BY created, id ROWS UNBOUNDED PRECEDING)
+    ORDER BY created, id LIMIT ?4)
+  SELECT created, id, name, email, is_other, NULL AS is_end FROM part WHERE fits AND NOT is_cut
+  UNION ALL SELECT * FROM (SELECT created, id, NULL, NULL, NULL,
+    (SELECT count(*) < ?4 AND NOT max(is_cut) FROM part) FROM part WHERE NOT is_cut
+    ORDER BY created DESC, id DESC LIMIT 1)
+  ORDER BY is_end, created, id`
+
+/** A row of a search, without zod, because there are many. */
+type Found = { created: number; id: string; name: unknown; email: unknown; is_other: unknown }
+const isFound = (row: unknown): row is Found =>
+  typeof row === 'object' &&
+  row !== null &&
+  'created' in row &&
+  typeof row.created === 'number' &&
+  'id' in row &&
+  typeof row.id === 'string'
+const EndRow = z.object({ created: z.number(), id: z.string(), is_end: z.number() })
+
+/** Is between the texts of a user. No stored text and no search has it, because it is half a character. */
+const BETWEEN = '\ud800'
+
+/**
+ * A text in the form in which search compares texts: NFKC, in upper case, so that ß is SS and ς is Σ (U8).
+ * The Turkish letters ı and İ are I. ASCII is only in upper case then, as by SQLite.
+ */
+export const folded = (text: string): string =>
+  text.normalize('NFKC').toLowerCase().toUpperCase().replaceAll('I\u0307', 'I').normalize('NFKC')
+
+const PlaceRow = z.object({ created: z.number(), id: z.string() })
+const PlaceRows = z.array(PlaceRow)
+const placeOf = ({ created, id }: z.infer<typeof PlaceRow>): UserPlace => [created, id]
+
+/** The place of the last of the next `rows` users after a place, in one database; null if there are fewer. */
+async function nthPlace(db: TenantDatabase, after: Place, rows: number): Promise<UserPlace | null> {
+  const [row] = await db.rows(db.statement(NTH, db.tenantId, ...after, rows))
+  if (row === undefined) return null
+  return placeOf(PlaceRow.parse(row))
+}
+
+/** The places of the users of one database after a place: `limit` of them after the first `skip`. */
+async function placesAfter(
+  db: TenantDatabase,
+  after: Place,
+  { limit, skip }: Pick<Page, 'limit' | 'skip'>,
+): Promise<UserPlace[]> {
+  const rows = await db.rows(db.statement(PAGE, db.tenantId, ...after, skip + limit, limit, skip))
+  return PlaceRows.parse(rows).map(placeOf)
+}
+
+const comparePlaces = ([a, x]: UserPlace, [b, y]: UserPlace): number => a - b || compareText(x, y)
+
+/** The places of a page of users, oldest first (G7, O3). Throws 429 like any scan (P11). */
+export async function pageOfUsers(scope: Scope, page: Page): Promise<UserPlace[]> {
+  const { databases, tenant } = scope
+  const beginning = page.after ?? BEGINNING
+  const list = { name: JSON.stringify(['users', beginning]), beginning }
+  if (databases.isSeveral) {
+    const skip = (after: Place, rows: number) =>
+      nthPlaceOfAll(databases, tenant.id, UserPlace.parse(after), rows)
+    const start = await startOfPage(scope, { ...list, skip, most: MOST_MERGED }, page)
+    if (start === null) return []
+    const after = UserPlace.parse(start.after)
+    const places = await nextPlaces(databases, tenant.id, after, start.skip + page.limit)
+    return places.slice(start.skip)
+  }
+  const db = databases.home(tenant.id)
+  const skip = (after: Place, rows: number) => nthPlace(db, after, rows)
+  const start = await startOfPage(scope, { ...list, skip }, page)
+  return start === null ? [] : placesAfter(db, start.after, { ...page, skip: start.skip })
+}
+
+/** The most places that are read from each database at once. */
+const MOST_MERGED = 1_000
+
+// The next users after the place ?2, ?3, and up to the place ?4, ?5.
+const UP_TO = `
+  SELECT count(*) AS users FROM users
+  WHERE tenant_id = ?1 AND (created, id) > (?2, ?3) AND (created, id) <= (?4, ?5)`
+const UsersRow = z.object({ users: z.number() })
+
+/**
+ * The place of the last of the next `rows` users of all databases together; null if there are fewer. Each
+ * step skips the users up to the first of the places that end each database's share.
+ */
+async function nthPlaceOfAll(
+  databases: Databases,
+  tenantId: string,
+  beginning: UserPlace,
+  rows: number,
+): Promise<UserPlace | null> {
+  let after = beginning
+  for (let left = rows; ; ) {
+    const from = after
+    if (left <= MOST_MERGED) {
+      const places = await nextPlaces(databases, tenantId, from, left)
+      return places[left - 1] ?? null
+    }
+    const share = Math.floor(left / (await databases.ofAllUsers(tenantId)).length)
+    const ends = await askAll(databases, tenantId, (db) => nthPlace(db, from, share))
+    const [first] = ends.flatMap((place) => (place === null ? [] : [place])).sort(comparePlaces)
+    // Each database has fewer users than its share.
+    if (first === undefined) return null
+    const counts = await askAll(databases, tenantId, async (db) => {
+      const [row] = await db.rows(db.statement(UP_TO, db.tenantId, ...from, ...first))
+      return UsersRow.parse(row).users
+    })
+    left -= counts.reduce((sum, users) => sum + users, 0)
+    if (left <= 0) return first
+    after = first
+  }
+}
+
+/** The places of the next users of all databases together, `limit` at most. */
+async function nextPlaces(
+  databases: Databases,
+  tenantId: string,
+  after: UserPlace,
+  limit: number,
+): Promise<UserPlace[]> {
+  const lists = await askAll(databases, tenantId, (db) => placesAfter(db, after, { limit, skip: 0 }))
+  return lists.flat().sort(comparePlaces).slice(0, limit)
+}
+
+/** Users fit if the text is in their id, name or email (null: any), and they have these attributes, by id. */
+export type UserFilter = { search: string | null; attributes: ReadonlyMap<string, string> }
+
+/**
+ * The places of a page of the users who fit a filter, oldest first (G7, U8, O3). Calls `pause` before each
+ * step. A step reads a part of all databases, after the same place. The users up to the first end of these
+ * parts are complete; the next step begins there. So no user is read twice or missed, also if the user is
+ * moved between two steps (B3, B5).
+ */
+export async function searchForUsers(
+  { databases, tenant }: Pick<Scope, 'databases' | 'tenant'>,
+  { limit, skip, after: beginning = BEGINNING }: Page,
+  filter: UserFilter,
+  pause: Pause,
+): Promise<UserPlace[]> {
+  const places: UserPlace[] = []
+  const count = databases.names.length
+  let left = skip
+  let after = beginning
+  for (let step = 0; ; step += 1) {
+    const wanted = left + limit - places.length
+    const part = { after, most: sizeOfPart(step * count), wanted, room: MOST_AT_ONCE / count }
+    await pause()
+    const parts = await askAll(databases, tenant.id, (db) => searchPart(db, part, filter))
+    const [end] = parts.flatMap((one) => (one.end === null ? [] : [one.end])).sort(comparePlaces)
+    const found = parts
+      .flatMap((one) => one.places)
+      .filter((place) => end === undefined || comparePlaces(place, end) <= 0)
+      .sort(comparePlaces)
+    places.push(...found.slice(left, left + limit - places.length))
+    left = Math.max(0, left - found.length)
+    if (end === undefined || places.length >= limit) return places
+    after = end
+  }
+}
+
+/**
+ * Reads the next `most` users of one database after a place, or fewer: until the answer has `room` bytes, or
+ * `wanted` users. Returns the places of users who fit, and the place of the last user read; null if it is the
+ * last of all.
+ */
+async function searchPart(
+  db: TenantDatabase,
+  { after, most, wanted, room }: { after: UserPlace; most: number; wanted: number; room: number },
+  { search, attributes }: UserFilter,
+): Promise<{ places: UserPlace[]; end: UserPlace | null }> {
+  const text = search === null ? null : folded(search)
+  const values = JSON.stringify(Object.fromEntries(attributes))
+  const rows = await db.rows(db.statement(SEARCH, db.tenantId, ...after, most, text, values, room, wanted))
+  const end = EndRow.optional().parse(rows.pop())
+  const places: UserPlace[] = []
+  for (const row of rows) {
+    if (!isFound(row)) throw new Error('A row of a search has no place.')
+    if (row.is_other && text !== null && !folded([row.id, row.name, row.email].join(BETWEEN)).includes(text))
+      continue
+    places.push(placeOf(row))
+  }
+  return { places, end: end === undefined || end.is_end ? null : placeOf(end) }
+}
+
+const USERS = `
+  SELECT ${userColumns('?3')}, '[]' AS boosts
+  FROM json_each(?2) asked CROSS JOIN users u ON u.tenant_id = ?1 AND u.id = asked.value ORDER BY asked.key`
+
+/**
+ * These users in this order, without their own boosts. Each part has as many users as there is room for.
+ * Deleted users are left out.
+ */
+export async function* usersInOrder(
+  { databases, tenant }: Pick<Scope, 'databases' | 'tenant'>,
+  ids: readonly string[],
+): AsyncGenerator<UserState[]> {
+  const find = (db: TenantDatabase, own: readonly string[], short: number) =>
+    db.statement(USERS, db.tenantId, JSON.stringify(own), short)
+  for await (const { rows } of portionsOfAll(databases, tenant.id, ids, find)) yield rows.map(userOf)
+}

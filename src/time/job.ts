@@ -1,0 +1,81 @@
+import type { Instant } from '../lib/clock'
+import type { Context, TenantContext } from '../platform/context'
+import type { DueWork } from './due-work.repository'
+import type { DueKind, WorkKind } from './kinds'
+
+/** The times for a step of due work, by the service's clock. */
+export type When = {
+  /** Work that is due up to this moment is done. */
+  until: Instant
+  /** A job may continue by itself up to this moment: at most until other work is due. */
+  by: Instant
+  /** When other work is due next; null if none is known. */
+  next: Instant | null
+  /** Milliseconds after a moment, until no event can arrive that counts for it. */
+  grace: number
+  /** Whether all work must be done, as during a move of the test clock. If so, failures are thrown. */
+  mustAll: boolean
+  /** Whether a test clock is set. */
+  isSet: boolean
+}
+
+/** One kind of due work, with the code that does a step of it. */
+export type Job = WorkKind & {
+  /**
+   * Whether other jobs rely on it. If so, it waits until no event can arrive that belongs before it, and if
+   * it fails, nothing else is done. Otherwise it waits a minute after a failure, and delays no other work.
+   */
+  isFirst?: boolean
+  /**
+   * Whether it is work on users. If so, each database that holds users of the tenant has its own piece of the
+   * work, and the job gets that database. All other work is in the first database (B1).
+   */
+  isOfUsers?: boolean
+  /**
+   * Does a step in guarded batches, and stores when the next one is due. A step that is repeated does
+   * nothing.
+   */
+  run(context: TenantContext, work: DueWork, when: When): Promise<void>
+}
+
+/** A database in which a tenant has due work, and the jobs that work there. */
+export type Workplace = {
+  context: TenantContext
+  list: readonly Job[]
+  /** Is true if another workplace is the same database, and sends its messages. */
+  isSilent?: boolean
+}
+
+/** The jobs of a Timekeeper. */
+export type Jobs = {
+  /** In order of priority, for work that is due at the same moment. */
+  list: readonly Job[]
+  /**
+   * Called before each step while a test clock is moved, for each database: sends the messages
+   * that were stored before.
+   */
+  beforeStep(context: TenantContext, by: Instant): Promise<void>
+  /** Called once the steps are done, for each database. */
+  afterwards(context: TenantContext, now: Instant): Promise<void>
+  moves: Moves
+}
+
+/** The moves of users between databases (B3). They run in real time, also while a test clock is set. */
+export type Moves = {
+  /** The work with their progress, for the list of tenants with work. */
+  work: WorkKind
+  /** The tenants with users that are to move, to wake their Timekeepers. */
+  tenants(context: Context): Promise<string[]>
+  /** Called before all other work: finishes a move while users are between two databases. */
+  finish(context: Context, tenantId: string, kinds: readonly DueKind[]): Promise<void>
+  /**
+   * Called after the other work: does moves for a few seconds, if it may. Returns when they continue, in real
+   * time; null if there is nothing to move. `kinds` are the kinds of work on users.
+   */
+  step(
+    context: Context,
+    tenantId: string,
+    kinds: readonly DueKind[],
+    mayWork: boolean,
+  ): Promise<Instant | null>
+}

@@ -1,0 +1,130 @@
+import { readTestClock } from '../access/clock.sql'
+import { type Instant, instant, MINUTE } from '../lib/clock'
+import { systemNow, within } from '../lib/system-clock'
+import type { Context, Scope } from '../platform/context'
+import type { WakeMover } from '../platform/databases/databases'
+import { type Bindings, variables } from '../platform/env'
+import { logProblem } from '../platform/log'
+import { tenantsWithDueWork } from './due-work.repository'
+import type { Jobs } from './job'
+import type { DueKind } from './kinds'
+
+/** Steps of work that a change of the configuration starts at once (L3), and its wait for them, in ms. */
+const STEPS_AT_ONCE = 20
+const PATIENCE = 5_000
+/** Steps of a tenant's erasure that are done at once. */
+const STEPS_OF_PURGE = 40
+/** Between two cron runs, in ms, as in wrangler.toml. Each looks that far ahead: alarms may be lost (C2). */
+const CRON_INTERVAL = 5 * MINUTE
+/** Timekeepers that are called at once. */
+const GROUP = 20
+
+const timekeeperOf = ({ env }: Pick<Context, 'env'>, tenantId: string) => env.TIMEKEEPER.getByName(tenantId)
+
+/**
+ * Wakes the tenant's Timekeeper: it does a part of the work that is due by now, and sets an alarm for the
+ * rest. Never throws, and waits some seconds at most: due work is stored in D1, and the cron trigger finds
+ * it.
+ */
+export async function wakeTimekeeper(scope: Scope): Promise<void> {
+  const { id } = scope.tenant
+  await callTimekeeper(id, within(PATIENCE, timekeeperOf(scope, id).wake(id, STEPS_AT_ONCE)))
+}
+
+/**
+ * Wakes the Timekeeper of a tenant that is being erased: it does the first steps, and sets an alarm for the
+ * rest. Never throws, and waits some seconds at most.
+ */
+export async function wakeForPurge(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
+  await callTimekeeper(
+    tenantId,
+    within(PATIENCE, timekeeperOf(context, tenantId).purge(tenantId, STEPS_OF_PURGE)),
+  )
+}
+
+/**
+ * Makes the tenant's Timekeeper set its alarm for the work that is due first. Never throws: the cron trigger
+ * does the same (C2).
+ */
+export function ensureAlarm(context: Pick<Context, 'env'>, tenantId: string): Promise<void> {
+  return callTimekeeper(tenantId, timekeeperOf(context, tenantId).wake(tenantId, 0))
+}
+
+/**
+ * Wakes the mover of a tenant's users (B3), if a request needs it: because it waits, or because the only
+ * tenant of a deployment was never spread.
+ */
+export const wakeMoverOf =
+  (env: Bindings, waitUntil: Context['waitUntil']): WakeMover =>
+  (tenantId, why) => {
+    // One of several tenants stays whole until it is asked to be spread.
+    if (why === 'unspread' && variables(env).MULTI_TENANCY === 'on') return
+    waitUntil(callTimekeeper(tenantId, timekeeperOf({ env }, tenantId).wake(tenantId, 1)))
+  }
+
+async function callTimekeeper(tenantId: string, waking: Promise<void>): Promise<void> {
+  try {
+    await waking
+  } catch (error) {
+    logProblem('warn', { tenant: tenantId, error: `the Timekeeper was not woken: ${String(error)}` })
+  }
+}
+
+/** Makes the tenant's Timekeeper do all work of a kind that is due by a moment, and waits for it. */
+export async function catchUpKind(scope: Scope, kind: DueKind, to: Instant): Promise<void> {
+  await timekeeperOf(scope, scope.tenant.id).catchUpKind(scope.tenant.id, kind, to)
+}
+
+/**
+ * Does all work of all tenants that is due while the test clock moves from one moment to another, and sends
+ * all messages in their outboxes (C1). Throws if this fails for a tenant.
+ */
+export async function catchUpAll(context: Context, jobs: Jobs, from: Instant, to: Instant): Promise<void> {
+  const results = await ofEachTenant(context, jobs, to, (tenantId) =>
+    timekeeperOf(context, tenantId).catchUp(tenantId, from, to),
+  )
+  for (const result of results) if (result.status === 'rejected') throw result.reason
+}
+
+/**
+ * Wakes the Timekeepers that have work now or soon; the cron trigger does this (C2). Their alarms do the
+ * work.
+ */
+export async function wakeAll(context: Context, jobs: Jobs): Promise<void> {
+  const now = (await readTestClock(context.db)) ?? systemNow()
+  await ofEachTenant(
+    context,
+    jobs,
+    instant(now + CRON_INTERVAL),
+    (tenantId) => ensureAlarm(context, tenantId),
+    await jobs.moves.tenants(context),
+  )
+}
+
+/** Calls `work` for each tenant with work that is due by a moment, and for `more`, for several at once. */
+async function ofEachTenant(
+  context: Context,
+  { list, moves }: Jobs,
+  by: Instant,
+  work: (tenantId: string) => Promise<void>,
+  more: readonly string[] = [],
+): Promise<PromiseSettledResult<void>[]> {
+  const { databases } = context
+  const kinds = [...list, moves.work]
+  const answers = await Promise.allSettled(
+    databases.names.map((name) => tenantsWithDueWork(databases.named(name), kinds, by)),
+  )
+  const [first] = answers
+  if (first?.status === 'rejected') throw first.reason
+  const tenantIds = [
+    ...new Set([
+      ...answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : [])),
+      ...more,
+    ]),
+  ]
+  const results: PromiseSettledResult<void>[] = []
+  for (let from = 0; from < tenantIds.length; from += GROUP) {
+    results.push(...(await Promise.allSettled(tenantIds.slice(from, from + GROUP).map(work))))
+  }
+  return results
+}

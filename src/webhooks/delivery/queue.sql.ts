@@ -1,0 +1,383 @@
+import type { Instant } from '../../lib/clock'
+import { timeOf } from '../../lib/ids'
+import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
+import { migrate, type Steps, type TableStorage } from '../../platform/objects'
+import type { Destination, EraseRequest, OutgoingMessage, Place, QueuedMessage } from './messages'
+import { HEALTHY, type Health } from './retries.rules'
+
+/**
+ * The tables of a delivery queue. docs/storage.md lists them. The body is the last column, so that reading
+ * the other columns does not touch the pages of a long body. A message that is sent at once is in one index
+ * only. Messages that failed or wait for another one are in a second index. To change a table, add a step.
+ * Never change an existing step.
+ */
+const STEPS: Steps = [
+  [
+    `CREATE TABLE IF NOT EXISTS letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status
+      TEXT,
+     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed
+       INTEGER,
+     last_status INTEGER, last_error TEXT, body TEXT, PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
+    "CREATE INDEX IF NOT EXISTS letters_by_next ON letters (next_at) WHERE status = 'pending'",
+    `CREATE INDEX IF NOT EXISTS letters_by_subject ON letters (subject, at, seq, id)
+     WHERE status = 'pending' AND waits > 0`,
+    'CREATE TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY, at INTEGER, seq INTEGER) WITHOUT ROWID',
+    'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+  ],
+  ['ALTER TABLE letters RENAME TO messages'],
+  // Notifications by user, for timelines (X2). Types of webhook events contain a point; these do not.
+  [
+    `CREATE INDEX messages_of_user ON messages (subject, at, seq, id)
+     WHERE subject IS NOT NULL AND event NOT GLOB '*.*'`,
+  ],
+]
+
+/** The reason why a pending message waits: its first turn, an earlier message, or the time of its retry. */
+export const WAITS = { forNothing: 0, forAnother: 1, forTime: 2 } as const
+
+/** A pending message, without its body. */
+export type Pending = Place & {
+  subject: string | null
+  attempts: number
+  tries: number
+  created: number
+  /** When it last became pending: when it was handed over, or renewed. */
+  since: number
+  nextAt: number
+  waits: number
+  /** 1 if an attempt has begun that must not be repeated. */
+  claimed: number
+}
+
+/** A row of the log. */
+export type Row = Place & {
+  event: string
+  status: string
+  attempts: number
+  lastStatus: number | null
+  lastError: string | null
+  created: number
+  nextAt: number | null
+}
+
+type Whole = Row & { body: string }
+
+/** The most rows that one call returns, if they are short. */
+const MOST_ROWS = 1_000
+
+/** The result of an attempt: the new status of the message. */
+export type Outcome = {
+  status: string
+  nextAt: Instant | null
+  lastStatus: number | null
+  lastError: string | null
+}
+
+const KEY = 'at = ?1 AND seq = ?2 AND id = ?3'
+const PENDING = 'at, seq, id, subject, attempts, tries, created, since, next_at AS nextAt, waits, claimed'
+const ROW = `at, seq, id, event, status, attempts, last_status AS lastStatus, last_error AS lastError,
+  created, next_at AS nextAt`
+
+/** Settled messages, the oldest first. */
+const OUTDATED = "FROM messages WHERE at < ?1 AND status <> 'pending' ORDER BY at, seq, id LIMIT ?2"
+const OLDEST = "FROM messages WHERE status <> 'pending' ORDER BY at, seq, id LIMIT ?1"
+
+const SQL = {
+  name: 'INSERT INTO named (id, at, seq) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING',
+  named: 'SELECT at FROM named WHERE id = ?1',
+  unnameErased: 'DELETE FROM named WHERE id IN (SELECT id FROM messages WHERE subject = ?1)',
+  unnameOutdated: `DELETE FROM named WHERE id IN (SELECT id ${OUTDATED})`,
+  unnameOldest: `DELETE FROM named WHERE id IN (SELECT id ${OLDEST})`,
+  // A message without attempts is due since its moment `at`. So a user's earlier message comes first.
+  add: `INSERT INTO messages (at, seq, id, subject, event, status, attempts, tries, created, since, next_at,
+    waits, claimed,
+      last_status, last_error, body)
+    VALUES (?1, ?2, ?3, ?4, ?5, 'pending', 0, 0, ?6, ?6, min(?1, ?6), 0, 0, NULL, NULL, ?7)
+      ON CONFLICT DO NOTHING`,
+  due: `SELECT ${PENDING} FROM messages WHERE status = 'pending' AND next_at <= ?1
+    ORDER BY next_at, at, seq, id LIMIT ?2`,
+  first: "SELECT min(next_at) AS nextAt FROM messages WHERE status = 'pending'",
+  pending: `SELECT ${PENDING} FROM messages WHERE ${KEY} AND status = 'pending'`,
+  body: `SELECT subject, event, body FROM messages WHERE ${KEY}`,
+  before: `SELECT at FROM messages WHERE status = 'pending' AND waits > 0 AND subject = ?4
+      AND (at, seq, id) < (?1, ?2, ?3) AND at > ?5
+    ORDER BY at DESC, seq DESC, id DESC LIMIT 1`,
+  after: `SELECT ${PENDING} FROM messages WHERE status = 'pending' AND waits > 0 AND subject = ?4
+      AND (at, seq, id) > (?1, ?2, ?3)
+    ORDER BY at, seq, id LIMIT 1`,
+  wait: `UPDATE messages SET waits = ${WAITS.forAnother}, next_at = ?4 WHERE ${KEY} AND status = 'pending'`,
+  claim: `UPDATE messages SET claimed = 1 WHERE ${KEY} AND status = 'pending'`,
+  settle: `UPDATE messages SET status = ?4, next_at = ?5, last_status = ?6, last_error = ?7, waits = ?8,
+      claimed = 0, attempts = attempts + ?9, tries = tries + ?10
+    WHERE ${KEY} AND status = 'pending'`,
+  rewrite: `UPDATE messages SET body = ?4 WHERE ${KEY} AND status = 'pending'`,
+  renew: `UPDATE messages SET status = 'pending', next_at = ?4, since = ?4, tries = 0, claimed = 0, waits =
+    ${WAITS.forAnother}
+    WHERE ${KEY}`,
+  capDueTimes: "UPDATE messages SET next_at = ?1 WHERE status = 'pending' AND next_at > ?2",
+  list: `SELECT ${ROW} FROM messages WHERE (at, seq, id) < (?1, ?2, ?3)
+    ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`,
+  log: `SELECT ${ROW}, body FROM messages WHERE (at, seq, id) < (?1, ?2, ?3)
+    ORDER BY at DESC, seq DESC, id DESC LIMIT ?4 OFFSET ?5`,
+  moment: 'SELECT at FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT 1 OFFSET ?1',
+  one: `SELECT ${ROW} FROM messages WHERE at = ?1 AND id = ?2`,
+  held: `SELECT ${ROW}, body FROM messages WHERE subject = ?1 AND (at, seq, id) > (?2, ?3, ?4)
+    ORDER BY at, seq, id`,
+  newest: `SELECT ${ROW}, body FROM messages WHERE subject = ?1 AND subject IS NOT NULL
+      AND event NOT GLOB '*.*' AND (at, seq, id) < (?2, ?3, ?4)
+    ORDER BY at DESC, seq DESC, id DESC LIMIT ?5`,
+  erase: 'DELETE FROM messages WHERE subject = ?1',
+  // ?2 is ?1 as JSON. Most messages do not contain it, and need not be parsed.
+  unrank: `UPDATE messages SET body = json_set(body, '$.leaderboard.rankings', json((
+      SELECT json_group_array(json(value) ORDER BY key) FROM json_each(body, '$.leaderboard.rankings')
+      WHERE value ->> '$.userId' <> ?1)))
+    WHERE event GLOB 'leaderboard.*' AND instr(body, '"userId":' || ?2) > 0
+      AND json_type(body, '$.leaderboard.rankings') = 'array'`,
+  // Errors stored by earlier versions quote the response, which may name the user. The quotation is removed.
+  unquote: `UPDATE messages SET last_error = substr(last_error, 1, instr(last_error, ':') - 1)
+    WHERE event GLOB 'leaderboard.*' AND (last_error GLOB 'answered *: *' OR last_error GLOB 'no answer: *')`,
+  outdated: `DELETE FROM messages WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
+  oldest: `DELETE FROM messages WHERE (at, seq, id) IN (SELECT at, seq, id ${OLDEST})`,
+  settled: "SELECT count(*) AS count FROM messages WHERE status <> 'pending'",
+  countPending: `SELECT count(*) AS count FROM (
+    SELECT 1 FROM messages WHERE status = 'pending' ORDER BY next_at LIMIT ?1)`,
+  countDead: `SELECT count(*) AS count FROM (
+    SELECT status FROM messages ORDER BY at DESC, seq DESC, id DESC LIMIT ?1) WHERE status = 'dead'`,
+  note: 'SELECT value FROM notes WHERE name = ?1',
+  setNote: 'INSERT INTO notes (name, value) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2',
+  dropNote: 'DELETE FROM notes WHERE name = ?1',
+} as const
+
+type Value = string | number | null
+type NoteName = 'destination' | 'health' | 'deleted' | 'counted'
+
+const keyOf = ({ at, seq, id }: Place) => [at, seq, id] as const
+
+/** The key before which a page of the log begins. Null: before all messages, so at the newest. */
+const keyBefore = (place: Place | null) =>
+  place === null ? ([Number.MAX_SAFE_INTEGER, 0, ''] as const) : keyOf(place)
+
+/**
+ * The tables of one delivery queue. All methods are synchronous. Calls without an await between them are one
+ * transaction.
+ */
+export class DeliveryQueueStore {
+  readonly #sql: SqlStorage
+  /** Rows written since this was made. An index entry is a row too. */
+  rowsWritten = 0
+  #isClosed = false
+
+  constructor(storage: TableStorage) {
+    this.#sql = storage.sql
+    this.rowsWritten = migrate(storage, STEPS)
+  }
+
+  /** After this, every call does nothing. All data is deleted, and nothing may be stored again. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /** The rows of a statement. Their shape is that of the statements above. */
+  #rows<T extends Record<string, Value>>(statement: string, ...values: Value[]): T[] {
+    if (this.#isClosed) return []
+    const cursor = this.#sql.exec<T>(statement, ...values)
+    const rows = cursor.toArray()
+    this.rowsWritten += cursor.rowsWritten
+    return rows
+  }
+
+  /** The rows until their bodies are as long as one call can return. Further rows are not read. */
+  #firstRows(statement: string, ...values: Value[]): { rows: Whole[]; hasMore: boolean } {
+    const rows: Whole[] = []
+    if (this.#isClosed) return { rows, hasMore: false }
+    let bytes = 0
+    for (const row of this.#sql.exec<Whole>(statement, ...values)) {
+      if (bytes >= MOST_AT_ONCE || rows.length === MOST_ROWS) return { rows, hasMore: true }
+      rows.push(row)
+      bytes += utf8Bytes(row.body)
+    }
+    return { rows, hasMore: false }
+  }
+
+  #run(statement: string, ...values: Value[]): number {
+    const before = this.rowsWritten
+    this.#rows(statement, ...values)
+    return this.rowsWritten - before
+  }
+
+  /** Stores messages that are new. */
+  add(messages: readonly QueuedMessage[], now: Instant): void {
+    for (const { at, seq, id, subject, event, body, isNamed } of messages) {
+      if (isNamed && this.#run(SQL.name, id, at, seq) === 0) continue
+      this.#run(SQL.add, at, seq, id, subject, event, now, body)
+    }
+  }
+
+  /** Pending messages that may be tried by a moment, in the order of their due times. */
+  due(by: Instant, limit: number): Pending[] {
+    return this.#rows<Pending>(SQL.due, by, limit)
+  }
+
+  /** When the next pending message may be tried; null if none is pending. */
+  first(): number | null {
+    return this.#rows<{ nextAt: number | null }>(SQL.first)[0]?.nextAt ?? null
+  }
+
+  /** A message, if it is pending. */
+  pending(place: Place): Pending | undefined {
+    return this.#rows<Pending>(SQL.pending, ...keyOf(place))[0]
+  }
+
+  /** A whole message; undefined if it was erased. */
+  message(place: Place): OutgoingMessage | undefined {
+    const [row] = this.#rows<{ subject: string | null; event: string; body: string }>(
+      SQL.body,
+      ...keyOf(place),
+    )
+    return row && { at: place.at, seq: place.seq, id: place.id, ...row }
+  }
+
+  /**
+   * The moment of the last message before this one that is about the same user, later than `since`, pending,
+   * and was tried or waits. Null if there is none.
+   */
+  before(message: Place & { subject: string }, since: number): number | null {
+    return this.#rows<{ at: number }>(SQL.before, ...keyOf(message), message.subject, since)[0]?.at ?? null
+  }
+
+  /** Makes a message wait for an earlier one, at the longest until a moment. */
+  wait(place: Place, until: Instant): void {
+    this.#run(SQL.wait, ...keyOf(place), until)
+  }
+
+  /** Releases the message that waits for this settled one. */
+  release(settled: Place & { subject: string }, now: Instant): void {
+    const [next] = this.#rows<Pending>(SQL.after, ...keyOf(settled), settled.subject)
+    if (next !== undefined && next.waits === WAITS.forAnother && next.nextAt > now) this.wait(next, now)
+  }
+
+  /** Notes that an attempt begins. */
+  claim(place: Place): void {
+    this.#run(SQL.claim, ...keyOf(place))
+  }
+
+  /** Stores the result of an attempt, or of none. `tries` are those that it has used up. */
+  settle(place: Place, outcome: Outcome, attempts: 0 | 1, tries = attempts): void {
+    const { status, nextAt, lastStatus, lastError } = outcome
+    const waits = nextAt === null ? WAITS.forNothing : WAITS.forTime
+    this.#run(SQL.settle, ...keyOf(place), status, nextAt, lastStatus, lastError, waits, attempts, tries)
+  }
+
+  /** Replaces the body of a pending message. */
+  rewrite(place: Place, body: string): void {
+    this.#run(SQL.rewrite, ...keyOf(place), body)
+  }
+
+  /** Makes a message pending, like a new one. */
+  renew(place: Place, now: Instant): void {
+    this.#run(SQL.renew, ...keyOf(place), now)
+  }
+
+  /** Makes messages that are due after `beyond` due now. */
+  capDueTimes(beyond: Instant, now: Instant): void {
+    this.#run(SQL.capDueTimes, now, beyond)
+  }
+
+  /** A page of the log, newest first. */
+  list({ limit, skip, before }: { limit: number; skip: number; before: Place | null }): Row[] {
+    return this.#rows<Row>(SQL.list, ...keyBefore(before), limit, skip)
+  }
+
+  /** A page of the log with the bodies, of messages before a place: as many as one call has room for. */
+  log({ limit, skip, before }: { limit: number; skip: number; before: Place | null }) {
+    return this.#firstRows(SQL.log, ...keyBefore(before), limit, skip)
+  }
+
+  /** The moment of the message after the `skip` newest ones; null if there is none. */
+  moment(skip: number): number | null {
+    return this.#rows<{ at: number }>(SQL.moment, skip)[0]?.at ?? null
+  }
+
+  /** The message with this id. Its moment is in `named`, or in the id itself. */
+  find(id: string): Row | undefined {
+    const at = this.#rows<{ at: number }>(SQL.named, id)[0]?.at ?? timeOf(id)
+    return this.#rows<Row>(SQL.one, at, id)[0]
+  }
+
+  /** The same with its body. */
+  findWhole(id: string): Whole | undefined {
+    const row = this.find(id)
+    const message = row && this.message(row)
+    return row && message && { ...row, body: message.body }
+  }
+
+  /** The next messages about a user, oldest first: as many as one call has room for. */
+  held(iid: string, after: Place | null) {
+    const from = after === null ? ([-1, -1, ''] as const) : keyOf(after)
+    return this.#firstRows(SQL.held, iid, ...from)
+  }
+
+  /** The newest notifications of a user before a place: at most `limit`, as many as one call has room for. */
+  newest(iid: string, before: Place, limit: number) {
+    return this.#firstRows(SQL.newest, iid, ...keyOf(before), limit)
+  }
+
+  /** Deletes all messages about a user, and the user's entries in messages about leaderboards (U8). */
+  erase({ iid, userId }: EraseRequest): void {
+    this.#run(SQL.unnameErased, iid)
+    this.#run(SQL.erase, iid)
+    this.#run(SQL.unrank, userId, JSON.stringify(userId))
+    this.#run(SQL.unquote)
+  }
+
+  /** Deletes at most `most` settled messages from before a moment. Returns how many it deleted. */
+  dropBefore(at: Instant, most: number): number {
+    this.#run(SQL.unnameOutdated, at, most)
+    return this.#run(SQL.outdated, at, most)
+  }
+
+  /** Deletes the `count` oldest settled messages. Returns how many it deleted. */
+  dropOldest(count: number): number {
+    this.#run(SQL.unnameOldest, count)
+    return this.#run(SQL.oldest, count)
+  }
+
+  /** How many messages are settled. */
+  settled(): number {
+    return this.#rows<{ count: number }>(SQL.settled)[0]?.count ?? 0
+  }
+
+  /** How many messages are pending, at most `most`, and how many of the newest `most` messages are dead. */
+  counts(most: number): { pending: number; dead: number } {
+    const count = (statement: string) => this.#rows<{ count: number }>(statement, most)[0]?.count ?? 0
+    return { pending: count(SQL.countPending), dead: count(SQL.countDead) }
+  }
+
+  /** Stores the destination of the messages. */
+  remember(destination: Destination): void {
+    if (this.note('destination') === null) this.setNote('destination', destination)
+  }
+
+  get health(): Health {
+    // Only the setter below writes it, so it has this shape.
+    const row = this.#rows<{ value: string }>(SQL.note, 'health')[0]
+    return row === undefined ? HEALTHY : JSON.parse(row.value)
+  }
+
+  set health(health: Health) {
+    this.setNote('health', health)
+  }
+
+  note(name: NoteName): unknown {
+    const row = this.#rows<{ value: string }>(SQL.note, name)[0]
+    return row === undefined ? null : JSON.parse(row.value)
+  }
+
+  setNote(name: NoteName, value: unknown): void {
+    this.#run(SQL.setNote, name, JSON.stringify(value))
+  }
+
+  dropNote(name: NoteName): void {
+    this.#run(SQL.dropNote, name)
+  }
+}

@@ -1,0 +1,225 @@
+import { enterAs } from '../access/access'
+import { IMPLICIT_TENANT_ID } from '../access/tenants.sql'
+import { DEMO_KINDS, type DemoKind } from '../api/shapes/events'
+import { configurationOf, presentConfiguration } from '../configuration/configuration'
+import type { Configuration, System } from '../configuration/configuration.types'
+import {
+  createAdminKeys,
+  createApplicationKeys,
+  listAdminKeys,
+  listApplicationKeys,
+} from '../features/account/keys'
+import { createAchievements } from '../features/achievements/achievements.admin.service'
+import { acceptBatch } from '../features/events/batches/batches'
+import { firstBatch } from '../features/events/batches/batches.sql'
+import { createAttributes } from '../features/metrics/attributes.service'
+import { createMetrics } from '../features/metrics/metrics.service'
+import { listenerStatements } from '../features/notifications/schedule'
+import { createTemplates } from '../features/notifications/templates.service'
+import { createSystems } from '../features/points/systems.service'
+import { createPauses } from '../features/streaks/admin'
+import { updateStreakSettings } from '../features/streaks/settings'
+import { newestEvent } from '../features/support/voids.sql'
+import { identifyUser } from '../features/users/users.routes'
+import { createLeaderboards } from '../leaderboards/leaderboards.admin.service'
+import type { Instant } from '../lib/clock'
+import { ApiError } from '../lib/errors'
+import { systemNow } from '../lib/system-clock'
+import { addDays, type CivilDate, civilDateAt } from '../lib/zone'
+import type { Context, Scope } from '../platform/context'
+import type { StoredAward } from '../rules/points/points.rules'
+import { newestAwards } from '../store/awards.sql'
+import { findUser } from '../store/users/find-user'
+import { listDeliveries, sendSample } from '../webhooks/deliveries'
+import { createWebhooks } from '../webhooks/webhooks.service'
+import * as demo from './demo'
+
+/** A part of the demo's configuration: whether it exists, and the function that creates it. */
+type Step = {
+  isDone: (config: Configuration) => boolean
+  make: (scope: Scope, config: Configuration, today: CivilDate) => Promise<unknown>
+}
+
+/**
+ * Each step is one change of the configuration, and may refer to earlier steps. The last one completes the
+ * demo.
+ */
+const STEPS: readonly Step[] = [
+  {
+    isDone: ({ attributes }) => attributes.length > 0,
+    make: (scope) => createAttributes(scope, demo.attributes()),
+  },
+  { isDone: ({ metrics }) => metrics.length > 0, make: (scope) => createMetrics(scope, demo.metrics()) },
+  {
+    isDone: ({ streaks }) => streaks.metrics.length > 0 || streaks.freezes !== null,
+    make: (scope) => updateStreakSettings(scope, demo.streaks()),
+  },
+  {
+    isDone: ({ achievements }) => achievements.length > 0,
+    make: (scope, config) => createAchievements(scope, demo.achievementsFor(demo.idsOf(config))),
+  },
+  {
+    isDone: ({ systems }) => systems.length > 0,
+    make: (scope, config, today) => createSystems(scope, demo.systemsFor(demo.idsOf(config), today)),
+  },
+  {
+    isDone: ({ templates }) => templates.length > 0,
+    make: (scope) => createTemplates(scope, demo.templates()),
+  },
+  {
+    isDone: ({ leaderboards }) => leaderboards.length > 0,
+    make: async (scope, config, today) => {
+      await populate(scope, config, today)
+      await createLeaderboards(scope, demo.leaderboardsFor(demo.idsOf(config), today))
+    },
+  },
+]
+
+/** Whether this deployment has the demo. */
+export const hasDemo = ({ variables }: Pick<Context, 'variables'>): boolean =>
+  variables.DEMO === 'on' && variables.MULTI_TENANCY === 'off'
+
+/** Enters the tenant of the demo as an admin, for work without a request and its key. */
+export const enterDemo = (ctx: Context): Promise<Scope> => enterAs(ctx, 'DEMO', IMPLICIT_TENANT_ID)
+
+/**
+ * Whether the demo must still be loaded: nothing was ever configured, except the first steps of the demo
+ * itself.
+ */
+export function isDemoDue(ctx: Pick<Context, 'variables'>, config: Configuration): boolean {
+  const done = STEPS.map(({ isDone }) => isDone(config))
+  const first = done.indexOf(false)
+  const { attributes, metrics, achievements, systems, leaderboards } = config
+  const keyed = [...attributes, ...metrics, ...achievements, ...systems, ...leaderboards]
+  return (
+    hasDemo(ctx) &&
+    config.version <= STEPS.length &&
+    first >= 0 &&
+    done.lastIndexOf(true) < first &&
+    keyed.every(({ key }) => key.startsWith('demo-'))
+  )
+}
+
+/**
+ * Loads the demo, unless something else was configured. Continues an earlier attempt that was interrupted.
+ */
+export async function loadDemo(scope: Scope): Promise<void> {
+  const config = await configurationOf(scope)
+  if (!isDemoDue(scope, config)) return
+  const today = civilDateAt(scope.now, 0)
+  let present = config
+  for (const { isDone, make } of STEPS) {
+    if (isDone(present)) continue
+    await make(at(scope, present), present, today)
+    present = await presentConfiguration(scope)
+  }
+}
+
+/** The scope with a configuration that is newer than the one with which it was entered. */
+const at = (scope: Scope, { version }: Configuration): Scope => ({
+  ...scope,
+  tenant: { ...scope.tenant, configVersion: version },
+})
+
+/**
+ * Adds the items of the demo that are not in the configuration: users with events, keys, a pause, and a
+ * webhook with a delivery.
+ */
+async function populate(scope: Scope, config: Configuration, today: CivilDate): Promise<void> {
+  for (const { id, ...profile } of demo.users()) await identifyUser(scope, id, profile)
+  await acceptBatch(scope, demo.events())
+  await createPauses(scope, demo.pausesFor(today))
+  await createApplicationKeys(scope, demo.APPLICATION_KEYS)
+  await createAdminKeys(scope, demo.ADMIN_KEYS)
+  // The URLs of these webhooks are on this machine, which only the test clock allows (W1).
+  if (scope.variables.TEST_CLOCK === 'off' || config.webhooks.length > 0) return
+  const { created } = await createWebhooks(scope, listenerStatements, demo.webhooks())
+  const active = created.find(({ status }) => status === 'active')
+  const present = at(scope, await presentConfiguration(scope))
+  if (active !== undefined) await sendSample(present, active.id, 'leaderboard.finished')
+}
+
+/** Functions that return an id by a name, for each kind. Undefined if the demo has no such item. */
+type Lookups = Readonly<Record<DemoKind, (name: string) => string | undefined>>
+
+/** The id in examples if there is no demo, or if the named item was deleted from it. */
+const SAMPLE_ID = '01900000-0000-7000-8000-000000000000'
+/** A placeholder in a document for an item of the demo, such as `"demo:metric:demo-lessons"`. */
+const NAME = /"demo:(\w+):([^"]*)"/g
+
+/**
+ * Fills the examples in an OpenAPI document, given as JSON: ids by the named items of the demo, dates by
+ * their distance from today in days.
+ */
+export async function filledExamples(ctx: Context, document: string): Promise<string> {
+  const scope = hasDemo(ctx) ? await enterDemo(ctx) : null
+  const lookups = scope && (await lookupsIn(scope))
+  const now = scope?.now ?? systemNow()
+  return document.replaceAll(NAME, (_, kind, name) => JSON.stringify(filledIn(lookups, now, kind, name)))
+}
+
+function filledIn(lookups: Lookups | null, now: Instant, kind: string, name: string): string {
+  if (kind === 'day') return addDays(civilDateAt(now, 0), Number(name))
+  const known = DEMO_KINDS.find((one) => one === kind)
+  return (known && lookups?.[known](name)) ?? SAMPLE_ID
+}
+
+/** Reads the items of the demo that the examples can name. */
+async function lookupsIn(scope: Scope): Promise<Lookups> {
+  const config = await configurationOf(scope)
+  const webhook = config.webhooks.find(({ status }) => status === 'active')
+  const page = { limit: 100, skip: 0 }
+  const xp = config.systems.find(({ key }) => key === 'demo-xp')
+  const [batch, event, paused, awards, applicationKeys, adminKeys, deliveries] = await Promise.all([
+    firstBatch(scope.db),
+    newestEvent(scope.databases.ofUser(scope.tenant.id, 'demo-ada'), 'demo-ada'),
+    findUser(scope, 'demo-grace').catch(nobody),
+    xp === undefined ? [] : awardsOf(scope, 'demo-ada', xp),
+    listApplicationKeys(scope, page),
+    listAdminKeys(scope, page),
+    webhook && listDeliveries(scope, webhook.id, page),
+  ])
+  return {
+    ...configured(config),
+    batch: () => batch ?? undefined,
+    event: () => event ?? undefined,
+    pause: () => paused?.streak.pauses[0]?.id,
+    award: () => awards[0]?.id,
+    applicationKey: (name) => applicationKeys.find(({ userId }) => userId === name)?.id,
+    adminKey: (name) => adminKeys.find((key) => key.name === name)?.id,
+    delivery: () => deliveries?.items.at(-1)?.id,
+  }
+}
+
+/** The newest award of a user of the demo in a system. */
+async function awardsOf(scope: Scope, userId: string, system: System): Promise<StoredAward[]> {
+  const user = await findUser(scope, userId).catch(nobody)
+  const db = scope.databases.ofUser(scope.tenant.id, userId)
+  return user === null ? [] : newestAwards(db, user, system.id, 1)
+}
+
+/** Returns null for the 404 of an erased user. Throws all other errors. */
+function nobody(error: unknown): null {
+  if (error instanceof ApiError && error.status === 404) return null
+  throw error
+}
+
+/** Lookups of configured items, by key or by another property that is unique in the demo. */
+function configured(config: Configuration) {
+  const { attributes, metrics, achievements, leaderboards, webhooks, templates, systems } = config
+  const byKey = (list: readonly { id: string; key: string }[]) => (name: string) =>
+    list.find(({ key }) => key === name)?.id
+  const [xp] = systems.filter(({ key }) => key === 'demo-xp')
+  return {
+    attribute: byKey(attributes),
+    metric: byKey(metrics),
+    achievement: byKey(achievements),
+    leaderboard: byKey(leaderboards),
+    system: byKey(systems),
+    level: byKey(xp?.levels ?? []),
+    trigger: (name: string) => xp?.triggers.find(({ status }) => status === name)?.id,
+    boost: (name: string) => xp?.boosts.find((boost) => boost.name === name)?.id,
+    webhook: (name: string) => webhooks.find(({ status }) => status === name)?.id,
+    template: (name: string) => templates.find(({ channel }) => channel === name)?.id,
+  }
+}

@@ -1,0 +1,203 @@
+import { accepts } from 'hono/accepts'
+import { devDependencies, version } from '../../package.json'
+import { type App, findAsset, readAsset } from '../api/hono'
+import { isByAdminHost, unserved } from '../api/paths'
+import { problemOf } from './system'
+
+/**
+ * The address of the page's own files. It contains the version of the viewer, so that browsers may cache the
+ * files for ever.
+ */
+const VIEWER = `/docs/${devDependencies['swagger-ui-dist']}`
+const START = '/docs/start.js'
+
+/** The files of the viewer. Each is an asset of the same name. */
+const FILES = [
+  { name: 'swagger-ui.css', type: 'text/css; charset=utf-8' },
+  { name: 'swagger-ui-bundle.js', type: 'text/javascript; charset=utf-8' },
+  { name: 'swagger-ui-standalone-preset.js', type: 'text/javascript; charset=utf-8' },
+]
+
+const APPLICATION = { name: 'Application', url: '/v1/openapi.json' }
+/**
+ * Without JavaScript the page is the same on every host, so it needs an address with the same response on
+ * every host (G1).
+ */
+const APPLICATION_ANYWHERE = '/api/openapi.json'
+const ADMIN = { name: 'Admin', url: '/admin/v1/openapi.json' }
+
+/**
+ * The page can load only from this server, even if the viewer tries more. The viewer needs inline styles and
+ * `data:` images.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Laurel: reference</title>
+    <link rel="icon" href="data:,">
+    <link rel="stylesheet" href="${VIEWER}/swagger-ui.css">
+    <style>body { margin: 0 }</style>
+  </head>
+  <body>
+    <noscript>This page needs JavaScript. You can read the documents as JSON:
+      <a href="${APPLICATION_ANYWHERE}">${APPLICATION.name}</a>,
+      <a href="${ADMIN.url}">${ADMIN.name}</a>.</noscript>
+    <div id="reference"></div>
+    <script src="${VIEWER}/swagger-ui-bundle.js"></script>
+    <script src="${VIEWER}/swagger-ui-standalone-preset.js"></script>
+    <script src="${START}"></script>
+  </body>
+</html>
+`
+
+const headers = (type: string, cache = 'no-cache') => ({
+  'content-type': type,
+  'cache-control': cache,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+})
+
+/**
+ * `GET /docs`: both OpenAPI documents as a page to read and to try out. It needs no key, and uses only assets
+ * of the Worker.
+ */
+export function docsRoutes(app: App): void {
+  app.get('/docs', (c) =>
+    c.body(PAGE, 200, { ...headers('text/html; charset=utf-8'), 'content-security-policy': POLICY }),
+  )
+  app.get('/docs/', (c) => c.redirect('/docs', 301))
+  app.get(START, (c) =>
+    c.body(startScript(isByAdminHost(c.req.raw, c.env)), 200, headers('text/javascript; charset=utf-8')),
+  )
+  for (const { name, type } of FILES) {
+    app.get(`${VIEWER}/${name}`, async (c) => {
+      const asset = await readAsset(c.env, name)
+      return new Response(asset.body, { headers: headers(type, 'public, max-age=31536000, immutable') })
+    })
+  }
+}
+
+/**
+ * Starts the viewer, without its validator, which would send the document to a server of the viewer's makers.
+ * On the admin host, `/v1/openapi.json` is the admin interface's (G1), so the page shows only that document.
+ *
+ * The viewer forgets the key when another document is chosen, because it then "restores" no key. A plugin
+ * prevents that: the key is for both documents. It is only in the memory of the page.
+ */
+function startScript(isAdminHost: boolean): string {
+  const documents = isAdminHost ? [ADMIN] : [APPLICATION, ADMIN]
+  return `SwaggerUIBundle({
+  dom_id: '#reference',
+  urls: ${JSON.stringify(documents)},
+  presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
+  plugins: [{ statePlugins: { auth: { wrapActions: { restoreAuthorization: () => () => {} } } } }],
+  layout: 'StandaloneLayout',
+  validatorUrl: null,
+  deepLinking: true,
+  defaultModelsExpandDepth: 0,
+})
+`
+}
+
+const DESCRIPTION =
+  'Laurel is an open-source gamification service. Your product sends events about its users. Laurel keeps their points, levels, streaks, achievements and leaderboards.'
+
+const STYLE = `:root { color-scheme: light dark;
+  --soft: light-dark(#57606a, #9aa4b2); --accent: light-dark(#3f5bd8, #9db0ff) }
+body { font: 1rem/1.6 system-ui, sans-serif; max-width: 36rem; margin: 12vh auto; padding: 0 1.5rem;
+  background: light-dark(#fff, #101318); color: light-dark(#16191f, #e7eaf0) }
+h1 { font-size: 2rem; line-height: 1.2; margin: 0 }
+p { margin: 1rem 0 }
+.state { color: var(--soft) }
+ul { list-style: none; padding: 0; margin: 2rem 0 0; display: grid; gap: .75rem }
+a { color: var(--accent) }
+li span { display: block; color: var(--soft); font-size: .9rem }`
+
+type Link = { name: string; path: string; about: string }
+
+/** Escapes text for HTML. */
+const escaped = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+const page = (problem: string | null, links: readonly Link[], nonce: string) => `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <title>Laurel</title>
+    <link rel="icon" href="data:,">
+    <style nonce="${nonce}">${STYLE}</style>
+  </head>
+  <body>
+    <main>
+      <h1>Laurel</h1>
+      <p>${DESCRIPTION}</p>
+      <p class="state">${problem === null ? `Version ${version} runs.` : `Version ${version} can't serve now. ${escaped(problem)}`}</p>
+      <ul>
+${links.map(({ name, path, about }) => `        <li><a href="${path}">${name}</a><span>${about}</span></li>`).join('\n')}
+      </ul>
+    </main>
+  </body>
+</html>
+`
+
+/**
+ * `GET /`: says that Laurel runs, and where to go on. With `Accept: application/json` it answers the same as
+ * JSON (G14). `GET /readme` answers the README.
+ */
+export function frontPageRoutes(app: App): void {
+  app.get('/', async (c) => {
+    const problem = await problemOf(c.get('ctx'))
+    const hasConsole = !c.env.ADMIN_HOST || isByAdminHost(c.req.raw, c.env)
+    const links: Link[] = [
+      ...(hasConsole
+        ? [
+            {
+              name: 'Console',
+              path: '/console',
+              about: 'Configure Laurel and look users up, in the browser.',
+            },
+          ]
+        : []),
+      { name: 'Reference', path: '/docs', about: 'Every operation of the interfaces.' },
+      { name: 'README', path: '/readme', about: 'How to start, and the way to the documentation.' },
+    ]
+    const common = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', vary: 'Accept' }
+    const supports = ['text/html', 'application/json']
+    if (accepts(c, { header: 'Accept', supports, default: 'text/html' }) === 'application/json') {
+      const state = problem === null ? { status: 'ok' } : { status: 'unavailable', problem }
+      const paths = Object.fromEntries(links.map(({ name, path }) => [name.toLowerCase(), path]))
+      return c.json(
+        { name: 'Laurel', description: DESCRIPTION, version, ...state, links: paths },
+        200,
+        common,
+      )
+    }
+    const nonce = crypto.randomUUID()
+    return c.html(page(problem, links, nonce), 200, {
+      ...common,
+      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      'referrer-policy': 'no-referrer',
+    })
+  })
+  app.get('/readme', async (c) => {
+    const asset = await findAsset(c.env, 'readme.md')
+    if (!asset.ok) return unserved(c, [])
+    return new Response(asset.body, {
+      headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
+    })
+  })
+}
