@@ -192,7 +192,7 @@ export function routeOf({ surface, path }: OperationSpec): string {
   return base + path.replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
-/** The handler of an operation, which gets valid input. Streams confirm their claim again and again. */
+/** The handler of an operation. */
 type Handle<O extends OperationSpec, F, S> = (
   scope: S,
   input: Input<O>,
@@ -200,48 +200,18 @@ type Handle<O extends OperationSpec, F, S> = (
   claim: Claim,
 ) => Promise<Reply<O>>
 
-/**
- * Serves a tenant's operation: the stages in G2's order, then the handler. The operation's schemas give the
- * type of its response.
- */
-export function mount<const O extends OperationSpec, F = undefined>(
-  app: App,
-  spec: O & { account?: false; tenantOrAccount?: false },
-  stage: Stage<F>,
-  handle: Handle<O, F, Scope>,
-): void {
-  serve<O, F, Scope>(app, spec, stage, handle, (c) => c.get('scope'))
-}
-
-/** Serves an operation of the whole account in the same way (T2). */
-export function mountForAccount<const O extends OperationSpec, F = undefined>(
-  app: App,
-  spec: O & { account: true },
-  stage: Stage<F, AccountScope>,
-  handle: Handle<O, F, AccountScope>,
-): void {
-  serve<O, F, AccountScope>(app, spec, stage, handle, (c) => c.get('account'))
-}
-
-/** Serves an operation of the tenant that the request names, and of the whole account if it names none. */
-export function mountForTenantOrAccount<const O extends OperationSpec, F = undefined>(
-  app: App,
-  spec: O & { tenantOrAccount: true },
-  stage: Stage<F, AccountScope>,
-  handle: Handle<O, F, AccountScope>,
-): void {
-  serve<O, F, AccountScope>(app, spec, stage, handle, (c) =>
-    c.get('claim').isOfAccount ? c.get('account') : c.get('scope'),
-  )
-}
-
-function serve<O extends OperationSpec, F, S>(
+/** Serves an operation: the stages in G2's order, then the handler. */
+export function serve<O extends OperationSpec, F, S extends AccountScope>(
   app: App,
   spec: O,
   stage: Stage<F, S>,
   handle: Handle<O, F, S>,
-  scopeOf: (c: HonoContext<AppEnv>) => S,
 ): void {
+  const scopeOf = (c: HonoContext<AppEnv>): S => {
+    const isOfAccount = spec.account || (spec.tenantOrAccount && c.get('claim').isOfAccount)
+    // biome-ignore lint/plugin: an operation of the account has the account's scope, another one the tenant's.
+    return (isOfAccount ? c.get('account') : c.get('scope')) as S
+  }
   const last = async (c: HonoContext<AppEnv>) => {
     // biome-ignore lint/plugin: `find` of this very operation put it there; without one F is undefined.
     const found = c.get('found') as F
@@ -253,4 +223,24 @@ function serve<O extends OperationSpec, F, S>(
   }
   const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const
   app.on([spec.method.toUpperCase()], [routeOf(spec)], ...handlers)
+}
+
+/** Serves a tenant's operation that is declared apart from its handler. */
+export function mount<const O extends OperationSpec, F = undefined>(
+  app: App,
+  spec: O & { account?: false; tenantOrAccount?: false },
+  stage: Stage<F>,
+  handle: Handle<O, F, Scope>,
+): void {
+  serve<O, F, Scope>(app, spec, stage, handle)
+}
+
+/** Serves an operation of the whole account in the same way (T2). */
+export function mountForAccount<const O extends OperationSpec, F = undefined>(
+  app: App,
+  spec: O & { account: true },
+  stage: Stage<F, AccountScope>,
+  handle: Handle<O, F, AccountScope>,
+): void {
+  serve<O, F, AccountScope>(app, spec, stage, handle)
 }

@@ -1,8 +1,7 @@
 import * as z from 'zod'
+import { endpointsOf } from '../api/endpoint'
 import { UserId } from '../api/fields'
-import type { App } from '../api/hono'
-import { mount } from '../api/mount'
-import { created, ok, operation } from '../api/operation'
+import { created, ok } from '../api/operation'
 import { NEXT_LINK } from '../api/queries'
 import {
   LeaderboardGroupsQuery,
@@ -32,151 +31,128 @@ import {
 } from './leaderboards'
 import { ticketFor, watchLeaderboard } from './live/watch'
 
-export const leaderboardsAll = operation({
-  id: 'leaderboards_all',
-  surface: 'application',
-  method: 'get',
-  path: '/leaderboards',
-  summary: 'List the active leaderboards',
-  query: LeaderboardsQuery,
-  responses: { 200: { description: 'The leaderboards, in order of creation.', body: LeaderboardsResponse } },
-})
+const endpoint = endpointsOf('application')
 
-export const leaderboardsGet = operation({
-  id: 'leaderboards_get',
-  surface: 'application',
-  method: 'get',
-  path: '/leaderboards/{key}',
-  summary: 'Get a leaderboard with a page of its rankings',
-  params: z.object({ key: z.string() }),
-  query: LeaderboardQuery,
-  responses: { 200: { description: 'The page, best first.', body: LeaderboardResponseWithRankings } },
-})
-
-/** Not in the contract. */
-export const leaderboardsGroups = operation({
-  id: 'leaderboards_groups',
-  surface: 'application',
-  method: 'get',
-  path: '/leaderboards/{key}/groups',
-  summary: 'List the groups of a leaderboard with breakdown',
-  params: z.object({ key: z.string() }),
-  query: LeaderboardGroupsQuery,
-  responses: {
-    200: {
-      description:
-        'The groups of the run that have ranked users, largest first. Groups of equal size are in order of their values.',
-      body: LeaderboardGroupsResponse,
-      optionalHeaders: { Link: NEXT_LINK },
+/** The endpoints of leaderboards. */
+export const leaderboardEndpoints = [
+  endpoint(
+    'GET /leaderboards',
+    {
+      id: 'leaderboards_all',
+      summary: 'List the active leaderboards',
+      query: LeaderboardsQuery,
+      responses: {
+        200: { description: 'The leaderboards, in order of creation.', body: LeaderboardsResponse },
+      },
     },
-  },
-})
-
-/** Not in the contract. */
-export const leaderboardsLive = operation({
-  id: 'leaderboards_live',
-  surface: 'application',
-  method: 'get',
-  path: '/leaderboards/{key}/live',
-  summary: 'Watch a leaderboard',
-  ticket: true,
-  params: z.object({ key: z.string() }),
-  query: LiveQuery,
-  responses: {
-    200: {
-      description: 'The events of the stream. This is the shape of the JSON in their `data`.',
-      body: LiveEvent,
-      isEventStream: true,
+    async (scope, { query }) => ok(await listLeaderboards(scope, query)),
+  ),
+  endpoint(
+    'GET /leaderboards/{key}',
+    {
+      id: 'leaderboards_get',
+      summary: 'Get a leaderboard with a page of its rankings',
+      params: z.object({ key: z.string() }),
+      query: LeaderboardQuery,
+      responses: { 200: { description: 'The page, best first.', body: LeaderboardResponseWithRankings } },
     },
-  },
-})
-
-/** Not in the contract. */
-export const liveTickets = operation({
-  id: 'live_tickets_create',
-  surface: 'application',
-  method: 'post',
-  path: '/live-tickets',
-  summary: 'Get a ticket that opens streams',
-  needs: 'read',
-  secret: true,
-  responses: { 201: { description: 'The ticket.', body: LiveTicketResponse } },
-})
-
-/** Not in the contract. */
-export const usersAllLeaderboards = operation({
-  id: 'users_all_leaderboards',
-  surface: 'application',
-  method: 'get',
-  path: '/users/{id}/leaderboards',
-  summary: "Get a user's place on each leaderboard",
-  params: z.object({ id: UserId }),
-  query: UserLeaderboardsQuery,
-  responses: {
-    200: {
-      description:
-        'At most 100 leaderboards, in order of creation. Active ones take precedence over finished ones.',
-      body: UserLeaderboardsResponse,
-    },
-  },
-})
-
-export const usersLeaderboard = operation({
-  id: 'users_leaderboard',
-  surface: 'application',
-  method: 'get',
-  path: '/users/{id}/leaderboards/{key}',
-  summary: "Get a user's place on a leaderboard, and its history",
-  params: z.object({ id: UserId, key: z.string() }),
-  query: UserLeaderboardQuery,
-  responses: {
-    200: {
-      description: 'The place. Its rank and value are null if the user has no place.',
-      body: UserLeaderboardResponseWithHistory,
-    },
-  },
-})
-
-/** Serves the operations of the application interface on leaderboards. */
-export function leaderboardRoutes(app: App): void {
-  mount(app, leaderboardsAll, {}, async (scope, { query }) => ok(await listLeaderboards(scope, query)))
-  mount(
-    app,
-    leaderboardsGet,
     {
       find: (scope, param) => findLeaderboard(scope, param('key')),
       check: (scope, { query }, found) => furtherPageErrors(scope, found, query),
     },
     async (scope, { query }, found) => ok(await readLeaderboard(scope, found, query)),
-  )
-  mount(
-    app,
-    leaderboardsGroups,
+  ),
+  /** Not in the contract. */
+  endpoint(
+    'GET /leaderboards/{key}/groups',
+    {
+      id: 'leaderboards_groups',
+      summary: 'List the groups of a leaderboard with breakdown',
+      params: z.object({ key: z.string() }),
+      query: LeaderboardGroupsQuery,
+      responses: {
+        200: {
+          description:
+            'The groups of the run that have ranked users, largest first. Groups of equal size are in order of their values.',
+          body: LeaderboardGroupsResponse,
+          optionalHeaders: { Link: NEXT_LINK },
+        },
+      },
+    },
     { find: (scope, param) => findLeaderboard(scope, param('key')) },
     async (scope, { query }, found) => {
       const { groups, next } = await readGroups(scope, found, query)
       return { ...ok(groups), ...(next !== null && { headers: { Link: next } }) }
     },
-  )
-  mount(
-    app,
-    leaderboardsLive,
+  ),
+  /** Not in the contract. */
+  endpoint(
+    'GET /leaderboards/{key}/live',
+    {
+      id: 'leaderboards_live',
+      summary: 'Watch a leaderboard',
+      ticket: true,
+      params: z.object({ key: z.string() }),
+      query: LiveQuery,
+      responses: {
+        200: {
+          description: 'The events of the stream. This is the shape of the JSON in their `data`.',
+          body: LiveEvent,
+          isEventStream: true,
+        },
+      },
+    },
     {
       find: (scope, param) => findLeaderboard(scope, param('key')),
       check: (scope, { query }, found) => furtherLiveErrors(scope, found, query),
     },
     async (scope, { query }, found, claim) => ok(await watchLeaderboard(scope, found, query, claim)),
-  )
-  mount(app, liveTickets, {}, async (scope, _input, _found, claim) => created(await ticketFor(scope, claim)))
-  mount(
-    app,
-    usersAllLeaderboards,
+  ),
+  /** Not in the contract. */
+  endpoint(
+    'POST /live-tickets',
+    {
+      id: 'live_tickets_create',
+      summary: 'Get a ticket that opens streams',
+      needs: 'read',
+      secret: true,
+      responses: { 201: { description: 'The ticket.', body: LiveTicketResponse } },
+    },
+    async (scope, _input, _found, claim) => created(await ticketFor(scope, claim)),
+  ),
+  /** Not in the contract. */
+  endpoint(
+    'GET /users/{id}/leaderboards',
+    {
+      id: 'users_all_leaderboards',
+      summary: "Get a user's place on each leaderboard",
+      params: z.object({ id: UserId }),
+      query: UserLeaderboardsQuery,
+      responses: {
+        200: {
+          description:
+            'At most 100 leaderboards, in order of creation. Active ones take precedence over finished ones.',
+          body: UserLeaderboardsResponse,
+        },
+      },
+    },
     { subject: (_json, param) => param('id'), find: (scope, param) => findUser(scope, param('id')) },
     async (scope, { query }, user) => ok(await readUserPlaces(scope, user, query)),
-  )
-  mount(
-    app,
-    usersLeaderboard,
+  ),
+  endpoint(
+    'GET /users/{id}/leaderboards/{key}',
+    {
+      id: 'users_leaderboard',
+      summary: "Get a user's place on a leaderboard, and its history",
+      params: z.object({ id: UserId, key: z.string() }),
+      query: UserLeaderboardQuery,
+      responses: {
+        200: {
+          description: 'The place. Its rank and value are null if the user has no place.',
+          body: UserLeaderboardResponseWithHistory,
+        },
+      },
+    },
     {
       subject: (_json, param) => param('id'),
       find: async (scope, param) => ({
@@ -185,5 +161,5 @@ export function leaderboardRoutes(app: App): void {
       }),
     },
     async (scope, { query }, { user, board }) => ok(await readUserPlace(scope, board, user, query)),
-  )
-}
+  ),
+]

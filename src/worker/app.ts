@@ -1,37 +1,7 @@
 import { cors } from 'hono/cors'
 import { type App, logLine, newApp } from '../api/hono'
 import { isHostValid, routedPath, unserved } from '../api/paths'
-import { auditRoutes } from '../features/account/audit.routes'
-import { clockRoutes } from '../features/account/clock.routes'
-import { keyRoutes } from '../features/account/keys.routes'
-import { settingsRoutes } from '../features/account/settings.routes'
-import { statusRoutes } from '../features/account/status.routes'
-import { tenantRoutes } from '../features/account/tenants.routes'
-import { achievementAdminRoutes } from '../features/achievements/achievements.admin.routes'
-import { achievementRoutes } from '../features/achievements/achievements.routes'
-import { analyticsRoutes } from '../features/analytics/analytics.routes'
-import { wrappedRoutes } from '../features/analytics/wrapped/wrapped.routes'
-import { databaseRoutes } from '../features/databases/databases.routes'
-import { inboxRoutes } from '../features/events/batches/batches.routes'
-import { eventRoutes } from '../features/events/events.routes'
-import { attributeRoutes } from '../features/metrics/attributes.routes'
-import { metricRoutes } from '../features/metrics/metrics.routes'
-import { userMetricRoutes } from '../features/metrics/user-metrics.routes'
-import { notificationRoutes } from '../features/notifications/notifications.routes'
-import { listenerStatements } from '../features/notifications/schedule'
 import { unsubscribeRoutes } from '../features/notifications/unsubscribe.routes'
-import { pointsAdminRoutes } from '../features/points/points.admin.routes'
-import { pointsRoutes } from '../features/points/points.routes'
-import { streakAdminRoutes } from '../features/streaks/admin.routes'
-import { streakRoutes } from '../features/streaks/streaks.routes'
-import { correctionRoutes } from '../features/support/corrections.routes'
-import { explanationRoutes } from '../features/support/explanations.routes'
-import { userAdminRoutes } from '../features/users/admin.routes'
-import { overviewRoutes } from '../features/users/overview.routes'
-import { preferenceRoutes } from '../features/users/preferences.routes'
-import { userRoutes } from '../features/users/users.routes'
-import { leaderboardAdminRoutes } from '../leaderboards/leaderboards.admin.routes'
-import { leaderboardRoutes } from '../leaderboards/leaderboards.routes'
 import { DAY, dateOf, SECOND } from '../lib/clock'
 import { ApiError, errors, RETRY_AFTER } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
@@ -41,9 +11,8 @@ import type { Instance } from '../platform/instance'
 import { logProblem } from '../platform/log'
 import { migrationSince, schemaProblem } from '../platform/schema-version.sql'
 import { wakeMoverOf } from '../time/timekeeper'
-import { webhookRoutes } from '../webhooks/webhooks.routes'
 import { consoleRoutes, consoleSignInRoutes } from './console'
-import { JOBS } from './jobs'
+import { adminEndpoints, applicationEndpoints } from './operations'
 import { docsRoutes, frontPageRoutes } from './pages'
 import { systemRoutes } from './system'
 
@@ -66,43 +35,13 @@ const openCors = cors({
   maxAge: DAY / SECOND,
 })
 
-const MODULES = [
+const PAGES = [
   systemRoutes,
   frontPageRoutes,
   docsRoutes,
   consoleRoutes,
   consoleSignInRoutes,
-  eventRoutes,
-  userRoutes,
-  overviewRoutes,
-  userMetricRoutes,
-  pointsRoutes,
-  achievementRoutes,
-  leaderboardRoutes,
-  wrappedRoutes,
-  preferenceRoutes,
-  streakRoutes,
-  attributeRoutes,
-  inboxRoutes,
-  metricRoutes,
-  pointsAdminRoutes,
-  achievementAdminRoutes,
-  leaderboardAdminRoutes,
-  streakAdminRoutes,
-  userAdminRoutes,
-  correctionRoutes,
-  explanationRoutes,
-  analyticsRoutes,
-  tenantRoutes,
-  settingsRoutes,
-  webhookRoutes(listenerStatements),
-  notificationRoutes,
   unsubscribeRoutes,
-  keyRoutes,
-  clockRoutes(JOBS),
-  auditRoutes,
-  statusRoutes(JOBS),
-  databaseRoutes(JOBS),
 ]
 
 /**
@@ -129,7 +68,8 @@ export function createApp(instance: Instance): App {
 
   app.use('/v1/*', openCors)
 
-  for (const mountModule of MODULES) mountModule(app)
+  for (const serve of PAGES) serve(app)
+  for (const { serve } of [...applicationEndpoints, ...adminEndpoints]) serve(app)
 
   // A route, not `notFound`: an error that is thrown in a route also gets its log line.
   app.all('*', (c) => unserved(c, app.routes))

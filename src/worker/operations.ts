@@ -1,98 +1,86 @@
+import type { Endpoint } from '../api/endpoint'
+import type { App } from '../api/hono'
 import type { OperationSpec } from '../api/operation'
-import { adminAuditLog } from '../features/account/audit.routes'
-import * as clock from '../features/account/clock.routes'
-import * as keys from '../features/account/keys.routes'
-import * as settings from '../features/account/settings.routes'
-import { adminSessionGet, adminStatus } from '../features/account/status.routes'
-import { tenantOperations } from '../features/account/tenants.routes'
-import { achievementAdminOperations } from '../features/achievements/achievements.admin.routes'
-import * as achievements from '../features/achievements/achievements.routes'
-import { analyticsOperations } from '../features/analytics/analytics.routes'
-import { usersWrapped } from '../features/analytics/wrapped/wrapped.routes'
-import { adminDatabases, adminDatabasesRebalance } from '../features/databases/databases.routes'
-import * as inbox from '../features/events/batches/batches.routes'
-import * as events from '../features/events/events.routes'
-import { attributeOperations } from '../features/metrics/attributes.routes'
-import { metricOperations } from '../features/metrics/metrics.routes'
-import * as userMetrics from '../features/metrics/user-metrics.routes'
-import { notificationOperations } from '../features/notifications/notifications.routes'
-import { pointsAdminOperations } from '../features/points/points.admin.routes'
-import { pointsOperations } from '../features/points/points.routes'
-import { streakAdminOperations } from '../features/streaks/admin.routes'
-import * as streaks from '../features/streaks/streaks.routes'
-import { correctionOperations } from '../features/support/corrections.routes'
-import { explanationOperations } from '../features/support/explanations.routes'
-import { userAdminOperations } from '../features/users/admin.routes'
-import { usersOverview } from '../features/users/overview.routes'
-import * as preferences from '../features/users/preferences.routes'
-import * as users from '../features/users/users.routes'
-import { leaderboardAdminOperations } from '../leaderboards/leaderboards.admin.routes'
-import * as leaderboards from '../leaderboards/leaderboards.routes'
-import { webhookOperations } from '../webhooks/webhooks.routes'
+import { auditEndpoints } from '../features/account/audit.routes'
+import { clockEndpoints } from '../features/account/clock.routes'
+import { keyEndpoints } from '../features/account/keys.routes'
+import { settingsEndpoints } from '../features/account/settings.routes'
+import { statusEndpoints } from '../features/account/status.routes'
+import { tenantOperations, tenantRoutes } from '../features/account/tenants.routes'
+import {
+  achievementAdminOperations,
+  achievementAdminRoutes,
+} from '../features/achievements/achievements.admin.routes'
+import { achievementEndpoints } from '../features/achievements/achievements.routes'
+import { analyticsEndpoints } from '../features/analytics/analytics.routes'
+import { wrappedEndpoints } from '../features/analytics/wrapped/wrapped.routes'
+import { databaseEndpoints } from '../features/databases/databases.routes'
+import { inboxEndpoints } from '../features/events/batches/batches.routes'
+import { eventEndpoint } from '../features/events/events.routes'
+import { attributeOperations, attributeRoutes } from '../features/metrics/attributes.routes'
+import { metricOperations, metricRoutes } from '../features/metrics/metrics.routes'
+import { userMetricEndpoints } from '../features/metrics/user-metrics.routes'
+import { notificationOperations, notificationRoutes } from '../features/notifications/notifications.routes'
+import { listenerStatements } from '../features/notifications/schedule'
+import { pointsAdminOperations, pointsAdminRoutes } from '../features/points/points.admin.routes'
+import { pointsEndpoints } from '../features/points/points.routes'
+import { streakAdminEndpoints } from '../features/streaks/admin.routes'
+import { streakEndpoints } from '../features/streaks/streaks.routes'
+import { correctionEndpoints } from '../features/support/corrections.routes'
+import { explanationEndpoints } from '../features/support/explanations.routes'
+import { userAdminEndpoints } from '../features/users/admin.routes'
+import { overviewEndpoints } from '../features/users/overview.routes'
+import { preferenceEndpoints } from '../features/users/preferences.routes'
+import { userEndpoints } from '../features/users/users.routes'
+import { leaderboardAdminOperations, leaderboardAdminRoutes } from '../leaderboards/leaderboards.admin.routes'
+import { leaderboardEndpoints } from '../leaderboards/leaderboards.routes'
+import { webhookOperations, webhookRoutes } from '../webhooks/webhooks.routes'
+import { JOBS } from './jobs'
 
-/** The operations of the application interface, in the order of the OpenAPI document. */
-export const applicationOperations: readonly OperationSpec[] = [
-  achievements.achievementsAll,
-  achievements.achievementsComplete,
-  events.metricsEvent,
-  users.usersCreate,
-  users.usersGet,
-  users.usersIdentify,
-  users.usersUpdate,
-  usersOverview,
-  userMetrics.usersAllMetrics,
-  userMetrics.usersSingleMetric,
-  userMetrics.usersMetricEventSummary,
-  achievements.usersAchievements,
-  ...pointsOperations,
-  leaderboards.usersAllLeaderboards,
-  leaderboards.usersLeaderboard,
-  usersWrapped,
-  leaderboards.leaderboardsAll,
-  leaderboards.leaderboardsGet,
-  leaderboards.leaderboardsGroups,
-  leaderboards.leaderboardsLive,
-  leaderboards.liveTickets,
-  preferences.usersGetPreferences,
-  preferences.usersUpdatePreferences,
-  streaks.usersStreak,
-  streaks.streaksList,
-  streaks.streaksRankings,
+/** The endpoints of operations whose handlers are declared apart. */
+const together = (specs: readonly OperationSpec[], serve: (app: App) => void): Endpoint[] =>
+  specs.map((spec, index) => ({ spec, serve: index === 0 ? serve : () => {} }))
+
+/** The endpoints of the application interface, in the order of the OpenAPI document. */
+export const applicationEndpoints: readonly Endpoint[] = [
+  ...achievementEndpoints,
+  eventEndpoint,
+  ...userEndpoints,
+  ...overviewEndpoints,
+  ...userMetricEndpoints,
+  ...pointsEndpoints,
+  ...wrappedEndpoints,
+  ...leaderboardEndpoints,
+  ...preferenceEndpoints,
+  ...streakEndpoints,
 ]
 
-/** The operations of the admin interface, in the order of the OpenAPI document. */
-export const adminOperations: readonly OperationSpec[] = [
-  ...attributeOperations,
-  ...metricOperations,
-  inbox.adminMetricsBatchEvents,
-  inbox.adminMetricsBatchGet,
-  ...pointsAdminOperations,
-  ...achievementAdminOperations,
-  ...leaderboardAdminOperations,
-  ...streakAdminOperations,
-  ...userAdminOperations,
-  ...correctionOperations,
-  ...explanationOperations,
-  ...analyticsOperations,
-  ...tenantOperations,
-  settings.adminSettingsGet,
-  settings.adminSettingsUpdate,
-  ...webhookOperations,
-  ...notificationOperations,
-  keys.adminApplicationApiKeysList,
-  keys.adminApplicationApiKeysCreate,
-  keys.adminApplicationApiKeysDelete,
-  keys.adminUserTokensCreate,
-  keys.adminAdminKeysList,
-  keys.adminAdminKeysCreate,
-  keys.adminAdminKeysDelete,
-  keys.adminAdminKeysRotate,
-  clock.adminTestClockGet,
-  clock.adminTestClockSet,
-  clock.adminTestClockReset,
-  adminAuditLog,
-  adminStatus,
-  adminSessionGet,
-  adminDatabases,
-  adminDatabasesRebalance,
+/** The endpoints of the admin interface, in the order of the OpenAPI document. */
+export const adminEndpoints: readonly Endpoint[] = [
+  ...together(attributeOperations, attributeRoutes),
+  ...together(metricOperations, metricRoutes),
+  ...inboxEndpoints,
+  ...together(pointsAdminOperations, pointsAdminRoutes),
+  ...together(achievementAdminOperations, achievementAdminRoutes),
+  ...together(leaderboardAdminOperations, leaderboardAdminRoutes),
+  ...streakAdminEndpoints,
+  ...userAdminEndpoints,
+  ...correctionEndpoints,
+  ...explanationEndpoints,
+  ...analyticsEndpoints,
+  ...together(tenantOperations, tenantRoutes),
+  ...settingsEndpoints,
+  ...together(webhookOperations, webhookRoutes(listenerStatements)),
+  ...together(notificationOperations, notificationRoutes),
+  ...keyEndpoints,
+  ...clockEndpoints(JOBS),
+  ...auditEndpoints,
+  ...statusEndpoints(JOBS),
+  ...databaseEndpoints(JOBS),
 ]
+
+const specsOf = (endpoints: readonly Endpoint[]) => endpoints.map(({ spec }) => spec)
+
+/** The operations of each interface. */
+export const applicationOperations: readonly OperationSpec[] = specsOf(applicationEndpoints)
+export const adminOperations: readonly OperationSpec[] = specsOf(adminEndpoints)

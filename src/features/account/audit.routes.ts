@@ -1,8 +1,7 @@
 import * as z from 'zod'
+import { endpointsOf } from '../../api/endpoint'
 import { Timestamp, Uuid, UuidResponse } from '../../api/fields'
-import type { App } from '../../api/hono'
-import { mountForTenantOrAccount } from '../../api/mount'
-import { ok, operation } from '../../api/operation'
+import { ok } from '../../api/operation'
 import { cursorQuery, integerQuery, NEXT_LINK, nextLink } from '../../api/queries'
 import { AUDIT_ACTIONS, AUDIT_KINDS } from '../../configuration/audit.rules'
 import { auditPage, oldestKept, type StoredEntry } from '../../configuration/audit.sql'
@@ -65,24 +64,29 @@ async function readAuditLog(
   }
 }
 
-export const adminAuditLog = operation({
-  id: 'admin_audit_log',
-  surface: 'admin',
-  tenantOrAccount: true,
-  archived: true,
-  method: 'get',
-  path: '/audit-log',
-  summary: 'List the changes that admins made, newest first',
-  query: AuditLogQuery,
-  responses: {
-    200: { description: 'A page of entries.', body: AuditLogResponse, optionalHeaders: { Link: NEXT_LINK } },
-  },
-})
+const endpoint = endpointsOf('admin')
 
-/** Serves the audit logs: of each tenant, and of the account (Z1). */
-export function auditRoutes(app: App): void {
-  mountForTenantOrAccount(app, adminAuditLog, {}, async (scope, { query }) => {
-    const { entries, next } = await readAuditLog(scope, query)
-    return { ...ok(entries), ...(next !== null && { headers: { Link: next } }) }
-  })
-}
+/** The endpoints of the audit logs: of each tenant, and of the account (Z1). */
+export const auditEndpoints = [
+  endpoint(
+    'GET /audit-log',
+    {
+      id: 'admin_audit_log',
+      tenantOrAccount: true,
+      archived: true,
+      summary: 'List the changes that admins made, newest first',
+      query: AuditLogQuery,
+      responses: {
+        200: {
+          description: 'A page of entries.',
+          body: AuditLogResponse,
+          optionalHeaders: { Link: NEXT_LINK },
+        },
+      },
+    },
+    async (scope, { query }) => {
+      const { entries, next } = await readAuditLog(scope, query)
+      return { ...ok(entries), ...(next !== null && { headers: { Link: next } }) }
+    },
+  ),
+]

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { moveTestClock, moveTestClockFrom, readTestClock, removeTestClock } from '../../access/clock.sql'
+import { type Endpoint, endpointsOf } from '../../api/endpoint'
 import { MomentField, optional, rule, Timestamp, withIssues } from '../../api/fields'
-import type { App } from '../../api/hono'
-import { mountForAccount } from '../../api/mount'
-import { ok, operation } from '../../api/operation'
+import { ok } from '../../api/operation'
 import type { AuditAction, AuditEntry } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql'
 import { DAY, type Duration, type Instant, iso, later, parseDuration, signOfOversized } from '../../lib/clock'
@@ -181,49 +180,48 @@ const backward = (present: Instant) =>
 /** An instance without a test clock has none of these paths (C1). */
 const furtherErrors = [404] as const
 
-export const adminTestClockGet = operation({
-  id: 'admin_test_clock_get',
-  surface: 'admin',
-  account: true,
-  method: 'get',
-  path: '/test-clock',
-  summary: "Get the service's time (development only)",
-  responses: { 200: { description: 'The time.', body: ClockResponse } },
-  furtherErrors,
-})
+const endpoint = endpointsOf('admin')
 
-export const adminTestClockSet = operation({
-  id: 'admin_test_clock_set',
-  surface: 'admin',
-  account: true,
-  method: 'put',
-  path: '/test-clock',
-  summary:
-    'Move the clock forward, to a moment or by a duration, and run all work that becomes due (development only)',
-  body: MoveClockRequest,
-  responses: { 200: { description: 'The new time. All due work is done.', body: MovedClock } },
-  furtherErrors,
-})
+const stage = { find: requireTestClock }
 
-export const adminTestClockReset = operation({
-  id: 'admin_test_clock_reset',
-  surface: 'admin',
-  account: true,
-  method: 'delete',
-  path: '/test-clock',
-  summary: 'Return to real time (development only)',
-  responses: { 200: { description: 'The real time.', body: ClockResponse } },
-  furtherErrors,
-})
-
-/** Serves the test clock (C1). `jobs` are all kinds of work that can become due while it moves. */
-export const clockRoutes =
-  (jobs: Jobs) =>
-  (app: App): void => {
-    const stage = { find: requireTestClock }
-    mountForAccount(app, adminTestClockGet, stage, async (scope) => ok(readClock(scope)))
-    mountForAccount(app, adminTestClockSet, stage, async (scope, { body }) =>
-      ok(await moveClock(scope, jobs, body)),
-    )
-    mountForAccount(app, adminTestClockReset, stage, async (scope) => ok(await resetClock(scope, jobs)))
-  }
+/** The endpoints of the test clock (C1). `jobs` are all kinds of work that can become due while it moves. */
+export const clockEndpoints = (jobs: Jobs): Endpoint[] => [
+  endpoint(
+    'GET /test-clock',
+    {
+      id: 'admin_test_clock_get',
+      account: true,
+      summary: "Get the service's time (development only)",
+      responses: { 200: { description: 'The time.', body: ClockResponse } },
+      furtherErrors,
+    },
+    stage,
+    async (scope) => ok(readClock(scope)),
+  ),
+  endpoint(
+    'PUT /test-clock',
+    {
+      id: 'admin_test_clock_set',
+      account: true,
+      summary:
+        'Move the clock forward, to a moment or by a duration, and run all work that becomes due (development only)',
+      body: MoveClockRequest,
+      responses: { 200: { description: 'The new time. All due work is done.', body: MovedClock } },
+      furtherErrors,
+    },
+    stage,
+    async (scope, { body }) => ok(await moveClock(scope, jobs, body)),
+  ),
+  endpoint(
+    'DELETE /test-clock',
+    {
+      id: 'admin_test_clock_reset',
+      account: true,
+      summary: 'Return to real time (development only)',
+      responses: { 200: { description: 'The real time.', body: ClockResponse } },
+      furtherErrors,
+    },
+    stage,
+    async (scope) => ok(await resetClock(scope, jobs)),
+  ),
+]

@@ -1,10 +1,9 @@
 import { eq } from 'drizzle-orm'
 import * as z from 'zod'
 import { RECAP_FREQUENCIES, tenants } from '../../access/tenants.sql'
+import { endpointsOf } from '../../api/endpoint'
 import { optional, withIssues } from '../../api/fields'
-import type { App } from '../../api/hono'
-import { mount } from '../../api/mount'
-import { ok, operation } from '../../api/operation'
+import { ok } from '../../api/operation'
 import { entriesOf } from '../../configuration/audit.rules'
 import { configurationOf, configure } from '../../configuration/configuration'
 import type { Settings as StoredSettings } from '../../configuration/configuration.types'
@@ -54,27 +53,27 @@ export function updateSettings(scope: Scope, change: z.output<typeof UpdateSetti
   })
 }
 
-export const adminSettingsGet = operation({
-  id: 'admin_settings_get',
-  surface: 'admin',
-  method: 'get',
-  path: '/settings',
-  summary: 'Get the settings',
-  responses: { 200: { description: 'The settings.', body: Settings } },
-})
+const endpoint = endpointsOf('admin')
 
-export const adminSettingsUpdate = operation({
-  id: 'admin_settings_update',
-  surface: 'admin',
-  method: 'patch',
-  path: '/settings',
-  summary: 'Update the passed settings',
-  body: UpdateSettingsRequest,
-  responses: { 200: { description: 'The settings after the change.', body: UpdatedSettings } },
-})
-
-/** Serves a tenant's settings (T4). */
-export function settingsRoutes(app: App): void {
-  mount(app, adminSettingsGet, {}, async (scope) => ok(await readSettings(scope)))
-  mount(app, adminSettingsUpdate, {}, async (scope, { body }) => ok(await updateSettings(scope, body)))
-}
+/** The endpoints of a tenant's settings (T4). */
+export const settingsEndpoints = [
+  endpoint(
+    'GET /settings',
+    {
+      id: 'admin_settings_get',
+      summary: 'Get the settings',
+      responses: { 200: { description: 'The settings.', body: Settings } },
+    },
+    async (scope) => ok(await readSettings(scope)),
+  ),
+  endpoint(
+    'PATCH /settings',
+    {
+      id: 'admin_settings_update',
+      summary: 'Update the passed settings',
+      body: UpdateSettingsRequest,
+      responses: { 200: { description: 'The settings after the change.', body: UpdatedSettings } },
+    },
+    async (scope, { body }) => ok(await updateSettings(scope, body)),
+  ),
+]

@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { version } from '../../../package.json'
+import { type Endpoint, endpointsOf } from '../../api/endpoint'
 import { Timestamp } from '../../api/fields'
-import type { App } from '../../api/hono'
-import { mountForAccount } from '../../api/mount'
-import { ok, operation } from '../../api/operation'
+import { ok } from '../../api/operation'
 import { type Instant, instant, iso, MINUTE, SECOND } from '../../lib/clock'
 import { within } from '../../lib/system-clock'
 import type { AccountScope } from '../../platform/context'
@@ -215,33 +214,31 @@ async function deliveriesOf(scope: AccountScope, names: readonly string[]): Prom
   return sum
 }
 
-export const adminStatus = operation({
-  id: 'admin_status',
-  surface: 'admin',
-  account: true,
-  method: 'get',
-  path: '/status',
-  summary: 'Get the state of the service: databases, due work, queues',
-  responses: { 200: { description: 'The state as of now.', body: StatusResponse } },
-})
-
-export const adminSessionGet = operation({
-  id: 'admin_session_get',
-  surface: 'admin',
-  account: true,
-  method: 'get',
-  path: '/session',
-  summary: 'Check an admin key, and get what is switched on in this deployment',
-  responses: { 200: { description: 'The key is valid.', body: SessionResponse } },
-})
+const endpoint = endpointsOf('admin')
 
 /**
- * Serves the state of the service (G12), and the features for a key (G13). `jobs` are all kinds of work that
+ * The endpoints of the state of the service (G12), and of the features for a key (G13). `jobs` are all kinds of work that
  * can be due.
  */
-export const statusRoutes =
-  (jobs: Jobs) =>
-  (app: App): void => {
-    mountForAccount(app, adminStatus, {}, async (scope) => ok(await readStatus(scope, jobs)))
-    mountForAccount(app, adminSessionGet, {}, async (scope) => ok(readSession(scope)))
-  }
+export const statusEndpoints = (jobs: Jobs): Endpoint[] => [
+  endpoint(
+    'GET /status',
+    {
+      id: 'admin_status',
+      account: true,
+      summary: 'Get the state of the service: databases, due work, queues',
+      responses: { 200: { description: 'The state as of now.', body: StatusResponse } },
+    },
+    async (scope) => ok(await readStatus(scope, jobs)),
+  ),
+  endpoint(
+    'GET /session',
+    {
+      id: 'admin_session_get',
+      account: true,
+      summary: 'Check an admin key, and get what is switched on in this deployment',
+      responses: { 200: { description: 'The key is valid.', body: SessionResponse } },
+    },
+    async (scope) => ok(readSession(scope)),
+  ),
+]

@@ -1,7 +1,6 @@
 import type * as z from 'zod'
-import type { App } from '../../api/hono'
-import { mount } from '../../api/mount'
-import { ok, operation } from '../../api/operation'
+import { endpointsOf } from '../../api/endpoint'
+import { ok } from '../../api/operation'
 import { configurationOf } from '../../configuration/configuration'
 import type {
   Achievement,
@@ -223,68 +222,51 @@ async function achievementAnalytics(
 
 const DESCRIPTION = 'A row for each local date, oldest first.'
 
-const adminAnalyticsOverview = operation({
-  id: 'admin_analytics_overview',
-  surface: 'admin',
-  method: 'get',
-  path: '/analytics/overview',
-  summary: 'Get the figures of all users by day',
+const endpoint = endpointsOf('admin')
+
+/** What the document says of the figures of one kind of resource. */
+const figuresOf = <const R extends string, S extends z.ZodType>(resource: R, one: string, body: S) => ({
+  id: `admin_${resource}_analytics`,
+  summary: `Get the figures of ${one} by day`,
+  params: schemas.AnalyticsParams,
   query: schemas.AnalyticsQuery,
-  responses: { 200: { description: DESCRIPTION, body: schemas.AnalyticsOverview } },
+  responses: { 200: { description: DESCRIPTION, body } },
 })
 
-/** The operation of the figures of one resource. `resource` is the path of its kind. */
-const analyticsOf = <const R extends string, S extends z.ZodType>(resource: R, one: string, body: S) =>
-  operation({
-    id: `admin_${resource}_analytics`,
-    surface: 'admin',
-    method: 'get',
-    path: `/${resource}/{key}/analytics`,
-    summary: `Get the figures of ${one} by day`,
-    params: schemas.AnalyticsParams,
-    query: schemas.AnalyticsQuery,
-    responses: { 200: { description: DESCRIPTION, body } },
-  })
-
-const adminMetricsAnalytics = analyticsOf('metrics', 'a metric', schemas.MetricAnalytics)
-const adminPointsAnalytics = analyticsOf('points', 'a points system', schemas.PointsAnalytics)
-const adminLeaderboardsAnalytics = analyticsOf('leaderboards', 'a leaderboard', schemas.LeaderboardAnalytics)
-const adminAchievementsAnalytics = analyticsOf('achievements', 'an achievement', schemas.AchievementAnalytics)
-
-/** The operations of the analytics, in the order of the OpenAPI document. */
-export const analyticsOperations = [
-  adminAnalyticsOverview,
-  adminMetricsAnalytics,
-  adminPointsAnalytics,
-  adminLeaderboardsAnalytics,
-  adminAchievementsAnalytics,
-]
-
-/** Serves the analytics (I). */
-export function analyticsRoutes(app: App): void {
-  mount(app, adminAnalyticsOverview, {}, async (scope, { query }) => ok(await overview(scope, query)))
-  mount(
-    app,
-    adminMetricsAnalytics,
+/** The analytics (I). */
+export const analyticsEndpoints = [
+  endpoint(
+    'GET /analytics/overview',
+    {
+      id: 'admin_analytics_overview',
+      summary: 'Get the figures of all users by day',
+      query: schemas.AnalyticsQuery,
+      responses: { 200: { description: DESCRIPTION, body: schemas.AnalyticsOverview } },
+    },
+    async (scope, { query }) => ok(await overview(scope, query)),
+  ),
+  endpoint(
+    'GET /metrics/{key}/analytics',
+    figuresOf('metrics', 'a metric', schemas.MetricAnalytics),
     { find: (scope, param) => findMetric(scope, param('key')) },
     async (scope, { query }, metric) => ok(await metricAnalytics(scope, metric, query)),
-  )
-  mount(
-    app,
-    adminPointsAnalytics,
+  ),
+  endpoint(
+    'GET /points/{key}/analytics',
+    figuresOf('points', 'a points system', schemas.PointsAnalytics),
     { find: (scope, param) => findSystem(scope, param('key')) },
     async (scope, { query }, system) => ok(await pointsAnalytics(scope, system, query)),
-  )
-  mount(
-    app,
-    adminLeaderboardsAnalytics,
+  ),
+  endpoint(
+    'GET /leaderboards/{key}/analytics',
+    figuresOf('leaderboards', 'a leaderboard', schemas.LeaderboardAnalytics),
     { find: (scope, param) => findLeaderboard(scope, param('key')) },
     async (scope, { query }, board) => ok(await leaderboardAnalytics(scope, board, query)),
-  )
-  mount(
-    app,
-    adminAchievementsAnalytics,
+  ),
+  endpoint(
+    'GET /achievements/{key}/analytics',
+    figuresOf('achievements', 'an achievement', schemas.AchievementAnalytics),
     { find: (scope, param) => findAchievement(scope, param('key')) },
     async (scope, { query }, achievement) => ok(await achievementAnalytics(scope, achievement, query)),
-  )
-}
+  ),
+]

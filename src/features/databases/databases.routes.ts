@@ -1,9 +1,8 @@
 import * as z from 'zod'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql'
+import { type Endpoint, endpointsOf } from '../../api/endpoint'
 import { optional, withIssues } from '../../api/fields'
-import type { App } from '../../api/hono'
-import { mountForAccount } from '../../api/mount'
-import { accepted, ok, operation } from '../../api/operation'
+import { accepted, ok } from '../../api/operation'
 import { fieldChanges } from '../../configuration/audit.rules'
 import { auditEntries } from '../../configuration/audit.sql'
 import { throwIfInvalid } from '../../lib/errors'
@@ -207,35 +206,34 @@ export const moves: Moves = {
   tenants: tenantsToMove,
 }
 
-export const adminDatabases = operation({
-  id: 'admin_databases',
-  surface: 'admin',
-  account: true,
-  method: 'get',
-  path: '/databases',
-  summary: 'List the databases, with the number of their users and events',
-  responses: { 200: { description: 'The databases, the first one first.', body: DatabasesResponse } },
-})
+const endpoint = endpointsOf('admin')
 
-export const adminDatabasesRebalance = operation({
-  id: 'admin_databases_rebalance',
-  surface: 'admin',
-  account: true,
-  method: 'post',
-  path: '/databases/rebalance',
-  summary: 'Spread the users over the databases by weight',
-  body: RebalanceRequest,
-  responses: {
-    202: { description: 'The weights are stored. Users move in the background.', body: RebalanceResponse },
-  },
-})
-
-/** Serves the databases of the account (B3). `jobs` has the work that moves users. */
-export const databaseRoutes =
-  (jobs: Jobs) =>
-  (app: App): void => {
-    mountForAccount(app, adminDatabases, {}, async (scope) => ok(await listDatabases(scope)))
-    mountForAccount(app, adminDatabasesRebalance, {}, async (scope, { body }) =>
-      accepted({ databases: await rebalance(scope, jobs, body.weights ?? {}) }, {}),
-    )
-  }
+/** The endpoints of the databases of the account (B3). `jobs` has the work that moves users. */
+export const databaseEndpoints = (jobs: Jobs): Endpoint[] => [
+  endpoint(
+    'GET /databases',
+    {
+      id: 'admin_databases',
+      account: true,
+      summary: 'List the databases, with the number of their users and events',
+      responses: { 200: { description: 'The databases, the first one first.', body: DatabasesResponse } },
+    },
+    async (scope) => ok(await listDatabases(scope)),
+  ),
+  endpoint(
+    'POST /databases/rebalance',
+    {
+      id: 'admin_databases_rebalance',
+      account: true,
+      summary: 'Spread the users over the databases by weight',
+      body: RebalanceRequest,
+      responses: {
+        202: {
+          description: 'The weights are stored. Users move in the background.',
+          body: RebalanceResponse,
+        },
+      },
+    },
+    async (scope, { body }) => accepted({ databases: await rebalance(scope, jobs, body.weights ?? {}) }, {}),
+  ),
+]

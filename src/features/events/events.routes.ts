@@ -1,7 +1,8 @@
 import type { Context as HonoContext, MiddlewareHandler } from 'hono'
 import * as z from 'zod'
 import { byPresentName, enter, permits, readClaim } from '../../access/access'
-import { type App, type AppEnv, answer } from '../../api/hono'
+import type { Endpoint } from '../../api/endpoint'
+import { type AppEnv, answer } from '../../api/hono'
 import { isDecodable, paramOf, routeOf, stages, validated } from '../../api/mount'
 import { operation } from '../../api/operation'
 import { EventHeaders, EventRequest, EventResponse, ReadableEvent } from '../../api/shapes/events'
@@ -80,7 +81,7 @@ export function preferencesReply(result: CommandResult): z.infer<typeof UserPref
   return result.kind === 'preferences' ? result.body : noReply(result)
 }
 
-export const metricsEvent = operation({
+const metricsEvent = operation({
   id: 'metrics_event',
   surface: 'application',
   method: 'post',
@@ -152,11 +153,16 @@ const claimed: MiddlewareHandler<AppEnv> = async (c, next) => {
   else await enter(ctx, metricsEvent.surface, claim)
 }
 
-/** Serves the event operation. */
-export function eventRoutes(app: App): void {
-  const subject = (json: unknown) => EventSubject.safeParse(json).data?.user.id
-  const route = routeOf(metricsEvent)
-  app.on(['POST'], [route], claimed, ...stages(metricsEvent, { subject }, (c) => c.get('scope')), handle)
-}
-
 const EventSubject = z.object({ user: z.object({ id: z.unknown() }) })
+const subject = (json: unknown) => EventSubject.safeParse(json).data?.user.id
+
+/**
+ * The endpoint of events. It has stages of its own, since the read that an event makes anyway confirms the key.
+ */
+export const eventEndpoint: Endpoint = {
+  spec: metricsEvent,
+  serve: (app) => {
+    const scopeOf = (c: HonoContext<AppEnv>) => c.get('scope')
+    app.on(['POST'], [routeOf(metricsEvent)], claimed, ...stages(metricsEvent, { subject }, scopeOf), handle)
+  },
+}

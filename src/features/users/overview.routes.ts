@@ -1,8 +1,7 @@
 import * as z from 'zod'
+import { endpointsOf } from '../../api/endpoint'
 import { UserId } from '../../api/fields'
-import type { App } from '../../api/hono'
-import { mount } from '../../api/mount'
-import { ok, operation } from '../../api/operation'
+import { ok } from '../../api/operation'
 import { UserAchievementsResponse } from '../../api/shapes/achievements'
 import { UserLeaderboardsResponse } from '../../api/shapes/leaderboards'
 import { MetricsResponse } from '../../api/shapes/metric.schemas'
@@ -113,23 +112,20 @@ async function overviewResponse(
   }
 }
 
-/** Not in the contract. */
-export const usersOverview = operation({
-  id: 'users_overview',
-  surface: 'application',
-  method: 'get',
-  path: '/users/{id}/overview',
-  summary: 'Get a user with metrics, points, streak, achievements and leaderboards',
-  params: z.object({ id: UserId }),
-  responses: { 200: { description: 'The user as of now.', body: UserOverviewResponse } },
-})
+const endpoint = endpointsOf('application')
 
-/** Serves the overview of a user. */
-export function overviewRoutes(app: App): void {
-  mount(
-    app,
-    usersOverview,
+/** The endpoints of the overview of a user. */
+export const overviewEndpoints = [
+  /** Not in the contract. */
+  endpoint(
+    'GET /users/{id}/overview',
+    {
+      id: 'users_overview',
+      summary: 'Get a user with metrics, points, streak, achievements and leaderboards',
+      params: z.object({ id: UserId }),
+      responses: { 200: { description: 'The user as of now.', body: UserOverviewResponse } },
+    },
     { subject: (_json, param) => param('id'), find: (scope, param) => findOverview(scope, param('id')) },
     async (scope, _input, found) => ok(await overviewResponse(scope, found)),
-  )
-}
+  ),
+]

@@ -1,8 +1,8 @@
 import * as z from 'zod'
+import { endpointsOf } from '../../api/endpoint'
 import { UserId } from '../../api/fields'
-import type { App } from '../../api/hono'
-import { mount, type RawRequest } from '../../api/mount'
-import { ok, operation } from '../../api/operation'
+import type { RawRequest } from '../../api/mount'
+import { ok } from '../../api/operation'
 import {
   preferencesResponse,
   ReadablePreferences,
@@ -18,40 +18,42 @@ import { preferencesReply } from '../events/events.routes'
 
 const params = z.object({ id: UserId })
 
-export const usersGetPreferences = operation({
-  id: 'users_get_preferences',
-  surface: 'application',
-  method: 'get',
-  path: '/users/{id}/preferences',
-  summary: 'Get the preferences of a user for notifications and streaks',
-  params,
-  responses: { 200: { description: 'The preferences that were set.', body: UserPreferencesResponse } },
-})
+const endpoint = endpointsOf('application')
 
-export const usersUpdatePreferences = operation({
-  id: 'users_update_preferences',
-  surface: 'application',
-  method: 'patch',
-  path: '/users/{id}/preferences',
-  summary: 'Change the passed preferences of a user',
-  params,
-  body: UpdateUserPreferencesRequest,
-  responses: { 200: { description: 'The preferences after the change.', body: UserPreferencesResponse } },
-})
-
-/** Serves users' preferences (U7). */
-export function preferenceRoutes(app: App): void {
-  const stage = {
-    subject: (_json: unknown, param: (name: string) => string) => param('id'),
-    find: (scope: Scope, param: (name: string) => string) => findUser(scope, param('id')),
-  }
-  mount(app, usersGetPreferences, stage, async (scope, _input, { preferences }) =>
-    ok(preferencesResponse(await configurationOf(scope), preferences)),
-  )
-  const check = async (scope: Scope, { json }: RawRequest) =>
-    streakErrors(await configurationOf(scope), ReadablePreferences.parse(json).streak.metrics ?? [])
-  mount(app, usersUpdatePreferences, { ...stage, check }, async (scope, { params, body }) => {
-    const sender = ownSender(scope, params.id)
-    return ok(preferencesReply(await changePreferences(scope, sender, body)))
-  })
+const stage = {
+  subject: (_json: unknown, param: (name: string) => string) => param('id'),
+  find: (scope: Scope, param: (name: string) => string) => findUser(scope, param('id')),
 }
+const check = async (scope: Scope, { json }: RawRequest) =>
+  streakErrors(await configurationOf(scope), ReadablePreferences.parse(json).streak.metrics ?? [])
+
+/** The endpoints of users' preferences (U7). */
+export const preferenceEndpoints = [
+  endpoint(
+    'GET /users/{id}/preferences',
+    {
+      id: 'users_get_preferences',
+      summary: 'Get the preferences of a user for notifications and streaks',
+      params,
+      responses: { 200: { description: 'The preferences that were set.', body: UserPreferencesResponse } },
+    },
+    stage,
+    async (scope, _input, { preferences }) =>
+      ok(preferencesResponse(await configurationOf(scope), preferences)),
+  ),
+  endpoint(
+    'PATCH /users/{id}/preferences',
+    {
+      id: 'users_update_preferences',
+      summary: 'Change the passed preferences of a user',
+      params,
+      body: UpdateUserPreferencesRequest,
+      responses: { 200: { description: 'The preferences after the change.', body: UserPreferencesResponse } },
+    },
+    { ...stage, check },
+    async (scope, { params, body }) => {
+      const sender = ownSender(scope, params.id)
+      return ok(preferencesReply(await changePreferences(scope, sender, body)))
+    },
+  ),
+]

@@ -1,8 +1,7 @@
 import * as z from 'zod'
+import { endpointsOf } from '../../../api/endpoint'
 import { DateResponse, UserId } from '../../../api/fields'
-import type { App } from '../../../api/hono'
-import { mount } from '../../../api/mount'
-import { ok, operation } from '../../../api/operation'
+import { ok } from '../../../api/operation'
 import { integerQuery } from '../../../api/queries'
 import { UserAchievementResponse, userAchievementResponse } from '../../../api/shapes/achievements'
 import { UserLeaderboardResponse } from '../../../api/shapes/leaderboards'
@@ -336,23 +335,20 @@ async function longestStreakOf(
   }
 }
 
-export const usersWrapped = operation({
-  id: 'users_wrapped',
-  surface: 'application',
-  method: 'get',
-  path: '/users/{id}/wrapped',
-  summary: "Sum up a user's year",
-  params: z.object({ id: UserId }),
-  query: WrappedQuery,
-  responses: { 200: { description: 'The year.', body: WrappedResponse } },
-})
+const endpoint = endpointsOf('application')
 
-/** Serves users' years. */
-export function wrappedRoutes(app: App): void {
-  mount(
-    app,
-    usersWrapped,
+/** The endpoints of users' years. */
+export const wrappedEndpoints = [
+  endpoint(
+    'GET /users/{id}/wrapped',
+    {
+      id: 'users_wrapped',
+      summary: "Sum up a user's year",
+      params: z.object({ id: UserId }),
+      query: WrappedQuery,
+      responses: { 200: { description: 'The year.', body: WrappedResponse } },
+    },
     { subject: (_json, param) => param('id'), find: (scope, param) => findUser(scope, param('id')) },
     async (scope, { query }, user) => ok(await readWrapped(scope, user, query.year)),
-  )
-}
+  ),
+]
