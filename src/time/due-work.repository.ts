@@ -98,23 +98,9 @@ export function makeDueOnce(db: TenantDatabase, kind: DueKind, at: Instant, stat
 }
 
 /**
- * Schedules one piece of work for a moment for each row of a query of other tables. The query returns
- * `subject` and `progress` (JSON). `more` are its parameters, from ?4 on.
+ * Schedules one piece of work for a moment for each row of a query of other tables; work that exists already
+ * begins again. The query returns `subject` and `progress` (JSON). `more` are its parameters, from ?4 on.
  */
-export function makeEachDue<const T extends string>(
-  db: TenantDatabase,
-  kind: DueKind,
-  at: Instant,
-  query: T & FixedSql<T>,
-  ...more: readonly unknown[]
-): Statement {
-  const sql = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) SELECT ?1, ?2, subject, ?3, progress
-    FROM (${query})`
-  return db.statement(sql, db.tenantId, kind, at, ...more)
-}
-
-/** The same for work that may exist already: then it begins again. */
 export function makeEachDueAgain<const T extends string>(
   db: TenantDatabase,
   kind: DueKind,

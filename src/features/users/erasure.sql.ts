@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { notingDeletedKeys, refusingKeys } from '../../access/deleted-keys'
+import { refusingKeys } from '../../access/deleted-keys'
 import type { Instant } from '../../lib/clock'
 import { timeOf } from '../../lib/ids'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
@@ -7,25 +7,10 @@ import { guardSql } from '../../platform/guard'
 import { bytesOf } from '../../platform/short-ids'
 import type { ErasedAtOnce } from '../../store/user-data/user-data.register'
 import { countErasure } from '../../store/users/counters.sql'
-import { makeEachDue, makeEachDueAgain } from '../../time/due-work.repository'
+import { makeEachDueAgain } from '../../time/due-work.repository'
 
 /** The most key prefixes in one row of due work, so that they fit. A user may have any number of keys. */
 const MOST_PREFIXES = 10_000
-
-// The work keeps the caller's id, because the user's row is deleted in the same batch. The subject of the
-// first row is the iid, if there is such a user. Further rows have keys only.
-const LEFT = `
-  SELECT CASE WHEN part = 0 THEN coalesce(u.iid, ?5) ELSE ?5 || ':' || part END AS subject,
-    json_object('userId', ?4, 'iid', CASE WHEN part = 0 THEN u.iid END, 'prefixes', json(k.prefixes)) AS
-      progress
-  FROM (
-    SELECT 0 AS part, '[]' AS prefixes WHERE NOT EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?1
-      AND user_id = ?4)
-    UNION ALL SELECT part, json_group_array(prefix ORDER BY prefix) FROM (
-      SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
-      WHERE tenant_id = ?1 AND user_id = ?4) GROUP BY part) k
-    LEFT JOIN users u ON u.tenant_id = ?1 AND u.id = ?4
-  WHERE u.iid IS NOT NULL OR k.prefixes <> '[]'` as const
 
 const UNCOUNT = `
   UPDATE tenant_counters SET count = count - 1 WHERE tenant_id = ?1 AND name IN (
@@ -85,17 +70,17 @@ export async function usersByIid(
 export const USER_OR_KEY_EXISTS = `(EXISTS (SELECT 1 FROM users WHERE tenant_id = ?2 AND id = value ->> 0)
   OR EXISTS (SELECT 1 FROM api_keys WHERE tenant_id = ?2 AND user_id = value ->> 0))`
 
-const IS_USER = guardSql('EXISTS (SELECT 1 FROM users WHERE tenant_id = ?1 AND id = ?2 AND iid = ?3)')
-
 // The tenant may be erased meanwhile. Then nothing of it is stored any more.
 const TENANT_EXISTS = 'EXISTS (SELECT 1 FROM tenants WHERE id = ?1)'
 
-// With several databases, the work is in the first one, and the user is still to be deleted in another one.
-const LEFT_APART = `
-  SELECT ?5 AS subject,
+// The work keeps the caller's id, because the user's row is deleted before it ends. The keys have rows of
+// their own: they are deleted in the same batch, so one that is repeated must not replace their list. Work
+// that is due at the same moment is done in the order of the subjects: the keys come before the user.
+const LEFT = `
+  SELECT 'user:' || ?5 AS subject,
     json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]'), 'isGone', json('false')) AS progress
   WHERE ?5 IS NOT NULL AND ${TENANT_EXISTS}
-  UNION ALL SELECT ?6 || ':' || part, json_object('userId', ?4, 'iid', NULL, 'prefixes',
+  UNION ALL SELECT 'keys:' || ?6 || ':' || part, json_object('userId', ?4, 'iid', NULL, 'prefixes',
     json(json_group_array(prefix ORDER BY prefix)))
   FROM (SELECT prefix, (row_number() OVER (ORDER BY prefix) - 1) / ${MOST_PREFIXES} AS part FROM api_keys
     WHERE tenant_id = ?1 AND user_id = ?4) GROUP BY part` as const
@@ -116,61 +101,13 @@ const IS_STILL = guardSql('coalesce((SELECT iid FROM users WHERE tenant_id = ?1 
 
 const Prefixes = z.array(z.object({ prefix: z.string() }))
 
-/**
- * Makes a user disappear, in one batch. Deletes the row, by which all other data is found, the keys, the
- * waiting events, and the messages that are not sent. Lowers the counts of users and completions. Adds the
- * rest of the erasure as due work (U8). Idempotent. Returns the prefixes of the keys. `spare` is the subject
- * of the work if there are keys of a user who never existed. If `iid` is given, it throws a conflict unless
- * the user has this internal id. `audit` and `figures` are statements that belong to the change: entries of
- * the audit log, and the figures of the analytics.
- */
-export async function removeUser(
-  db: TenantDatabase,
-  userId: string,
-  {
-    now,
-    spare,
-    iid,
-    audit = [],
-    figures,
-  }: {
-    now: Instant
-    spare: string
-    iid?: string
-    audit?: readonly Statement[]
-    figures: readonly Statement[]
-  },
-): Promise<string[]> {
-  const { tenantId } = db
-  const asJson = JSON.stringify(userId)
-  // Keep this order: the user goes after the rows that are found by the iid.
-  const removals: Record<ErasedAtOnce, Statement> = {
-    api_keys: db.statement(REMOVE_KEYS, tenantId, userId),
-    outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
-    pending_notifications: db.statement(REMOVE_PENDING, tenantId, userId),
-    points_notifications: db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
-    audit_log: db.statement(EMPTY_AUDIT, tenantId, userId),
-    counted_users: db.statement(REMOVE_COUNTED, tenantId, userId),
-    users: db.statement(REMOVE, tenantId, userId),
-    inbox: db.statement(EMPTY_INBOX, tenantId, userId, asJson),
-    parked_events: db.statement(REMOVE_PARKED, tenantId, userId, asJson),
-  }
-  const { api_keys: keys } = await db.batchOf({
-    guards: iid === undefined ? [] : [db.statement(IS_USER, tenantId, userId, iid)],
-    audit,
-    due: makeEachDue(db, 'erasure', now, LEFT, userId, spare),
-    count: db.statement(UNCOUNT, tenantId, userId),
-    figures,
-    noted: notingDeletedKeys({ tenantId, userId }),
-    ...removals,
-  })
-  return Prefixes.parse(keys.results).map(({ prefix }) => prefix)
-}
+/** The tables whose rows the first part of an erasure deletes. The second part deletes the others. */
+type OfAccess = Extract<ErasedAtOnce, 'api_keys' | 'inbox' | 'parked_events'>
 
 /**
- * The first part of an erasure with several databases, in one batch in the first one: deletes the keys and
- * the waiting events, so that no request and no batch can act for the user any more, and adds the rest of the
- * erasure as due work (U8). `iid` is null if there is no such user. `spare` is the subject of the work on
+ * The first part of an erasure, in one batch in the first database: deletes the keys and the waiting events,
+ * so that no request and no batch can act for the user any more, and adds the rest of the erasure as due work
+ * (U8). `iid` is null if there is no such user. `spare` is the subject of the work on
  * keys. Returns the prefixes of the keys, and whether a step of the inbox may be under way.
  */
 export async function removeAccess(
@@ -185,13 +122,20 @@ export async function removeAccess(
 ): Promise<{ prefixes: string[]; isWaiting: boolean }> {
   const { tenantId } = home
   const asJson = JSON.stringify(userId)
-  const { keys, inbox, left } = await home.batchOf({
-    before,
-    due: makeEachDueAgain(home, 'erasure', now, LEFT_APART, userId, iid, spare),
-    keys: home.statement(REMOVE_KEYS, tenantId, userId),
-    log: iid === null ? [] : [home.statement(EMPTY_AUDIT_OF, tenantId, iid)],
+  const removals: Record<OfAccess, Statement> = {
+    api_keys: home.statement(REMOVE_KEYS, tenantId, userId),
     inbox: home.statement(EMPTY_INBOX, tenantId, userId, asJson),
-    parked: home.statement(REMOVE_PARKED, tenantId, userId, asJson),
+    parked_events: home.statement(REMOVE_PARKED, tenantId, userId, asJson),
+  }
+  const {
+    api_keys: keys,
+    inbox,
+    left,
+  } = await home.batchOf({
+    before,
+    due: makeEachDueAgain(home, 'erasure', now, LEFT, userId, iid, spare),
+    log: iid === null ? [] : [home.statement(EMPTY_AUDIT_OF, tenantId, iid)],
+    ...removals,
     left: home.statement(WAITING, tenantId),
   })
   return {
@@ -222,23 +166,27 @@ export async function removeFromHolder(
   },
 ): Promise<void> {
   const { tenantId } = db
+  // Keep this order: the user goes after the rows that are found by the iid.
+  const removals: Record<Exclude<ErasedAtOnce, OfAccess>, Statement> = {
+    outbox: db.statement(REMOVE_OUTBOX, tenantId, userId),
+    pending_notifications: db.statement(REMOVE_PENDING, tenantId, userId),
+    points_notifications: db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
+    audit_log: db.statement(EMPTY_AUDIT, tenantId, userId),
+    counted_users: db.statement(REMOVE_COUNTED, tenantId, userId),
+    users: db.statement(REMOVE, tenantId, userId),
+  }
   await db.batch([
     db.statement(IS_STILL, tenantId, userId, iid),
     ...refusingKeys(prefixes),
     ...(isWaiting ? [countErasure(db)] : []),
     db.statement(UNCOUNT, tenantId, userId),
     ...figures,
-    db.statement(REMOVE_OUTBOX, tenantId, userId),
-    db.statement(REMOVE_PENDING, tenantId, userId),
-    db.statement(REMOVE_POINTS_NOTIFICATIONS, tenantId, userId),
-    db.statement(EMPTY_AUDIT, tenantId, userId),
-    db.statement(REMOVE_COUNTED, tenantId, userId),
-    db.statement(REMOVE, tenantId, userId),
+    ...Object.values(removals),
   ])
 }
 
 const LEFT_ROWS = `
-  SELECT ?5 AS subject, json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]')) AS progress
+  SELECT 'user:' || ?5 AS subject, json_object('userId', ?4, 'iid', ?5, 'prefixes', json('[]')) AS progress
   WHERE ${TENANT_EXISTS}`
 
 /** Adds the work to delete all rows of an erased user, in every database. */

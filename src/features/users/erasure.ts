@@ -31,7 +31,6 @@ import {
   leftRows,
   removeAccess,
   removeFromHolder,
-  removeUser,
   USER_OR_KEY_EXISTS,
   usersByIid,
 } from './erasure.sql'
@@ -51,34 +50,12 @@ const PATIENCE = 10_000
  * steps; the first step runs before the response.
  */
 export async function eraseUser(scope: Scope, userId: string): Promise<{ id: string }> {
-  const { db, now, instance, databases } = scope
+  const { db, now } = scope
   const { tenantId } = db
   // Before anything is deleted, so that it cannot be missed. A later stage notes it again, with the keys.
   const iid = await findIid(db, userId)
   await tryToNoteDeletions(scope, iid === null ? [] : [{ kind: 'user', tenantId, iid }])
-  if (databases.isSeveral) {
-    await eraseApart(scope, tenantId, userId, { now, iid, audit: (found) => auditOf(scope, userId, found) })
-    await wakeTimekeeper(scope)
-    return { id: userId }
-  }
-  const entry = userEntry('user', 'delete', { id: userId }, {})
-  const audit = auditEntriesIf(scope, [{ subject: userId, entry }], USER_OR_KEY_EXISTS)
-  for (let failures = 0; ; ) {
-    try {
-      // If the response to the batch was lost, the batch is repeated and finds nothing. The due work has the
-      // keys.
-      const prefixes = await removeUser(db, userId, {
-        ...{ now, spare: newId(now), audit },
-        figures: [leaveFigures(db, userId, now)],
-      })
-      for (const prefix of prefixes) keyCacheOf(instance).delete(prefix)
-      break
-    } catch (error) {
-      failures += 1
-      if (failures >= MOST_FAILURES) throw error
-      await wait(20 * failures)
-    }
-  }
+  await erase(scope, tenantId, userId, { now, iid, audit: (found) => auditOf(scope, userId, found) })
   await wakeTimekeeper(scope)
   return { id: userId }
 }
@@ -103,11 +80,11 @@ const auditOf = (scope: Scope, userId: string, iid: string | null): Statement[] 
 const MOST_CONFLICTS = 10
 
 /**
- * Makes a user disappear with several databases: first the keys and waiting events in the first one, then the
- * user in the user's own. Each part may be repeated. If this breaks off in between, the due work of the first
- * part does the second one. `iid` is null if there is no such user.
+ * Makes a user disappear: first the keys and waiting events in the first database, then the user in the
+ * user's own, which may be the same one. Each part may be repeated. If this breaks off in between, the due
+ * work of the first part does the second one. `iid` is null if there is no such user.
  */
-async function eraseApart(
+async function erase(
   context: Context,
   tenantId: string,
   userId: string,
@@ -173,14 +150,7 @@ export async function eraseAgain(
   for (const name of databases.names) {
     for (const { tenantId, id, iid } of await usersByIid(databases.named(name), erased)) {
       try {
-        if (databases.isSeveral) {
-          await eraseIfStill(context, tenantId, id, { now, iid })
-          continue
-        }
-        const db = databases.home(tenantId)
-        const figures = [leaveFigures(db, id, now)]
-        const prefixes = await removeUser(db, id, { now, spare: newId(now), iid, figures })
-        for (const prefix of prefixes) keyCacheOf(context.instance).delete(prefix)
+        await eraseIfStill(context, tenantId, id, { now, iid })
       } catch (error) {
         // Erased meanwhile.
         if (!isConflict(error)) throw error
@@ -197,7 +167,7 @@ async function eraseIfStill(
   { now, iid }: { now: Instant; iid: string },
 ): Promise<void> {
   const present = await findIid(context.databases.ofUser(tenantId, userId), userId)
-  if (present === iid) return eraseApart(context, tenantId, userId, { now, iid, audit: () => [] })
+  if (present === iid) return erase(context, tenantId, userId, { now, iid, audit: () => [] })
   const home = context.databases.home(tenantId)
   await home.batch([leftRows(home, userId, { now, iid })])
 }
@@ -209,7 +179,7 @@ export const ErasureProgress = z.object({
   iid: z.string().nullable(),
   /** Of the keys, ascending. */
   prefixes: z.array(z.string()),
-  /** With several databases: whether the user was deleted in the user's own one. */
+  /** Whether the user was deleted in the user's own database. */
   isGone: z.boolean().default(true),
   /** The index of the stage in `STAGES`. */
   stage: z.number().default(0),
@@ -324,8 +294,8 @@ declare module '../../time/kinds' {
 }
 
 /**
- * The rest of an erasure. The subject is the user's iid (U8). It is in the first database, so that it deletes
- * data in all of them.
+ * The rest of an erasure (U8): a piece of work for the user's rows, and one for the records of the keys, which
+ * go first. It is in the first database, so that it deletes data in all of them.
  */
 export const erasureJob: Job = {
   kind: 'erasure',
