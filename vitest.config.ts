@@ -37,8 +37,8 @@ function noDevVars(): Record<string, string> {
 }
 
 /**
- * Random worlds, faults at each step of a write, one by one, many users of the maximum size, and upgrades
- * under load: `npm run test:long`. The simulation is in `npm test`.
+ * Random worlds, faults at each step of a write, one by one, and many users of the maximum size:
+ * `npm run test:long`. The simulation is in `npm test`.
  */
 const LONG_WORKERS = [
   'analytics.property',
@@ -57,7 +57,6 @@ const LONG_WORKERS = [
   'schedule.property',
   'sizes-many',
   'timekeeper-faults',
-  'upgrade-load',
 ].map((name) => `test/worker/${name}.test.ts`)
 
 /** Tests with three databases, in `npm test`. */

@@ -7,23 +7,23 @@ import type { Databases } from './databases/databases'
 import { FIRST } from './databases/directory'
 
 /**
- * The version of the tables: one row, which each migration from 0012 on updates. It lets the Worker say at
+ * The version of the tables: one row, which each migration updates. It lets the Worker say at
  * `GET /health` that a migration is missing, or that a later version of Laurel has migrated the database
  * beyond what this version can serve.
  */
 export const schemaVersion = sqliteTable('schema_version', {
   /** Always 1. */
   id: integer('id').primaryKey(),
-  /** The number of the newest migration that was applied, such as 12. */
+  /** The number of the newest migration that was applied, such as 0. */
   migration: integer('migration').notNull(),
-  /** Its name, such as `0012_schema_version`. */
+  /** Its name, such as `0000_first`. */
   name: text('name').notNull(),
   /** The oldest `NEEDED_MIGRATION` of a Worker that can serve with these tables. */
   oldest: integer('oldest').notNull(),
 })
 
 /** The newest migration that this version of the code needs: its number and its name. */
-export const NEEDED_MIGRATION = { number: 27, name: '0027_devices' } as const
+export const NEEDED_MIGRATION = { number: 0, name: '0000_first' } as const
 
 const READ = 'SELECT migration, name, oldest FROM schema_version'
 const TABLE = "SELECT 1 FROM sqlite_schema WHERE name = 'schema_version'"

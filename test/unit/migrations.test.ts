@@ -3,22 +3,20 @@ import { basename, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { NEEDED_MIGRATION } from '../../src/platform/schema-version.sql'
 
+type Migration = { name: string; sql: string }
+
 const folder = join(import.meta.dirname, '..', '..', 'migrations')
-const migrations = globSync('*.sql', { cwd: folder })
+const migrations: readonly Migration[] = globSync('*.sql', { cwd: folder })
   .toSorted()
-  .map((file) => ({ name: basename(file, '.sql'), number: Number(file.slice(0, 4)), file }))
+  .map((file) => ({ name: basename(file, '.sql'), sql: readFileSync(join(folder, file), 'utf8') }))
 
-/** The first migration that notes the version of the tables. */
-const FIRST = 12
+const numberOf = (name: string) => Number(name.slice(0, 4))
 
-const sqlOf = (file: string) => readFileSync(join(folder, file), 'utf8')
-
-/** The version and the oldest version that a migration notes. */
-function noted(file: string): { migration: number; name: string | undefined; oldest: number } {
-  const [last = ''] = sqlOf(file).split('--> statement-breakpoint').slice(-1)
-  expect(last).toContain('`schema_version`')
+/** The version and the oldest version that a migration notes in its last statement. */
+function noted(sql: string): { migration: number; name: string | undefined; oldest: number } {
+  const [last = ''] = sql.split('--> statement-breakpoint').slice(-1)
   const [, migration, name, oldest] =
-    /(?:VALUES \(1, |`migration` = )(\d+), (?:`name` = )?'(\w+)', (?:`oldest` = )?(?:max\()?(\d+)/.exec(
+    /`schema_version`.*(?:VALUES \(1, |`migration` = )(\d+), (?:`name` = )?'(\w+)', (?:`oldest` = )?(-?\d+)\)?;\s*$/s.exec(
       last,
     ) ?? []
   return { migration: Number(migration), name, oldest: Number(oldest) }
@@ -47,88 +45,85 @@ function contractions(sql: string): string[] {
     .map(([statement]) => statement.trim())
 }
 
-describe('migrations', () => {
-  it('are numbered without gaps', () => {
-    expect(migrations.map(({ number }) => number)).toEqual(migrations.map((_, index) => index))
-  })
-
-  it('the code needs one of them, by its name', () => {
-    expect(migrations.find(({ number }) => number === NEEDED_MIGRATION.number)?.name).toBe(
-      NEEDED_MIGRATION.name,
+/**
+ * The triggers that are not one line, without a comment, and with one END. Cloudflare divides SQL into
+ * statements by itself, and has failed on triggers of any other form.
+ */
+const brokenTriggers = (sql: string) =>
+  [...sql.matchAll(/^.*CREATE (?:TEMP )?TRIGGER.*$/gim)]
+    .map(([line]) => line)
+    .filter(
+      (line) =>
+        !/^CREATE TRIGGER `\w+` [^\r]+ BEGIN [^\r]+; END;$/.test(line) ||
+        /--|\/\*/.test(line) ||
+        line.match(/\b(?:CASE|END)\b/gi)?.join() !== 'END',
     )
+
+/** The rules that the last of some migrations breaks. */
+function problems(all: readonly Migration[]): string[] {
+  const { name = '', sql = '' } = all.at(-1) ?? {}
+  const last = noted(sql)
+  const before = all.length === 1 ? 0 : noted(all.at(-2)?.sql ?? '').oldest
+  const taken = all.length === 1 ? [] : contractions(sql)
+  return [
+    ...(numberOf(name) === all.length - 1 ? [] : ['its number']),
+    ...(last.migration === numberOf(name) && last.name === name ? [] : ['it does not note itself']),
+    ...(last.oldest >= before && last.oldest <= numberOf(name) ? [] : ['the oldest version']),
+    ...(taken.length === 0 || last.oldest > before ? [] : ['it takes something away']),
+    ...(brokenTriggers(sql).length === 0 ? [] : ['a trigger']),
+  ]
+}
+
+describe('migrations', () => {
+  it('the code needs one of them, by its name', () => {
+    expect(migrations[NEEDED_MIGRATION.number]?.name).toBe(NEEDED_MIGRATION.name)
   })
 
-  it.each(migrations.filter(({ file }) => /CREATE (TEMP )?TRIGGER/i.test(sqlOf(file))))(
-    '$name has each trigger in one line, without a comment, and with one END',
-    ({ file }) => {
-      // Cloudflare divides SQL into statements by itself. It has failed on triggers of any other form.
-      for (const [line = ''] of sqlOf(file).matchAll(/^.*CREATE (?:TEMP )?TRIGGER.*$/gim)) {
-        expect(line).toMatch(/^CREATE TRIGGER `\w+` [^\r]+ BEGIN [^\r]+; END;$/)
-        expect(line).not.toMatch(/--|\/\*/)
-        expect(line.match(/\b(?:CASE|END)\b/gi)).toEqual(['END'])
-      }
-    },
+  it.each(migrations.map(({ name }, index) => [name, migrations.slice(0, index + 1)] as const))(
+    '%s has its number, notes itself and the oldest version that can serve, and has sound triggers',
+    (_name, all) => expect(problems(all)).toEqual([]),
   )
 
-  it.each(migrations.filter(({ number }) => number >= FIRST))(
-    '$name notes itself, and the oldest version of the code that can serve with it',
-    ({ file, name, number }) => {
-      const { migration, name: itself, oldest } = noted(file)
-      expect([migration, itself]).toEqual([number, name])
-      expect(oldest).toBeLessThanOrEqual(number)
-    },
-  )
-
-  it.each(migrations.filter(({ number }) => number > FIRST))(
-    '$name raises the oldest version if it takes something away, and never lowers it',
-    ({ file, number }) => {
-      const before = noted(migrations[number - 1]?.file ?? '').oldest
-      const { oldest } = noted(file)
-      expect(oldest).toBeGreaterThanOrEqual(before)
-      const taken = contractions(sqlOf(file))
-      if (taken.length > 0) expect(oldest, taken.join('\n')).toBeGreaterThan(before)
-    },
-  )
-
-  it.each(migrations.filter(({ number }) => number > 23))(
-    '$name leaves what a database has raised by itself',
-    ({ file }) => {
-      expect(sqlOf(file)).toMatch(/`oldest` = max\(\d+, `oldest`\);\s*$/)
-    },
-  )
-
-  it.each([['0015_corrections', 'makes room for entries of the ledger that versions before it cannot read']])(
-    '%s raises the oldest version, because it %s',
-    (name) => {
-      const { migration, oldest } = noted(`${name}.sql`)
-      expect(oldest).toBe(migration)
-    },
-  )
-
+  const NEXT = migrations.length
+  const { oldest: OLDEST } = noted(migrations.at(-1)?.sql ?? '')
+  const ADD = 'ALTER TABLE `users` ADD `level` integer'
+  const DROP = 'DROP TABLE `users`'
+  const filling = (body: string) => `CREATE TRIGGER \`t\` AFTER INSERT ON \`users\` BEGIN ${body} END`
   it.each([
-    ['0007_compact', ['DROP TABLE `events`', 'DROP TABLE `idempotency_keys`', 'DROP TABLE `awards`']],
-    ['0010_zones', []],
-    ['0012_schema_version', []],
-    ['0014_keys', []],
-  ])('of %s, these statements take something away: %j', (name, taken) => {
-    expect(contractions(sqlOf(`${name}.sql`))).toEqual(taken)
-  })
-
-  it('of 0011_vocabulary, each new name takes an old one away', () => {
-    const taken = contractions(sqlOf('0011_vocabulary.sql'))
-    expect(taken).toHaveLength(7)
-    expect(taken).toEqual(taken.filter((statement) => statement.includes('RENAME')))
+    ['only adds', { sql: ADD }, []],
+    ['drops a table', { sql: DROP }, ['it takes something away']],
+    ['drops a table, and raises the oldest version', { sql: DROP, oldest: NEXT }, []],
+    ['raises the oldest version beyond itself', { oldest: NEXT + 1 }, ['the oldest version']],
+    ['lowers the oldest version', { oldest: OLDEST - 1 }, ['the oldest version']],
+    ['has a gap before it', { number: NEXT + 1, note: NEXT + 1 }, ['its number']],
+    ['notes another one', { note: 7_777 }, ['it does not note itself']],
+    ['has a trigger in one line', { sql: filling('DELETE FROM `users`;') }, []],
+    ['has a trigger in two lines', { sql: filling('DELETE FROM\n`users`;') }, ['a trigger']],
+    ['has a comment in a trigger', { sql: filling('DELETE FROM `users`; /* all */') }, ['a trigger']],
+    ['has CASE in a trigger', { sql: filling('SELECT CASE 1 WHEN 1 THEN 2 END;') }, ['a trigger']],
+  ])('the next migration: one that %s has these problems', (_what, given, found) => {
+    const { sql, oldest, number, note } = { sql: ADD, oldest: OLDEST, number: NEXT, note: NEXT, ...given }
+    const name = `${String(number).padStart(4, '0')}_scratch`
+    const last = `UPDATE \`schema_version\` SET \`migration\` = ${note}, \`name\` = '${name}', \`oldest\` = ${oldest};`
+    const next = { name, sql: `${sql};\n--> statement-breakpoint\n${last}\n` }
+    expect(problems([...migrations, next])).toEqual(found)
   })
 
   it.each([
     ['ALTER TABLE `users` DROP COLUMN `name`', 1],
     ['ALTER TABLE users RENAME COLUMN a TO b', 1],
+    ['ALTER TABLE `users` RENAME TO `people`', 1],
     ['DROP TABLE IF EXISTS users', 1],
     ['CREATE UNIQUE INDEX `users_email` ON `users` (`email`)', 1],
     ['ALTER TABLE `users` ADD `level` integer', 0],
     ['ALTER TABLE `users` ADD `k` text;\nCREATE UNIQUE INDEX `k` ON `users` (`k`)', 1],
+    [
+      'ALTER TABLE `users` ADD `k` text;\nCREATE UNIQUE INDEX `k` ON `users` (`k`);\nCREATE TRIGGER `t` AFTER INSERT ON `users` BEGIN UPDATE `users` SET `k` = new.`id` WHERE `id` = new.`id`; END',
+      0,
+    ],
     ['CREATE TABLE `new` (`a` text);\nCREATE UNIQUE INDEX `new_a` ON `new` (`a`)', 0],
     ['DROP INDEX `users_by_name`', 0],
+    ['DROP TRIGGER `old`;\nCREATE TRIGGER `new` AFTER INSERT ON `users` BEGIN DELETE FROM `users`; END', 0],
     ['-- DROP TABLE `users`', 0],
   ])('%s: %i statements take something away', (sql, count) => {
     expect(contractions(sql)).toHaveLength(count)

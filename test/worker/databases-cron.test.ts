@@ -200,22 +200,6 @@ describe('[B3] databases that are bound', () => {
     const { results } = await env.DB.prepare('SELECT name FROM database_weights').all()
     expect(results).toEqual([{ name: 'DB_2' }])
   })
-
-  test('raise the oldest version that can serve, as soon as users live in others than the first', async () => {
-    const oldest = () => env.DB.prepare('SELECT oldest FROM schema_version').first('oldest')
-    // The tests before have spread a tenant.
-    expect(await oldest()).toBe(20)
-    await env.DB.batch([
-      env.DB.prepare('UPDATE schema_version SET oldest = 15'),
-      env.DB.prepare('DELETE FROM held_databases'),
-      env.DB.prepare(
-        `INSERT INTO directory (tenant_id, version, places, placements) VALUES ('a', 1, '[[0,"DB"]]', '{}')`,
-      ),
-    ])
-    expect(await oldest()).toBe(15)
-    await env.DB.prepare(`UPDATE directory SET places = '[[0,"DB"],[9,"DB_2"]]' WHERE tenant_id = 'a'`).run()
-    expect(await oldest()).toBe(20)
-  })
 })
 
 describe('[C2, B1] a hundred databases', () => {

@@ -1,9 +1,6 @@
-import { applyD1Migrations } from 'cloudflare:test'
-import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { forgetTime, HOUR, moveTo, NOON } from './boards'
-import { wake } from './databases-moves'
-import { at, call, everything, newApp, newTenant, type TestTenant, until } from './harness'
+import { at, everything, newApp, newTenant, type TestTenant, until } from './harness'
 import { done, send as post } from './inbox'
 
 /* [U2] A device token belongs to the user who has sent it last. */
@@ -120,40 +117,4 @@ describe('a new device token', () => {
     await send(tenant, 'bob', ['other'])
     expect(await owners(tenant, ['ada', 'bob'])).toEqual(['ada'])
   })
-})
-
-it('[U2] a token that users shared before the migration stays with the one who sent it last', async () => {
-  const tenant = await newTenant()
-  for (const [id, tokens] of [
-    ['ada', ['a', 'phone']],
-    ['bob', ['b']],
-    ['eve', ['e']],
-  ] as const) {
-    await send(tenant, id, [...tokens])
-  }
-  const share = (id: string, tokens: string[], sent: number) => [
-    env.DB.prepare('UPDATE users SET device_tokens = ?3, updated = ?4 WHERE tenant_id = ?1 AND id = ?2').bind(
-      tenant.id,
-      id,
-      JSON.stringify(tokens),
-      sent,
-    ),
-    env.DB.prepare(
-      `UPDATE user_changes SET at = ?3 WHERE user_iid = (
-        SELECT unhex(iid, '-') FROM users WHERE tenant_id = ?1 AND id = ?2)`,
-    ).bind(tenant.id, id, sent),
-  ]
-  await env.DB.batch([
-    ...share('ada', ['a', 'phone'], 1_000),
-    ...share('bob', ['phone', 'b'], 3_000),
-    ...share('eve', ['e', 'phone'], 2_000),
-    // As before the migration, which is then applied again.
-    env.DB.prepare('DROP TABLE devices'),
-    env.DB.prepare("DELETE FROM d1_migrations WHERE name LIKE '%devices%' AND name >= '0027'"),
-  ])
-  await applyD1Migrations(env.DB, env.MIGRATIONS)
-  await wake(tenant)
-  expect(await owners(tenant, ['ada', 'bob', 'eve'])).toEqual(['bob'])
-  expect(await tokensOf(tenant, 'eve')).toEqual(['e'])
-  expect((await call(tenant.send, 'GET', '/health')).status).toBe(200)
 })

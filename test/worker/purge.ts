@@ -126,8 +126,10 @@ export async function furnished(): Promise<Furnished> {
       .bind(iid, metric),
     d1
       .prepare(
-        `INSERT INTO voided_events SELECT user_iid, randomblob(16), metric_no, at, seq, value, utc_offset,
-         attributes, counter_ids, 0, 0, NULL, '{}', NULL FROM events WHERE user_iid = unhex(?1, '-') LIMIT 1`,
+        `INSERT INTO voided_events (user_iid, id, metric_no, at, seq, value, utc_offset, voided_at,
+         voided_seq, response)
+         SELECT user_iid, randomblob(16), metric_no, at, seq, value, utc_offset, 0, 0, '{}' FROM events
+         WHERE user_iid = unhex(?1, '-') LIMIT 1`,
       )
       .bind(iid),
     d1

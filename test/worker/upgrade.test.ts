@@ -1,119 +1,224 @@
+/**
+ * Upgrades of the tables: to this version, and to a scratch version after it. During an upgrade, each request
+ * gets a success, or 503 with Retry-After and the name of a migration. Each event counts once.
+ */
 import { applyD1Migrations } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
-import { expect, test } from 'vitest'
-import { databaseWith, earlier } from './earlier-versions'
-import { at, newApp, TestTenant } from './harness'
+import { is } from 'drizzle-orm'
+import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { beforeEach, expect, test } from 'vitest'
+import * as z from 'zod'
+import { NEEDED_MIGRATION } from '../../src/platform/schema-version.sql'
+import * as schema from '../../src/worker/schema'
+import { type Answer, at, call, newApp, TestTenant } from './harness'
 
-/* A database of an earlier version is migrated, and then serves. */
-
-const DAY = 86_400_000
-const today = Math.floor(Date.now() / DAY)
-
-const migrate = () => applyD1Migrations(env.DB, env.MIGRATIONS)
-const run = (sql: string, ...values: (string | number)[]) =>
-  env.DB.prepare(sql)
-    .bind(...values)
-    .run()
 const rows = async (sql: string) => (await env.DB.prepare(sql).all()).results
+const run = async (queries: readonly string[]) => {
+  for (const sql of queries) await env.DB.prepare(sql).run()
+}
+const migrate = (migrations = env.MIGRATIONS) => applyD1Migrations(env.DB, migrations)
 
-test.each(earlier)('a database with the first %i migrations is migrated, and serves', async (number) => {
-  await databaseWith(number)
-  await migrate()
-  const tenant = new TestTenant(newApp())
-  await run(
-    'INSERT INTO tenants (id, customer_id, name, created, updated) VALUES (?1, ?1, ?1, 0, 0)',
-    tenant.id,
-  )
-  const metric = { key: 'steps', name: 'Steps', unitType: 'number', units: 'steps' }
-  expect((await tenant.admin('POST', '/metrics', [metric])).status).toBe(201)
-  const { status, body } = await tenant.event('steps', 'ada', 3)
-  expect([status, at(body, 'total')]).toEqual([201, 3])
-  const streak = await tenant.app('GET', '/users/ada/streak')
-  expect(at(streak.body, 'length')).toBe(1)
+const TABLES = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'
+  AND name NOT LIKE '\\_cf%' ESCAPE '\\' ORDER BY name`
+
+beforeEach(async () => {
+  await run((await rows(TABLES)).map(({ name }) => `DROP TABLE ${name}`))
 })
 
-test('migration 0011 keeps what the renamed tables and columns had', async () => {
-  const tenant = new TestTenant(newApp())
-  await databaseWith(11)
-  const streak = {
-    frequency: 'daily',
-    run: { started: today - 4, first: today - 4, last: today, marks: '5e', length: 5, extended: today * DAY },
-    told: today - 9,
-  }
-  await run(
-    'INSERT INTO tenants (id, customer_id, name, created, updated) VALUES (?1, ?1, ?1, 0, 0)',
-    tenant.id,
-  )
-  await run(
-    `INSERT INTO users (tenant_id, id, iid, seq, changed, subscribe_to_emails, attributes, control, created,
-      updated,
-       metrics, points, counters, touched, streak)
-     VALUES (?1, 'ada', 'i', 7, 1, 1, '{}', 0, 1, 1, '[]', '{}', '[]', '{"streak":7}', ?2)`,
-    tenant.id,
-    JSON.stringify(streak),
-  )
-  await run("INSERT INTO streak_runs VALUES ('i', ?1, ?2, ?1, '3e', 3)", today - 20, today - 18)
-  await run("INSERT INTO points_told VALUES ('i', 's', ?1, 'ada', 7, 1, 20, 5, NULL)", tenant.id)
-  await run("INSERT INTO notices VALUES (?1, 9, 'c', 'ada', 'i', 'a')", tenant.id)
-  await run("INSERT INTO tallies VALUES (?1, 'users', 1)", tenant.id)
-  await run("INSERT INTO change_spreads VALUES (?1, '2026 built', '', '{}')", tenant.id)
-  await run(
-    `INSERT INTO points_boosts (id, tenant_id, created, updated, system_id, name, start, "end", multiplier,
-      rounding,
-       user_attributes, told)
-     VALUES ('b', ?1, 1, 1, 's', 'b', '2026-01-01', '2026-01-02', 2, 'down', '[]', 'finished')`,
-    tenant.id,
-  )
-  const due = 'INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, ?2, ?3, ?4, ?5)'
-  const FAR = Date.now() + DAY
-  await run(due, tenant.id, 'courier', 'webhook:w', FAR, '')
-  await run(due, tenant.id, 'notices', '', FAR, '')
-  await run(due, tenant.id, 'spreads', '2026', FAR, JSON.stringify({ after: 'ada', began: 5 }))
-  const progress = { through: 5, pass: { to: 6, after: null, skipped: [] } }
-  await run(due, tenant.id, 'ticks', '', FAR, JSON.stringify(progress))
+test('the tables after all migrations are those that the code declares', async () => {
   await migrate()
-
-  expect(await rows('SELECT seq, last_seq_by_input FROM users')).toEqual([
-    { seq: 7, last_seq_by_input: '{"streak":7}' },
-  ])
-  const [user] = await rows('SELECT streak FROM users')
-  const { run: live, told, ...rest } = streak
-  const { marks, ...kept } = live
-  expect(JSON.parse(String(user?.streak))).toEqual({
-    ...rest,
-    run: { ...kept, history: marks },
-    notified: told,
-  })
-  expect(await rows('SELECT history, length FROM streak_runs')).toEqual([{ history: '3e', length: 3 }])
-  expect(await rows('SELECT seq, total, until FROM points_notifications')).toEqual([
-    { seq: 7, total: 20, until: 5 },
-  ])
-  expect(await rows('SELECT id, due_at FROM pending_notifications')).toEqual([{ id: 'c', due_at: 9 }])
-  expect(await rows('SELECT name, count FROM tenant_counters')).toEqual([{ name: 'users', count: 1 }])
-  expect(await rows('SELECT * FROM change_distributions')).toEqual([])
-  expect(await rows('SELECT notified FROM points_boosts')).toEqual([{ notified: 'finished' }])
-  expect(
-    await rows(
-      "SELECT kind, subject, due_at, progress FROM due_work WHERE kind <> 'analytics' ORDER BY kind",
+  const made = (await rows(TABLES)).map(({ name }) => String(name)).filter((name) => name !== 'd1_migrations')
+  const found = made.map(async (name) => ({
+    name,
+    columns: await rows(
+      `SELECT name, lower(type) AS type, "notnull" AS required, pk FROM pragma_table_info('${name}') ORDER BY cid`,
     ),
-  ).toEqual([
-    { kind: 'completions', subject: '', due_at: FAR, progress: '' },
-    { kind: 'delivery', subject: 'webhook:w', due_at: FAR, progress: '' },
-    // The counts of the build are gone, so it begins again, and at once.
-    { kind: 'distributions', subject: '2026', due_at: 0, progress: null },
-    {
-      kind: 'ticks',
-      subject: '',
-      due_at: FAR,
-      progress: JSON.stringify({ through: 5, sweep: { to: 6, after: null, skipped: [] } }),
-    },
-  ])
-
-  // The state is read as before: the run that is alive and the one that has ended.
-  const { body } = await tenant.app('GET', '/users/ada/streak?historyPeriods=25')
-  expect(body).toMatchObject({ length: 5, frequency: 'daily' })
-  const { body: exported } = await tenant.admin('GET', '/users/ada/export')
-  expect(JSON.stringify(at(exported, 'streak'))).toMatch(
-    /"periods":"3e".*"periods":"5e"|"periods":"5e".*"periods":"3e"/,
-  )
+    indexes: await rows(
+      `SELECT name, "unique" FROM pragma_index_list('${name}') WHERE origin = 'c' ORDER BY name`,
+    ),
+  }))
+  const declared = Object.values(schema)
+    .flatMap((one) => (is(one, SQLiteTable) ? [getTableConfig(one)] : []))
+    .map(({ name, columns, primaryKeys, indexes }) => {
+      const keys = primaryKeys.flatMap((key) => key.columns.map((column) => column.name))
+      return {
+        name,
+        columns: columns.map((column) => ({
+          name: column.name,
+          type: column.getSQLType(),
+          required: Number(column.notNull),
+          pk: column.primary ? 1 : keys.indexOf(column.name) + 1,
+        })),
+        indexes: [
+          ...indexes.map(({ config }) => ({ name: config.name, unique: Number(config.unique) })),
+          ...columns.flatMap(({ isUnique, uniqueName = '' }) =>
+            isUnique ? [{ name: uniqueName, unique: 1 }] : [],
+          ),
+        ].sort((a, b) => (a.name < b.name ? -1 : 1)),
+      }
+    })
+  expect(await Promise.all(found)).toEqual(declared.sort((a, b) => (a.name < b.name ? -1 : 1)))
 })
+
+/** A migration to the version after the present one. `oldest` is the oldest that can serve with it. */
+const scratch = (queries: readonly string[], oldest: 'present' | 'scratch') => {
+  const number = NEEDED_MIGRATION.number + 1
+  const name = `${String(number).padStart(4, '0')}_scratch`
+  const noted = oldest === 'present' ? NEEDED_MIGRATION.number : number
+  const note = `UPDATE schema_version SET migration = ${number}, name = '${name}', oldest = ${noted}`
+  return { name: `${name}.sql`, queries: [...queries, note] }
+}
+
+const ADD = [
+  "ALTER TABLE users ADD scratch text DEFAULT 'none' NOT NULL",
+  'CREATE TABLE scratch (no integer)',
+]
+/** Each request reads this column. */
+const TAKE = ['ALTER TABLE users RENAME COLUMN points TO scratch']
+const BRING = ['ALTER TABLE users RENAME COLUMN scratch TO points']
+/** As before a migration that brings what this version needs. */
+const EARLIER = [...TAKE, "UPDATE schema_version SET migration = migration - 1, name = 'earlier'"]
+
+/** Creates a metric with a trigger of points. */
+async function configure(tenant: TestTenant): Promise<void> {
+  const metric = await tenant.metric('steps')
+  const system = await tenant.create('/points', { key: 'xp', name: 'XP' })
+  const trigger = { type: 'metric', metricId: metric, metricThreshold: 1, points: 10, status: 'active' }
+  await tenant.create(`/points/${system}/triggers`, trigger)
+}
+
+const newTenant = async (send = newApp({ DB: env.DB })) => {
+  const tenant = new TestTenant(send)
+  const insert = `INSERT INTO tenants (id, customer_id, name, created, updated) VALUES (?1, ?1, ?1, 0, 0)`
+  await env.DB.prepare(insert).bind(tenant.id).run()
+  await configure(tenant)
+  return tenant
+}
+
+const Export = z.object({
+  events: z.array(z.object({ id: z.string(), value: z.number() })),
+  awards: z.array(z.object({ awarded: z.number() })),
+  idempotencyKeys: z.array(z.object({ key: z.string(), eventId: z.string() })),
+})
+
+const PATHS = ['/users/ada', '/users/ada/metrics/steps', '/users/ada/streak', '/users/ada/points/xp']
+
+/**
+ * Two clients that send events, and one for each path. `counted` has the ids of the events that got a
+ * success, by idempotency key.
+ */
+function clients(tenant: TestTenant) {
+  const counted = new Map<string, string>()
+  const isServed = (name: string, { status, headers, body }: Answer): boolean => {
+    if (status !== 503) {
+      expect([name, status, body]).toEqual([name, expect.toBeOneOf([200, 201, 202]), body])
+      return true
+    }
+    expect(at(body, 'error')).toMatch(
+      /^The migration \d{4}_\w+ (is missing|was applied during the request)\.|^A later version of Laurel has applied the migration \d{4}_scratch\./,
+    )
+    expect(headers.get('Retry-After')).toBe('5')
+    return false
+  }
+  /** Sends one event after another. An event that got 503 is sent again, with the same key. */
+  const writer = (name: string) => {
+    let sent = 0
+    return async () => {
+      const key = `${name} ${sent}`
+      const answer = await tenant.event('steps', 'ada', 1, { idempotencyKey: key })
+      if (!isServed(key, answer)) return false
+      counted.set(key, String(at(answer.body, 'eventId')))
+      sent += 1
+      return true
+    }
+  }
+  const reader = (path: string) => async () => isServed(path, await tenant.app('GET', path))
+  const all = [writer('a'), writer('b'), ...PATHS.map(reader)]
+  /** All clients at once send three requests each. Returns whether each request got a success. */
+  const load = async () => {
+    const each = async (send: () => Promise<boolean>) => [await send(), await send(), await send()]
+    return (await Promise.all(all.map(each))).flat()
+  }
+  return { counted, load }
+}
+
+test.each([...env.MIGRATIONS.keys(), env.MIGRATIONS.length])(
+  'a database with the first %i migrations is migrated to this version and to the next one, and serves',
+  async (count) => {
+    await migrate(env.MIGRATIONS.slice(0, count))
+    await migrate()
+    const tenant = await newTenant()
+    const event = async () => {
+      const { status, body } = await tenant.event('steps', 'ada', 3)
+      return [status, at(body, 'total')]
+    }
+    expect(await event()).toEqual([201, 3])
+    await migrate([...env.MIGRATIONS, scratch(ADD, 'present')])
+    expect(await event()).toEqual([201, 6])
+    expect(at((await tenant.app('GET', '/users/ada/streak')).body, 'length')).toBe(1)
+  },
+)
+
+test('[G1, G2] without tables, each request is a 503 that names the missing migration', async () => {
+  const send = newApp({ DB: env.DB })
+  const { status, body } = await call(send, 'GET', '/health')
+  expect([status, at(body, 'error')]).toEqual([
+    503,
+    expect.stringContaining(`The migration ${NEEDED_MIGRATION.name} is missing.`),
+  ])
+  expect(await clients(new TestTenant(send)).load()).not.toContain(true)
+})
+
+test.each([
+  ['only adds', { earlier: [], migration: scratch(ADD, 'present'), served: [true, true, true] }],
+  [
+    'brings what requests need',
+    { earlier: EARLIER, migration: scratch(BRING, 'present'), served: [false, null, true] },
+  ],
+  [
+    'takes away what requests need',
+    { earlier: [], migration: scratch(TAKE, 'scratch'), served: [true, null, false] },
+  ],
+])(
+  '[E2, E4, G2] a migration that %s is applied under load, and each event counts once',
+  async (_what, { earlier, migration, served: [before, during, after] }) => {
+    await migrate()
+    const tenant = await newTenant()
+    const first = await tenant.event('steps', 'ada', 1, { idempotencyKey: 'first' })
+    await run(earlier)
+    const { counted, load } = clients(tenant)
+    const expectServed = (served: boolean[], expected: boolean | null | undefined) => {
+      if (expected !== null) expect(served).not.toContain(!expected)
+    }
+
+    expectServed(await load(), before)
+    // The clients send while the migration is applied.
+    const [served] = await Promise.all([load(), migrate([...env.MIGRATIONS, migration])])
+    expectServed(served, during)
+    expectServed(await load(), after)
+    const health = await call(tenant.send, 'GET', '/health')
+    expect(health.status).toBe(after ? 200 : 503)
+    if (!after) {
+      expect(at(health.body, 'error')).toContain('_scratch. Deploy that version again.')
+      await run(BRING)
+      expectServed(await load(), true)
+    }
+
+    // The user has what the user had, and each event that got a success, once.
+    const total = 1 + counted.size
+    expect(at((await tenant.app('GET', '/users/ada/metrics/steps')).body, 'current')).toBe(total)
+    expect(at((await tenant.app('GET', '/users/ada/points/xp')).body, 'total')).toBe(10 * total)
+    const { events, awards, idempotencyKeys } = Export.parse(
+      (await tenant.admin('GET', '/users/ada/export')).body,
+    )
+    const firstId = String(at(first.body, 'eventId'))
+    const ids = events.map(({ id }) => id).sort()
+    expect(ids).toEqual([firstId, ...counted.values()].sort())
+    expect(awards.map(({ awarded }) => awarded)).toEqual(ids.map(() => 10))
+    const keys = new Map(idempotencyKeys.map(({ key, eventId }) => [key, eventId]))
+    expect(keys).toEqual(new Map([['first', firstId], ...counted]))
+    // A key from before the upgrade is still known.
+    const again = await tenant.event('steps', 'ada', 1, { idempotencyKey: 'first' })
+    expect([again.status, at(again.body, 'total')]).toEqual([202, total])
+  },
+)

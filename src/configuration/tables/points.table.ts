@@ -51,8 +51,8 @@ export const pointsTriggers = sqliteTable(
   {
     ...resource(),
     systemId: text('system_id').notNull(),
-    /** Unique in its points system (O2). The default is for rows that existed before this column. */
-    key: text('key').notNull().default(''),
+    /** Unique in its points system (O2). */
+    key: text('key').notNull(),
     type: text('type', { enum: TRIGGER_TYPES }).notNull(),
     points: integer('points').notNull(),
     status: text('status', { enum: SWITCH_STATUSES }).notNull(),
@@ -109,8 +109,8 @@ export const pointsBoosts = sqliteTable(
      */
     userId: text('user_id'),
     userIid: text('user_iid'),
-    /** Unique in its points system (O2). The default is for rows that existed before this column. */
-    key: text('key').notNull().default(''),
+    /** Unique in its points system (O2). */
+    key: text('key').notNull(),
     name: text('name').notNull(),
     /** First local date on which it applies. */
     start: text('start').notNull(),

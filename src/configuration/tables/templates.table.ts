@@ -7,8 +7,8 @@ export const notificationTemplates = sqliteTable(
   'notification_templates',
   {
     ...resource(),
-    /** Unique in its tenant (O2). The default is for rows that existed before this column. */
-    key: text('key').notNull().default(''),
+    /** Unique in its tenant (O2). */
+    key: text('key').notNull(),
     type: text('type', { enum: NOTIFICATION_TYPES }).notNull(),
     channel: text('channel', { enum: NOTIFICATION_CHANNELS }).notNull(),
     /** The subject of an email, the title of a push message. Liquid. */

@@ -7,8 +7,8 @@ export const webhooks = sqliteTable(
   'webhooks',
   {
     ...resource(),
-    /** Unique in its tenant (O2). The default is for rows that existed before this column. */
-    key: text('key').notNull().default(''),
+    /** Unique in its tenant (O2). */
+    key: text('key').notNull(),
     url: text('url').notNull(),
     /** JSON: the types of events that it receives, or `["*"]`. */
     events: text('events').notNull(),

@@ -22,7 +22,7 @@ const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_rem
  * many the next step looks at.
  */
 const Progress = z.object({
-  /** Canonical names of the zones of users. A database trigger adds new ones (migration 0010). */
+  /** Canonical names of the zones of users. A database trigger adds new ones. */
   zones: z.array(z.string()),
   /** Other names that users have for these zones. */
   aliases: z.array(z.string()).default([]),

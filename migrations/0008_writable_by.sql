@@ -1,1 +1,0 @@
-ALTER TABLE `attributes` ADD `writable_by` text DEFAULT 'user' NOT NULL;
