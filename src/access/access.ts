@@ -14,7 +14,7 @@ import {
   sha256,
   splitKey,
 } from './credentials'
-import { findKeyRecord, type KeyRecord } from './keys.sql'
+import { findKeyRecord, type KeyRecord } from './keys.sql.ts'
 import {
   findTenantId,
   findTenantIdOrArchived,
@@ -25,7 +25,7 @@ import {
   type RequestSnapshot,
   requestSnapshotStatement,
   tenantNamesOf,
-} from './tenants.sql'
+} from './tenants.sql.ts'
 import { openTicket, openUserToken, type TokenUser } from './tokens'
 
 /** The holder of a request's key or token. D1 has not confirmed it yet (K2). */

@@ -8,7 +8,7 @@ import { fillDeletedKeys, KEPT } from '../platform/databases/copies'
 import type { Databases } from '../platform/databases/databases'
 import { FIRST } from '../platform/databases/directory'
 import { logProblem } from '../platform/log'
-import { dropKeyRecord } from './keys.sql'
+import { dropKeyRecord } from './keys.sql.ts'
 
 /**
  * A deletion that must be done again after a restore: of a user, by the internal id; of an API key, by its

@@ -10,7 +10,7 @@ import { databasesOf } from '../platform/databases/bound'
 import { among, ofTenant } from '../platform/guard'
 import { perInstance } from '../platform/instance'
 import { SURFACES, type Surface } from './credentials'
-import { tenantActive } from './tenants.sql'
+import { tenantActive } from './tenants.sql.ts'
 
 /**
  * Keys: application keys of one user, admin keys of the whole account (K1). The body of a key is never

@@ -5,7 +5,7 @@ import { askAll } from '../platform/databases/everywhere'
 import { perInstance } from '../platform/instance'
 import { type Claim, confirm } from './access'
 import { type Credential, credentialName, type Surface } from './credentials'
-import { parseRequestSnapshot, type RequestSnapshot, requestSnapshotStatement } from './tenants.sql'
+import { parseRequestSnapshot, type RequestSnapshot, requestSnapshotStatement } from './tenants.sql.ts'
 
 /** For how long a snapshot confirms further claims, in milliseconds. */
 const FRESH = 20 * SECOND

@@ -1,7 +1,7 @@
 import { and, eq, getTableColumns, getTableName, isNull } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { RECAP_FREQUENCIES } from '../access/tenants.sql'
+import { RECAP_FREQUENCIES } from '../access/tenants.sql.ts'
 import { BoundedMap } from '../lib/bounded'
 import { errors } from '../lib/errors'
 import { civilDate } from '../lib/zone'

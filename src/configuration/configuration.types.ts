@@ -1,4 +1,4 @@
-import type { RecapFrequency } from '../access/tenants.sql'
+import type { RecapFrequency } from '../access/tenants.sql.ts'
 import type { Rounding } from '../lib/decimal'
 import { MOST_RESOURCES } from '../lib/limits'
 import type { CivilDate } from '../lib/zone'

@@ -1,7 +1,7 @@
 import { getTableName } from 'drizzle-orm'
 import type { SQLiteColumn } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { tenants } from '../access/tenants.sql'
+import { tenants } from '../access/tenants.sql.ts'
 import { packed } from '../lib/packed'
 import { columnsOf, json, quoted, updates } from '../platform/columns'
 import { type AccountDatabase, DATABASE_NOW, type Statement } from '../platform/database'

@@ -1,5 +1,5 @@
 import { and, eq } from 'drizzle-orm'
-import { deleteBoards } from '../configuration/configuration.sql'
+import { deleteBoards } from '../configuration/configuration.sql.ts'
 import type { Leaderboard } from '../configuration/configuration.types'
 import type { Draft } from '../configuration/drafts.rules'
 import { freeKeys } from '../configuration/free-keys.repository'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { readTestClock } from '../access/clock.sql'
+import { readTestClock } from '../access/clock.sql.ts'
 import { configure, type Decision, presentState } from '../configuration/configuration'
 import type { Configuration, Leaderboard } from '../configuration/configuration.types'
 import type { Instant } from '../lib/clock'

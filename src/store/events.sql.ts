@@ -7,7 +7,7 @@ import { bytesOf, HexId, numberOf } from '../platform/short-ids'
 import type { Change } from '../rules/change.rules'
 import type { StreakEntry } from '../rules/streaks/streak-events.types'
 import { streakEntriesOf } from '../rules/user-changes.rules'
-import { events, idempotencyKeys } from './tables.sql'
+import { events, idempotencyKeys } from './tables.sql.ts'
 
 const numberOfMetric = (id: string) => numberOf('metrics', id)
 

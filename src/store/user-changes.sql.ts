@@ -7,7 +7,7 @@ import { bytesOf } from '../platform/short-ids'
 import type { Change } from '../rules/change.rules'
 import { STREAK_ENTRY_KINDS } from '../rules/streaks/streak-events.types'
 import { historyRowsOf } from '../rules/user-changes.rules'
-import { userChanges } from './tables.sql'
+import { userChanges } from './tables.sql.ts'
 
 /** An entry about the streak, as stored (X2). Days are days since 1970-01-01. */
 export const StoredStreakEntry = z.object({

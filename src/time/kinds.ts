@@ -1,4 +1,4 @@
-import type { tenants } from '../access/tenants.sql'
+import type { tenants } from '../access/tenants.sql.ts'
 
 /** The kinds of due work. Each job adds its own kind in its own file, with `declare module`. */
 // biome-ignore lint/suspicious/noEmptyInterface: the rooms above fill it.

@@ -1,6 +1,6 @@
 import { DurableObject } from 'cloudflare:workers'
-import { readTestClock } from '../access/clock.sql'
-import { exists } from '../access/tenants.sql'
+import { readTestClock } from '../access/clock.sql.ts'
+import { exists } from '../access/tenants.sql.ts'
 import { DAY, type Instant, MINUTE, SECOND } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import { newContext } from '../platform/context'

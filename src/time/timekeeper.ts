@@ -1,4 +1,4 @@
-import { readTestClock } from '../access/clock.sql'
+import { readTestClock } from '../access/clock.sql.ts'
 import { type Instant, instant, MINUTE } from '../lib/clock'
 import { systemNow, within } from '../lib/system-clock'
 import type { Context, Scope } from '../platform/context'

@@ -1,11 +1,11 @@
-import { IMPLICIT_TENANT_ID, parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.sql'
+import { IMPLICIT_TENANT_ID, parseRequestSnapshot, requestSnapshotStatement } from '../access/tenants.sql.ts'
 import { type App, answer, readAsset } from '../api/hono'
-import { configurationAt } from '../configuration/configuration.sql'
+import { configurationAt } from '../configuration/configuration.sql.ts'
 import { unboundDatabase } from '../features/databases/databases.routes'
 import { errors, RETRY_AFTER } from '../lib/errors'
 import type { Context, Tenant } from '../platform/context'
 import type { Bindings } from '../platform/env'
-import { schemaProblem } from '../platform/schema-version.sql'
+import { schemaProblem } from '../platform/schema-version.sql.ts'
 import { filledExamples, hasDemo, isDemoDue } from './demo-load'
 
 /** Every binding that the Worker needs: all but those that wrangler.toml may leave out, and the variables. */

@@ -73,6 +73,14 @@ test('the end of a name is one of six', () => {
   expect(ends.filter(({ end }) => end !== '').length).toBeGreaterThan(100)
 })
 
+test('an import of a file of SQL ends in .ts, since wrangler takes other names for texts', () => {
+  const imports = files.flatMap((file) =>
+    [...readFileSync(join(root, file), 'utf8').matchAll(/ '\.[^']*\.sql(?:\.ts)?'/g)].map(([path]) => path),
+  )
+  expect(imports.length).toBeGreaterThan(100)
+  expect(imports.filter((path) => !path.endsWith(".ts'"))).toEqual([])
+})
+
 test('no file has more than 450 lines', () => {
   const linesOf = (file: string) => readFileSync(join(root, file), 'utf8').split('\n').length - 1
   expect(files.filter((file) => linesOf(file) > MOST_LINES)).toEqual([])

@@ -15,7 +15,7 @@ import {
   recordOf,
   rememberKey,
   replaceKey,
-} from '../../access/keys.sql'
+} from '../../access/keys.sql.ts'
 import { signUserToken, type TokenUser } from '../../access/tokens'
 import {
   createResponse,
@@ -40,7 +40,7 @@ import {
   madeFields,
   userEntry,
 } from '../../configuration/audit.rules'
-import { auditEntries, auditEntriesIf } from '../../configuration/audit.sql'
+import { auditEntries, auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { unknownIssue } from '../../configuration/drafts.rules'
 import { DAY, HOUR, iso, MINUTE, SECOND } from '../../lib/clock'
 import { errors } from '../../lib/errors'
@@ -51,7 +51,7 @@ import { askAll } from '../../platform/databases/everywhere'
 import { isConflict, isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import { startOfPage } from '../../platform/pages'
-import { findIid, iidsOf } from '../../store/users/users.sql'
+import { findIid, iidsOf } from '../../store/users/users.sql.ts'
 
 /** For how long a user token is valid, in seconds: by default, and at least and at most (K6). */
 const TOKEN_SECONDS = HOUR / SECOND

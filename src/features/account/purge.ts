@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { readTestClock } from '../../access/clock.sql'
+import { readTestClock } from '../../access/clock.sql.ts'
 import {
   type Deletion,
   DeletionPlace,
@@ -9,10 +9,10 @@ import {
   refuseKeys,
   tryToNoteDeletions,
 } from '../../access/deleted-keys'
-import { dropKeyRecord, forgetKeys, removeKeysByPrefix } from '../../access/keys.sql'
-import { advanceRedo, readRestored } from '../../access/restores.sql'
-import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.sql'
-import { auditEntriesIf } from '../../configuration/audit.sql'
+import { dropKeyRecord, forgetKeys, removeKeysByPrefix } from '../../access/keys.sql.ts'
+import { advanceRedo, readRestored } from '../../access/restores.sql.ts'
+import { IMPLICIT_TENANT_ID, TENANT_ARCHIVED } from '../../access/tenants.sql.ts'
+import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { changeTenants } from '../../configuration/copied-changes'
 import { boardObject } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'
@@ -36,7 +36,7 @@ import {
 import type { Job } from '../../time/job'
 import { wakeForPurge } from '../../time/timekeeper'
 import { ErasureProgress, eraseAgain } from '../users/erasure'
-import * as repository from './purge.sql'
+import * as repository from './purge.sql.ts'
 import { type TenantResponse, tenantEntry } from './tenants'
 
 /** Objects and KV records that one step visits, all at once, and the timeout for them in milliseconds. */

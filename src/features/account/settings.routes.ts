@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import * as z from 'zod'
-import { RECAP_FREQUENCIES, tenants } from '../../access/tenants.sql'
+import { RECAP_FREQUENCIES, tenants } from '../../access/tenants.sql.ts'
 import { endpointsOf } from '../../api/endpoint'
 import { optional, withIssues } from '../../api/fields'
 import { ok } from '../../api/operation'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import * as repository from '../../access/tenants.sql'
-import { IMPLICIT_TENANT_ID, type TenantRow } from '../../access/tenants.sql'
+import * as repository from '../../access/tenants.sql.ts'
+import { IMPLICIT_TENANT_ID, type TenantRow } from '../../access/tenants.sql.ts'
 import {
   createResponse,
   deleteResponse,
@@ -13,7 +13,7 @@ import {
   updateResponse,
 } from '../../api/fields'
 import { type AuditEntry, entriesOf } from '../../configuration/audit.rules'
-import { auditEntriesIf } from '../../configuration/audit.sql'
+import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { changeTenants } from '../../configuration/copied-changes'
 import { type Issue, issueOf, unknownIssue } from '../../configuration/drafts.rules'
 import { iso } from '../../lib/clock'

@@ -17,7 +17,7 @@ import { errors, throwIfInvalid } from '../../lib/errors'
 import type { Scope } from '../../platform/context'
 import { resolveAttributes, unknownAttributes } from '../../rules/profile.rules'
 import type { UserState } from '../../rules/state'
-import { readTenantCounters, type TenantCounters, USERS } from '../../store/users/counters.sql'
+import { readTenantCounters, type TenantCounters, USERS } from '../../store/users/counters.sql.ts'
 import { completeAchievement, ownSender } from '../events/commands'
 import { completionReply } from '../events/events.routes'
 

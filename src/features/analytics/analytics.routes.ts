@@ -24,7 +24,7 @@ import {
   STREAK_CLASSES,
   WINDOWS,
 } from './analytics.rules'
-import type { FigureRow } from './figures.sql'
+import type { FigureRow } from './figures.sql.ts'
 import { readUpdated } from './passes'
 import * as schemas from './series'
 import {

@@ -15,8 +15,8 @@ import {
   storeState,
 } from '../../time/due-work.repository'
 import type { Job } from '../../time/job'
-import { countUsers, ladderOf, nextRange } from './count.sql'
-import { countedUsers, ERASED_EVENTS } from './figures.sql'
+import { countUsers, ladderOf, nextRange } from './count.sql.ts'
+import { countedUsers, ERASED_EVENTS } from './figures.sql.ts'
 import { finishPass, type Pass, parseProgress, progressText, readPasses } from './passes'
 
 /*

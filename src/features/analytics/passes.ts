@@ -11,7 +11,7 @@ import {
   workState,
 } from '../../time/due-work.repository'
 import type { DueKind } from '../../time/kinds'
-import * as figures from './figures.sql'
+import * as figures from './figures.sql.ts'
 
 /**
  * The progress of the work `analytics`. Moments are in milliseconds.

@@ -11,7 +11,7 @@ import {
   READ_PASS,
   TAKE_PASS,
 } from '../analytics/counting'
-import { MOVED_EVENTS } from './databases.sql'
+import { MOVED_EVENTS } from './databases.sql.ts'
 import {
   COPIED_LOGS,
   DEPARTING,
@@ -20,7 +20,7 @@ import {
   LEFTOVERS,
   REMOVE_VOIDED,
 } from './moved-tables'
-import { countsFrom, forgetWork, joinWork, type Move, USERS_WORK, Work } from './moves.sql'
+import { countsFrom, forgetWork, joinWork, type Move, USERS_WORK, Work } from './moves.sql.ts'
 import type { Range } from './plan'
 
 /* The rows of logs that are copied before their users move (B3), and up to where they are copied. */

@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql'
+import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql.ts'
 import { type Endpoint, endpointsOf } from '../../api/endpoint'
 import { optional, withIssues } from '../../api/fields'
 import { accepted, ok } from '../../api/operation'
 import { fieldChanges } from '../../configuration/audit.rules'
-import { auditEntries } from '../../configuration/audit.sql'
+import { auditEntries } from '../../configuration/audit.sql.ts'
 import { throwIfInvalid } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import type { AccountScope, Context } from '../../platform/context'
@@ -22,9 +22,9 @@ import {
   type Spread,
   storeWeights,
   unspread,
-} from './databases.sql'
+} from './databases.sql.ts'
 import { finishMove, stepMoves, wantedOf } from './moves'
-import { noteDatabases } from './moves.sql'
+import { noteDatabases } from './moves.sql.ts'
 import { type ByName, heldBy } from './plan'
 
 const Count = z.int().min(0)

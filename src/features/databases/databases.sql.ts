@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql'
+import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql.ts'
 import type { AccountDatabase, Statement } from '../../platform/database'
 import { bytesOf } from '../../platform/short-ids'
 import { EVENTS_OF_FIGURES } from '../analytics/counting'

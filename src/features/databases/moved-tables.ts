@@ -1,6 +1,6 @@
 import { getTableName } from 'drizzle-orm'
 import { getTableConfig, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
-import { auditLog } from '../../configuration/audit.sql'
+import { auditLog } from '../../configuration/audit.sql.ts'
 import { awards, pointsBoosts } from '../../configuration/tables/points.table'
 import { pendingNotifications } from '../../configuration/tables/templates.table'
 import { columnsOf, quoted, updates } from '../../platform/columns'
@@ -15,8 +15,8 @@ import {
   userChanges,
   users,
   voidedEvents,
-} from '../../store/tables.sql'
-import { outbox, pointsNotifications } from '../../webhooks/outbox/outbox.sql'
+} from '../../store/tables.sql.ts'
+import { outbox, pointsNotifications } from '../../webhooks/outbox/outbox.sql.ts'
 import { COUNTED_USERS } from '../analytics/counting'
 
 /*

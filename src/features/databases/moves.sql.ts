@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { TENANT_STATUSES } from '../../access/tenants.sql'
+import { TENANT_STATUSES } from '../../access/tenants.sql.ts'
 import { json } from '../../platform/columns'
 import type { AccountDatabase, Statement } from '../../platform/database'
 import { type Directory, FIRST, UNSPREAD } from '../../platform/databases/directory'

@@ -1,4 +1,4 @@
-import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql'
+import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql.ts'
 import { settleCopy } from '../../configuration/copies'
 import { type Instant, instant, MINUTE, SECOND } from '../../lib/clock'
 import { bucketOf } from '../../lib/ids'
@@ -10,8 +10,8 @@ import { type Directory, FIRST, holdersOf } from '../../platform/databases/direc
 import { isConflict } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import { removeMovedRows } from '../../store/user-data/user-rows.repository'
-import * as logs from './copies.sql'
-import * as departure from './copies.sql'
+import * as logs from './copies.sql.ts'
+import * as departure from './copies.sql.ts'
 import {
   arriveAndSwitch,
   copy,
@@ -23,8 +23,8 @@ import {
   removeCopies,
   withLeft,
 } from './copying'
-import type { Move, Progress, State } from './moves.sql'
-import * as repository from './moves.sql'
+import type { Move, Progress, State } from './moves.sql.ts'
+import * as repository from './moves.sql.ts'
 import { type ByName, heldBy, nextRange, type Range, wantedBy } from './plan'
 
 /*

@@ -1,5 +1,5 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import { deleteBoards } from '../../configuration/configuration.sql'
+import { deleteBoards } from '../../configuration/configuration.sql.ts'
 import type { Metric } from '../../configuration/configuration.types'
 import type { Draft } from '../../configuration/drafts.rules'
 import { metrics } from '../../configuration/tables/metrics.table'

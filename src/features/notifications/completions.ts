@@ -1,5 +1,5 @@
-import { readTestClock } from '../../access/clock.sql'
-import { loadConfiguration, recentConfiguration } from '../../configuration/configuration.sql'
+import { readTestClock } from '../../access/clock.sql.ts'
+import { loadConfiguration, recentConfiguration } from '../../configuration/configuration.sql.ts'
 import type { Configuration } from '../../configuration/configuration.types'
 import { type Instant, instant } from '../../lib/clock'
 import { MOST_AT_ONCE } from '../../lib/packed'
@@ -10,17 +10,17 @@ import type { UserState } from '../../rules/state'
 import type { DueWork } from '../../time/due-work.repository'
 import type { Job } from '../../time/job'
 import type { AddressedEntry } from '../../webhooks/outbox/outbox'
-import { bytesOfEntries, insertEntriesOnce } from '../../webhooks/outbox/outbox.sql'
+import { bytesOfEntries, insertEntriesOnce } from '../../webhooks/outbox/outbox.sql.ts'
 import {
   deletePendingNotifications,
   duePendingNotifications,
   type PendingNotification,
   pendingNotificationsPresent,
   SKIPS,
-} from '../../webhooks/outbox/pending.sql'
+} from '../../webhooks/outbox/pending.sql.ts'
 import { addressedEntry, messagesOf, scheduledEntries } from './reasons'
 import { slotsSkipped, timetableOf } from './schedule.rules'
-import { readUsers } from './schedule.sql'
+import { readUsers } from './schedule.sql.ts'
 import { type MessageBuilder, messageBuilderOf } from './templates/render'
 
 /** The most notifications in one step. Long messages lower it. */

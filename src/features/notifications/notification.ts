@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { RecapFrequency } from '../../access/tenants.sql'
+import type { RecapFrequency } from '../../access/tenants.sql.ts'
 import type { StreakResponse } from '../../api/shapes/streaks'
 import type { Achievement, Template } from '../../configuration/configuration.types'
 import { NOTIFICATION_TYPES } from '../../configuration/enumerations'

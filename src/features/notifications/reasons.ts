@@ -1,4 +1,4 @@
-import { readTestClock } from '../../access/clock.sql'
+import { readTestClock } from '../../access/clock.sql.ts'
 import { historyBegins, wholeStreakResponse } from '../../api/shapes/streaks'
 import type { Configuration } from '../../configuration/configuration.types'
 import { DAY, HOUR, type Instant, instant } from '../../lib/clock'
@@ -10,7 +10,7 @@ import { systemNow } from '../../lib/system-clock'
 import { civilDateOfDay, dayIn, LAST_DAY, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import type { UserState } from '../../rules/state'
-import { pausesOfSeveral } from '../../store/streaks/pauses.sql'
+import { pausesOfSeveral } from '../../store/streaks/pauses.sql.ts'
 import { draftOf, type EventDraft } from '../../webhooks/events/event'
 import {
   emailsAchievementDue,
@@ -24,10 +24,10 @@ import {
   NOTIFICATION_MESSAGES,
   splitIntoEntries,
 } from '../../webhooks/outbox/outbox'
-import { bytesOfEntries } from '../../webhooks/outbox/outbox.sql'
+import { bytesOfEntries } from '../../webhooks/outbox/outbox.sql.ts'
 import type { Due, Reason, RecapReason } from './notification'
 import { absence, isInDanger, isSentByWebhook, recapPeriod, type Slot, timetableOf } from './schedule.rules'
-import { activeBetween, gainsBetween, streakPasts } from './schedule.sql'
+import { activeBetween, gainsBetween, streakPasts } from './schedule.sql.ts'
 import { type MessageBuilder, messageBuilderOf } from './templates/render'
 import { templatesFor } from './templates.rules'
 

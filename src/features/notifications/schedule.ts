@@ -7,7 +7,7 @@ import type { Statement, TenantDatabase } from '../../platform/database'
 import { beginWalk, type DueWork, rescheduled } from '../../time/due-work.repository'
 import type { Job } from '../../time/job'
 import { REACTIVATION_DAYS, UTC } from '../../webhooks/outbox/notifications.rules'
-import { insertEntriesOnce } from '../../webhooks/outbox/outbox.sql'
+import { insertEntriesOnce } from '../../webhooks/outbox/outbox.sql.ts'
 import { hasBoostListeners } from '../points/boost-events'
 import { scheduledEntries } from './reasons'
 import {
@@ -31,7 +31,7 @@ import {
   storeProgress,
   withZones,
   zonesAfter,
-} from './schedule.sql'
+} from './schedule.sql.ts'
 
 /**
  * Statements that must be stored with a change of the configuration, so that new listeners get events in time

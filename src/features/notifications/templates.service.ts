@@ -20,7 +20,7 @@ import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../platform/context'
 import type { UserState } from '../../rules/state'
-import { parseUser, userStatement } from '../../store/users/users.sql'
+import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import type { Notification } from './notification'
 import type {
   AdminTemplate,

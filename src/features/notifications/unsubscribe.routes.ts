@@ -8,7 +8,7 @@ import { ApiError } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import type { Context } from '../../platform/context'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
-import { parseUser, userStatement } from '../../store/users/users.sql'
+import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { changeUser } from '../events/commands'
 
 /**

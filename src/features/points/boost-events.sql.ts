@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.sql'
+import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.sql.ts'
 import type { Boost } from '../../configuration/configuration.types'
 import { BOOST_MOMENTS, type BoostMoment } from '../../configuration/enumerations'
 import { type Instant, instant } from '../../lib/clock'

@@ -13,7 +13,7 @@ import type { Job } from '../../time/job'
 import { draftOf } from '../../webhooks/events/event'
 import { pointsBoostFinished, pointsBoostStarted } from '../../webhooks/events/points'
 import { type AddressedEntry, listens } from '../../webhooks/outbox/outbox'
-import { insertEntriesInChange, insertEntriesOnce } from '../../webhooks/outbox/outbox.sql'
+import { insertEntriesInChange, insertEntriesOnce } from '../../webhooks/outbox/outbox.sql.ts'
 import {
   type BoostProgress,
   boostsUnchanged,
@@ -25,7 +25,7 @@ import {
   ownBoosts,
   parseProgress,
   storeProgress,
-} from './boost-events.sql'
+} from './boost-events.sql.ts'
 
 /** Whether a webhook listens to starts or finishes of boosts (W6). */
 export const hasBoostListeners = (config: Pick<Configuration, 'webhooks'>): boolean =>

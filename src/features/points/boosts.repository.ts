@@ -1,6 +1,6 @@
 import { and, eq } from 'drizzle-orm'
 import * as z from 'zod'
-import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.sql'
+import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.sql.ts'
 import type { Boost } from '../../configuration/configuration.types'
 import { keysIn, type ListedPage, type Names } from '../../configuration/drafts.rules'
 import { freeKeys } from '../../configuration/free-keys.repository'

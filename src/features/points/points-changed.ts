@@ -6,16 +6,16 @@ import { childId } from '../../lib/ids'
 import { newId } from '../../lib/new-id'
 import type { TenantContext } from '../../platform/context'
 import { configurationUnchanged, isConflict } from '../../platform/guard'
-import { StoredAwardRow, triggerForms } from '../../store/awards.sql'
-import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/users/portions.sql'
-import { userOf } from '../../store/users/users.sql'
+import { StoredAwardRow, triggerForms } from '../../store/awards.sql.ts'
+import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/users/portions.sql.ts'
+import { userOf } from '../../store/users/users.sql.ts'
 import { type DueWork, rescheduled } from '../../time/due-work.repository'
 import type { Job } from '../../time/job'
 import { drain } from '../../webhooks/delivery/drain'
 import { draftOf } from '../../webhooks/events/event'
 import { pointsChanged } from '../../webhooks/events/points'
 import { listens, type OutboxEntry } from '../../webhooks/outbox/outbox'
-import { insertOutboxEntries } from '../../webhooks/outbox/outbox.sql'
+import { insertOutboxEntries } from '../../webhooks/outbox/outbox.sql.ts'
 import {
   awardsSince,
   type DuePoints,
@@ -25,7 +25,7 @@ import {
   notePointsSent,
   notSentYet,
   type SentPoints,
-} from '../../webhooks/outbox/points-changed.sql'
+} from '../../webhooks/outbox/points-changed.sql.ts'
 
 const AwardRow = StoredAwardRow.extend({ nth: z.number() })
 const SeenRows = z.array(z.object({ iid: z.string(), seq: z.number() }))

@@ -28,11 +28,11 @@ import {
   newestAwards,
   parseAwardsOfEach,
   triggerForms,
-} from '../../store/awards.sql'
+} from '../../store/awards.sql.ts'
 import { readDaySums } from '../../store/day-sums/day-sums'
 import { type SummaryRange, summarise } from '../../store/day-sums/day-sums.rules'
-import { parseUser, userStatement } from '../../store/users/users.sql'
-import { countLevels, countRanges } from './summaries.sql'
+import { parseUser, userStatement } from '../../store/users/users.sql.ts'
+import { countLevels, countRanges } from './summaries.sql.ts'
 
 /** A user's total, level and newest awards in a system (P9, P10). */
 export async function userPoints(

@@ -3,7 +3,7 @@ import type { Filter, Level } from '../../configuration/configuration.types'
 import { compareText } from '../../lib/ids'
 import type { Scope } from '../../platform/context'
 import { KEPT_ABOVE, KEPT_FOR, type Pause, sharedScans } from '../../platform/scans'
-import { usersInParts } from '../../store/users/pages.sql'
+import { usersInParts } from '../../store/users/pages.sql.ts'
 
 /** The summaries that are being counted. */
 export const summariesOf = sharedScans<Summary>()

@@ -2,7 +2,7 @@ import { and, eq, isNull, type SQL } from 'drizzle-orm'
 import type * as z from 'zod'
 import { additions, removals } from '../../configuration/audit.rules'
 import { configure } from '../../configuration/configuration'
-import { deleteBoards } from '../../configuration/configuration.sql'
+import { deleteBoards } from '../../configuration/configuration.sql.ts'
 import {
   type Boost,
   type Configuration,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql'
+import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql.ts'
 import type { Configuration, Trigger } from '../../configuration/configuration.types'
 import { bulkStep } from '../../leaderboards/board-work'
 import { type Instant, instant } from '../../lib/clock'
@@ -19,7 +19,7 @@ import {
   type TickUser,
   ticksBetween,
 } from '../../rules/points/ticks.rules'
-import { type Asked, outboxInsertsOfTicks, readTickUsers, writeTicks } from '../../store/ticks.sql'
+import { type Asked, outboxInsertsOfTicks, readTickUsers, writeTicks } from '../../store/ticks.sql.ts'
 import {
   type DueWork,
   makeDueForUsers,
@@ -29,7 +29,7 @@ import {
   workState,
 } from '../../time/due-work.repository'
 import type { Job } from '../../time/job'
-import { betweenSweeps, parseState, restartSweeps, stillAhead, TENANTS_AHEAD } from '../../time/sweeps.sql'
+import { betweenSweeps, parseState, restartSweeps, stillAhead, TENANTS_AHEAD } from '../../time/sweeps.sql.ts'
 import { catchUpKind } from '../../time/timekeeper'
 
 const Moment = z.number().transform(instant)

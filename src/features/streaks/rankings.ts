@@ -18,9 +18,9 @@ import { KEPT_ABOVE, KEPT_FOR, NO_PAUSE, type Pause, sharedScans } from '../../p
 import type { StreakState } from '../../rules/streaks/streak-state.types'
 import { isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
 import { termsOf } from '../../rules/streaks/terms.rules'
-import { USERS } from '../../store/users/counters.sql'
-import { usersInParts } from '../../store/users/pages.sql'
-import { parseStreak } from '../../store/users/streak-column.sql'
+import { USERS } from '../../store/users/counters.sql.ts'
+import { usersInParts } from '../../store/users/pages.sql.ts'
+import { parseStreak } from '../../store/users/streak-column.sql.ts'
 
 /**
  * The users with the longest streaks of a tenant, as many as a request may ask for, at a moment and a version

@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
 import * as z from 'zod'
-import { tenants } from '../../access/tenants.sql'
+import { tenants } from '../../access/tenants.sql.ts'
 import { optional, readable, wholeNumber, withIssues } from '../../api/fields'
 import { ReadableMetrics, StreakMetrics } from '../../api/shapes/preferences'
 import { StreakFrequency } from '../../api/shapes/streaks'

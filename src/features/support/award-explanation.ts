@@ -12,7 +12,7 @@ import type { TenantDatabase } from '../../platform/database'
 import { bytesOf, HexId, idOf, numberOf } from '../../platform/short-ids'
 import { agreedRounding } from '../../rules/points/boosts.rules'
 import type { AppliedBoost } from '../../rules/state'
-import { StoredAwardRow, triggerForms } from '../../store/awards.sql'
+import { StoredAwardRow, triggerForms } from '../../store/awards.sql.ts'
 import { findUser } from '../../store/users/find-user'
 import { type AwardExplanation, eventResponse, momentOf } from './explanations'
 

@@ -1,5 +1,5 @@
-import { parseRequestSnapshot } from '../../access/tenants.sql'
-import { configurationAt } from '../../configuration/configuration.sql'
+import { parseRequestSnapshot } from '../../access/tenants.sql.ts'
+import { configurationAt } from '../../configuration/configuration.sql.ts'
 import type { Configuration } from '../../configuration/configuration.types'
 import { type BoardContext, deliver, type InputChange } from '../../leaderboards/updates'
 import { HOUR, type Instant } from '../../lib/clock'
@@ -17,7 +17,7 @@ import type { writeUsers } from '../../store/commit/writer'
 import { restartSums } from '../../store/day-sums/day-sums'
 import { ensureAlarm } from '../../time/timekeeper'
 import { requestDrain } from '../../webhooks/delivery/drain'
-import { type LogRow, type OwnCounter, readLog, voidedSince } from './voids.sql'
+import { type LogRow, type OwnCounter, readLog, voidedSince } from './voids.sql.ts'
 
 /**
  * A user's log of one metric, as of one change of the user, while a void is tried. After a conflict, `read`

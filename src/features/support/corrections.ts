@@ -21,7 +21,7 @@ import { civilDateAt } from '../../lib/zone'
 import type { CorrectionChange, Occasion } from '../../rules/corrections.rules'
 import { NEW_COUNTER } from '../../rules/metrics.rules'
 import type { Completion } from '../../rules/state'
-import type { LoggedEvent } from './voids.sql'
+import type { LoggedEvent } from './voids.sql.ts'
 
 const Reason = optional(text(MOST_REASON_CHARACTERS))
 /** An idempotency key. Unpaired surrogates would make different keys equal (E4). */

@@ -6,10 +6,10 @@ import { namedId } from '../../lib/ids'
 import { dateOfDay } from '../../lib/zone'
 import type { Completion } from '../../rules/state'
 import { REVOKED } from '../../rules/user-changes.rules'
-import type { triggerForms } from '../../store/awards.sql'
-import type { StoredStreakEntry } from '../../store/user-changes.sql'
+import type { triggerForms } from '../../store/awards.sql.ts'
+import type { StoredStreakEntry } from '../../store/user-changes.sql.ts'
 import { eventResponse, keyOf, momentOf, type TimelineEntry } from './explanations'
-import type { AwardRow, EventRow, HistoryRow, ReversalRow, RunRow, VoidRow } from './timeline.sql'
+import type { AwardRow, EventRow, HistoryRow, ReversalRow, RunRow, VoidRow } from './timeline.sql.ts'
 
 /**
  * The place of an entry in a timeline: its moment in milliseconds, the user's `seq` after the change, its

@@ -6,7 +6,7 @@ import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import { DAY, instant, iso } from '../../lib/clock'
 import type { Scope } from '../../platform/context'
 import type { UserState } from '../../rules/state'
-import { triggerForms } from '../../store/awards.sql'
+import { triggerForms } from '../../store/awards.sql.ts'
 import { HeldReply } from '../../webhooks/delivery/messages'
 import { deliveryQueueOf } from '../../webhooks/delivery/queue'
 import { entryOf } from '../notifications/log'
@@ -20,7 +20,7 @@ import {
   runWindow,
   voidedEventWindow,
   voidWindow,
-} from './timeline.sql'
+} from './timeline.sql.ts'
 import {
   adjustmentEntries,
   awardEntries,

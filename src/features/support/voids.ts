@@ -1,7 +1,7 @@
 import type * as z from 'zod'
-import { requestSnapshotStatement } from '../../access/tenants.sql'
+import { requestSnapshotStatement } from '../../access/tenants.sql.ts'
 import { type AuditEntry, goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
-import { auditEntries } from '../../configuration/audit.sql'
+import { auditEntries } from '../../configuration/audit.sql.ts'
 import { configurationOf } from '../../configuration/configuration'
 import type { Achievement, Configuration, Filter } from '../../configuration/configuration.types'
 import { byIdOrKey } from '../../configuration/drafts.rules'
@@ -25,8 +25,8 @@ import { totalOfLog } from '../../rules/metrics.rules'
 import type { Completion, Counter, UserState } from '../../rules/state'
 import { judged } from '../../rules/streaks/streak-only.rules'
 import { writeUsers } from '../../store/commit/writer'
-import { lowerTenantCounter } from '../../store/users/counters.sql'
-import { parseUser, userStatement } from '../../store/users/users.sql'
+import { lowerTenantCounter } from '../../store/users/counters.sql.ts'
+import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { basisOf, MetricLog, restarts, store, untilStored, updateBoards } from './correction-writes'
 import { type RevokeAchievementResponse, revokeResponse, VoidedEvent, voidResponse } from './corrections'
 import {
@@ -41,7 +41,7 @@ import {
   parseEvent,
   parseVoided,
   voidedStatement,
-} from './voids.sql'
+} from './voids.sql.ts'
 
 type VoidResponse = z.infer<typeof VoidedEvent>
 

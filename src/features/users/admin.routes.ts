@@ -17,7 +17,7 @@ import {
   type UserFilter,
   UserPlace,
   usersInOrder,
-} from '../../store/users/pages.sql'
+} from '../../store/users/pages.sql.ts'
 import { eraseUser } from './erasure'
 import { exportUser, findHeld } from './export/export'
 import { UserExport } from './export/shape'

@@ -6,7 +6,7 @@ import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/
 import { guardSql } from '../../platform/guard'
 import { bytesOf } from '../../platform/short-ids'
 import type { ErasedAtOnce } from '../../store/user-data/user-data.register'
-import { countErasure } from '../../store/users/counters.sql'
+import { countErasure } from '../../store/users/counters.sql.ts'
 import { makeEachDueAgain } from '../../time/due-work.repository'
 
 /** The most key prefixes in one row of due work, so that they fit. A user may have any number of keys. */

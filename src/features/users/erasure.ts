@@ -6,9 +6,9 @@ import {
   refuseKeys,
   tryToNoteDeletions,
 } from '../../access/deleted-keys'
-import { dropKeyRecord, keyCacheOf, prefixesOf } from '../../access/keys.sql'
+import { dropKeyRecord, keyCacheOf, prefixesOf } from '../../access/keys.sql.ts'
 import { userEntry } from '../../configuration/audit.rules'
-import { auditEntriesIf } from '../../configuration/audit.sql'
+import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { boardObject } from '../../leaderboards/updates'
 import { type Instant, instant } from '../../lib/clock'
 import { errors, RETRY_AFTER } from '../../lib/errors'
@@ -21,7 +21,7 @@ import { logProblem } from '../../platform/log'
 import { objectsAfter } from '../../store/user-data/objects.repository'
 import type { ErasureStage } from '../../store/user-data/user-data.register'
 import { removeRowsEverywhere } from '../../store/user-data/user-rows.repository'
-import { findIid } from '../../store/users/users.sql'
+import { findIid } from '../../store/users/users.sql.ts'
 import { type DueWork, progressed, rescheduled } from '../../time/due-work.repository'
 import type { Job } from '../../time/job'
 import { wakeTimekeeper } from '../../time/timekeeper'
@@ -33,7 +33,7 @@ import {
   removeFromHolder,
   USER_OR_KEY_EXISTS,
   usersByIid,
-} from './erasure.sql'
+} from './erasure.sql.ts'
 
 /** After this many failures of D1 the erasure is given up. Then all of the batch is stored, or nothing. */
 const MOST_FAILURES = 3

@@ -16,16 +16,16 @@ import { PAGES } from '../../lib/limits'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../platform/context'
 import type { UserState } from '../../rules/state'
-import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.sql'
+import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.sql.ts'
 import { parseSources, type StreakSources, sourcesIfStale } from '../../store/commit/recount'
-import { parsePast, pastStatements, type StreakPast } from '../../store/streaks/streaks.sql'
+import { parsePast, pastStatements, type StreakPast } from '../../store/streaks/streaks.sql.ts'
 import {
   parseTenantCounters,
   readTenantCounters,
   type TenantCounters,
   tenantCountersStatement,
-} from '../../store/users/counters.sql'
-import { parseUser, userStatement } from '../../store/users/users.sql'
+} from '../../store/users/counters.sql.ts'
+import { parseUser, userStatement } from '../../store/users/users.sql.ts'
 import { listOfUser } from '../achievements/achievements'
 import { allUserMetrics } from '../metrics/user-metrics.routes'
 import { awardsOfAll, pointsOfAll } from '../points/points'

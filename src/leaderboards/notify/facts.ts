@@ -3,7 +3,7 @@ import type { Configuration } from '../../configuration/configuration.types'
 import { type Instant, instant } from '../../lib/clock'
 import { jsonBytes, packsOf } from '../../lib/packed'
 import { isSubscribed } from '../../webhooks/outbox/outbox'
-import { QUIET } from '../../webhooks/outbox/points-changed.sql'
+import { QUIET } from '../../webhooks/outbox/points-changed.sql.ts'
 
 /** The types of webhook events about leaderboards (W2). */
 const BOARD_EVENT_TYPES = [

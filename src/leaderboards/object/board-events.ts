@@ -3,7 +3,7 @@ import { FIRST_OFFSET, type Instant, instant } from '../../lib/clock'
 import { localDay } from '../../lib/zone'
 import { beginsAt, latestRuns, type Run } from '../../rules/runs.rules'
 import { type Definition, groupOf, type Row } from '../board'
-import { BoardEventState, type BoardEventStore } from '../notify/board-events.sql'
+import { BoardEventState, type BoardEventStore } from '../notify/board-events.sql.ts'
 import {
   type BoardEventRow,
   type BoardEventType,
@@ -21,7 +21,7 @@ import {
   TOP,
 } from '../notify/facts'
 import type { Score } from '../score.rules'
-import type { BoardStore } from './board.sql'
+import type { BoardStore } from './board.sql.ts'
 import type { Rankings } from './rankings'
 import type { Progress } from './upkeep-note'
 

@@ -3,14 +3,20 @@ import { LAST_DAY, utcDay } from '../../lib/zone'
 import { firstDayOf, type Run, runHolding } from '../../rules/runs.rules'
 import type { Placement } from '../../rules/state'
 import { type Applying, Definition, meaningOf, type Recounted, type Row, type ScoreChange } from '../board'
-import { BoardEventStore } from '../notify/board-events.sql'
+import { BoardEventStore } from '../notify/board-events.sql.ts'
 import { type Score, servedValue, ZERO } from '../score.rules'
-import type { BoardStore } from './board.sql'
+import type { BoardStore } from './board.sql.ts'
 import { BoardEvents, type BoardListener, type BoardView } from './board-events'
 import { applied, follows, replaced, type Sum, settled, sumsOf } from './chain.rules'
 import { GroupSizes } from './ranking'
 import { Rankings } from './rankings'
-import { type Countable, recountable, recountScopeOf, type Source, type UserCursorPage } from './recount.sql'
+import {
+  type Countable,
+  recountable,
+  recountScopeOf,
+  type Source,
+  type UserCursorPage,
+} from './recount.sql.ts'
 import { newProgress, Progress, type UpkeepNote } from './upkeep-note'
 
 /** The number of days that a user's log is assumed to have if the board's day is unknown. */

@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../lib/bounded'
 import type { Row } from '../board'
-import type { BoardStore } from './board.sql'
+import type { BoardStore } from './board.sql.ts'
 import { Ranking } from './ranking'
 
 /** The most rankings in memory, of at most 1,000 entries each. The least recently used one goes first. */

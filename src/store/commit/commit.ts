@@ -1,5 +1,5 @@
-import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql'
-import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
+import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql.ts'
 import { type Configuration, metricByKey } from '../../configuration/configuration.types'
 import type { Instant } from '../../lib/clock'
 import { ApiError, errors, RETRY_AFTER } from '../../lib/errors'
@@ -14,8 +14,8 @@ import {
   parseUsedKeys,
   recordedStatement,
   usedKeysStatement,
-} from '../events.sql'
-import { userOf, usersStatement } from '../users/users.sql'
+} from '../events.sql.ts'
+import { userOf, usersStatement } from '../users/users.sql.ts'
 import {
   type BatchDecision,
   type CommitSnapshot,

@@ -1,5 +1,5 @@
 import { type Credential, isValid } from '../../access/credentials'
-import { isCalled } from '../../access/tenants.sql'
+import { isCalled } from '../../access/tenants.sql.ts'
 import { type Configuration, type Metric, metricByKey } from '../../configuration/configuration.types'
 import { type Instant, instant } from '../../lib/clock'
 import { type ApiError, errors, unreachable } from '../../lib/errors'
@@ -8,7 +8,7 @@ import type { Tenant } from '../../platform/context'
 import type { Change } from '../../rules/change.rules'
 import { type Command, type Decision, evaluate } from '../../rules/evaluate.rules'
 import type { UserState } from '../../rules/state'
-import type { Recorded, UsedKey } from '../events.sql'
+import type { Recorded, UsedKey } from '../events.sql.ts'
 
 /** All data of one user that a commit has read, as of one moment. Decisions depend on nothing else. */
 export type CommitSnapshot = {

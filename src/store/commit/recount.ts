@@ -13,8 +13,8 @@ import { Recount } from '../../rules/streaks/recount.rules'
 import { NO_STREAK_EVENTS } from '../../rules/streaks/streak-events.types'
 import { streakOnly } from '../../rules/streaks/streak-only.rules'
 import type { Pause, StreakRun, StreakState } from '../../rules/streaks/streak-state.types'
-import { PauseRows, pausesOfSeveral } from '../streaks/pauses.sql'
-import { scheduleEarliestDeadline } from '../streaks/streaks.sql'
+import { PauseRows, pausesOfSeveral } from '../streaks/pauses.sql.ts'
+import { scheduleEarliestDeadline } from '../streaks/streaks.sql.ts'
 import { storedBy, writeBulk } from './writer'
 
 const LOG = `

@@ -25,7 +25,7 @@ import {
   restartDaySums,
   type Subject,
   type UserKey,
-} from './day-sums.sql'
+} from './day-sums.sql.ts'
 
 const daySumsOf = sharedScans<DaySums>()
 

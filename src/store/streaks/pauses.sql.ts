@@ -3,7 +3,7 @@ import type { Instant } from '../../lib/clock'
 import { type ColumnValues, columnList } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Pause } from '../../rules/streaks/streak-state.types'
-import { streakPauses } from '../tables.sql'
+import { streakPauses } from '../tables.sql.ts'
 
 /** Parses rows of pauses. */
 export const PauseRows = z.array(z.object({ id: z.string(), start: z.number(), end: z.number() }))

@@ -8,10 +8,10 @@ import type { BulkChange, Change } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
 import type { Pause, StreakRun } from '../../rules/streaks/streak-state.types'
 import { followEarliest, makeDueEarlier } from '../../time/due-work.repository'
-import { streakRuns } from '../tables.sql'
-import { type Instead, portionOf, shortAmong, userColumns } from '../users/portions.sql'
-import { OWN_BOOSTS, userOf } from '../users/users.sql'
-import { ALL_PAUSES, IID, PauseRows } from './pauses.sql'
+import { streakRuns } from '../tables.sql.ts'
+import { type Instead, portionOf, shortAmong, userColumns } from '../users/portions.sql.ts'
+import { OWN_BOOSTS, userOf } from '../users/users.sql.ts'
+import { ALL_PAUSES, IID, PauseRows } from './pauses.sql.ts'
 
 const RUN_VALUES: ColumnValues<typeof streakRuns, StreakRun & { userIid: string; lost: Instant | null }> = {
   userIid: ({ userIid }) => userIid,

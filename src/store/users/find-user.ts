@@ -5,7 +5,7 @@ import { errors, type FieldError } from '../../lib/errors'
 import type { Scope } from '../../platform/context'
 import { profileErrors } from '../../rules/profile.rules'
 import type { UserState } from '../../rules/state'
-import { parseUser, userStatement } from './users.sql'
+import { parseUser, userStatement } from './users.sql.ts'
 
 /** A user's whole state, or null if the user does not exist. */
 export async function stateOf({ databases, tenant, now }: Scope, userId: string): Promise<UserState | null> {

@@ -8,8 +8,8 @@ import { askAll } from '../../platform/databases/everywhere'
 import { type Place, startOfPage } from '../../platform/pages'
 import { inParts, type Pause, sizeOfPart } from '../../platform/scans'
 import type { UserState } from '../../rules/state'
-import { portionsOfAll, userColumns } from './portions.sql'
-import { userOf } from './users.sql'
+import { portionsOfAll, userColumns } from './portions.sql.ts'
+import { userOf } from './users.sql.ts'
 
 /** After all ids: no id is longer than 255 characters. */
 export const LAST_ID = '\u{10FFFF}'.repeat(256)

@@ -6,8 +6,8 @@ import type { ColumnNames } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { askHolders } from '../../platform/databases/everywhere'
-import { users } from '../tables.sql'
-import { OWN_BOOSTS, type Several, usersStatement } from './users.sql'
+import { users } from '../tables.sql.ts'
+import { OWN_BOOSTS, type Several, usersStatement } from './users.sql.ts'
 
 /*
  * A user may take almost two megabytes, but most take two thousand bytes. So a read of many users gets the

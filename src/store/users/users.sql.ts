@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { BOOST_LIST, BoostRow } from '../../configuration/configuration.sql'
+import { BOOST_LIST, BoostRow } from '../../configuration/configuration.sql.ts'
 import { NO_PREFERENCES, Preferences } from '../../configuration/settings'
 import { DAY, type Instant, instant, SECOND } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
@@ -13,8 +13,8 @@ import { askHolders } from '../../platform/databases/everywhere'
 import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import { type Completion, type Counter, NOTHING_REVOKED, type UserState } from '../../rules/state'
 import type { StreakState } from '../../rules/streaks/streak-state.types'
-import { users } from '../tables.sql'
-import { parseStreak, streakJson } from './streak-column.sql'
+import { users } from '../tables.sql.ts'
+import { parseStreak, streakJson } from './streak-column.sql.ts'
 
 const counters = json(z.array(z.tuple([z.string(), z.number(), z.number()]))).transform(
   (list) =>

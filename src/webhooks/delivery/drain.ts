@@ -1,5 +1,5 @@
-import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql'
-import { configurationAt } from '../../configuration/configuration.sql'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
+import { configurationAt } from '../../configuration/configuration.sql.ts'
 import type { Configuration } from '../../configuration/configuration.types'
 import { BoundedMap } from '../../lib/bounded'
 import type { Instant } from '../../lib/clock'
@@ -17,8 +17,8 @@ import {
   type OutboxPosition,
   outboxEntriesFrom,
   removeOutboxEntries,
-} from '../outbox/outbox.sql'
-import { schedulePointsNotification } from '../outbox/points-changed.sql'
+} from '../outbox/outbox.sql.ts'
+import { schedulePointsNotification } from '../outbox/points-changed.sql.ts'
 import { handOver, runDeliveryQueue } from './queue'
 
 /** The delay of a queue message, in seconds. Its drain finds everything that is stored in that time. */

@@ -1,7 +1,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import type * as z from 'zod'
-import { readTestClock } from '../../access/clock.sql'
-import { isActive } from '../../access/tenants.sql'
+import { readTestClock } from '../../access/clock.sql.ts'
+import { isActive } from '../../access/tenants.sql.ts'
 import { newInstance, presentState } from '../../configuration/configuration'
 import { HOUR, type Instant, instant, MINUTE, SECOND } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
@@ -35,7 +35,7 @@ import {
   RunDueRequest,
   type WholeReply,
 } from './messages'
-import { DeliveryQueueStore, type Row } from './queue.sql'
+import { DeliveryQueueStore, type Row } from './queue.sql.ts'
 import { HEALTHY, isOfAnotherTime } from './retries.rules'
 import { DeliveryRunner, Pruning, type RunLimits } from './runner'
 

@@ -2,7 +2,7 @@ import { DAY, HOUR, type Instant, instant, MINUTE } from '../../lib/clock'
 import { MOST_LOGGED } from '../../lib/limits'
 import { logProblem } from '../../platform/log'
 import type { Attempt, ChannelAdapter } from './messages'
-import type { DeliveryQueueStore, Outcome, Pending } from './queue.sql'
+import type { DeliveryQueueStore, Outcome, Pending } from './queue.sql.ts'
 import { afterFailure, afterSuccess, heldSince, heldUntil, isGivenUp, retryAt } from './retries.rules'
 
 /** The most messages in progress at the same time. A Worker may have six open connections. */

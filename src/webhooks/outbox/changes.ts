@@ -21,8 +21,8 @@ import {
   streakStarted,
 } from '../events/streaks'
 import { listens, type OutboxEntry, splitIntoEntries } from './outbox'
-import { insertOutboxEntries } from './outbox.sql'
-import { notePoints } from './points-changed.sql'
+import { insertOutboxEntries } from './outbox.sql.ts'
+import { notePoints } from './points-changed.sql.ts'
 
 /** The parts of a change from which messages are made. */
 type MessageInput = Pick<Change, 'completed' | 'streakEvents'> & {

@@ -8,7 +8,7 @@ import { bytesOf, idOf, numberOf } from '../../platform/short-ids'
 import type { UserState } from '../../rules/state'
 import { makeDueByEarliest } from '../../time/due-work.repository'
 import { listens } from './outbox'
-import { pointsNotifications } from './outbox.sql'
+import { pointsNotifications } from './outbox.sql.ts'
 
 /** The time after a message about points or a leaderboard in which no other is sent, in milliseconds (W5). */
 export const QUIET = 15 * MINUTE

@@ -8,11 +8,11 @@ import type { Databases } from '../../../platform/databases/databases'
 import { FIRST } from '../../../platform/databases/directory'
 import { askAll } from '../../../platform/databases/everywhere'
 import { bytesOf, idOf, LOGS, type Log } from '../../../platform/short-ids'
-import { firstId } from '../../../store/users/pages.sql'
+import { firstId } from '../../../store/users/pages.sql.ts'
 import { DUE_AT } from '../../../time/due-work.repository'
 import type { DueKind } from '../../../time/kinds'
 import type { Count, Days, Distribution } from './wrapped.rules'
-import { momentsOf } from './wrapped.sql'
+import { momentsOf } from './wrapped.sql.ts'
 
 /**
  * The distribution of the changes of all users who were active in a period (R2). It gives a user's place

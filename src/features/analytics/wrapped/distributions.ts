@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { readTestClock } from '../../../access/clock.sql'
+import { readTestClock } from '../../../access/clock.sql.ts'
 import { DAY, type Instant, instant, LAST_OFFSET } from '../../../lib/clock'
 import { systemNow } from '../../../lib/system-clock'
 import { civilDateOfDay, dayBegins } from '../../../lib/zone'
@@ -18,7 +18,7 @@ import {
   publishDistributions,
   readCounts,
   storeCounts,
-} from './distributions.sql'
+} from './distributions.sql.ts'
 import { type Days, daysOfYear, distributionOf, merged, mostValues, periodsIn } from './wrapped.rules'
 
 /** The progress of a build: the last user who is counted, and when the build began. */

@@ -18,11 +18,17 @@ import { sharedScans } from '../../../platform/scans'
 import type { UserState } from '../../../rules/state'
 import { isStale, streakAsOf } from '../../../rules/streaks/streaks.rules'
 import { termsOf } from '../../../rules/streaks/terms.rules'
-import { runsSince } from '../../../store/streaks/streaks.sql'
+import { runsSince } from '../../../store/streaks/streaks.sql.ts'
 import { findUser } from '../../../store/users/find-user'
 import { type BestPlaces, bestPlaces } from '../series'
 import { distributionName, requestDistributions } from './distributions'
-import { knownStatement, type Placing, parseKnown, parsePlaces, placesStatement } from './distributions.sql'
+import {
+  knownStatement,
+  type Placing,
+  parseKnown,
+  parsePlaces,
+  placesStatement,
+} from './distributions.sql.ts'
 import {
   activityOf,
   type DayChange,
@@ -37,7 +43,7 @@ import {
   sumsIn,
   yearOf,
 } from './wrapped.rules'
-import { type AttributeSums, attributesStatement, parseAttributes, readDays } from './wrapped.sql'
+import { type AttributeSums, attributesStatement, parseAttributes, readDays } from './wrapped.sql.ts'
 
 /** The last year in which a date can be written (G4). */
 const LAST_YEAR = 9_999

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { parseRequestSnapshot, requestSnapshotStatement } from '../../../access/tenants.sql'
-import { configurationAt } from '../../../configuration/configuration.sql'
+import { parseRequestSnapshot, requestSnapshotStatement } from '../../../access/tenants.sql.ts'
+import { configurationAt } from '../../../configuration/configuration.sql.ts'
 import { type Configuration, metricByKey } from '../../../configuration/configuration.types'
 import { type Instant, instant, MINUTE } from '../../../lib/clock'
 import { unreachable } from '../../../lib/errors'
@@ -20,13 +20,13 @@ import {
   recordedAmongStatement,
   type UsedKey,
   usedKeysStatement,
-} from '../../../store/events.sql'
-import { erasuresStatement, parseErasures } from '../../../store/users/counters.sql'
-import { coveredBy, portionOf, portionStatement, shortAmong } from '../../../store/users/portions.sql'
-import { userOf } from '../../../store/users/users.sql'
+} from '../../../store/events.sql.ts'
+import { erasuresStatement, parseErasures } from '../../../store/users/counters.sql.ts'
+import { coveredBy, portionOf, portionStatement, shortAmong } from '../../../store/users/portions.sql.ts'
+import { userOf } from '../../../store/users/users.sql.ts'
 import type { DueWork } from '../../../time/due-work.repository'
 import { Commands } from '../sent'
-import { type InboxRow, inboxStatement, type Progress, parseInbox } from './batches.sql'
+import { type InboxRow, inboxStatement, type Progress, parseInbox } from './batches.sql.ts'
 
 /**
  * A waiting event: its place, and its job. The job is null if the user was erased, and a text with the reason

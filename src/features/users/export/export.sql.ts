@@ -1,14 +1,14 @@
 import * as z from 'zod'
-import { BOOST_COLUMNS, BoostRow } from '../../../configuration/configuration.sql'
+import { BOOST_COLUMNS, BoostRow } from '../../../configuration/configuration.sql.ts'
 import { type Instant, instant } from '../../../lib/clock'
 import { MOST_AT_ONCE, packsOf } from '../../../lib/packed'
 import { json } from '../../../platform/columns'
 import { KEY_SCOPES } from '../../../platform/context'
 import type { TenantDatabase } from '../../../platform/database'
 import type { UserState } from '../../../rules/state'
-import { parseRecordedAmong, recordedAmongStatement } from '../../../store/events.sql'
-import { RUN_COLUMNS, StreakRunRow } from '../../../store/streaks/streaks.sql'
-import { parseUser, userStatement } from '../../../store/users/users.sql'
+import { parseRecordedAmong, recordedAmongStatement } from '../../../store/events.sql.ts'
+import { RUN_COLUMNS, StreakRunRow } from '../../../store/streaks/streaks.sql.ts'
+import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
 
 /** Rows of a page. A column that can be long is read with its row only up to `SHORT` bytes. */
 export const PAGE = 2_000

@@ -14,9 +14,9 @@ import type { Scope } from '../../../platform/context'
 import { OPEN_END } from '../../../rules/points/boosts.rules'
 import type { UserState } from '../../../rules/state'
 import { ANY_METRIC, type StreakRun } from '../../../rules/streaks/streak-state.types'
-import type { StoredStreakEntry } from '../../../store/user-changes.sql'
+import type { StoredStreakEntry } from '../../../store/user-changes.sql.ts'
 import { userStreak } from '../../streaks/streaks.routes'
-import { type Held, isPresent, parkedPages, readHeld, waitingPages } from './export.sql'
+import { type Held, isPresent, parkedPages, readHeld, waitingPages } from './export.sql.ts'
 import {
   adjustmentKeyPages,
   awardPages,
@@ -26,7 +26,7 @@ import {
   notifications,
   usedKeyPages,
   voidedPages,
-} from './logs.sql'
+} from './logs.sql.ts'
 import type { UserExport } from './shape'
 
 type Export = z.input<typeof UserExport>
