@@ -93,7 +93,7 @@ async function run() {
   const { values } = parseArgs({
     options: { users: { type: 'string' }, turns: { type: 'string', default: TURNS } },
   })
-  const { MAIN_PAGES } = await importSource(project, 'test/console/pages.ts')
+  const { MAIN_PAGES } = await importSource(project, 'test/helpers/console/pages.ts')
   const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
   browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   const consoles = [await openConsole(FEW), await openConsole(Number(values.users ?? MANY))]

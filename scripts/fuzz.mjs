@@ -33,7 +33,12 @@ async function run() {
   const folder = mkdtempSync(join(tmpdir(), 'laurel-fuzz-'))
   const file = join(folder, 'report.txt')
   try {
-    const args = [toolScript('vitest', 'vitest.mjs'), 'run', '--project=long', 'test/server/fuzz.test.ts']
+    const args = [
+      toolScript('vitest', 'vitest.mjs'),
+      'run',
+      '--project=long-server',
+      'test/long/server/fuzz.test.ts',
+    ]
     const child = spawn(nodeExecutable(), [...args, '--silent=false', '--disable-console-intercept'], {
       cwd: project,
       stdio: 'inherit',

@@ -1,7 +1,7 @@
 /**
  * `npm run screenshots -- [NAME…]`: pictures of the pages of the console, light and dark, on a desktop and on
- * a phone, in `dist/screenshots`. Names choose pages of `test/console/pages.ts`. With `--docs`, it makes the
- * pictures of the documentation and of the README again (`docs/pictures`).
+ * a phone, in `dist/screenshots`. Names choose pages of `test/helpers/console/pages.ts`. With `--docs`, it makes
+ * the pictures of the documentation and of the README again (`docs/pictures`).
  *
  * It starts a server of its own with the demo, and plays five weeks with it, which takes some minutes. With
  * URL and KEY in the environment, it uses a server that runs, as it is.
@@ -104,7 +104,7 @@ async function run() {
     allowPositionals: true,
     options: { docs: { type: 'boolean', default: false } },
   })
-  const { MAIN_PAGES, OTHER_PAGES } = await importSource(project, 'test/console/pages.ts')
+  const { MAIN_PAGES, OTHER_PAGES } = await importSource(project, 'test/helpers/console/pages.ts')
   const pages = [...MAIN_PAGES, ...OTHER_PAGES]
   const isWanted = (
     /** @type {string} */ picture,

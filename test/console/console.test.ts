@@ -2,9 +2,9 @@
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { expectAccessible, hasBrowser, settled, signIn } from './browser'
-import { FORMS, MAIN_PAGES } from './pages'
-import { ATTACK, sharedWorld } from './world'
+import { expectAccessible, hasBrowser, settled, signIn } from '../helpers/console/browser'
+import { FORMS, MAIN_PAGES } from '../helpers/console/pages'
+import { ATTACK, sharedWorld } from '../helpers/console/world'
 
 const world = sharedWorld()
 

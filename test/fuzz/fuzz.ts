@@ -3,7 +3,7 @@
  * made from the service's own documents. No maintained fuzzer runs on Node (Schemathesis needs Python,
  * RESTler needs .NET, CATS needs Java), so this one uses fast-check.
  */
-import { type Ask, settle, type World } from '../walk'
+import { type Ask, settle, type World } from '../helpers/walk'
 import { Dice } from './dice'
 import { readApi } from './document'
 import { curlOf, judged, type Reached, signatureOf } from './judge'

@@ -1,5 +1,5 @@
 /** Finds problems in a response to the fuzzer, and makes a command that sends the request again. */
-import { faults } from '../conformance'
+import { faults } from '../helpers/conformance'
 import type { Shot } from './requests'
 
 /** A response, with its body as it was sent. */

@@ -2,8 +2,8 @@
  * Makes one request after another, for all operations: as the documents describe, as the walk makes them, and
  * with injected mistakes.
  */
-import type { Call, World } from '../walk'
-import { calls } from '../walk'
+import type { Call, World } from '../helpers/walk'
+import { calls } from '../helpers/walk'
 import type { Dice } from './dice'
 import type { Api, Operation } from './document'
 import type { Pool } from './pool'

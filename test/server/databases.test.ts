@@ -6,9 +6,9 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { CREATED, databaseBlock, EXISTS, FakeProject, migrateCalls } from './fake-wrangler'
-import { launch, newProject } from './harness'
-import { directoryOf, inState, leftOf, THREE } from './local-state'
+import { CREATED, databaseBlock, EXISTS, FakeProject, migrateCalls } from '../helpers/server/fake-wrangler'
+import { launch, newProject } from '../helpers/server/harness'
+import { directoryOf, inState, leftOf, THREE } from '../helpers/server/local-state'
 
 const root = join(import.meta.dirname, '..', '..')
 

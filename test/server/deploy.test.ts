@@ -16,8 +16,8 @@ import {
   PUT_SECRET,
   SECRETS,
   TIME,
-} from './fake-wrangler'
-import { freePort } from './harness'
+} from '../helpers/server/fake-wrangler'
+import { freePort } from '../helpers/server/harness'
 
 const root = join(import.meta.dirname, '..', '..')
 const BUILD = 'deploy --minify --dry-run --outdir dist'

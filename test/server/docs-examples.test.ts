@@ -9,11 +9,19 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import client from '../../clients/typescript/package.json'
 import consoleOf from '../../console/package.json'
 import { scripts } from '../../package.json'
-import { PATIENCE } from '../patience'
-import { blocksOf, type Example, examplesOf, expectation, filesOf, isShell, variablesOf } from './examples'
-import { freePort, newProject, type Server, startServer } from './harness'
-import { commandLine } from './processes'
-import { type RecordingProxy, Shell, startProxy } from './shell'
+import { PATIENCE } from '../helpers/patience'
+import {
+  blocksOf,
+  type Example,
+  examplesOf,
+  expectation,
+  filesOf,
+  isShell,
+  variablesOf,
+} from '../helpers/server/examples'
+import { freePort, newProject, type Server, startServer } from '../helpers/server/harness'
+import { commandLine } from '../helpers/server/processes'
+import { type RecordingProxy, Shell, startProxy } from '../helpers/server/shell'
 
 const root = join(import.meta.dirname, '..', '..')
 

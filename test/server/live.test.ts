@@ -6,11 +6,20 @@ import { request } from 'node:http'
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
 import { TrophyApiClient, TrophyApiError } from '@trophyso/node'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { firstEventOf } from '../conformance'
-import { type Ask, callsOf, carryOn, fault, operations, send as sendTo, settle, specOf } from '../walk'
-import { testCrossOrigin } from './cross-origin'
-import { newProject, type Server, startServer } from './harness'
-import { testReferencePage } from './reference-page'
+import { firstEventOf } from '../helpers/conformance'
+import { testCrossOrigin } from '../helpers/server/cross-origin'
+import { newProject, type Server, startServer } from '../helpers/server/harness'
+import { testReferencePage } from '../helpers/server/reference-page'
+import {
+  type Ask,
+  callsOf,
+  carryOn,
+  fault,
+  operations,
+  send as sendTo,
+  settle,
+  specOf,
+} from '../helpers/walk'
 
 let server: Server
 let folder: string
@@ -475,7 +484,7 @@ describe('every operation, over HTTP', () => {
 
   /**
    * Calls an operation. The response must be as its entry in src/worker/operations.ts says.
-   * test/server/setup.ts checks the body.
+   * test/helpers/server/setup.ts checks the body.
    */
   const calling = async (id: string, call: Parameters<typeof sendTo>[1] = {}) => {
     const spec = specOf(id)

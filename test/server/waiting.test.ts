@@ -34,7 +34,7 @@ const config :Workerd.Config = (
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'laurel-waiting-'))
   await build({
-    entryPoints: [join(import.meta.dirname, 'waiting.worker.ts')],
+    entryPoints: [join(import.meta.dirname, '../helpers/server/waiting.worker.ts')],
     outfile: join(folder, 'worker.mjs'),
     bundle: true,
     format: 'esm',

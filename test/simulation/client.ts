@@ -2,8 +2,8 @@ import { createExecutionContext } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { newInstance } from '../../src/configuration/configuration'
 import { createApp } from '../../src/worker/app'
-import { conforming } from '../conformance'
-import { ADMIN_KEY } from '../worker/harness'
+import { conforming } from '../helpers/conformance'
+import { ADMIN_KEY } from '../helpers/worker/harness'
 import { chaos, faulty } from './faults'
 
 export type Reply = { status: number; body: unknown }

@@ -1,6 +1,6 @@
 import { boundDatabases } from '../../src/platform/databases/bound'
 import type { Bindings } from '../../src/platform/env'
-import { failing } from '../failing'
+import { failing } from '../helpers/failing'
 import { chance } from './random'
 
 /**

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { at } from '../helpers/worker/harness'
 import { finalAt, type OracleRun, utcDate } from '../oracle/calendar.oracle'
 import {
   type ChangeInput,
@@ -8,7 +9,6 @@ import {
   runsOf,
   type Wanted,
 } from '../oracle/leaderboards.oracle'
-import { at } from '../worker/harness'
 import type { Stored } from './log'
 import { TEAMS } from './plan'
 import type { Story } from './play'

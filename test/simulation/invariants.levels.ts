@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { at } from '../worker/harness'
+import { at } from '../helpers/worker/harness'
 import type { Stored, UserRow } from './log'
 import { LEVELS, type World } from './world'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
+import { at } from '../helpers/worker/harness'
 import { type ChangeInput, type OracleSettings, StreakReplay } from '../oracle/streaks.oracle'
-import { at } from '../worker/harness'
 import type { Stored, UserRow } from './log'
 import type { Plan } from './plan'
 import type { Done, Story } from './play'

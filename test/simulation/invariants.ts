@@ -1,4 +1,4 @@
-import { at } from '../worker/harness'
+import { at } from '../helpers/worker/harness'
 import type { Stored, UserRow } from './log'
 import type { Story, Told } from './play'
 import type { World } from './world'

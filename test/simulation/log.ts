@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { readable } from '../readable'
-import { databases } from '../worker/harness'
+import { readable } from '../helpers/readable'
+import { databases } from '../helpers/worker/harness'
 
 /** Reads the rows of a tenant directly, without any query of the service. */
 

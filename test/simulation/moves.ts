@@ -1,6 +1,6 @@
 /** Moves of users between databases, in worlds with several of them. */
 import { env } from 'cloudflare:workers'
-import { databases } from '../worker/harness'
+import { databases } from '../helpers/worker/harness'
 import { chaos } from './faults'
 import type { World } from './world'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
-import { citedByTests, citedIn, misnamed } from '../citations'
+import { citedByTests, citedIn, misnamed } from '../helpers/citations'
 
 const sections = new Set(['P', 'U', 'S', 'C', 'L'])
 const inProgram = (text: string) => [...citedIn(text, { isMarkdown: false, sections })].sort()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { operation } from '../../src/api/operation'
-import { type Answered, type Circumstances, conforming, faults } from '../conformance'
+import { type Answered, type Circumstances, conforming, faults } from '../helpers/conformance'
 
 const Thing = z.object({
   id: z.string(),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { consumers, producers } from '../queues'
+import { consumers, producers } from '../helpers/queues'
 
 const text = readFileSync(join(import.meta.dirname, '..', '..', 'wrangler.toml'), 'utf8')
 

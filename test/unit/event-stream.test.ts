@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { BEAT, EventStream, eventText, LONGEST_STREAM } from '../../src/api/streams'
-import { FakeTimers } from '../timers'
+import { FakeTimers } from '../helpers/timers'
 
 /** A stream with a reader. `read` takes the next part, which must be there already or come at once. */
 function newStream() {

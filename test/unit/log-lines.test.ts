@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { KINDS, WORK } from '../log-fields'
+import { KINDS, WORK } from '../helpers/log-fields'
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
 const [, chapter = ''] = /^## Log lines\n([\s\S]*?)(?=^## )/m.exec(`${page}\n## `) ?? []

@@ -12,7 +12,7 @@ import { cloudflareEmail, resendEmail } from '../../src/features/notifications/p
 import { expoPush } from '../../src/features/notifications/providers/expo'
 import { fcmPush } from '../../src/features/notifications/providers/fcm'
 import { providerOf } from '../../src/features/notifications/providers/push'
-import { listening, stop } from '../listening'
+import { listening, stop } from '../helpers/listening'
 
 const LETTER = '018f0000-0000-7000-8000-000000000001'
 const PUSH = { id: LETTER, title: 'Title "1"', body: 'Bödy' }

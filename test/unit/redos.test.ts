@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { checkSync } from 'recheck'
 import { describe, expect, it } from 'vitest'
-import { stepCounter } from '../steps'
+import { stepCounter } from '../helpers/steps'
 
 // Imports from here on are counted.
 const { stepsOf } = stepCounter()

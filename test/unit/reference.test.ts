@@ -138,8 +138,7 @@ test('the chapters have no texts for things that do not exist', () => {
 })
 
 /** The texts, and the modules that make the documents of them. */
-const TEXTS =
-  /\.reference\.ts$|^api\/reference\/|^worker\/(chapters|openapi)\.ts$|^api\/openapi\.ts$/
+const TEXTS = /\.reference\.ts$|^api\/reference\/|^worker\/(chapters|openapi)\.ts$|^api\/openapi\.ts$/
 
 test('the Worker does not contain these texts: only the scripts that make the documents import them', () => {
   const source = join(import.meta.dirname, '..', '..', 'src')

@@ -1,5 +1,5 @@
 import { beforeEach } from 'vitest'
-import { SEED, seedTests } from '../seed'
+import { SEED, seedTests } from '../helpers/seed'
 
 seedTests()
 beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(`TEST_SEED=${SEED}`)))

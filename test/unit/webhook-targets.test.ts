@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { namedTarget, type Target, targetOf } from '../../src/lib/net'
-import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../targets'
+import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../helpers/targets'
 
 const inProduction = (url: string) => targetOf(url, { loopbackAllowed: false })
 const inDevelopment = (url: string) => targetOf(url, { loopbackAllowed: true })

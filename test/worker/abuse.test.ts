@@ -12,7 +12,7 @@ import {
   newTenant,
   type TestTenant,
   toApp,
-} from './harness'
+} from '../helpers/worker/harness'
 
 const MIB = 1_048_576
 const NOBODY = '018f0000-0000-7000-8000-000000000000'

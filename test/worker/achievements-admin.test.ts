@@ -1,7 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { sumsOf } from '../../src/features/achievements/backdate'
-import { contextOfUsers } from './contexts'
-import { at, everything, newTenant, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
+import { contextOfUsers } from '../helpers/worker/contexts'
+import {
+  at,
+  everything,
+  newTenant,
+  newTenantInLast,
+  rowsEverywhere,
+  type TestTenant,
+} from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)

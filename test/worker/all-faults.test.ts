@@ -1,7 +1,7 @@
 /** A 422 names all validation errors (G3): of the shape, of the configuration, and of stored data. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { callsOf, operations, pathOf, settle, type World } from '../walk'
-import { ADMIN_KEY, at, call, everything, newTenant, type TestTenant } from './harness'
+import { callsOf, operations, pathOf, settle, type World } from '../helpers/walk'
+import { ADMIN_KEY, at, call, everything, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const ofUsers = (keys: string) =>
   `Invalid attribute keys: ${keys}. Attribute keys must match those configured for users.`

@@ -5,11 +5,19 @@ import * as z from 'zod'
 import { analyticsStep } from '../../src/features/analytics/counting'
 import { MINUTE } from '../../src/lib/clock'
 import { workOf } from '../../src/time/due-work.repository'
+import {
+  AnalyticsWorld,
+  beforeClocksChange,
+  clock,
+  DAY,
+  HOUR,
+  plans,
+  type Step,
+} from '../helpers/worker/analytics.world'
+import { contextOf } from '../helpers/worker/contexts'
+import { faulty, lost } from '../helpers/worker/faulty'
+import { at, databases, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
 import { withoutZeros } from '../oracle/analytics.oracle'
-import { AnalyticsWorld, beforeClocksChange, clock, DAY, HOUR, plans, type Step } from './analytics.world'
-import { contextOf } from './contexts'
-import { faulty, lost } from './faulty'
-import { at, databases, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
 
 const date = (day: number) => new Date(day * DAY).toISOString().slice(0, 10)
 

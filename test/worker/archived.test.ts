@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { DAY, forgetTime, moveTo, NOON, withBoard } from './boards'
-import { ADMIN_KEY, type Answer, at, call, everything, newApp, toApp } from './harness'
+import { DAY, forgetTime, moveTo, NOON, withBoard } from '../helpers/worker/boards'
+import { ADMIN_KEY, type Answer, at, call, everything, newApp, toApp } from '../helpers/worker/harness'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)

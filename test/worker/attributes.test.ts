@@ -2,8 +2,8 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { Commands, messageOf } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
-import { anotherUuid } from '../readable'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { anotherUuid } from '../helpers/readable'
+import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 let tenant: TestTenant
 let key: string

@@ -7,8 +7,8 @@ import { deleteOutdatedEntries } from '../../src/configuration/audit.sql'
 import { newInstance } from '../../src/configuration/configuration'
 import { newContext } from '../../src/platform/context'
 import { adminOperations } from '../../src/worker/operations'
-import { type Ask, callsOf, carryOn, send as sendTo, settle, type World } from '../walk'
-import { lost } from './faulty'
+import { type Ask, callsOf, carryOn, send as sendTo, settle, type World } from '../helpers/walk'
+import { lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   type Answer,
@@ -19,7 +19,7 @@ import {
   newTenant,
   rowsEverywhere,
   type TestTenant,
-} from './harness'
+} from '../helpers/worker/harness'
 
 const ACCOUNT_KEY = { 'x-api-key': ADMIN_KEY }
 

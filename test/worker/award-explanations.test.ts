@@ -2,11 +2,11 @@ import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
+import { bytes, number, numbered } from '../helpers/readable'
+import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { faulty } from '../helpers/worker/faulty'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import { explained, type Logged, type OracleSystem } from '../oracle/explanations.oracle'
-import { bytes, number, numbered } from '../readable'
-import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { faulty } from './faulty'
-import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
 
 afterEach(forgetTime)
 

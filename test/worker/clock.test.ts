@@ -12,7 +12,7 @@ import {
   type TestTenant,
   toApp,
   untilTheClockMoves,
-} from './harness'
+} from '../helpers/worker/harness'
 
 /** The whole database has one test clock, so each test returns to real time at its end. */
 const headersOf = (tenant: TestTenant) => ({ 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id })

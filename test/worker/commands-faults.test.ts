@@ -8,9 +8,9 @@ import { newId } from '../../src/lib/new-id'
 import { systemNow } from '../../src/lib/system-clock'
 import { type CommitDeps, Contention, commit, giveUp } from '../../src/store/commit/commit'
 import type { Job } from '../../src/store/commit/decide'
-import { contextOfUsers } from './contexts'
-import { faultyLast, lost } from './faulty'
-import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
+import { contextOfUsers } from '../helpers/worker/contexts'
+import { faultyLast, lost } from '../helpers/worker/faulty'
+import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 /* Completions and preferences on the path of events: lost responses, conflicts, the lane. */
 

@@ -1,12 +1,12 @@
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { completionStep } from '../../src/features/notifications/completions'
 import { instant } from '../../src/lib/clock'
-import { DAY, forgetTime, HOUR, moveTo } from './boards'
-import { contextOfUsers, worksOf } from './contexts'
-import { faultyLast, lost } from './faulty'
-import { at, lastDatabase, newTenantInLast, type TestTenant } from './harness'
-import { keepTold, toldOf } from './received'
-import { Hook } from './receiver'
+import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
+import { contextOfUsers, worksOf } from '../helpers/worker/contexts'
+import { faultyLast, lost } from '../helpers/worker/faulty'
+import { at, lastDatabase, newTenantInLast, type TestTenant } from '../helpers/worker/harness'
+import { keepTold, toldOf } from '../helpers/worker/received'
+import { Hook } from '../helpers/worker/receiver'
 
 const NOON = Math.floor(Date.now() / DAY) * DAY + 5 * DAY + 12 * HOUR
 

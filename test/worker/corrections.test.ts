@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest'
-import { readable } from '../readable'
-import { forgetTime, moveTo, NOON } from './boards'
-import { at, newApp, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
-import { Hook } from './receiver'
+import { readable } from '../helpers/readable'
+import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
+import { Hook } from '../helpers/worker/receiver'
 
 /* Corrections: adjustments, voided events, completions that are taken back. */
 
@@ -154,7 +154,7 @@ describe('[V1, V5] adjustments', () => {
 })
 
 describe('[V2] a voided event', () => {
-  it('[V2, P1, V5] counts no more, and the same threshold can be earned again', async () => {
+  it('[V2, V3, P1, V5] counts no more, and the same threshold can be earned again', async () => {
     const { tenant, trigger } = await scene()
     await trigger({})
     const first = await event(tenant, 12)
@@ -233,7 +233,7 @@ describe('[V2] a voided event', () => {
     expect((await event(tenant, 1)).added).toBe(5)
   })
 
-  it('[V2, P1] counts no more for the own counter of a trigger that was inactive for some events', async () => {
+  it('[V2, V3, P1] counts no more for the own counter of a trigger that was inactive for some events', async () => {
     const { tenant, trigger, xp, filter } = await scene()
     const id = await trigger({ eventAttributes: [filter] })
     const book = { kind: 'book' }
@@ -315,7 +315,7 @@ describe('[V2] a voided event', () => {
     expect(await length()).toBe(1)
   })
 
-  it('[V2, L12] counts no more on boards by metric and by points', async () => {
+  it('[V2, V3, L12] counts no more on boards by metric and by points', async () => {
     const { tenant, metric, xp, trigger } = await scene()
     await trigger({})
     const board = { start: '2020-01-01', status: 'active', maxParticipants: 10 }

@@ -12,8 +12,8 @@ import { UserLane } from '../../src/features/events/lane.object'
 import { LeaderboardObject } from '../../src/leaderboards/object/board.object'
 import worker from '../../src/worker'
 import { Courier, Timekeeper } from '../../src/worker/objects'
-import { callsOf, operations, pathOf, settle, type World } from '../walk'
-import { awayAfter, faultyLast, lastAway } from './faulty'
+import { callsOf, operations, pathOf, settle, type World } from '../helpers/walk'
+import { awayAfter, faultyLast, lastAway } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -24,8 +24,8 @@ import {
   rowsEverywhere,
   type Send,
   untilHeld,
-} from './harness'
-import { messagesOf, subscribe } from './messages'
+} from '../helpers/worker/harness'
+import { messagesOf, subscribe } from '../helpers/worker/messages'
 
 const DAY = 86_400_000
 const dateIn = (days: number) => new Date(Date.now() + days * DAY).toISOString().slice(0, 10)

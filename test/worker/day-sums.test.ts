@@ -5,10 +5,16 @@ import { instant } from '../../src/lib/clock'
 import { civilDateOfDay } from '../../src/lib/zone'
 import { readDaySums } from '../../src/store/day-sums/day-sums'
 import type { Subject } from '../../src/store/day-sums/day-sums.sql'
+import { bytes, number, numbered, readable } from '../helpers/readable'
+import { contextOfUsers } from '../helpers/worker/contexts'
+import {
+  lastDatabase,
+  newApp,
+  newTenantInLast,
+  rowsEverywhere,
+  type TestTenant,
+} from '../helpers/worker/harness'
 import { type Entry, plainSums, withoutZeros } from '../oracle/day-sums.oracle'
-import { bytes, number, numbered, readable } from '../readable'
-import { contextOfUsers } from './contexts'
-import { lastDatabase, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
 
 /** The database of all users. */
 const { name: NAME, d1: D1 } = lastDatabase()

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { DrainRequest } from '../../src/webhooks/outbox/outbox'
 import worker from '../../src/worker'
-import { linesSoFar } from './lines'
+import { linesSoFar } from '../helpers/worker/lines'
 
 /** The log lines about dead letters. */
 const deadLetters = () =>

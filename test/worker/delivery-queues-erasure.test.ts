@@ -1,9 +1,9 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
-import { forgetTime, moveTo, NOON } from './boards'
-import { hand, log, message, withHook } from './delivery-queues'
-import { messagesOf } from './messages'
+import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
+import { hand, log, message, withHook } from '../helpers/worker/delivery-queues'
+import { messagesOf } from '../helpers/worker/messages'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)

@@ -6,10 +6,18 @@ import type { Attempt, ChannelAdapter } from '../../src/webhooks/delivery/messag
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { DeliveryRunner, type RunLimits } from '../../src/webhooks/delivery/runner'
 import { Courier } from '../../src/worker/objects'
-import { forgetTime, moveTo, NOON } from './boards'
-import { hand, log, logged, MINUTE, message, type WithHook, withHook } from './delivery-queues'
-import { lost } from './faulty'
-import { expectBetween } from './harness'
+import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
+import {
+  hand,
+  log,
+  logged,
+  MINUTE,
+  message,
+  type WithHook,
+  withHook,
+} from '../helpers/worker/delivery-queues'
+import { lost } from '../helpers/worker/faulty'
+import { expectBetween } from '../helpers/worker/harness'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)

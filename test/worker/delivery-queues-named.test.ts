@@ -7,9 +7,9 @@ import { namedId } from '../../src/lib/ids'
 import { deliveryQueueOf, handOver } from '../../src/webhooks/delivery/queue'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import type { Message, OutboxEntry } from '../../src/webhooks/outbox/outbox'
-import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { contextOf } from './contexts'
-import { hand, log, logged, message, withHook } from './delivery-queues'
+import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { contextOf } from '../helpers/worker/contexts'
+import { hand, log, logged, message, withHook } from '../helpers/worker/delivery-queues'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)

@@ -5,9 +5,9 @@ import { instant } from '../../src/lib/clock'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { DeliveryRunner, Pruning } from '../../src/webhooks/delivery/runner'
 import { Courier } from '../../src/worker/objects'
-import { DAY, forgetTime, moveTo, NOON } from './boards'
-import { hand, log, logged, message, withHook } from './delivery-queues'
-import { until } from './harness'
+import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
+import { hand, log, logged, message, withHook } from '../helpers/worker/delivery-queues'
+import { until } from '../helpers/worker/harness'
 
 beforeEach(() => moveTo(NOON))
 afterEach(async () => {

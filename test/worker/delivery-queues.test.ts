@@ -8,11 +8,27 @@ import { afterFailure } from '../../src/webhooks/delivery/retries.rules'
 import { Pruning } from '../../src/webhooks/delivery/runner'
 import { JOBS } from '../../src/worker/jobs'
 import { Courier } from '../../src/worker/objects'
-import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { everyPlace } from './contexts'
-import { due, hand, log, logged, MINUTE, message, type WithHook, withHook } from './delivery-queues'
-import { lastDatabase, newApp, newTenantInLast, replaced, rowsEverywhere, until } from './harness'
-import { Hook } from './receiver'
+import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { everyPlace } from '../helpers/worker/contexts'
+import {
+  due,
+  hand,
+  log,
+  logged,
+  MINUTE,
+  message,
+  type WithHook,
+  withHook,
+} from '../helpers/worker/delivery-queues'
+import {
+  lastDatabase,
+  newApp,
+  newTenantInLast,
+  replaced,
+  rowsEverywhere,
+  until,
+} from '../helpers/worker/harness'
+import { Hook } from '../helpers/worker/receiver'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)
@@ -391,7 +407,7 @@ describe('the object', () => {
           ? () => ({ refresh: () => Promise.reject(new Error('Network connection lost.')) })
           : Reflect.get(target, name, target),
     })
-    const { newApp } = await import('./harness')
+    const { newApp } = await import('../helpers/worker/harness')
     const lame = setup.tenant.through(newApp({ DELIVERY_QUEUE }))
     expect((await lame.admin('PATCH', '/webhooks', [{ id: setup.webhookId, status: 'active' }])).status).toBe(
       200,

@@ -1,7 +1,7 @@
 /** The demo looks the same at every hour, although its users live in different time zones. */
 import { expect, it } from 'vitest'
-import { ADMIN_KEY, at, call } from './harness'
-import { newDemo } from './new-demo'
+import { ADMIN_KEY, at, call } from '../helpers/worker/harness'
+import { newDemo } from '../helpers/worker/new-demo'
 
 /** The next Monday at 00:00 UTC, at least a day from now, in milliseconds since 1970. */
 function nextMonday(): number {

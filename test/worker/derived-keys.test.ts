@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { at, newTenant, type TestTenant } from './harness'
+import { at, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 let tenant: TestTenant
 let system: string

@@ -1,8 +1,15 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { anotherUuid } from '../readable'
-import { lost } from './faulty'
-import { at, lastDatabase, newApp, newTenant, newTenantInLast, rowsEverywhere } from './harness'
+import { anotherUuid } from '../helpers/readable'
+import { lost } from '../helpers/worker/faulty'
+import {
+  at,
+  lastDatabase,
+  newApp,
+  newTenant,
+  newTenantInLast,
+  rowsEverywhere,
+} from '../helpers/worker/harness'
 
 /** A D1 that holds its first batch with a statement for which `isHeld` is true, until `release` is called. */
 function holding(isHeld: (sql: string) => boolean) {

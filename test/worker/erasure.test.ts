@@ -14,7 +14,7 @@ import { hasTables } from '../../src/platform/objects'
 import { workOff } from '../../src/time/run'
 import worker from '../../src/worker'
 import { JOBS } from '../../src/worker/jobs'
-import { bytes, number, numbered, readable } from '../readable'
+import { bytes, number, numbered, readable } from '../helpers/readable'
 import {
   agrees,
   arrive,
@@ -28,10 +28,18 @@ import {
   type Setup,
   through,
   withBoard,
-} from './boards'
-import { everyPlace } from './contexts'
-import { faultyAll, lost } from './faulty'
-import { ADMIN_KEY, at, everything, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
+} from '../helpers/worker/boards'
+import { everyPlace } from '../helpers/worker/contexts'
+import { faultyAll, lost } from '../helpers/worker/faulty'
+import {
+  ADMIN_KEY,
+  at,
+  everything,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  type TestTenant,
+} from '../helpers/worker/harness'
 
 afterEach(forgetTime)
 

@@ -9,7 +9,7 @@ import {
   newTenant,
   replaced,
   type TestTenant,
-} from './harness'
+} from '../helpers/worker/harness'
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
 const DAY_ONE = {

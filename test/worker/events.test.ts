@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
-import { at, newApp, newTenant, replaced } from './harness'
+import { at, newApp, newTenant, replaced } from '../helpers/worker/harness'
 
 async function withXp(tenant: Awaited<ReturnType<typeof newTenant>>) {
   const metric = await tenant.metric('words')

@@ -9,11 +9,18 @@ import { ERASURES } from '../../src/store/users/counters.sql'
 import { parseStored, storeUsers, userOf, usersStatement } from '../../src/store/users/users.sql'
 import { insertOutboxEntries } from '../../src/webhooks/outbox/outbox.sql'
 import { insertPendingNotifications } from '../../src/webhooks/outbox/pending.sql'
-import { readable } from '../readable'
-import { forgetTime, HOUR, moveTo, NOON } from './boards'
-import { contextOfUsers } from './contexts'
-import { faultyLast, lost } from './faulty'
-import { ADMIN_KEY, at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
+import { readable } from '../helpers/readable'
+import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { contextOfUsers } from '../helpers/worker/contexts'
+import { faultyLast, lost } from '../helpers/worker/faulty'
+import {
+  ADMIN_KEY,
+  at,
+  newApp,
+  newTenantInLast,
+  rowsEverywhere,
+  type TestTenant,
+} from '../helpers/worker/harness'
 
 /*
  * Events of different users that arrive at the same time in one isolate share batches of D1, and nothing

@@ -17,8 +17,8 @@ import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/time
 import { betweenSweeps, stillAhead } from '../../src/time/sweeps.sql'
 import { pendingNotificationsPresent } from '../../src/webhooks/outbox/pending.sql'
 import { notSentYet } from '../../src/webhooks/outbox/points-changed.sql'
-import { contextOfUsers } from './contexts'
-import { lastDatabase, newTenantInLast, type TestTenant } from './harness'
+import { contextOfUsers } from '../helpers/worker/contexts'
+import { lastDatabase, newTenantInLast, type TestTenant } from '../helpers/worker/harness'
 
 const AT = instant(1_000)
 const SOMEBODY = { iid: 'somebody', seq: 7 }

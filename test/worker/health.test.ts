@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
 import { NEEDED_MIGRATION } from '../../src/platform/schema-version.sql'
-import { awayAfter, lastAway } from './faulty'
+import { awayAfter, lastAway } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -12,7 +12,7 @@ import {
   newTenantInLast,
   rowsEverywhere,
   TestTenant,
-} from './harness'
+} from '../helpers/worker/harness'
 
 const health = async (overrides: Parameters<typeof newApp>[0] = {}) => {
   const response = await newApp(overrides)(new Request('http://laurel.test/health'))

@@ -7,8 +7,8 @@ import { newId } from '../../src/lib/new-id'
 import { workOff } from '../../src/time/run'
 import worker from '../../src/worker'
 import { JOBS } from '../../src/worker/jobs'
-import { DAY, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { contextOf, placesOf, worksOf } from './contexts'
+import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { contextOf, placesOf, worksOf } from '../helpers/worker/contexts'
 import {
   ADMIN_KEY,
   at,
@@ -19,9 +19,22 @@ import {
   type TestTenant,
   toApp,
   untilHeld,
-} from './harness'
+} from '../helpers/worker/harness'
 
-import { done, event, idOf, inboxOf, logOf, muted, post, processed, read, rowsOf, send, step } from './inbox'
+import {
+  done,
+  event,
+  idOf,
+  inboxOf,
+  logOf,
+  muted,
+  post,
+  processed,
+  read,
+  rowsOf,
+  send,
+  step,
+} from '../helpers/worker/inbox'
 
 /* Invalid batches */
 

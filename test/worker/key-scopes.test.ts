@@ -4,8 +4,8 @@ import { scopeNeededFor } from '../../src/api/operation'
 import { Commands, messageOf } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
 import { applicationOperations } from '../../src/worker/operations'
-import { type Ask, basesOf, callsOf, pathOf, settle, type World } from '../walk'
-import { forgetTime, HOUR, moveTo, NOON } from './boards'
+import { type Ask, basesOf, callsOf, pathOf, settle, type World } from '../helpers/walk'
+import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import {
   ADMIN_KEY,
   at,
@@ -17,7 +17,7 @@ import {
   newTenant,
   type TestTenant,
   toApp,
-} from './harness'
+} from '../helpers/worker/harness'
 
 /** Creates an application key, and returns it as it was answered. */
 async function made(tenant: TestTenant, item: Record<string, unknown>) {

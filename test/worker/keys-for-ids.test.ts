@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { at, newTenant, type TestTenant } from './harness'
+import { at, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import type { OperationSpec } from '../../src/api/operation'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
-import { basesOf } from '../walk'
+import { basesOf } from '../helpers/walk'
 import {
   ADMIN_KEY,
   at,
@@ -13,7 +13,7 @@ import {
   newTenant,
   type TestTenant,
   toApp,
-} from './harness'
+} from '../helpers/worker/harness'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const NOBODY = '018f0000-0000-7000-8000-000000000000'

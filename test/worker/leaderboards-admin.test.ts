@@ -1,6 +1,14 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { ADMIN_KEY, at, call, everything, newApp, newTenant, type TestTenant } from './harness'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  everything,
+  newApp,
+  newTenant,
+  type TestTenant,
+} from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)

@@ -17,8 +17,8 @@ import {
   statusOfBoard,
   through,
   withBoard,
-} from './boards'
-import { databases, rowsEverywhere } from './harness'
+} from '../helpers/worker/boards'
+import { databases, rowsEverywhere } from '../helpers/worker/harness'
 
 afterEach(forgetTime)
 afterEach(() => vi.restoreAllMocks())

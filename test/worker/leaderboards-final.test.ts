@@ -1,7 +1,7 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { bytes, number } from '../readable'
+import { bytes, number } from '../helpers/readable'
 import {
   agrees,
   arrive,
@@ -18,9 +18,9 @@ import {
   statusOfBoard,
   through,
   withBoard,
-} from './boards'
-import type { TestTenant } from './harness'
-import { rowsEverywhere } from './harness'
+} from '../helpers/worker/boards'
+import type { TestTenant } from '../helpers/worker/harness'
+import { rowsEverywhere } from '../helpers/worker/harness'
 
 /** The run of the first day becomes final at this moment (L8). */
 const FINAL = NOON - (NOON % DAY) + DAY + 12 * HOUR

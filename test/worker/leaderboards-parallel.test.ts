@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import { LeaderboardObject } from '../../src/worker'
-import { readable } from '../readable'
-import { agrees, forgetTime, type Message, type Reply, type Setup, withBoard } from './boards'
-import { at, newApp, rowsEverywhere } from './harness'
+import { readable } from '../helpers/readable'
+import { agrees, forgetTime, type Message, type Reply, type Setup, withBoard } from '../helpers/worker/boards'
+import { at, newApp, rowsEverywhere } from '../helpers/worker/harness'
 
 afterEach(forgetTime)
 afterEach(() => {

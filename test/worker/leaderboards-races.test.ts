@@ -19,8 +19,8 @@ import {
   type Setup,
   through,
   withBoard,
-} from './boards'
-import { newTenantInLast, replaced } from './harness'
+} from '../helpers/worker/boards'
+import { newTenantInLast, replaced } from '../helpers/worker/harness'
 
 /**
  * Races in a leaderboard's object while it waits for D1: one answer comes late, others fail, and calls

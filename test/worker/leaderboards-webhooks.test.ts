@@ -13,7 +13,7 @@ import {
   recordDeliveryQueues,
   sent,
   subscribe,
-} from './board-events'
+} from '../helpers/worker/board-events'
 import {
   DAY,
   dateAt,
@@ -27,8 +27,8 @@ import {
   type Setup,
   through,
   withBoard,
-} from './boards'
-import { ADMIN_KEY, at, newTenant, rowsEverywhere, untilHeld } from './harness'
+} from '../helpers/worker/boards'
+import { ADMIN_KEY, at, newTenant, rowsEverywhere, untilHeld } from '../helpers/worker/harness'
 
 beforeEach(async () => {
   recordDeliveryQueues()

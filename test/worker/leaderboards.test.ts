@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { at, newTenant, rowsEverywhere, type TestTenant } from './harness'
+import { at, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 /** The clock of these tests only moves forward: each test begins on a later day, at noon UTC. */
 let day = 0

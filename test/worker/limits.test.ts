@@ -1,6 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { basesOf, operations } from '../walk'
-import { ADMIN_KEY, type Answer, at, call, countedD1, newApp, newTenant, type Send } from './harness'
+import { basesOf, operations } from '../helpers/walk'
+import {
+  ADMIN_KEY,
+  type Answer,
+  at,
+  call,
+  countedD1,
+  newApp,
+  newTenant,
+  type Send,
+} from '../helpers/worker/harness'
 
 /** With limits on. The other tests run without limits, as `npm start` does. */
 const limited = newApp({ RATE_LIMITS: 'on' })

@@ -2,10 +2,10 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, test, vi } from 'vitest'
 import { BEAT, LONGEST_STREAM } from '../../src/api/streams'
 import { streamTimers } from '../../src/leaderboards/live/watch'
-import { FakeTimers } from '../timers'
-import { events, patch, type Setup, withBoard } from './boards'
-import { ADMIN_KEY, at, call, toApp, until, untilHeld } from './harness'
-import { type Isolate, isolate, Watch, watch } from './live'
+import { FakeTimers } from '../helpers/timers'
+import { events, patch, type Setup, withBoard } from '../helpers/worker/boards'
+import { ADMIN_KEY, at, call, toApp, until, untilHeld } from '../helpers/worker/harness'
+import { type Isolate, isolate, Watch, watch } from '../helpers/worker/live'
 
 const opened: Watch[] = []
 const open: typeof watch = async (...asked) => {

@@ -1,9 +1,20 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
-import { DAY, dateAt, events, forgetTime, HOUR, moveTo, NOON, patch, type Setup, withBoard } from './boards'
-import { ADMIN_KEY, at, everything, newTenant, until, untilHeld } from './harness'
-import { isolate, type Watch, watch } from './live'
+import {
+  DAY,
+  dateAt,
+  events,
+  forgetTime,
+  HOUR,
+  moveTo,
+  NOON,
+  patch,
+  type Setup,
+  withBoard,
+} from '../helpers/worker/boards'
+import { ADMIN_KEY, at, everything, newTenant, until, untilHeld } from '../helpers/worker/harness'
+import { isolate, type Watch, watch } from '../helpers/worker/live'
 
 const object = ({ board }: Pick<Setup, 'board'>) => env.LEADERBOARD.getByName(board)
 

@@ -16,9 +16,9 @@ import { type Attempt, nameOf } from '../../src/webhooks/delivery/messages'
 import { enqueueMessages } from '../../src/webhooks/delivery/queue'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { DeliveryRunner } from '../../src/webhooks/delivery/runner'
-import { contextOfUsers } from './contexts'
-import { lastAway } from './faulty'
-import { at, newApp, newTenantInLast, nextPath, type TestTenant, untilHeld } from './harness'
+import { contextOfUsers } from '../helpers/worker/contexts'
+import { lastAway } from '../helpers/worker/faulty'
+import { at, newApp, newTenantInLast, nextPath, type TestTenant, untilHeld } from '../helpers/worker/harness'
 
 const EXPO = 'https://expo.example'
 const FCM = JSON.stringify({ client_email: 'a@b.example', private_key: 'none', project_id: 'p' })

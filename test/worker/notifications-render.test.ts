@@ -9,8 +9,8 @@ import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
 import { civilDate } from '../../src/lib/zone'
 import { parseUser, userStatement } from '../../src/store/users/users.sql'
-import { contextOfUsers } from './contexts'
-import { newTenantInLast, type TestTenant } from './harness'
+import { contextOfUsers } from '../helpers/worker/contexts'
+import { newTenantInLast, type TestTenant } from '../helpers/worker/harness'
 
 const rendered = (form: 'html' | 'text', text: string, variables: object = {}) => {
   const parsed = parseLiquid(form, text)

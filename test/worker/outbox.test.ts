@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
 import { EVENTS } from '../../src/webhooks/events/events'
-import { at, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
-import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from './messages'
+import { at, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
+import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from '../helpers/worker/messages'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

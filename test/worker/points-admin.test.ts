@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { at, everything, newTenant, type TestTenant } from './harness'
+import { at, everything, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)

@@ -1,8 +1,8 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { anotherUuid } from '../readable'
-import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from './boards'
-import { at, everything, newApp, newTenant, type TestTenant } from './harness'
+import { anotherUuid } from '../helpers/readable'
+import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { at, everything, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const list = (body: unknown): unknown[] => [body].flat()
 const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))

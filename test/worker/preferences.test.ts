@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 let tenant: TestTenant
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
+import { readable } from '../helpers/readable'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import { type Entry, type OracleSystem, recount } from '../oracle/points.oracle'
-import { readable } from '../readable'
-import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
 
 const METRICS = ['words', 'pages'] as const
 const USERS = ['ada', '__proto__', 'grâce/1'] as const

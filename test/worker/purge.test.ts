@@ -10,12 +10,12 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { loadConfiguration } from '../../src/configuration/configuration.sql'
 import { definitionOf } from '../../src/leaderboards/board'
 import worker from '../../src/worker'
-import { PATIENCE } from '../patience'
-import { anotherUuid, bytes, number, numbered } from '../readable'
-import { DAY, forgetTime, moveTo, NOON } from './boards'
-import { contextOf, worksOf } from './contexts'
-import { hand, message } from './delivery-queues'
-import { faultyAll } from './faulty'
+import { PATIENCE } from '../helpers/patience'
+import { anotherUuid, bytes, number, numbered } from '../helpers/readable'
+import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
+import { contextOf, worksOf } from '../helpers/worker/contexts'
+import { hand, message } from '../helpers/worker/delivery-queues'
+import { faultyAll } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -26,7 +26,7 @@ import {
   newTenant,
   rowsEverywhere,
   toApp,
-} from './harness'
+} from '../helpers/worker/harness'
 import {
   accepted,
   archive,
@@ -43,7 +43,7 @@ import {
   tenants,
   unreached,
   work,
-} from './purge'
+} from '../helpers/worker/purge'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)

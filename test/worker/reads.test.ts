@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { DAY, dateAt, forgetTime, moveTo, NOON } from './boards'
+import { DAY, dateAt, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import {
   ADMIN_KEY,
   at,
@@ -13,7 +13,7 @@ import {
   rowsEverywhere,
   type TestTenant,
   toApp,
-} from './harness'
+} from '../helpers/worker/harness'
 
 /** Reads that combine several single reads: each of their items equals the single read. */
 

@@ -15,10 +15,10 @@ import {
   ranking,
   through,
   withBoard,
-} from './boards'
-import { at, newApp, newTenant, rowsEverywhere, type TestTenant, untilHeld } from './harness'
-import { archive, purge, tenants } from './purge'
-import { backup, bringBack, cron, restored } from './restore'
+} from '../helpers/worker/boards'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant, untilHeld } from '../helpers/worker/harness'
+import { archive, purge, tenants } from '../helpers/worker/purge'
+import { backup, bringBack, cron, restored } from '../helpers/worker/restore'
 
 afterEach(forgetTime)
 

@@ -4,7 +4,7 @@ import { summariesOf } from '../../src/features/points/summaries.sql'
 import { utf8Bytes } from '../../src/lib/packed'
 import type { Instance } from '../../src/platform/instance'
 import { ScanTurns, SharedScans, scanTurnsOf } from '../../src/platform/scans'
-import { anotherUuid } from '../readable'
+import { anotherUuid } from '../helpers/readable'
 import {
   at,
   lastDatabase,
@@ -13,7 +13,7 @@ import {
   replaced,
   rowsEverywhere,
   type TestTenant,
-} from './harness'
+} from '../helpers/worker/harness'
 
 /** The most users that a statement may read (scans.ts), and the sizes of the first parts. */
 const MOST = 20_000

@@ -12,7 +12,7 @@ import {
   rowsEverywhere,
   type TestTenant,
   toApp,
-} from './harness'
+} from '../helpers/worker/harness'
 
 /**
  * Attempts of an attacker with bodies, templates and links, by topic. `security.test.ts` has keys, hosts and

@@ -4,7 +4,15 @@ import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { sameInConstantTime, sha256 } from '../../src/access/credentials'
 import { newInstance } from '../../src/configuration/configuration'
 import { createApp } from '../../src/worker/app'
-import { ADMIN_KEY, call, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
+import {
+  ADMIN_KEY,
+  call,
+  everything,
+  newApp,
+  newTenant,
+  type TestTenant,
+  toApp,
+} from '../helpers/worker/harness'
 
 /** Attempts of an attacker, by topic. SECURITY.md has the rules. Other test files have the simple cases. */
 let tenant: TestTenant
@@ -307,7 +315,7 @@ describe('SSRF by webhook targets', () => {
     const id = await tenant.create('/webhooks', { url: 'https://example.com/', events: ['*'] })
     const before = await everything()
     const good = { url: 'https://example.com/', events: ['*'] }
-    // The spellings are in test/targets.ts. The production app has no test clock.
+    // The spellings are in test/helpers/targets.ts. The production app has no test clock.
     const production = tenant.through(newApp({ TEST_CLOCK: 'off' }))
     for (const url of [
       'https://169.254.169.254/latest/meta-data/',

@@ -11,9 +11,9 @@ import { newId } from '../../src/lib/new-id'
 import { workOff } from '../../src/time/run'
 import { drain } from '../../src/webhooks/delivery/drain'
 import { JOBS, SOURCES } from '../../src/worker/jobs'
-import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from './boards'
-import { contextOf, contextWith, everyPlace, ofUsers, worksOf } from './contexts'
-import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
+import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../helpers/worker/boards'
+import { contextOf, contextWith, everyPlace, ofUsers, worksOf } from '../helpers/worker/contexts'
+import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import {
   achievements,
   count,
@@ -29,8 +29,8 @@ import {
   unreached,
   withGroups,
   withLargeUser,
-} from './large'
-import { messagesOf, subscribe } from './messages'
+} from '../helpers/worker/large'
+import { messagesOf, subscribe } from '../helpers/worker/messages'
 
 /*
  * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input

@@ -2,8 +2,8 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { version } from '../../package.json'
-import { hand, log, message, withHook } from './delivery-queues'
-import { lost } from './faulty'
+import { hand, log, message, withHook } from '../helpers/worker/delivery-queues'
+import { lost } from '../helpers/worker/faulty'
 import {
   ADMIN_KEY,
   at,
@@ -16,9 +16,9 @@ import {
   type TestTenant,
   toApp,
   until,
-} from './harness'
-import { linesSoFar } from './lines'
-import { subscribe } from './messages'
+} from '../helpers/worker/harness'
+import { linesSoFar } from '../helpers/worker/lines'
+import { subscribe } from '../helpers/worker/messages'
 
 const headers = { 'x-api-key': ADMIN_KEY }
 const status = async (send: Send = toApp) => (await call(send, 'GET', '/admin/v1/status', { headers })).body

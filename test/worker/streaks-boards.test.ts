@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 const DAY = 86_400_000
 let start = Math.ceil(Date.now() / DAY) * DAY

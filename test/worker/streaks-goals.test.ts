@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { lost } from './faulty'
-import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
+import { lost } from '../helpers/worker/faulty'
+import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 /* A goal that is met counts, whatever made it so (S2): not only an event. */
 

@@ -3,10 +3,17 @@ import { backdateStep } from '../../src/features/achievements/backdate'
 import { judgeStreaks, recountStep } from '../../src/features/streaks/deadlines'
 import { instant } from '../../src/lib/clock'
 import type { DueWork } from '../../src/time/due-work.repository'
-import { anotherUuid, bytes, number, numbered, readable } from '../readable'
-import { contextOfUsers, worksOf } from './contexts'
-import { faultyLast, lost } from './faulty'
-import { at, databases, lastDatabase, newTenantInLast, rowsEverywhere, type TestTenant } from './harness'
+import { anotherUuid, bytes, number, numbered, readable } from '../helpers/readable'
+import { contextOfUsers, worksOf } from '../helpers/worker/contexts'
+import { faultyLast, lost } from '../helpers/worker/faulty'
+import {
+  at,
+  databases,
+  lastDatabase,
+  newTenantInLast,
+  rowsEverywhere,
+  type TestTenant,
+} from '../helpers/worker/harness'
 
 /*
  * Single steps on the real database, with faults between their reads and their writes. With several

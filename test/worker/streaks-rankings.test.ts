@@ -3,9 +3,9 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { bestLive, overdueOf } from '../../src/features/streaks/rankings'
 import { instant } from '../../src/lib/clock'
-import { anotherUuid } from '../readable'
-import { contextOf } from './contexts'
-import { at, databases, newApp, newTenant, rowsEverywhere, type TestTenant } from './harness'
+import { anotherUuid } from '../helpers/readable'
+import { contextOf } from '../helpers/worker/contexts'
+import { at, databases, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 const DAY = 86_400_000
 const iso = (ms: number) => new Date(ms).toISOString()

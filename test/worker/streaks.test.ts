@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { faultyAll, lost } from './faulty'
+import { faultyAll, lost } from '../helpers/worker/faulty'
 import {
   at,
   databases,
@@ -9,7 +9,7 @@ import {
   rowsEverywhere,
   type TestTenant,
   toApp,
-} from './harness'
+} from '../helpers/worker/harness'
 
 const DAY = 86_400_000
 /**

@@ -5,8 +5,8 @@ import { templateFor, templatesFor } from '../../src/features/notifications/temp
 import { MOST_TEMPLATES } from '../../src/lib/limits'
 import { systemNow } from '../../src/lib/system-clock'
 import { parseUser, userStatement } from '../../src/store/users/users.sql'
-import { contextOf } from './contexts'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { contextOf } from '../helpers/worker/contexts'
+import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const PATH = '/notifications/templates'
 const NOBODY = '018f0000-0000-7000-8000-000000000000'

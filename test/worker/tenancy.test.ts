@@ -7,7 +7,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
 import type { OperationSpec } from '../../src/api/operation'
-import { anotherUuid, readableTable } from '../readable'
+import { anotherUuid, readableTable } from '../helpers/readable'
 import {
   type Ask,
   calls,
@@ -20,8 +20,17 @@ import {
   settle,
   specOf,
   type World,
-} from '../walk'
-import { ADMIN_KEY, at, call, databases, newApp, newTenant, rowsEverywhere, toApp } from './harness'
+} from '../helpers/walk'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  databases,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  toApp,
+} from '../helpers/worker/harness'
 
 const DAY = 86_400_000
 const MARKS = { alpha: 777, beta: 3 } as const
@@ -356,7 +365,7 @@ it('[T3] the walk knows every operation of both interfaces, and which operations
   expect([...calls.keys()].toSorted()).toEqual(ofTenants.map(({ id }) => id).toSorted())
 })
 
-// test/conformance.ts checks that each of their responses, and each other response with a secret, is
+// test/helpers/conformance.ts checks that each of their responses, and each other response with a secret, is
 // `Cache-Control: no-store`.
 it('[K1, W1, N3] operations that return secrets say so, so that no cache keeps them', () => {
   expect(operations.filter(({ secret }) => secret).map(({ id }) => id)).toEqual([

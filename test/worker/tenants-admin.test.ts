@@ -1,7 +1,17 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import { IMPLICIT_TENANT_ID } from '../../src/access/tenants.sql'
-import { ADMIN_KEY, at, call, countedD1, databases, newApp, newTenant, type Send, toApp } from './harness'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  countedD1,
+  databases,
+  newApp,
+  newTenant,
+  type Send,
+  toApp,
+} from '../helpers/worker/harness'
 
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/

@@ -1,7 +1,7 @@
 /** Test messages: a message by a template to a real user, now and once (N4). */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Bindings } from '../../src/platform/env'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const PATH = '/notifications/templates'
 const EMAIL = { type: 'recap', channel: 'email', subject: 'Hi {{ user.name }}', body: '<p>Go on</p>' }

@@ -3,10 +3,10 @@ import * as z from 'zod'
 import { type TickStep, tickStep } from '../../src/features/points/ticks'
 import { type Instant, instant } from '../../src/lib/clock'
 import { type DueWork, workOf } from '../../src/time/due-work.repository'
-import { anotherUuid, readable } from '../readable'
-import { forgetTime, moveTo } from './boards'
-import { contextOfUsers } from './contexts'
-import { lost } from './faulty'
+import { anotherUuid, readable } from '../helpers/readable'
+import { forgetTime, moveTo } from '../helpers/worker/boards'
+import { contextOfUsers } from '../helpers/worker/contexts'
+import { lost } from '../helpers/worker/faulty'
 import {
   at,
   databases,
@@ -16,7 +16,7 @@ import {
   newTenantInLast,
   rowsEverywhere,
   type TestTenant,
-} from './harness'
+} from '../helpers/worker/harness'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

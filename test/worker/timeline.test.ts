@@ -1,10 +1,18 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { bytes, number, numbered } from '../readable'
-import { DAY, dateAt, forgetTime, moveTo, NOON } from './boards'
-import { faulty } from './faulty'
-import { at, databases, newApp, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
+import { bytes, number, numbered } from '../helpers/readable'
+import { DAY, dateAt, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
+import { faulty } from '../helpers/worker/faulty'
+import {
+  at,
+  databases,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  type TestTenant,
+  until,
+} from '../helpers/worker/harness'
 
 afterEach(forgetTime)
 
@@ -336,7 +344,7 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
   it('[X2, N6] notes device tokens that are gone', async () => {
     await tenant.app('PUT', '/users/ada', { deviceTokens: ['one', 'two'] })
     const { removeDeviceTokens } = await import('../../src/store/users/devices.sql')
-    const { contextOf } = await import('./contexts')
+    const { contextOf } = await import('../helpers/worker/contexts')
     const [found] = await rowsEverywhere<{ iid: string }>(
       'SELECT iid FROM users WHERE tenant_id = ?1',
       tenant.id,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, at, call, newTenant, type TestTenant, toApp } from './harness'
+import { type Answer, at, call, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
 let tenant: TestTenant
 beforeAll(async () => {

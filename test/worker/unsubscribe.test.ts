@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { newLinkSecret, unsubscribeToken } from '../../src/features/notifications/unsubscribe.routes'
 import type { Bindings } from '../../src/platform/env'
-import { at, everything, newApp, newTenant, type TestTenant, toApp } from './harness'
+import { at, everything, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
 const EMAIL = { type: 'recap', channel: 'email', subject: 'S', body: '{{ unsubscribeUrl }}' }
 

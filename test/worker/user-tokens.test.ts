@@ -3,8 +3,8 @@ import { base64url, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signToken } from '../../src/access/tokens'
 import { instant } from '../../src/lib/clock'
-import { forgetTime, HOUR, moveTo, NOON } from './boards'
-import { faulty } from './faulty'
+import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
+import { faulty } from '../helpers/worker/faulty'
 import {
   at,
   call,
@@ -14,8 +14,8 @@ import {
   newTenant,
   rowsEverywhere,
   type TestTenant,
-} from './harness'
-import { forgetLines, linesSoFar } from './lines'
+} from '../helpers/worker/harness'
+import { forgetLines, linesSoFar } from '../helpers/worker/lines'
 
 const SECRET = env.TOKEN_SECRET ?? ''
 const event = (value = 1) => ({ user: { id: 'ada' }, value })

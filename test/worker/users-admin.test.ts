@@ -4,8 +4,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { newInstance } from '../../src/configuration/configuration'
 import { createApp } from '../../src/worker/app'
-import { anotherUuid, bytes, number, numbered } from '../readable'
-import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from './boards'
+import { anotherUuid, bytes, number, numbered } from '../helpers/readable'
+import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON, withBoard } from '../helpers/worker/boards'
 import {
   ADMIN_KEY,
   at,
@@ -15,7 +15,7 @@ import {
   newTenantInLast,
   nextPath,
   type TestTenant,
-} from './harness'
+} from '../helpers/worker/harness'
 
 afterEach(forgetTime)
 

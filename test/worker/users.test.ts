@@ -12,7 +12,7 @@ import {
   type TestTenant,
   toApp,
   untilTheClockMoves,
-} from './harness'
+} from '../helpers/worker/harness'
 
 const ODD = [
   'a/b',

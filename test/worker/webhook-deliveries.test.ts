@@ -8,10 +8,10 @@ import { type Bindings, variables } from '../../src/platform/env'
 import { webhookAdapter } from '../../src/webhooks/channel'
 import type { QueuedMessage } from '../../src/webhooks/delivery/messages'
 import { sampleOf, WEBHOOKS } from '../../src/webhooks/events/events'
-import { forgetTime, moveTo, NOON } from './boards'
-import { hand, log, logged, MINUTE, message, withHook } from './delivery-queues'
-import { at, newApp, newTenant, nextPath } from './harness'
-import { Hook } from './receiver'
+import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
+import { hand, log, logged, MINUTE, message, withHook } from '../helpers/worker/delivery-queues'
+import { at, newApp, newTenant, nextPath } from '../helpers/worker/harness'
+import { Hook } from '../helpers/worker/receiver'
 
 beforeEach(() => moveTo(NOON))
 afterEach(forgetTime)

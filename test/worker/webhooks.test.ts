@@ -5,8 +5,8 @@ import { EVENT_TYPES } from '../../src/configuration/enumerations'
 import { targetOf } from '../../src/lib/net'
 import { systemNow } from '../../src/lib/system-clock'
 import { signatureHeaders } from '../../src/webhooks/channel'
-import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../targets'
-import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from './harness'
+import { ALLOWED, HOSTS_REFUSED, LOOPBACK, REFUSED } from '../helpers/targets'
+import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/

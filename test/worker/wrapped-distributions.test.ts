@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { distributionStep } from '../../src/features/analytics/wrapped/distributions'
 import { type DueWork, workOf } from '../../src/time/due-work.repository'
-import { bytes, number } from '../readable'
-import { contextOf } from './contexts'
-import { newTenant } from './harness'
+import { bytes, number } from '../helpers/readable'
+import { contextOf } from '../helpers/worker/contexts'
+import { newTenant } from '../helpers/worker/harness'
 
 const DAY = 86_400_000
 /** A year that is over. It begins on a Monday, and ends on a Tuesday. */

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { forgetTime, moveTo } from './boards'
-import { at, newApp, newTenant, type TestTenant } from './harness'
+import { forgetTime, moveTo } from '../helpers/worker/boards'
+import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 /** A year that is far enough in the future, since the clock only moves forward. 2036-01-01 is a Tuesday. */
 const START = Date.parse('2035-12-30T12:00:00Z')

@@ -1,8 +1,8 @@
 /** The client against a running server, in Node and in a real browser. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
-import { PATIENCE } from '../../../../test/patience'
-import { Receiver } from '../../../../test/receiver'
-import { type Server, startServer } from '../../../../test/server/harness'
+import { PATIENCE } from '../../../../test/helpers/patience'
+import { Receiver } from '../../../../test/helpers/receiver'
+import { type Server, startServer } from '../../../../test/helpers/server/harness'
 import { Laurel, LaurelError, type LiveRanking, verifyWebhook } from '../../src/index.js'
 import { errorOf } from '../fake-fetch.js'
 import { testBrowser } from './browser.js'

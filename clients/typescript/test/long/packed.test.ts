@@ -1,0 +1,227 @@
+/** The package as it is published, installed in a new folder: in Node, with Vite, and in a Worker. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { createServer, get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { json } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import workerd from 'workerd'
+import { listening, stop } from '../../../../test/helpers/listening'
+
+const root = join(import.meta.dirname, '..', '..', '..', '..')
+const run = promisify(execFile)
+
+/** A service that answers each event with its metric, its key and its body. */
+const service = createServer(async (request, response) => {
+  let body = ''
+  for await (const part of request.setEncoding('utf8')) body += part
+  const key = Buffer.from(String(request.headers['idempotency-key']), 'latin1').toString('utf8')
+  response.end(JSON.stringify({ metric: request.url, key, ...JSON.parse(body || '{}') }))
+})
+let url: string
+/** The new folder. */
+let folder: string
+
+/** The client in each of the three projects: it sends one event. */
+const EVENT = "laurel.event('lessons', { user: { id: 'ada' }, value: 1 })"
+const ANSWER = {
+  metric: '/v1/metrics/lessons/event',
+  key: expect.stringMatching(/^[\da-f-]{36}$/),
+  user: { id: 'ada' },
+  value: 1,
+}
+
+/** A Worker that can call the service on this machine. */
+const CONFIG = `
+using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "app", worker = (
+      modules = [(name = "worker.js", esModule = embed "worker/worker.js")],
+      compatibilityDate = "2026-06-01",
+      bindings = [(name = "URL", text = "URL_OF_THE_SERVICE")],
+    )),
+    (name = "internet", network = (allow = ["public", "private"])),
+  ],
+  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "app")],
+);
+`
+
+const write = (files: Record<string, string>) => {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+}
+
+const tool = (script: string, ...args: string[]) =>
+  run(process.execPath, [join(root, 'node_modules', script), ...args], {
+    cwd: folder,
+    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', WRANGLER_HIDE_BANNER: 'true', URL: url },
+  })
+
+beforeAll(async () => {
+  url = await listening(service)
+  folder = mkdtempSync(join(tmpdir(), 'laurel-packed-'))
+  const { stdout } = await run('npm', ['pack', '-w', '@laurel/client', '--pack-destination', folder], {
+    cwd: root,
+  })
+  const dependencies = { '@laurel/client': `file:${stdout.trim().split('\n').at(-1)}` }
+  write({ 'package.json': JSON.stringify({ name: 'app', type: 'module', private: true, dependencies }) })
+  await run('npm', ['install', '--offline', '--no-audit', '--no-fund'], { cwd: folder })
+})
+afterAll(async () => {
+  stop(service)
+  await rm(folder, { recursive: true })
+})
+
+describe('the package', () => {
+  it('has its entries, their types, a README and a license, and no dependency', () => {
+    const installed = join(folder, 'node_modules', '@laurel', 'client')
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    const entries = Object.values<Record<string, string>>(manifest.exports)
+    expect(entries).toHaveLength(3)
+    for (const { types = '', default: module = '' } of entries)
+      for (const path of [types, module]) expect(readFileSync(join(installed, path), 'utf8')).not.toBe('')
+    const read = (...path: string[]) => readFileSync(join(...path), 'utf8')
+    expect(read(installed, 'LICENSE')).toBe(read(root, 'LICENSE'))
+    expect(read(installed, 'README.md')).toBe(read(root, 'clients', 'typescript', 'README.md'))
+    expect(manifest.dependencies).toBeUndefined()
+  })
+
+  it('works in Node', async () => {
+    write({
+      'app.mjs': `
+        import { Laurel, LaurelError, verifyWebhook } from '@laurel/client'
+        import { Laurel as App } from '@laurel/client/app'
+        import { OfflineQueue } from '@laurel/client/offline'
+        const laurel = new Laurel({ url: process.env.URL, apiKey: 'adm_a.b' })
+        const names = [LaurelError, verifyWebhook, App, OfflineQueue].map(({ name }) => name)
+        console.log(JSON.stringify([await ${EVENT}, laurel instanceof App, names]))
+      `,
+    })
+    const { stdout } = await run(process.execPath, ['app.mjs'], {
+      cwd: folder,
+      env: { ...process.env, URL: url },
+    })
+    expect(JSON.parse(stdout)).toEqual([
+      ANSWER,
+      true,
+      ['LaurelError', 'verifyWebhook', 'Laurel', 'OfflineQueue'],
+    ])
+  })
+
+  it.each([
+    ['TypeScript 7, as a bundler resolves', 'typescript/bin/tsc', 'Bundler', 'ESNext'],
+    ['TypeScript 7, as Node resolves', 'typescript/bin/tsc', 'NodeNext', 'NodeNext'],
+    ['TypeScript 5', '../clients/typescript/node_modules/typescript/bin/tsc', 'NodeNext', 'NodeNext'],
+  ])('has types for %s', async (_, compiler, moduleResolution, module) => {
+    const good = `
+      import { Laurel, type EventResponse, type LeaderboardRanking, type User } from '@laurel/client'
+      import { OfflineQueue } from '@laurel/client/offline'
+      const laurel = new Laurel({ url: 'http://localhost:8787', apiKey: async () => 'key' })
+      export const event: Promise<EventResponse> = ${EVENT}
+      export const user: User = await laurel.users.get('ada')
+      const board = await laurel.leaderboards.get('weekly', { limit: 3 })
+      export const rankings: LeaderboardRanking[] = board.rankings
+      for await (const metric of laurel.admin.metrics.list()) metric.key satisfies string
+      await new OfflineQueue(laurel).event('lessons', { user: { id: 'ada' }, value: 1 })
+    `
+    const bad = `
+      import { Laurel } from '@laurel/client'
+      const laurel = new Laurel({ url: 'http://localhost:8787', apiKey: 'key' })
+      laurel.event('lessons', { user: { name: 'Ada' }, value: 1 })
+      laurel.leaderboards.get('weekly', { limit: 'three' })
+      laurel.request('GET /v1/user/{id}', { path: { id: 'ada' } })
+    `
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      target: 'ES2022',
+      lib: ['ES2022', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'],
+      types: [],
+      module,
+      moduleResolution,
+    }
+    write({
+      'good.ts': good,
+      'bad.ts': bad,
+      'tsconfig.json': JSON.stringify({ compilerOptions, files: ['good.ts', 'bad.ts'] }),
+    })
+    const output = await tool(compiler, '-p', '.', '--pretty', 'false').then(
+      ({ stdout }) => stdout,
+      ({ stdout }) => String(stdout),
+    )
+    const lines = output.split('\n').filter((line) => /^\S/.test(line))
+    expect(lines.map((line) => /^(\w+\.ts)\((\d+)/.exec(line)?.slice(1))).toEqual([
+      ['bad.ts', '4'],
+      ['bad.ts', '5'],
+      ['bad.ts', '6'],
+    ])
+  })
+
+  it('works with Vite, and is small', async () => {
+    write({
+      'index.html': '<!doctype html><script type="module" src="/page.js"></script>',
+      'page.js': `
+        import { Laurel } from '@laurel/client/app'
+        const laurel = new Laurel({ url: globalThis.LAUREL_URL, apiKey: 'app_a.b' })
+        globalThis.answer = ${EVENT}
+      `,
+      'vite.config.js':
+        "export default { build: { rollupOptions: { output: { entryFileNames: 'page.js' } }, modulePreload: false } }",
+    })
+    await tool('vite/bin/vite.js', 'build', '--logLevel', 'error')
+    const bundle = join(folder, 'dist', 'page.js')
+    expect(gzipSync(readFileSync(bundle)).length).toBeLessThan(10_000)
+    write({
+      'run.mjs': `
+        globalThis.LAUREL_URL = process.env.URL
+        await import('./dist/page.js')
+        console.log(JSON.stringify(await globalThis.answer))
+      `,
+    })
+    const { stdout } = await run(process.execPath, ['run.mjs'], {
+      cwd: folder,
+      env: { ...process.env, URL: url },
+    })
+    expect(JSON.parse(stdout)).toEqual(ANSWER)
+  })
+
+  it('works in a Worker', async () => {
+    write({
+      'worker.js': `
+        import { Laurel } from '@laurel/client'
+        export default {
+          async fetch(request, { URL }) {
+            const laurel = new Laurel({ url: URL, apiKey: 'adm_a.b' })
+            const event = { user: { id: 'ada' }, value: 1, idempotencyKey: 'é ✓' }
+            return Response.json([await ${EVENT}, await laurel.event('lessons', event)])
+          },
+        }
+      `,
+      'wrangler.toml': 'name = "app"\nmain = "worker.js"\ncompatibility_date = "2026-06-01"\n',
+    })
+    await tool('wrangler/bin/wrangler.js', 'deploy', '--dry-run', '--outdir', 'worker')
+    write({ 'config.capnp': CONFIG.replace('URL_OF_THE_SERVICE', url) })
+    const child = spawn(workerd, ['serve', 'config.capnp', '--control-fd=1'], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const ended = once(child, 'close')
+    try {
+      const [line] = await once(createInterface(child.stdout), 'line')
+      // Not `fetch`, which compares every answer with the contract here.
+      const [answer] = await once(get(`http://127.0.0.1:${JSON.parse(line).port}/`), 'response')
+      // As in Node, the key is sent in UTF-8.
+      expect(await json(answer)).toEqual([ANSWER, { ...ANSWER, key: 'é ✓' }])
+    } finally {
+      child.kill()
+      await ended
+    }
+  })
+})

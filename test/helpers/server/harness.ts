@@ -1,0 +1,236 @@
+/**
+ * Starts the real thing, `scripts/start.mjs` or `scripts/serve.mjs`, in a folder of its own, and watches the
+ * processes that it starts.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { PATIENCE } from '../patience'
+import { descendants, stillRunning } from './processes'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+
+/** The files that a project needs to start. */
+const COPIED = [
+  'package.json',
+  'package-lock.json',
+  '.npmrc',
+  'README.md',
+  'wrangler.toml',
+  'tsconfig.json',
+  'src',
+  'migrations',
+  'scripts',
+  'console',
+  'clients',
+]
+
+/** Variables of the environment of the tests that must not reach the server. */
+const OURS = [
+  'PORT',
+  'HOST',
+  'LAUREL_DATA',
+  'DATABASES',
+  'TRUST_PROXY',
+  'DEMO',
+  'MULTI_TENANCY',
+  'ADMIN_HOST',
+  'ADMIN_API_KEY',
+  'TEST_CLOCK',
+  'RATE_LIMITS',
+  'BODY_TIMEOUT',
+  'WEBHOOK_TIMEOUT',
+  'WEBHOOK_ALLOW',
+  'DELIVERY_LOG_DAYS',
+  'BATCH_LOG_DAYS',
+  'PUBLIC_URL',
+  'NODE_ENV',
+]
+/** Variables of providers. Tests must not reach them. */
+const PROVIDERS = /^(EMAIL|RESEND|EXPO|APNS|FCM)_/
+
+export type StartOptions = {
+  env?: Record<string, string>
+  /**
+   * The project's folder. It stays after the server stops. By default, a new folder is made, and removed at
+   * the end.
+   */
+  folder?: string
+  port?: number
+  /**
+   * By `npm start`, by (the default) `node scripts/start.mjs`, or by `node scripts/serve.mjs`, which builds
+   * the Worker the first time.
+   */
+  by?: 'npm' | 'node' | 'serve'
+  /** Whether it leads a process group of its own, so that `kill` is one signal to each of its groups. */
+  ownGroup?: boolean
+}
+
+export type Ending = { code: number | null; leftovers: string[] }
+
+/** A running start script, ready or not. */
+export type Starting = {
+  folder: string
+  port: number
+  pid: number
+  /** The process groups that it has, if it has its own: those of its processes when it printed something. */
+  groups: ReadonlySet<number>
+  child: ChildProcess
+  /** All its output so far, on both streams. */
+  output(): string
+  /** Waits until it has printed a match. Throws with the output if it ends first. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
+  /** Waits until it ends. Returns which of its processes still run. */
+  ended(): Promise<Ending>
+  /** Sends a signal (default: SIGTERM) and waits until it ends. */
+  stop(signal?: 'SIGINT' | 'SIGTERM'): Promise<Ending>
+  /** Kills it and all its processes, like a machine that fails, and waits until they have ended. */
+  kill(): Promise<Ending>
+}
+
+export type Server = Starting & { url: string; adminKey: string; curl: string }
+
+/** A new project in a temporary folder, with linked `node_modules`. */
+export async function newProject(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'laurel-'))
+  await Promise.all(COPIED.map((name) => cp(join(root, name), join(folder, name), { recursive: true })))
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'), 'dir')
+  return folder
+}
+
+/** A port that no process listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+/** Kills a process, or a group if the id is negative. It may have ended already. */
+function killed(id: number): void {
+  try {
+    process.kill(id, 'SIGKILL')
+  } catch {
+    // It has ended already.
+  }
+}
+
+/** The admin key of servers that are told one. */
+export const ADMIN_KEY = 'adm_serve.the-key-of-the-tests-and-of-nothing-else'
+
+function commandOf(by: 'npm' | 'node' | 'serve', folder: string): [command: string, args: string[]] {
+  if (by === 'npm') return ['npm', ['start']]
+  if (by === 'node') return [process.execPath, ['scripts/start.mjs']]
+  const isBuilt = existsSync(join(folder, 'dist', 'serve', 'settings.json'))
+  return [process.execPath, ['scripts/serve.mjs', ...(isBuilt ? ['--built'] : [])]]
+}
+
+/** Runs the start script without waiting for anything. */
+export async function launch(options: StartOptions = {}): Promise<Starting> {
+  const folder = options.folder ?? (await newProject())
+  const port = options.port ?? (await freePort())
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !OURS.includes(name) && !PROVIDERS.test(name) && !/^(npm_|VITEST)/.test(name),
+  )
+  const [command, args] = commandOf(options.by ?? 'node', folder)
+  const child = spawn(command, args, {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: options.ownGroup ?? false,
+    env: {
+      ...Object.fromEntries(inherited),
+      PORT: String(port),
+      ...(process.env.TEST_DATABASES && { DATABASES: process.env.TEST_DATABASES }),
+      ...(options.by === 'serve' && { ADMIN_API_KEY: ADMIN_KEY }),
+      ...options.env,
+    },
+  })
+  let output = ''
+  child.stdout.on('data', (part) => (output += part))
+  child.stderr.on('data', (part) => (output += part))
+  const closed = once(child, 'close')
+  const pid = child.pid ?? 0
+  // Ctrl-C in a terminal does not reach another process group. workerd has a further one (`npm run serve`).
+  const groups = new Set([pid])
+  const killGroup = () => {
+    for (const group of groups) killed(-group)
+  }
+  if (options.ownGroup) {
+    process.once('exit', killGroup)
+    child.once('exit', () => process.off('exit', killGroup))
+  }
+
+  const ended = async () => {
+    const started = descendants(pid)
+    const deadline = performance.now() + PATIENCE
+    await Promise.race([closed, sleep(PATIENCE, undefined, { ref: false })])
+    // Under npm, the processes may end a moment after npm itself.
+    while (stillRunning(started).length > 0 && performance.now() < deadline) await sleep(25)
+    if (options.folder === undefined) await rm(folder, { recursive: true, force: true })
+    return { code: child.exitCode, leftovers: stillRunning(started) }
+  }
+  return {
+    folder,
+    port,
+    pid,
+    groups,
+    child,
+    output: () => output,
+    ended,
+    stop: (signal = 'SIGTERM') => {
+      const ending = ended()
+      child.kill(signal)
+      return ending
+    },
+    kill: () => {
+      // Kills at once: everything that a client has a response for must be stored by now.
+      if (options.ownGroup) {
+        killGroup()
+        return ended()
+      }
+      const ending = ended()
+      for (const { id } of descendants(pid)) killed(id)
+      return ending
+    },
+    printed: async (pattern) => {
+      const deadline = performance.now() + PATIENCE
+      for (;;) {
+        const match = pattern.exec(output)
+        if (match !== null) {
+          for (const { group } of options.ownGroup ? descendants(pid) : []) groups.add(group)
+          return match
+        }
+        const isOver = child.exitCode !== null || child.signalCode !== null
+        if (isOver || performance.now() > deadline) {
+          throw new Error(`${isOver ? 'It ended' : 'Timeout'} before it printed ${pattern}:\n${output}`)
+        }
+        await sleep(50)
+      }
+    },
+  }
+}
+
+/** Starts a server and waits until it is ready. */
+export async function startServer(options: StartOptions = {}): Promise<Server> {
+  const starting = await launch(options)
+  try {
+    if (options.by === 'serve') {
+      const [, url = ''] = await starting.printed(/^Laurel serves (\S+)/m)
+      return { ...starting, url, adminKey: ADMIN_KEY, curl: '' }
+    }
+    const [curl] = await starting.printed(/^curl .*(?=\n)/m)
+    const [, adminKey = ''] = await starting.printed(/Admin key +(\S+)/)
+    return { ...starting, url: `http://localhost:${starting.port}`, adminKey, curl }
+  } catch (error) {
+    await starting.stop()
+    throw error
+  }
+}

@@ -1,0 +1,46 @@
+import { env } from 'cloudflare:workers'
+import { newInstance } from '../../../src/configuration/configuration'
+import { newContext, type TenantContext } from '../../../src/platform/context'
+import type { Bindings } from '../../../src/platform/env'
+import type { DueWork } from '../../../src/time/due-work.repository'
+import type { Workplace } from '../../../src/time/job'
+import { nextWork, workplacesOf } from '../../../src/time/workplaces'
+import { JOBS } from '../../../src/worker/jobs'
+import { lastDatabase } from './harness'
+
+/** The context of a tenant's background work, in an isolate without cached data. */
+export const contextOf = (tenantId: string, DB: D1Database = env.DB): TenantContext =>
+  contextWith(tenantId, { DB })
+
+/** The same with other bindings, such as all databases `behind` a fault. */
+export function contextWith(tenantId: string, bindings: Partial<Bindings>): TenantContext {
+  const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
+  return { ...context, db: context.db.of(tenantId) }
+}
+
+/**
+ * The same for work on users who are all in the last database (`newTenantInLast`). `d1` replaces that
+ * database.
+ */
+export function contextOfUsers(tenantId: string, d1: D1Database = lastDatabase().d1): TenantContext {
+  return ofUsers(contextWith(tenantId, { [lastDatabase().name]: d1 }))
+}
+
+/** The same context for work on users, who are all in the last database. */
+export const ofUsers = (context: TenantContext): TenantContext => ({
+  ...context,
+  db: context.databases.ofUser(context.db.tenantId, ''),
+})
+
+/** All databases in which a tenant may have due work. `bindings` replace others. */
+export function everyPlace(tenantId: string, bindings: Partial<Bindings> = {}): Promise<Workplace[]> {
+  const context = newContext(newInstance(), { ...env, ...bindings }, () => undefined)
+  return workplacesOf(context, tenantId, JOBS)
+}
+
+/** The only database with due work, in tests with one database. */
+export const placesOf = (context: TenantContext): Workplace[] => [{ context, list: JOBS.list }]
+
+/** The work that is due first, of a tenant in one database. */
+export const worksOf = async (context: TenantContext): Promise<DueWork[]> =>
+  (await nextWork(placesOf(context), JOBS, true)).found.map(({ work }) => work)

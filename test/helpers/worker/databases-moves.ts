@@ -1,0 +1,289 @@
+/** Worlds, and looks into the databases, for the tests of moves. */
+import { env } from 'cloudflare:workers'
+import { expect } from 'vitest'
+import * as z from 'zod'
+import { newInstance } from '../../../src/configuration/configuration'
+import { MOVED } from '../../../src/features/databases/moved-tables'
+import { stepMoves } from '../../../src/features/databases/moves'
+import { bucketOf } from '../../../src/lib/ids'
+import { newContext } from '../../../src/platform/context'
+import type { Bindings } from '../../../src/platform/env'
+import { JOBS } from '../../../src/worker/jobs'
+import { readableTable } from '../readable'
+import { ADMIN_KEY, call, databases, newTenant, type Send, type TestTenant, toApp, until } from './harness'
+
+export const NAMES = databases().map(({ name }) => name)
+export const LAST = NAMES.at(-1) ?? ''
+
+/** Sets the weights of databases; others count 1. */
+export async function weigh(weights: Record<string, number>): Promise<void> {
+  await env.DB.batch([
+    env.DB.prepare('DELETE FROM database_weights'),
+    env.DB.prepare('INSERT INTO database_weights (name, weight) SELECT key, value FROM json_each(?1)').bind(
+      JSON.stringify(weights),
+    ),
+  ])
+}
+
+export const wake = ({ id }: TestTenant, steps = 20) => env.TIMEKEEPER.getByName(id).wake(id, steps)
+
+/** Counts rows in each database. */
+export async function countEach(sql: string, ...params: unknown[]): Promise<Record<string, number>> {
+  const counts = databases().map(async ({ name, d1 }) => {
+    const row = await d1
+      .prepare(sql)
+      .bind(...params)
+      .first<{ n: number }>()
+    return [name, row?.n ?? 0] as const
+  })
+  return Object.fromEntries(await Promise.all(counts))
+}
+
+/** The users that each database has. */
+export const usersByDatabase = ({ id }: TestTenant) =>
+  countEach('SELECT count(*) AS n FROM users WHERE tenant_id = ?1', id)
+
+/** The internal ids of all users of a tenant. */
+export async function iidsOf({ id }: TestTenant): Promise<string[]> {
+  const all = await Promise.all(
+    databases().map(({ d1 }) =>
+      d1.prepare('SELECT iid FROM users WHERE tenant_id = ?1').bind(id).all<{ iid: string }>(),
+    ),
+  )
+  return all.flatMap(({ results }) => results.map(({ iid }) => iid))
+}
+
+/** The rows of users in all tables whose rows move, and in which databases they are. */
+export async function rowsOf(
+  iids: readonly string[],
+): Promise<{ rows: Record<string, string[]>; places: Record<string, number> }> {
+  const rows: Record<string, string[]> = {}
+  const places: Record<string, number> = {}
+  for (const { name, d1 } of databases()) {
+    for (const table of MOVED) {
+      const key = table === 'users' ? 'iid' : 'user_iid'
+      const { results } = await d1
+        .prepare(
+          `SELECT * FROM ${readableTable(table)} WHERE ${key} IN (SELECT value FROM json_each(?1)
+            UNION ALL SELECT unhex(value, '-') FROM json_each(?1))`,
+        )
+        .bind(JSON.stringify(iids))
+        .all()
+      for (const { no: _, ...row } of results) {
+        // The first database also has all own boosts of users in other ones.
+        if (table === 'points_boosts' && rows[table]?.includes(JSON.stringify(row))) continue
+        if (table === 'points_boosts') {
+          rows[table] = [...(rows[table] ?? []), JSON.stringify(row)]
+          continue
+        }
+        rows[table] = [...(rows[table] ?? []), JSON.stringify(row)]
+        places[name] = (places[name] ?? 0) + 1
+      }
+    }
+  }
+  for (const list of Object.values(rows)) list.sort()
+  return { rows, places }
+}
+
+/** Lets moves begin, and rows of users who have left be deleted, at once, and not after half a minute. */
+export const hurry = () =>
+  env.DB.batch([
+    env.DB.prepare(
+      `UPDATE due_work SET progress = json_set(progress, '$.left', (
+        SELECT json_group_array(json_set(value, '$.at', 0)) FROM json_each(progress, '$.left')))
+      WHERE kind = 'moves' AND progress IS NOT NULL`,
+    ),
+    env.DB.prepare('UPDATE known_databases SET since = 0'),
+  ])
+
+/** Wakes the Timekeeper until all buckets are where they should be, and nothing is left behind. */
+export async function settle(tenant: TestTenant): Promise<void> {
+  await wake(tenant)
+  await until(async () => {
+    await hurry()
+    await wake(tenant)
+    const isAsked = await env.DB.prepare(
+      "SELECT 1 AS n FROM due_work WHERE tenant_id = ?1 AND kind = 'moves'",
+    )
+      .bind(tenant.id)
+      .first('n')
+    return isAsked === null
+  })
+}
+
+export const rebalance = (weights?: Record<string, number>, send: Send = toApp) =>
+  call(send, 'POST', '/admin/v1/databases/rebalance', {
+    headers: { 'x-api-key': ADMIN_KEY },
+    body: weights === undefined ? {} : { weights },
+  })
+export const listed = () => call(toApp, 'GET', '/admin/v1/databases', { headers: { 'x-api-key': ADMIN_KEY } })
+
+/** A tenant with a configuration that leaves rows in all tables. */
+export async function newWorld(): Promise<TestTenant> {
+  const tenant = await newTenant()
+  await tenant.metric('words')
+  await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    triggers: [{ type: 'metric', metricKey: 'words', metricThreshold: 10, points: 3, status: 'active' }],
+  })
+  await tenant.create('/achievements', {
+    key: 'hundred',
+    name: 'Hundred',
+    trigger: 'metric',
+    metricKey: 'words',
+    metricValue: 100,
+    status: 'active',
+  })
+  return tenant
+}
+
+/**
+ * Bindings whose databases call `fault` for each write batch, with its number; the batch itself is `run`.
+ */
+export function bindingsWith(
+  fault: (write: number, run: () => Promise<D1Result[]>) => Promise<D1Result[]>,
+): Bindings {
+  let writes = 0
+  const wrapped = databases().map(({ name, d1 }) => {
+    const texts = new WeakMap<D1PreparedStatement, string>()
+    const prepare = (sql: string) => {
+      const statement = d1.prepare(sql)
+      return new Proxy(statement, {
+        get: (target, property) => {
+          if (property !== 'bind') return Reflect.get(target, property, target)
+          return (...values: unknown[]) => {
+            const bound = target.bind(...values)
+            texts.set(bound, sql)
+            return bound
+          }
+        },
+      })
+    }
+    const batch = (statements: D1PreparedStatement[]) => {
+      const run = () => d1.batch(statements)
+      if (!statements.some((one) => /^\s*(INSERT|UPDATE|DELETE)/.test(texts.get(one) ?? ''))) return run()
+      writes += 1
+      return fault(writes - 1, run)
+    }
+    const database = new Proxy(d1, {
+      get: (target, property) =>
+        property === 'batch'
+          ? batch
+          : property === 'prepare'
+            ? prepare
+            : Reflect.get(target, property, target),
+    })
+    return [name, database]
+  })
+  return { ...env, ...Object.fromEntries(wrapped) }
+}
+
+export const KINDS = JOBS.list.flatMap(({ kind, isOfUsers }) => (isOfUsers === true ? [kind] : []))
+
+/** Does moves as the Timekeeper does, with these bindings, in an isolate without memory. */
+export const stepWith = (bindings: Bindings, { id }: TestTenant) =>
+  stepMoves(
+    newContext(newInstance(), bindings, () => undefined),
+    id,
+    KINDS,
+    true,
+  )
+
+/** Does all moves in the test itself: in this runner, no object runs while the test sends requests. */
+export async function moveAll(tenant: TestTenant): Promise<void> {
+  do await hurry()
+  while ((await stepWith(env, tenant)) !== null)
+}
+
+/** Gives each user rows in the tables that few users have, so that no message is sent and nothing is due. */
+export async function addRareRows({ id }: TestTenant): Promise<void> {
+  const sql = [
+    `INSERT INTO streak_runs (user_iid, first, last, started, history, length)
+      SELECT iid, 1, 2, 1, 'x', 2 FROM users WHERE tenant_id = ?1`,
+    `INSERT INTO streak_pauses (id, tenant_id, user_id, user_iid, start, end)
+      SELECT 'pause ' || iid, ?1, id, iid, 30000, 30001 FROM users WHERE tenant_id = ?1`,
+    `INSERT INTO devices (user_iid, token, tenant_id, user_id, at)
+      SELECT iid, 'of ' || id, ?1, id, 1 FROM users WHERE tenant_id = ?1`,
+    `INSERT INTO counted_users (user_iid, days, days_from, streak, completions, levels)
+      SELECT unhex(iid, '-'), '[]', 0, 0, '[]', '{}' FROM users WHERE tenant_id = ?1`,
+    `INSERT INTO pending_notifications (tenant_id, due_at, id, user_id, user_iid, achievement_id)
+      SELECT ?1, 4000000000000, 'pending ' || iid, id, iid, '' FROM users WHERE tenant_id = ?1`,
+    `INSERT INTO points_notifications (user_iid, system_id, tenant_id, user_id, seq, at, total, until)
+      SELECT iid, 'system', ?1, id, 1, 1, 1, 1 FROM users WHERE tenant_id = ?1`,
+    `INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
+      SELECT ?1, 1, seq, 'outbox ' || iid, iid, '[]' FROM users WHERE tenant_id = ?1`,
+    `INSERT INTO points_boosts (id, tenant_id, created, updated, system_id, user_id, user_iid, key,
+        name, start,
+        end, multiplier, rounding, user_attributes)
+      SELECT 'boost ' || iid, ?1, 1, 1, 'system', id, iid, iid, 'Boost', '2020-01-01', '2020-01-02',
+        1.5, 'up', '[]'
+      FROM users WHERE tenant_id = ?1`,
+  ]
+  for (const { d1 } of databases()) await d1.batch(sql.map((text) => d1.prepare(text).bind(id)))
+}
+
+/** A number of users, or these ones, with events, and the total of each one. */
+export async function newUsers(
+  tenant: TestTenant,
+  users: number | readonly string[],
+): Promise<Map<string, number>> {
+  const ids = typeof users === 'number' ? Array.from({ length: users }, (_, nth) => `user-${nth}`) : users
+  const totals = new Map<string, number>()
+  for (const [nth, id] of ids.entries()) {
+    await tenant.event('words', id, 5, { idempotencyKey: 'first' })
+    await tenant.event('words', id, nth)
+    totals.set(id, 5 + nth)
+  }
+  return totals
+}
+
+/** Expects each user to exist once, with the total, and with events that sum up to it. */
+export async function expectTotals(tenant: TestTenant, totals: ReadonlyMap<string, number>): Promise<void> {
+  const found = new Map<string, number>()
+  for (const { d1 } of databases()) {
+    const { results } = await d1
+      .prepare(
+        `SELECT u.id, u.metrics ->> '$[0][1]' AS total, u.bucket,
+          (SELECT sum(value) FROM events e WHERE e.user_iid = unhex(u.iid, '-')) AS sum
+        FROM users u WHERE tenant_id = ?1`,
+      )
+      .bind(tenant.id)
+      .all<{ id: string; total: number; sum: number; bucket: number }>()
+    for (const { id, total, sum, bucket } of results) {
+      expect(found.has(id), `${id} is there twice`).toBe(false)
+      expect(sum, id).toBe(total)
+      expect(bucket).toBe(bucketOf(tenant.id, id))
+      found.set(id, total / 1_000_000)
+    }
+  }
+  expect(found).toEqual(new Map(totals))
+}
+
+/** The internal ids of some users. */
+export async function iidsOfUsers({ id }: TestTenant, ids: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    databases().map(({ d1 }) =>
+      d1
+        .prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))')
+        .bind(id, JSON.stringify(ids))
+        .all<{ iid: string }>(),
+    ),
+  )
+  return found.flatMap(({ results }) => results.map(({ iid }) => iid))
+}
+
+export const Listed = z.object({
+  name: z.string(),
+  buckets: z.number(),
+  users: z.number(),
+  events: z.number(),
+  state: z.string(),
+})
+export const states = (body: unknown) =>
+  Object.fromEntries(
+    z
+      .array(Listed)
+      .parse(body)
+      .map(({ name, state }) => [name, state]),
+  )

@@ -1,0 +1,367 @@
+import { createExecutionContext, waitOnExecutionContext } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { expect, vi } from 'vitest'
+import { newInstance } from '../../../src/configuration/configuration'
+import { settleCopy } from '../../../src/configuration/copies'
+import { BUCKETS, bucketOf } from '../../../src/lib/ids'
+import { noCost } from '../../../src/platform/database'
+import { boundDatabases, databasesOf } from '../../../src/platform/databases/bound'
+import type { Bindings } from '../../../src/platform/env'
+import { createApp } from '../../../src/worker/app'
+import { conforming, firstEventOf } from '../conformance'
+import { PATIENCE } from '../patience'
+import { readableTable } from '../readable'
+
+/** The admin key of the tests, as vitest.config.ts sets it. */
+export const ADMIN_KEY = env.ADMIN_API_KEY ?? ''
+
+/** A response, with its body parsed as JSON. */
+export type Answer = { status: number; headers: Headers; body: unknown }
+
+/**
+ * Sends a request to a Worker. Throws if the contract does not document the response. The opaque 500 is
+ * allowed here, for the tests that cause it on purpose, but not in `call`.
+ */
+export type Send = (request: Request) => Promise<Response>
+
+/**
+ * Sends to a new app with its own memory, as if in another isolate. `overrides` replace bindings and
+ * variables. A 503 is allowed only if `DB` is one of them. A test that changes the tables of the real
+ * database, or replaces the database of objects, passes the real `DB`. The requests run in the test's own
+ * context: in this runner, one request's context cannot settle a promise of another one. test/server tests
+ * the effects between requests over HTTP.
+ */
+export function newApp(overrides: Partial<Bindings> = {}, instance = newInstance()): Send {
+  const app = createApp(instance)
+  return async (request) => {
+    const ctx = createExecutionContext()
+    const response = await app.fetch(request, { ...env, ...overrides }, ctx)
+    await waitOnExecutionContext(ctx)
+    const toAdminHost = overrides.ADMIN_HOST?.toLowerCase() === new URL(request.url).host
+    const isDatabaseReplaced = overrides.DB !== undefined
+    await conforming(request, response, { mayFail: true, isDatabaseReplaced, toAdminHost })
+    return firstEventOf(response)
+  }
+}
+
+/** Sends to the app that the tests share. */
+export const toApp: Send = newApp()
+
+type Options = {
+  body?: unknown
+  /** A body to send unchanged. */
+  raw?: BodyInit
+  headers?: Record<string, string>
+}
+
+/** Sends one request. Throws if the contract does not document the response, or if it is a 500. */
+export async function call(
+  send: Send,
+  method: string,
+  path: string,
+  { body, raw, headers = {} }: Options = {},
+): Promise<Answer> {
+  const request = new Request(`http://laurel.test${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(raw !== undefined ? { body: raw } : body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const response = await send(request)
+  const text = await response.text()
+  // A test that causes faults on purpose uses `send` itself.
+  if (response.status === 500) throw new Error(`${method} ${path} failed: ${text}`)
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? null : JSON.parse(text),
+  }
+}
+
+/** A new tenant for one test, so that the test sees no data of other tests. */
+export class TestTenant {
+  readonly id = crypto.randomUUID()
+  readonly send: Send
+
+  constructor(send: Send) {
+    this.send = send
+  }
+
+  /** The same tenant, through another Worker. */
+  through(send: Send): TestTenant {
+    const other = new TestTenant(send)
+    return Object.assign(other, { id: this.id })
+  }
+
+  /** Calls the admin interface; `path` begins after its base. */
+  admin(method: string, path: string, body?: unknown): Promise<Answer> {
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': this.id }
+    return call(this.send, method, `/admin/v1${path}`, { body, headers })
+  }
+
+  /** Calls the application interface with the admin key; `path` begins after its base. */
+  app(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> {
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': this.id, ...more }
+    return call(this.send, method, `/v1${path}`, { body, headers })
+  }
+
+  /** Records an event with the admin key. */
+  event(
+    metric: string,
+    user: string | Record<string, unknown>,
+    value: number,
+    options: { attributes?: Record<string, string>; idempotencyKey?: string } = {},
+  ): Promise<Answer> {
+    const { attributes, idempotencyKey } = options
+    return this.app(
+      'POST',
+      `/metrics/${metric}/event`,
+      { user: typeof user === 'string' ? { id: user } : user, value, ...(attributes && { attributes }) },
+      idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    )
+  }
+
+  /**
+   * Calls the application interface as a browser does, with this key and no tenant; `path` begins after its
+   * base.
+   */
+  as(
+    key: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    more: Record<string, string> = {},
+  ): Promise<Answer> {
+    return call(this.send, method, `/v1${path}`, { body, headers: { 'x-api-key': key, ...more } })
+  }
+
+  /** Creates an application key of a user, and returns it. */
+  async key(userId: string): Promise<string> {
+    const { body } = await this.admin('POST', '/application-api-keys', [{ userId }])
+    return String(at(body, 'created', 0, 'key'))
+  }
+
+  /** Creates one resource, and returns its id. Throws if the response has an issue instead. */
+  async create(path: string, item: unknown): Promise<string> {
+    const { body } = await this.admin('POST', path, [item])
+    const id = at(body, 'created', 0, 'id')
+    if (typeof id !== 'string') throw new Error(`The resource was not created: ${JSON.stringify(body)}`)
+    return id
+  }
+
+  /** Creates a metric, and returns its id. */
+  metric(key: string): Promise<string> {
+    return this.create('/metrics', { key, name: `Metric ${key}` })
+  }
+}
+
+/** Creates a tenant, in the shared app unless another one is given. */
+export async function newTenant(send: Send = toApp): Promise<TestTenant> {
+  const tenant = await storedTenant(send)
+  if (databases().length > 1) await spread(tenant.id)
+  return tenant
+}
+
+/**
+ * The same, but all users are in `lastDatabase`: for tests of work that each database does on its own users.
+ */
+export async function newTenantInLast(send: Send = toApp): Promise<TestTenant> {
+  const tenant = await storedTenant(send)
+  if (databases().length === 1) return tenant
+  const { name } = lastDatabase()
+  await place(tenant.id, 0, [[0, name]])
+  // So that no test meets the writes of the copy.
+  await settleCopy(databasesOf(newInstance(), env, noCost()), tenant.id, name)
+  return tenant
+}
+
+async function storedTenant(send: Send): Promise<TestTenant> {
+  const tenant = new TestTenant(send)
+  await env.DB.prepare(
+    'INSERT INTO tenants (id, customer_id, name, created, updated) VALUES (?1, ?2, ?2, ?3, ?3)',
+  )
+    .bind(tenant.id, `customer-${tenant.id}`, Date.now())
+    .run()
+  return tenant
+}
+
+/** All databases of the tests by name, the first one first. */
+export const databases = (): { name: string; d1: D1Database }[] => boundDatabases(env)
+
+/** The last one of them. With one database, it is `DB`. */
+export function lastDatabase(): { name: string; d1: D1Database } {
+  const last = databases().at(-1)
+  if (last === undefined) throw new Error('there is no database')
+  return last
+}
+
+/** The rows of a statement in every database, one database after another. */
+export async function rowsEverywhere<R = Record<string, unknown>>(
+  sql: string,
+  ...params: unknown[]
+): Promise<R[]> {
+  const rows: R[] = []
+  for (const { d1 } of databases()) {
+    const { results } = await d1
+      .prepare(sql)
+      .bind(...params)
+      .all<R>()
+    rows.push(...results)
+  }
+  return rows
+}
+
+/** Spreads the buckets of a tenant that has no users yet evenly over all databases. */
+export async function spread(tenantId: string): Promise<void> {
+  const names = databases().map(({ name }) => name)
+  await place(
+    tenantId,
+    1,
+    names.map((name, index) => [firstBucket(index), name]),
+  )
+}
+
+/** Stores a tenant's first directory. The version 0 is that of a tenant that stays in one database. */
+async function place(
+  tenantId: string,
+  version: number,
+  places: (readonly [from: number, name: string])[],
+): Promise<void> {
+  await env.DB.prepare(
+    "INSERT INTO directory (tenant_id, version, places, placements) VALUES (?1, ?2, ?3, '{}')",
+  )
+    .bind(tenantId, version, JSON.stringify(places))
+    .run()
+}
+
+/** The first bucket of a database if all are evenly spread. */
+export const firstBucket = (index: number) => Math.floor((index * BUCKETS) / databases().length)
+
+/** The n-th user in a database of a tenant that is evenly spread. */
+export function userIn(tenant: TestTenant, name: string, nth = 0): string {
+  const index = databases().findIndex((one) => one.name === name)
+  return userFrom(tenant, firstBucket(index), firstBucket(index + 1), nth)
+}
+
+/** Users of a tenant, one in each of equal parts of the buckets. */
+export const evenUsers = (tenant: TestTenant, count: number): string[] =>
+  Array.from({ length: count }, (_, part) =>
+    userFrom(tenant, (part * BUCKETS) / count, ((part + 1) * BUCKETS) / count),
+  )
+
+/** The n-th user whose bucket is at least `from` and below `to`. */
+function userFrom(tenant: TestTenant, from: number, to: number, nth = 0): string {
+  let left = nth
+  for (let n = 0; ; n += 1) {
+    const bucket = bucketOf(tenant.id, `user-${n}`)
+    if (bucket >= from && bucket < to) left -= 1
+    if (left < 0) return `user-${n}`
+  }
+}
+
+/** Bindings of all databases, each one replaced. */
+export const replaced = (replace: (d1: D1Database) => D1Database): Record<string, D1Database> =>
+  Object.fromEntries(databases().map(({ name, d1 }) => [name, replace(d1)]))
+
+/**
+ * D1 with counters of its batches and of the statements that are prepared for them. `bindings` are all
+ * databases, which are counted together; `DB` is the first one alone.
+ */
+export function countedD1(): {
+  DB: D1Database
+  bindings: Record<string, D1Database>
+  count: { batches: number; prepared: number; batched: number }
+} {
+  const count = { batches: 0, prepared: 0, batched: 0 }
+  const counted = (d1: D1Database) =>
+    new Proxy(d1, {
+      get(target, name) {
+        if (name === 'prepare') {
+          return (sql: string) => {
+            count.prepared += 1
+            return target.prepare(sql)
+          }
+        }
+        if (name === 'batch') {
+          return (statements: D1PreparedStatement[]) => {
+            count.batches += 1
+            count.batched += statements.length
+            return target.batch(statements)
+          }
+        }
+        throw new Error(`Unexpected use of D1: ${String(name)}`)
+      },
+    })
+  return { DB: counted(env.DB), bindings: replaced(counted), count }
+}
+
+/** All rows of all tables of Laurel in all databases, as JSON. */
+export async function everything(): Promise<Record<string, string[]>> {
+  const tables = await env.DB.prepare(
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
+  ).all<{ name: string }>()
+  const all: Record<string, string[]> = {}
+  for (const { name } of tables.results) {
+    const found = await Promise.all(
+      databases().map(({ d1 }) => d1.prepare(`SELECT * FROM ${readableTable(name)}`).all()),
+    )
+    all[name] = found.flatMap(({ results }) => results.map((row) => JSON.stringify(row))).sort()
+  }
+  return all
+}
+
+/** Tables that a pass of the analytics writes. It also writes `users.counted`, and its due work. */
+const OF_ANALYTICS = new Set(['analytics_figures', 'analytics_passes', 'counted_users'])
+
+/** The same without everything that a pass of the analytics may write meanwhile, a minute after a change. */
+export async function everythingButPasses(): Promise<Record<string, string[]>> {
+  const tables = Object.entries(await everything()).filter(([name]) => !OF_ANALYTICS.has(name))
+  const kept = (row: string) => !row.includes('"kind":"analytics"')
+  const uncounted = (row: string) => row.replace(/"counted":\d+,?/, '')
+  return Object.fromEntries(
+    tables.map(([name, rows]) => [
+      name,
+      name === 'due_work' ? rows.filter(kept) : name === 'users' ? rows.map(uncounted) : rows,
+    ]),
+  )
+}
+
+/** Waits until a condition becomes true by itself. */
+export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  await vi.waitUntil(isSo, { timeout: PATIENCE, interval: 20 })
+}
+
+/** Waits until assertions hold. */
+export async function untilHeld(assertions: () => void | Promise<void>): Promise<void> {
+  await vi.waitFor(assertions, { timeout: PATIENCE, interval: 20 })
+}
+
+/** Waits until the machine's clock shows another millisecond. */
+export async function untilTheClockMoves(): Promise<void> {
+  const before = Date.now()
+  await until(() => Date.now() > before)
+}
+
+/** Expects a moment to be between two others, or equal to one of them. In milliseconds. */
+export function expectBetween(first: number, moment: number, last: number): void {
+  expect(moment).toBeGreaterThanOrEqual(first)
+  expect(moment).toBeLessThanOrEqual(last)
+}
+
+/** The value at a path inside JSON; undefined if there is none. */
+export function at(json: unknown, ...path: (string | number)[]): unknown {
+  let value = json
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = Object.entries(value).find(([key]) => key === String(step))?.[1]
+  }
+  return value
+}
+
+/** The path of the next page in a `Link` header, without the base of the admin interface; null if none. */
+export function nextPath(headers: Headers): string | null {
+  const link = headers.get('link')
+  if (link === null) return null
+  const [, path] = /^<http:\/\/laurel\.test\/admin\/v1(\/[^>]*)>; rel="next"$/.exec(link) ?? []
+  if (path === undefined) throw new Error(`not a link to a next page: ${link}`)
+  return path
+}

@@ -1,0 +1,323 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { expect, vi } from 'vitest'
+import * as z from 'zod'
+import { instant } from '../../../src/lib/clock'
+import type { Bindings } from '../../../src/platform/env'
+import { TABLES } from '../../../src/store/user-data/user-data.register'
+import { workOff } from '../../../src/time/run'
+import type { TimekeeperObject } from '../../../src/time/timekeeper.object'
+import { JOBS } from '../../../src/worker/jobs'
+import { DAY, dateAt, NOON, withBoard } from './boards'
+import { everyPlace } from './contexts'
+import { lost } from './faulty'
+import {
+  ADMIN_KEY,
+  type Answer,
+  at,
+  call,
+  everything,
+  lastDatabase,
+  newApp,
+  newTenantInLast,
+  replaced,
+  rowsEverywhere,
+  type Send,
+  type TestTenant,
+  toApp,
+} from './harness'
+import { Hook } from './receiver'
+
+/* A tenant with one of everything, and the rest of it after a purge */
+
+export const tenants = (
+  method: string,
+  path: string,
+  { send = toApp, body }: { send?: Send; body?: unknown } = {},
+): Promise<Answer> =>
+  call(send, method, `/admin/v1/tenants${path}`, { headers: { 'x-api-key': ADMIN_KEY }, body })
+
+export const archive = (id: string) => tenants('DELETE', `?ids=${id}`)
+export const purge = (id: string, send: Send = toApp) => tenants('DELETE', `/${id}?purge=true`, { send })
+
+/** A Timekeeper that cannot be reached. */
+export const unreached = new Proxy(env.TIMEKEEPER, {
+  get: () => () => ({
+    wake: () => Promise.reject(new Error('lost')),
+    purge: () => Promise.reject(new Error('lost')),
+  }),
+})
+
+/** Ids of a tenant with everything: the tenant, its users, and its objects. */
+export type Furnished = {
+  tenant: TestTenant
+  users: string[]
+  boards: string[]
+  deliveryQueues: string[]
+  webhook: string
+  hook: Hook
+  metric: string
+  key: string
+}
+
+/** A tenant with rows in every table, objects, and records in KV. All users are in the last database. */
+export async function furnished(): Promise<Furnished> {
+  const { tenant, board, metric, system } = await withBoard(
+    { runUnit: 'day', runInterval: 1 },
+    await newTenantInLast(),
+  )
+  const hook = new Hook()
+  const hooks = { url: hook.url, events: ['*'] }
+  const [webhook, deleted] = [
+    await tenant.create('/webhooks', hooks),
+    await tenant.create('/webhooks', hooks),
+  ]
+  const other = { key: 'other', name: 'Other', rankBy: 'metric', metricId: metric }
+  const goneBoard = await tenant.create('/leaderboards', other)
+  await tenant.create(`/points/${system}/levels`, { key: 'l', name: 'L', points: 10 })
+  await tenant.create('/achievements', {
+    key: 'first',
+    name: 'First',
+    trigger: 'metric',
+    metricId: metric,
+    metricValue: 1,
+    status: 'active',
+  })
+  const template = { type: 'recap', channel: 'email', subject: 's', body: 'b', status: 'active' }
+  await tenant.create('/notifications/templates', template)
+  await tenant.create(`/points/${system}/boosts`, { name: 'All', start: dateAt(NOON), multiplier: 2 })
+  await tenant.admin('PATCH', '/streaks/settings', {
+    freezes: { initial: 0, max: 3, autoEarnInterval: null, autoEarnAmount: 1 },
+  })
+  const users = Array.from({ length: 3 }, (_, n) => `user-${n}-${tenant.id.slice(0, 8)}`)
+  const silent = tenant.through(newApp({ TIMEKEEPER: unreached }))
+  for (const id of users) {
+    const user = { id, name: `name of ${id}`, tz: 'Europe/Paris', deviceTokens: [`device of ${id}`] }
+    await silent.event('steps', user, 3, { idempotencyKey: id })
+    await silent.admin('POST', `/points/${system}/boosts`, [
+      { userId: id, name: 'Own', start: dateAt(NOON), multiplier: 3 },
+    ])
+    await silent.admin('POST', '/streaks/pauses', {
+      pauses: [{ userId: id, start: dateAt(NOON + 5 * DAY), end: dateAt(NOON + 6 * DAY) }],
+    })
+  }
+  const key = await tenant.key(users[0] ?? '')
+  await tenant.as(key, 'GET', `/users/${users[0]}`)
+  await tenant.admin('DELETE', `/webhooks?ids=${deleted}`)
+  await tenant.admin('DELETE', `/leaderboards?ids=${goneBoard}`)
+  await silent.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: users[0] }, value: 1 }])
+  const { d1 } = lastDatabase()
+  const iid = await d1.prepare('SELECT iid FROM users WHERE tenant_id = ?1').bind(tenant.id).first('iid')
+  const message = JSON.stringify([{ id: crypto.randomUUID(), type: 'streak.lost', body: {} }])
+  await d1.batch([
+    d1
+      .prepare('INSERT INTO parked_events VALUES (?1, ?2, 0, ?3, ?4)')
+      .bind(tenant.id, crypto.randomUUID(), '{}', 'why'),
+    d1
+      .prepare(`INSERT INTO points_summaries VALUES (?1, ?2, 'ranges', '', 1, 0, '[]')`)
+      .bind(tenant.id, system),
+    d1
+      .prepare('INSERT INTO outbox VALUES (?1, 1, 0, ?2, NULL, ?3)')
+      .bind(tenant.id, crypto.randomUUID(), message),
+    d1
+      .prepare(
+        `INSERT INTO day_sums VALUES (unhex(?1, '-'), 'events', (SELECT no FROM metrics WHERE id = ?2), 1, '[]', 1)`,
+      )
+      .bind(iid, metric),
+    d1
+      .prepare(
+        `INSERT INTO voided_events (user_iid, id, metric_no, at, seq, value, utc_offset, voided_at,
+         voided_seq, response)
+         SELECT user_iid, randomblob(16), metric_no, at, seq, value, utc_offset, 0, 0, '{}' FROM events
+         WHERE user_iid = unhex(?1, '-') LIMIT 1`,
+      )
+      .bind(iid),
+    d1
+      .prepare(
+        `INSERT INTO adjustment_keys VALUES (unhex(?1, '-'), (SELECT no FROM points_systems WHERE id = ?2),
+         'k',
+         randomblob(16), 1, 1)`,
+      )
+      .bind(iid, system),
+    d1.prepare("INSERT INTO change_distributions VALUES (?1, '2020', '', '{}')").bind(tenant.id),
+    d1
+      .prepare('INSERT INTO pending_notifications VALUES (?1, 1, ?2, ?3, ?4, ?2)')
+      .bind(tenant.id, crypto.randomUUID(), users[0], iid),
+    d1
+      .prepare('INSERT INTO streak_runs VALUES (?1, 1, 1, 1, ?2, 1, NULL) ON CONFLICT DO NOTHING')
+      .bind(iid, '1e'),
+  ])
+  const deliveryQueues = [
+    `webhook:${webhook}`,
+    `webhook:${deleted}`,
+    `email:${tenant.id}`,
+    `push:${tenant.id}`,
+  ]
+  return { tenant, users, boards: [board, goneBoard], deliveryQueues, webhook, hook, metric, key }
+}
+
+const WRITE = /^\s*(insert|update|delete|with)/i
+
+/**
+ * Databases that call `around` for each batch with a statement of this form. The texts of the batch identify
+ * it.
+ */
+function aroundBatches(
+  form: RegExp,
+  around: (run: () => Promise<D1Result[]>, texts: string) => Promise<D1Result[]>,
+): Record<string, D1Database> {
+  const texts = new WeakMap<object, string>()
+  return replaced(
+    (d1) =>
+      new Proxy(d1, {
+        get: (target, name) => {
+          if (name === 'prepare') {
+            return (sql: string) =>
+              new Proxy(target.prepare(sql), {
+                get: (inner, key) => {
+                  if (key !== 'bind') return Reflect.get(inner, key, inner)
+                  return (...values: unknown[]) => {
+                    const bound = inner.bind(...values)
+                    texts.set(bound, sql)
+                    return bound
+                  }
+                },
+              })
+          }
+          if (name !== 'batch') return Reflect.get(target, name, target)
+          return async (statements: D1PreparedStatement[]) => {
+            const all = statements.map((one) => texts.get(one) ?? '')
+            const run = () => target.batch(statements)
+            return all.some((text) => form.test(text)) ? around(run, all.join(';')) : run()
+          }
+        },
+      }),
+  )
+}
+
+/** Databases that run `work` before the first batch that writes, or that has a statement of this form. */
+export function beforeFirst(work: () => Promise<void>, form = WRITE): Record<string, D1Database> {
+  let isFirst = true
+  return aroundBatches(form, async (run) => {
+    const isNow = isFirst
+    isFirst = false
+    if (isNow) await work()
+    return run()
+  })
+}
+
+/**
+ * Databases that fail once at each different write of an erasure, before or after the write; and the failed
+ * writes.
+ */
+export function failingOnce(isDone: boolean): { bindings: Record<string, D1Database>; failed: Set<string> } {
+  const failed = new Set<string>()
+  const bindings = aroundBatches(WRITE, async (run, texts) => {
+    // The write that postpones failed work does not fail.
+    if (/SET due_at/.test(texts) || failed.has(texts)) return run()
+    failed.add(texts)
+    if (isDone) await run()
+    throw lost()
+  })
+  return { bindings, failed }
+}
+
+const Ids = z.array(z.object({ id: z.string() }))
+
+/**
+ * Every id that names a tenant in the tables: its own id, ids of its users, and ids of its configuration.
+ */
+export async function namesOf({ tenant, users }: Pick<Furnished, 'tenant' | 'users'>): Promise<string[]> {
+  const idsIn = async (column: string, table: string) => {
+    const sql = `SELECT ${column} AS id FROM ${table} WHERE tenant_id = ?1`
+    return Ids.parse(await rowsEverywhere(sql, tenant.id)).map(({ id }) => id)
+  }
+  const configured = [
+    'metrics',
+    'points_systems',
+    'points_triggers',
+    'leaderboards',
+    'webhooks',
+    'achievements',
+  ]
+  const ids = await Promise.all([idsIn('iid', 'users'), ...configured.map((table) => idsIn('id', table))])
+  return [tenant.id, ...users, ...ids.flat()]
+}
+
+/** An entry of the account's audit log; without the id of its tenant if it has nothing else of it (Z1). */
+const withoutErased = (row: string): string =>
+  row.includes('"tenant_id":""') && row.includes('"key":null') && row.includes('"fields":"{}"')
+    ? row.replaceAll(/"resource_id":"[^"]*"/g, '')
+    : row
+
+/** The tables that still contain one of the names. */
+export async function tablesWith(names: readonly string[]): Promise<string[]> {
+  const tables = Object.entries(await everything()).map(
+    ([name, rows]) => [name, rows.map(name === 'audit_log' ? withoutErased : String).join('\n')] as const,
+  )
+  return tables.filter(([, rows]) => names.some((name) => rows.includes(name))).map(([name]) => name)
+}
+
+/** The remaining data of a tenant in its objects and in KV: names of tables and keys. */
+export async function objectsWith({ tenant, boards, deliveryQueues }: Furnished): Promise<string[]> {
+  const found: string[] = []
+  const look =
+    (name: string) =>
+    async (_: unknown, { storage }: DurableObjectState) => {
+      const tables = storage.sql
+        .exec<{ name: string }>(
+          "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf%' ESCAPE '\\'",
+        )
+        .toArray()
+      found.push(...tables.map((table) => `${name} ${table.name}`))
+      const keys = await storage.list()
+      found.push(...[...keys.keys()].map((key) => `${name} ${key}`))
+      if ((await storage.getAlarm()) !== null) found.push(`${name} alarm`)
+    }
+  for (const id of boards) await runInDurableObject(env.LEADERBOARD.getByName(id), look(`board ${id}`))
+  for (const name of deliveryQueues)
+    await runInDurableObject(env.DELIVERY_QUEUE.getByName(name), look(`delivery queue ${name}`))
+  await runInDurableObject(env.TIMEKEEPER.getByName(tenant.id), look('timekeeper'))
+  const { keys } = await env.KEYS.list()
+  for (const { name } of keys) if ((await env.KEYS.get(name))?.includes(tenant.id)) found.push(`kv ${name}`)
+  return found
+}
+
+/** Every table that a purge clears. */
+export const tables = (): string[] =>
+  Object.entries(TABLES).flatMap(([name, { purged }]) => (purged.length > 0 ? [name] : []))
+export const created = (body: unknown) => String(at(body, 'created', 0, 'id'))
+
+/**
+ * Lets alarms of a tenant's Timekeeper do nothing, so that it works only if it is woken. Its other objects
+ * make it set an alarm at moments of their own.
+ */
+async function stopAlarms({ id }: TestTenant): Promise<void> {
+  const timekeeper = env.TIMEKEEPER.getByName(id)
+  await runInDurableObject(timekeeper, (object: TimekeeperObject) => {
+    vi.spyOn(object, 'alarm').mockResolvedValue()
+  })
+  // Waits for an alarm that has begun.
+  await timekeeper.wake(id, 0)
+}
+
+/** Requests the erasure of a tenant, and does no step of it. Only the test does steps from now on. */
+export async function accepted({ tenant }: Pick<Furnished, 'tenant'>): Promise<void> {
+  await stopAlarms(tenant)
+  expect((await archive(tenant.id)).status).toBe(200)
+  expect((await purge(tenant.id, newApp({ TIMEKEEPER: unreached }))).status).toBe(202)
+}
+
+/** Runs a number of steps of a tenant's due work. */
+export const work = async (id: string, steps: number, bindings: Partial<Bindings> = {}) => {
+  const when = { to: instant(NOON), mustAll: false, isSet: true, grace: { first: 0, finals: 0 } }
+  await workOff(JOBS, await everyPlace(id, bindings), { ...when, steps })
+}
+
+/** Checks that a tenant is gone, after its work is done. */
+export async function isGone(one: Furnished, names: readonly string[]): Promise<void> {
+  await env.TIMEKEEPER.getByName(one.tenant.id).wake(one.tenant.id, 100)
+  expect([await tablesWith(names), await objectsWith(one)]).toEqual([[], []])
+  expect((await tenants('GET', `/${one.tenant.id}`)).status).toBe(404)
+  expect((await purge(one.tenant.id)).status).toBe(404)
+}

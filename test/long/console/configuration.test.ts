@@ -1,0 +1,363 @@
+/** Configuration in a real browser: charts, rankings and writes of single items, and new items. */
+import type { Page } from 'playwright-core'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { expectAccessible, hasBrowser, settled, type Watched } from '../../helpers/console/browser'
+import { ATTACK, sharedWorld } from '../../helpers/console/world'
+
+const world = sharedWorld()
+let watched: Watched
+let page: Page
+
+beforeAll(async () => {
+  // Two weeks of the weekly leaderboard, with other users in each.
+  await sendLessons('first', 3)
+  await sendLessons('second', 2)
+  await world.ask('PUT', '/admin/v1/test-clock', { advance: 'P7D' })
+  await sendLessons('third', 2)
+  await sendLessons('fourth', 1)
+  watched = await world.signedIn()
+  page = watched.page
+})
+beforeEach(() => watched?.complaints.splice(0))
+
+const sendLessons = (id: string, value: number, attributes = {}) =>
+  world.ask('POST', '/v1/metrics/demo-lessons/event', { user: { id, name: `User ${id}`, attributes }, value })
+
+const open = (path: string) => world.open(page, path)
+
+/** Reads something from the admin interface. */
+const read = async (path: string) => (await world.ask('GET', `/admin/v1${path}`)).body
+
+const card = (title: string) =>
+  page
+    .locator('section')
+    .filter({ has: page.getByRole('heading', { name: title, exact: true }) })
+    .last()
+
+/** The numbers in the table of a chart. */
+async function valuesOf(title: string): Promise<number[]> {
+  await card(title).getByText('Show as a table').click()
+  const cells = await card(title).getByRole('cell').allTextContents()
+  return cells.map((text) => Number(text.replaceAll(',', '')))
+}
+
+/** The names of a table whose numbers are drawn as bars, each with its number. */
+async function barsOf(label: string): Promise<[name: string, value: number][]> {
+  const table = page.getByRole('table', { name: label })
+  const names = await table.getByRole('rowheader').allTextContents()
+  const values = await table.getByRole('cell').allTextContents()
+  return names.map((name, nth) => [name, Number(values[nth])])
+}
+
+type Row = Record<string, number> & { byTrigger: Record<string, number>; byLevel: Record<string, number> }
+
+/** The figures of an item from the interface. */
+async function seriesOf(path: string): Promise<Row[]> {
+  return (await world.ask('GET', `/admin/v1${path}/analytics`)).body.series
+}
+
+describe.skipIf(!hasBrowser)('charts', () => {
+  it('[I2] the page of a metric shows its events, total and active users by day', async () => {
+    const series = await seriesOf('/metrics/demo-lessons')
+    expect(series.reduce((sum, { events = 0 }) => sum + events, 0)).toBeGreaterThan(3)
+    await open('/metrics/demo-lessons')
+    await card('Events')
+      .getByRole('img', { name: /^Events by day, from / })
+      .waitFor()
+    expect(await valuesOf('Events')).toEqual(series.map(({ events }) => events))
+    expect(await valuesOf('Total')).toEqual(series.map(({ total }) => total))
+    expect(await valuesOf('Active users')).toEqual(series.map(({ activeUsers }) => activeUsers))
+    await expectAccessible(page, 'a metric')
+
+    await page.getByRole('button', { name: '7 days' }).click()
+    await page.waitForURL(/days=7/)
+    await settled(page)
+    await page.reload()
+    await settled(page)
+    expect(await valuesOf('Events')).toEqual(series.slice(-7).map(({ events }) => events))
+    expect(watched.complaints).toEqual([])
+  })
+
+  it('[I2] the page of a points system shows points by day, by trigger, and users by level', async () => {
+    const series = await seriesOf('/points/demo-xp')
+    await open('/points/demo-xp')
+    expect(await valuesOf('Added')).toEqual(series.map(({ added }) => added))
+    const lessons = series.reduce((sum, row) => sum + (row.byTrigger['metric-demo-lessons-1'] ?? 0), 0)
+    expect(lessons).toBeGreaterThan(0)
+    expect(await barsOf('XP by trigger')).toContainEqual(['10 XP for each lesson', lessons])
+    const { byLevel } = series.at(-1) ?? { byLevel: {} }
+    expect((await barsOf('Users by level')).map(([, users]) => users)).toEqual(Object.values(byLevel))
+    expect(watched.complaints).toEqual([])
+  })
+
+  it('[I2] the pages of an achievement, a leaderboard and the streaks show their figures', async () => {
+    await open('/achievements/demo-first-lesson')
+    const completions = (await seriesOf('/achievements/demo-first-lesson')).map((row) => row.completions)
+    expect(await valuesOf('Completions')).toEqual(completions)
+    await open('/leaderboards/demo-weekly-xp')
+    const participants = (await seriesOf('/leaderboards/demo-weekly-xp')).map((row) => row.participants)
+    expect(await valuesOf('Participants')).toEqual(participants)
+    await open('/streaks')
+    const { streaks } = (await world.ask('GET', '/admin/v1/analytics/overview')).body
+    const lengths = await barsOf('Users by the length of their streak')
+    expect(lengths.map(([, users]) => users)).toEqual(streaks.map(({ users }: { users: number }) => users))
+    expect(watched.complaints).toEqual([])
+  })
+})
+
+describe.skipIf(!hasBrowser)('the rankings of a leaderboard', () => {
+  const ranking = () => card('Rankings').getByRole('table')
+  const names = () => ranking().getByRole('rowheader').allInnerTexts()
+
+  it('[L9, Y1] move while one looks, and lead to the users', async () => {
+    await open('/leaderboards/demo-weekly-xp')
+    await card('Rankings').getByText('Live').waitFor()
+    expect((await names()).map((name) => name.split('\n').at(-1))).toEqual(['User third', 'User fourth'])
+    await expectAccessible(page, 'the rankings')
+    await sendLessons('fourth', 2)
+    await ranking().getByText('up 1').waitFor({ state: 'attached' })
+    expect((await names())[0]).toContain('User fourth')
+    await ranking().getByRole('link', { name: 'User fourth' }).click()
+    await page.getByRole('heading', { level: 1, name: 'User fourth' }).waitFor()
+    expect(watched.complaints).toEqual([])
+  })
+
+  it('[L2] show an earlier run, whose address can be sent to others', async () => {
+    await open('/leaderboards/demo-weekly-xp')
+    await page.getByLabel('Run').selectOption({ index: 1 })
+    await ranking().getByText('User first').waitFor()
+    expect(await ranking().getByText('User third').count()).toBe(0)
+    expect(await card('Rankings').getByText('Live').count()).toBe(0)
+    await page.reload()
+    await ranking().getByText('User first').waitFor()
+  })
+
+  it('[L6] show one group at a time', async () => {
+    await world.ask('POST', '/v1/metrics/demo-minutes/event', {
+      user: { id: 'pro', name: 'User pro', attributes: { 'demo-plan': 'pro' } },
+      value: 10,
+    })
+    await world.ask('POST', '/v1/metrics/demo-minutes/event', {
+      user: { id: 'free', name: 'User free', attributes: { 'demo-plan': 'free' } },
+      value: 20,
+    })
+    await open('/leaderboards/demo-minutes-by-plan')
+    await card('Rankings').getByRole('radio', { name: /^pro/ }).check()
+    await ranking().getByText('User pro').waitFor()
+    expect(await ranking().getByText('User free').count()).toBe(0)
+    await page.reload()
+    await ranking().getByText('User pro').waitFor()
+    await card('Rankings').getByRole('radio', { name: /^free/ }).check()
+    await ranking().getByText('User free').waitFor()
+  })
+})
+
+describe.skipIf(!hasBrowser)('writes', () => {
+  /** Lets writes wait for an answer: that of the interface, or a refusal. Counts them. */
+  async function holdWrites(path: string) {
+    let seen = 0
+    const { promise: decided, resolve } = Promise.withResolvers<'continue' | 'refuse'>()
+    const url = `${world.server.url}/admin/v1${path}`
+    await page.route(url, async (route) => {
+      if (route.request().method() === 'GET') return route.fallback()
+      seen += 1
+      if ((await decided) === 'continue') return route.continue()
+      return route.fulfill({
+        status: 422,
+        headers: { 'x-request-id': 'request' },
+        json: { error: 'status: is not wanted. Choose another one.' },
+      })
+    })
+    return {
+      seen: () => seen,
+      end: async (how: 'continue' | 'refuse') => {
+        const answered = page.waitForResponse((response) => response.request().method() !== 'GET')
+        resolve(how)
+        await answered
+        await page.unroute(url)
+      },
+    }
+  }
+
+  const status = (text: string) => page.locator('h1 + *', { hasText: new RegExp(`^${text}$`) })
+
+  it('a move of a status shows at once, and is taken back if it was not done', async () => {
+    await open('/leaderboards/demo-all-time')
+    await status('active').waitFor()
+    let held = await holdWrites('/leaderboards')
+    await page.getByRole('button', { name: 'Deactivate' }).click()
+    await status('inactive').waitFor()
+    await held.end('refuse')
+    await page.getByText('“Deactivate” was not done').first().waitFor()
+    await page.getByText('Is not wanted. Choose another one.').first().waitFor()
+    await status('active').waitFor()
+
+    held = await holdWrites('/leaderboards')
+    await page.getByRole('button', { name: 'Deactivate' }).click()
+    await status('inactive').waitFor()
+    await held.end('continue')
+    await page.getByText('The leaderboard is hidden').waitFor()
+    expect((await world.ask('GET', '/admin/v1/leaderboards/demo-all-time')).body.status).toBe('inactive')
+  })
+
+  it('an edit shows at once, and its form is back if the interface refuses it', async () => {
+    await open('/leaderboards/demo-sprint/edit')
+    const form = page.getByRole('dialog', { name: /^Edit / })
+    await form.getByLabel('Name').fill('Race')
+    await form.getByLabel('Key').fill('demo-weekly-xp')
+    const held = await holdWrites('/leaderboards')
+    await form.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Race' }).waitFor()
+    await form.waitFor({ state: 'detached' })
+    await held.end('continue')
+    await form.getByText('is taken by another').waitFor()
+    expect(await form.getByLabel('Name').inputValue()).toBe('Race')
+    await form.getByLabel('Key').fill('demo-race')
+    await form.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Your changes were saved').waitFor()
+    await page.waitForURL(/demo-race$/)
+    expect((await world.ask('GET', '/admin/v1/leaderboards/demo-race')).body.name).toBe('Race')
+  })
+
+  it('a form is sent once, and the list has the new item at once', async () => {
+    await open('/metrics')
+    await page.goto(`${world.server.url}/console/metrics/new`)
+    const form = page.getByRole('dialog', { name: 'New metric' })
+    await form.getByLabel('Name').fill('Once only')
+    const held = await holdWrites('/metrics')
+    const submit = form.getByRole('button', { name: 'Create metric' })
+    await submit.click()
+    await form.getByLabel('Name').press('Enter')
+    expect(await submit.isDisabled()).toBe(true)
+    expect(held.seen()).toBe(1)
+    await held.end('continue')
+    await page.getByRole('heading', { level: 1, name: 'Once only' }).waitFor()
+    await page.getByRole('main').getByRole('link', { name: 'Metrics' }).click()
+    await page.getByRole('cell', { name: 'Once only', exact: true }).waitFor()
+    expect(held.seen()).toBe(1)
+  })
+
+  it('[L7, O1] a form says why a field is fixed', async () => {
+    await open('/leaderboards/demo-weekly-xp/edit')
+    expect(await page.getByLabel('Rank by').isDisabled()).toBe(true)
+    await page.getByText('Deactivate the leaderboard to change it.').first().waitFor()
+    await page.getByLabel('Status').selectOption('inactive')
+    expect(await page.getByLabel('Rank by').isEnabled()).toBe(true)
+    await expectAccessible(page, 'the form of a leaderboard')
+    await open('/metrics/demo-lessons/edit')
+    expect(await page.getByLabel('Key').isDisabled()).toBe(true)
+  })
+})
+
+describe.skipIf(!hasBrowser)('new items', () => {
+  it('configure points: a system, a trigger in words, a level; bad input is told as one types', async () => {
+    const { page, complaints } = await world.signedIn()
+    await world.open(page, '/points/new')
+    await page.getByLabel('Name').fill('Coins')
+    await page.getByRole('button', { name: 'Create points system' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Coins' }).waitFor()
+
+    await page.getByRole('button', { name: 'New trigger' }).first().click()
+    const trigger = page.getByRole('dialog', { name: 'New trigger' })
+    await trigger.getByLabel('Metric').selectOption({ label: 'Lessons completed' })
+    await trigger.getByLabel('Threshold').fill('5')
+    await trigger.getByLabel('Points', { exact: true }).fill('ten')
+    await trigger.getByLabel('Threshold').focus()
+    await trigger.getByText('Use a whole number, such as 10.').waitFor()
+    await trigger.getByLabel('Points', { exact: true }).fill('10')
+    await trigger.getByText('10 Coins for every 5 lessons.').waitFor()
+    await trigger.getByRole('button', { name: 'Create trigger' }).click()
+    await trigger.waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: '10 Coins for every 5 lessons' }).waitFor()
+    expect(await read('/points/coins/triggers')).toMatchObject([
+      { type: 'metric', points: 10, metricThreshold: 5, status: 'active' },
+    ])
+
+    await page.getByRole('button', { name: 'New level' }).first().click()
+    const level = page.getByRole('dialog', { name: 'New level' })
+    await level.getByLabel('Name').fill('Gold')
+    await level.getByLabel('Points', { exact: true }).fill('100')
+    await level.getByRole('button', { name: 'Create level' }).click()
+    await level.waitFor({ state: 'detached' })
+    await page.getByRole('link', { name: 'Gold' }).click()
+    await page.getByRole('dialog', { name: 'Gold' }).waitFor()
+    expect(await read('/points/coins/levels')).toMatchObject([{ name: 'Gold', key: 'gold', points: 100 }])
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('configure an achievement, and move its status', async () => {
+    const { page, complaints } = await world.signedIn()
+    await world.open(page, '/achievements/new')
+    await page.getByLabel('Name').fill('Five lessons')
+    await page.getByLabel('Metric').selectOption({ label: 'Lessons completed' })
+    await page.getByLabel('Value').fill('5')
+    await page.getByLabel('Status').selectOption('inactive')
+    await page.getByRole('button', { name: 'Create achievement' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Five lessons' }).waitFor()
+    await page.getByText('Users complete it with 5 lessons.').waitFor()
+    await page.getByRole('button', { name: 'Activate' }).click()
+    await page.getByRole('button', { name: 'Lock' }).waitFor()
+    expect(await read('/achievements/five-lessons')).toMatchObject({ status: 'active', metricValue: 5 })
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('configure a weekly leaderboard, and a streak', async () => {
+    const { page, complaints } = await world.signedIn()
+    await world.open(page, '/leaderboards/new')
+    await page.getByLabel('Name').fill('Weekly league')
+    await page.getByLabel('Points system').selectOption({ label: 'XP' })
+    await page.getByText('Ranks users by XP. It begins again each week.').waitFor()
+    await page.getByRole('button', { name: 'Create leaderboard' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Weekly league' }).waitFor()
+    const board = Object(await read('/leaderboards/weekly-league'))
+    expect(board).toMatchObject({ status: 'active', rankBy: 'points', runUnit: 'day', runInterval: 7 })
+    expect(new Date(board.start).getUTCDay()).toBe(1)
+
+    await world.open(page, '/streaks')
+    await page.getByLabel('Frequency').selectOption('weekly')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('The settings of streaks were saved').waitFor()
+    expect(await read('/streaks/settings')).toMatchObject({ frequency: 'weekly' })
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+
+  it('show names that look like HTML as text, and a change of another tab', async () => {
+    const name = ATTACK
+    const first = await world.signedIn()
+    await world.open(first.page, '/attributes/new')
+    await first.page.getByLabel('Name').fill(name)
+    await first.page.getByLabel('Key').fill('strange')
+    await first.page.getByRole('button', { name: 'Create attribute' }).click()
+    await first.page.getByRole('heading', { level: 1, name }).waitFor()
+
+    // A tab of its own has to sign in.
+    const second = await first.page.context().newPage()
+    await second.goto(`${world.server.url}/console/attributes`)
+    await second.getByLabel('Admin API key').fill(world.server.adminKey)
+    await second.getByRole('button', { name: 'Sign in' }).click()
+    await second.getByRole('link', { name }).waitFor()
+    await first.page.getByRole('button', { name: 'Delete' }).click()
+    await first.page.getByRole('button', { name: 'Confirm: delete' }).click()
+    await first.page.getByRole('heading', { level: 1, name: 'Attributes' }).waitFor()
+    // The other tab follows a link to what is gone, and says so.
+    await second.getByRole('link', { name }).click()
+    await second.getByText('There is no attribute with this key').waitFor()
+    expect(first.complaints).toEqual([])
+    await first.page.context().close()
+  })
+
+  it('move the test clock, and show the new time', async () => {
+    const { page, complaints } = await world.signedIn()
+    const now = async () => Date.parse(String(Object(await read('/test-clock')).now))
+    const before = await now()
+    const bar = page.getByRole('region', { name: 'Test clock' })
+    await bar.getByRole('button', { name: '+1 day' }).click()
+    await settled(page)
+    await expect.poll(async () => (await now()) - before).toBeGreaterThanOrEqual(86_400_000 - 60_000)
+    expect(complaints).toEqual([])
+    await page.context().close()
+  })
+})

@@ -1,0 +1,111 @@
+/** Entries that are not saved, the palette, and forms that help, in a real browser. */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { hasBrowser } from '../../helpers/console/browser'
+import { sharedWorld } from '../../helpers/console/world'
+
+const world = sharedWorld()
+
+describe.skipIf(!hasBrowser)('entries', () => {
+  let page: Page
+  let complaints: string[]
+  beforeAll(async () => {
+    const signedIn = await world.signedIn()
+    page = signedIn.page
+    complaints = signedIn.complaints
+  })
+  afterAll(async () => {
+    await page?.context().close()
+  })
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+
+  it('that are not saved are kept, unless people say otherwise', async () => {
+    await world.open(page, '/metrics')
+    await page.getByRole('button', { name: 'New metric' }).click()
+    await page.getByLabel('Name').fill('Pages')
+    await page.goBack()
+    const question = page.getByRole('alertdialog', { name: 'Close without saving?' })
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await question.waitFor({ state: 'detached' })
+    expect(await page.getByLabel('Name').inputValue()).toBe('Pages')
+    await page.goBack()
+    await question.getByRole('button', { name: 'Confirm: close' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+
+    await world.open(page, '/settings')
+    const isAskedByBrowser = () =>
+      page.evaluate("!dispatchEvent(new Event('beforeunload', { cancelable: true }))")
+    expect(await isAskedByBrowser()).toBe(false)
+    await page.getByLabel('Control group').fill('7')
+    expect(await isAskedByBrowser()).toBe(true)
+    await page.getByRole('link', { name: 'Metrics' }).click()
+    const leave = page.getByRole('alertdialog', { name: 'Leave without saving?' })
+    await leave.getByRole('button', { name: 'Cancel' }).click()
+    expect(await page.getByLabel('Control group').inputValue()).toBe('7')
+    await page.getByRole('link', { name: 'Metrics' }).click()
+    await leave.getByRole('button', { name: 'Confirm: leave' }).click()
+    await heading('Metrics').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('the palette finds configured things, and Ctrl+K closes it', async () => {
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Search' }).waitFor()
+    await page.keyboard.press('Control+k')
+    await page.getByRole('dialog', { name: 'Search' }).waitFor({ state: 'detached' })
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('weekly')
+    await page.getByRole('option', { name: /XP this week/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await heading('XP this week').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('[P9] several levels are added in a row', async () => {
+    await world.open(page, '/points/demo-coins?open=levels.new')
+    for (const [name, points] of [
+      ['Copper', '0'],
+      ['Brass', '10'],
+    ] as const) {
+      await page.getByLabel('Name', { exact: true }).fill(name)
+      await page.getByLabel('Points', { exact: true }).fill(points)
+      await page.getByRole('button', { name: 'Save and add another' }).click()
+      await expect.poll(() => page.getByLabel('Name', { exact: true }).inputValue()).toBe('')
+    }
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const { body } = await world.ask('GET', '/admin/v1/points/demo-coins/levels')
+    expect(body.map(({ key }: { key: string }) => key)).toEqual(['copper', 'brass'])
+    expect(complaints).toEqual([])
+  })
+
+  it('[N3] a template warns of variables that do not exist, and the preview of an email has no faults', async () => {
+    await world.open(page, '/notifications/new')
+    await page.getByLabel('Channel').selectOption('email')
+    await page.getByText('All variables').click()
+    await page.getByText('{{ points["demo-xp"] }}').waitFor()
+    await page.getByLabel('Subject').fill('{{ user.name }} {{ user.foo }}')
+    await page
+      .getByLabel('Body')
+      .fill(
+        '<p style="color:red" onclick="alert(1)">Hello</p><img src="https://example.com/a.png" alt="A cat">',
+      )
+    await page.getByText('{{ user.foo }}: there is no such variable').waitFor()
+    await page.getByText('Email is not configured').waitFor()
+    await page.frameLocator('iframe').getByText('Hello').waitFor()
+    await page.frameLocator('iframe').getByText('A cat').waitFor()
+    expect(complaints).toEqual([])
+    await page.getByRole('button', { name: 'Cancel' }).click()
+  })
+
+  it('[G9] a metric names the things that use it before it is deleted', async () => {
+    await world.open(page, '/metrics/demo-lessons')
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const question = page.getByRole('alertdialog')
+    await question.getByRole('link', { name: 'First lesson' }).waitFor()
+    await question.getByRole('link', { name: 'Lessons of all time' }).waitFor()
+    await question.getByRole('link', { name: 'XP', exact: true }).click()
+    await heading('XP').waitFor()
+    expect(complaints).toEqual([])
+  })
+})

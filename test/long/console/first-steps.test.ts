@@ -1,0 +1,119 @@
+/** The first steps of a new deployment in the console: nothing is configured, and there are no users. */
+import { execFile, spawnSync } from 'node:child_process'
+import { promisify } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  expectAccessible,
+  hasBrowser,
+  launchBrowser,
+  settled,
+  signedInPage,
+} from '../../helpers/console/browser'
+import { type Server, startServer } from '../../helpers/server/harness'
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+
+let server: Server
+let browser: Browser
+let page: Page
+let complaints: string[]
+
+async function open(path: string): Promise<void> {
+  await page.goto(`${server.url}/console${path}`)
+  await settled(page)
+}
+
+const command = () => page.getByRole('region', { name: 'Command' })
+const form = () => page.getByRole('dialog')
+
+beforeAll(async () => {
+  ;[server, browser] = await Promise.all([startServer({ env: { DEMO: 'off' } }), launchBrowser()])
+  if (!hasBrowser) return
+  ;({ page, complaints } = await signedInPage(browser, server))
+})
+afterAll(async () => {
+  await browser?.close()
+  await server?.stop()
+})
+
+describe.skipIf(!hasBrowser || !hasCurl)('first steps', () => {
+  it('[E1] a metric is created, and the command of the overview sends the first event', async () => {
+    await open('/')
+    await page.getByText('1 of 9 steps are done.').waitFor()
+    expect(await command().count()).toBe(0)
+
+    await open('/metrics')
+    await page.getByRole('button', { name: 'New metric' }).click()
+    await form().getByLabel('Name').fill('Lessons completed')
+    // A press beside the form asks before the entries are lost.
+    await page.mouse.click(200, 700)
+    const question = page.getByRole('alertdialog', { name: 'Close without saving?' })
+    await expectAccessible(page, 'the question')
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await page.keyboard.press('Escape')
+    await question.getByRole('button', { name: 'Confirm: close' }).click()
+    await form().waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'New metric' }).click()
+    await page.keyboard.press('Escape')
+    await form().waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'New metric' }).click()
+    await form().getByLabel('Name').fill('Lessons completed')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await question.waitFor({ state: 'detached' })
+    expect(await form().getByLabel('Name').inputValue()).toBe('Lessons completed')
+    await form().getByRole('button', { name: 'Create metric' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Lessons completed' }).waitFor()
+
+    await open('/users')
+    await command().waitFor()
+    await expectAccessible(page, 'no users')
+    await open('/')
+    await page.getByText('2 of 9 steps are done.').waitFor()
+    const text = await command().innerText()
+    expect(text).not.toContain(server.adminKey)
+    await expectAccessible(page, 'the first event')
+    const { stdout } = await promisify(execFile)('sh', [
+      '-c',
+      `${text.replace('YOUR_API_KEY', server.adminKey)} -sS`,
+    ])
+    expect(JSON.parse(stdout)).toMatchObject({ total: 1 })
+    // The page notices the first user by itself.
+    await page.getByText('3 of 9 steps are done.').waitFor()
+    await command().waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  it('[K4] an admin key is an API key for the product', async () => {
+    await open('/api-keys/new-admin')
+    await form().getByLabel('Name').fill('Production server')
+    await form().getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await open('/')
+    await page.getByText('4 of 9 steps are done.').waitFor()
+  })
+
+  it('[S1] a new metric of streaks has no error before it was left, so that a press elsewhere counts', async () => {
+    await open('/streaks')
+    await page.getByRole('button', { name: / a metric$/ }).click()
+    await page.getByRole('combobox', { name: 'Metric' }).selectOption('Lessons completed')
+    expect(await page.getByText('Choose one.').count()).toBe(0)
+    const freezes = page.getByRole('switch', { name: 'Freezes' })
+    await freezes.click()
+    expect(await freezes.isChecked()).toBe(true)
+    await page.getByLabel('Freezes of a new user').fill('1')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('The settings of streaks were saved').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('[C1] the test clock moves forward and returns to real time', async () => {
+    const bar = page.getByRole('region', { name: 'Test clock' })
+    expect(await bar.getByRole('button', { name: 'real time' }).count()).toBe(0)
+    await bar.getByRole('button', { name: '+1 day' }).click()
+    await bar.getByRole('button', { name: 'real time' }).click()
+    await bar.getByRole('button', { name: 'real time' }).waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+})

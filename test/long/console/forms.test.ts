@@ -1,0 +1,161 @@
+/** Forms of the console send only drafts that the interface accepts, or show its objection at the field. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type * as z from 'zod'
+import { type Server, startServer } from '../../helpers/server/harness'
+
+const console_ = join(import.meta.dirname, '..', '..', '..', 'console')
+
+/** The parts of a resource of the console that this test uses. */
+type Resource = {
+  form: {
+    fields: readonly { name: string; kind: string; when?: (values: object) => boolean }[]
+    schema: z.ZodType
+    values: (item: null) => Record<string, unknown>
+  }
+  create: (admin: unknown, draft: unknown) => Promise<object>
+}
+type Sources = Record<
+  'metrics' | 'points' | 'achievements' | 'leaderboards' | 'attributes' | 'webhooks' | 'templates',
+  Resource
+> &
+  Record<'levelsOf' | 'boostsOf' | 'triggersOf', (system: { key: string; name: string }) => Resource> & {
+    Laurel: new (options: { url: string; apiKey: string }) => { admin: unknown }
+    demandWritten: (written: object) => unknown
+    objectionsOf: (error: unknown) => readonly object[]
+    messagesByField: (
+      objections: readonly object[],
+      fields: readonly string[],
+    ) => { byField: ReadonlyMap<string, string>; others: readonly string[] }
+  }
+
+const SOURCES = `
+  export { metrics } from './src/features/metrics/metrics.resource'
+  export { points } from './src/features/points/points.resource'
+  export { levelsOf } from './src/features/points/levels.resource'
+  export { boostsOf } from './src/features/points/boosts.resource'
+  export { triggersOf } from './src/features/points/triggers.resource'
+  export { achievements } from './src/features/achievements/achievements.resource'
+  export { leaderboards } from './src/features/leaderboards/leaderboards.resource'
+  export { attributes } from './src/features/attributes/attributes.resource'
+  export { webhooks } from './src/features/webhooks/webhooks.resource'
+  export { templates } from './src/features/notifications/templates.resource'
+  export { Laurel } from '@laurel/client'
+  export { demandWritten } from './src/resource/writes'
+  export { messagesByField, objectionsOf } from './src/api/errors'
+`
+
+let server: Server
+let folder: string
+let sources: Sources
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'laurel-forms-'))
+  const outfile = join(folder, 'forms.mjs')
+  ;[server] = await Promise.all([
+    startServer(),
+    build({
+      stdin: { contents: SOURCES, resolveDir: console_, loader: 'tsx' },
+      outfile,
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      conditions: ['@laurel/source'],
+      jsx: 'automatic',
+      loader: { '.css': 'empty' },
+      logLevel: 'error',
+    }),
+  ])
+  sources = await import(pathToFileURL(outfile).href)
+})
+afterAll(async () => {
+  await server?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function idOf(path: string): Promise<string> {
+  const answer = await fetch(`${server.url}/admin/v1${path}`, { headers: { 'X-API-KEY': server.adminKey } })
+  return Object(await answer.json()).id
+}
+
+/** Values at the limits of fields, and beyond them. */
+const TEXTS = ['', 'a'.repeat(256), 'a'.repeat(2001), 'ä b', '\ud800']
+const TRIED: Readonly<Record<string, readonly string[]>> = {
+  text: [...TEXTS, 'https://user:pw@example.com', '{% if %}'],
+  'long-text': [...TEXTS, '{% if %}'],
+  key: TEXTS,
+  number: ['', '0', '1.5', '100', '306783379', '2147483648', '9007199255'],
+  date: ['2026-02-30', '0000-01-01', '9999-12-31'],
+}
+
+let made = 0
+/** Values that must differ from item to item. */
+const unique = () => {
+  made += 1
+  return { name: `Form ${made}`, key: `form-${made}`, url: `https://example.com/${made}` }
+}
+
+/**
+ * Sends a form with one field changed. Returns the messages that nobody would see: those at fields that are
+ * not shown, or at none.
+ */
+async function unseen(resource: Resource, base: object, name: string, value: unknown): Promise<string[]> {
+  const { form } = resource
+  const given = { ...form.values(null), ...unique(), ...base, [name]: value }
+  const shown = form.fields.filter(({ when }) => when === undefined || when(given)).map((one) => one.name)
+  const isShown = (path: string) => shown.some((one) => path === one || path.startsWith(`${one}.`))
+  const parsed = form.schema.safeParse(given)
+  if (!parsed.success)
+    return parsed.error.issues
+      .filter(({ path }) => !isShown(path.join('.')))
+      .map(({ path, message }) => `${path.join('.')}: ${message}`)
+  const { admin } = new sources.Laurel({ url: server.url, apiKey: server.adminKey })
+  try {
+    sources.demandWritten(await resource.create(admin, parsed.data))
+    return []
+  } catch (error) {
+    const { byField, others } = sources.messagesByField(sources.objectionsOf(error), shown)
+    return byField.size > 0 && others.length === 0 ? [] : [...others]
+  }
+}
+
+it('[G3] each objection to a form is shown at its field', async () => {
+  const system = { key: 'demo-xp', name: 'XP' }
+  const [metricId, pointsSystemId] = await Promise.all([
+    idOf('/metrics/demo-lessons'),
+    idOf('/points/demo-xp'),
+  ])
+  const achievementIds = [await idOf('/achievements/demo-first-lesson')]
+  const forms: [resource: Resource, base: object][] = [
+    [sources.metrics, {}],
+    [sources.points, {}],
+    [sources.levelsOf(system), { points: '12345' }],
+    [sources.boostsOf(system), { start: '2027-01-01' }],
+    [sources.triggersOf(system), { points: '5', metricId }],
+    [sources.triggersOf(system), { points: '5', type: 'streak', streakLength: '5' }],
+    [sources.triggersOf(system), { points: '5', type: 'time', timeInterval: '5' }],
+    [sources.achievements, { metricId, metricValue: '5' }],
+    [sources.achievements, { trigger: 'streak', streakLength: '5' }],
+    [sources.achievements, { trigger: 'achievement', achievementIds }],
+    [sources.leaderboards, { pointsSystemId }],
+    [sources.leaderboards, { rankBy: 'metric', metricId, runs: 'none', runInterval: '0' }],
+    [sources.leaderboards, { rankBy: 'streak', runInterval: '0', startTime: '08:00' }],
+    [sources.leaderboards, { pointsSystemId, startTime: '08:00', endTime: '08:00' }],
+    [sources.attributes, {}],
+    [sources.webhooks, {}],
+    [sources.templates, { title: 'Hello', body: 'Text' }],
+    [sources.templates, { channel: 'email', subject: 'Hello', body: 'Text' }],
+  ]
+  const found: string[] = []
+  for (const [resource, base] of forms)
+    for (const { name, kind } of resource.form.fields)
+      for (const value of TRIED[kind] ?? [])
+        for (const message of await unseen(resource, base, name, value))
+          found.push(`${JSON.stringify(base)}, ${name} ${JSON.stringify(value)}: ${message}`)
+  expect(made).toBeGreaterThan(300)
+  expect(found).toEqual([])
+})

@@ -1,0 +1,238 @@
+/** The pages of webhooks, notifications, keys, settings, the audit log and the status, in a real browser. */
+import { once } from 'node:events'
+import { createServer, type Server as HttpServer } from 'node:http'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { expectAccessible, hasBrowser, type Watched } from '../../../helpers/console/browser'
+import { ATTACK, sharedWorld } from '../../../helpers/console/world'
+
+const world = sharedWorld()
+const { ask } = world
+let watched: Watched
+let page: Page
+let receiver: HttpServer
+let address: string
+/** The status that the receiver answers. */
+let answer = 204
+
+beforeAll(async () => {
+  receiver = createServer((request, response) => {
+    request.resume()
+    response.writeHead(answer).end()
+  }).listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  const bound = receiver.address()
+  if (bound === null || typeof bound === 'string') throw new Error('no port')
+  address = `127.0.0.1:${bound.port}/laurel`
+  if (!hasBrowser) return
+  watched = await world.signedIn()
+  page = watched.page
+})
+afterAll(() => {
+  receiver?.close()
+})
+beforeEach(() => watched?.complaints.splice(0))
+
+const open = (path: string) => world.open(page, path)
+const dialog = (name: string | RegExp) => page.getByRole('dialog', { name })
+const confirm = (name: string) => page.getByRole('alertdialog').getByRole('button', { name }).click()
+
+/** The secret that a dialog shows. It is closed afterwards. */
+async function shownSecret(title: string, label: string): Promise<string> {
+  const shown = dialog(title)
+  await shown.waitFor()
+  await expectAccessible(page, title)
+  const secret = await shown.getByLabel(label).inputValue()
+  await shown.getByRole('button', { name: 'Done' }).click()
+  await shown.waitFor({ state: 'detached' })
+  return secret
+}
+
+const sectionOf = (section: string) =>
+  page.locator('section').filter({ has: page.getByRole('heading', { name: section }) })
+
+describe.skipIf(!hasBrowser)('the pages of operations', () => {
+  it('[W1, W4] a webhook is created with its secret shown once, tested, and its deliveries are sent again', async () => {
+    await open('/webhooks')
+    await page.getByRole('button', { name: 'New webhook' }).click()
+    const form = dialog('New webhook')
+    await form.getByLabel('Address').fill('nowhere')
+    await form.getByRole('button', { name: 'Create webhook' }).click()
+    await form.getByText('Use a whole address').waitFor()
+    await form.getByLabel('Address').fill(`http://${address}`)
+    await form.getByRole('button', { name: 'Create webhook' }).click()
+    const secret = await shownSecret('The webhook was created', 'Signing secret')
+    expect(secret).toMatch(/^whsec_/)
+    await page.getByRole('heading', { level: 1, name: address }).waitFor()
+    expect(await page.content()).not.toContain(secret)
+
+    await page.getByText('Nothing was sent yet').waitFor()
+    await page.getByLabel('Type').selectOption('streak.lost')
+    answer = 503
+    await page.getByRole('button', { name: 'Send sample' }).click()
+    const row = sectionOf('Deliveries').getByRole('row').filter({ hasText: 'streak.lost' })
+    await row.getByText('answered 503').waitFor()
+    await row.getByRole('link').click()
+    const delivery = dialog('streak.lost')
+    await delivery.getByText('sample-user').first().waitFor()
+    await delivery.getByText('answered 503').waitFor()
+    await expectAccessible(page, 'a delivery')
+    answer = 204
+    await delivery.getByRole('button', { name: 'Send again' }).click()
+    await delivery.getByText('delivered', { exact: true }).waitFor()
+    await page.keyboard.press('Escape')
+    await delivery.waitFor({ state: 'detached' })
+
+    await page.getByRole('button', { name: 'Rotate secret' }).click()
+    await confirm('Confirm: rotate secret')
+    expect(await shownSecret('The secret was replaced', 'Signing secret')).not.toBe(secret)
+
+    await page.getByRole('button', { name: 'Deactivate' }).click()
+    await page.getByText('Activate it to send a sample.').waitFor()
+    const { body } = await ask('GET', '/admin/v1/webhooks')
+    const stored = Object.values(body).find((one) => Object(one).url === `http://${address}`)
+    expect(stored).toMatchObject({ status: 'inactive', events: ['*'] })
+    expect(watched.complaints).toEqual([])
+  })
+
+  it('[N3, N4] a template is written with a preview for a real user, and says that no channel is configured', async () => {
+    await ask('PUT', '/v1/users/zoe', { name: ATTACK })
+    await open('/notifications')
+    expect(await page.getByText('not configured', { exact: true }).count()).toBe(2)
+    await expectAccessible(page, 'the notifications')
+    await page.getByRole('button', { name: 'New template' }).click()
+    const form = dialog('New template')
+    await form.getByLabel('Type').selectOption('recap')
+    await form.getByLabel('Title').fill('Hello {{ user.name }}')
+    await form.getByLabel('Body').fill('{% if %}')
+    await form.getByLabel('Preview for the user').fill('zoe')
+    await form.getByText(/mistake|illegal|tag/i).waitFor()
+    await form.getByLabel('Body').fill('You are {{ user.id }}.')
+    await form.getByText(`Hello ${ATTACK}`).waitFor()
+    await form.getByText('You are zoe.').waitFor()
+    await expectAccessible(page, 'the form of a template')
+    await form.getByRole('button', { name: 'Create template' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Recap by push message' }).waitFor()
+    await page.getByRole('button', { name: 'Activate', exact: true }).click()
+    await page.getByRole('button', { name: 'Deactivate' }).waitFor()
+    // The page shows the change before the server has answered.
+    await expect
+      .poll(async () => (await ask('GET', '/admin/v1/notifications/templates/recap-push')).body)
+      .toMatchObject({ title: 'Hello {{ user.name }}', status: 'active' })
+
+    await open('/notifications/streak_reminder-email')
+    await page.getByLabel('User').fill('demo-ada')
+    await page.frameLocator('iframe').getByText('A lesson today makes it').waitFor()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await confirm('Confirm: send the test')
+    await page.getByText('The message was not sent. No provider of emails is configured.').waitFor()
+    await expectAccessible(page, 'a template after a test')
+    // The preview of bad Liquid is a 422.
+    const expected = /status of 422/
+    expect(watched.complaints.filter((text) => !expected.test(text))).toEqual([])
+  })
+
+  it('[K4, K5] admin keys and application keys are created, shown once, rotated and deleted', async () => {
+    await open('/api-keys')
+    await page.getByRole('button', { name: 'New admin key' }).click()
+    await dialog('New admin key').getByRole('button', { name: 'Create key' }).click()
+    await dialog('New admin key').getByText('Fill this in.').waitFor()
+    await dialog('New admin key').getByLabel('Name').fill('Of a person')
+    await dialog('New admin key').getByRole('button', { name: 'Create key' }).click()
+    const first = await shownSecret('The key was created', 'Admin key')
+    const works = async (key: string) => (await ask('GET', '/admin/v1/session', undefined, key)).status
+    expect(await works(first)).toBe(200)
+    await page.getByRole('button', { name: 'Rotate Of a person' }).click()
+    await confirm('Confirm: rotate key')
+    const second = await shownSecret('The key was replaced', 'Admin key')
+    expect([await works(first), await works(second)]).toEqual([401, 200])
+    await page.getByRole('button', { name: 'Delete Of a person' }).click()
+    await confirm('Confirm: delete key')
+    await page.getByRole('button', { name: 'Delete Of a person' }).waitFor({ state: 'detached' })
+    expect(await works(second)).toBe(401)
+
+    await page.getByRole('button', { name: 'New application key' }).click()
+    const form = dialog('New application key')
+    await form.getByLabel('User id').fill('demo-ada')
+    await form.getByLabel('Last day').fill('2099-12-31')
+    await form.getByRole('button', { name: 'Create key' }).click()
+    const key = await shownSecret('The key was created', 'Application key')
+    expect((await ask('GET', '/v1/users/demo-ada', undefined, key)).status).toBe(200)
+    expect((await ask('PATCH', '/v1/users/demo-ada', { name: 'A' }, key)).status).toBe(403)
+    const row = sectionOf('Application keys').getByRole('row').filter({ hasText: '2100' })
+    await row.getByText('only read').waitFor()
+    await page.getByLabel('Keys of the user with the id').fill('nobody-has-this-id')
+    await page.getByText('No keys of this user').waitFor()
+    await page.getByLabel('Keys of the user with the id').fill('demo-ada')
+    await row.getByRole('button', { name: /^Delete/ }).click()
+    await confirm('Confirm: delete key')
+    await row.waitFor({ state: 'detached' })
+    expect((await ask('GET', '/v1/users/demo-ada', undefined, key)).status).toBe(401)
+    expect(watched.complaints).toEqual([])
+  })
+
+  it('[Z1, T4] settings are saved, and the audit log shows the change, filtered by kind, key and actor', async () => {
+    await open('/settings')
+    await page.getByLabel('Control group').fill('101')
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('Use a number from 0 to 100.').waitFor()
+    await page.getByLabel('Control group').fill('25')
+    await page.getByLabel('Recap').selectOption('monthly')
+    await page.getByText('25 of 100 new users get no messages.').waitFor()
+    await page.getByRole('button', { name: 'Save changes' }).click()
+    await page.getByText('The settings were saved').waitFor()
+    expect((await ask('GET', '/admin/v1/settings')).body).toEqual({
+      controlRatio: 25,
+      recapFrequency: 'monthly',
+    })
+
+    await open('/audit-log')
+    await page.getByLabel('Kind').selectOption('settings')
+    await page.getByRole('link', { name: 'Changed settings' }).first().click()
+    const entry = dialog('Changed settings')
+    await entry
+      .getByRole('row', { name: /control ratio/ })
+      .getByRole('cell', { name: '25' })
+      .waitFor()
+    await entry
+      .getByRole('row', { name: /recap frequency/ })
+      .getByRole('cell', { name: 'monthly' })
+      .waitFor()
+    await expectAccessible(page, 'an entry of the audit log')
+    // The address leads to the same place.
+    await page.reload()
+    await entry.waitFor()
+    await page.keyboard.press('Escape')
+    await entry.waitFor({ state: 'detached' })
+    await page.getByLabel('Kind').selectOption('metric')
+    await page.getByLabel('Key').fill('demo-lessons')
+    await page.getByRole('link', { name: 'Created metric demo-lessons' }).waitFor()
+    await page.getByRole('link', { name: 'Created metric demo-minutes' }).waitFor({ state: 'detached' })
+    await page.getByLabel('Changed by').fill('no such key')
+    await page.getByText('No such changes').waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByRole('button', { name: 'Show more' }).click()
+    // The first 25 entries, and the row of names before them.
+    await page.getByRole('row').nth(26).waitFor()
+    // A link leads to an entry that is not on the first page, and from there to the page of the metric.
+    const { body: entries } = await ask('GET', '/admin/v1/audit-log?kind=metric&key=demo-lessons&limit=100')
+    const [oldest] = Object.values(entries).toReversed()
+    await open(`/audit-log?entry=${Object(oldest).id}`)
+    await dialog('Created metric demo-lessons').getByRole('link', { name: 'metric demo-lessons' }).click()
+    await page.waitForURL('**/console/metrics/demo-lessons')
+    await open('/audit-log?entry=018f0000-0000-7000-8000-000000000000')
+    await page.getByText('There is no such entry.').waitFor()
+    expect(watched.complaints).toEqual([])
+  })
+
+  it('[G12] the status shows the databases, the due work and the queues', async () => {
+    await open('/status')
+    await page.getByText('healthy', { exact: true }).waitFor()
+    const { body } = await ask('GET', '/admin/v1/status')
+    for (const { name } of body.databases)
+      await page.getByRole('meter', { name: `Size of ${name}`, exact: true }).waitFor()
+    await page.getByRole('row', { name: /^Due work/ }).waitFor()
+    await page.getByRole('row', { name: /^Messages given up/ }).waitFor()
+    expect(watched.complaints).toEqual([])
+  })
+})

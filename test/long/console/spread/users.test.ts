@@ -1,0 +1,344 @@
+/** The pages of users and the overview, in a real browser on a real server. */
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { expectAccessible, hasBrowser, settled, type Watched } from '../../../helpers/console/browser'
+import { sharedWorld } from '../../../helpers/console/world'
+
+const world = sharedWorld()
+const { ask } = world
+let watched: Watched
+let page: Page
+
+beforeAll(async () => {
+  if (!hasBrowser) return
+  await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-01T10:00:00.000Z' })
+  watched = await world.signedIn()
+  page = watched.page
+})
+
+const sendLessons = (id: string, value: number) =>
+  ask('POST', '/v1/metrics/demo-lessons/event', { user: { id }, value })
+
+const open = (path: string) => world.open(page, path)
+
+/** Chooses an item of the menu of a user's page. */
+async function choose(item: string): Promise<void> {
+  await page.getByRole('button', { name: 'Actions' }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+const dialog = () => page.getByRole('dialog')
+const question = () => page.getByRole('alertdialog')
+
+describe.skipIf(!hasBrowser)('users', () => {
+  it('creates a user, refuses a bad form at its fields, finds the user, and edits the profile', async () => {
+    await open('/users')
+    await page.getByRole('button', { name: 'New user' }).click()
+    const form = page.getByRole('dialog', { name: 'New user' })
+    await form.getByLabel('Email').fill('no address')
+    await form.getByRole('button', { name: 'Create user' }).click()
+    await form.getByText('Fill this in.').waitFor()
+    await form.getByText('Use an address such as ada@example.com.').waitFor()
+    await form.getByLabel('Id', { exact: true }).fill('demo-ada')
+    await form.getByLabel('Email').fill('mary@example.com')
+    await form.getByRole('button', { name: 'Create user' }).click()
+    await form.getByText('There is a user with this id already.').waitFor()
+    await form.getByLabel('Id', { exact: true }).fill('mary/a b%')
+    await form.getByLabel('Name').fill('Mary')
+    await form.getByLabel('Time zone').selectOption('Asia/Tokyo')
+    await form.getByRole('button', { name: 'Create user' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Mary' }).waitFor()
+
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await dialog().getByLabel('Name').fill('Mary S.')
+    await dialog().getByLabel('Plan').fill('pro')
+    await dialog().getByLabel('Email').fill('')
+    await dialog().getByRole('button', { name: 'Save changes' }).click()
+    await dialog().getByText('An address can be replaced, but not removed.').waitFor()
+    await dialog().getByLabel('Email').fill('mary.s@example.com')
+    await dialog().getByRole('button', { name: 'Save changes' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Mary S.' }).waitFor()
+    expect((await ask('GET', '/v1/users/mary%2Fa%20b%25')).body).toMatchObject({
+      name: 'Mary S.',
+      email: 'mary.s@example.com',
+      tz: 'Asia/Tokyo',
+      attributes: { 'demo-plan': 'pro' },
+    })
+
+    await open('/users')
+    await page.getByLabel('Search users').fill('MARY')
+    await page.getByRole('row').nth(2).waitFor({ state: 'detached' })
+    await page.getByLabel('Search users').fill('')
+    await page.getByLabel('Filter by attribute').selectOption('Plan')
+    await page.getByLabel('Value').fill('pro')
+    await page.waitForURL(/attribute=demo-plan&value=pro/)
+    await settled(page)
+    const pro = await ask('GET', '/admin/v1/users?limit=100&userAttributes=demo-plan:pro')
+    await expect.poll(() => page.getByRole('row').count()).toBe(Object.keys(pro.body).length + 1)
+    await page.getByRole('link', { name: 'Mary S.' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Mary S.' }).waitFor()
+  })
+
+  it('asks for no more users than it shows', async () => {
+    for (let nth = 0; nth < 30; nth += 1) await ask('POST', '/v1/users', { id: `many-${nth}` })
+    const requests: URL[] = []
+    page.on('request', (request) => {
+      const url = new URL(request.url())
+      if (url.pathname === '/admin/v1/users' && url.searchParams.has('search')) requests.push(url)
+    })
+    await open('/users?search=many')
+    expect(await page.getByRole('row').count()).toBe(26)
+    expect(requests.map(({ searchParams }) => searchParams.get('limit'))).toEqual(['25'])
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByRole('link', { name: 'many-9' }).waitFor()
+    expect(await page.getByRole('row').count()).toBe(31)
+    expect(requests).toHaveLength(2)
+    expect(requests[1]?.searchParams.get('after')).toBeTruthy()
+  })
+
+  it('shows names as text, whatever is in them', async () => {
+    const name = '<img src=x onerror=alert(1)>'
+    await ask('POST', '/v1/users', { id: 'attack', name })
+    await ask('POST', '/v1/users', { id: 'long', name: 'Wolfeschlegelsteinhausen'.repeat(10) })
+    const wasAsked: string[] = []
+    page.on('dialog', (asked) => {
+      wasAsked.push(asked.message())
+      return asked.dismiss()
+    })
+    await open('/users?search=attack')
+    await page.getByRole('link', { name }).click()
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+    for (const path of ['/users/long', '/users?search=long']) {
+      await open(path)
+      expect([
+        path,
+        await page.evaluate(
+          "document.querySelector('main').scrollWidth - document.querySelector('main').clientWidth",
+        ),
+      ]).toEqual([path, 0])
+    }
+    expect(wasAsked).toEqual([])
+  })
+
+  it('adjusts points, and refuses bad amounts', async () => {
+    await ask('POST', '/v1/users', { id: 'adjusted' })
+    await open('/users/adjusted')
+    await page.getByRole('button', { name: 'Adjust points' }).click()
+    const submit = dialog().getByRole('button', { name: 'Adjust points' })
+    await dialog().getByLabel('Amount').fill('ten')
+    await submit.click()
+    await dialog().getByText('Use a whole number, such as 10.').waitFor()
+    await dialog().getByLabel('Points system').selectOption('XP')
+    await dialog().getByLabel('Amount').fill('25')
+    await dialog().getByLabel('Reason').fill('A prize')
+    await submit.click()
+    await dialog().waitFor({ state: 'detached' })
+    await page
+      .getByRole('listitem')
+      .filter({ hasText: 'XP' })
+      .getByText('25', { exact: true })
+      .first()
+      .waitFor()
+    expect((await ask('GET', '/v1/users/adjusted/points/demo-xp')).body).toMatchObject({ total: 25 })
+    await page.getByRole('tab', { name: 'Timeline' }).click()
+    await page.getByText('Reason: A prize').waitFor()
+  })
+
+  it('[X1] explains an award in words, and voids an event', async () => {
+    await sendLessons('voided', 3)
+    const { body: event } = await sendLessons('voided', 5)
+    await open('/users/voided/timeline')
+    await page.getByLabel('Type').selectOption('Points')
+    await page.getByRole('button', { name: 'Why these 50 points?' }).click()
+    const explanation = page.getByRole('dialog', { name: 'Why +50 XP?' })
+    await explanation.getByText('The total went from 30 to 80 XP.').waitFor()
+    expect(await explanation.locator('li p').allTextContents()).toEqual([
+      'The event of Mar 1, 2027 counted 5 for Lessons completed.',
+      'The trigger gives 10 XP for each lesson.',
+      'The highest total went from 3 to 8.',
+      '5 × 10 = 50 XP.',
+      'The total went from 30 to 80 XP.',
+    ])
+    await page.keyboard.press('Escape')
+
+    await page.getByLabel('Type').selectOption('Events')
+    await page.getByText('Lessons completed: +5').waitFor()
+    await page.getByRole('button', { name: 'Void this event' }).first().click()
+    await dialog().getByLabel('Reason').fill('Sent twice')
+    await dialog().getByRole('button', { name: 'Confirm void' }).click()
+    await page.getByText('Voided: it no longer counts.').waitFor()
+    expect((await ask('GET', '/v1/users/voided/metrics/demo-lessons')).body).toMatchObject({ current: 3 })
+    await page.getByLabel('Type').selectOption('Voided events')
+    await page.getByText('Reason: Sent twice').waitFor()
+    expect(event.eventId).toBeTruthy()
+  })
+
+  it('completes an achievement, and revokes it with its points', async () => {
+    await ask('POST', '/v1/users', { id: 'achiever' })
+    await open('/users/achiever/achievements')
+    await page.getByRole('button', { name: 'Complete Profile complete' }).click()
+    await question().getByRole('button', { name: 'Confirm: complete' }).click()
+    const revoke = page.getByRole('button', { name: 'Revoke Profile complete' })
+    await revoke.waitFor()
+    const gems = async () => (await ask('GET', '/v1/users/achiever/points/demo-gems')).body.total
+    expect(await gems()).toBe(15)
+    await revoke.click()
+    await question().getByRole('button', { name: 'Confirm: revoke' }).click()
+    await page.getByRole('button', { name: 'Complete Profile complete' }).waitFor()
+    expect(await gems()).toBe(5)
+  })
+
+  it('grants a freeze, pauses the streak, removes the pause, and says if there is nothing to restore', async () => {
+    await sendLessons('streaker', 1)
+    await open('/users/streaker')
+    await choose('Grant a freeze')
+    await question().getByRole('button', { name: 'Confirm: grant a freeze' }).click()
+    await page.getByText('2 of at most 2').waitFor()
+    await choose('Pause the streak')
+    await dialog().getByLabel('First day').fill('2027-03-05')
+    await dialog().getByLabel('Last day').fill('2027-03-04')
+    await dialog().getByRole('button', { name: 'Create pause' }).click()
+    await dialog().getByText('Choose a day that is not before the first one.').waitFor()
+    await dialog().getByLabel('Last day').fill('2027-03-06')
+    await dialog().getByRole('button', { name: 'Create pause' }).click()
+    await dialog().waitFor({ state: 'detached' })
+    const remove = page.getByRole('button', { name: 'Remove the pause from Mar 5, 2027 to Mar 6, 2027' })
+    await remove.click()
+    await remove.waitFor({ state: 'detached' })
+    expect((await ask('GET', '/v1/users/streaker/streak')).body).toMatchObject({ freezes: 2, pauses: [] })
+    await choose('Restore the streak')
+    await question().getByRole('button', { name: 'Confirm: restore' }).click()
+    await question().getByRole('alert').waitFor()
+    await page.keyboard.press('Escape')
+  })
+
+  it('saves preferences', async () => {
+    await ask('POST', '/v1/users', { id: 'choosy' })
+    await open('/users/choosy/preferences')
+    await page.getByLabel('Recap by push').uncheck()
+    await page.getByLabel('The user has a streak').uncheck()
+    await page.getByRole('button', { name: 'Save preferences' }).click()
+    await page.getByText('The preferences were saved').first().waitFor()
+    expect((await ask('GET', '/v1/users/choosy/preferences')).body).toMatchObject({
+      notifications: { recap: ['email'] },
+      streak: { enabled: false },
+    })
+  })
+
+  it('[U8] exports all data, and erases a user only after the id was typed', async () => {
+    await sendLessons('gone', 1)
+    await open('/users/gone')
+    const downloaded = page.waitForEvent('download')
+    await choose('Export all data')
+    const file = await downloaded
+    expect(file.suggestedFilename()).toBe('user-gone.json')
+    await choose('Erase this user')
+    const confirm = question().getByRole('button', { name: 'Confirm: erase' })
+    expect(await confirm.isDisabled()).toBe(true)
+    await question().getByLabel('Type gone to confirm').fill('gone')
+    await confirm.click()
+    await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
+    expect((await ask('GET', '/v1/users/gone')).status).toBe(404)
+  })
+
+  it('says that there is no such user', async () => {
+    await open('/users/nobody')
+    await page.getByText('There is no user with this id').waitFor()
+  })
+})
+
+describe.skipIf(!hasBrowser)('the overview', () => {
+  it('[I1] shows the figures of the chosen period, as charts and as tables', async () => {
+    await sendLessons('newcomer', 4)
+    await ask('PUT', '/admin/v1/test-clock', { advance: 'P1D' })
+    await open('/')
+    const { body } = await ask('GET', '/admin/v1/analytics/overview')
+    const figure = (name: string) =>
+      page.locator('dl > div').filter({ hasText: name }).getByRole('definition').textContent()
+    expect(await figure('Monthly active users')).toBe(String(body.active.month))
+    const events = body.series.map((row: { events: number }) => row.events)
+    expect(await figure('Events')).toBe(String(events.reduce((sum: number, one: number) => sum + one, 0)))
+    await page.getByText('Newest activity: Mar 1, 2027').waitFor()
+
+    const card = page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: 'Events', exact: true }) })
+    await card.getByRole('img', { name: /^Events by day, from / }).waitFor()
+    await card.getByText('Show as a table').click()
+    const cells = await card.getByRole('cell').allTextContents()
+    expect(cells.map(Number)).toEqual(events)
+
+    const streaks = await page
+      .getByRole('table', { name: 'Users by the length of their streak' })
+      .getByRole('cell')
+      .allTextContents()
+    expect(streaks.map(Number)).toEqual(body.streaks.map((row: { users: number }) => row.users))
+    const { users } = body.retention.others
+    await page
+      .getByRole('table', { name: /^Retention/ })
+      .getByText(`${users} users`, { exact: true })
+      .waitFor()
+
+    const asked = page.waitForRequest(/analytics\/overview\?/)
+    await page.getByRole('button', { name: '7 days' }).click()
+    expect(new URL((await asked).url()).search).toBe('?from=2027-02-24&to=2027-03-02')
+    await settled(page)
+    expect(page.url()).toContain('days=7')
+    expect(await card.getByRole('row').count()).toBe(8)
+    await page.getByLabel('To', { exact: true }).fill('2027-02-25')
+    await page.waitForURL(/to=2027-02-25/)
+  })
+
+  it('[I1] figures that are counted while the page is open appear by themselves', async () => {
+    await page.clock.install()
+    await open('/?from=2027-03-20&to=2027-04-30')
+    await page.getByText('No activity in this period.').waitFor()
+    await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-20T12:00:00Z' })
+    await sendLessons('newcomer', 2)
+    await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-20T14:00:00Z' })
+    await page.clock.fastForward(60_000)
+    await page.getByText('Newest activity: Mar 20, 2027').waitFor()
+    await sendLessons('another-newcomer', 2)
+    await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-20T16:00:00Z' })
+    await page.clock.fastForward(60_000)
+    await page.getByText('by 2 users.').waitFor()
+    await page.clock.resume()
+  })
+
+  it('says what is missing, with a link to the page that fixes it', async () => {
+    const { body: webhooks } = await ask('GET', '/admin/v1/webhooks')
+    const ids = Object.values<{ id: string }>(webhooks).map(({ id }) => id)
+    await ask('DELETE', `/admin/v1/webhooks?ids=${ids.join(',')}`)
+    await open('/')
+    await page.getByText('8 of 9 steps are done.').waitFor()
+    await page.getByRole('link', { name: 'Connect a webhook (missing)' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
+  })
+})
+
+describe.skipIf(!hasBrowser)('accessibility', () => {
+  // The light theme is checked with all other pages.
+  it('axe finds nothing in the dark theme, and nothing in what opens', async () => {
+    await sendLessons('axe', 5)
+    const dark = await world.signedIn({ scheme: 'dark' })
+    const show = async (path: string) => {
+      await dark.page.goto(`${world.server.url}/console${path}`)
+      await settled(dark.page)
+      await expectAccessible(dark.page, path)
+    }
+    await show('/')
+    await show('/users')
+    await show('/users/axe')
+    await show('/users/axe/edit')
+    await show('/users/axe/timeline')
+    await dark.page.getByRole('button', { name: 'Why these 50 points?' }).click()
+    await dark.page.getByRole('dialog').waitFor()
+    await settled(dark.page)
+    await expectAccessible(dark.page, 'an explanation')
+    await show('/users/axe/achievements')
+    await show('/users/axe/preferences')
+    await show('/users/axe?action=erase')
+    expect(dark.complaints).toEqual([])
+    await dark.page.context().close()
+  })
+})

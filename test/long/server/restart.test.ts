@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { PATIENCE } from '../../helpers/patience'
+import { newProject, type Server, startServer } from '../../helpers/server/harness'
+
+type Place = { userId: string; value: number }
+
+const HOUR = 3_600_000
+
+async function send(server: Server, method: string, path: string, body?: unknown): Promise<unknown> {
+  const answer = await fetch(`${server.url}${path}`, {
+    method,
+    headers: { 'X-API-KEY': server.adminKey, 'Content-Type': 'application/json' },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return answer.json()
+}
+
+/** Runs a statement in the database of a stopped server. Returns its rows. */
+async function inDatabase(folder: string, command: string): Promise<unknown> {
+  const wrangler = join(folder, 'node_modules', 'wrangler', 'bin', 'wrangler.js')
+  const args = [wrangler, 'd1', 'execute', 'laurel', '--local', '--json', '--command', command]
+  const { stdout } = await promisify(execFile)(process.execPath, args, {
+    cwd: folder,
+    env: { ...process.env, WRANGLER_SEND_METRICS: 'false', CI: '1' },
+  })
+  return Object(JSON.parse(stdout))[0]?.results
+}
+
+/** Moves the test clock while nothing runs. */
+async function letPass(folder: string, milliseconds: number): Promise<void> {
+  await inDatabase(folder, `UPDATE test_clock SET now = now + ${milliseconds}`)
+}
+
+/** Repeats a request until the response is as wanted, or until the time limit. */
+async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
+  const deadline = performance.now() + PATIENCE
+  for (;;) {
+    const answer = await ask()
+    if (isWanted(answer) || performance.now() > deadline) return answer
+    await sleep(200)
+  }
+}
+
+// Concurrent, because these tests mostly wait for servers and measure no time.
+test.concurrent('[C2, P4] work that falls due while the server is down is done once after the start', async () => {
+  const folder = await newProject()
+  const energy = (server: Server) => () => send(server, 'GET', '/v1/users/ada/points/demo-energy?awards=100')
+  const totalOf = (answer: unknown) => Object(answer).total
+  try {
+    const first = await startServer({ folder })
+    const now = Date.now() + HOUR / 2
+    await send(first, 'PUT', '/admin/v1/test-clock', { now: new Date(now).toISOString() })
+    await send(first, 'PUT', '/v1/users/ada', { tz: 'Asia/Kathmandu' })
+    expect(totalOf(await energy(first)())).toBe(0)
+    await first.stop()
+
+    await letPass(folder, 3 * HOUR)
+    const second = await startServer({ folder })
+    const done = await until(energy(second), (answer) => totalOf(answer) === 3)
+    expect(totalOf(done)).toBe(3)
+    expect(Object(done).awards).toHaveLength(3)
+    await second.stop()
+
+    const third = await startServer({ folder })
+    const end = new Date(now + 4 * HOUR).toISOString()
+    await send(third, 'PUT', '/admin/v1/test-clock', { now: end })
+    expect(totalOf(await energy(third)())).toBe(4)
+    await third.stop()
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+test.concurrent('[C2, S3] streaks are judged across a stop of the server, without a visit, and each midnight only once', async () => {
+  const folder = await newProject()
+  // Without the users of the demo.
+  const board = (server: Server) => async () =>
+    Object(await send(server, 'GET', '/v1/leaderboards/streaks'))
+      .rankings.filter(({ userId }: Place) => !userId.startsWith('demo-'))
+      .map(({ userId, value }: Place) => [userId, value])
+  try {
+    const first = await startServer({ folder })
+    const day = Math.ceil(Date.now() / (24 * HOUR)) * 24 * HOUR
+    const now = new Date(day + 22 * HOUR).toISOString()
+    await send(first, 'PUT', '/admin/v1/test-clock', { now })
+    const streaks = {
+      key: 'streaks',
+      name: 'Streaks',
+      rankBy: 'streak',
+      start: now.slice(0, 10),
+      status: 'active',
+    }
+    await send(first, 'POST', '/admin/v1/leaderboards', [streaks])
+    for (const id of ['ada', 'bob']) {
+      await send(first, 'POST', '/v1/metrics/demo-lessons/event', { user: { id }, value: 1 })
+    }
+    // Each user begins with one freeze.
+    await send(first, 'POST', '/admin/v1/streaks/freezes', { freezes: [{ userId: 'ada' }] })
+    expect(await board(first)()).toEqual([
+      ['ada', 1],
+      ['bob', 1],
+    ])
+    await first.stop()
+
+    // Two days without a lesson.
+    await letPass(folder, 51 * HOUR)
+    const second = await startServer({ folder })
+    const after = await until(board(second), (rankings) => rankings.length === 1)
+    expect(after).toEqual([['ada', 1]])
+    await second.stop()
+    expect(
+      await inDatabase(
+        folder,
+        `SELECT id, streak ->> '$.run.history' AS alive, streak ->> '$.freezes' AS freezes, history AS over
+         FROM users u LEFT JOIN streak_runs r ON r.user_iid = u.iid
+         WHERE id NOT LIKE 'demo-%' ORDER BY id, first`,
+      ),
+    ).toEqual([
+      { id: 'ada', alive: '1e2f', freezes: null, over: null },
+      { id: 'bob', alive: null, freezes: null, over: '1e1f' },
+    ])
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+})

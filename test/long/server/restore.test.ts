@@ -1,0 +1,214 @@
+/**
+ * The procedures of docs/operations.md on local state: the database goes back to an earlier moment, as by
+ * Time Travel; and a backup of `npm run serve` is restored. In between are changes of leaderboards, a webhook
+ * that waits, an erasure and a deleted key.
+ */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, rename, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { PATIENCE } from '../../helpers/patience'
+import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
+
+type Place = { userId: string; value: number }
+
+/** A receiver of webhooks that answers 500 until `works`. */
+async function newReceiver() {
+  const seen: string[] = []
+  const receiver = {
+    works: false,
+    /** The users of the deliveries that were accepted. */
+    accepted: [] as string[],
+    seen,
+    url: '',
+    host: '',
+    close: () => server.close(),
+  }
+  const server = createServer(async (request, response) => {
+    let body = ''
+    for await (const part of request.setEncoding('utf8')) body += part
+    const user = String(Object(JSON.parse(body)).user?.id)
+    seen.push(user)
+    if (receiver.works) receiver.accepted.push(user)
+    response.writeHead(receiver.works ? 204 : 500).end()
+  })
+  const port = await freePort()
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  receiver.host = `127.0.0.1:${port}`
+  receiver.url = `http://${receiver.host}/hook`
+  return receiver
+}
+
+const callOf =
+  (server: () => Server) =>
+  async (method: string, path: string, body?: unknown, key = server().adminKey) => {
+    const answer = await fetch(`${server().url}${path}`, {
+      method,
+      headers: { 'X-API-KEY': key, 'Content-Type': 'application/json' },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    return { status: answer.status, body: text === '' ? null : JSON.parse(text) }
+  }
+type Call = ReturnType<typeof callOf>
+
+const sendEvent = async (call: Call, user: string, value: number) =>
+  expect((await call('POST', '/v1/metrics/demo-lessons/event', { user: { id: user }, value })).status).toBe(
+    201,
+  )
+
+/** The ranking of all time, without the users of the demo. */
+const rankingOf = async (call: Call): Promise<[string, number][]> =>
+  (await call('GET', '/v1/leaderboards/demo-all-time?limit=100')).body.rankings
+    .filter(({ userId }: Place) => !userId.startsWith('demo-'))
+    .map(({ userId, value }: Place) => [userId, value])
+
+async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
+  const deadline = performance.now() + PATIENCE
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error('Timeout')
+    await sleep(100)
+  }
+}
+
+/** Makes a webhook, and events before and after the moment to which the database goes back. */
+async function begin(call: Call, url: string) {
+  const webhook = await call('POST', '/admin/v1/webhooks', [{ url, events: ['streak.started'] }])
+  const created = await call('POST', '/admin/v1/application-api-keys', [{ userId: 'bob' }])
+  const { id, key } = created.body.created[0]
+  await sendEvent(call, 'ada', 20)
+  await sendEvent(call, 'bob', 5)
+  return { webhook: webhook.body.created?.[0]?.id as string, keyId: id as string, key: key as string }
+}
+
+async function proceed(call: Call, keyId: string) {
+  await sendEvent(call, 'bob', 500)
+  await sendEvent(call, 'cai', 9)
+  expect((await call('DELETE', '/admin/v1/users/ada')).status).toBe(200)
+  expect((await call('DELETE', `/admin/v1/application-api-keys?ids=${keyId}`)).status).toBe(200)
+  expect(await rankingOf(call)).toEqual([
+    ['bob', 505],
+    ['cai', 9],
+  ])
+}
+
+test.concurrent('[M1, M2, M3] the database of npm start goes back to an earlier moment', async () => {
+  const folder = await newProject()
+  const receiver = await newReceiver()
+  const env = { WEBHOOK_ALLOW: receiver.host }
+  const database = join(folder, '.wrangler', 'state', 'v3', 'd1')
+  const restored = (...args: string[]) =>
+    promisify(execFile)(process.execPath, ['scripts/restored.mjs', '--local', ...args], { cwd: folder })
+  try {
+    let server = await startServer({ folder, env })
+    const call = callOf(() => server)
+    const { keyId, key } = await begin(call, receiver.url)
+    await until(() => receiver.seen.includes('ada') && receiver.seen.includes('bob'))
+    // It refuses to work beside a server.
+    await expect(restored()).rejects.toMatchObject({ stderr: expect.stringContaining('Laurel runs') })
+    await server.stop()
+    await cp(database, join(folder, 'earlier'), { recursive: true })
+
+    server = await startServer({ folder, env })
+    await proceed(call, keyId)
+    await until(() => receiver.seen.includes('cai'))
+    await server.stop()
+    await rm(database, { recursive: true })
+    await rename(join(folder, 'earlier'), database)
+    expect((await restored()).stdout).toContain('Laurel knows of the restore')
+
+    receiver.works = true
+    server = await startServer({ folder, env })
+    // The cron trigger, which the start calls, does the deletions again.
+    await until(async () => (await call('GET', '/v1/users/ada')).status === 404)
+    expect((await call('GET', '/v1/users/bob', undefined, key)).status).toBe(401)
+    expect(await rankingOf(call)).toEqual([['bob', 5]])
+    await sendEvent(call, 'dan', 7)
+    expect(await rankingOf(call)).toEqual([
+      ['dan', 7],
+      ['bob', 5],
+    ])
+    // Waiting messages are sent, also about an event that is lost, but none about the erased user.
+    await until(() => receiver.accepted.includes('dan'))
+    await until(() => receiver.accepted.includes('bob') && receiver.accepted.includes('cai'))
+    expect(receiver.accepted).not.toContain('ada')
+    await server.stop()
+  } finally {
+    receiver.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+test.concurrent('[M1, M2, M3] a backup of npm run serve is restored, with the deletions since then', async () => {
+  const folder = await newProject()
+  const receiver = await newReceiver()
+  const envOf = (data: string) => ({
+    LAUREL_DATA: join(folder, data),
+    WEBHOOK_ALLOW: receiver.host,
+    DEMO: 'on',
+    RATE_LIMITS: 'off',
+  })
+  const start = (data: string) => startServer({ folder, by: 'serve', env: envOf(data) })
+  const run = async (data: string, ...args: string[]) => {
+    const env = { ...process.env, INIT_CWD: folder, LAUREL_DATA: join(folder, data) }
+    const said = await promisify(execFile)(process.execPath, ['scripts/serve.mjs', ...args], {
+      cwd: folder,
+      env,
+    }).catch((error) => Object(error))
+    return `${said.stdout}${said.stderr}`
+  }
+  try {
+    let server = await start('data')
+    const call = callOf(() => server)
+    const { keyId, key } = await begin(call, receiver.url)
+    await until(() => receiver.seen.includes('ada') && receiver.seen.includes('bob'))
+    expect(await run('data', 'backup', 'first.backup')).toContain('The backup is in')
+    await proceed(call, keyId)
+    expect(await run('data', 'backup', 'second.backup')).toContain('The backup is in')
+    expect(await run('restored', 'restore', 'first.backup', 'data')).toContain('End it first')
+    await server.stop()
+    expect(await run('restored', 'restore', 'first.backup', 'none')).toContain('There is no')
+    expect(await run('restored', 'restore', 'first.backup', 'src')).toContain('is no folder with the data')
+
+    receiver.works = true
+    for (const [data, later] of [
+      ['restored', 'data'],
+      ['again', 'second.backup'],
+    ] as const) {
+      receiver.accepted.length = 0
+      expect(await run(data, 'restore', 'first.backup', later)).toContain('The data is in')
+      server = await start(data)
+      expect((await call('GET', '/v1/users/ada')).status).toBe(404)
+      expect((await call('GET', '/v1/users/bob', undefined, key)).status).toBe(401)
+      expect(await rankingOf(call)).toEqual([['bob', 5]])
+      await sendEvent(call, 'cai', 7)
+      expect(await rankingOf(call)).toEqual([
+        ['cai', 7],
+        ['bob', 5],
+      ])
+      await until(() => receiver.accepted.includes('bob') && receiver.accepted.includes('cai'))
+      // In the second round, the message about the erased user is due when the server starts.
+      expect(receiver.accepted).not.toContain('ada')
+      expect(server.output()).not.toContain('"level":"error"')
+      await server.stop()
+      // A second start is no second restore.
+      server = await start(data)
+      expect(await rankingOf(call)).toHaveLength(2)
+      await server.stop()
+    }
+
+    // Without a later list, the erased user is there again.
+    expect(await run('alone', 'restore', 'first.backup')).toContain('The data is in')
+    server = await start('alone')
+    expect((await call('GET', '/v1/users/ada')).status).toBe(200)
+    await server.stop()
+  } finally {
+    receiver.close()
+    await rm(folder, { recursive: true, force: true })
+  }
+})

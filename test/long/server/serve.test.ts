@@ -1,0 +1,477 @@
+/** `npm run serve`: its data, its listeners, and its end. */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { PATIENCE } from '../../helpers/patience'
+import { Receiver } from '../../helpers/receiver'
+import {
+  ADMIN_KEY,
+  freePort,
+  launch,
+  newProject,
+  type Server,
+  startServer,
+} from '../../helpers/server/harness'
+import { commandLine, descendants } from '../../helpers/server/processes'
+
+let folder: string
+let server: Server
+const receiver = new Receiver()
+let allowed: string
+
+const start = (env: Record<string, string> = {}) =>
+  startServer({ folder, by: 'serve', env: { DEMO: 'on', WEBHOOK_ALLOW: allowed, ...env } })
+
+beforeAll(async () => {
+  folder = await newProject()
+  allowed = new URL(await receiver.start()).host
+  server = await start()
+})
+afterAll(async () => {
+  receiver.stop()
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  const answer = await fetch(`${server.url}${path}`, {
+    method,
+    headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, body: Object(await answer.json()) }
+}
+const sendLesson = async (user: string) =>
+  (await send('POST', '/v1/metrics/demo-lessons/event', { user: { id: user, tz: 'UTC' }, value: 1 })).body
+    .total
+
+/** All files below a folder. */
+const filesIn = (path: string) =>
+  readdirSync(path, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
+  )
+
+/** Whether something accepts connections there. */
+async function accepts(host: string, port: number): Promise<boolean> {
+  const socket = connect({ host, port, timeout: 2000 })
+  try {
+    await Promise.race([once(socket, 'connect'), once(socket, 'timeout').then(() => Promise.reject())])
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+test('events are stored, and are there after a restart', async () => {
+  expect([await sendLesson('ada'), await sendLesson('ada')]).toEqual([1, 2])
+  expect(await server.stop()).toEqual({ code: 0, leftovers: [] })
+  server = await start()
+  expect(await sendLesson('ada')).toBe(3)
+})
+
+test('[K6] the folder keeps the secret of tokens for its owner only; a variable wins over it', async () => {
+  await send('PUT', '/v1/users/ada', {})
+  const made = await send('POST', '/admin/v1/user-tokens', { userId: 'ada' })
+  expect(made.status).toBe(201)
+  const readBy = async (token: string) =>
+    (await send('GET', '/v1/users/ada', undefined, { 'x-api-key': token })).status
+  expect(await readBy(made.body.token)).toBe(200)
+  const file = join(folder, 'data', 'token-secret')
+  const secret = readFileSync(file, 'utf8').trim()
+  expect(secret).toMatch(/^[\w-]{43}$/)
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  await server.stop()
+  server = await start({ TOKEN_SECRET: 'x'.repeat(32), TOKEN_SECRET_PREVIOUS: secret })
+  expect(await readBy(made.body.token)).toBe(200)
+  await server.stop()
+  server = await start({ TOKEN_SECRET: 'x'.repeat(32) })
+  expect(await readBy(made.body.token)).toBe(401)
+  await server.stop()
+  server = await start()
+  expect(await readBy(made.body.token)).toBe(200)
+  expect(readFileSync(file, 'utf8').trim()).toBe(secret)
+})
+
+test('[G12] the status has the size of the database', async () => {
+  const response = await fetch(`${server.url}/admin/v1/status`, { headers: { 'x-api-key': ADMIN_KEY } })
+  const { databases } = Object(await response.json())
+  expect([response.status, databases]).toEqual([200, [{ name: 'DB', bytes: expect.any(Number) }]])
+})
+
+test('the data is for its owner only, and the admin key is in no file and no command line', async () => {
+  const data = join(folder, 'data')
+  expect(statSync(data).mode & 0o777).toBe(0o700)
+  const files = [...filesIn(data), ...filesIn(join(folder, 'dist'))]
+  expect(files.length).toBeGreaterThan(10)
+  expect(files.filter((file) => readFileSync(file, 'latin1').includes(ADMIN_KEY))).toEqual([])
+  const open = filesIn(data).filter((file) => (statSync(file).mode & 0o077) !== 0)
+  expect(open).toEqual([])
+  const processes = descendants(server.pid)
+  expect(processes.map(({ command }) => command)).toContain('workerd')
+  expect(processes.map(commandLine).filter((line) => line.includes(ADMIN_KEY))).toEqual([])
+  // Only the server and workerd have it in their environment, which other users can't read.
+  if (process.platform !== 'linux') return
+  const informed = processes.filter(({ id }) =>
+    readFileSync(`/proc/${id}/environ`, 'latin1').includes(ADMIN_KEY),
+  )
+  expect(informed.filter(({ command }) => command !== 'workerd').map(({ id }) => id)).toEqual([server.pid])
+})
+
+test('it listens on loopback only, unless HOST says otherwise', async () => {
+  const addresses = Object.values(networkInterfaces()).flat()
+  const outer = addresses.find((one) => one !== undefined && !one.internal && one.family === 'IPv4')?.address
+  expect(await accepts('127.0.0.1', server.port)).toBe(true)
+  if (outer === undefined) return
+  expect(await accepts(outer, server.port)).toBe(false)
+  await server.stop()
+  server = await start({ HOST: '0.0.0.0' })
+  expect(await accepts(outer, server.port)).toBe(true)
+})
+
+test('a second server of the same data is refused', async () => {
+  const second = await launch({ folder, by: 'serve' })
+  const { code } = await second.ended()
+  expect([code, second.output()]).toEqual([
+    1,
+    `Another server uses the data in ${join(folder, 'data')}. End it first, or set LAUREL_DATA to another folder.\n`,
+  ])
+  expect((await send('GET', '/health')).status).toBe(200)
+})
+
+test('a wrong variable is refused, by its name', async () => {
+  const wrong = await launch({ folder, by: 'serve', env: { BODY_TIMEOUT: 'soon', TRUST_PROXY: 'a b' } })
+  const { code } = await wrong.ended()
+  expect(code).toBe(1)
+  expect(wrong.output()).toContain('BODY_TIMEOUT must be')
+  expect(wrong.output()).toContain('TRUST_PROXY must be')
+})
+
+test.each(['192.0.2.7', 'a b'])('HOST=%s, which is not of this machine, is refused', async (host) => {
+  const env = { HOST: host, LAUREL_DATA: join(folder, 'hosts') }
+  const wrong = await launch({ folder, by: 'serve', env })
+  expect((await wrong.ended()).code).toBe(1)
+  expect(wrong.output()).toMatch(/^HOST must be an address of this machine/)
+  expect(wrong.output()).toContain(`"${host}"`)
+})
+
+test('there is no test clock unless it is switched on', async () => {
+  expect((await send('GET', '/admin/v1/test-clock')).status).toBe(404)
+})
+
+/**
+ * How many of 130 requests with unknown keys are let through; a window has 60, and they take part in two
+ * windows at most.
+ */
+async function strangers(headers: (n: number) => Record<string, string>): Promise<number> {
+  const statuses: number[] = []
+  for (let n = 0; n < 130; n += 10) {
+    const part = Array.from({ length: 10 }, (_, index) =>
+      send('GET', '/v1/users/ada', undefined, {
+        'x-api-key': 'nobody.knows-this-key',
+        ...headers(n + index),
+      }),
+    )
+    statuses.push(...(await Promise.all(part)).map(({ status }) => status))
+  }
+  expect(statuses.filter((status) => status !== 401 && status !== 429)).toEqual([])
+  return statuses.filter((status) => status === 401).length
+}
+
+test('[G2] nothing on the way to the Worker decodes a compressed body', async () => {
+  const body = JSON.stringify({ name: 'Compressed' })
+  const statusOf = async (encoding: string, bytes: Uint8Array) => {
+    const headers = { 'x-api-key': ADMIN_KEY, 'content-encoding': encoding }
+    const answer = await fetch(`${server.url}/v1/users/compressed`, {
+      ...{ method: 'PUT', headers, body: new Uint8Array(bytes) },
+    })
+    return answer.status
+  }
+  expect(await statusOf('gzip', gzipSync(body))).toBe(200)
+  expect(await statusOf('gzip', Buffer.from(body))).toBe(400)
+  expect(await statusOf('gzip', gzipSync(new Uint8Array(2 ** 24)))).toBe(413)
+})
+
+test('[G2] a client can not choose the address that it is counted by', async () => {
+  const address = (n: number) => `198.51.100.${n}`
+  expect(
+    await strangers((n) => ({ 'cf-connecting-ip': address(n), 'x-forwarded-for': address(n) })),
+  ).toBeLessThanOrEqual(120)
+})
+
+test('[G2] the header of a proxy is read if TRUST_PROXY names it: the last address in it', async () => {
+  await server.stop()
+  server = await start({ TRUST_PROXY: 'X-Forwarded-For' })
+  const address = (n: number) => `198.51.100.${n}`
+  expect(await strangers((n) => ({ 'x-forwarded-for': `192.0.2.1, ${address(n)}` }))).toBe(130)
+  expect(
+    await strangers((n) => ({
+      'x-forwarded-for': `${address(n)}, 192.0.2.1`,
+      'cf-connecting-ip': address(n),
+    })),
+  ).toBeLessThanOrEqual(120)
+  expect(await strangers((n) => ({ 'x-forwarded-for': `192.0.2.2:${5000 + n}` }))).toBeLessThanOrEqual(120)
+})
+
+test('[W2] a webhook arrives: by the queue, the alarm of an object, and a private address that is allowed', async () => {
+  const hook = { url: `http://${allowed}/hooks/all`, events: ['points.changed'] }
+  expect(await send('POST', '/admin/v1/webhooks', [hook])).toMatchObject({
+    status: 201,
+    body: { issues: [] },
+  })
+  await sendLesson('bea')
+  const [seen] = await receiver.seen('all', 1)
+  expect(seen?.body).toContain('"points.changed"')
+})
+
+/** Gives a user 4,000 events with a long attribute, unless it has them. */
+async function sendManyEvents(id: string): Promise<void> {
+  const countOf = async () => {
+    const { status, body } = await send('GET', `/admin/v1/users/${id}/export`)
+    return status === 200 ? body.events.length : 0
+  }
+  if ((await countOf()) > 0) return
+  await send('POST', '/admin/v1/attributes', [{ key: 'long-note', name: 'Long note', type: 'event' }])
+  for (let part = 0; part < 4; part += 1) {
+    const event = {
+      key: 'demo-lessons',
+      user: { id },
+      value: 1,
+      attributes: { 'long-note': 'x'.repeat(1000) },
+    }
+    const { status } = await send('POST', '/admin/v1/metrics/events', Array(1000).fill(event))
+    expect(status).toBe(202)
+  }
+  for (const deadline = performance.now() + PATIENCE; (await countOf()) < 4000; await sleep(250))
+    expect(performance.now()).toBeLessThan(deadline)
+}
+
+/** An event whose body is sent some milliseconds after its head. Answers the status and how long it took. */
+function slowEvent(delay: number): Promise<{ status: number; milliseconds: number }> {
+  const body = JSON.stringify({ user: { id: 'cyd' }, value: 1 })
+  const began = performance.now()
+  const call = request(`${server.url}/v1/metrics/demo-lessons/event`, {
+    method: 'POST',
+    headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json', 'content-length': body.length },
+  })
+  call.flushHeaders()
+  setTimeout(() => call.end(body), delay)
+  return new Promise((resolve, reject) => {
+    call.on('error', reject)
+    call.on('response', (answer) => {
+      answer.resume()
+      resolve({ status: answer.statusCode ?? 0, milliseconds: performance.now() - began })
+    })
+  })
+}
+
+/** The file of the object that has a table with such a row. */
+function fileWith(data: string, table: string, where: string): string {
+  const named = filesIn(join(folder, data, 'objects')).filter((file) => file.endsWith('.sqlite'))
+  const found = named.find((file) => {
+    const database = new DatabaseSync(file)
+    const hasTable = database.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table) !== undefined
+    const row = hasTable ? database.prepare(`SELECT 1 FROM ${table} WHERE ${where}`).get() : undefined
+    database.close()
+    return row !== undefined
+  })
+  if (found === undefined) throw new Error(`no file has the table ${table}`)
+  return found
+}
+
+test('[W2] a message whose last retry failed is logged, and does not hold up others', async () => {
+  await server.stop()
+  const database = new DatabaseSync(fileWith('data', 'queue', "name = 'laurel-outbox'"))
+  // No version of Laurel has sent such a message, so each attempt fails. It has two attempts left.
+  database.exec("INSERT INTO messages (body, sent, due, attempts) VALUES ('{}', 0, 0, 9)")
+  database.close()
+  const settings = join(folder, 'wrangler.toml')
+  writeFileSync(settings, readFileSync(settings, 'utf8').replaceAll('retry_delay = 30', 'retry_delay = 0'))
+  await rm(join(folder, 'dist'), { recursive: true })
+  server = await start()
+  await sendLesson('eve')
+  await server.printed(/"deadLetter":"unknown"/)
+  const bodies = await receiver.seen('all', 2)
+  expect(bodies.at(-1)?.body).toContain('"eve"')
+})
+
+/** The answers that a client gets from a server that starts, until the first one that is not a 503. */
+async function answersUntilReady(port: number, isOver: () => boolean): Promise<[number, string | null][]> {
+  const answers: [number, string | null][] = []
+  while (!isOver()) {
+    const call = request({
+      port,
+      path: '/v1/users/nobody',
+      headers: { 'x-api-key': ADMIN_KEY },
+      agent: false,
+    })
+    call.end()
+    try {
+      const [answer] = await once(call, 'response')
+      answer.on('error', () => undefined).resume()
+      answers.push([answer.statusCode, answer.headers['retry-after'] ?? null])
+      if (answer.statusCode !== 503) break
+    } catch {
+      // It does not listen yet, or no longer.
+    }
+  }
+  return answers
+}
+
+test('[G2] while it starts with an empty folder, requests are answered 503 with Retry-After', async () => {
+  const starting = await launch({ folder, by: 'serve', env: { LAUREL_DATA: join(folder, 'fresh') } })
+  const answers = await answersUntilReady(starting.port, () => starting.child.exitCode !== null)
+  expect(await starting.stop()).toEqual({ code: 0, leftovers: [] })
+  expect(answers.pop()).toEqual([404, null])
+  expect(answers).not.toEqual([])
+  expect(answers.filter(([status, retryAfter]) => status !== 503 || retryAfter !== '5')).toEqual([])
+})
+
+test('[G1] with tables of a later version it ends with the reason at once, and serves nothing', async () => {
+  const database = new DatabaseSync(fileWith('fresh', 'schema_version', 'true'))
+  database.exec("UPDATE schema_version SET migration = 99, name = '0099_later', oldest = 98")
+  database.close()
+  const starting = await launch({ folder, by: 'serve', env: { LAUREL_DATA: join(folder, 'fresh') } })
+  const answers = answersUntilReady(starting.port, () => starting.child.exitCode !== null)
+  expect(await starting.ended()).toEqual({ code: 1, leftovers: [] })
+  expect(starting.output()).toContain(
+    'A later version of Laurel has applied the migration 0099_later. Deploy that version again.\nLaurel does not start.\n',
+  )
+  expect((await answers).filter(([status]) => status !== 503)).toEqual([])
+})
+
+test('SIGTERM ends it within five seconds; requests under way are answered, those that take too long with 503', async () => {
+  const calls = [slowEvent(1000), slowEvent(20_000)]
+  await sleep(500)
+  const began = performance.now()
+  const ending = server.stop()
+  const [quick, slow] = await Promise.all(calls)
+  expect([quick?.status, slow?.status]).toEqual([201, 503])
+  expect(await ending).toEqual({ code: 0, leftovers: [] })
+  expect(performance.now() - began).toBeLessThan(5000)
+  server = await start()
+})
+
+test('SIGTERM while a backup has stopped workerd: requests that wait are answered', async () => {
+  const workerds = descendants(server.pid).filter(({ command }) => command === 'workerd')
+  expect(workerds).not.toEqual([])
+  for (const { id } of workerds) process.kill(id, 'SIGSTOP')
+  const call = slowEvent(0)
+  await sleep(300)
+  const began = performance.now()
+  const ending = server.stop()
+  expect([201, 503]).toContain((await call).status)
+  expect(await ending).toEqual({ code: 0, leftovers: [] })
+  expect(performance.now() - began).toBeLessThan(5000)
+  server = await start()
+})
+
+/** An export of a user with many events, of which the client reads the rest after `signal`. */
+async function longExport(signal: () => void): Promise<{ isComplete: boolean; bytes: number }> {
+  const call = request(`${server.url}/admin/v1/users/fay/export`, { headers: { 'x-api-key': ADMIN_KEY } })
+  call.end()
+  const [answer] = await once(call, 'response')
+  signal()
+  await sleep(1000)
+  let text = ''
+  try {
+    for await (const part of answer.setEncoding('utf8')) text += part
+  } catch {
+    return { isComplete: false, bytes: text.length }
+  }
+  return { isComplete: JSON.parse(text).events.length === 4000, bytes: text.length }
+}
+
+test.each(['SIGINT', 'SIGHUP', 'SIGTERM'] as const)(
+  '%s to all processes of a terminal: requests under way are answered, and long answers end',
+  async (signal) => {
+    await server.stop()
+    server = await startServer({
+      folder,
+      by: 'serve',
+      ownGroup: true,
+      env: { DEMO: 'on', WEBHOOK_ALLOW: allowed, RATE_LIMITS: 'off' },
+    })
+    await sendManyEvents('fay')
+    const call = slowEvent(1000)
+    await sleep(500)
+    const ending = server.ended()
+    const exported = await longExport(() => process.kill(-server.pid, signal))
+    expect((await call).status).toBe(201)
+    expect(exported).toEqual({ isComplete: true, bytes: expect.any(Number) })
+    // More than the buffers of a connection hold, so it was not sent at once.
+    expect(exported.bytes).toBeGreaterThan(6_000_000)
+    expect(await ending).toEqual({ code: 0, leftovers: [] })
+    server = await start()
+  },
+)
+
+test('workerd ends with a server that is killed after a signal to its group', async () => {
+  await server.stop()
+  server = await startServer({ folder, by: 'serve', ownGroup: true, env: { DEMO: 'on' } })
+  const ending = server.ended()
+  process.kill(-server.pid, 'SIGSTOP')
+  process.kill(-server.pid, 'SIGINT')
+  process.kill(server.pid, 'SIGKILL')
+  expect((await ending).leftovers).toEqual([])
+  server = await start()
+})
+
+test('it ends with an error if workerd is killed, and workerd ends if it is killed', async () => {
+  const total = await sendLesson('dan')
+  const workerds = () => descendants(server.pid).filter(({ command }) => command === 'workerd')
+  const ending = server.ended()
+  for (const { id } of workerds()) process.kill(id, 'SIGKILL')
+  expect(await ending).toEqual({ code: 1, leftovers: [] })
+  expect(server.output()).toContain('workerd has ended (SIGKILL)')
+  server = await start()
+  expect(await sendLesson('dan')).toBe(total + 1)
+
+  const alone = server.ended()
+  process.kill(server.pid, 'SIGKILL')
+  expect((await alone).leftovers).toEqual([])
+  server = await start()
+  expect(await sendLesson('dan')).toBe(total + 2)
+})
+
+test.runIf(process.platform === 'linux')(
+  'all addresses up to 100,000 bytes above the stack of workerd can be read',
+  () => {
+    const workerd = descendants(server.pid).find(({ command }) => command === 'workerd')
+    const readProc = (name: string) => readFileSync(`/proc/${workerd?.id}/${name}`, 'utf8')
+    const [, end = ''] = /-([0-9a-f]+) .*\[stack\]/.exec(readProc('maps')) ?? []
+    // The 28th field is where the stack begins. The second field is in parentheses.
+    const begin =
+      readProc('stat')
+        .replace(/^.*\) /s, '')
+        .split(' ')[25] ?? ''
+    expect(BigInt(`0x${end}`) - BigInt(begin)).toBeGreaterThan(100_000n)
+  },
+)
+
+test('npm run serve ends with npm', async () => {
+  await server.stop()
+  const port = await freePort()
+  const npm = execFile('npm', ['run', 'serve', '--', '--built'], {
+    cwd: folder,
+    env: { ...process.env, npm_lifecycle_event: undefined, ADMIN_API_KEY: ADMIN_KEY, PORT: String(port) },
+  })
+  for (const deadline = performance.now() + PATIENCE; !(await accepts('127.0.0.1', port)); await sleep(100))
+    expect(performance.now()).toBeLessThan(deadline)
+  const ended = once(npm, 'exit')
+  npm.kill('SIGTERM')
+  await ended
+  for (const deadline = performance.now() + 5000; await accepts('127.0.0.1', port); await sleep(50))
+    expect(performance.now()).toBeLessThan(deadline)
+  server = await start()
+})

@@ -1,0 +1,68 @@
+import { once } from 'node:events'
+import { appendFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { freePort, launch, newProject, startServer } from '../../helpers/server/harness'
+
+const SLOW = 120_000
+
+describe('a start that does not succeed', () => {
+  test(
+    'SIGTERM while it starts, twice, ends everything',
+    async () => {
+      const starting = await launch()
+      await starting.printed(/Starting the Worker/)
+      const ending = starting.stop()
+      starting.child.kill('SIGTERM')
+      expect(await ending).toMatchObject({ code: 0, leftovers: [] })
+    },
+    SLOW,
+  )
+
+  test('an error names an invalid PORT', async () => {
+    const starting = await launch({ env: { PORT: '80a' } })
+    expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
+    expect(starting.output()).toContain('PORT must be')
+  })
+
+  test('an error names a port in use', async () => {
+    const port = await freePort()
+    const server = createServer().listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    const starting = await launch({ port })
+    expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
+    expect(starting.output()).toContain(`Port ${port} is in use`)
+    server.close()
+  })
+
+  test(
+    'a failed migration stops the start, with its reason',
+    async () => {
+      const folder = await newProject()
+      await appendFile(join(folder, 'migrations', '9999_broken.sql'), 'CREATE TABEL nothing;')
+      const starting = await launch({ folder })
+      expect(await starting.ended(), starting.output()).toMatchObject({ code: 1, leftovers: [] })
+      expect(starting.output()).toContain('TABEL')
+      expect(starting.output()).toContain('The migrations failed')
+      await rm(folder, { recursive: true, force: true })
+    },
+    SLOW,
+  )
+
+  test(
+    'a console that cannot be built does not stop the start: the reason is printed, and the page says so',
+    async () => {
+      const folder = await newProject()
+      await appendFile(join(folder, 'console', 'src', 'main.tsx'), "\nimport 'no-such-package'\n")
+      const server = await startServer({ folder })
+      expect(server.output()).toContain('no-such-package')
+      expect(server.output()).toMatch(/The console could not be built\. .*npm install/)
+      expect((await fetch(`${server.url}/health`)).status).toBe(200)
+      expect(await (await fetch(`${server.url}/console`)).text()).toContain('The console could not be built')
+      expect(await server.stop()).toMatchObject({ code: 0, leftovers: [] })
+      await rm(folder, { recursive: true, force: true })
+    },
+    SLOW,
+  )
+})

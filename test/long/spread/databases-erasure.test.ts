@@ -1,0 +1,440 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import { newInstance } from '../../../src/configuration/configuration'
+import { redoDeletions } from '../../../src/features/account/purge'
+import { bucketOf } from '../../../src/lib/ids'
+import { systemNow } from '../../../src/lib/system-clock'
+import { newContext } from '../../../src/platform/context'
+import { removeRowsEverywhere } from '../../../src/store/user-data/user-rows.repository'
+import { workOff } from '../../../src/time/run'
+import { JOBS } from '../../../src/worker/jobs'
+import { PATIENCE } from '../../helpers/patience'
+import { readable } from '../../helpers/readable'
+import { contextOf, placesOf } from '../../helpers/worker/contexts'
+import { behind, type Fault, lost } from '../../helpers/worker/faulty-databases'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  databases,
+  everything,
+  firstBucket,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  type TestTenant,
+  toApp,
+} from '../../helpers/worker/harness'
+import { event, muted, send } from '../../helpers/worker/inbox'
+
+/* Erasures, exports and changes of tenants whose users are in three databases (U8, T3, B3, B4). */
+
+const names = databases().map(({ name }) => name)
+/** Users of a tenant: three in each database. */
+function usersOf({ id: tenantId }: TestTenant): string[] {
+  const users = names.map((): string[] => [])
+  for (let n = 0; users.some((some) => some.length < 3); n += 1) {
+    const user = `user-${n}-${tenantId}`
+    const bucket = bucketOf(tenantId, user)
+    const some = users.findLast((_, index) => firstBucket(index) <= bucket) ?? []
+    if (some.length < 3) some.push(user)
+  }
+  return users.flat()
+}
+
+async function prepared(): Promise<TestTenant> {
+  const tenant = await newTenant()
+  const metricId = await tenant.metric('words')
+  const trigger = { type: 'metric', points: 1, status: 'active', metricId, metricThreshold: 1 }
+  await tenant.create('/points', { key: 'xp', name: 'XP', triggers: [trigger] })
+  for (const id of usersOf(tenant)) {
+    expect((await tenant.event('words', { id, name: id }, 2, { idempotencyKey: id })).status).toBe(201)
+  }
+  return tenant
+}
+
+/** The name of the database that holds a user. */
+async function holderOf(tenant: TestTenant, user: string): Promise<string> {
+  for (const { name, d1 } of databases()) {
+    const found = await d1
+      .prepare('SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2')
+      .bind(tenant.id, user)
+      .first()
+    if (found !== null) return name
+  }
+  throw new Error(`nobody has ${user}`)
+}
+
+/** One user in each database. */
+async function oneOfEach(tenant: TestTenant): Promise<Map<string, string>> {
+  const users = new Map<string, string>()
+  for (const user of usersOf(tenant)) users.set(await holderOf(tenant, user), user)
+  expect([...users.keys()].toSorted()).toEqual(names.toSorted())
+  return users
+}
+
+const iidOf = async (tenant: TestTenant, user: string): Promise<string> => {
+  const rows = await rowsEverywhere('SELECT id, iid FROM users WHERE tenant_id = ?1', tenant.id)
+  return String(rows.find(({ id }) => id === user)?.iid)
+}
+
+/** The tables with one of these texts, in any database. Entries of the audit log may keep the internal id. */
+async function traces(...texts: string[]): Promise<string[]> {
+  const tables = Object.entries(await everything()).filter(([name]) => name !== 'audit_log')
+  return tables
+    .filter(([, rows]) => rows.some((row) => texts.some((text) => row.includes(text))))
+    .map(([name]) => name)
+}
+
+const wake = (tenant: TestTenant) => env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 100)
+
+/** Waits until the rest of an erasure is done: its second round begins a minute later. */
+async function finished(tenant: TestTenant): Promise<void> {
+  await expect
+    .poll(
+      async () => {
+        await env.DB.prepare(
+          "UPDATE due_work SET due_at = min(due_at, ?2) WHERE tenant_id = ?1 AND kind = 'erasure'",
+        )
+          .bind(tenant.id, systemNow())
+          .run()
+        await wake(tenant)
+        return rowsEverywhere("SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = 'erasure'", tenant.id)
+      },
+      { timeout: PATIENCE, interval: 20 },
+    )
+    .toEqual([])
+}
+
+const deletions = async (tenant: TestTenant, iid: string) =>
+  (
+    await rowsEverywhere(
+      "SELECT resource_id, user_iid FROM audit_log WHERE tenant_id = ?1 AND action = 'delete' AND kind = 'user'",
+      tenant.id,
+    )
+  ).filter((row) => row.user_iid === iid).length
+
+const raw = (
+  send: (request: Request) => Promise<Response>,
+  tenant: TestTenant,
+  method: string,
+  path: string,
+) =>
+  send(
+    new Request(`http://laurel.test/admin/v1${path}`, {
+      method,
+      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
+    }),
+  )
+
+describe.skipIf(names.length === 1)('[U8] the erasure of a user', () => {
+  it('leaves nothing in any database if any write is lost, before or after it', async () => {
+    for (const isDone of [false, true]) {
+      for (const failing of names) {
+        const tenant = await prepared()
+        for (const [holder, user] of await oneOfEach(tenant)) {
+          const iid = await iidOf(tenant, user)
+          const key = await tenant.key(user)
+          expect((await tenant.as(key, 'GET', `/users/${user}`)).status).toBe(200)
+          await send(muted(tenant), [event(user, 1), event(`${user}x`, 3)])
+          let writes = 0
+          const fault: Fault = async (one) => {
+            if (!one.isWrite || one.database !== failing) return one.run()
+            writes += 1
+            if (writes % 2 === 0) return one.run()
+            if (isDone) await one.run()
+            throw lost()
+          }
+          const path = `/users/${user}`
+          const response = await raw(newApp(behind(fault)), tenant, 'DELETE', path)
+          expect([response.status, holder, failing, isDone]).toEqual([200, holder, failing, isDone])
+          expect((await tenant.as(key, 'GET', path)).status).toBe(401)
+          expect((await tenant.through(newApp()).as(key, 'PUT', path, {})).status).toBe(401)
+          expect((await tenant.app('GET', path)).status).toBe(404)
+          expect(await deletions(tenant, iid)).toBe(1)
+          await finished(tenant)
+          expect(await traces(iid, `"${user}"`)).toEqual([])
+        }
+        for (const user of usersOf(tenant).slice(0, 3)) {
+          const { status, body } = await tenant.app('GET', `/users/${user}/metrics/words`)
+          if (status === 200) expect(body).toMatchObject({ current: 2 })
+        }
+      }
+    }
+  })
+
+  it('is finished by due work if it stops after its first part, and no key works in between', async () => {
+    const tenant = await prepared()
+    for (const [holder, user] of await oneOfEach(tenant)) {
+      if (holder === 'DB') continue
+      const iid = await iidOf(tenant, user)
+      const key = await tenant.key(user)
+      const fault: Fault = (one) =>
+        one.isWrite && one.database === holder ? Promise.reject(lost()) : one.run()
+      const response = await raw(newApp(behind(fault)), tenant, 'DELETE', `/users/${user}`)
+      expect(response.status).toBe(503)
+      // The key is gone, and so is the user once the Timekeeper has run.
+      const list = await tenant.admin('GET', `/application-api-keys?userId=${user}`)
+      expect(JSON.stringify(list.body)).not.toContain(user)
+      await finished(tenant)
+      expect((await tenant.through(newApp()).as(key, 'PUT', `/users/${user}`, {})).status).toBe(401)
+      expect((await tenant.app('GET', `/users/${user}`)).status).toBe(404)
+      expect(await traces(iid, `"${user}"`)).toEqual([])
+      expect(await deletions(tenant, iid)).toBe(1)
+    }
+  })
+
+  it('reaches rows that a move has left in another database', async () => {
+    const tenant = await prepared()
+    const [user = ''] = usersOf(tenant)
+    const iid = await iidOf(tenant, user)
+    for (const { d1 } of databases()) {
+      await d1
+        .prepare(
+          `INSERT OR IGNORE INTO events (user_iid, metric_no, at, seq, id, value, utc_offset)
+           VALUES (unhex(?1, '-'), 1, 1, 1, randomblob(16), 1, 0)`,
+        )
+        .bind(iid)
+        .run()
+    }
+    expect((await tenant.admin('DELETE', `/users/${user}`)).status).toBe(200)
+    await finished(tenant)
+    expect(await rowsEverywhere(`SELECT at FROM ${readable.events} e WHERE user_iid = ?1`, iid)).toEqual([])
+    const { databases: all } = contextOf(tenant.id)
+    expect(await removeRowsEverywhere(all, tenant.id, { userId: user, iid })).toBe(true)
+  })
+
+  it('[M3] is done again in every database after a restore', async () => {
+    const tenant = await prepared()
+    const users = await oneOfEach(tenant)
+    for (const [holder, user] of users) {
+      const { d1 } = databases().find(({ name }) => name === holder) ?? { d1: env.DB }
+      const iid = await iidOf(tenant, user)
+      const row = await d1.prepare('SELECT * FROM users WHERE iid = ?1').bind(iid).first()
+      expect((await tenant.admin('DELETE', `/users/${user}`)).status).toBe(200)
+      await finished(tenant)
+      const columns = Object.entries(row ?? {})
+      await d1
+        .prepare(
+          `INSERT INTO users (${columns.map(([name]) => `"${name}"`).join()})
+           VALUES (${columns.map((_, n) => `?${n + 1}`).join()})`,
+        )
+        .bind(...columns.map(([, value]) => value))
+        .run()
+      expect((await tenant.app('GET', `/users/${user}`)).status).toBe(200)
+      await env.DB.prepare('UPDATE restores SET epoch = epoch + 1').run()
+      await redoDeletions(contextOf(tenant.id))
+      expect((await tenant.app('GET', `/users/${user}`)).status).toBe(404)
+      await finished(tenant)
+      expect(await traces(iid)).toEqual([])
+    }
+  })
+})
+
+describe.skipIf(names.length === 1)('[U8] the export of a user', () => {
+  it('has the keys, waiting and parked events of the first database, and each event once', async () => {
+    const tenant = await prepared()
+    for (const [, user] of await oneOfEach(tenant)) {
+      const prefix = (await tenant.key(user)).split('.')[0] ?? ''
+      const batchId = await send(muted(tenant), [event(user, 7), event('nobody', 3)])
+      await env.DB.prepare("INSERT INTO parked_events VALUES (?1, ?2, 1, ?3, 'why')")
+        .bind(tenant.id, crypto.randomUUID(), JSON.stringify({ body: { user: { id: user } } }))
+        .run()
+      const { status, body } = await tenant.admin('GET', `/users/${user}/export`)
+      expect(status).toBe(200)
+      expect(body).toMatchObject({
+        user: { id: user },
+        waitingEvents: [{ batchId, position: 0, key: 'words', value: 7 }],
+        parkedEvents: [{ reason: 'why' }],
+        events: [{ value: 2 }],
+        idempotencyKeys: [{ key: user }],
+      })
+      expect(JSON.stringify(at(body, 'applicationKeys'))).toContain(prefix)
+      // A step that broke off has stored the event, but it is still in the inbox.
+      const rows = await rowsEverywhere('SELECT events FROM inbox WHERE tenant_id = ?1', tenant.id)
+      await wake(tenant)
+      await env.DB.prepare(
+        'INSERT INTO inbox (tenant_id, batch_id, count, "offset", events) VALUES (?1, ?2, 2, 0, ?3)',
+      )
+        .bind(tenant.id, batchId, String(rows[0]?.events))
+        .run()
+      const again = await tenant.admin('GET', `/users/${user}/export`)
+      expect(again.body).toMatchObject({ waitingEvents: [], events: [{ value: 2 }, { value: 7 }] })
+      await env.DB.prepare('DELETE FROM inbox WHERE tenant_id = ?1').bind(tenant.id).run()
+    }
+  })
+})
+
+const account = (method: string, path: string, body?: unknown, send = toApp) =>
+  call(send, method, `/admin/v1/tenants${path}`, { body, headers: { 'x-api-key': ADMIN_KEY } })
+
+describe.skipIf(names.length === 1)('[T3, B4] a tenant in three databases', () => {
+  it('is archived in all of them at once: nothing counts after the answer', async () => {
+    const tenant = await prepared()
+    // An isolate that knows the tenant and its directory.
+    const elsewhere = tenant.through(newApp())
+    for (const id of usersOf(tenant)) expect((await elsewhere.event('words', id, 1)).status).toBe(201)
+    expect(await account('DELETE', `?ids=${tenant.id}`)).toMatchObject({ status: 200 })
+    for (const id of usersOf(tenant)) expect((await elsewhere.event('words', id, 1)).status).toBe(404)
+    const rows = await rowsEverywhere('SELECT seq FROM users WHERE tenant_id = ?1', tenant.id)
+    expect(rows.every(({ seq }) => seq === 2)).toBe(true)
+    const statuses = await rowsEverywhere('SELECT status FROM tenants WHERE id = ?1', tenant.id)
+    expect(statuses).toEqual(names.map(() => ({ status: 'archived' })))
+  })
+
+  it('is not archived or renamed if one of them can not be reached', async () => {
+    const tenant = await prepared()
+    for (const away of names) {
+      const fault: Fault = (one) => (one.database === away ? Promise.reject(lost()) : one.run())
+      const send = newApp(behind(fault))
+      for (const [method, body] of [
+        ['DELETE', undefined],
+        ['PATCH', [{ id: tenant.id, customerId: `renamed-${tenant.id}` }]],
+      ] as const) {
+        const response = await send(
+          new Request(
+            `http://laurel.test/admin/v1/tenants${method === 'DELETE' ? `?ids=${tenant.id}` : ''}`,
+            {
+              method,
+              headers: { 'x-api-key': ADMIN_KEY, 'content-type': 'application/json' },
+              ...(body !== undefined && { body: JSON.stringify(body) }),
+            },
+          ),
+        )
+        expect([away, method, response.status]).toEqual([away, method, 503])
+      }
+      for (const id of usersOf(tenant)) expect((await tenant.event('words', id, 1)).status).toBe(201)
+    }
+    expect((await account('GET', `/${tenant.id}`)).body).toMatchObject({
+      status: 'active',
+      customerId: `customer-${tenant.id}`,
+    })
+  })
+
+  it('is renamed in all of them, and another one may get its name', async () => {
+    const [tenant, other] = [await prepared(), await prepared()]
+    const [name, next] = [`customer-${tenant.id}`, `next-${tenant.id}`]
+    expect((await account('PATCH', '', [{ id: tenant.id, customerId: next }])).status).toBe(200)
+    // The copies of the first one still have the name, as if they could not be reached.
+    for (const { name: database, d1 } of databases()) {
+      if (database === 'DB') continue
+      await d1
+        .prepare('UPDATE tenants SET customer_id = ?2, config_version = 0 WHERE id = ?1')
+        .bind(tenant.id, name)
+        .run()
+    }
+    expect((await account('PATCH', '', [{ id: other.id, customerId: name }])).status).toBe(200)
+    for (const user of usersOf(other)) {
+      const event = (named: string) =>
+        call(toApp, 'POST', '/v1/metrics/words/event', {
+          body: { user: { id: user }, value: 1 },
+          headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': named },
+        })
+      expect((await event(name)).status).toBe(201)
+      expect((await event(next)).status).toBe(201)
+    }
+    for (const one of [tenant, other]) {
+      const rows = await rowsEverywhere('SELECT seq FROM users WHERE tenant_id = ?1', one.id)
+      expect(rows).toHaveLength(one === tenant ? 18 : 9)
+    }
+  })
+
+  it('is erased in all of them, also if any write is lost', async () => {
+    for (const isDone of [false, true]) {
+      const tenant = await prepared()
+      const other = await prepared()
+      const iids = await rowsEverywhere('SELECT iid FROM users WHERE tenant_id = ?1', tenant.id)
+      await send(muted(tenant), [event('waiting', 1)])
+      expect((await account('DELETE', `?ids=${tenant.id}`)).status).toBe(200)
+      let writes = 0
+      const fault: Fault = async (one) => {
+        if (!one.isWrite) return one.run()
+        writes += 1
+        // The first, third, sixth, tenth … write fails.
+        if (!Number.isInteger((Math.sqrt(8 * writes + 1) - 1) / 2)) return one.run()
+        if (isDone) await one.run()
+        throw lost()
+      }
+      const send503 = newApp(behind(fault))
+      for (let status = 0; status !== 202; ) {
+        const response = await send503(
+          new Request(`http://laurel.test/admin/v1/tenants/${tenant.id}?purge=true`, {
+            method: 'DELETE',
+            headers: { 'x-api-key': ADMIN_KEY },
+          }),
+        )
+        status = response.status
+        expect([202, 503]).toContain(status)
+      }
+      // Its steps have the same faults.
+      const context = newContext(newInstance(), { ...env, ...behind(fault) }, () => undefined)
+      const places = placesOf({ ...context, db: context.databases.home(tenant.id) })
+      for (let n = 0; n < 60; n += 1) {
+        const when = { to: systemNow(), steps: 20, mustAll: true, grace: { first: 0, finals: 0 } }
+        await workOff(JOBS, places, when).catch((error) => expect(String(error)).toContain('connection lost'))
+      }
+      await wake(tenant)
+      const left = Object.entries(await everything()).flatMap(([table, rows]) =>
+        rows.some((row) => row.includes(tenant.id) || iids.some(({ iid }) => row.includes(String(iid))))
+          ? [table]
+          : [],
+      )
+      expect(left.filter((table) => table !== 'audit_log')).toEqual([])
+      expect((await account('GET', `/${tenant.id}`)).status).toBe(404)
+      expect((await tenant.event('words', 'somebody', 1)).status).toBe(404)
+      for (const id of usersOf(other)) expect((await other.event('words', id, 1)).status).toBe(201)
+    }
+  })
+})
+
+describe.skipIf(names.length === 1)('[B2] a new tenant', () => {
+  it('lives whole in one database, by the weights', async () => {
+    const items = Array.from({ length: 30 }, () => {
+      const id = crypto.randomUUID()
+      return { customerId: id, name: id }
+    })
+    const { body } = await account('POST', '', items)
+    const ids = items.map((_, n) => String(at(body, 'created', n, 'id')))
+    const places = await env.DB.prepare(
+      'SELECT places FROM directory WHERE tenant_id IN (SELECT value FROM json_each(?1))',
+    )
+      .bind(JSON.stringify(ids))
+      .all<{ places: string }>()
+    // A tenant in the first database has no row.
+    expect(new Set(places.results.map((row) => row.places))).toEqual(
+      new Set(names.slice(1).map((name) => JSON.stringify([[0, name]]))),
+    )
+    expect(places.results.length).toBeLessThan(30)
+    for (const tenantId of ids.slice(0, 6)) {
+      const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenantId }
+      const user = (id: string) => call(toApp, 'PUT', `/v1/users/${id}`, { body: { name: id }, headers })
+      for (const id of ['ada', 'bob', 'cai']) expect((await user(id)).status).toBe(200)
+      // It is not spread by itself.
+      await env.TIMEKEEPER.getByName(tenantId).wake(tenantId, 20)
+      const holders = await Promise.all(
+        databases().map(({ d1 }) =>
+          d1
+            .prepare('SELECT count(*) AS n FROM users WHERE tenant_id = ?1')
+            .bind(tenantId)
+            .first<number>('n'),
+        ),
+      )
+      expect(holders.toSorted()).toEqual([0, 0, 3])
+    }
+    try {
+      await env.DB.batch(
+        names.map((name) =>
+          env.DB.prepare('INSERT INTO database_weights VALUES (?1, ?2)').bind(name, name === 'DB_3' ? 1 : 0),
+        ),
+      )
+      const id = crypto.randomUUID()
+      const created = await account('POST', '', [{ customerId: id, name: id }])
+      const row = await env.DB.prepare('SELECT places FROM directory WHERE tenant_id = ?1')
+        .bind(String(at(created.body, 'created', 0, 'id')))
+        .first('places')
+      expect(row).toBe('[[0,"DB_3"]]')
+    } finally {
+      await env.DB.prepare('DELETE FROM database_weights').run()
+    }
+  })
+})

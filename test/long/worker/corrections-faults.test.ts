@@ -1,0 +1,347 @@
+import { env } from 'cloudflare:workers'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { faultyAll, lost } from '../../helpers/worker/faulty'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  newApp,
+  newTenant,
+  replaced,
+  rowsEverywhere,
+  type TestTenant,
+  toApp,
+  until,
+} from '../../helpers/worker/harness'
+
+/* Corrections with lost responses, failing reads and writes, and other changes of the user in between. */
+
+let tenant: TestTenant
+let ids: { metric: string; xp: string; achievement: string; trigger: string }
+beforeEach(async () => {
+  tenant = await newTenant()
+  const metric = await tenant.metric('words')
+  const xp = await tenant.create('/points', { key: 'xp', name: 'XP' })
+  const byMetric = { type: 'metric', metricId: metric, metricThreshold: 10, points: 5, status: 'active' }
+  const trigger = await tenant.create(`/points/${xp}/triggers`, byMetric)
+  const ten = { trigger: 'metric', metricId: metric, metricValue: 10, status: 'active' }
+  const achievement = await tenant.create('/achievements', { ...ten, key: 'ten', name: 'Ten' })
+  const byAchievement = { type: 'achievement', achievementId: achievement, points: 7, status: 'active' }
+  await tenant.create(`/points/${xp}/triggers`, byAchievement)
+  const board = { start: '2020-01-01', status: 'active', rankBy: 'metric', metricId: metric }
+  await tenant.create('/leaderboards', { ...board, key: 'words', name: 'Words', maxParticipants: 10 })
+  ids = { metric, xp, achievement, trigger }
+})
+
+/** Sends an event of 12 words, which gives 5 points, and 7 for the achievement. Returns its id. */
+async function twelve(): Promise<string> {
+  const { body } = await tenant.event('words', 'ada', 12)
+  return String(at(body, 'eventId'))
+}
+
+const voidIt = (through: TestTenant, id: string) => through.admin('POST', `/users/ada/events/${id}/void`, {})
+const revoke = (through: TestTenant) => through.admin('DELETE', '/users/ada/achievements/ten?points=revoke')
+const adjust = (through: TestTenant, more = {}) =>
+  through.admin('POST', '/points/xp/adjustments', [{ userId: 'ada', amount: 3, ...more }])
+
+/** The user's state as it is served, and the sum and the number of the entries in the ledger. */
+async function state() {
+  const { body } = await tenant.admin('GET', '/users/ada/export')
+  const awards = at(body, 'awards')
+  const amounts = Array.isArray(awards) ? awards.map((award: unknown) => Number(at(award, 'awarded'))) : []
+  const board = (await tenant.app('GET', '/leaderboards/words')).body
+  return {
+    words: at(body, 'metrics', 0, 'total'),
+    points: at((await tenant.app('GET', '/users/ada/points/xp')).body, 'total'),
+    ledger: amounts.reduce((sum, amount) => sum + amount, 0),
+    entries: amounts.length,
+    completions: at((await tenant.app('GET', '/achievements')).body, 0, 'completions'),
+    score: at(board, 'rankings', 0, 'value') ?? 0,
+  }
+}
+
+/** The state after a void of the only event. */
+const VOIDED = { words: 0, points: 7, ledger: 7, entries: 3, completions: 1, score: 0 }
+const REVOKED = { words: 12, points: 5, ledger: 5, entries: 3, completions: 0, score: 12 }
+const ADJUSTED = { words: 12, points: 15, ledger: 15, entries: 3, completions: 1, score: 12 }
+
+const corrections = [
+  { name: '[V2] a void', act: voidIt, after: VOIDED, status: 200 },
+  { name: '[V4] a revoked completion', act: revoke, after: REVOKED, status: 200 },
+  { name: '[V1] an adjustment', act: adjust, after: ADJUSTED, status: 201 },
+] as const
+
+describe.each(corrections)('$name', ({ act, after, status }) => {
+  it('with a lost response of its write is stored once, and answers as usual', async () => {
+    const id = await twelve()
+    const { bindings, seen } = faultyAll(async (run, write) => {
+      await run()
+      if (write === 0) throw lost()
+      return []
+    })
+    const answer = await act(tenant.through(newApp(bindings)), id)
+    expect([answer.status, seen.writes]).toEqual([status, 1])
+    expect(await state()).toEqual(after)
+  })
+
+  it('that was not stored is stored by the next attempt', async () => {
+    const id = await twelve()
+    const { bindings, seen } = faultyAll((run, write) => (write === 0 ? Promise.reject(lost()) : run()))
+    const answer = await act(tenant.through(newApp(bindings)), id)
+    expect([answer.status, seen.writes]).toEqual([status, 2])
+    expect(await state()).toEqual(after)
+  })
+
+  it('stores nothing if the database stays away, and is done when it is sent again', async () => {
+    const id = await twelve()
+    const before = await state()
+    const { bindings } = faultyAll(() => Promise.reject(lost()))
+    const through = tenant.through(newApp(bindings))
+    expect((await act(through, id)).status).toBe(503)
+    expect(await state()).toEqual(before)
+    expect((await act(tenant, id)).status).toBe(status)
+    expect(await state()).toEqual(after)
+  })
+
+  it('whichever read or write fails: is stored once, or is an error and stored not at all', async () => {
+    const clean = await countedBatches((through) => act(through, 'none'))
+    for (let nth = 0; nth < clean + 8; nth += 1) {
+      for (const isAfter of [false, true]) {
+        const id = await twelve()
+        const before = await state()
+        const answer = await act(tenant.through(newApp(failing(nth, isAfter))), id)
+        const now = await state()
+        const isStored = now.entries !== before.entries
+        expect([nth, isAfter, isStored]).toEqual([nth, isAfter, answer.status < 300])
+        expect([nth, isAfter, now.entries - before.entries <= 1, now.points === now.ledger]).toEqual([
+          ...[nth, isAfter, true, true],
+        ])
+        await tenant.admin('DELETE', '/users/ada')
+      }
+    }
+  }, 240_000)
+
+  it('tries again if another event of the user comes between its read and its write', async () => {
+    const id = await twelve()
+    const { bindings, seen } = faultyAll(async (run, write) => {
+      if (write === 0) await tenant.event('words', 'ada', 1)
+      return run()
+    })
+    const answer = await act(tenant.through(newApp(bindings)), id)
+    expect([answer.status, seen.writes]).toEqual([status, 2])
+    const { words, score } = after
+    expect(await state()).toMatchObject({ ...after, words: words + 1, score: score + 1 })
+  })
+
+  it('[U8] changes nothing of a user who is erased between its read and its write', async () => {
+    const id = await twelve()
+    const { bindings } = faultyAll(async (run, write) => {
+      if (write === 0) await tenant.admin('DELETE', '/users/ada')
+      return run()
+    })
+    const answer = await act(tenant.through(newApp(bindings)), id)
+    expect(answer.status === 404 || at(answer.body, 'issues', 0, 'severity') === 'error').toBe(true)
+    expect((await tenant.app('GET', '/users/ada')).status).toBe(404)
+  })
+
+  it('[E3] ends with 429 if other changes always come first', async () => {
+    const id = await twelve()
+    const { bindings } = faultyAll(async (run) => {
+      await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
+      return run()
+    })
+    const answer = await act(tenant.through(newApp(bindings)), id)
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '1'])
+    expect(await state()).toMatchObject({ words: 12, points: 12, entries: 2 })
+  })
+})
+
+/** The databases, of whose batches the n-th one fails, before or after it has taken effect. */
+function failing(nth: number, isAfter: boolean): Record<string, D1Database> {
+  let seen = 0
+  return replaced(
+    (d1) =>
+      new Proxy(d1, {
+        get(target, name) {
+          if (name !== 'batch') return Reflect.get(target, name, target)
+          return async (statements: D1PreparedStatement[]) => {
+            const isIt = seen === nth
+            seen += 1
+            if (isIt && !isAfter) throw lost()
+            const results = await target.batch(statements)
+            if (isIt) throw lost()
+            return results
+          }
+        },
+      }),
+  )
+}
+
+/** The number of batches of a request. */
+async function countedBatches(act: (through: TestTenant) => Promise<unknown>): Promise<number> {
+  let count = 0
+  const bindings = replaced(
+    (d1) =>
+      new Proxy(d1, {
+        get(target, name) {
+          if (name !== 'batch') return Reflect.get(target, name, target)
+          return (statements: D1PreparedStatement[]) => {
+            count += 1
+            return target.batch(statements)
+          }
+        },
+      }),
+  )
+  await act(tenant.through(newApp(bindings)))
+  return count
+}
+
+describe('[V2] voids and other work at once', () => {
+  it('[V2, E3] two voids of one event: one takes effect, and both answer the same', async () => {
+    const id = await twelve()
+    let second: ReturnType<typeof voidIt> | null = null
+    const { bindings } = faultyAll(async (run, write) => {
+      if (write === 0) second = voidIt(tenant, id)
+      await second
+      return run()
+    })
+    const first = await voidIt(tenant.through(newApp(bindings)), id)
+    expect(first).toMatchObject({ status: 200, body: (await voidIt(tenant, id)).body })
+    expect(await state()).toEqual(VOIDED)
+    const many = await Promise.all(
+      Array.from({ length: 6 }, (_, n) => voidIt(n % 2 === 0 ? tenant : tenant.through(newApp()), id)),
+    )
+    expect(new Set(many.map(({ body }) => JSON.stringify(body))).size).toBe(1)
+    expect(await state()).toEqual(VOIDED)
+  })
+
+  it('[V2, E3] an event whose response was lost is not stored again after it was voided', async () => {
+    const { bindings, seen } = faultyAll(async (run, write) => {
+      await run()
+      if (write > 0) return []
+      const [row] = await rowsEverywhere('SELECT hex(id) AS id FROM events WHERE value = 12345000')
+      const hex = String(row?.id).toLowerCase()
+      const id = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+      expect((await voidIt(tenant, id)).status).toBe(200)
+      throw lost()
+    })
+    const answer = await tenant.through(newApp(bindings)).event('words', 'ada', 12.345)
+    expect([answer.status, seen.writes]).toEqual([201, 1])
+    expect(await state()).toMatchObject({ words: 0, points: 7, ledger: 7 })
+  })
+
+  it('[V2, P1] a change of the triggers in between: the own counters are those of the new triggers', async () => {
+    const attribute = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    const filter = (value: string) => [{ attributeId: attribute, attributeValue: value }]
+    const change = (value: string) =>
+      tenant.admin('PATCH', `/points/${ids.xp}/triggers`, [
+        { id: ids.trigger, eventAttributes: filter(value) },
+      ])
+    await change('book')
+    const send = async (value: number) => {
+      const { body } = await tenant.event('words', 'ada', value, { attributes: { kind: 'book' } })
+      return { id: String(at(body, 'eventId')), added: at(body, 'points', 'xp', 'added') ?? 0 }
+    }
+    const { id } = await send(6)
+    const { bindings, seen } = faultyAll(async (run, write) => {
+      if (write === 0) {
+        await change('song')
+        await change('book')
+      }
+      return run()
+    })
+    expect((await voidIt(tenant.through(newApp(bindings)), id)).status).toBe(200)
+    expect(seen.writes).toBe(2)
+    // The counter began again at 0 with the new filters. 9 words are below 10.
+    expect((await send(9)).added).toBe(0)
+    expect((await send(1)).added).toBe(12)
+  })
+
+  it('[V2, L11, L12] a leaderboard that cannot be reached counts the user again later', async () => {
+    const id = await twelve()
+    const LEADERBOARD = new Proxy(env.LEADERBOARD, {
+      get: (target, name) => {
+        if (name !== 'getByName') return Reflect.get(target, name, target)
+        return () => ({ deliver: () => Promise.reject(new Error('lost')) })
+      },
+    })
+    expect((await voidIt(tenant.through(newApp({ LEADERBOARD })), id)).status).toBe(200)
+    await until(async () => (await state()).score === 0)
+    expect(await state()).toEqual(VOIDED)
+  })
+
+  it('[V2, A4] a walk that has read the user before the void changes nothing of that state', async () => {
+    const id = await twelve()
+    const other = { trigger: 'metric', metricId: ids.metric, metricValue: 12, status: 'active' }
+    const [answer] = await Promise.all([
+      voidIt(tenant, id),
+      tenant.create('/achievements', { ...other, key: 'twelve', name: 'Twelve' }),
+    ])
+    expect(answer.status).toBe(200)
+    await until(async () => at((await tenant.app('GET', '/achievements')).body, 1, 'key') === 'twelve')
+    expect(await state()).toMatchObject({ words: 0, score: 0 })
+    const { points, ledger } = await state()
+    expect(points).toBe(ledger)
+  })
+
+  it('[V2, P4, P8] voids while ticks run: totals stay the sum of the ledger', async () => {
+    const clock = (method: string, body?: unknown) => {
+      const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+      return call(toApp, method, '/admin/v1/test-clock', { body, headers })
+    }
+    const tick = { type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1, status: 'active' }
+    const now = Math.ceil(Date.now() / 1_000) * 1_000
+    await clock('PUT', { now: new Date(now).toISOString() })
+    await tenant.create(`/points/${ids.xp}/triggers`, tick)
+    const sent = [await twelve(), await twelve(), await twelve()]
+    const [moved, ...answers] = await Promise.all([
+      clock('PUT', { now: new Date(now + 10 * 3_600_000).toISOString() }),
+      ...sent.map((id) => voidIt(tenant, id)),
+    ])
+    await clock('DELETE')
+    expect([moved?.status, ...answers.map(({ status }) => status)]).toEqual([200, 200, 200, 200])
+    // 7 for the achievement, and 10 ticks.
+    expect(await state()).toMatchObject({ words: 0, points: 17, ledger: 17, score: 0 })
+  })
+
+  it('[V2, L8] a void of an event whose run becomes final meanwhile: the run stays as it is', async () => {
+    const clock = (method: string, body?: unknown) => {
+      const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+      return call(toApp, method, '/admin/v1/test-clock', { body, headers })
+    }
+    const now = Math.ceil(Date.now() / 3_600_000) * 3_600_000
+    await clock('PUT', { now: new Date(now).toISOString() })
+    const day = new Date(now).toISOString().slice(0, 10)
+    const board = {
+      start: day,
+      status: 'active',
+      rankBy: 'metric',
+      metricId: ids.metric,
+      maxParticipants: 10,
+    }
+    await tenant.create('/leaderboards', {
+      ...board,
+      key: 'days',
+      name: 'Days',
+      runUnit: 'day',
+      runInterval: 1,
+    })
+    const id = await twelve()
+    const [moved, answer] = await Promise.all([
+      clock('PUT', { now: new Date(now + 72 * 3_600_000).toISOString() }),
+      voidIt(tenant, id),
+    ])
+    const value = async () => {
+      const { body } = await tenant.app('GET', `/leaderboards/days?run=${day}`)
+      return [at(body, 'status'), at(body, 'rankings', 0, 'value') ?? 0]
+    }
+    const first = await value()
+    await clock('PUT', { now: new Date(now + 75 * 3_600_000).toISOString() })
+    const later = await value()
+    await clock('DELETE')
+    expect([moved.status, answer.status]).toEqual([200, 200])
+    // The void came before the run was final, or after it.
+    expect([0, 12]).toContain(first[1])
+    expect(later).toEqual(first)
+  })
+})

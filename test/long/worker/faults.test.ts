@@ -1,0 +1,682 @@
+import { evictDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { describe, expect, it } from 'vitest'
+import * as z from 'zod'
+import { failing } from '../../helpers/failing'
+import { readable } from '../../helpers/readable'
+import { behind, type Call } from '../../helpers/worker/faulty-databases'
+import {
+  ADMIN_KEY,
+  at,
+  newApp,
+  newTenantInLast,
+  rowsEverywhere,
+  type TestTenant,
+} from '../../helpers/worker/harness'
+
+/* The binding, with faults */
+
+/** Whether a batch stores data of a user. */
+const writes = ({ texts }: Call) => texts.some((text) => text.includes('INSERT INTO users'))
+/** Whether it reads a user's state. */
+const reads = ({ texts }: Call) => texts.some((text) => text.includes('SELECT u.*'))
+
+/** Counts the batches that write. A fault decides the outcome by their number, from 0. */
+function onWrites(fault: (batch: Call, number: number) => Promise<D1Result[]>) {
+  const count = { writes: 0 }
+  const bindings = behind((batch) => {
+    if (!writes(batch)) return batch.run()
+    count.writes += 1
+    return fault(batch, count.writes - 1)
+  })
+  return { count, bindings }
+}
+
+const lost = failing('Network connection lost: secret-host-17.')
+
+/** Runs a batch, and loses the response. */
+async function answerLost({ run }: Call): Promise<never> {
+  await run()
+  throw lost()
+}
+
+/** A promise, `opened`, that `open` settles. */
+function gate() {
+  let open: () => void = () => undefined
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { open, opened }
+}
+
+/* Requests and stored data */
+
+/**
+ * A tenant with a metric, and a points system with 2 points for each 1 of the metric, and 100 points for the
+ * creation of the user.
+ */
+async function withPoints() {
+  const tenant = await newTenantInLast()
+  const metric = await tenant.metric('words')
+  const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+  const system = await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    triggers: [
+      { type: 'metric', points: 2, status: 'active', metricId: metric, metricThreshold: 1 },
+      { type: 'user_creation', points: 100, status: 'active' },
+    ],
+  })
+  return { tenant, metric, system, kind }
+}
+
+type Setup = Awaited<ReturnType<typeof withPoints>>
+type Sent = { status: number; body: unknown; requestId: string | null }
+type Asked = { user?: string; value?: number; key?: string; kind?: string; apiKey?: string }
+
+/** Sends an event. Unlike `call` of the harness, it accepts a 500. */
+async function send(tenant: TestTenant, asked: Asked = {}): Promise<Sent> {
+  const { user = 'ada', value = 1, key, kind, apiKey = ADMIN_KEY } = asked
+  const response = await tenant.send(
+    new Request('http://laurel.test/v1/metrics/words/event', {
+      method: 'POST',
+      headers: {
+        'x-api-key': apiKey,
+        'tenant-id': tenant.id,
+        ...(key !== undefined && { 'idempotency-key': key }),
+      },
+      body: JSON.stringify({ user: { id: user }, value, ...(kind && { attributes: { kind } }) }),
+    }),
+  )
+  const body: unknown = await response.json()
+  return { status: response.status, body, requestId: response.headers.get('x-request-id') }
+}
+
+const sendSeveral = (tenant: TestTenant, count: number, asked: (n: number) => Asked = () => ({})) =>
+  Promise.all(Array.from({ length: count }, (_, n) => send(tenant, asked(n))))
+
+const statuses = (responses: readonly Sent[]) => responses.map(({ status }) => status)
+const totals = (responses: readonly Sent[]) =>
+  responses
+    .filter(({ status }) => status === 201)
+    .map(({ body }) => Number(at(body, 'total')))
+    .sort((a, b) => a - b)
+const oneTo = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
+
+const Stored = z.object({
+  users: z.array(
+    z.object({ id: z.string(), iid: z.string(), seq: z.number(), metrics: z.string(), points: z.string() }),
+  ),
+  events: z.array(z.object({ user_iid: z.string(), id: z.string(), seq: z.number(), value: z.number() })),
+  awards: z.array(
+    z.object({
+      user_iid: z.string(),
+      id: z.string(),
+      seq: z.number(),
+      awarded: z.number(),
+      total: z.number(),
+    }),
+  ),
+  keys: z.array(z.object({ key: z.string(), event_id: z.string() })),
+})
+
+/** All rows of a tenant's users in all databases. */
+async function stored({ tenant, metric, system }: Setup): Promise<z.infer<typeof Stored>> {
+  const awards = `SELECT * FROM ${readable.awards} WHERE system_id = ?1 ORDER BY seq, position`
+  return Stored.parse({
+    users: await rowsEverywhere('SELECT * FROM users WHERE tenant_id = ?1', tenant.id),
+    events: await rowsEverywhere(
+      `SELECT * FROM ${readable.events} WHERE metric_id = ?1 ORDER BY seq`,
+      metric,
+    ),
+    awards: await rowsEverywhere(awards, system),
+    keys: await rowsEverywhere(`SELECT * FROM ${readable.idempotency_keys} WHERE metric_id = ?1`, metric),
+  })
+}
+
+/**
+ * Expects a user's log to be exactly the events of these responses, once each, and all totals to match the
+ * log.
+ */
+async function holdsExactly(setup: Setup, responses: readonly Sent[], user = 'ada'): Promise<void> {
+  const { users, events, awards } = await stored(setup)
+  const row = users.find(({ id }) => id === user)
+  const own = events.filter(({ user_iid }) => user_iid === row?.iid)
+  const accepted = responses.filter(({ status }) => status === 201)
+  expect(own.map(({ id }) => id).sort()).toEqual(accepted.map(({ body }) => at(body, 'eventId')).sort())
+  const sum = own.reduce((total, { value }) => total + value, 0)
+  expect(at(JSON.parse(row?.metrics ?? '[]'), 0, 1)).toBe(sum)
+  const ownAwards = awards.filter(({ user_iid }) => user_iid === row?.iid)
+  const points = ownAwards.reduce((total, { awarded }) => total + awarded, 0)
+  expect(points).toBe(100 + (2 * sum) / 1e6)
+  expect(at(JSON.parse(row?.points ?? '{}'), setup.system)).toBe(points)
+  const told = accepted.flatMap(({ body }) => z.array(Award).parse(at(body, 'points', 'xp', 'awards')))
+  expect(told.map(({ id }) => id).sort()).toEqual(ownAwards.map(({ id }) => id).sort())
+}
+
+const Award = z.object({ id: z.string() })
+
+/** Expects an opaque 500 that names the request (G2). */
+function isOpaque({ status, body, requestId }: Sent): void {
+  expect(status).toBe(500)
+  expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
+  const error = String(at(body, 'error'))
+  expect(error).toContain(requestId)
+  expect(error.replace(String(requestId), '')).not.toMatch(/D1|SQL|lost|secret|Error|evicted|JSON|zod/i)
+  expect(Object.keys(Object(body))).toEqual(['error'])
+}
+
+/** Expects a 503 that shows nothing internal (G2). */
+function isUnavailable({ status, body, requestId }: Sent): void {
+  expect(status).toBe(503)
+  expect(requestId).toMatch(/^[0-9a-f-]{36}$/)
+  const error = String(at(body, 'error'))
+  expect(error).toContain('idempotency key')
+  expect(error).not.toMatch(/D1|SQL|lost|secret|Error|evicted|JSON|zod/i)
+  expect(Object.keys(Object(body))).toEqual(['error'])
+}
+
+describe('[E2] a failed write', () => {
+  it('every time: a 503 after one attempt in a group and three alone, and nothing is stored', async () => {
+    const setup = await withPoints()
+    const { bindings, count } = onWrites(() => Promise.reject(lost()))
+    isUnavailable(await send(setup.tenant.through(newApp(bindings)), { key: 'once' }))
+    expect(count.writes).toBe(4)
+    expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
+    const later = await send(setup.tenant, { key: 'once' })
+    expect(later).toMatchObject({ status: 201, body: { total: 1, idempotentReplayed: false } })
+    await holdsExactly(setup, [later])
+  })
+
+  it('every time, with ten at once: ten responses with 503, and nothing is stored', async () => {
+    const setup = await withPoints()
+    const { bindings } = onWrites(() => Promise.reject(lost()))
+    for (const answer of await sendSeveral(setup.tenant.through(newApp(bindings)), 10)) isUnavailable(answer)
+    expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
+  })
+
+  it('once: the request succeeds, and the event counts once', async () => {
+    const setup = await withPoints()
+    const { bindings, count } = onWrites((batch, n) => (n === 0 ? Promise.reject(lost()) : batch.run()))
+    const answer = await send(setup.tenant.through(newApp(bindings)))
+    expect(answer).toMatchObject({ status: 201, body: { total: 1, points: { xp: { total: 102 } } } })
+    expect(count.writes).toBe(2)
+    await holdsExactly(setup, [answer])
+  })
+})
+
+describe('[E2, E3] a write with a lost response', () => {
+  it.each([1, Number.POSITIVE_INFINITY])(
+    'counts once, and returns its own result (%d responses lost)',
+    async (lostAnswers) => {
+      const setup = await withPoints()
+      const { bindings, count } = onWrites((batch, n) => (n < lostAnswers ? answerLost(batch) : batch.run()))
+      const tenant = setup.tenant.through(newApp(bindings))
+      const first = await send(tenant, { value: 3, key: 'once' })
+      expect(first).toMatchObject({
+        status: 201,
+        body: { total: 3, idempotentReplayed: false, points: { xp: { total: 106, added: 106 } } },
+      })
+      expect(count.writes).toBe(1)
+      await holdsExactly(setup, [first])
+      const again = await send(tenant, { value: 3, key: 'once' })
+      expect(again).toMatchObject({ status: 202, body: { eventId: at(first.body, 'eventId'), total: 3 } })
+      await holdsExactly(setup, [first])
+    },
+  )
+
+  it('in a group of ten: each counts once and returns its own total', async () => {
+    const setup = await withPoints()
+    const { bindings, count } = onWrites(answerLost)
+    const responses = await sendSeveral(setup.tenant.through(newApp(bindings)), 10)
+    expect(statuses(responses)).toEqual(Array(10).fill(201))
+    expect(totals(responses)).toEqual(oneTo(10))
+    expect(count.writes).toBe(2)
+    await holdsExactly(setup, responses)
+  })
+
+  it('that arrives during the next attempt: counts once, and returns the stored result', async () => {
+    const setup = await withPoints()
+    let late: Call | undefined
+    const { bindings } = onWrites(async (batch, n) => {
+      if (n === 0) {
+        late = batch
+        throw lost()
+      }
+      if (n === 1) await late?.run()
+      return batch.run()
+    })
+    const responses = await sendSeveral(setup.tenant.through(newApp(bindings)), 5)
+    expect(statuses(responses)).toEqual(Array(5).fill(201))
+    expect(totals(responses)).toEqual(oneTo(5))
+    await holdsExactly(setup, responses)
+  })
+
+  it('that arrives after another attempt succeeded: is refused, and changes nothing', async () => {
+    const setup = await withPoints()
+    let late: Call | undefined
+    const { bindings } = onWrites((batch, n) => {
+      if (n > 0) return batch.run()
+      late = batch
+      return Promise.reject(lost())
+    })
+    const answer = await send(setup.tenant.through(newApp(bindings)), { key: 'once' })
+    expect(answer).toMatchObject({ status: 201, body: { total: 1 } })
+    await expect(late?.run()).rejects.toThrow('laurel-conflict')
+    await holdsExactly(setup, [answer])
+  })
+
+  it("of a user's change returns the change", async () => {
+    const setup = await withPoints()
+    const { bindings } = onWrites(answerLost)
+    const tenant = setup.tenant.through(newApp(bindings))
+    const made = await tenant.app('PUT', '/users/ada', { name: 'Ada', tz: 'Europe/London' })
+    expect(made).toMatchObject({ status: 200, body: { id: 'ada', name: 'Ada', tz: 'Europe/London' } })
+    const { users, awards } = await stored(setup)
+    expect(users).toHaveLength(1)
+    expect(awards.map(({ awarded }) => awarded)).toEqual([100])
+  })
+})
+
+describe('[E2] a failed read', () => {
+  it('every time: a 503 after one attempt in a group and three alone, and nothing is stored', async () => {
+    const setup = await withPoints()
+    let count = 0
+    const bindings = behind((batch) => {
+      if (!reads(batch)) return batch.run()
+      count += 1
+      return Promise.reject(lost())
+    })
+    isUnavailable(await send(setup.tenant.through(newApp(bindings))))
+    expect(count).toBe(4)
+    expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
+  })
+
+  it('once: the request succeeds', async () => {
+    const setup = await withPoints()
+    let count = 0
+    const bindings = behind((batch) => {
+      if (!reads(batch)) return batch.run()
+      count += 1
+      return count === 1 ? Promise.reject(lost()) : batch.run()
+    })
+    const answer = await send(setup.tenant.through(newApp(bindings)))
+    expect(answer.status).toBe(201)
+    expect(count).toBe(2)
+    await holdsExactly(setup, [answer])
+  })
+})
+
+describe.concurrent('[E3] a leader that hangs', () => {
+  it.each([
+    ['before its write', false],
+    ['after its write', true],
+  ])('%s: the others are done within the lease, and each event counts once', async (_when, commits) => {
+    const setup = await withPoints()
+    const hung = gate()
+    const { bindings } = onWrites(async (batch, n) => {
+      if (n > 0) return batch.run()
+      const results = commits ? await batch.run() : []
+      await hung.opened
+      return commits ? results : batch.run()
+    })
+    const tenant = setup.tenant.through(newApp(bindings))
+    const dead = send(tenant)
+    const others = await sendSeveral(tenant, 5)
+    expect(statuses(others)).toEqual(Array(5).fill(201))
+    expect(totals(others)).toEqual([2, 3, 4, 5, 6])
+    expect((await stored(setup)).events).toHaveLength(6)
+    hung.open()
+    const first = await dead
+    expect(first).toMatchObject({ status: 201, body: { total: 1 } })
+    await holdsExactly(setup, [first, ...others])
+  })
+
+  it('because the lane is slow: events that the lane commits late are stored once', async () => {
+    const setup = await withPoints()
+    const slow = gate()
+    const called = gate()
+    const USER_LANE = laneWith(async (commit) => {
+      called.open()
+      await slow.opened
+      return commit()
+    })
+    let contended = true
+    const { bindings } = onWrites((batch) => (contended ? disturbed(setup, batch) : batch.run()))
+    await send(setup.tenant)
+    const tenant = setup.tenant.through(newApp({ ...bindings, USER_LANE }))
+    const first = send(tenant, { value: 10 })
+    await called.opened
+    contended = false
+    const second = await send(tenant, { value: 100 })
+    expect(second.status).toBe(201)
+    slow.open()
+    expect((await first).status).toBe(201)
+    const { events } = await stored(setup)
+    expect(events.map(({ value }) => value / 1e6).sort((a, b) => a - b)).toEqual([1, 10, 100])
+  })
+})
+
+describe('[E3] one bad event in a group', () => {
+  it.each([
+    [
+      'that D1 refuses: only this event is a 500',
+      500,
+      'D1_ERROR: CHECK constraint failed: SQLITE_CONSTRAINT',
+    ],
+    [
+      'with a user too big for D1: only this event is a 422',
+      422,
+      'D1_ERROR: string or blob too big: SQLITE_TOOBIG',
+    ],
+    [
+      'for which the disk has no room: only this event is a 503',
+      503,
+      'D1_ERROR: database or disk is full: SQLITE_FULL',
+    ],
+  ])('%s, and the others count once each', async (_what, status, message) => {
+    const setup = await withPoints()
+    const { bindings } = onWrites((batch) =>
+      JSON.stringify(batch.params).includes('poison') ? Promise.reject(new Error(message)) : batch.run(),
+    )
+    const tenant = setup.tenant.through(newApp(bindings))
+    const responses = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
+    expect(statuses(responses)).toEqual([...Array(5).fill(201), status, ...Array(4).fill(201)])
+    expect(totals(responses)).toEqual(oneTo(9))
+    for (const answer of responses) if (answer.status === 500) isOpaque(answer)
+    await holdsExactly(setup, responses)
+  })
+
+  it('that the engine cannot decide: only this event is a 500, and the others count once each, in one batch', async () => {
+    const setup = await withPoints()
+    const other = await setup.tenant.create('/points', { key: 'other', name: 'Other' })
+    const trigger = await setup.tenant.create(`/points/${other}/triggers`, {
+      type: 'metric',
+      points: 1,
+      status: 'active',
+      metricId: setup.metric,
+      metricThreshold: 1_000,
+      eventAttributes: [{ attributeId: setup.kind, attributeValue: 'poison' }],
+    })
+    const made = await send(setup.tenant)
+    await setup.tenant.create(`/points/${other}/boosts`, {
+      name: 'x',
+      start: '2000-01-01',
+      multiplier: 2,
+    })
+    // The points of this trigger are larger than any number, so the boost cannot multiply them.
+    await rowsEverywhere(
+      'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
+      trigger,
+    )
+    await rowsEverywhere(
+      'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1',
+      setup.tenant.id,
+    )
+    const { bindings, count } = onWrites((batch) => batch.run())
+    const tenant = setup.tenant.through(newApp(bindings))
+    const responses = await sendSeveral(tenant, 10, (n) => (n === 5 ? { kind: 'poison' } : {}))
+    expect(statuses(responses)).toEqual([...Array(5).fill(201), 500, ...Array(4).fill(201)])
+    for (const answer of responses) if (answer.status === 500) isOpaque(answer)
+    expect(count.writes).toBe(2)
+    await holdsExactly(setup, [made, ...responses])
+  })
+
+  it('a user with a broken row does not affect other users', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant, { user: 'spoilt' })
+    const spoil = "UPDATE users SET points = 'no JSON' WHERE tenant_id = ?1 AND id = 'spoilt'"
+    await rowsEverywhere(spoil, setup.tenant.id)
+    const before = (await stored(setup)).events.length
+    const responses = await sendSeveral(setup.tenant, 6, (n) => ({ user: n % 2 === 0 ? 'spoilt' : 'ada' }))
+    expect(statuses(responses)).toEqual([500, 201, 500, 201, 500, 201])
+    for (const answer of responses) if (answer.status === 500) isOpaque(answer)
+    expect((await stored(setup)).events).toHaveLength(before + 3)
+    await holdsExactly(setup, responses)
+  })
+})
+
+describe('[E4] a repeated key inside one group', () => {
+  it('counts for the first event only, and the group needs one write', async () => {
+    const setup = await withPoints()
+    const { bindings, count } = onWrites((batch) => batch.run())
+    const tenant = setup.tenant.through(newApp(bindings))
+    // The first event is committed alone. The others wait for it, and are then committed together.
+    const responses = await sendSeveral(tenant, 11, (n) => (n === 0 ? {} : { key: 'once' }))
+    expect(statuses(responses)).toEqual([201, 201, ...Array(9).fill(202)])
+    expect(new Set(responses.slice(1).map(({ body }) => at(body, 'eventId'))).size).toBe(1)
+    expect(count.writes).toBe(2)
+    await holdsExactly(setup, responses)
+  })
+})
+
+/** Runs `act` before the first write. */
+function beforeFirstWrite(act: () => Promise<unknown>) {
+  return onWrites(async (batch, n) => {
+    if (n === 0) await act()
+    return batch.run()
+  })
+}
+
+describe('[E2] a change between the read and the write', () => {
+  it('of the configuration: the event is decided again with the new one', async () => {
+    const setup = await withPoints()
+    const { bindings, count } = beforeFirstWrite(() =>
+      setup.tenant.create(`/points/${setup.system}/triggers`, {
+        type: 'metric',
+        points: 1_000,
+        status: 'active',
+        metricId: setup.metric,
+        metricThreshold: 1,
+      }),
+    )
+    const answer = await send(setup.tenant.through(newApp(bindings)))
+    expect(answer).toMatchObject({ status: 201, body: { points: { xp: { total: 1_102 } } } })
+    expect(count.writes).toBe(2)
+    expect((await stored(setup)).events).toHaveLength(1)
+  })
+
+  it('that deletes the metric: a 404, and nothing of the event is stored', async () => {
+    const setup = await withPoints()
+    const { bindings } = beforeFirstWrite(() => setup.tenant.admin('DELETE', `/metrics?ids=${setup.metric}`))
+    const answer = await send(setup.tenant.through(newApp(bindings)), { key: 'once' })
+    expect(answer.status).toBe(404)
+    expect(await stored(setup)).toEqual({ users: [], events: [], awards: [], keys: [] })
+  })
+
+  it('that deletes the API key: this request succeeds, and the next one is a 401', async () => {
+    const setup = await withPoints()
+    const { apiKey, id } = await applicationKey(setup.tenant, 'ada')
+    const { bindings } = beforeFirstWrite(() =>
+      setup.tenant.admin('DELETE', `/application-api-keys?ids=${id}`),
+    )
+    const tenant = setup.tenant.through(newApp(bindings))
+    expect(statuses([await send(tenant, { apiKey }), await send(tenant, { apiKey })])).toEqual([201, 401])
+    expect((await stored(setup)).events).toHaveLength(1)
+  })
+
+  const erase = (tenant: TestTenant) =>
+    rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'ada'", tenant.id)
+
+  it('[U8] that erases the user: the event creates a new one', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant, { value: 50 })
+    const old = (await stored(setup)).users[0]?.iid
+    const { bindings } = beforeFirstWrite(() => erase(setup.tenant))
+    const answer = await send(setup.tenant.through(newApp(bindings)), { value: 3 })
+    expect(answer).toMatchObject({ status: 201, body: { total: 3, points: { xp: { total: 106 } } } })
+    expect((await stored(setup)).users.map(({ iid }) => iid)).not.toContain(old)
+    await holdsExactly(setup, [answer])
+  })
+
+  it('[U8] that erases the user, who is created again with the same seq: the event belongs to the new one', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant, { value: 50 })
+    const before = await stored(setup)
+    const { bindings, count } = beforeFirstWrite(async () => {
+      await erase(setup.tenant)
+      await send(setup.tenant, { value: 4 })
+      expect((await stored(setup)).users[0]?.seq).toBe(before.users[0]?.seq)
+    })
+    const answer = await send(setup.tenant.through(newApp(bindings)), { value: 3 })
+    expect(answer).toMatchObject({ status: 201, body: { total: 7, points: { xp: { total: 114 } } } })
+    expect(count.writes).toBe(2)
+    const { events } = await stored(setup)
+    expect(events.filter(({ user_iid }) => user_iid === before.users[0]?.iid)).toEqual(before.events)
+  })
+})
+
+/** Runs a batch after a change by another isolate. */
+async function disturbed({ tenant }: Setup, batch: Call): Promise<D1Result[]> {
+  await rowsEverywhere('UPDATE users SET seq = seq + 1 WHERE tenant_id = ?1', tenant.id)
+  return batch.run()
+}
+
+/** The binding of the lanes with a fault; `commit` calls the real object. */
+function laneWith(fault: (commit: () => Promise<string>, name: string) => Promise<string>) {
+  return new Proxy(env.USER_LANE, {
+    get(target, name) {
+      if (name !== 'getByName') return Reflect.get(target, name, target)
+      return (lane: string) => {
+        const stub = target.getByName(lane)
+        return {
+          commit: (...args: Parameters<typeof stub.commit>) => fault(() => stub.commit(...args), lane),
+        }
+      }
+    },
+  })
+}
+
+/** An app whose writes all conflict, so that all requests go through the lane, which has a fault. */
+function contending(setup: Setup, lane: Parameters<typeof laneWith>[0]): TestTenant {
+  const { bindings } = onWrites((batch) => disturbed(setup, batch))
+  return setup.tenant.through(newApp({ ...bindings, USER_LANE: laneWith(lane) }))
+}
+
+describe('[E3, E4] the lane', () => {
+  it('commits events that conflict too often, and loses nothing if it is evicted in between', async () => {
+    const setup = await withPoints()
+    const first = await send(setup.tenant)
+    const lanes: string[] = []
+    const tenant = contending(setup, (commit, name) => {
+      lanes.push(name)
+      return commit()
+    })
+    const before = await send(tenant, { value: 2, key: 'before' })
+    await evictDurableObject(env.USER_LANE.getByName(lanes[0] ?? ''))
+    const after = await send(tenant, { value: 3 })
+    const replay = await send(tenant, { value: 2, key: 'before' })
+    expect(statuses([before, after, replay])).toEqual([201, 201, 202])
+    expect(lanes.length).toBe(2)
+    expect(totals([first, before, after])).toEqual([1, 3, 6])
+    await holdsExactly(setup, [first, before, after])
+  })
+
+  it('fails before the commit: an opaque 500, and a retry with the key counts once', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant)
+    const tenant = contending(setup, () => Promise.reject(new Error('The object was evicted.')))
+    isOpaque(await send(tenant, { value: 2, key: 'once' }))
+    expect((await stored(setup)).events).toHaveLength(1)
+    const retry = await send(setup.tenant, { value: 2, key: 'once' })
+    expect(retry).toMatchObject({ status: 201, body: { total: 3 } })
+    expect((await stored(setup)).events).toHaveLength(2)
+  })
+
+  it('fails after the commit: counts at most once without a key, exactly once with one', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant)
+    const tenant = contending(setup, async (commit) => {
+      await commit()
+      throw new Error('The object was evicted.')
+    })
+    isOpaque(await send(tenant, { value: 2, key: 'once' }))
+    const retry = await send(setup.tenant, { value: 2, key: 'once' })
+    expect(retry).toMatchObject({ status: 202, body: { total: 3, idempotentReplayed: true } })
+    expect((await stored(setup)).events.map(({ value }) => value / 1e6)).toEqual([1, 2])
+  })
+
+  it('fails after the commit of a group: each event counts at most once', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant)
+    const tenant = contending(setup, async (commit) => {
+      await commit()
+      throw new Error('The object was evicted.')
+    })
+    const responses = await sendSeveral(tenant, 4, (n) => ({ value: 10 ** (n + 1) }))
+    const values = (await stored(setup)).events.map(({ value }) => value / 1e6)
+    expect(values.sort((a, b) => a - b)).toEqual([1, 10, 100, 1_000, 10_000])
+    for (const answer of responses) if (answer.status !== 201) isOpaque(answer)
+  })
+
+  it('runs after a late write arrived: that write counts, and the event counts once', async () => {
+    const setup = await withPoints()
+    const made = await send(setup.tenant)
+    let late: Call | undefined
+    const { bindings } = onWrites(async (batch, n) => {
+      if (n < 2) return disturbed(setup, batch)
+      if (n === 2) {
+        late = batch
+        throw lost()
+      }
+      if (n === 3) await late?.run()
+      return batch.run()
+    })
+    const answer = await send(setup.tenant.through(newApp(bindings)), { value: 10 })
+    expect(answer).toMatchObject({ status: 201, body: { total: 11 } })
+    await holdsExactly(setup, [made, answer])
+  })
+
+  it('returns too few results: no request waits forever', async () => {
+    const setup = await withPoints()
+    await send(setup.tenant)
+    const tenant = contending(setup, async () =>
+      JSON.stringify({ results: [], cost: { roundTrips: 0, rowsRead: 0, rowsWritten: 0 } }),
+    )
+    const responses = await Promise.race([
+      sendSeveral(tenant, 3),
+      scheduler.wait(3_000).then(() => 'still waiting' as const),
+    ])
+    if (responses === 'still waiting') expect.fail('a request is still waiting')
+    for (const answer of responses) isOpaque(answer)
+  })
+})
+
+async function applicationKey(tenant: TestTenant, userId: string) {
+  const { body } = await tenant.admin('POST', '/application-api-keys', [{ userId }])
+  const created = z
+    .object({ created: z.array(z.object({ id: z.string(), key: z.string() })) })
+    .parse(body).created
+  return { id: created[0]?.id ?? '', apiKey: created[0]?.key ?? '' }
+}
+
+/** KV with another operation in place of get, put and delete. */
+function kvWith(operation: () => Promise<unknown>): KVNamespace {
+  return new Proxy(env.KEYS, {
+    get(target, name) {
+      return ['get', 'put', 'delete'].includes(String(name)) ? operation : Reflect.get(target, name, target)
+    },
+  })
+}
+
+describe('[K2] KV', () => {
+  it.each([
+    ['is unavailable', () => Promise.reject(new Error('KV GET failed: 500 Internal Server Error'))],
+    ['has lost everything', () => Promise.resolve(null)],
+    ['has an invalid value', () => Promise.resolve({ hash: 1, kind: 'queen' })],
+  ])('%s: keys work, and deleted keys do not', async (_what, operation) => {
+    const setup = await withPoints()
+    const { id, apiKey } = await applicationKey(setup.tenant, 'ada')
+    const app = newApp({ KEYS: kvWith(operation) })
+    const tenant = setup.tenant.through(app)
+    const answer = await send(tenant, { apiKey })
+    expect(answer.status).toBe(201)
+    const other = await applicationKey(tenant, 'ada')
+    expect((await send(tenant, { apiKey: other.apiKey })).status).toBe(201)
+    expect((await tenant.admin('DELETE', `/application-api-keys?ids=${id}`)).status).toBe(200)
+    for (const send_ of [app, newApp({ KEYS: kvWith(operation) })]) {
+      expect((await send(setup.tenant.through(send_), { apiKey })).status).toBe(401)
+    }
+    expect((await stored(setup)).events).toHaveLength(2)
+  })
+})

@@ -1,0 +1,960 @@
+import { evictDurableObject } from 'cloudflare:test'
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import * as z from 'zod'
+import { inboxStep } from '../../../src/features/events/batches/process'
+import { instant } from '../../../src/lib/clock'
+import { systemNow } from '../../../src/lib/system-clock'
+import type { Bindings } from '../../../src/platform/env'
+import type { DueWork } from '../../../src/time/due-work.repository'
+import { workOff } from '../../../src/time/run'
+import { JOBS } from '../../../src/worker/jobs'
+import { failing } from '../../helpers/failing'
+import { PATIENCE } from '../../helpers/patience'
+import { number, readable } from '../../helpers/readable'
+import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../../helpers/worker/boards'
+import { contextOf, contextWith, everyPlace, worksOf } from '../../helpers/worker/contexts'
+import { behind, type Call, lost } from '../../helpers/worker/faulty-databases'
+import {
+  ADMIN_KEY,
+  at,
+  databases,
+  everything,
+  newApp,
+  newTenantInLast,
+  rowsEverywhere,
+  type TestTenant,
+  toApp,
+} from '../../helpers/worker/harness'
+import { rowsOf } from '../../helpers/worker/inbox'
+
+/* Single steps of the inbox on the real database, with faults before, between and after its batches. */
+
+/** A fault gets each batch with its number, from 0. */
+type NumberedFault = (batch: Call, number: number) => Promise<D1Result[]>
+
+const has = ({ texts }: Call, part: string) => texts.some((text) => text.includes(part))
+/** The write of a step that stores the users' changes. */
+const isStep = (batch: Call) => has(batch, "asked.value ->> 0), '') <> asked.value ->> 1")
+/** The write of a step that stores its progress. With one database, it is the same. */
+const isProgress = (batch: Call) => has(batch, 'UPDATE event_batches')
+const isAccept = (batch: Call) => has(batch, 'INSERT INTO event_batches')
+const isRead = (batch: Call) => has(batch, 'CROSS JOIN users u ON')
+
+const isSeveral = databases().length > 1
+/** The writes of a step. */
+const WRITES: [what: string, kind: (batch: Call) => boolean][] = isSeveral
+  ? [
+      ['the write of the users', isStep],
+      ['the write of the progress', isProgress],
+    ]
+  : [['the write', isStep]]
+
+/** All databases behind a fault for batches of one kind. It gets their number, and `seen` counts them. */
+function only(kind: (batch: Call) => boolean, fault: NumberedFault) {
+  const seen = { count: 0 }
+  const bindings = behind((batch) => {
+    if (!kind(batch)) return batch.run()
+    seen.count += 1
+    return fault(batch, seen.count - 1)
+  })
+  return { bindings, seen }
+}
+
+/** Runs the batch and loses its answer. */
+async function answerLost({ run }: Call): Promise<never> {
+  await run()
+  throw lost()
+}
+
+/* The input, and the outcome */
+
+/** Timekeepers that can't be woken, so that events stay in the inbox. */
+const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: async () => undefined }) })
+const muted = (tenant: TestTenant, more = {}) => tenant.through(newApp({ TIMEKEEPER, ...more }))
+
+/** A tenant with 1 point for each 1 of a metric. Its Timekeeper does not run. */
+async function prepared() {
+  const tenant = await newTenantInLast(newApp({ TIMEKEEPER }))
+  const metric = await tenant.metric('words')
+  const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+  const system = await tenant.create('/points', {
+    key: 'xp',
+    name: 'XP',
+    triggers: [{ type: 'metric', points: 1, status: 'active', metricId: metric, metricThreshold: 1 }],
+  })
+  return { tenant, metric, kind, system }
+}
+
+const event = (user: string, value = 1, more: object = {}) => ({
+  key: 'words',
+  user: { id: user },
+  value,
+  ...more,
+})
+/** `many` events of `users` users in turn, with values from 1 up. */
+const turns = (many: number, users: number) =>
+  Array.from({ length: many }, (_, n) => event(`u${n % users}`, n + 1))
+
+/** Sends a batch, which stays in the inbox. Returns its id. */
+async function send(tenant: TestTenant, events: readonly unknown[]): Promise<string> {
+  const answer = await muted(tenant).admin('POST', '/metrics/events', events)
+  expect(answer.status).toBe(202)
+  return String(answer.headers.get('x-batch-id'))
+}
+
+const counts = async (tenant: TestTenant, id: string) =>
+  (await tenant.admin('GET', `/metrics/events/batches/${id}`)).body
+
+const inboxWork = async ({ id }: TestTenant): Promise<DueWork | undefined> =>
+  (await worksOf(contextOf(id))).find(({ kind }) => kind === 'inbox')
+
+/** Does one step of the inbox. Returns the number of changes, or null if the inbox is empty. */
+async function step(tenant: TestTenant, bindings: Partial<Bindings> = {}): Promise<number | null> {
+  const work = await inboxWork(tenant)
+  if (work === undefined) return null
+  return (await inboxStep(contextWith(tenant.id, bindings), work, systemNow()))?.changes.length ?? 0
+}
+
+async function allSteps(tenant: TestTenant, bindings: Partial<Bindings> = {}): Promise<void> {
+  while ((await step(tenant, bindings)) !== null);
+}
+
+/** Values in the log by user, each user's in order. */
+async function valuesOf(tenant: TestTenant): Promise<Record<string, number[]>> {
+  const rows = await rowsOf(
+    tenant,
+    `SELECT u.id, e.value / 1e6 AS value FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid
+     WHERE u.tenant_id = ?1 ORDER BY u.id, e.seq`,
+  )
+  const values: Record<string, number[]> = {}
+  for (const { id, value } of rows) values[String(id)] = [...(values[String(id)] ?? []), Number(value)]
+  return values
+}
+
+/**
+ * Checks that the log has exactly these values, each user's in this order, and that totals and awards are
+ * their sums.
+ */
+async function holds(tenant: TestTenant, expected: Record<string, number[]>): Promise<void> {
+  expect(await valuesOf(tenant)).toEqual(expected)
+  const sums = Object.entries(expected).map(([id, values]) => ({
+    id,
+    total: values.reduce((sum, value) => sum + value, 0),
+  }))
+  const totals = await rowsOf(
+    tenant,
+    `SELECT id, metrics ->> '$[0][1]' / 1000000 AS total FROM users WHERE tenant_id = ?1 ORDER BY id`,
+  )
+  expect(totals).toEqual(sums)
+  const awarded = await rowsOf(
+    tenant,
+    `SELECT u.id, sum(a.awarded) AS total FROM users u JOIN ${readable.awards} a ON a.user_iid = u.iid
+     WHERE u.tenant_id = ?1 GROUP BY u.id ORDER BY u.id`,
+  )
+  expect(awarded).toEqual(sums)
+}
+
+/** The values in the log after `turns`. */
+function afterTurns(many: number, users: number): Record<string, number[]> {
+  const values: Record<string, number[]> = {}
+  for (const { user, value } of turns(many, users)) values[user.id] = [...(values[user.id] ?? []), value]
+  return values
+}
+
+const done = (count: number, more: object = {}) => ({
+  status: 'done',
+  accepted: count,
+  processed: count,
+  dropped: 0,
+  parked: 0,
+  ...more,
+})
+
+/** The logged lines, parsed. */
+function linesOf(level: 'error' | 'warn') {
+  const lines: unknown[] = []
+  vi.spyOn(console, level).mockImplementation((line: unknown) => void lines.push(JSON.parse(String(line))))
+  return lines
+}
+afterEach(() => vi.restoreAllMocks())
+
+const live = (tenant: TestTenant, user: string, value: number) => muted(tenant).event('words', user, value)
+
+describe('accepting a batch, when D1’s answer is lost', () => {
+  it.each([
+    ['before the write', false],
+    ['after the write', true],
+  ])('%s: answers 202, and each event counts once', async (_when, stores) => {
+    const { tenant } = await prepared()
+    const { bindings, seen } = only(isAccept, (batch, n) =>
+      n > 0 ? batch.run() : stores ? answerLost(batch) : Promise.reject(lost()),
+    )
+    const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', turns(300, 3))
+    expect([answer.status, answer.body]).toEqual([202, { accepted: 300 }])
+    expect(seen.count).toBe(stores ? 1 : 2)
+    await allSteps(tenant)
+    expect(await counts(tenant, String(answer.headers.get('x-batch-id')))).toMatchObject(done(300))
+    await holds(tenant, afterTurns(300, 3))
+  })
+
+  it('and the write arrives late, after the retry: each event counts once', async () => {
+    const { tenant } = await prepared()
+    let late: Call | undefined
+    const { bindings, seen } = only(isAccept, async (batch, n) => {
+      if (n === 0) {
+        late = batch
+        throw lost()
+      }
+      await late?.run()
+      return batch.run()
+    })
+    const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', turns(4, 2))
+    expect([answer.status, seen.count]).toEqual([202, 2])
+    await allSteps(tenant)
+    await holds(tenant, afterTurns(4, 2))
+  })
+
+  it('at every attempt: answers 503 and stores nothing', async () => {
+    const { tenant } = await prepared()
+    const before = await everything()
+    const { bindings, seen } = only(isAccept, () => Promise.reject(lost()))
+    const request = new Request('http://laurel.test/admin/v1/metrics/events', {
+      method: 'POST',
+      headers: { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id },
+      body: JSON.stringify(turns(4, 2)),
+    })
+    const response = await newApp(bindings)(request)
+    expect([response.status, response.headers.get('x-batch-id')]).toEqual([503, null])
+    expect(await response.text()).not.toMatch(/D1|lost/)
+    expect(seen.count).toBe(3)
+    expect(await everything()).toEqual(before)
+  })
+})
+
+describe('a step, when D1’s answer is lost', () => {
+  // A step reads the inbox, then the configuration (a new isolate has no cache), then the users, then it
+  // writes. With several databases, it also reads the directory before the users, and the inbox again after
+  // them. Then it writes the users, and then its progress.
+  const batches = Array.from({ length: isSeveral ? 7 : 4 }, (_, n) => n)
+  it.each(batches.flatMap((n) => [[n, 'before'] as const, [n, 'after'] as const]))(
+    'at batch %d, %s its execution: each event counts once',
+    async (number, when) => {
+      const { tenant } = await prepared()
+      const id = await send(tenant, turns(600, 7))
+      const kinds: string[] = []
+      const { bindings } = only(
+        () => true,
+        (batch, n) => {
+          if (isStep(batch)) kinds[n] = 'users'
+          if (isProgress(batch)) kinds[n] = 'progress'
+          return n !== number ? batch.run() : when === 'after' ? answerLost(batch) : Promise.reject(lost())
+        },
+      )
+      const changes = await step(tenant, bindings)
+      // If the progress is stored, the step continues with the next events. If only the changes of users are,
+      // it finds them in the log.
+      const isLostProgress = kinds[number] === 'progress' && when === 'after'
+      const isLostChange = kinds[number] === 'users' && when === 'after'
+      expect(number < batches.length - 1 || kinds[number] === 'progress').toBe(true)
+      expect(changes).toBe(isLostChange ? 0 : isSeveral && isLostProgress ? 500 : 250)
+      expect(await counts(tenant, id)).toMatchObject({
+        status: 'pending',
+        processed: isLostProgress ? 500 : 250,
+      })
+      await allSteps(tenant)
+      expect(await counts(tenant, id)).toMatchObject(done(600))
+      await holds(tenant, afterTurns(600, 7))
+    },
+  )
+
+  it.each(WRITES)(
+    'and %s arrives late, after the retry: its guard refuses it, and it changes nothing',
+    async (_what, kind) => {
+      const { tenant } = await prepared()
+      const id = await send(tenant, turns(300, 3))
+      let late: Call | undefined
+      const { bindings } = only(kind, async (batch, n) => {
+        if (n > 0) return batch.run()
+        late = batch
+        throw lost()
+      })
+      expect(await step(tenant, bindings)).toBe(250)
+      await expect(late?.run()).rejects.toThrow('laurel-conflict')
+      await allSteps(tenant)
+      expect(await counts(tenant, id)).toMatchObject(done(300))
+      await holds(tenant, afterTurns(300, 3))
+    },
+  )
+
+  it.each([
+    'Network connection lost.',
+    'D1 DB is overloaded. Requests queued for too long.',
+    'D1 DB storage operation exceeded timeout which caused object to be reset.',
+  ])('for a while (%s): it gives up and parks nothing, and a later step does the work', async (message) => {
+    const failure = failing(message)
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(300, 3))
+    for (const kind of [isStep, isProgress, isRead, () => true]) {
+      const { bindings, seen } = only(kind, () => Promise.reject(failure()))
+      await expect(step(tenant, bindings)).rejects.toThrow(message)
+      expect(seen.count).toBe(9)
+    }
+    expect(await counts(tenant, id)).toMatchObject({ processed: 0, dropped: 0, parked: 0 })
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(300))
+    await holds(tenant, afterTurns(300, 3))
+  })
+
+  it('[C2] the Timekeeper tries again after a minute, and does other due work', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(4, 2))
+    const lines = linesOf('error')
+    const { bindings } = only(isStep, () => Promise.reject(lost()))
+    const work = { steps: 5, mustAll: false, grace: { first: 0, finals: 0 } }
+    const to = instant(Date.now() + 1_000)
+    await workOff(JOBS, await everyPlace(tenant.id, bindings), { to, ...work })
+    expect(lines).toMatchObject([{ level: 'error', tenant: tenant.id, work: 'inbox' }])
+    expect((await inboxWork(tenant))?.dueAt).toBe(to + 60_000)
+    await workOff(JOBS, await everyPlace(tenant.id), { to: instant(to + 60_000), ...work })
+    expect(await counts(tenant, id)).toMatchObject(done(4))
+  })
+})
+
+describe('concurrent steps', () => {
+  it('[E9] six at once, and one afterwards: each event counts once', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(700, 9))
+    const work = await inboxWork(tenant)
+    if (work === undefined) throw new Error('nothing is due')
+    const made = await Promise.all(
+      Array.from({ length: 6 }, () => inboxStep(contextOf(tenant.id), work, systemNow())),
+    )
+    const changes = made.flatMap((one) => one?.changes ?? [])
+    expect(new Set(changes.map(({ event: made }) => made?.id)).size).toBe(changes.length)
+    await inboxStep(contextOf(tenant.id), work, systemNow())
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(700))
+    await holds(tenant, afterTurns(700, 9))
+  })
+
+  it('[E9] a batch that arrives while the last event is processed is not forgotten', async () => {
+    const { tenant } = await prepared()
+    await send(tenant, [event('u0', 1)])
+    const ids: string[] = []
+    const { bindings } = only(isProgress, async (batch) => {
+      ids.push(await send(tenant, [event('u0', 2)]))
+      return batch.run()
+    })
+    expect(await step(tenant, bindings)).toBe(1)
+    expect(await step(tenant)).toBe(1)
+    expect(await step(tenant)).toBeNull()
+    expect(await counts(tenant, ids[0] ?? '')).toMatchObject(done(1))
+    await holds(tenant, { u0: [1, 2] })
+  })
+
+  it('[E9] two steps over events that are all dropped: each event is counted as dropped once', async () => {
+    const { tenant, metric } = await prepared()
+    const id = await send(tenant, turns(200, 3))
+    await tenant.admin('DELETE', `/metrics?ids=${metric}`)
+    linesOf('warn')
+    // The first step tries again with half of the events, since the configuration has changed. Before that
+    // write, the other step has read the same events.
+    const seen = { count: 0 }
+    const bindings = behind(async (batch) => {
+      if (isStep(batch)) {
+        seen.count += 1
+        if (seen.count === 1) {
+          await tenant.metric('another')
+          return batch.run()
+        }
+      }
+      if (!isProgress(batch)) return batch.run()
+      let results: D1Result[] = []
+      const other = only(isProgress, async (late, m) => {
+        if (m === 0) results = await batch.run()
+        return late.run()
+      })
+      await step(tenant, other.bindings)
+      expect(other.seen.count).toBe(2)
+      return results
+    })
+    expect(await step(tenant, bindings)).toBe(0)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(200, { processed: 0, dropped: 200 }))
+  })
+
+  it('[C2] the Timekeeper is killed again and again: each event counts once', async () => {
+    const { tenant: quiet } = await prepared()
+    const tenant = quiet.through(toApp)
+    const stub = () => env.TIMEKEEPER.getByName(tenant.id)
+    const ids: string[] = []
+    for (let n = 0; n < 2; n += 1) {
+      const answer = await tenant.admin('POST', '/metrics/events', turns(1_000, 10))
+      ids.push(String(answer.headers.get('x-batch-id')))
+    }
+    let killed = 0
+    while ((await inboxWork(tenant)) !== undefined && killed < 100) {
+      void stub()
+        .wake(tenant.id, 2)
+        .catch(() => undefined)
+      await evictDurableObject(stub())
+      killed += 1
+    }
+    expect(killed).toBeGreaterThan(0)
+    for (const id of ids) expect(await counts(tenant, id)).toMatchObject(done(1_000))
+    const twice = Object.entries(afterTurns(1_000, 10)).map(([id, values]) => [id, [...values, ...values]])
+    await holds(tenant, Object.fromEntries(twice))
+  })
+})
+
+describe('live events between a step’s read and its write', () => {
+  it('[E9] the step halves its events at each conflict, and all events count once', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(300, 3))
+    const { bindings, seen } = only(isStep, async (batch, n) => {
+      if (n < 2) expect((await live(tenant, 'u0', 1_000 + n)).status).toBe(201)
+      return batch.run()
+    })
+    expect(await step(tenant, bindings)).toBe(62)
+    expect(seen.count).toBe(3)
+    expect(await counts(tenant, id)).toMatchObject({ status: 'pending', processed: 62 })
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(300))
+    const { u0 = [], ...others } = afterTurns(300, 3)
+    await holds(tenant, { u0: [1_000, 1_001, ...u0], ...others })
+  })
+
+  it('[E9] a live event creates a user who did not exist at the read: conflict, and all events count once', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 2), event('u1', 3)])
+    const { bindings, seen } = only(isStep, async (batch, n) => {
+      if (n === 0) await live(tenant, 'u0', 1)
+      return batch.run()
+    })
+    expect(await step(tenant, bindings)).toBe(2)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(2))
+    await holds(tenant, { u0: [1, 2], u1: [3] })
+    const [users] = await rowsOf(
+      tenant,
+      "SELECT count FROM tenant_counters WHERE tenant_id = ?1 AND name = 'users'",
+    )
+    expect(users).toEqual({ count: 2 })
+  })
+
+  it('[E9, E4] a live event uses the idempotency key of an event in the step', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 2, { idempotencyKey: 'k' }), event('u0', 3)])
+    const { bindings, seen } = only(isStep, async (batch, n) => {
+      if (n === 0) await muted(tenant).event('words', 'u0', 1, { idempotencyKey: 'k' })
+      return batch.run()
+    })
+    expect(await step(tenant, bindings)).toBe(1)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(2, { processed: 1, dropped: 1 }))
+    await holds(tenant, { u0: [1, 3] })
+  })
+
+  it('[E4] a key that occurs twice in a batch needs no second attempt', async () => {
+    const { tenant } = await prepared()
+    const keyed = (value: number) => event('u0', value, { idempotencyKey: 'k' })
+    const id = await send(tenant, [keyed(1), keyed(2), event('u0', 3), keyed(4)])
+    const { bindings, seen } = only(isStep, (batch) => batch.run())
+    expect([await step(tenant, bindings), seen.count]).toEqual([2, 1])
+    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 2, dropped: 2 }))
+    await holds(tenant, { u0: [1, 3] })
+  })
+
+  it('[E9] endless live events make the step give up after a while, without harm', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 1_000)])
+    const { bindings, seen } = only(isStep, async (batch) => {
+      await live(tenant, 'u0', 1)
+      return batch.run()
+    })
+    await expect(step(tenant, bindings)).rejects.toThrow('laurel-conflict')
+    expect(seen.count).toBe(12)
+    expect(await counts(tenant, id)).toMatchObject({ status: 'pending', processed: 0, parked: 0 })
+    await allSteps(tenant)
+    await holds(tenant, { u0: [...Array<number>(12).fill(1), 1_000] })
+  })
+
+  it('[E3, E9] two Workers send events while the Timekeeper runs: all events count once', async () => {
+    const { tenant } = await prepared()
+    const apps = [newApp(), newApp()].map((send) => tenant.through(send))
+    const answer = await tenant.through(toApp).admin('POST', '/metrics/events', turns(600, 4))
+    const id = String(answer.headers.get('x-batch-id'))
+    const responses: number[] = []
+    for (let n = 0; n < 6; n += 1) {
+      const burst = apps.flatMap((app) => [0, 1, 2, 3].map((user) => app.event('words', `u${user}`, 1_000)))
+      responses.push(...(await Promise.all(burst)).map(({ status }) => status))
+    }
+    await expect
+      .poll(async () => at(await counts(tenant, id), 'status'), { timeout: PATIENCE, interval: 20 })
+      .toBe('done')
+    expect(new Set(responses)).toEqual(new Set([201]))
+    expect(await counts(tenant, id)).toMatchObject(done(600))
+    const values = await valuesOf(tenant)
+    for (const [user, sent] of Object.entries(afterTurns(600, 4)))
+      expect(values[user]?.filter((value) => value !== 1_000)).toEqual(sent)
+    const liveOnes = Object.values(values)
+      .flat()
+      .filter((value) => value === 1_000)
+    expect(liveOnes).toHaveLength(responses.length)
+  })
+})
+
+describe('changes before an event is processed', () => {
+  /** Does something else between a step's read and its first write, and counts the step's writes. */
+  const between = (act: () => Promise<unknown>) =>
+    only(isStep, async (batch, n) => {
+      if (n === 0) await act()
+      return batch.run()
+    })
+
+  it('[E9] to the configuration: the new configuration decides the events', async () => {
+    const { tenant, system, metric } = await prepared()
+    const id = await send(tenant, turns(4, 2))
+    const trigger = {
+      type: 'metric',
+      points: 100,
+      status: 'active',
+      metricId: metric,
+      metricThreshold: 1_000,
+    }
+    const { bindings, seen } = between(() =>
+      tenant.create(`/points/${system}/triggers`, { ...trigger, metricThreshold: 3 }),
+    )
+    expect(await step(tenant, bindings)).toBe(4)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(4))
+    // 1 + 3 and 2 + 4, and 100 for each 3.
+    expect(
+      await rowsOf(
+        tenant,
+        'SELECT points ->> ? AS p FROM users'.replace('?', `'$."${system}"'`) +
+          ' WHERE tenant_id = ?1 ORDER BY id',
+      ),
+    ).toEqual([{ p: 104 }, { p: 206 }])
+  })
+
+  it('[E9] the metric is deleted: its events are dropped and logged, the others count', async () => {
+    const { tenant, metric } = await prepared()
+    await tenant.metric('pages')
+    const id = await send(tenant, [event('u0', 1), event('u0', 2, { key: 'pages' }), event('u1', 3)])
+    const lines = linesOf('warn')
+    const { bindings, seen } = between(() => tenant.admin('DELETE', `/metrics?ids=${metric}`))
+    expect(await step(tenant, bindings)).toBe(1)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(3, { processed: 1, dropped: 2 }))
+    expect(await valuesOf(tenant)).toEqual({ u0: [2] })
+    const dropped = expect.stringContaining('The metric "words"')
+    expect(lines).toEqual([
+      { level: 'warn', tenant: tenant.id, batch: id, position: 0, dropped },
+      { level: 'warn', tenant: tenant.id, batch: id, position: 2, dropped },
+    ])
+  })
+
+  it('[E9] an event that is no longer valid is dropped and logged: unaffordable, unknown attribute, total too large', async () => {
+    const { tenant, kind, system, metric } = await prepared()
+    const price = { type: 'metric', points: -10, status: 'active', metricId: metric, metricThreshold: 5 }
+    await tenant.create(`/points/${system}/triggers`, { ...price, blockIfOutOfPoints: true })
+    const big = Array.from({ length: 10 }, () => event('big', -1e9))
+    const id = await send(tenant, [
+      event('poor', 4),
+      event('poor', 5),
+      event('poor', 0.5),
+      event('kind', 1, { attributes: { kind: 'a' } }),
+      ...big,
+    ])
+    await tenant.admin('DELETE', `/attributes?ids=${kind}`)
+    const lines = linesOf('warn')
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(14, { processed: 11, dropped: 3 }))
+    expect(await valuesOf(tenant)).toEqual({ poor: [4, 0.5], big: Array(9).fill(-1e9) })
+    expect(lines).toMatchObject([
+      { position: 1, dropped: expect.stringContaining('points') },
+      { position: 3, dropped: expect.stringContaining('Invalid attribute keys: kind') },
+      { position: 13, dropped: expect.stringContaining('total') },
+    ])
+  })
+
+  it('[E9] the streaks’ frequency changes twice during the reads: streaks are counted again, and the step ends', async () => {
+    const { tenant } = await prepared()
+    const set = (frequency: string) => tenant.admin('PATCH', '/streaks/settings', { frequency })
+    await live(tenant, 'u0', 1)
+    const id = await send(tenant, [event('u0', 2), event('u1', 3)])
+    let reads = 0
+    const bindings = behind(async (batch) => {
+      if (isRead(batch)) {
+        reads += 1
+        if (reads <= 2) await set(reads === 1 ? 'weekly' : 'monthly')
+      }
+      return batch.run()
+    })
+    expect(await step(tenant, bindings)).toBe(2)
+    expect(reads).toBeGreaterThan(1)
+    expect(await counts(tenant, id)).toMatchObject(done(2))
+    await holds(tenant, { u0: [1, 2], u1: [3] })
+    expect((await tenant.app('GET', '/users/u0/streak')).body).toMatchObject({
+      frequency: 'monthly',
+      length: 1,
+    })
+  })
+
+  it('[U8] the user is erased: their events are dropped, also between read and write', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 1), event('u1', 2), event('u0', 3), event('u1', 4)])
+    const lines = [linesOf('warn'), linesOf('error')]
+    const erase = () => muted(tenant).admin('DELETE', '/users/u0')
+    const { bindings, seen } = between(erase)
+    expect(await step(tenant, bindings)).toBe(2)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 2, dropped: 2 }))
+    await holds(tenant, { u1: [2, 4] })
+    expect(lines.flat()).toEqual([])
+  })
+
+  it('[U8] the user is erased between read and write: the same id is then a new user', async () => {
+    const { tenant } = await prepared()
+    await live(tenant, 'u0', 10)
+    const id = await send(tenant, [event('u0', 1), event('u1', 2)])
+    const gone = () => rowsEverywhere("DELETE FROM users WHERE tenant_id = ?1 AND id = 'u0'", tenant.id)
+    const { bindings, seen } = between(gone)
+    expect(await step(tenant, bindings)).toBe(2)
+    expect(seen.count).toBe(2)
+    expect(await counts(tenant, id)).toMatchObject(done(2))
+    await holds(tenant, { u0: [1], u1: [2] })
+  })
+
+  it('[T3] the tenant is archived: its inbox is no longer due', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, [event('u0', 1)])
+    const work = await inboxWork(tenant)
+    if (work === undefined) throw new Error('nothing is due')
+    await rowsEverywhere("UPDATE tenants SET status = 'archived' WHERE id = ?1", tenant.id)
+    expect(await inboxWork(tenant)).toBeUndefined()
+    await expect(inboxStep(contextOf(tenant.id), work, systemNow())).rejects.toThrow('the tenant is gone')
+    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 5)
+    expect(await valuesOf(tenant)).toEqual({})
+    const [row] = await rowsOf(tenant, 'SELECT id, processed, parked FROM event_batches WHERE tenant_id = ?1')
+    expect(row).toEqual({ id, processed: 0, parked: 0 })
+  })
+
+  it('[E9] a step that is too much for D1 is split into smaller steps, and nothing is parked', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(250, 10))
+    const limit = new Error('D1_ERROR: D1 DB exceeded its CPU time limit and was reset.')
+    const small = behind(async (batch) => {
+      if (isStep(batch) && batch.params.flat().join('').length > 20_000) throw limit
+      return batch.run()
+    })
+    for (let steps = 0; steps < 100 && (await inboxWork(tenant)) !== undefined; steps += 1) {
+      await step(tenant, small)
+    }
+    expect(await counts(tenant, id)).toMatchObject(done(250))
+  })
+
+  describe('the test clock', () => {
+    afterEach(forgetTime)
+    const stealthily = (ms: number) => rowsEverywhere('UPDATE test_clock SET now = ?1', ms)
+    const moment = async (tenant: TestTenant) =>
+      rowsOf(
+        tenant,
+        `SELECT e.at FROM users u JOIN ${readable.events} e ON e.user_iid = u.iid WHERE u.tenant_id = ?1`,
+      )
+
+    it('[C1] is moved between read and write: conflict, and the event keeps the time at which it was sent', async () => {
+      await moveTo(NOON)
+      const { tenant } = await prepared()
+      await send(tenant, [event('u0', 1)])
+      const { bindings, seen } = between(() => stealthily(NOON + DAY))
+      expect(await step(tenant, bindings)).toBe(1)
+      expect(seen.count).toBe(2)
+      expect(await moment(tenant)).toEqual([{ at: NOON }])
+    })
+
+    it('[C1] is moved while a batch is accepted: the batch gets the time at which it is stored', async () => {
+      await moveTo(NOON)
+      const { tenant } = await prepared()
+      const { bindings } = only(isAccept, async (batch) => {
+        await stealthily(NOON + DAY)
+        return batch.run()
+      })
+      const answer = await muted(tenant, bindings).admin('POST', '/metrics/events', [event('u0', 1)])
+      expect(answer.status).toBe(202)
+      await allSteps(tenant)
+      expect(await moment(tenant)).toEqual([{ at: NOON + DAY }])
+    })
+
+    it('[S9] streaks of another frequency are counted again first', async () => {
+      await moveTo(NOON)
+      const { tenant } = await prepared()
+      await live(tenant, 'u0', 1)
+      await moveTo(NOON + 7 * DAY)
+      await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+      await send(tenant, [event('u0', 2)])
+      expect(await step(tenant)).toBe(1)
+      const streak = "SELECT streak ->> '$.run.length' AS length FROM users WHERE tenant_id = ?1"
+      expect(await rowsOf(tenant, streak)).toEqual([{ length: 2 }])
+    })
+
+    it('[C1] is set between read and write: the event is not earlier than the user’s other changes', async () => {
+      const { tenant } = await prepared()
+      await send(tenant, [event('u0', 1)])
+      const { bindings, seen } = between(() =>
+        rowsEverywhere('INSERT INTO test_clock (id, now) VALUES (1, ?1)', NOON),
+      )
+      expect(await step(tenant, bindings)).toBe(1)
+      expect(seen.count).toBe(2)
+    })
+  })
+})
+
+describe('an event that cannot be processed', () => {
+  const Parked = z.array(
+    z.object({
+      position: z.number(),
+      event: z.string().transform((text): unknown => JSON.parse(text)),
+      reason: z.string(),
+    }),
+  )
+  const parkedOf = async (tenant: TestTenant) =>
+    Parked.parse(
+      await rowsOf(
+        tenant,
+        'SELECT position, event, reason FROM parked_events WHERE tenant_id = ?1 ORDER BY position',
+      ),
+    )
+
+  /** Checks that exactly these events of a batch are parked for this reason, and that the log says so. */
+  async function putAside(
+    tenant: TestTenant,
+    id: string,
+    positions: number[],
+    reason: RegExp,
+    lines: unknown[],
+  ) {
+    const rows = await parkedOf(tenant)
+    expect(rows.map(({ position }) => position)).toEqual(positions)
+    for (const row of rows) expect(row.reason).toMatch(reason)
+    expect(lines).toEqual(
+      positions.map((position) => ({
+        level: 'error',
+        tenant: tenant.id,
+        batch: id,
+        position,
+        parked: expect.stringMatching(reason),
+      })),
+    )
+    expect(await inboxWork(tenant)).toBeUndefined()
+  }
+
+  it('[E9] is parked if it cannot be read; its neighbours count', async () => {
+    const { tenant } = await prepared()
+    const id = await send(tenant, turns(6, 2))
+    await env.DB.prepare(
+      "UPDATE inbox SET events = json_set(events, '$[1].body.value', 'x', '$[2].kind', 'upsert', '$[4]', 5) WHERE tenant_id = ?1",
+    )
+      .bind(tenant.id)
+      .run()
+    const lines = linesOf('error')
+    await allSteps(tenant)
+    expect(await counts(tenant, id)).toMatchObject(done(6, { processed: 3, parked: 3 }))
+    await putAside(tenant, id, [1, 2, 4], /value|It is not an event|invalid/i, lines)
+    expect((await parkedOf(tenant))[0]?.event).toMatchObject({ kind: 'event', body: { value: 'x' } })
+    await holds(tenant, { u0: [1], u1: [4, 6] })
+  })
+
+  it('[E9] is parked if its whole inbox row cannot be read or is too short; other rows count', async () => {
+    const { tenant } = await prepared()
+    const ids = [
+      await send(tenant, turns(2, 1)),
+      await send(tenant, turns(2, 1)),
+      await send(tenant, turns(2, 1)),
+    ]
+    for (const [id, text] of [
+      [ids[0], '[{'],
+      [ids[1], '[]'],
+    ])
+      await env.DB.prepare('UPDATE inbox SET events = ?2 WHERE batch_id = ?1').bind(id, text).run()
+    linesOf('error')
+    await allSteps(tenant)
+    for (const id of ids.slice(0, 2))
+      expect(await counts(tenant, id)).toMatchObject(done(2, { processed: 0, parked: 2 }))
+    expect(await counts(tenant, ids[2] ?? '')).toMatchObject(done(2))
+    await holds(tenant, { u0: [1, 2] })
+  })
+
+  it('[E9] is parked if its evaluation fails; its neighbours count', async () => {
+    const { tenant, metric, kind } = await prepared()
+    const other = await tenant.create('/points', { key: 'other', name: 'Other' })
+    const eventAttributes = [{ attributeId: kind, attributeValue: 'poison' }]
+    const common = { type: 'metric', points: 1, status: 'active', metricId: metric, metricThreshold: 1_000 }
+    const trigger = await tenant.create(`/points/${other}/triggers`, { ...common, eventAttributes })
+    await tenant.create(`/points/${other}/boosts`, { name: 'x', start: '2000-01-01', multiplier: 2 })
+    // Too many points for a number, so that no boost can multiply them.
+    await rowsEverywhere(
+      'UPDATE points_triggers SET metric_threshold = 1e-300, points = 1e300 WHERE id = ?1',
+      trigger,
+    )
+    await rowsEverywhere('UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1', tenant.id)
+    const events = turns(6, 2).map((one, n) => (n === 3 ? { ...one, attributes: { kind: 'poison' } } : one))
+    const id = await send(tenant, events)
+    const lines = linesOf('error')
+    expect(await step(tenant)).toBe(5)
+    expect(await counts(tenant, id)).toMatchObject(done(6, { processed: 5, parked: 1 }))
+    await putAside(tenant, id, [3], /./, lines)
+    await holds(tenant, { u0: [1, 3, 5], u1: [2, 6] })
+  })
+
+  it('[E9] is parked if its user’s row is corrupt; events of other users count', async () => {
+    const { tenant } = await prepared()
+    await live(tenant, 'u1', 10)
+    const spoil = (points: string) =>
+      rowsEverywhere("UPDATE users SET points = ?2 WHERE tenant_id = ?1 AND id = 'u1'", tenant.id, points)
+    const [was] = await rowsOf(tenant, "SELECT points FROM users WHERE tenant_id = ?1 AND id = 'u1'")
+    await spoil('no JSON')
+    const id = await send(tenant, turns(6, 2))
+    const lines = linesOf('error')
+    await allSteps(tenant)
+    await spoil(String(was?.points))
+    expect(await counts(tenant, id)).toMatchObject(done(6, { processed: 3, parked: 3 }))
+    await putAside(tenant, id, [1, 3, 5], /JSON/, lines)
+    await holds(tenant, { u0: [1, 3, 5], u1: [10] })
+  })
+
+  /** Makes the database refuse the event at that position, by its idempotency key. */
+  async function blocked(
+    tenant: TestTenant,
+    metric: string,
+    many: number,
+    position: number,
+  ): Promise<string> {
+    await live(tenant, 'u0', 1_000)
+    const id = await send(
+      tenant,
+      turns(many, 1).map((one, n) => (n === position ? { ...one, idempotencyKey: 'k' } : one)),
+    )
+    await rowsEverywhere(
+      `CREATE TRIGGER refuse_${metric.replaceAll('-', '')} BEFORE INSERT ON idempotency_keys
+        WHEN NEW.metric_no = ${number('metrics', `'${metric}'`)}
+       BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+    )
+    return id
+  }
+  const unblock = (metric: string) => rowsEverywhere(`DROP TRIGGER refuse_${metric.replaceAll('-', '')}`)
+
+  it.each([0, 57, 299])(
+    '[E9] is parked if SQLite refuses it (at %d of 300); its neighbours count, in order',
+    async (position) => {
+      const { tenant, metric } = await prepared()
+      const id = await blocked(tenant, metric, 300, position)
+      const lines = linesOf('error')
+      await allSteps(tenant)
+      await unblock(metric)
+      expect(await counts(tenant, id)).toMatchObject(done(300, { processed: 299, parked: 1 }))
+      await putAside(tenant, id, [position], /SQLITE_CONSTRAINT/, lines)
+      const values = turns(300, 1).flatMap(({ value }, n) => (n === position ? [] : value))
+      await holds(tenant, { u0: [1_000, ...values] })
+      expect((await parkedOf(tenant))[0]?.event).toMatchObject({
+        idempotencyKey: 'k',
+        body: { value: position + 1 },
+      })
+    },
+  )
+
+  it('[E9] is parked once if two steps find it at once; the event after it is not parked', async () => {
+    const { tenant, metric } = await prepared()
+    const id = await blocked(tenant, metric, 4, 1)
+    linesOf('error')
+    const isParking = (batch: Call) => has(batch, 'INSERT INTO parked_events')
+    const { bindings, seen } = only(isParking, async (batch, n) => {
+      if (n === 0) await allSteps(tenant)
+      return batch.run()
+    })
+    await allSteps(tenant, bindings)
+    await unblock(metric)
+    expect(seen.count).toBe(1)
+    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 3, parked: 1 }))
+    await holds(tenant, { u0: [1_000, 1, 3, 4] })
+  })
+
+  it('[E9] that another step has parked leaves the next event to this step', async () => {
+    const { tenant, metric } = await prepared()
+    const id = await blocked(tenant, metric, 4, 0)
+    linesOf('error')
+    const isParking = (batch: Call) => has(batch, 'INSERT INTO parked_events')
+    const { bindings, seen } = only(isParking, async (batch, n) => {
+      if (n === 0) expect(await step(tenant)).toBe(0)
+      return batch.run()
+    })
+    expect(await step(tenant, bindings)).toBe(1)
+    expect(seen.count).toBe(1)
+    await allSteps(tenant)
+    await unblock(metric)
+    expect(await counts(tenant, id)).toMatchObject(done(4, { processed: 3, parked: 1 }))
+    await holds(tenant, { u0: [1_000, 2, 3, 4] })
+  })
+})
+
+describe('a leaderboard that cannot be reached during a step', () => {
+  /** Deletes the leaderboard's due upkeep, which would count all users again. */
+  const withoutUpkeep = ({ id }: TestTenant) =>
+    env.DB.prepare("DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'leaderboard'").bind(id).run()
+
+  it('[L11, L12] the step succeeds, and the repair corrects the leaderboard', async () => {
+    const { tenant, metric } = await prepared()
+    const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
+    await tenant.create('/leaderboards', board)
+    await withoutUpkeep(tenant)
+    const id = await send(tenant, turns(300, 3))
+    linesOf('warn')
+    const repairs: { leaderboardId: string; userIds: string[] }[] = []
+    const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
+    const REPAIRS = queueWith(async (message) => void repairs.push(message))
+    const broken = await everyPlace(tenant.id, { LEADERBOARD, REPAIRS })
+    const to = instant(Date.now() + 1_000)
+    await workOff(JOBS, broken, { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
+    expect(await counts(tenant, id)).toMatchObject(done(300))
+    expect(repairs.map(({ userIds }) => userIds.toSorted())).toEqual([
+      ['u0', 'u1', 'u2'],
+      ['u0', 'u1', 'u2'],
+    ])
+    for (const message of repairs) await env.REPAIRS.send({ ...message, tenantId: tenant.id })
+    const rankings = async () => {
+      const { body } = await tenant.app('GET', '/leaderboards/board')
+      return z.array(z.object({ userId: z.string(), value: z.number() })).parse(at(body, 'rankings'))
+    }
+    const expected = Object.entries(afterTurns(300, 3))
+      .map(([userId, values]) => ({ userId, value: values.reduce((sum, value) => sum + value, 0) }))
+      .sort((a, b) => b.value - a.value)
+    await expect.poll(rankings, { timeout: PATIENCE, interval: 50 }).toEqual(expected)
+  })
+
+  it('[L12] a step whose answer was lost does not update the board: the user’s next change corrects it', async () => {
+    const { tenant, metric } = await prepared()
+    const board = { key: 'board', name: 'Board', status: 'active', rankBy: 'metric', metricId: metric }
+    await tenant.create('/leaderboards', board)
+    await withoutUpkeep(tenant)
+    await send(tenant, turns(4, 2))
+    const { bindings } = only(isStep, (batch, n) => (n === 0 ? answerLost(batch) : batch.run()))
+    const to = instant(Date.now() + 1_000)
+    await workOff(JOBS, await everyPlace(tenant.id, bindings), {
+      to,
+      steps: 5,
+      mustAll: true,
+      grace: { first: 0, finals: 0 },
+    })
+    const first = await live(tenant, 'u0', 10)
+    expect(first.body).toMatchObject({ total: 14, leaderboards: { board: { rank: 1 } } })
+    expect((await live(tenant, 'u1', 1)).body).toMatchObject({ leaderboards: { board: { rank: 2 } } })
+    expect((await tenant.app('GET', '/leaderboards/board')).body).toMatchObject({
+      rankings: [
+        { userId: 'u0', value: 14 },
+        { userId: 'u1', value: 7 },
+      ],
+    })
+  })
+})

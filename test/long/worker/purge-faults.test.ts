@@ -1,0 +1,161 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { forgetTime, moveTo, NOON } from '../../helpers/worker/boards'
+import { faultyAll, lost } from '../../helpers/worker/faulty'
+import { newApp, rowsEverywhere } from '../../helpers/worker/harness'
+import {
+  accepted,
+  archive,
+  beforeFirst,
+  type Furnished,
+  failingOnce,
+  furnished,
+  isGone,
+  namesOf,
+  purge,
+  unreached,
+  work,
+} from '../../helpers/worker/purge'
+
+beforeEach(() => moveTo(NOON))
+afterEach(forgetTime)
+
+describe('[U8] the erasure of a tenant, interrupted', () => {
+  it.each([false, true])('when it is accepted, with the write done: %s', async (isDone) => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    await archive(one.tenant.id)
+    const { bindings } = faultyAll(async (run, write) => {
+      if (write === 0 && isDone) await run()
+      if (write === 0) throw lost()
+      return run()
+    })
+    expect((await purge(one.tenant.id, newApp({ ...bindings, TIMEKEEPER: unreached }))).status).toBe(503)
+    expect((await purge(one.tenant.id)).status).toBe(202)
+    await isGone(one, names)
+  })
+
+  it.each([false, true])('at each of its writes, with the write done: %s', async (isDone) => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    await one.tenant.through(newApp({ TIMEKEEPER: unreached })).admin('DELETE', `/users/${one.users[0]}`)
+    await accepted(one)
+    const { bindings, failed } = failingOnce(isDone)
+    for (let time = 0; time < 40; time += 1) {
+      await work(one.tenant.id, 40, bindings).catch(() => undefined)
+      // Failed work is postponed by a minute.
+      await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
+    }
+    // The writes of objects (two), of a user's erasure, of keys and users, of ten configuration tables and
+    // others, and of the end.
+    expect(failed.size).toBeGreaterThan(15)
+    await isGone(one, names)
+  })
+
+  it.each(['LEADERBOARD', 'DELIVERY_QUEUE'] as const)(
+    'while an object of %s is unreachable, before it is emptied or after',
+    async (name) => {
+      for (const isDone of [false, true]) {
+        const one = await furnished()
+        const names = await namesOf(one)
+        await accepted(one)
+        const last = (name === 'LEADERBOARD' ? one.boards : one.deliveryQueues).at(-1)
+        const namespace = new Proxy(env[name], {
+          get: (target, key) =>
+            key !== 'getByName'
+              ? Reflect.get(target, key)
+              : (called: string) => ({
+                  purge: async () => {
+                    if (called !== last || isDone) await target.getByName(called).purge()
+                    if (called === last) throw lost()
+                  },
+                }),
+        })
+        await work(one.tenant.id, 20, { [name]: namespace })
+        await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
+        await isGone(one, names)
+      }
+    },
+  )
+
+  it('while KV is unreachable', async () => {
+    const one = await furnished()
+    const names = await namesOf(one)
+    await accepted(one)
+    let left = 2
+    const KEYS = new Proxy(env.KEYS, {
+      get(target, name) {
+        if (name !== 'delete') return Reflect.get(target, name).bind(target)
+        return async (key: string) => {
+          left -= 1
+          if (left >= 0) throw lost()
+          await target.delete(key)
+        }
+      },
+    })
+    for (let time = 0; time < 3; time += 1) {
+      await work(one.tenant.id, 20, { KEYS })
+      await rowsEverywhere('UPDATE due_work SET due_at = ?1', NOON)
+    }
+    expect(left).toBeLessThan(0)
+    await isGone(one, names)
+  })
+})
+
+type Bound = Record<string, D1Database>
+
+describe('work in progress when a tenant is erased', () => {
+  it.each([
+    [
+      'an event',
+      (one: Furnished, bindings: Bound) => one.tenant.through(newApp(bindings)).event('steps', 'new', 1),
+    ],
+    [
+      'an event of an existing user',
+      (one: Furnished, bindings: Bound) =>
+        one.tenant.through(newApp(bindings)).event('steps', one.users[0] ?? '', 1),
+    ],
+    [
+      'a batch of events',
+      (one: Furnished, bindings: Bound) =>
+        one.tenant
+          .through(newApp(bindings))
+          .admin('POST', '/metrics/events', [{ key: 'steps', user: { id: 'x' }, value: 1 }]),
+    ],
+    [
+      'a new key',
+      (one: Furnished, bindings: Bound) =>
+        one.tenant.through(newApp(bindings)).admin('POST', '/application-api-keys', [{ userId: 'x' }]),
+    ],
+    [
+      'a change of the configuration',
+      (one: Furnished, bindings: Bound) =>
+        one.tenant.through(newApp(bindings)).admin('POST', '/metrics', [{ key: 'new', name: 'New' }]),
+    ],
+    [
+      'a pause',
+      (one: Furnished, bindings: Bound) =>
+        one.tenant
+          .through(newApp(bindings))
+          .admin('POST', '/streaks/freezes', { freezes: [{ userId: one.users[0] }] }),
+    ],
+    [
+      'the erasure of a user',
+      (one: Furnished, bindings: Bound) =>
+        one.tenant.through(newApp(bindings)).admin('DELETE', `/users/${one.users[0]}`),
+    ],
+  ])('%s that was decided before the erasure is not stored after it', async (_what, send) => {
+    for (const isDone of [false, true]) {
+      const one = await furnished()
+      const names = await namesOf(one)
+      const bindings = beforeFirst(async () => {
+        await accepted(one)
+        // The erasure of the tenant is in progress, or done.
+        if (isDone) await work(one.tenant.id, 100)
+      })
+      const { status } = await send(one, bindings)
+      expect([404, 200]).toContain(status)
+      await isGone(one, names)
+    }
+  })
+})

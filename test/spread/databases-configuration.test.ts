@@ -1,0 +1,350 @@
+import { env } from 'cloudflare:workers'
+import { describe, expect, test } from 'vitest'
+import { newInstance } from '../../src/configuration/configuration'
+import { finishChanges } from '../../src/configuration/copied-changes'
+import { backdateStep } from '../../src/features/achievements/backdate'
+import { newContext } from '../../src/platform/context'
+import { workOf } from '../../src/time/due-work.repository'
+import { everyPlace } from '../helpers/worker/contexts'
+import { lost } from '../helpers/worker/faulty'
+import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from '../helpers/worker/harness'
+
+/* [B4] Changes of the configuration with three databases, and with faults in each of them. */
+
+/**
+ * A database with faults. `fault` gets the texts of each batch, and sends it or throws.
+ */
+function withFault(
+  name: string,
+  fault: (texts: string[], send: () => Promise<D1Result[]>) => Promise<D1Result[]>,
+) {
+  const d1 = databases().find((one) => one.name === name)?.d1 ?? env.DB
+  const texts = new WeakMap<object, string>()
+  const proxy = new Proxy(d1, {
+    get: (target, property) => {
+      if (property === 'prepare') {
+        return (sql: string) => {
+          const statement = target.prepare(sql)
+          return {
+            bind: (...values: unknown[]) => {
+              const bound = statement.bind(...values)
+              texts.set(bound, sql)
+              return bound
+            },
+          }
+        }
+      }
+      if (property === 'batch') {
+        return (statements: D1PreparedStatement[]) =>
+          fault(
+            statements.map((one) => texts.get(one) ?? ''),
+            () => target.batch(statements),
+          )
+      }
+      return Reflect.get(target, property, target)
+    },
+  })
+  return { [name]: proxy }
+}
+
+/** A database that can't be reached any more once a change was prepared in it. */
+function lostOncePrepared(name: string) {
+  let isPrepared = false
+  return withFault(name, async (texts, send) => {
+    if (isPrepared) throw lost()
+    const results = await send()
+    isPrepared = texts.some((text) => text.includes("json_object('change'"))
+    return results
+  })
+}
+
+/** The rows that a statement finds in one database. */
+async function inDatabase(name: string, sql: string, ...params: unknown[]): Promise<unknown[]> {
+  const d1 = databases().find((one) => one.name === name)?.d1 ?? env.DB
+  const { results } = await d1
+    .prepare(sql)
+    .bind(...params)
+    .all()
+  return results
+}
+
+const away = (name: string) => withFault(name, () => Promise.reject(lost()))
+
+const trigger = (points: number) => [
+  { type: 'metric', metricKey: 'words', metricThreshold: 1, points, status: 'active' },
+]
+
+/** A tenant with a metric and a points system, whose copies are made. */
+async function furnished() {
+  const tenant = await newTenant()
+  await tenant.metric('words')
+  const system = await tenant.create('/points', { key: 'xp', name: 'XP', maxPoints: null })
+  for (const name of ['DB', 'DB_2', 'DB_3']) await tenant.event('words', userIn(tenant, name), 1)
+  return { tenant, system }
+}
+
+const pointsOf = async (tenant: TestTenant, name: string): Promise<unknown> => {
+  const { body } = await tenant.event('words', userIn(tenant, name), 1)
+  return at(body, 'points', 'xp', 'added') ?? 0
+}
+
+/** For each database: the version of its copy, and if a change is under way. */
+async function copies(tenant: TestTenant) {
+  const rows = databases().map(({ d1 }) =>
+    d1
+      .prepare(
+        'SELECT config_version AS version, changing IS NOT NULL AS changing FROM tenants WHERE id = ?1',
+      )
+      .bind(tenant.id)
+      .first<{ version: number; changing: number }>(),
+  )
+  return Promise.all(rows)
+}
+
+/** A Timekeeper that cannot be reached. */
+const TIMEKEEPER = new Proxy(env.TIMEKEEPER, { get: () => () => ({ wake: () => Promise.reject(lost()) }) })
+
+describe('[B1, A4] an achievement that counts matching events', () => {
+  test('is given by the whole log, also if the configuration changes when the first database has ended', async () => {
+    const { tenant } = await furnished()
+    const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    const users = ['DB', 'DB_2', 'DB_3'].map((name) => userIn(tenant, name))
+    const attributes = { kind: 'long' }
+    for (const user of users) await tenant.event('words', user, 9, { attributes })
+    const lame = tenant.through(newApp({ TIMEKEEPER }))
+    await lame.create('/achievements', {
+      key: 'ten',
+      name: 'Ten',
+      trigger: 'metric',
+      metricKey: 'words',
+      metricValue: 10,
+      eventAttributes: [{ attributeId: kind, attributeValue: 'long' }],
+      status: 'active',
+    })
+    for (const { context, list } of (await everyPlace(tenant.id)).slice(0, 2)) {
+      const work = await workOf(context.db, 'backdate')
+      const job = list.find((one) => one.kind === 'backdate')
+      if (work !== undefined && job !== undefined) await backdateStep(context, work)
+    }
+    await lame.metric('pages')
+    for (const user of users) await lame.event('words', user, 0.5, { attributes })
+    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 20)
+    for (const user of users) {
+      const { body } = await lame.event('words', user, 0.5, { attributes })
+      expect([user, at(body, 'achievements', 0, 'key')]).toEqual([user, 'ten'])
+    }
+  })
+
+  test('changes no version of the configuration when it has ended, so no isolate counts by an older one', async () => {
+    const { tenant, system } = await furnished()
+    const kind = await tenant.create('/attributes', { key: 'kind', name: 'Kind', type: 'event' })
+    const lame = tenant.through(newApp({ TIMEKEEPER }))
+    await lame.create('/achievements', {
+      key: 'ten',
+      name: 'Ten',
+      trigger: 'metric',
+      metricKey: 'words',
+      metricValue: 10,
+      eventAttributes: [{ attributeId: kind, attributeValue: 'long' }],
+      status: 'active',
+    })
+    const [last] = (await everyPlace(tenant.id)).slice(-1)
+    if (last === undefined) throw new Error('there is no place')
+    const work = await workOf(last.context.db, 'backdate')
+    if (work === undefined) throw new Error('nothing is due')
+    await backdateStep(last.context, work)
+    // This isolate reads the configuration of the last database.
+    expect(await pointsOf(lame, 'DB_3')).toBe(0)
+    await tenant.admin('POST', `/points/${system}/triggers`, trigger(5))
+    expect(await pointsOf(lame, 'DB_3')).toBe(5)
+  })
+})
+
+describe('[U8] the work that a change begins', () => {
+  test('is forgotten when all copies have begun it, since it may name users', async () => {
+    const { tenant, system } = await furnished()
+    const userId = userIn(tenant, 'DB_2')
+    const boost = { userId, name: 'Own', start: '2026-01-01', multiplier: 2 }
+    expect((await tenant.admin('POST', `/points/${system}/boosts`, [boost])).status).toBe(201)
+    const row = await env.DB.prepare('SELECT * FROM tenants WHERE id = ?1').bind(tenant.id).first()
+    expect(JSON.stringify(row)).not.toContain(userId)
+  })
+
+  test('is begun by the cron trigger in a copy that was not changed after the change was stored', async () => {
+    const { tenant, system } = await furnished()
+    const userId = userIn(tenant, 'DB_2')
+    const boost = { userId, name: 'Own', start: '2026-01-01', multiplier: 2 }
+    const isCopying = (text: string) => text.includes('INSERT INTO tenants')
+    const app = newApp({
+      TIMEKEEPER,
+      ...withFault('DB_2', (texts, send) => (texts.some(isCopying) ? Promise.reject(lost()) : send())),
+    })
+    expect((await tenant.through(app).admin('POST', `/points/${system}/boosts`, [boost])).status).toBe(201)
+    const noted = () =>
+      env.DB.prepare('SELECT config_work FROM tenants WHERE id = ?1').bind(tenant.id).first('config_work')
+    const boosts = () =>
+      inDatabase(
+        'DB_2',
+        'SELECT name FROM points_boosts WHERE tenant_id = ?1 AND user_id = ?2',
+        tenant.id,
+        userId,
+      )
+    // While the database is away, the work waits.
+    await finishChanges(newContext(newInstance(), { ...env, ...away('DB_2') }, () => undefined).databases)
+    expect([await noted(), await boosts()]).toEqual([expect.stringContaining(userId), []])
+    await finishChanges(newContext(newInstance(), env, () => undefined).databases)
+    expect([await noted(), await boosts()]).toEqual([null, [{ name: 'Own' }]])
+    const [first, second] = await copies(tenant)
+    expect(second).toEqual(first)
+  })
+})
+
+describe('[B4] a change of the configuration', () => {
+  test('is in every database when it is answered', async () => {
+    const { tenant, system } = await furnished()
+    const { status, body } = await tenant.admin('POST', `/points/${system}/triggers`, trigger(5))
+    expect([status, at(body, 'issues')]).toEqual([201, []])
+    const [first, ...others] = await copies(tenant)
+    expect(first?.changing).toBe(0)
+    for (const copy of others) expect(copy).toEqual(first)
+    for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(5)
+  })
+
+  test.each(['DB_2', 'DB_3'])('is 503 and takes effect nowhere while %s is away', async (name) => {
+    const { tenant, system } = await furnished()
+    const before = await copies(tenant)
+    const { status, headers } = await tenant
+      .through(newApp({ DB: env.DB, ...away(name) }))
+      .admin('POST', `/points/${system}/triggers`, trigger(5))
+    expect(status).toBe(503)
+    expect(headers.get('retry-after')).not.toBeNull()
+    for (const one of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, one)).toBe(0)
+    expect(await copies(tenant)).toEqual(before)
+    // Users of the other databases go on meanwhile.
+    const others = ['DB', 'DB_2', 'DB_3'].filter((one) => one !== name)
+    const app = tenant.through(newApp({ DB: env.DB, ...away(name) }))
+    for (const one of others) expect((await app.event('words', userIn(tenant, one), 1)).status).toBe(201)
+    expect((await app.event('words', userIn(tenant, name), 1)).status).toBe(503)
+  })
+
+  test('that was stored counts in a database that was lost right after it was prepared', async () => {
+    const { tenant, system } = await furnished()
+    const app = newApp({ DB: env.DB, ...lostOncePrepared('DB_2') })
+    const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(7))
+    expect(status).toBe(201)
+    expect((await copies(tenant))[1]?.changing).toBe(1)
+    // The next event there notices it, and brings the copy up to date.
+    expect(await pointsOf(tenant, 'DB_2')).toBe(7)
+    const [first, second] = await copies(tenant)
+    expect(second).toEqual(first)
+  })
+
+  test('with an unknown outcome of its commit is decided by the first database', async () => {
+    for (const isStored of [true, false]) {
+      const { tenant, system } = await furnished()
+      let failed = false
+      const app = newApp(
+        withFault('DB', async (texts, send) => {
+          const isCommit = texts.some((text) => text.includes('config_version = config_version + 1'))
+          if (!isCommit && !failed) return send()
+          // From here on the first database does not answer any more.
+          if (isCommit && !failed && isStored) await send()
+          failed = true
+          throw lost()
+        }),
+      )
+      const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(9))
+      expect([failed, status]).toEqual([true, 503])
+      for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(isStored ? 9 : 0)
+      const [first, ...others] = await copies(tenant)
+      for (const copy of others) expect(copy).toEqual(first)
+    }
+  }, 60_000)
+
+  test.each(['D1_ERROR: Network connection lost.', 'Network connection lost.'])(
+    'with a commit that is stored after its error was answered counts in all databases: %s',
+    async (text) => {
+      const { tenant, system } = await furnished()
+      let commit: (() => Promise<D1Result[]>) | null = null
+      const app = newApp(
+        withFault('DB', async (texts, send) => {
+          const isCommit = texts.some((text) => text.includes('config_version = config_version + 1'))
+          if (!isCommit || commit !== null) return send()
+          commit = send
+          throw new Error(text)
+        }),
+      )
+      const { status } = await tenant.through(app).admin('POST', `/points/${system}/triggers`, trigger(6))
+      expect([status, commit]).toEqual([503, expect.any(Function)])
+      await Reflect.apply(commit ?? expect.fail(), null, [])
+      for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(6)
+    },
+  )
+
+  test('no event counts by the version before, once the change was answered', async () => {
+    const { tenant, system } = await furnished()
+    const apps = [newApp(), newApp(), newApp()].map((send) => tenant.through(send))
+    let sent = 0
+    let answered = false
+    const wrong: unknown[] = []
+    const client = async (name: string) => {
+      while (!answered || sent < 60) {
+        const wasAnswered = answered
+        const app = apps[sent % 3]
+        sent += 1
+        const { status, body } = (await app?.event('words', userIn(tenant, name), 1)) ?? {}
+        const added = at(body, 'points', 'xp', 'added') ?? 0
+        if (status !== 201 || (wasAnswered && added !== 3)) wrong.push([name, status, added])
+      }
+    }
+    const clients = ['DB', 'DB_2', 'DB_3'].map(client)
+    const { status } = await tenant.admin('POST', `/points/${system}/triggers`, trigger(3))
+    answered = true
+    await Promise.all(clients)
+    expect([status, wrong]).toEqual([201, []])
+  })
+
+  test('by an isolate that does not know yet that the tenant was spread is in all databases', async () => {
+    const tenant = await newTenant()
+    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(tenant.id).run()
+    const old = tenant.through(newApp())
+    await old.metric('words')
+    const system = await old.create('/points', { key: 'xp', name: 'XP' })
+    // Meanwhile another isolate spreads the tenant, and uses the copies.
+    await spread(tenant.id)
+    for (const name of ['DB', 'DB_2', 'DB_3']) {
+      expect((await tenant.event('words', userIn(tenant, name), 1)).status).toBe(201)
+    }
+    const { status, body } = await old.admin('POST', `/points/${system}/triggers`, trigger(4))
+    expect([status, at(body, 'issues')]).toEqual([201, []])
+    for (const name of ['DB', 'DB_2', 'DB_3']) expect(await pointsOf(tenant, name)).toBe(4)
+  })
+
+  test('parallel changes are all stored, in all databases', async () => {
+    const { tenant } = await furnished()
+    const keys = Array.from({ length: 8 }, (_, n) => `m${n}`)
+    const answers = await Promise.all(
+      keys.map((key, n) => tenant.through(newApp()).admin('POST', '/metrics', [{ key, name: key + n }])),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 201))
+    for (const key of keys) {
+      for (const name of ['DB', 'DB_2', 'DB_3']) {
+        expect((await tenant.event(key, userIn(tenant, name), 1)).status).toBe(201)
+      }
+    }
+  })
+
+  test('[S9, A4] begins its work on users in every database', async () => {
+    const { tenant } = await furnished()
+    for (const name of ['DB', 'DB_2', 'DB_3']) await tenant.event('words', userIn(tenant, name), 10)
+    const made = await tenant.admin('POST', '/achievements', [
+      { key: 'ten', name: 'Ten', trigger: 'metric', metricKey: 'words', metricValue: 10, status: 'active' },
+    ])
+    expect([made.status, at(made.body, 'issues')]).toEqual([201, []])
+    await env.TIMEKEEPER.getByName(tenant.id).wake(tenant.id, 40)
+    for (const name of ['DB', 'DB_2', 'DB_3']) {
+      const { body } = await tenant.app('GET', `/users/${userIn(tenant, name)}/achievements`)
+      expect(at(body, 0, 'key')).toBe('ten')
+    }
+  })
+})

@@ -1,0 +1,109 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, test } from 'vitest'
+import { newInstance } from '../../src/configuration/configuration'
+import { newContext } from '../../src/platform/context'
+import { takeDevices } from '../../src/store/users/devices.sql'
+import { countEach, LAST, moveAll, NAMES, settle, wake, weigh } from '../helpers/worker/databases-moves'
+import { behind, lost } from '../helpers/worker/faulty-databases'
+import {
+  at,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  type TestTenant,
+  until,
+  userIn,
+} from '../helpers/worker/harness'
+
+/* [U2, B3, B5] A device token belongs to the user who has sent it last, also with several databases. */
+
+afterEach(() => weigh({}))
+
+const tokensOf = async (tenant: TestTenant, id: string) =>
+  at((await tenant.app('GET', `/users/${id}`)).body, 'deviceTokens')
+
+/** The users who have the token `phone`. */
+async function owners(tenant: TestTenant, ids: readonly string[]): Promise<string[]> {
+  const lists = await Promise.all(ids.map((id) => tokensOf(tenant, id)))
+  return ids.filter((_, nth) => String(lists[nth]).split(',').includes('phone'))
+}
+
+const send = async (tenant: TestTenant, id: string, deviceTokens: string[]) =>
+  expect((await tenant.app('PUT', `/users/${id}`, { deviceTokens })).status).toBe(200)
+
+/** Waits until no token is to be taken any more. */
+const taken = (tenant: TestTenant) =>
+  until(async () => {
+    await wake(tenant)
+    const left = await rowsEverywhere(
+      "SELECT 1 AS n FROM due_work WHERE tenant_id = ?1 AND kind = 'devices'",
+      tenant.id,
+    )
+    return left.length === 0
+  })
+
+describe('[U2] a device token of users in several databases', () => {
+  test('goes back and forth between them', async () => {
+    const tenant = await newTenant()
+    const [first, second, third] = NAMES.map((name) => userIn(tenant, name))
+    const ids = [first ?? '', second ?? '', third ?? '', userIn(tenant, LAST, 1)]
+    for (const id of [...ids, ...ids.toReversed(), ...ids]) {
+      await send(tenant, id, ['own', 'phone'].slice(id === ids[0] ? 0 : 1))
+      await taken(tenant)
+      expect([id, await owners(tenant, ids)]).toEqual([id, [id]])
+    }
+    expect(await tokensOf(tenant, ids[0] ?? '')).toEqual(['own'])
+  })
+
+  test('belongs to exactly one of them after all have sent it at the same time', async () => {
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    const ids = NAMES.flatMap((name) => [0, 1].map((nth) => userIn(tenant, name, nth)))
+    for (const _ of [1, 2]) {
+      await Promise.all(
+        ids.map((id) => tenant.through(newApp()).event('words', { id, deviceTokens: ['phone'] }, 1)),
+      )
+      await taken(tenant)
+      expect(await owners(tenant, ids)).toHaveLength(1)
+    }
+  })
+
+  test('is taken later if a database could not be reached', async () => {
+    const asleep = { wake: async () => undefined, catchUpKind: async () => undefined }
+    const TIMEKEEPER = new Proxy(env.TIMEKEEPER, {
+      get: (target, name) => (name === 'getByName' ? () => asleep : Reflect.get(target, name, target)),
+    })
+    const tenant = (await newTenant()).through(newApp({ TIMEKEEPER }))
+    const ids = [userIn(tenant, LAST), userIn(tenant, NAMES[0] ?? '')]
+    for (const id of ids) await send(tenant, id, ['phone'])
+    expect(await owners(tenant, ids)).toEqual(ids)
+    const away = behind(({ database, run }) => (database === LAST ? Promise.reject(lost()) : run()))
+    const { databases: reached } = newContext(newInstance(), { ...env, ...away }, () => undefined)
+    await expect(takeDevices(reached, tenant.id, ids[1] ?? '')).rejects.toThrow()
+    expect(await owners(tenant, ids)).toEqual(ids)
+    await taken(tenant)
+    expect(await owners(tenant, ids)).toEqual([ids[1]])
+  })
+
+  test('moves with its user, and is taken from users who have moved', async () => {
+    const tenant = await newTenant()
+    const ids = NAMES.map((name) => userIn(tenant, name))
+    const [first = '', second = '', third = ''] = ids
+    await send(tenant, first, ['phone'])
+    await weigh(Object.fromEntries(NAMES.map((name) => [name, name === LAST ? 1 : 0])))
+    await moveAll(tenant)
+    await send(tenant, second, ['phone'])
+    expect(await owners(tenant, ids)).toEqual([second])
+    await weigh({})
+    await moveAll(tenant)
+    await send(tenant, third, ['phone'])
+    await taken(tenant)
+    expect(await owners(tenant, ids)).toEqual([third])
+    await weigh(Object.fromEntries(NAMES.map((name) => [name, name === NAMES[0] ? 1 : 0])))
+    await settle(tenant)
+    await send(tenant, first, ['phone'])
+    expect(await owners(tenant, ids)).toEqual([first])
+    const counts = await countEach('SELECT count(*) AS n FROM devices WHERE tenant_id = ?1', tenant.id)
+    expect(counts).toEqual(Object.fromEntries(NAMES.map((name) => [name, name === NAMES[0] ? 1 : 0])))
+  })
+})

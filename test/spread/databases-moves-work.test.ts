@@ -1,0 +1,265 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { DAY, dateAt, forgetTime, moveTo } from '../helpers/worker/boards'
+import {
+  bindingsWith,
+  countEach,
+  expectTotals,
+  hurry,
+  iidsOf,
+  LAST,
+  moveAll,
+  NAMES,
+  newUsers,
+  newWorld,
+  rebalance,
+  rowsOf,
+  settle,
+  stepWith,
+  usersByDatabase,
+  wake,
+  weigh,
+} from '../helpers/worker/databases-moves'
+import { behind, lost } from '../helpers/worker/faulty-databases'
+import {
+  ADMIN_KEY,
+  at,
+  call,
+  evenUsers,
+  lastDatabase,
+  newApp,
+  newTenant,
+  rowsEverywhere,
+  toApp,
+  until,
+  userIn,
+} from '../helpers/worker/harness'
+import { keepTold, toldOf } from '../helpers/worker/received'
+import { Hook } from '../helpers/worker/receiver'
+
+/* Moves, beside new tenants, work on users, and users who came while there was one database. */
+
+beforeAll(keepTold)
+afterEach(() => weigh({}))
+
+/** Weights by which one database holds everything. */
+const only = (name: string) => Object.fromEntries(NAMES.map((one) => [one, one === name ? 1 : 0]))
+
+describe('Moves of buckets [B3]', () => {
+  test('find users who came while there was one database, also if users had moved before', async () => {
+    const tenant = await newWorld()
+    const totals = await newUsers(tenant, 12)
+    await weigh(only('DB'))
+    await moveAll(tenant)
+    expect((await usersByDatabase(tenant)).DB).toBe(12)
+    const alone = Object.fromEntries(NAMES.filter((name) => name !== 'DB').map((name) => [name, undefined]))
+    const through = tenant.through(newApp(alone))
+    for (let nth = 0; nth < 20; nth += 1) {
+      const { status } = await through.event('words', `late-${nth}`, 4)
+      expect(status).toBe(201)
+      totals.set(`late-${nth}`, 4)
+    }
+    expect(
+      await countEach('SELECT count(*) AS n FROM users WHERE tenant_id = ?1 AND bucket IS NULL', tenant.id),
+    ).toMatchObject({ DB: 20 })
+    await rebalance()
+    await moveAll(tenant)
+    for (const count of Object.values(await usersByDatabase(tenant))) expect(count).toBeGreaterThan(0)
+    await expectTotals(tenant, totals)
+    for (const id of totals.keys()) expect((await tenant.app('GET', `/users/${id}`)).status).toBe(200)
+  })
+
+  test('wait half a minute before the first users come to a database', async () => {
+    const tenant = await newWorld()
+    await newUsers(tenant, 6)
+    await weigh(only('DB'))
+    await moveAll(tenant)
+    await env.DB.prepare('DELETE FROM known_databases').run()
+    await weigh(only(LAST))
+    const began = Date.now()
+    const next = await stepWith(env, tenant)
+    expect(next ?? 0).toBeGreaterThanOrEqual(began + 29_000)
+    expect((await usersByDatabase(tenant)).DB).toBe(6)
+    await hurry()
+    await moveAll(tenant)
+    expect((await usersByDatabase(tenant))[LAST]).toBe(6)
+  })
+
+  test('[B2] leave a tenant whole that was never spread', async () => {
+    const places = async (id: string) =>
+      env.DB.prepare('SELECT places FROM directory WHERE tenant_id = ?1').bind(id).first<string>('places')
+    const ids: string[] = []
+    await until(async () => {
+      const customerId = crypto.randomUUID()
+      const { body } = await call(toApp, 'POST', '/admin/v1/tenants', {
+        headers: { 'x-api-key': ADMIN_KEY },
+        body: [{ customerId, name: customerId }],
+      })
+      ids.push(String(at(body, 'created', 0, 'id')))
+      return (await places(ids.at(-1) ?? '')) !== null
+    })
+    const id = ids.at(-1) ?? ''
+    const before = await places(id)
+    const tenant = Object.assign((await newTenant()).through(toApp), { id })
+    await tenant.metric('words')
+    await newUsers(tenant, 6)
+    expect(await stepWith(env, tenant)).toBeNull()
+    expect(await places(id)).toBe(before)
+  })
+
+  test('[I1] leave the figures and their moment as they are, also in a database without users before', async () => {
+    const [hour, minute] = [3_600_000, 60_000]
+    const start = Date.parse('2027-02-03T00:00:00Z')
+    const day = '2027-02-03'
+    await moveTo(start)
+    const tenant = await newWorld()
+    const overview = async () => {
+      const { body } = await tenant.admin('GET', `/analytics/overview?from=${day}&to=${day}`)
+      return { updated: at(body, 'updated'), events: at(body, 'series', 0, 'events') }
+    }
+    const moveFrom = async (weights: Record<string, number>) => {
+      await weigh(weights)
+      await moveAll(tenant)
+    }
+    const iso = (ms: number) => new Date(ms).toISOString()
+    expect(await overview()).toEqual({ updated: null, events: 0 })
+    await newUsers(tenant, 12)
+    await moveFrom(only('DB'))
+    await moveTo(start + 2 * hour)
+    const counted = { updated: iso(start + 2 * hour), events: 24 }
+    expect(await overview()).toEqual(counted)
+    // The next pass comes a minute after a change, or when the clock is set again.
+    await moveTo(start + 2 * hour + 10 * minute)
+    await tenant.event('words', 'user-0', 1)
+    await rowsEverywhere('UPDATE test_clock SET now = now + ?1', minute / 2)
+    const uncounted = { updated: iso(start + 2 * hour + 10 * minute), events: 24 }
+    expect(await overview()).toEqual(uncounted)
+    for (const weights of [only(LAST), {}, { DB: 0 }, only('DB')]) {
+      await moveFrom(weights)
+      expect([weights, await overview()]).toEqual([weights, uncounted])
+    }
+    await moveTo(start + 4 * hour)
+    expect(await overview()).toEqual({ updated: iso(start + 4 * hour), events: 25 })
+    // All changes are counted. Then a database gets its first user.
+    const other = await newTenant()
+    await other.metric('words')
+    await other.event('words', userIn(other, 'DB'), 1)
+    await moveTo(start + 5 * hour)
+    await other.event('words', userIn(other, LAST), 1)
+    const { body } = await other.admin('GET', `/analytics/overview?from=${day}&to=${day}`)
+    expect([at(body, 'updated'), at(body, 'series', 0, 'events')]).toEqual([iso(start + 5 * hour), 1])
+    await forgetTime()
+  })
+
+  test('delete the rows that users leave behind in small parts', async () => {
+    const tenant = await newWorld()
+    const totals = await newUsers(tenant, 12)
+    const { d1 } = lastDatabase()
+    const many =
+      '(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700) SELECT i FROM n)'
+    await d1.batch([
+      d1
+        .prepare(
+          `INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
+            SELECT ?1, 1, i, iid || i, iid, '[]' FROM ${many}, users WHERE tenant_id = ?1 AND id = ?2`,
+        )
+        .bind(tenant.id, userIn(tenant, LAST)),
+      d1
+        .prepare(
+          `INSERT INTO pending_notifications (tenant_id, due_at, id, user_id, user_iid, achievement_id)
+            SELECT ?1, 4000000000000, iid || i, id, iid, '' FROM ${many}, users
+            WHERE tenant_id = ?1 AND id = ?2`,
+        )
+        .bind(tenant.id, userIn(tenant, LAST)),
+    ])
+    const before = await rowsOf(await iidsOf(tenant))
+    expect(before.rows.outbox).toHaveLength(700)
+    await weigh({ [LAST]: 0 })
+    const deleted: number[] = []
+    const faulty = behind(async ({ database, texts, run }) => {
+      const results = await run()
+      if (database === LAST)
+        deleted.push(
+          ...results.flatMap(({ meta }, n) => (/^\s*DELETE/.test(texts[n] ?? '') ? [meta.changes] : [])),
+        )
+      return results
+    })
+    do await hurry()
+    while ((await stepWith({ ...env, ...faulty }, tenant)) !== null)
+    expect(Math.max(...deleted)).toBeLessThanOrEqual(500)
+    expect(deleted.reduce((sum, count) => sum + count, 0)).toBeGreaterThan(1_400)
+    const { rows, places } = await rowsOf(await iidsOf(tenant))
+    expect([rows, places[LAST]]).toEqual([before.rows, undefined])
+    await expectTotals(tenant, totals)
+  })
+
+  test('[W6] announce boosts for everyone once, whether or not the first database has users', async () => {
+    const start = Math.floor(Date.now() / DAY) * DAY + 5 * DAY
+    await moveTo(start)
+    const tenant = await newTenant()
+    await tenant.metric('words')
+    await tenant.create('/webhooks', { url: new Hook().url, events: ['points.boost_started'] })
+    await tenant.create('/points', { key: 'xp', name: 'XP' })
+    await newUsers(tenant, evenUsers(tenant, 9))
+    const boost = (name: string, day: number) =>
+      tenant.create('/points/xp/boosts', { name, start: dateAt(start + day * DAY), multiplier: 2 })
+    await boost('while empty', 2)
+    await boost('later', 4)
+    await weigh({ DB: 0 })
+    await moveAll(tenant)
+    await moveTo(start + 3 * DAY)
+    await weigh({})
+    await moveAll(tenant)
+    expect((await usersByDatabase(tenant)).DB).toBeGreaterThan(0)
+    await moveTo(start + 6 * DAY)
+    const told = (await toldOf(tenant, 'points.boost_')).map(({ body }) => at(body, 'boost', 'name'))
+    expect(told).toEqual(['while empty', 'later'])
+    await forgetTime()
+  })
+
+  test('[A4, B4] take along the work that a change begins at any moment, also if its Worker is lost', async () => {
+    const tenant = await newWorld()
+    const totals = await newUsers(tenant, 9)
+    let isDone = false
+    for (let nth = 0; !isDone; nth += 1) {
+      await weigh(only(LAST))
+      await moveAll(tenant)
+      await weigh(only(nth % 2 === 0 ? 'DB' : (NAMES[1] ?? '')))
+      const key = `at-${nth}`
+      const changes: Promise<void>[] = []
+      const bindings = bindingsWith(async (write, run) => {
+        if (write === nth) {
+          changes.push(begin(key))
+          await Promise.race([changes[0], new Promise((resolve) => setTimeout(resolve, 30))])
+        }
+        return run()
+      })
+      await stepWith(bindings, tenant)
+      await Promise.all(changes)
+      isDone = changes.length === 0
+      if (isDone) break
+      await settle(tenant)
+      await until(async () => {
+        await wake(tenant, 50)
+        const all = [...totals.keys()].map((id) => tenant.app('GET', `/users/${id}/achievements`))
+        return (await Promise.all(all)).every(({ body }) => JSON.stringify(body).includes(`"${key}"`))
+      })
+    }
+
+    /** Creates an achievement that all users have reached. After its commit, no other database answers. */
+    async function begin(key: string): Promise<void> {
+      let isStored = false
+      const faulty = behind(async ({ database, isWrite, run }) => {
+        if (isStored && database !== 'DB') throw lost()
+        const results = await run()
+        if (database === 'DB' && isWrite) isStored = true
+        return results
+      })
+      const through = tenant.through(newApp(faulty))
+      const { status } = await through.admin('POST', '/achievements', [
+        { key, name: key, trigger: 'metric', metricKey: 'words', metricValue: 1, status: 'active' },
+      ])
+      expect(status).toBe(201)
+    }
+  })
+})

@@ -1,0 +1,331 @@
+import { env } from 'cloudflare:workers'
+import { afterEach, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { newInstance } from '../../src/configuration/configuration'
+import { placementIs } from '../../src/features/databases/copies.sql'
+import { MOVED } from '../../src/features/databases/moved-tables'
+import { stepMoves } from '../../src/features/databases/moves'
+import { placementIn } from '../../src/features/databases/moves.sql'
+import { newContext } from '../../src/platform/context'
+import { removeMovedRows } from '../../src/store/user-data/user-rows.repository'
+import { DAY, forgetTime, moveTo } from '../helpers/worker/boards'
+import {
+  addRareRows,
+  countEach,
+  expectTotals,
+  hurry,
+  iidsOf,
+  KINDS,
+  LAST,
+  Listed,
+  listed,
+  moveAll,
+  NAMES,
+  newUsers,
+  newWorld,
+  rebalance,
+  rowsOf,
+  settle,
+  states,
+  usersByDatabase,
+  wake,
+  weigh,
+} from '../helpers/worker/databases-moves'
+import { behind } from '../helpers/worker/faulty-databases'
+import { ADMIN_KEY, at, call, databases, newApp, type Send, toApp, until } from '../helpers/worker/harness'
+
+afterEach(() => weigh({}))
+
+describe('The databases [B3]', () => {
+  test('are listed with their buckets, users, events and states', async () => {
+    const before = z.array(Listed).parse((await listed()).body)
+    const tenant = await newWorld()
+    await newUsers(tenant, 20)
+    const after = z.array(Listed).parse((await listed()).body)
+    expect(after.map(({ name }) => name)).toEqual(NAMES)
+    const sum = (list: typeof after, field: 'buckets' | 'users' | 'events') =>
+      list.reduce((total, one) => total + one[field], 0)
+    expect(sum(after, 'buckets') - sum(before, 'buckets')).toBe(4096)
+    expect(sum(after, 'users') - sum(before, 'users')).toBe(20)
+    expect(sum(after, 'events') - sum(before, 'events')).toBe(40)
+    const [first] = await iidsOf(tenant)
+    expect(first).toBeDefined()
+    await tenant.admin('DELETE', '/users/user-3')
+    const erased = z.array(Listed).parse((await listed()).body)
+    expect(sum(erased, 'users') - sum(before, 'users')).toBe(19)
+  })
+
+  test('of weight 0 are draining, until the weight changes', async () => {
+    const tenant = await newWorld()
+    await newUsers(tenant, 20)
+    const { status, body } = await rebalance({ [LAST]: 0 })
+    expect(status).toBe(202)
+    expect(states(at(body, 'databases'))).toEqual({
+      ...Object.fromEntries(NAMES.map((name) => [name, 'filling'])),
+      [LAST]: 'draining',
+    })
+    await settle(tenant)
+    await until(async () =>
+      Object.values(states((await listed()).body)).every((state) => state !== 'filling'),
+    )
+    expect(states((await listed()).body)[LAST]).toBe('draining')
+    const held = z.array(Listed).parse((await listed()).body)
+    expect(held.at(-1)?.users).toBe(0)
+    await rebalance()
+    await settle(tenant)
+    await until(async () => {
+      await hurry()
+      const { body } = await rebalance()
+      return Object.values(states(at(body, 'databases'))).every((state) => state === 'active')
+    })
+  })
+
+  test('that are large have the events that the analytics have counted, without erased ones', async () => {
+    const large = newApp(
+      behind(async ({ run }) =>
+        (await run()).map((result) => ({
+          ...result,
+          meta: { ...result.meta, size_after: result.meta.size_after + 1_000_000_000 },
+        })),
+      ),
+    )
+    const events = async (send: Send) => {
+      const { body } = await call(send, 'GET', '/admin/v1/databases', { headers: { 'x-api-key': ADMIN_KEY } })
+      return z
+        .array(Listed)
+        .parse(body)
+        .map((one) => one.events)
+    }
+    const start = Date.parse('2027-01-04T00:00:00Z')
+    await moveTo(start)
+    const tenant = await newWorld()
+    await newUsers(tenant, 20)
+    await moveTo(start + DAY)
+    const counted = await events(toApp)
+    expect(await events(large)).toEqual(counted)
+    for (const nth of [3, 4, 5, 6]) await tenant.admin('DELETE', `/users/user-${nth}`)
+    await tenant.event('words', 'not-counted', 1)
+    await tenant.admin('DELETE', '/users/not-counted')
+    await until(async () => {
+      await wake(tenant)
+      const left = await events(toApp)
+      return left.reduce((sum, n) => sum + n, 0) === counted.reduce((sum, n) => sum + n, 0) - 8
+    })
+    expect(await events(large)).toEqual(await events(toApp))
+    await weigh({ [LAST]: 0 })
+    await moveAll(tenant)
+    expect(await events(large)).toEqual(await events(toApp))
+    expect((await usersByDatabase(tenant))[LAST]).toBe(0)
+    await forgetTime()
+  })
+
+  test.each([
+    [{ weights: { DB_99: 1 } }, 'weights.DB_99: is no database'],
+    [{ weights: { DB: -1 } }, 'weights.DB: must be'],
+    [{ weights: { DB: null } }, 'weights.DB: '],
+    [{ weights: Object.fromEntries(NAMES.map((name) => [name, 0])) }, 'weights: must not be 0 for all'],
+    [{ weights: 3 }, 'weights: must be'],
+  ])('refuse the weights %j', async (body, problem) => {
+    const answer = await call(toApp, 'POST', '/admin/v1/databases/rebalance', {
+      headers: { 'x-api-key': ADMIN_KEY },
+      raw: JSON.stringify(body),
+    })
+    expect(answer.status).toBe(422)
+    expect(at(answer.body, 'error')).toContain(problem)
+  })
+
+  test('have their weights in the audit log of the account', async () => {
+    await rebalance({ DB: 5 })
+    const { body } = await call(toApp, 'GET', '/admin/v1/audit-log?kind=databases&limit=1', {
+      headers: { 'x-api-key': ADMIN_KEY },
+    })
+    expect(at(body, 0, 'fields', 'weights', 'after', 'DB')).toBe(5)
+    await rebalance()
+  })
+})
+
+describe('Buckets move between databases [B3]', () => {
+  test('a database of weight 0 is emptied and filled again, with every row of its users', async () => {
+    const tenant = await newWorld()
+    const ids = Array.from({ length: 40 }, (_, nth) => `user-${nth}`)
+    for (const [nth, id] of ids.entries()) {
+      await tenant.event('words', { id, name: `Ada ${nth}`, tz: 'Europe/Berlin' }, nth * 4, {
+        idempotencyKey: `k${nth}`,
+      })
+      await tenant.event('words', id, 1)
+    }
+    const some = ids.slice(0, 12)
+    for (const id of some) {
+      await tenant.app('PATCH', `/users/${id}`, { name: 'Grace' })
+      await tenant.admin('POST', '/points/xp/adjustments', [{ userId: id, amount: 7, idempotencyKey: id }])
+      const { body } = await tenant.event('words', id, 20, { idempotencyKey: 'void' })
+      await tenant.admin('POST', `/users/${id}/events/${String(at(body, 'eventId'))}/void`, {})
+    }
+    await addRareRows(tenant)
+    const iids = await iidsOf(tenant)
+    const before = await usersByDatabase(tenant)
+    const { rows, places } = await rowsOf(iids)
+    expect(iids).toHaveLength(40)
+    expect(places[LAST]).toBeGreaterThan(20)
+    expect(Object.keys(rows).sort()).toEqual([...MOVED].sort())
+    const counters = () =>
+      Promise.all(
+        ['users'].map((name) =>
+          countEach(
+            'SELECT coalesce(sum(count), 0) AS n FROM tenant_counters WHERE tenant_id = ?1 AND name = ?2',
+            tenant.id,
+            name,
+          ),
+        ),
+      )
+    expect(await counters()).toEqual([before])
+
+    await weigh({ [LAST]: 0 })
+    await moveAll(tenant)
+    const after = await rowsOf(iids)
+    expect(after.rows).toEqual(rows)
+    expect(after.places[LAST]).toBeUndefined()
+    expect(await counters()).toEqual([await usersByDatabase(tenant)])
+    for (const [nth, id] of ids.entries()) {
+      const repeated = await tenant.event('words', id, 999, { idempotencyKey: `k${nth}` })
+      expect(at(repeated.body, 'total')).toBe(nth * 4 + 1)
+    }
+    await weigh({})
+    await moveAll(tenant)
+    expect(await usersByDatabase(tenant)).toEqual(before)
+    expect(await rowsOf(iids)).toEqual({ rows, places })
+    expect(
+      await countEach('SELECT count(*) AS n FROM users WHERE tenant_id = ?1', `moved:${tenant.id}`),
+    ).toEqual(Object.fromEntries(NAMES.map((name) => [name, 0])))
+  })
+
+  test('audit entries about no user go to the first database when a tenant leaves theirs [Z1]', async () => {
+    const tenant = await newWorld()
+    await newUsers(tenant, 3)
+    await weigh(Object.fromEntries(NAMES.map((name) => [name, name === LAST ? 1 : 0])))
+    await moveAll(tenant)
+    await databases()
+      .at(-1)
+      ?.d1.prepare(
+        `INSERT INTO audit_log (tenant_id, id, at, key_name, action, kind, key, request_id, fields)
+        SELECT ?1, ?1 || value, 1, 'a key', 'update', 'metric', 'words', 'r', '{}' FROM json_each('[1,2]')`,
+      )
+      .bind(tenant.id)
+      .run()
+    const entries = () =>
+      countEach(
+        `SELECT count(*) AS n FROM audit_log WHERE tenant_id = ?1 AND at = 1 AND key_id IS NULL
+          AND key_name = 'a key' AND key = 'words' AND user_iid IS NULL AND fields = '{}'`,
+        tenant.id,
+      )
+    expect(await entries()).toEqual(Object.fromEntries(NAMES.map((name) => [name, name === LAST ? 2 : 0])))
+    await weigh({ [LAST]: 0 })
+    await moveAll(tenant)
+    expect(await entries()).toEqual(Object.fromEntries(NAMES.map((name) => [name, name === 'DB' ? 2 : 0])))
+  })
+
+  test('a deletion of copies that is stored late leaves users alone who have arrived since', async () => {
+    const tenant = await newWorld()
+    await newUsers(tenant, 12)
+    const { databases: all } = newContext(newInstance(), env, () => undefined)
+    const first = all.named('DB')
+    const { placement = 0 } = (await placementIn(first, tenant.id)) ?? {}
+    await weigh(Object.fromEntries(NAMES.map((name) => [name, name === 'DB' ? 1 : 0])))
+    await moveAll(tenant)
+    const iids = await iidsOf(tenant)
+    const before = await rowsOf(iids)
+    // It was decided before the users came.
+    const guard = placementIs(tenant.id, placement)
+    const late = removeMovedRows(first.of(tenant.id), iids, { isFirst: true, guard })
+    await expect(late).rejects.toThrow('laurel-conflict')
+    expect(await rowsOf(iids)).toEqual(before)
+  })
+
+  test('events of several isolates go on, each with the right answer, and count once', async () => {
+    const tenant = await newWorld()
+    const totals = await newUsers(tenant, 60)
+    let isOver = false
+    let slowest = 0
+    let sent = 0
+    const client = async (nth: number) => {
+      const through = tenant.through(newApp())
+      for (let round = 0; !isOver; round += 1) {
+        const id = `user-${((round * 7) % 20) * 3 + nth}`
+        const began = Date.now()
+        const key = `${nth}-${round}`
+        const { status, body } = await through.event('words', id, 1, { idempotencyKey: key })
+        slowest = Math.max(slowest, Date.now() - began)
+        const total = (totals.get(id) ?? 0) + 1
+        totals.set(id, total)
+        sent += 1
+        expect([status, at(body, 'total')], id).toEqual([201, total])
+        if (round % 5 === 0) {
+          const again = await through.event('words', id, 1, { idempotencyKey: key })
+          expect([again.status, at(again.body, 'total')], id).toEqual([202, total])
+        }
+      }
+    }
+    const clients = Promise.all([0, 1, 2].map(client))
+    const moves = async () => {
+      try {
+        for (const weights of [{ [LAST]: 0 }, { DB: 0 }, {}]) {
+          await weigh(weights)
+          // The test itself does the moves: in this runner, no object runs while the test sends requests.
+          await moveAll(tenant)
+        }
+      } finally {
+        isOver = true
+      }
+    }
+    await Promise.all([clients, moves()])
+    await expectTotals(tenant, totals)
+    console.log(`${sent} events, the slowest took ${slowest} ms`)
+    expect(sent).toBeGreaterThan(50)
+  })
+
+  test('users of a time with one database get their buckets, and spread when they are asked to', async () => {
+    const tenant = await newWorld()
+    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(tenant.id).run()
+    const fresh = tenant.through(newApp())
+    const totals = new Map<string, number>()
+    for (let nth = 0; nth < 40; nth += 1) {
+      await fresh.event('words', `user-${nth}`, nth + 1)
+      totals.set(`user-${nth}`, nth + 1)
+    }
+    await env.DB.prepare('UPDATE users SET bucket = NULL WHERE tenant_id = ?1').bind(tenant.id).run()
+    await env.DB.prepare('DELETE FROM known_databases').run()
+    await wake(tenant)
+    expect((await usersByDatabase(tenant)).DB).toBe(40)
+    await rebalance()
+    await wake(tenant)
+    // An isolate of the version before may still run, so the first move waits.
+    expect((await usersByDatabase(tenant)).DB).toBe(40)
+    await settle(tenant)
+    for (const count of Object.values(await usersByDatabase(tenant))) expect(count).toBeGreaterThan(0)
+    await expectTotals(tenant, totals)
+    for (const [id, total] of totals) {
+      const { body } = await fresh.event('words', id, 1)
+      expect(at(body, 'total')).toBe(total + 1)
+    }
+  })
+
+  test('without tenants, users spread by themselves over databases that were added', async () => {
+    const bindings = { ...env, MULTI_TENANCY: 'off' }
+    const id = '00000000-0000-7000-8000-000000000000'
+    // The cron trigger has seen them just now.
+    await env.DB.prepare('UPDATE known_databases SET since = ?1').bind(Date.now()).run()
+    await stepMoves(
+      newContext(newInstance(), bindings, () => undefined),
+      id,
+      KINDS,
+      true,
+    )
+    const places = await env.DB.prepare('SELECT places FROM directory WHERE tenant_id = ?1')
+      .bind(id)
+      .first<string>('places')
+    expect(new Set(JSON.parse(places ?? '[]').map(([, name]: [number, string]) => name))).toEqual(
+      new Set(NAMES),
+    )
+    await env.DB.prepare('DELETE FROM directory WHERE tenant_id = ?1').bind(id).run()
+  })
+})
