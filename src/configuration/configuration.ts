@@ -13,7 +13,7 @@ import {
   usersUnchanged,
 } from '../platform/guard'
 import { Instance } from '../platform/instance'
-import { type DueWork, workUnchanged } from '../time/due-work.repository'
+import { type DueWork, workUnchanged } from '../time/due-work.sql.ts'
 import { ensureAlarm } from '../time/timekeeper'
 import type { AuditEntry } from './audit.rules'
 import { auditEntries } from './audit.sql.ts'

@@ -7,8 +7,9 @@ import { columnsOf, json, quoted, updates } from '../platform/columns'
 import { type AccountDatabase, DATABASE_NOW, type Statement } from '../platform/database'
 import { DOUBT, DOUBTED, fillDeletedKeys, settleClock } from '../platform/databases/copies'
 import type { Databases } from '../platform/databases/databases'
-import { isEverywhere, statementOf } from '../platform/databases/everywhere'
+import { EVERYWHERE } from '../platform/databases/everywhere'
 import { guardSql, isConflict } from '../platform/guard'
+import { WORK_EVERYWHERE } from '../time/due-work.sql.ts'
 import { achievements } from './tables/achievements.table'
 import { attributes } from './tables/attributes.table'
 import { leaderboards } from './tables/leaderboards.table'
@@ -115,7 +116,10 @@ const NOW = `SELECT ${DATABASE_NOW} AS now`
 
 const Rows = z.array(z.object({ name: z.string(), content: z.string() }))
 const Changing = json(z.object({ change: z.string(), until: z.number() }))
-const Work = json(z.array(z.object({ name: z.string().refine(isEverywhere), params: z.array(z.unknown()) })))
+/** The statements that each database does for its own users, by name. */
+const OF_USERS = { ...EVERYWHERE, ...WORK_EVERYWHERE }
+const isOfUsers = (name: string): name is keyof typeof OF_USERS => Object.hasOwn(OF_USERS, name)
+const Work = json(z.array(z.object({ name: z.string().refine(isOfUsers), params: z.array(z.unknown()) })))
 const TenantRow = z.object({
   version: z.number(),
   status: z.string(),
@@ -219,7 +223,7 @@ export async function settleCopy(
       ...copying(tenantId, original, copy),
       copyDb.statement(FREE_NAME, tenantId, `[${original.tenant.content}]`),
       copyDb.statement(STORE_TENANT, `[${original.tenant.content}]`),
-      ...work.map(statementOf),
+      ...work.map(({ name, params }) => ({ sql: OF_USERS[name], params })),
     ])
     return 'settled'
   } catch (error) {

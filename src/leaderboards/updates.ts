@@ -12,7 +12,7 @@ import type { Statement, TenantDatabase } from '../platform/database'
 import { logProblem } from '../platform/log'
 import { statusOf } from '../rules/runs.rules'
 import type { AwardRecord, EventRecord, Placement, Placements, Profile, UserState } from '../rules/state'
-import { makeDue } from '../time/due-work.repository'
+import { schedule } from '../time/due-work.sql.ts'
 import { wakeTimekeeper } from '../time/timekeeper'
 import { type Amount, DeliveryReply, definitionOf, groupOf, inputOf, type ScoreChange } from './board'
 import type { LeaderboardObject } from './object/board.object'
@@ -270,7 +270,7 @@ export async function configureWithUpkeep<T>(
   const { db, now } = scope
   const { result, isDue } = await configure(scope, async (config) => {
     const { boards, statements, walks = [], ...decision } = await decide(config)
-    const due = [...boards.map((id) => makeDue(db, 'leaderboard', id, now)), ...walks]
+    const due = [...boards.map((id) => schedule(db, 'leaderboard', { at: now, subject: id })), ...walks]
     return {
       ...decision,
       statements: [...statements, ...due],
@@ -293,5 +293,5 @@ export function streakBoardsDue(
 ): Statement[] {
   return leaderboards
     .filter(({ rankBy, status }) => rankBy === 'streak' && (status === 'active' || status === 'scheduled'))
-    .map(({ id }) => makeDue(db, 'leaderboard', id, now))
+    .map(({ id }) => schedule(db, 'leaderboard', { at: now, subject: id }))
 }

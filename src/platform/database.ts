@@ -18,8 +18,8 @@ export type Statement = {
   readonly sql: string
   readonly params: readonly unknown[]
   /**
-   * The name of the statement in `EVERYWHERE` (everywhere.ts), if a change of the
-   * configuration must do it in every database of the tenant, because it begins work on users (B4).
+   * The name of the statement, if a change of the configuration must do it in every database of the tenant,
+   * because it begins work on users (B4). See `EVERYWHERE` in databases/everywhere.ts.
    */
   readonly everywhere?: string
   /**

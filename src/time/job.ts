@@ -1,6 +1,6 @@
 import type { Instant } from '../lib/clock'
 import type { Context, TenantContext } from '../platform/context'
-import type { DueWork } from './due-work.repository'
+import type { DueWork } from './due-work.sql.ts'
 import type { DueKind, WorkKind } from './kinds'
 
 /** The times for a step of due work, by the service's clock. */

@@ -1,7 +1,7 @@
 import { type Instant, instant, MINUTE, SECOND } from '../lib/clock'
 import { isConflict } from '../platform/guard'
 import { logProblem } from '../platform/log'
-import { rescheduled, workOf } from './due-work.repository'
+import { rescheduled, workOf } from './due-work.sql.ts'
 import type { Job, Jobs, Workplace } from './job'
 import type { DueKind } from './kinds'
 import { firstDue, isGone, nextWork, placesWithMessages, wantedAt } from './workplaces'

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import type { AccountDatabase, Statement, TenantDatabase } from '../platform/database'
 import { guardSql } from '../platform/guard'
-import { DueRow, type WorkState } from './due-work.repository'
+import { DueRow, type WorkState } from './due-work.sql.ts'
 import type { DueKind } from './kinds'
 
 /*

@@ -5,9 +5,9 @@ import type { Context, Scope } from '../platform/context'
 import type { WakeMover } from '../platform/databases/databases'
 import { type Bindings, variables } from '../platform/env'
 import { logProblem } from '../platform/log'
-import { tenantsWithDueWork } from './due-work.repository'
 import type { Jobs } from './job'
 import type { DueKind } from './kinds'
+import { tenantsWithDueWork } from './timekeeper.sql.ts'
 
 /** Steps of work that a change of the configuration starts at once (L3), and its wait for them, in ms. */
 const STEPS_AT_ONCE = 20

@@ -3,8 +3,9 @@ import { ApiError } from '../lib/errors'
 import type { Context } from '../platform/context'
 import { FIRST } from '../platform/databases/directory'
 import { logProblem } from '../platform/log'
-import { type DueWork, nextWorkOf } from './due-work.repository'
+import type { DueWork } from './due-work.sql.ts'
 import type { Job, Jobs, Workplace } from './job'
+import { nextWorkOf } from './timekeeper.sql.ts'
 
 /** A piece of due work, with the database in which it is. */
 export type PlacedWork = { work: DueWork; place: Workplace; job: Job }

@@ -24,7 +24,7 @@ import { newId } from '../lib/new-id'
 import type { Scope, TenantContext } from '../platform/context'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { logProblem } from '../platform/log'
-import { makeDue } from '../time/due-work.repository'
+import { schedule } from '../time/due-work.sql.ts'
 import { newSecret } from './channel'
 import { nameOf } from './delivery/messages'
 import { clearDeliveryQueues, refreshDeliveryQueues } from './delivery/queue'
@@ -176,7 +176,9 @@ const destinationsOf = ({ db }: Pick<Scope, 'db'>, ids: readonly string[]) =>
 
 /** Due work that calls the delivery queues, in case the call after the change is lost. */
 const calls = (scope: Scope, ids: readonly string[]) =>
-  destinationsOf(scope, ids).map((one) => makeDue(scope.db, 'delivery', nameOf(one), scope.now))
+  destinationsOf(scope, ids).map((one) =>
+    schedule(scope.db, 'delivery', { at: scope.now, subject: nameOf(one) }),
+  )
 
 /**
  * Changes webhooks. The secret stays. Deliveries that wait for an inactive webhook are sent when it is active

@@ -39,19 +39,16 @@ test('two folders import each other only if one is a part of the other', () => {
   expect(tangled).toEqual([])
 })
 
-test('only the repositories of due work name its table, and the jobs room names no kind', () => {
+test('only the room of due work has SQL of its table, and the jobs room names no kind', () => {
   const textOf = (file: string) => readFileSync(join(root, file), 'utf8')
   const naming = files.filter((file) => textOf(file).includes('due_work'))
-  // The register lists all tables, and one of its users leaves this table to the jobs room. Some statements
-  // are repeated in each database, in a room below. A move of users takes their work along.
+  // The register lists all tables, and one of its users leaves this table to the jobs room.
   const expected = [
-    'platform/databases/everywhere',
-    'features/databases/databases.sql',
-    'features/databases/moves.sql',
     'features/account/purge.sql',
-    'time/due-work.repository',
-    'time/due-work.table',
+    'time/due-work.sql',
+    'time/moved-work.sql',
     'time/sweeps.sql',
+    'time/timekeeper.sql',
     'store/user-data/user-data.register',
   ]
   expect(naming.toSorted()).toEqual(expected.map((name) => `src/${name}.ts`).toSorted())

@@ -78,8 +78,10 @@ type Modules = {
   'store/users/pages.sql': typeof import('../../src/store/users/pages.sql')
   'store/users/portions.sql': typeof import('../../src/store/users/portions.sql')
   'store/users/users.sql': typeof import('../../src/store/users/users.sql')
-  'time/due-work.repository': typeof import('../../src/time/due-work.repository')
+  'time/due-work.sql': typeof import('../../src/time/due-work.sql')
+  'time/moved-work.sql': typeof import('../../src/time/moved-work.sql')
   'time/sweeps.sql': typeof import('../../src/time/sweeps.sql')
+  'time/timekeeper.sql': typeof import('../../src/time/timekeeper.sql')
   'webhooks/outbox/outbox.sql': typeof import('../../src/webhooks/outbox/outbox.sql')
   'webhooks/outbox/pending.sql': typeof import('../../src/webhooks/outbox/pending.sql')
   'webhooks/outbox/points-changed.sql': typeof import('../../src/webhooks/outbox/points-changed.sql')
@@ -228,12 +230,16 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/users/pages.sql': null,
   'store/users/portions.sql': null,
   'store/users/users.sql': null,
-  'time/due-work.repository': {
+  'time/due-work.sql': null,
+  'time/moved-work.sql': {
+    scheduleForTenants: DATABASES,
+  },
+  'time/timekeeper.sql': {
     tenantsWithDueWork: 'finds the tenants whose Timekeepers need an alarm (C2)',
     dueWorkOfPart: STATUS,
     capDueTimes: 'a clock that goes back affects all tenants (C1)',
-    makeAllDue: ONE_CLOCK,
-    makeBegunDue: ONE_CLOCK,
+    scheduleAll: ONE_CLOCK,
+    scheduleBegun: ONE_CLOCK,
     beginAllAgain: ONE_CLOCK,
   },
   'time/sweeps.sql': { restartSweeps: 'a clock that goes back affects all tenants (C1)' },

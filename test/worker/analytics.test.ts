@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { analyticsStep } from '../../src/features/analytics/counting'
 import { MINUTE } from '../../src/lib/clock'
-import { workOf } from '../../src/time/due-work.repository'
+import { workOf } from '../../src/time/due-work.sql'
 import {
   AnalyticsWorld,
   beforeClocksChange,

@@ -13,7 +13,7 @@ import {
   usersUnchanged,
 } from '../../src/platform/guard'
 import { parseUser, storeUser, userStatement } from '../../src/store/users/users.sql'
-import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/time/due-work.repository'
+import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/time/due-work.sql'
 import { betweenSweeps, stillAhead } from '../../src/time/sweeps.sql'
 import { pendingNotificationsPresent } from '../../src/webhooks/outbox/pending.sql'
 import { notSentYet } from '../../src/webhooks/outbox/points-changed.sql'

@@ -4,7 +4,7 @@ import type { Instant } from '../../lib/clock'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { guardSql } from '../../platform/guard'
 import { type PurgedApart, tablesPurgedIn } from '../../store/user-data/user-data.register'
-import { makeDueOnce, nothingElseDue, removeWork } from '../../time/due-work.repository'
+import { nothingElseDue, removeWork, schedule } from '../../time/due-work.sql.ts'
 
 const ACCEPT = `
   UPDATE tenants SET status = 'purging', config_version = config_version + 1, link_secret = NULL
@@ -32,7 +32,7 @@ export async function acceptPurgeAgain(
     archived: db.statement(ARCHIVE, db.tenantId),
     audit: db.statement(EMPTY_AUDIT, db.tenantId),
     accepted: db.statement(ACCEPT, db.tenantId),
-    due: makeDueOnce(db, 'purge', now, 'purging'),
+    due: schedule(db, 'purge', { at: now, on: 'once', during: 'purging' }),
     after,
     exists: db.statement(EXISTS, db.tenantId),
   })
@@ -53,7 +53,7 @@ export async function acceptPurge(
     before,
     audit: db.statement(EMPTY_AUDIT, db.tenantId),
     accepted: db.statement(ACCEPT, db.tenantId),
-    due: makeDueOnce(db, 'purge', now, 'purging'),
+    due: schedule(db, 'purge', { at: now, on: 'once', during: 'purging' }),
     after,
     exists: db.statement(EXISTS, db.tenantId),
   })

@@ -26,13 +26,7 @@ import { isConflict } from '../../platform/guard'
 import { objectsAfter } from '../../store/user-data/objects.repository'
 import type { PurgeStage } from '../../store/user-data/user-data.register'
 import { removeRows, removeRowsEverywhere } from '../../store/user-data/user-rows.repository'
-import {
-  type DueWork,
-  progressed,
-  progressUnchanged,
-  rescheduled,
-  workOf,
-} from '../../time/due-work.repository'
+import { type DueWork, progressed, progressUnchanged, rescheduled, workOf } from '../../time/due-work.sql.ts'
 import type { Job } from '../../time/job'
 import { wakeForPurge } from '../../time/timekeeper'
 import { ErasureProgress, eraseAgain } from '../users/erasure'

@@ -10,8 +10,8 @@ import type { AccountDatabase, Statement } from '../../platform/database'
 import { FIRST } from '../../platform/databases/directory'
 import { isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
-import { dueWorkOfPart, type PartOfDueWork, type WorkKey } from '../../time/due-work.repository'
 import type { Job, Jobs } from '../../time/job'
+import { dueWorkOfPart, type PartOfDueWork, type WorkKey } from '../../time/timekeeper.sql.ts'
 import { countMessages } from '../../webhooks/delivery/queue'
 
 /*

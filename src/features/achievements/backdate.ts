@@ -18,7 +18,7 @@ import type { UserState } from '../../rules/state'
 import { isStale } from '../../rules/streaks/streaks.rules'
 import { recountChanges } from '../../store/commit/recount'
 import { type WalkStep, walkStep } from '../../store/commit/walk'
-import { beginWalk, type DueWork, hasWork } from '../../time/due-work.repository'
+import { type DueWork, scheduleForUsers, workOf } from '../../time/due-work.sql.ts'
 import type { Job } from '../../time/job'
 
 // `total` adds floats. `sum` would fail beyond 64 bits: only the total of all events is bounded, and the
@@ -72,7 +72,7 @@ export function beginBackdating(
   { db, now }: Pick<Scope, 'db' | 'now'>,
   achievementIds: readonly string[],
 ): Statement[] {
-  return achievementIds.map((id) => beginWalk(db, 'backdate', id, now))
+  return achievementIds.map((id) => scheduleForUsers(db, 'backdate', { at: now, subject: id, on: 'again' }))
 }
 
 /**
@@ -124,7 +124,8 @@ async function noteCounted(
   const walks = await askAll(
     databases,
     tenantId,
-    async (other, name) => name !== db.name && hasWork(other, 'backdate', achievement.id),
+    async (other, name) =>
+      name !== db.name && (await workOf(other, 'backdate', achievement.id)) !== undefined,
   )
   if (walks.includes(true)) return []
   const home = databases.home(tenantId)

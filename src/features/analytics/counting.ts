@@ -13,7 +13,7 @@ import {
   rescheduled,
   setAsked,
   storeState,
-} from '../../time/due-work.repository'
+} from '../../time/due-work.sql.ts'
 import type { Job } from '../../time/job'
 import { countUsers, ladderOf, nextRange } from './count.sql.ts'
 import { countedUsers, ERASED_EVENTS } from './figures.sql.ts'

@@ -3,14 +3,9 @@ import { HOUR, type Instant, instant } from '../../lib/clock'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { askAll } from '../../platform/databases/everywhere'
-import {
-  beginAllAgain,
-  firstDueOf,
-  makeAllDue,
-  makeBegunDue,
-  workState,
-} from '../../time/due-work.repository'
+import { firstDueOf, workOf } from '../../time/due-work.sql.ts'
 import type { DueKind } from '../../time/kinds'
+import { beginAllAgain, scheduleAll, scheduleBegun } from '../../time/timekeeper.sql.ts'
 import * as figures from './figures.sql.ts'
 
 /**
@@ -110,12 +105,12 @@ export async function readUpdated(
 ): Promise<Instant | null> {
   const fullHour = Math.floor(now / HOUR) * HOUR
   const all = await askAll(databases, tenantId, async (db) => {
-    const [result, { dueAt, progress }] = await Promise.all([
+    const [result, work] = await Promise.all([
       db.run(db.statement(LAST, db.tenantId)),
-      workState(db, 'analytics' satisfies DueKind),
+      workOf(db, 'analytics'),
     ])
-    const until = dueAt === null ? fullHour : (parseProgress(progress).until ?? 0)
-    return { last: lastOf(result), until, isDue: dueAt !== null }
+    const until = work === undefined ? fullHour : (parseProgress(work.progress).until ?? 0)
+    return { last: lastOf(result), until, isDue: work !== undefined }
   })
   // A database in which nothing was ever changed has no pass, and none is due.
   const counting = all.filter(({ last, isDue }) => last !== null || isDue)
@@ -128,14 +123,14 @@ export async function readUpdated(
  * A statement that makes the next pass of each tenant due at a moment, if there is one, however many full
  * hours the test clock passes on the way (C1).
  */
-export const requestPasses = (db: AccountDatabase, at: Instant): Statement => makeAllDue(db, 'analytics', at)
+export const requestPasses = (db: AccountDatabase, at: Instant): Statement => scheduleAll(db, 'analytics', at)
 
 /**
  * A statement that does the same for tenants that had no next pass before the work of the move has changed
  * their users. `meta.changes` is the number of these tenants.
  */
 export const requestNewPasses = (db: AccountDatabase, at: Instant): Statement =>
-  makeBegunDue(db, 'analytics', at)
+  scheduleBegun(db, 'analytics', at)
 
 /**
  * The statements for when the clock goes back to `now` (C1): the next pass of each tenant also finds rows

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { packed } from '../../lib/packed'
 import type { AccountDatabase, Statement } from '../../platform/database'
 import { guardSql } from '../../platform/guard'
+import { forgetWork, joinWork, lowerUntil, MovedWork, workOfKinds } from '../../time/moved-work.sql.ts'
 import {
   ADD_FIGURES,
   countedUntil,
@@ -20,7 +21,7 @@ import {
   LEFTOVERS,
   REMOVE_VOIDED,
 } from './moved-tables'
-import { countsFrom, forgetWork, joinWork, type Move, USERS_WORK, Work } from './moves.sql.ts'
+import type { Move } from './moves.sql.ts'
 import type { Range } from './plan'
 
 /* The rows of logs that are copied before their users move (B3), and up to where they are copied. */
@@ -215,12 +216,12 @@ export async function readDeparted(
     users: db.statement(DEPARTING_USERS.read, ...range),
     tables: DEPARTING.map(({ read }) => db.statement(read, ...range)),
     counts: db.statement(DEPARTING_COUNTS.read, ...range),
-    work: db.statement(USERS_WORK, tenantId, JSON.stringify(kinds)),
+    work: workOfKinds(tenantId, kinds),
     pass: db.statement(READ_PASS, tenantId),
     figures: withFigures ? [db.statement(READ_FIGURES, tenantId)] : [],
     events: db.statement(READ_EVENTS, tenantId),
   })
-  const works = z.array(Work).parse(work.results)
+  const works = z.array(MovedWork).parse(work.results)
   const lastPass = Pass.nullable().parse(pass.results[0] ?? null)
   return {
     users: DepartedUsers.parse(users.results),
@@ -273,7 +274,7 @@ export async function join(
     ),
     ...insert(ADD_FIGURES, departed.figures),
     db.statement(JOIN_PASS, tenantId, pass?.since ?? null, pass?.ladder ?? '', until),
-    ...(until === null ? [] : [countsFrom(tenantId, until)]),
+    ...(until === null ? [] : [lowerUntil(tenantId, 'analytics', until)]),
     db.statement(RAISE, tenantId, first, last),
     db.statement(ADD_EVENTS, tenantId, events + departed.movedEvents),
     leaveOut(

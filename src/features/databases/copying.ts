@@ -7,10 +7,11 @@ import type { Databases } from '../../platform/databases/databases'
 import { FIRST } from '../../platform/databases/directory'
 import { isConflict } from '../../platform/guard'
 import { removeMovedRows } from '../../store/user-data/user-rows.repository'
+import type { MovedWork } from '../../time/moved-work.sql.ts'
 import * as logs from './copies.sql.ts'
 import * as departure from './copies.sql.ts'
 import { COPIED_LOGS } from './moved-tables'
-import type { Move, Progress, State, Work } from './moves.sql.ts'
+import type { Move, Progress, State } from './moves.sql.ts'
 import * as repository from './moves.sql.ts'
 import * as works from './moves.sql.ts'
 import { placesAfter } from './plan'
@@ -194,7 +195,7 @@ export async function mayLeave(
   return true
 }
 
-function isQuiet(work: Work): boolean {
+function isQuiet(work: MovedWork): boolean {
   if (WALKS.includes(work.kind)) return false
   const sweep = works.sweepOf(work)
   if (work.kind === 'schedule' && sweep === null) return false
@@ -203,7 +204,7 @@ function isQuiet(work: Work): boolean {
 }
 
 /** Whether the next moment of one is later than all that the other one has done. */
-const isAhead = (a: Work, b: Work): boolean => a.dueAt > (works.sweepOf(b)?.through ?? 0)
+const isAhead = (a: MovedWork, b: MovedWork): boolean => a.dueAt > (works.sweepOf(b)?.through ?? 0)
 
 /**
  * Brings departed users to the new database, and switches the directory. Each part may have been done before.

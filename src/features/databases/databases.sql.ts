@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql.ts'
 import type { AccountDatabase, Statement } from '../../platform/database'
 import { bytesOf } from '../../platform/short-ids'
+import { hasWorkOf, scheduleForTenants } from '../../time/moved-work.sql.ts'
 import { EVENTS_OF_FIGURES } from '../analytics/counting'
 
 const WEIGHTS = 'SELECT name, weight FROM database_weights'
@@ -15,10 +16,6 @@ export async function readWeights(first: AccountDatabase): Promise<Record<string
 
 const FORGET = 'DELETE FROM database_weights'
 const STORE = 'INSERT INTO database_weights (name, weight) SELECT key, value FROM json_each(?1)'
-const SPREAD_ALL = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at)
-  SELECT id, 'moves', '', 0 FROM tenants WHERE status IN ('active', 'archived')
-  ON CONFLICT DO UPDATE SET asked = asked + 1`
 
 const FORGET_UNBOUND = 'DELETE FROM database_weights WHERE name NOT IN (SELECT value FROM json_each(?1))'
 /** Forgets the weights of databases that are not bound any more: another one may get the name later. */
@@ -37,7 +34,7 @@ export async function storeWeights(
     ...audit,
     first.statement(FORGET),
     first.statement(STORE, JSON.stringify(weights)),
-    ...(isSeveral ? [first.statement(SPREAD_ALL)] : []),
+    ...(isSeveral ? [scheduleForTenants(first, 'moves')] : []),
   ])
 }
 
@@ -45,7 +42,7 @@ export async function storeWeights(
 const PAGE = 1_000
 const DIRECTORIES = `
   SELECT d.tenant_id AS tenantId, d.version, d.places,
-    EXISTS (SELECT 1 FROM due_work w WHERE w.tenant_id = d.tenant_id AND w.kind = 'moves') AS isAsked
+    ${hasWorkOf('d.tenant_id', "'moves'")} AS isAsked
   FROM directory d JOIN tenants t ON t.id = d.tenant_id AND t.status IN ('active', 'archived')
   WHERE d.tenant_id > ?1 ORDER BY d.tenant_id LIMIT ${PAGE}`
 const DirectoryRow = z.object({
@@ -73,7 +70,7 @@ export async function* directories(first: AccountDatabase): AsyncGenerator<Sprea
 }
 
 const UNSPREAD = `
-  SELECT t.id, EXISTS (SELECT 1 FROM due_work w WHERE w.tenant_id = t.id AND w.kind = 'moves') AS isAsked
+  SELECT t.id, ${hasWorkOf('t.id', "'moves'")} AS isAsked
   FROM tenants t WHERE t.id > ?2 AND t.is_copy = 0 AND t.status IN ('active', 'archived')
     AND NOT EXISTS (SELECT 1 FROM directory WHERE tenant_id = t.id)
     AND (?1 OR t.id <> '${IMPLICIT_TENANT_ID}' OR t.config_version > 0

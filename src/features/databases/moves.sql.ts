@@ -5,76 +5,38 @@ import type { AccountDatabase, Statement } from '../../platform/database'
 import { type Directory, FIRST, UNSPREAD } from '../../platform/databases/directory'
 import { guardSql } from '../../platform/guard'
 import { bytesOf } from '../../platform/short-ids'
+import {
+  ASKED_AND_PROGRESS,
+  endWork,
+  MovedWork,
+  storeNumbered,
+  workOfKinds,
+} from '../../time/moved-work.sql.ts'
 import { BYTES_OF_USER } from './moved-tables'
 import type { ByName, Range } from './plan'
 
-/* The due work on users that moves with them (B3). */
+/** The kind of the work that moves users, in the first database. */
+const KIND = 'moves'
 
-/** The due work of the tenant ?1, of the kinds ?2. */
-export const USERS_WORK = `
-  SELECT kind, subject, due_at AS dueAt, progress FROM due_work
-  WHERE tenant_id = ?1 AND kind IN (SELECT value FROM json_each(?2))`
 const Sweep = z.looseObject({
   through: z.number().optional(),
   sweep: z.unknown().optional(),
   found: z.unknown().optional(),
   pass: z.unknown().optional(),
 })
-export const Work = z.object({
-  kind: z.string(),
-  subject: z.string(),
-  dueAt: z.number(),
-  progress: z.string().nullable(),
-})
-/** A piece of due work on users. */
-export type Work = z.infer<typeof Work>
 
 /** All due work on users in a database. `kinds` are the kinds of such work. */
 export async function workIn(
   db: AccountDatabase,
   tenantId: string,
   kinds: readonly string[],
-): Promise<Work[]> {
-  return z.array(Work).parse(await db.rows(db.statement(USERS_WORK, tenantId, JSON.stringify(kinds))))
+): Promise<MovedWork[]> {
+  const { results } = await db.run(workOfKinds(tenantId, kinds))
+  return z.array(MovedWork).parse(results)
 }
 
 /** The parts of the progress of a sweep that matter for a move. */
-export const sweepOf = ({ progress }: Work) => (progress === null ? null : json(Sweep).parse(progress))
-
-const FORGET_WORK = `
-  DELETE FROM due_work WHERE tenant_id = ?1 AND kind IN (SELECT value FROM json_each(?2))`
-/** Work that both databases have goes on at the earlier moment; what both have done is done. */
-const JOIN_WORK = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3 FROM json_each(?2) WHERE true
-  ON CONFLICT DO UPDATE SET due_at = min(due_at, excluded.due_at), asked = asked + 1,
-    progress = CASE WHEN progress ->> '$.through' < excluded.progress ->> '$.through'
-      THEN json_set(progress, '$.through', excluded.progress -> '$.through') ELSE progress END`
-
-/** Brings due work to a database, beside the work that it has. */
-export const joinWork = (tenantId: string, works: readonly Work[]): Statement => ({
-  sql: JOIN_WORK,
-  params: [
-    tenantId,
-    JSON.stringify(works.map(({ kind, subject, dueAt, progress }) => [kind, subject, dueAt, progress])),
-  ],
-})
-
-const COUNTS_FROM = `
-  UPDATE due_work SET progress = json_set(progress, '$.until', ?2)
-  WHERE tenant_id = ?1 AND kind = 'analytics' AND progress ->> '$.until' > ?2`
-
-/** Makes the analytics say that changes after a moment (in milliseconds) are not counted yet. */
-export const countsFrom = (tenantId: string, until: number): Statement => ({
-  sql: COUNTS_FROM,
-  params: [tenantId, until],
-})
-
-/** Deletes due work of some kinds. */
-export const forgetWork = (tenantId: string, kinds: readonly string[]): Statement => ({
-  sql: FORGET_WORK,
-  params: [tenantId, JSON.stringify(kinds)],
-})
+export const sweepOf = ({ progress }: MovedWork) => (progress === null ? null : json(Sweep).parse(progress))
 
 /** A move of buckets. The numbers are those from before it. */
 const Move = z.object({
@@ -110,8 +72,7 @@ export const NOTHING_BEGUN: Progress = Progress.parse({})
 
 const STATE = `
   SELECT t.status, t.config_version AS version,
-    (SELECT json_array(asked, progress) FROM due_work WHERE tenant_id = ?1 AND kind = 'moves'
-      AND subject = '') AS work,
+    ${ASKED_AND_PROGRESS} AS work,
     (SELECT json_object('version', version, 'places', json(places), 'placements', json(placements))
       FROM directory WHERE tenant_id = ?1) AS directory,
     (SELECT json_group_object(name, weight) FROM database_weights) AS weights,
@@ -150,7 +111,7 @@ export type State = {
 
 /** Reads it in one round trip to the first database. Null if there is no such tenant. */
 export async function readState(first: AccountDatabase, tenantId: string): Promise<State | null> {
-  const [row] = await first.rows(first.statement(STATE, tenantId))
+  const [row] = await first.rows(first.statement(STATE, tenantId, KIND))
   if (row === undefined) return null
   const { work, directory, ...rest } = StateRow.parse(row)
   return {
@@ -160,17 +121,9 @@ export async function readState(first: AccountDatabase, tenantId: string): Promi
   }
 }
 
-const IS_NEXT = guardSql(`
-  coalesce((SELECT progress ->> '$.no' FROM due_work WHERE tenant_id = ?1 AND kind = 'moves'
-    AND subject = ''), 0) = ?2`)
-const STORE_PROGRESS = `
-  INSERT INTO due_work (tenant_id, kind, subject, due_at, progress) VALUES (?1, 'moves', '', 0, ?2)
-  ON CONFLICT DO UPDATE SET progress = excluded.progress`
 /** Stores the progress, unless it was stored again since it was read: then this is a conflict. */
-export const storeProgress = (tenantId: string, progress: Progress): Statement[] => [
-  { sql: IS_NEXT, params: [tenantId, progress.no] },
-  { sql: STORE_PROGRESS, params: [tenantId, JSON.stringify({ ...progress, no: progress.no + 1 })] },
-]
+export const storeProgress = (tenantId: string, progress: Progress): Statement[] =>
+  storeNumbered(tenantId, KIND, progress)
 
 const NOTE_TARGET = `
   INSERT INTO directory (tenant_id, version, places, placements, moving) VALUES (?1, 0, ?3, '{}', ?2)
@@ -187,12 +140,8 @@ export const storeMove = (tenantId: string, progress: Progress): Statement[] => 
   ...storeProgress(tenantId, progress),
 ]
 
-const END = `DELETE FROM due_work WHERE tenant_id = ?1 AND kind = 'moves' AND subject = '' AND asked = ?2`
 /** Ends the moves of a tenant, unless they were asked for again. */
-export const endMoves = (tenantId: string, asked: number): Statement => ({
-  sql: END,
-  params: [tenantId, asked],
-})
+export const endMoves = (tenantId: string, asked: number): Statement => endWork(tenantId, KIND, asked)
 
 const PLACEMENT = `
   SELECT t.placement, t.config_version AS version, t.changing IS NOT NULL OR EXISTS (

@@ -11,7 +11,7 @@ import { pausesOfSeveral } from '../../store/streaks/pauses.sql.ts'
 import { runsOfSeveral } from '../../store/streaks/streaks.sql.ts'
 import { coveredBy, portionOf, shortAmong, userColumns } from '../../store/users/portions.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
-import { joinWork, storeState } from '../../time/due-work.repository'
+import { scheduleForUsers, storeState } from '../../time/due-work.sql.ts'
 
 const Moment = z.number().transform(instant)
 const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_reminder: z.number() }).partial()
@@ -66,7 +66,7 @@ export function joinSchedule(
   from: Instant,
 ): Statement {
   const since = Object.fromEntries(types.map((type) => [type, from]))
-  return joinWork(db, 'schedule', from, JSON.stringify({ since }))
+  return scheduleForUsers(db, 'schedule', { at: from, on: 'sooner', patch: { since } })
 }
 
 // Rows of earlier versions may have a zone in any letter case.

@@ -4,7 +4,7 @@ import { DAY, type Instant, instant } from '../../lib/clock'
 import { canonicalZone, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { beginWalk, type DueWork, rescheduled } from '../../time/due-work.repository'
+import { type DueWork, rescheduled, scheduleForUsers } from '../../time/due-work.sql.ts'
 import type { Job } from '../../time/job'
 import { REACTIVATION_DAYS, UTC } from '../../webhooks/outbox/notifications.rules'
 import { insertEntriesOnce } from '../../webhooks/outbox/outbox.sql.ts'
@@ -49,9 +49,15 @@ export function listenerStatements(
   const schedule =
     joining.length === 0
       ? []
-      : [isEmpty(was) ? beginWalk(db, 'schedule', '', now) : joinSchedule(db, joining, now)]
+      : [
+          isEmpty(was)
+            ? scheduleForUsers(db, 'schedule', { at: now, on: 'again' })
+            : joinSchedule(db, joining, now),
+        ]
   const boosts =
-    hasBoostListeners(after) && !hasBoostListeners(before) ? [beginWalk(db, 'boosts', '', now)] : []
+    hasBoostListeners(after) && !hasBoostListeners(before)
+      ? [scheduleForUsers(db, 'boosts', { at: now, on: 'again' })]
+      : []
   return [...schedule, ...boosts]
 }
 

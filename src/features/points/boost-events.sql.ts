@@ -8,7 +8,7 @@ import type { Statement, TenantDatabase } from '../../platform/database'
 import { everywhere } from '../../platform/databases/everywhere'
 import { guardSql } from '../../platform/guard'
 import { OPEN_END } from '../../rules/points/boosts.rules'
-import { beginOrExpect, storeState } from '../../time/due-work.repository'
+import { scheduleForUsers, storeState } from '../../time/due-work.sql.ts'
 
 const Moment = z.number().transform(instant)
 
@@ -48,7 +48,11 @@ export function storeProgress(db: TenantDatabase, progress: BoostProgress, dueAt
  * start or finish then.
  */
 export function expectBoosts(db: TenantDatabase, at: Instant, now: Instant): Statement {
-  return beginOrExpect(db, 'boosts', at, JSON.stringify({ since: now, through: now, sweep: null }))
+  return scheduleForUsers(db, 'boosts', {
+    at,
+    on: 'sooner',
+    begun: { since: now, through: now, sweep: null },
+  })
 }
 
 /** Notes in the rows of boosts whether they have started or finished. */

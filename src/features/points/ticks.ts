@@ -22,12 +22,12 @@ import {
 import { type Asked, outboxInsertsOfTicks, readTickUsers, writeTicks } from '../../store/ticks.sql.ts'
 import {
   type DueWork,
-  makeDueForUsers,
   progressUnchanged,
+  scheduleForUsers,
   storeState,
   type WorkState,
-  workState,
-} from '../../time/due-work.repository'
+  workOf,
+} from '../../time/due-work.sql.ts'
 import type { Job } from '../../time/job'
 import { betweenSweeps, parseState, restartSweeps, stillAhead, TENANTS_AHEAD } from '../../time/sweeps.sql.ts'
 import { catchUpKind } from '../../time/timekeeper'
@@ -106,7 +106,7 @@ export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): Stat
   if (first === null) return []
   // If the clock was moved past the first tick meanwhile, no user would get it. So the guard makes the write
   // fail.
-  return [stillAhead(db, 'ticks', first), makeDueForUsers(db, 'ticks', first)]
+  return [stillAhead(db, 'ticks', first), scheduleForUsers(db, 'ticks', { at: first, on: 'sooner' })]
 }
 
 /**
@@ -117,7 +117,7 @@ export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): Stat
 export async function settleTicks(scope: Scope, triggers: readonly Trigger[]): Promise<Statement[]> {
   if (!triggers.some(isTicking)) return []
   const { db, databases, tenant, now } = scope
-  const stateOf = async (one: TenantDatabase) => parseProgress((await workState(one, 'ticks')).progress)
+  const stateOf = async (one: TenantDatabase) => parseProgress((await workOf(one, 'ticks'))?.progress ?? null)
   const own = await stateOf(db)
   if (!databases.isSeveral) {
     await catchUpKind(scope, 'ticks', instant(Math.max(now, own.sweep?.to ?? now)))
@@ -276,7 +276,7 @@ async function write(
     const skipped = new Set(parseProgress(row.progress).sweep?.skipped)
     return { ...row, changes: changes.filter(({ before }) => !skipped.has(before.id)) }
   } catch (error) {
-    const row = await workState(db, 'ticks')
+    const row = (await workOf(db, 'ticks')) ?? { dueAt: null, progress: null }
     if (!isConflict(error) && isAsItWas(row)) throw error
     return { ...row, changes: [] }
   }

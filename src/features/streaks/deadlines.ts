@@ -15,7 +15,7 @@ import { recountChanges } from '../../store/commit/recount'
 import { type WalkStep, walkStep } from '../../store/commit/walk'
 import { storedBy, writeBulk } from '../../store/commit/writer'
 import { dueStatement, dueUsers, nextDeadline } from '../../store/streaks/streaks.sql.ts'
-import type { DueWork } from '../../time/due-work.repository'
+import type { DueWork } from '../../time/due-work.sql.ts'
 import type { Job } from '../../time/job'
 import { listens } from '../../webhooks/outbox/outbox'
 

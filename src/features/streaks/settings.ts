@@ -16,7 +16,7 @@ import { type FieldError, throwIfInvalid } from '../../lib/errors'
 import { MOST_FREEZE_INTERVAL_DAYS, MOST_FREEZES } from '../../lib/limits'
 import type { Scope } from '../../platform/context'
 import type { Statement } from '../../platform/database'
-import { beginWalk } from '../../time/due-work.repository'
+import { scheduleForUsers } from '../../time/due-work.sql.ts'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { listenerStatements } from '../notifications/schedule'
 
@@ -142,7 +142,7 @@ export async function updateStreakSettings(scope: Scope, change: Update) {
 export function storeSettings({ db, tenant, now }: Scope, settings: StreakSettings): Statement[] {
   const streaks = JSON.stringify(settings)
   const update = db.orm.update(tenants).set({ streaks }).where(eq(tenants.id, tenant.id))
-  return [db.built(update), beginWalk(db, 'recount', '', now)]
+  return [db.built(update), scheduleForUsers(db, 'recount', { at: now, on: 'again' })]
 }
 
 /** The settings after a change. Throws 422 with every validation error (G3). */

@@ -7,7 +7,7 @@ import { guardSql } from '../../platform/guard'
 import { bytesOf } from '../../platform/short-ids'
 import type { ErasedAtOnce } from '../../store/user-data/user-data.register'
 import { countErasure } from '../../store/users/counters.sql.ts'
-import { makeEachDueAgain } from '../../time/due-work.repository'
+import { scheduleEach } from '../../time/due-work.sql.ts'
 
 /** The most key prefixes in one row of due work, so that they fit. A user may have any number of keys. */
 const MOST_PREFIXES = 10_000
@@ -133,7 +133,7 @@ export async function removeAccess(
     left,
   } = await home.batchOf({
     before,
-    due: makeEachDueAgain(home, 'erasure', now, LEFT, userId, iid, spare),
+    due: scheduleEach(home, 'erasure', now, LEFT, userId, iid, spare),
     log: iid === null ? [] : [home.statement(EMPTY_AUDIT_OF, tenantId, iid)],
     ...removals,
     left: home.statement(WAITING, tenantId),
@@ -194,4 +194,4 @@ export const leftRows = (
   home: TenantDatabase,
   userId: string,
   { now, iid }: { now: Instant; iid: string },
-): Statement => makeEachDueAgain(home, 'erasure', now, LEFT_ROWS, userId, iid)
+): Statement => scheduleEach(home, 'erasure', now, LEFT_ROWS, userId, iid)

@@ -11,7 +11,7 @@ import { databasesOf } from '../../platform/databases/bound'
 import type { Bindings } from '../../platform/env'
 import { hasTables, Sql } from '../../platform/objects'
 import { namesOf } from '../../store/users/users.sql.ts'
-import { makeDue } from '../../time/due-work.repository'
+import { schedule } from '../../time/due-work.sql.ts'
 import { ensureAlarm } from '../../time/timekeeper'
 import {
   type BestReply,
@@ -333,7 +333,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     if (this.#board === null || due === null) return
     const { id, tenantId } = this.#board.definition
     const db = this.#db.of(tenantId)
-    const noted = db.batch([makeDue(db, 'leaderboard', id, due)]).catch(() => undefined)
+    const noted = db.batch([schedule(db, 'leaderboard', { at: due, subject: id })]).catch(() => undefined)
     this.ctx.waitUntil(noted.then(() => ensureAlarm({ env: this.env }, tenantId)))
     // A move of the test clock that comes next must find it in D1 (C1).
     if (this.#db.testClock) await noted

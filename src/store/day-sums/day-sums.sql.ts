@@ -4,7 +4,7 @@ import { DAY, type Instant, instant, MINUTE } from '../../lib/clock'
 import { localDayOf } from '../../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import { bytesOf, LOGS, numberOf } from '../../platform/short-ids'
-import { firstDueOf } from '../../time/due-work.repository'
+import { firstDueOf } from '../../time/due-work.sql.ts'
 import type { DueKind } from '../../time/kinds'
 import { type DayChange, firstMomentAfter, type KeptDays } from './day-sums.rules'
 

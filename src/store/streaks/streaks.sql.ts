@@ -7,7 +7,7 @@ import { onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/gu
 import type { BulkChange, Change } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
 import type { Pause, StreakRun } from '../../rules/streaks/streak-state.types'
-import { followEarliest, makeDueEarlier } from '../../time/due-work.repository'
+import { followEarliest, scheduleEarliest } from '../../time/due-work.sql.ts'
 import { streakRuns } from '../tables.sql.ts'
 import { type Instead, portionOf, shortAmong, userColumns } from '../users/portions.sql.ts'
 import { OWN_BOOSTS, userOf } from '../users/users.sql.ts'
@@ -120,7 +120,7 @@ const EARLIEST = '(SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND st
  * tenant. Part of the batch that stores the deadline.
  */
 export function scheduleStreakDeadline(db: TenantDatabase, due: Instant): Statement {
-  return makeDueEarlier(db, 'streaks', due)
+  return scheduleEarliest(db, 'streaks', '?3', due)
 }
 
 /** Sets the row of due work to the earliest deadline, or deletes it if there is none. */

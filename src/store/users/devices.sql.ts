@@ -6,7 +6,7 @@ import type { Databases } from '../../platform/databases/databases'
 import { askAll } from '../../platform/databases/everywhere'
 import { bytesOf } from '../../platform/short-ids'
 import type { UserState } from '../../rules/state'
-import { makeDue, rescheduled } from '../../time/due-work.repository'
+import { rescheduled, schedule } from '../../time/due-work.sql.ts'
 import type { Job } from '../../time/job'
 
 /*
@@ -92,7 +92,7 @@ export function claimDevices(
       db.statement(CLAIM, db.tenantId, list, systemNow()),
       ...removals(db, TAKEN, list),
     ]),
-    ...due.map(({ after }) => makeDue(db, 'devices', after.id, after.changed)),
+    ...due.map(({ after }) => schedule(db, 'devices', { at: after.changed, subject: after.id })),
   ]
 }
 

@@ -9,7 +9,7 @@ import { newContext, type TenantContext } from '../../platform/context'
 import { type Bindings, variables } from '../../platform/env'
 import { logProblem } from '../../platform/log'
 import { hasTables } from '../../platform/objects'
-import { makeDue } from '../../time/due-work.repository'
+import { schedule } from '../../time/due-work.sql.ts'
 import { ensureAlarm } from '../../time/timekeeper'
 import {
   AcceptRequest,
@@ -170,7 +170,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   async #scheduleRun(destination: Destination, now: Instant): Promise<void> {
     const { db } = this.#context(destination.tenantId)
     if ((await readTestClock(db)) !== null)
-      await db.batch([makeDue(db, 'delivery', nameOf(destination), now)])
+      await db.batch([schedule(db, 'delivery', { at: now, subject: nameOf(destination) })])
   }
 
   /** Does the work of the alarm. The platform runs it at least once. */
@@ -284,7 +284,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     if (next <= now) return this.#wake()
     if (this.#calledAt !== null && this.#calledAt <= next && this.#calledAt > now) return
     const { db } = context
-    await db.batch([makeDue(db, 'delivery', nameOf(destination), next)])
+    await db.batch([schedule(db, 'delivery', { at: next, subject: nameOf(destination) })])
     this.#calledAt = next
     // Not awaited, since the Timekeeper may be waiting for this object.
     this.ctx.waitUntil(ensureAlarm(context, db.tenantId))

@@ -8,7 +8,7 @@ import { type ColumnValues, columnList } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import type { Change } from '../../rules/change.rules'
-import { followEarliest, makeDue } from '../../time/due-work.repository'
+import { followEarliest, schedule } from '../../time/due-work.sql.ts'
 import { completionMoment, SCHEDULED, tenantSends, UTC } from './notifications.rules'
 
 const PendingNotification = z.object({
@@ -119,5 +119,5 @@ export function pendingNotificationsOf(
   })
   if (pending.length === 0) return []
   const first = instant(Math.min(...pending.map(({ dueAt }) => dueAt)))
-  return [...insertPendingNotifications(db, pending, among), makeDue(db, 'completions', '', first)]
+  return [...insertPendingNotifications(db, pending, among), schedule(db, 'completions', { at: first })]
 }

@@ -6,7 +6,7 @@ import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import { bytesOf, idOf, numberOf } from '../../platform/short-ids'
 import type { UserState } from '../../rules/state'
-import { makeDueByEarliest } from '../../time/due-work.repository'
+import { scheduleEarliest } from '../../time/due-work.sql.ts'
 import { listens } from './outbox'
 import { pointsNotifications } from './outbox.sql.ts'
 
@@ -189,7 +189,7 @@ const FIRST = '(SELECT min(due_at) FROM points_notifications WHERE tenant_id = ?
 
 /** Schedules the Timekeeper for the next message. Writes a row only if no earlier work is scheduled. */
 export function schedulePointsNotification(db: TenantDatabase): Statement {
-  return makeDueByEarliest(db, 'outbox', FIRST)
+  return scheduleEarliest(db, 'outbox', FIRST)
 }
 
 const FIRST_DUE = `SELECT ${FIRST} AS dueAt`

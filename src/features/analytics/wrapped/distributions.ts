@@ -7,7 +7,7 @@ import type { Scope, TenantContext } from '../../../platform/context'
 import type { Statement, TenantDatabase } from '../../../platform/database'
 import { isConflict } from '../../../platform/guard'
 import { logProblem } from '../../../platform/log'
-import { type DueWork, makeDue, progressUnchanged, storeState } from '../../../time/due-work.repository'
+import { type DueWork, progressUnchanged, schedule, storeState } from '../../../time/due-work.sql.ts'
 import type { Job } from '../../../time/job'
 import { wakeTimekeeper } from '../../../time/timekeeper'
 import {
@@ -31,7 +31,7 @@ export const distributionName = (kind: string, { first }: Days): string => `${ki
 export async function requestDistributions(scope: Scope, year: number): Promise<void> {
   try {
     const db = scope.databases.home(scope.tenant.id)
-    await db.batch([makeDue(db, 'distributions', String(year), scope.now)])
+    await db.batch([schedule(db, 'distributions', { at: scope.now, subject: String(year) })])
     await wakeTimekeeper(scope)
   } catch (error) {
     logProblem('warn', { tenant: scope.tenant.id, error: `distributions not requested: ${String(error)}` })

@@ -10,7 +10,7 @@ import { type ColumnValues, columnList } from '../../../platform/columns'
 import type { Context } from '../../../platform/context'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../../platform/database'
 import { guardSql } from '../../../platform/guard'
-import { followEarliest, makeDueNow } from '../../../time/due-work.repository'
+import { followEarliest, schedule } from '../../../time/due-work.sql.ts'
 
 /** A row of the inbox: events of a batch. */
 export type InboxRow = {
@@ -135,7 +135,7 @@ export function receive(
     ...rows.map(({ offset, part }) =>
       db.statement(PUT, db.tenantId, batchId, part.length, offset, listOf(part)),
     ),
-    makeDueNow(db, 'inbox', now),
+    schedule(db, 'inbox', { at: now, on: 'once' }),
   ]
 }
 

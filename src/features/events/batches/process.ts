@@ -18,7 +18,7 @@ import type { UserState } from '../../../rules/state'
 import { type BatchDecision, type CommitSnapshot, decide, type Outcome } from '../../../store/commit/decide'
 import { writeUsers } from '../../../store/commit/writer'
 import { noErasureSince } from '../../../store/users/counters.sql.ts'
-import type { DueWork } from '../../../time/due-work.repository'
+import type { DueWork } from '../../../time/due-work.sql.ts'
 import { advance, EVENTS_A_STEP, type InboxRow, inboxUnchanged } from './batches.sql.ts'
 import {
   type End,

@@ -24,7 +24,7 @@ import {
 import { erasuresStatement, parseErasures } from '../../../store/users/counters.sql.ts'
 import { coveredBy, portionOf, portionStatement, shortAmong } from '../../../store/users/portions.sql.ts'
 import { userOf } from '../../../store/users/users.sql.ts'
-import type { DueWork } from '../../../time/due-work.repository'
+import type { DueWork } from '../../../time/due-work.sql.ts'
 import { Commands } from '../sent'
 import { type InboxRow, inboxStatement, type Progress, parseInbox } from './batches.sql.ts'
 

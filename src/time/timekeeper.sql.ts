@@ -1,0 +1,141 @@
+import * as z from 'zod'
+import { type Instant, instant } from '../lib/clock'
+import type { AccountDatabase, Statement, TenantDatabase } from '../platform/database'
+import { DueRow, type DueWork } from './due-work.sql.ts'
+import type { DueKind, WorkKind } from './kinds'
+
+/* What is due next, of one tenant and of all, and what a test clock does to due work. */
+
+/**
+ * All pairs of a kind and a tenant's status in which it is done, as JSON. Each pair is one text. The pairs
+ * are in the order of the kinds.
+ */
+const turnsOf = (kinds: readonly WorkKind[]): string =>
+  JSON.stringify(
+    kinds.flatMap(({ kind, while: statuses = ['active'] }) => statuses.map((status) => `${status} ${kind}`)),
+  )
+
+const DUE = `
+  SELECT kind, subject, due_at AS dueAt, asked, progress FROM due_work
+  CROSS JOIN json_each(?2) turn ON turn.value = (SELECT status FROM tenants WHERE id = ?1) || ' ' || kind
+  WHERE tenant_id = ?1 ORDER BY due_at, turn.key, subject LIMIT 3`
+
+/**
+ * The three pieces of a tenant's work that are due first, in order of due time. At the same moment, they are
+ * in the order of `kinds`. Work of other kinds waits, and so does work that is not done in the tenant's
+ * present status.
+ */
+export async function nextWorkOf(db: TenantDatabase, kinds: readonly WorkKind[]): Promise<DueWork[]> {
+  return z.array(DueRow).parse(await db.rows(db.statement(DUE, db.tenantId, turnsOf(kinds))))
+}
+
+// The recursion goes from tenant to tenant by the outbox's key, so the number of their rows does not matter.
+const OVERDUE = `
+  WITH RECURSIVE telling(id) AS (
+    SELECT min(tenant_id) FROM outbox
+    UNION ALL SELECT (SELECT min(o.tenant_id) FROM outbox o WHERE o.tenant_id > telling.id) FROM telling
+      WHERE telling.id IS NOT NULL)
+  SELECT d.tenant_id AS tenantId FROM due_work d
+  JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?2))
+    WHERE d.due_at <= ?1
+  UNION SELECT t.id FROM telling JOIN tenants t ON t.id = telling.id AND t.status = 'active'
+  UNION SELECT p.tenant_id FROM points_notifications p JOIN tenants t ON t.id = p.tenant_id
+    AND t.status = 'active'
+    WHERE p.due_at <= ?1`
+
+/**
+ * The tenants with work that is due by a moment and is done in their present status, and the active tenants
+ * with rows in the outbox or with points notifications that are due (T3, U8).
+ */
+export async function tenantsWithDueWork(
+  db: AccountDatabase,
+  kinds: readonly WorkKind[],
+  by: Instant,
+): Promise<string[]> {
+  const rows = await db.rows(db.statement(OVERDUE, by, turnsOf(kinds)))
+  return z
+    .array(z.object({ tenantId: z.string() }))
+    .parse(rows)
+    .map(({ tenantId }) => tenantId)
+}
+
+/** The key of a row of due work. */
+export type WorkKey = { tenantId: string; kind: string; subject: string }
+
+/** Rows of due work that one statement reads for the state of the service. It reads their tenants too. */
+const PART = 5_000
+const PART_OF = `
+  FROM due_work WHERE (tenant_id, kind, subject) > (?1, ?2, ?3) ORDER BY tenant_id, kind, subject`
+const DUE_OF_PART = `
+  SELECT count(*) AS count, min(d.due_at) AS oldest,
+    coalesce(sum(d.kind = ?6 AND d.due_at <= ?7), 0) AS behind
+  FROM (SELECT tenant_id, kind, due_at ${PART_OF} LIMIT ${PART}) d
+  JOIN tenants t ON t.id = d.tenant_id AND t.status || ' ' || d.kind IN (SELECT value FROM json_each(?5))
+  WHERE d.due_at <= ?4`
+const LAST_OF_PART = `SELECT tenant_id AS tenantId, kind, subject ${PART_OF} LIMIT 1 OFFSET ${PART - 1}`
+
+const DuePart = z.object({
+  count: z.number(),
+  oldest: z.number().transform(instant).nullable(),
+  behind: z.number(),
+})
+const LastRow = z.object({ tenantId: z.string(), kind: z.string(), subject: z.string() })
+
+/** A part of all tenants' due work; `last` is the key of its last row, or null if no row follows. */
+export type PartOfDueWork = z.infer<typeof DuePart> & { last: WorkKey | null }
+
+/**
+ * The work of all tenants that is due by now and is done in their present status (T3): how much, since when,
+ * and how much of the kind `late` is due for at least these milliseconds. Reads 5,000 rows of the table, in
+ * the order of its key, after `after`.
+ */
+export async function dueWorkOfPart(
+  db: AccountDatabase,
+  kinds: readonly WorkKind[],
+  now: Instant,
+  { after, late }: { after: WorkKey | null; late: { kind: DueKind; milliseconds: number } },
+): Promise<PartOfDueWork> {
+  const from = [after?.tenantId ?? '', after?.kind ?? '', after?.subject ?? ''] as const
+  const { due, last } = await db.batchOf({
+    due: db.statement(DUE_OF_PART, ...from, now, turnsOf(kinds), late.kind, now - late.milliseconds),
+    last: db.statement(LAST_OF_PART, ...from),
+  })
+  return { ...DuePart.parse(due.results[0]), last: LastRow.nullable().parse(last.results[0] ?? null) }
+}
+
+const CAP_DUE_TIMES = `
+  UPDATE due_work SET due_at = ?1, asked = asked + 1
+  WHERE kind NOT IN (SELECT value FROM json_each(?2)) AND due_at > ?1`
+
+/**
+ * Makes all work of all tenants due by a moment, except kinds that keep their time. For a clock that went
+ * back (C1).
+ */
+export function capDueTimes(db: AccountDatabase, kinds: readonly WorkKind[], by: Instant): Statement {
+  const kept = kinds.filter(({ keepsItsTime }) => keepsItsTime).map(({ kind }) => kind)
+  return db.statement(CAP_DUE_TIMES, by, JSON.stringify(kept))
+}
+
+const SCHEDULE_ALL = `
+  UPDATE due_work SET due_at = ?2
+  WHERE kind = ?1 AND tenant_id IN (SELECT id FROM tenants WHERE status = 'active')`
+
+/** Makes all work of a kind, of all active tenants, due at a moment, also if it was due earlier. */
+export function scheduleAll(db: AccountDatabase, kind: DueKind, at: Instant): Statement {
+  return db.statement(SCHEDULE_ALL, kind, at)
+}
+
+/**
+ * The same for work that has progress and was due later. `meta.changes` is the number of these pieces of
+ * work.
+ */
+export function scheduleBegun(db: AccountDatabase, kind: DueKind, at: Instant): Statement {
+  return db.statement(`${SCHEDULE_ALL} AND due_at > ?2 AND progress IS NOT NULL`, kind, at)
+}
+
+const BEGIN_ALL_AGAIN = 'UPDATE due_work SET progress = NULL WHERE kind = ?1'
+
+/** Makes all work of a kind, of all tenants, begin again. */
+export function beginAllAgain(db: AccountDatabase, kind: DueKind): Statement {
+  return db.statement(BEGIN_ALL_AGAIN, kind)
+}
