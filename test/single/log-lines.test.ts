@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { drain } from '../../src/webhooks/delivery/drain'
 import { SOURCES } from '../../src/worker/jobs'
 import { KINDS, WORK } from '../helpers/log-fields'
+import { START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { contextOf } from '../helpers/worker/contexts'
 import { faulty, lost } from '../helpers/worker/faulty'
@@ -69,7 +70,7 @@ beforeAll(async () => {
   expect((await tenant.through(newApp({ DB })).event('steps', ada, 1)).status).toBe(201)
   // Background work: a batch, ticks, midnights, messages to a webhook, and deletions after a restore.
   await tenant.admin('POST', '/metrics/events', [{ key: 'steps', user: { id: ada.id }, value: 1 }])
-  await moveTo(Date.now() + 3 * 86_400_000)
+  await moveTo(START + 3 * 86_400_000)
   await drain(contextOf(tenant.id), SOURCES)
   await untilHeld(() => expect(linesSoFar().some((text) => text.includes('"work":"delivery"'))).toBe(true))
   await restored()

@@ -6,6 +6,7 @@ import { newInstance } from '../../src/configuration/configuration'
 import { settleCopy } from '../../src/configuration/copies'
 import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/platform/context'
+import { present, START } from '../helpers/time'
 import { DAY, dateAt } from '../helpers/worker/boards'
 import { faultyAll, lost } from '../helpers/worker/faulty'
 import {
@@ -108,7 +109,7 @@ describe('[S7, S8, B1] several users in one request', () => {
 
   test('pauses are created, listed and deleted in the order of the request', async () => {
     const [a = '', b = '', c = ''] = users
-    const [start, end] = [dateAt(Date.now() + 5 * DAY), dateAt(Date.now() + 6 * DAY)]
+    const [start, end] = [dateAt(START + 5 * DAY), dateAt(START + 6 * DAY)]
     const asked = [c, a, 'nobody', b, a].map((userId) => ({ userId, start, end }))
     const made = await tenant.admin('POST', '/streaks/pauses', { pauses: asked })
     expect([ids(made.body, 'created'), ids(made.body, 'issues', 'index')]).toEqual([[c, a, b, a], [2]])
@@ -266,7 +267,7 @@ describe('[K2, B4] deleted keys', () => {
       )
         .bind(list, at, dropped)
         .run()
-    const now = Date.now()
+    const now = present()
     await note(now - 2 * DAY, null)
     await note(now - 33 * DAY, now - DAY)
     const repeat = async () => {
@@ -297,7 +298,7 @@ describe('[K2, B4] deleted keys', () => {
   test('are known in a database that has the row of the only tenant, before it has a copy', async () => {
     const prefix = `app_${crypto.randomUUID()}`
     await env.DB.prepare('INSERT INTO deleted_keys (prefix, at) VALUES (?1, ?2)')
-      .bind(prefix, Date.now())
+      .bind(prefix, present())
       .run()
     const context = newContext(newInstance(), env, () => undefined)
     expect(await settleCopy(context.databases, IMPLICIT_TENANT_ID, 'DB_3')).toBe('settled')
@@ -328,11 +329,11 @@ describe('[K2, B4] deleted keys', () => {
 const toAccount = newApp()
 
 describe('[P5, B4] users’ own boosts', () => {
-  const today = dateAt(Date.now())
+  const today = dateAt(START)
   const boostOf = (userId: string, more = {}) => ({
     ...{
       name: `Of ${userId}`,
-      start: dateAt(Date.now() - 2 * DAY),
+      start: dateAt(START - 2 * DAY),
       end: null,
       multiplier: 3,
       rounding: 'down',

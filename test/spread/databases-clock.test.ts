@@ -5,6 +5,7 @@ import { settleCopy } from '../../src/configuration/copies'
 import { bucketOf } from '../../src/lib/ids'
 import { newContext } from '../../src/platform/context'
 import * as clocks from '../../src/platform/databases/copies'
+import { START } from '../helpers/time'
 import { behind, lost } from '../helpers/worker/faulty-databases'
 import {
   ADMIN_KEY,
@@ -51,7 +52,7 @@ afterEach(async () => {
 
 describe('[C1, B4] a change of the test clock', () => {
   test('is in all databases, also if several requests move it at once', async () => {
-    const start = Date.now() + HOUR
+    const start = START + HOUR
     await clock(toApp, 'PUT', { now: iso(start) })
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => clock(newApp(), 'PUT', { advance: 'PT1H' })),
@@ -61,7 +62,7 @@ describe('[C1, B4] a change of the test clock', () => {
   })
 
   test('takes effect nowhere while a database is away, and stops nobody', async () => {
-    const start = Date.now() + HOUR
+    const start = START + HOUR
     await clock(toApp, 'PUT', { now: iso(start) })
     const lame = newApp(
       behind(async ({ database, run }) => {
@@ -74,7 +75,7 @@ describe('[C1, B4] a change of the test clock', () => {
   })
 
   test('is not undone by a copy of an earlier change that arrives late', async () => {
-    const [earlier, later] = [Date.now() + HOUR, Date.now() + 2 * HOUR]
+    const [earlier, later] = [START + HOUR, START + 2 * HOUR]
     const late = Promise.withResolvers<void>()
     let writes = 0
     const slow = newApp(
@@ -175,7 +176,7 @@ describe('[C1, B3] a database that is added', () => {
       .run()
 
   test('gets the clock of the first one, whatever it has', async () => {
-    const now = Date.now() + HOUR
+    const now = START + HOUR
     await clock(toApp, 'PUT', { now: iso(now) })
     const wanted = databases().map(() => ({ now, changing: null }))
     await inDatabase('DB_2').prepare('DELETE FROM test_clock').run()
@@ -191,7 +192,7 @@ describe('[C1, B3] a database that is added', () => {
   })
 
   test('waits for a change that is under way', async () => {
-    await store(0, Date.now() + HOUR)
+    await store(0, START + HOUR)
     expect(await compare()).toBe('changing')
     await store(0, 0)
     expect(await compare()).toBe('settled')

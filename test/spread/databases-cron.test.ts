@@ -15,6 +15,7 @@ import { newContext } from '../../src/platform/context'
 import type { Bindings } from '../../src/platform/env'
 import worker from '../../src/worker'
 import { Timekeeper } from '../../src/worker/objects'
+import { START } from '../helpers/time'
 import { awayAfter, faulty, lost } from '../helpers/worker/faulty'
 import { databases, newTenant, rowsEverywhere, userIn } from '../helpers/worker/harness'
 
@@ -275,7 +276,7 @@ describe('[C2, B1] a hundred databases', () => {
     })
     const messages = tenants.map(({ id }) => ({
       id,
-      timestamp: new Date(),
+      timestamp: new Date(START),
       attempts: 1,
       body: { tenantId: id },
     }))

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { present, TODAY } from '../helpers/time'
 import { DAY, dateAt, forgetTime, moveTo } from '../helpers/worker/boards'
 import {
   bindingsWith,
@@ -76,7 +77,7 @@ describe('Moves of buckets [B3]', () => {
     await moveAll(tenant)
     await env.DB.prepare('DELETE FROM known_databases').run()
     await weigh(only(LAST))
-    const began = Date.now()
+    const began = present()
     const next = await stepWith(env, tenant)
     expect(next ?? 0).toBeGreaterThanOrEqual(began + 29_000)
     expect((await usersByDatabase(tenant)).DB).toBe(6)
@@ -194,7 +195,7 @@ describe('Moves of buckets [B3]', () => {
   })
 
   test('[W6] announce boosts for everyone once, whether or not the first database has users', async () => {
-    const start = Math.floor(Date.now() / DAY) * DAY + 5 * DAY
+    const start = (TODAY + 5) * DAY
     await moveTo(start)
     const tenant = await newTenant()
     await tenant.metric('words')

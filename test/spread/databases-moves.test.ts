@@ -8,6 +8,7 @@ import { stepMoves } from '../../src/features/databases/moves'
 import { placementIn } from '../../src/features/databases/moves.sql'
 import { newContext } from '../../src/platform/context'
 import { removeMovedRows } from '../../src/store/user-data/user-rows.repository'
+import { present } from '../helpers/time'
 import { DAY, forgetTime, moveTo } from '../helpers/worker/boards'
 import {
   addRareRows,
@@ -251,10 +252,10 @@ describe('Buckets move between databases [B3]', () => {
       const through = tenant.through(newApp())
       for (let round = 0; !isOver; round += 1) {
         const id = `user-${((round * 7) % 20) * 3 + nth}`
-        const began = Date.now()
+        const began = present()
         const key = `${nth}-${round}`
         const { status, body } = await through.event('words', id, 1, { idempotencyKey: key })
-        slowest = Math.max(slowest, Date.now() - began)
+        slowest = Math.max(slowest, present() - began)
         const total = (totals.get(id) ?? 0) + 1
         totals.set(id, total)
         sent += 1
@@ -313,7 +314,7 @@ describe('Buckets move between databases [B3]', () => {
     const bindings = { ...env, MULTI_TENANCY: 'off' }
     const id = '00000000-0000-7000-8000-000000000000'
     // The cron trigger has seen them just now.
-    await env.DB.prepare('UPDATE known_databases SET since = ?1').bind(Date.now()).run()
+    await env.DB.prepare('UPDATE known_databases SET since = ?1').bind(present()).run()
     await stepMoves(
       newContext(newInstance(), bindings, () => undefined),
       id,

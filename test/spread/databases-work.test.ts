@@ -12,6 +12,7 @@ import { DueRow, workOf } from '../../src/time/due-work.sql'
 import { workOffKind } from '../../src/time/run'
 import { JOBS } from '../../src/worker/jobs'
 import { readable } from '../helpers/readable'
+import { present, TODAY } from '../helpers/time'
 import { DAY, forgetTime, moveTo } from '../helpers/worker/boards'
 import { moveAll, NAMES, usersByDatabase, wake, weigh } from '../helpers/worker/databases-moves'
 import { behind, type Call, lost } from '../helpers/worker/faulty-databases'
@@ -63,7 +64,7 @@ async function backdate(tenant: TestTenant, name: string, id: string, bindings?:
     .first()
   if (row === null || row === undefined) return false
   const context = await contextIn(tenant, name, bindings)
-  await backdateJob.run(context, DueRow.parse(row), { ...WHEN, until: instant(Date.now()) })
+  await backdateJob.run(context, DueRow.parse(row), { ...WHEN, until: instant(present()) })
   return true
 }
 
@@ -212,7 +213,7 @@ async function age({ id }: TestTenant, minutes: number): Promise<void> {
     await d1.batch(sql.map((text) => d1.prepare(text).bind(id, minutes * MINUTE)))
 }
 
-const now = () => instant(Date.now())
+const now = () => instant(present())
 
 /** Grants all ticks that are due in one database. */
 async function tick(tenant: TestTenant, name: string): Promise<void> {
@@ -319,7 +320,7 @@ describe('[P4] ticks that were due before a change of their trigger', () => {
     const attempts: number[] = []
     const app = appWith(async (times) => {
       attempts.push(times)
-      await set(times > 1 ? null : JSON.stringify({ through: Date.now() + 90 * MINUTE, sweep: null }))
+      await set(times > 1 ? null : JSON.stringify({ through: present() + 90 * MINUTE, sweep: null }))
     })
     const item = { type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1, status: 'active' }
     const { status, body } = await tenant.through(app).admin('POST', path, [item])
@@ -330,8 +331,8 @@ describe('[P4] ticks that were due before a change of their trigger', () => {
     const { tenant, id, users } = await ticking()
     await age(tenant, 61)
     for (const name of NAMES) await tick(tenant, name)
-    await moveTo(Date.now() + 10 * MINUTE)
-    const through = JSON.stringify({ through: Date.now() + 5 * MINUTE, sweep: null })
+    await moveTo(present() + 10 * MINUTE)
+    const through = JSON.stringify({ through: present() + 5 * MINUTE, sweep: null })
     await databases()[2]
       ?.d1.prepare("UPDATE due_work SET progress = ?2 WHERE tenant_id = ?1 AND kind = 'ticks'")
       .bind(tenant.id, through)
@@ -348,7 +349,7 @@ describe('[P4] ticks that were due before a change of their trigger', () => {
 
   test('grants the ticks of many hours in a few steps, as with one database', async () => {
     await rowsEverywhere('DELETE FROM due_work')
-    const start = Math.ceil(Date.now() / DAY) * DAY
+    const start = (TODAY + 1) * DAY
     await moveTo(start)
     const tenant = await newTenant()
     await tenant.metric('words')

@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { analyticsStep } from '../../src/features/analytics/counting'
 import { MINUTE } from '../../src/lib/clock'
 import { workOf } from '../../src/time/due-work.sql'
+import { TODAY } from '../helpers/time'
 import {
   AnalyticsWorld,
   beforeClocksChange,
@@ -42,7 +43,7 @@ beforeEach(async () => {
   await rowsEverywhere("UPDATE tenants SET status = 'archived'")
   tenant = await newTenant()
   await clock(tenant, 'DELETE')
-  now = (Math.floor(Date.now() / DAY) + 3) * DAY + 6 * HOUR
+  now = (TODAY + 3) * DAY + 6 * HOUR
   await wait(0)
   await tenant.metric('words')
 })

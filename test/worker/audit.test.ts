@@ -7,6 +7,7 @@ import { deleteOutdatedEntries } from '../../src/configuration/audit.sql'
 import { newInstance } from '../../src/configuration/configuration'
 import { newContext } from '../../src/platform/context'
 import { adminOperations } from '../../src/worker/operations'
+import { present, START, TODAY } from '../helpers/time'
 import { type Ask, callsOf, carryOn, send as sendTo, settle, type World } from '../helpers/walk'
 import { lost } from '../helpers/worker/faulty'
 import {
@@ -92,14 +93,13 @@ describe('[Z1] a walk over all admin operations', () => {
       secrets.push(...textsUnder(['secret'], told.body), ...keysIn(told.body))
       return told
     }
-    const day = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
+    const day = (days: number) => new Date(START + days * 86_400_000).toISOString().slice(0, 10)
     world = await settle({ ask, mark: 'walker', factor: 3, day })
     await carryOn(world, 1)
     // A streak of cleo that was lost two days ago, so that the walk can restore it.
-    const today = Math.floor(Date.now() / 86_400_000)
     await rowsEverywhere(
       "INSERT INTO streak_runs SELECT iid, ?2, ?2 + 4, ?2, '5e', 5, NULL FROM users WHERE tenant_id = ?1 AND id = 'cleo'",
-      ...[tenant.id, today - 7],
+      ...[tenant.id, TODAY - 7],
     )
   })
 
@@ -354,7 +354,7 @@ describe('[Z1, U8] an entry about a user', () => {
     const tenant = await newTenant(app)
     await tenant.admin('PATCH', '/streaks/settings', { freezes: { initial: 0, max: 5 } })
     await tenant.app('PUT', '/users/ada', { name: 'Ada' })
-    const start = new Date(Date.now() + 5 * 86_400_000).toISOString().slice(0, 10)
+    const start = new Date(START + 5 * 86_400_000).toISOString().slice(0, 10)
     const requests = [
       await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }, { userId: 'ada' }] }),
       await tenant.admin('POST', '/streaks/pauses', { pauses: [{ userId: 'ada', start, end: start }] }),
@@ -472,8 +472,8 @@ describe('[Z1] the list', () => {
       return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
     }
     const year = 365 * 86_400_000
-    await old(idAt(Date.now() - year - 60_000))
-    const kept = idAt(Date.now() - year + 60_000)
+    await old(idAt(present() - year - 60_000))
+    const kept = idAt(present() - year + 60_000)
     await old(kept)
     const { body } = await tenant.admin('GET', '/audit-log')
     expect(Entries.parse(body).map(({ id }) => id)).toEqual([kept])

@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import * as z from 'zod'
 import { boostStep } from '../../src/features/points/boost-events'
 import { instant } from '../../src/lib/clock'
+import { TODAY } from '../helpers/time'
 import { DAY, dateAt, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
 import { contextOf, worksOf } from '../helpers/worker/contexts'
 import { faulty, lost } from '../helpers/worker/faulty'
@@ -12,7 +13,7 @@ import { keepTold, toldOf } from '../helpers/worker/received'
 import { Hook } from '../helpers/worker/receiver'
 
 /** Midnight UTC, five days ahead. */
-const MIDNIGHT = Math.floor(Date.now() / DAY) * DAY + 5 * DAY
+const MIDNIGHT = (TODAY + 5) * DAY
 
 beforeAll(keepTold)
 beforeEach(() => moveTo(MIDNIGHT))

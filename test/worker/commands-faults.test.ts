@@ -8,6 +8,7 @@ import { newId } from '../../src/lib/new-id'
 import { systemNow } from '../../src/lib/system-clock'
 import { type CommitDeps, Contention, commit, giveUp } from '../../src/store/commit/commit'
 import type { Job } from '../../src/store/commit/decide'
+import { present } from '../helpers/time'
 import { contextOfUsers } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
@@ -160,7 +161,7 @@ describe('[E3] endless contention', () => {
         ...{ kind: 'event', eventId, metricKey: 'steps', idempotencyKey: null, userId: 'ada', user: {} },
         ...{ by: 'admin', value: micros(5_000_000), attributes: new Map() },
       },
-      ...{ credential: null, tenantName: null, arrived: instant(Date.now()), attempt: null },
+      ...{ credential: null, tenantName: null, arrived: instant(present()), attempt: null },
     })
     const batch = { userId: 'ada', jobs: [jobOf(newId(systemNow()))], mayWrite: () => true }
     const limits = { conflicts: 1, ms: 60_000, pause: { first: 0, longest: 0 } }

@@ -1,6 +1,7 @@
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { completionStep } from '../../src/features/notifications/completions'
 import { instant } from '../../src/lib/clock'
+import { START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, worksOf } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
@@ -8,7 +9,7 @@ import { at, lastDatabase, newTenantInLast, type TestTenant } from '../helpers/w
 import { keepTold, toldOf } from '../helpers/worker/received'
 import { Hook } from '../helpers/worker/receiver'
 
-const NOON = Math.floor(Date.now() / DAY) * DAY + 5 * DAY + 12 * HOUR
+const NOON = START + 5 * DAY
 
 beforeAll(keepTold)
 beforeEach(() => moveTo(NOON))

@@ -12,6 +12,7 @@ import { UserLane } from '../../src/features/events/lane.object'
 import { LeaderboardObject } from '../../src/leaderboards/object/board.object'
 import worker from '../../src/worker'
 import { Courier, Timekeeper } from '../../src/worker/objects'
+import { START } from '../helpers/time'
 import { callsOf, operations, pathOf, settle, type World } from '../helpers/walk'
 import { awayAfter, faultyLast, lastAway } from '../helpers/worker/faulty'
 import {
@@ -28,7 +29,7 @@ import {
 import { messagesOf, subscribe } from '../helpers/worker/messages'
 
 const DAY = 86_400_000
-const dateIn = (days: number) => new Date(Date.now() + days * DAY).toISOString().slice(0, 10)
+const dateIn = (days: number) => new Date(START + days * DAY).toISOString().slice(0, 10)
 
 /** A tenant with data for a call of every operation. */
 async function world(): Promise<{ tenantId: string; calls: World }> {
@@ -201,7 +202,7 @@ describe('[G2] while the database cannot be reached', () => {
       { tenantId: tenant.id, leaderboardId: crypto.randomUUID(), userIds: ['ada'] },
     ]
     for (const body of bodies) {
-      const messages = [{ id: 'm', timestamp: new Date(), attempts: 1, body }]
+      const messages = [{ id: 'm', timestamp: new Date(START), attempts: 1, body }]
       const batch = createMessageBatch('laurel', messages)
       const ctx = createExecutionContext()
       await worker.queue(batch, { ...env, DB: awayAfter(0) }, ctx)
@@ -224,7 +225,7 @@ describe('[G2] while the database cannot be reached', () => {
       (state) => new Courier(state, { ...env, DB: awayAfter(0) }),
     )
     const drained = async (bindings: Partial<typeof env>) => {
-      const messages = [{ id: 'm', timestamp: new Date(), attempts: 1, body: { tenantId: tenant.id } }]
+      const messages = [{ id: 'm', timestamp: new Date(START), attempts: 1, body: { tenantId: tenant.id } }]
       const batch = createMessageBatch('laurel-outbox', messages)
       const ctx = createExecutionContext()
       await worker.queue(batch, { ...env, ...bindings }, ctx)

@@ -6,6 +6,7 @@ import { civilDateOfDay } from '../../src/lib/zone'
 import { readDaySums } from '../../src/store/day-sums/day-sums'
 import type { Subject } from '../../src/store/day-sums/day-sums.sql'
 import { bytes, number, numbered, readable } from '../helpers/readable'
+import { present, TODAY } from '../helpers/time'
 import { contextOfUsers } from '../helpers/worker/contexts'
 import {
   lastDatabase,
@@ -21,7 +22,6 @@ const { name: NAME, d1: D1 } = lastDatabase()
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-const TODAY = Math.floor(Date.now() / DAY)
 
 const KeptRows = z.array(
   z.object({
@@ -301,7 +301,7 @@ async function busy(of: Subject['log'], perDay: number, days: number) {
     utcOffset: 0,
     change: of === 'events' ? 2_000_000 : 2,
   })).sort((a, b) => a.at - b.at)
-  const entries = [...old, { at: Date.now(), utcOffset: 0, change: of === 'events' ? 1_000_000 : 1 }]
+  const entries = [...old, { at: present(), utcOffset: 0, change: of === 'events' ? 1_000_000 : 1 }]
   await log(
     set,
     of,

@@ -3,6 +3,7 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import type { DrainRequest } from '../../src/webhooks/outbox/outbox'
 import worker from '../../src/worker'
+import { START } from '../helpers/time'
 import { linesSoFar } from '../helpers/worker/lines'
 
 /** The log lines about dead letters. */
@@ -15,7 +16,7 @@ const error = 'a message was given up after its last retry'
 
 /** Hands bodies to the Worker as the queue of dead letters does. Returns the ids that it has acknowledged. */
 async function consume(...bodies: unknown[]): Promise<string[]> {
-  const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
+  const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(START), attempts: 1, body }))
   const batch = createMessageBatch('laurel-dead-letters', messages)
   const ctx = createExecutionContext()
   await worker.queue(batch, env, ctx)

@@ -6,6 +6,7 @@ import type { Attempt, ChannelAdapter } from '../../src/webhooks/delivery/messag
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { DeliveryRunner, type RunLimits } from '../../src/webhooks/delivery/runner'
 import { Courier } from '../../src/worker/objects'
+import { present } from '../helpers/time'
 import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import {
   hand,
@@ -34,7 +35,7 @@ describe('a killed delivery queue', () => {
       if (!(instance instanceof Courier)) throw new Error('This is no delivery queue.')
       await instance.accept({ destination: setup.destination, messages, now: NOON })
       // The alarm comes only after this object was evicted.
-      await storage.setAlarm(Date.now() + 3_600_000)
+      await storage.setAlarm(present() + 3_600_000)
     })
     await evictDurableObject(setup.deliveryQueue)
     expect(await runDurableObjectAlarm(setup.deliveryQueue)).toBe(true)
@@ -205,7 +206,7 @@ describe('D1 is unavailable', () => {
         await work(instance)
         return storage.getAlarm()
       })
-    const failed = Date.now()
+    const failed = present()
     // Opens the store first. A delivery queue without data asks D1 whether the tenant is active.
     await runInDurableObject(setup.deliveryQueue, (_, { storage }) => void new DeliveryQueueStore(storage))
     const alarm = await inside(async (deliveryQueue) => {
@@ -216,7 +217,7 @@ describe('D1 is unavailable', () => {
       await deliveryQueue.alarm()
     })
     // The next attempt is in one minute.
-    expectBetween(failed + MINUTE, Number(alarm), Date.now() + MINUTE)
+    expectBetween(failed + MINUTE, Number(alarm), present() + MINUTE)
     expect(await setup.hook.seen()).toEqual([])
     expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 0 })
     await inside(async (deliveryQueue) => {

@@ -5,6 +5,7 @@ import { instant } from '../../src/lib/clock'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { DeliveryRunner, Pruning } from '../../src/webhooks/delivery/runner'
 import { Courier } from '../../src/worker/objects'
+import { present } from '../helpers/time'
 import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { hand, log, logged, message, withHook } from '../helpers/worker/delivery-queues'
 import { until } from '../helpers/worker/harness'
@@ -53,7 +54,7 @@ it('[C1] tries a destination again that rested in the future of a removed test c
     }
   })
   await forgetTime()
-  const now = Date.now()
+  const now = present()
   const one = message(now)
   await hand(setup.destination, now, one)
   await until(async () => (await logged(setup, one))?.status === 'delivered')

@@ -8,6 +8,7 @@ import { afterFailure } from '../../src/webhooks/delivery/retries.rules'
 import { Pruning } from '../../src/webhooks/delivery/runner'
 import { JOBS } from '../../src/worker/jobs'
 import { Courier } from '../../src/worker/objects'
+import { present } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import { everyPlace } from '../helpers/worker/contexts'
 import {
@@ -95,7 +96,7 @@ describe('[W4] retries', () => {
     const setup = await withHook()
     await setup.hook.plan(FAIL)
     await forgetTime()
-    const now = Date.now()
+    const now = present()
     const [one, two] = [message(now - 30 * MINUTE, 'ada'), message(now - 29 * MINUTE, 'ada')]
     await hand(setup.destination, now, one, two)
     await setup.deliveryQueue.runDue({ now: now + 3 * HOUR, wait: true })
@@ -130,7 +131,7 @@ describe('[W4] retries', () => {
     await forgetTime()
     const setup = await withHook()
     await setup.hook.plan({ status: 503 })
-    const now = Date.now()
+    const now = present()
     const one = message(now)
     await hand(setup.destination, now, one)
     await setup.hook.seen(1)
@@ -138,7 +139,7 @@ describe('[W4] retries', () => {
     const [[name, at] = ['', 0]] = await due(setup)
     expect(name).toBe(`webhook:${setup.webhookId}`)
     expect(at).toBeGreaterThanOrEqual(now + MINUTE)
-    expect(at).toBeLessThanOrEqual(Date.now() + MINUTE)
+    expect(at).toBeLessThanOrEqual(present() + MINUTE)
     expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 1, nextAttempt: at })
     // It is too early, so nothing is sent.
     await setup.deliveryQueue.runDue({ now, wait: false })
@@ -518,8 +519,8 @@ describe('[U8] an erased user', () => {
     const [user] = await rowsEverywhere<{ iid: string }>(users, tenant.id)
     const iid = String(user?.iid)
     expect((await tenant.admin('DELETE', '/users/ada')).status).toBe(200)
-    const late = message(Date.now(), iid)
-    await hand(setup.destination, Date.now(), late)
+    const late = message(present(), iid)
+    await hand(setup.destination, present(), late)
     expect(await logged(setup, late)).toBeDefined()
     const due = "UPDATE due_work SET due_at = 0 WHERE tenant_id = ?1 AND kind = 'erasure'"
     await rowsEverywhere(due, tenant.id)

@@ -3,13 +3,8 @@ import { expect, it } from 'vitest'
 import { ADMIN_KEY, at, call } from '../helpers/worker/harness'
 import { newDemo } from '../helpers/worker/new-demo'
 
-/** The next Monday at 00:00 UTC, at least a day from now, in milliseconds since 1970. */
-function nextMonday(): number {
-  const day = new Date()
-  day.setUTCHours(0, 0, 0, 0)
-  return day.setUTCDate(day.getUTCDate() + 1 + ((7 - day.getUTCDay()) % 7 || 7))
-}
-const hours = (count: number) => new Date(nextMonday() + count * 3600e3).toISOString()
+const MONDAY = Date.UTC(2026, 5, 8)
+const hours = (count: number) => new Date(MONDAY + count * 3600e3).toISOString()
 
 it.each([
   ['before Monday begins in Paris', hours(-1.5)],

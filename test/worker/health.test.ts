@@ -190,13 +190,13 @@ describe('[G2] a request that fails on tables that fit', () => {
   })
 
   it('gets 503 and the name of the migration if one was applied during it', async () => {
-    const { status, text, after } = await answerTo(applied('CURRENT_TIMESTAMP'))
+    const { status, text, after } = await answerTo(applied("datetime(unixepoch(), 'unixepoch')"))
     expect([status, after]).toEqual([503, '5'])
     expect(text).toContain(needed)
   })
 
   it('gets 500 if the migrations were applied before it', async () => {
-    const { status, after } = await answerTo(applied("datetime('now', '-2 seconds')"))
+    const { status, after } = await answerTo(applied("datetime(unixepoch() - 2, 'unixepoch')"))
     expect([status, after]).toEqual([500, null])
   })
 })

@@ -7,6 +7,7 @@ import { newId } from '../../src/lib/new-id'
 import { workOff } from '../../src/time/run'
 import worker from '../../src/worker'
 import { JOBS } from '../../src/worker/jobs'
+import { present } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import { contextOf, placesOf, worksOf } from '../helpers/worker/contexts'
 import {
@@ -64,7 +65,8 @@ describe('a batch that is refused', () => {
     await refused(tenant, [], 422, 'must have at least 1 item.')
     const many = (count: number) => Array.from({ length: count }, () => event('ada', 1))
     await refused(tenant, many(1_001), 422, 'must have at most 1000 items')
-    expect((await post(tenant, many(1_000))).status).toBe(202)
+    // Nobody processes it, so that the next tests see no changes.
+    expect((await post(muted(tenant), many(1_000))).status).toBe(202)
   })
 
   it('[G3] has field errors: each one of each event is named, by the event’s index', async () => {
@@ -484,13 +486,13 @@ describe('the test clock', () => {
       muted(tenant),
       Array.from({ length: 600 }, (_, n) => event('ada', n)),
     )
-    const began = Date.now()
+    const began = present()
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
     expect((await call(toApp, 'DELETE', '/admin/v1/test-clock', { headers })).status).toBe(200)
     expect(await done(tenant, id)).toEqual(processed(600))
     for (const { at: moment } of await logOf(tenant)) {
       expect(Number(moment)).toBeGreaterThanOrEqual(began - 5_000)
-      expect(Number(moment)).toBeLessThanOrEqual(Date.now())
+      expect(Number(moment)).toBeLessThanOrEqual(present())
     }
   })
 })
@@ -516,7 +518,7 @@ describe.skipIf(databases().length > 1)('the price', () => {
       const due = await worksOf(contextOf(tenant.id))
       expect(due.some(({ kind }) => kind === 'inbox')).toBe(true)
       while (at((await read(tenant, id)).body, 'status') !== 'done') {
-        const to = instant(Date.now() + 1_000)
+        const to = instant(present() + 1_000)
         await workOff(JOBS, placesOf(context), {
           to,
           steps: 1,

@@ -4,6 +4,7 @@ import { scopeNeededFor } from '../../src/api/operation'
 import { Commands, messageOf } from '../../src/features/events/sent'
 import { instant } from '../../src/lib/clock'
 import { applicationOperations } from '../../src/worker/operations'
+import { START } from '../helpers/time'
 import { type Ask, basesOf, callsOf, pathOf, settle, type World } from '../helpers/walk'
 import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import {
@@ -59,7 +60,7 @@ describe('[K5] the walk over every operation of the application interface', () =
       ask,
       mark: 'scopes',
       factor: 3,
-      day: (days) => isoOf(Date.now() + days * 24 * HOUR).slice(0, 10),
+      day: (days) => isoOf(START + days * 24 * HOUR).slice(0, 10),
     })
     reading = [(await made(tenant, { userId: 'ada', scope: 'read' })).key, await tokenOf(tenant, 'read')]
     writing = (await made(tenant, { userId: 'ada' })).key

@@ -27,9 +27,7 @@ const move = async (tenant: TestTenant, now: string) => {
   expect((await clock(tenant, 'PUT', { now })).status).toBe(200)
 }
 
-/** The year of the next March. The tests begin on its 10 March, at noon in UTC. */
-const Y = new Date().getUTCFullYear() + (new Date().getUTCMonth() < 2 ? 0 : 1)
-const TODAY = `${Y}-03-10`
+const TODAY = `2027-03-10`
 
 type Setup = {
   tenant: TestTenant
@@ -149,8 +147,8 @@ describe('fields', () => {
     const all = {
       description: 'Who writes most',
       maxParticipants: 3,
-      start: `${Y}-03-01`,
-      end: `${Y}-03-31`,
+      start: `2027-03-01`,
+      end: `2027-03-31`,
       startTime: '22:00',
       endTime: '02:30:15',
       breakdownAttributes: [city, plan],
@@ -174,11 +172,11 @@ describe('fields', () => {
   })
 
   it('[L2] start is the day of creation in UTC, and runUnit alone means an interval of 1', async () => {
-    await move(s.tenant, `${Y}-03-10T23:59:59.999Z`)
-    expect(await get(await create('a'))).toMatchObject({ start: `${Y}-03-10` })
-    await move(s.tenant, `${Y}-03-11T00:00:00Z`)
+    await move(s.tenant, `2027-03-10T23:59:59.999Z`)
+    expect(await get(await create('a'))).toMatchObject({ start: `2027-03-10` })
+    await move(s.tenant, `2027-03-11T00:00:00Z`)
     expect(await get(await create('b', { runUnit: 'month' }))).toMatchObject({
-      start: `${Y}-03-11`,
+      start: `2027-03-11`,
       runUnit: 'month',
       runInterval: 1,
     })
@@ -195,7 +193,7 @@ describe('fields', () => {
       pointsSystemId: 'x',
       description: 'x'.repeat(2_001),
       maxParticipants: 1_001,
-      start: `${Y}-02-30`,
+      start: `2027-02-30`,
       end: 'soon',
       startTime: '24:00',
       endTime: '9:00',
@@ -286,7 +284,7 @@ describe('fields', () => {
     const id = await create('a', {
       description: 'D',
       maxParticipants: 5,
-      end: `${Y}-12-31`,
+      end: `2027-12-31`,
       startTime: '09:00',
       endTime: '17:00',
       runUnit: 'month',
@@ -362,11 +360,11 @@ describe('references of a leaderboard', () => {
   })
 
   it('[L2] it ends on its start or later, and its runs have a unit', async () => {
-    await errorStatuses({ start: `${Y}-03-10`, end: `${Y}-03-09` }, /is before the start/)
+    await errorStatuses({ start: `2027-03-10`, end: `2027-03-09` }, /is before the start/)
     await errorStatuses({ runInterval: 2 }, /runInterval needs a runUnit/)
     const id = await create('a', { end: TODAY })
-    await objects(id, { end: `${Y}-03-09` }, /is before the start/)
-    await objects(id, { start: `${Y}-03-11` }, /is before the start/)
+    await objects(id, { end: `2027-03-09` }, /is before the start/)
+    await objects(id, { start: `2027-03-11` }, /is before the start/)
     await objects(id, { runInterval: 2 }, /runInterval needs a runUnit/)
     await objects(id, { runUnit: null, runInterval: 2 }, /runInterval needs a runUnit/)
     await changes(id, { runUnit: 'year', runInterval: 1_000 }, { runUnit: 'year', runInterval: 1_000 })
@@ -388,14 +386,14 @@ describe('references of a leaderboard', () => {
     await objects(id, { rankBy: 'streak', startTime: null }, /has no runs/)
     await objects(id, { rankBy: 'streak', runUnit: null }, /has no daily window/)
     await changes(id, { rankBy: 'streak', runUnit: null, startTime: null }, { rankBy: 'streak' })
-    expect(await get(await create('b', { rankBy: 'streak', end: `${Y}-12-31` }))).toMatchObject({
-      end: `${Y}-12-31`,
+    expect(await get(await create('b', { rankBy: 'streak', end: `2027-12-31` }))).toMatchObject({
+      end: `2027-12-31`,
     })
   })
 })
 
 describe('status', () => {
-  const [PAST, YESTERDAY, FUTURE] = [`${Y}-03-01`, `${Y}-03-09`, `${Y}-03-12`]
+  const [PAST, YESTERDAY, FUTURE] = [`2027-03-01`, `2027-03-09`, `2027-03-12`]
 
   /** A new leaderboard, moved to this status. */
   const inStatus = async (status: string, more: object = {}) => {
@@ -469,17 +467,17 @@ describe('status', () => {
     await changes(id, { start: PAST }, { status: 'inactive' })
     await changes(id, { start: FUTURE, status: 'inactive' }, { status: 'inactive' })
     await changes(id, { name: 'N' }, { status: 'inactive' })
-    await changes(id, { start: `${Y}-03-13` }, { status: 'scheduled' })
+    await changes(id, { start: `2027-03-13` }, { status: 'scheduled' })
     await changes(id, { status: 'inactive', start: FUTURE }, { status: 'inactive', start: FUTURE })
   })
 
   it('[L7] it may be active as soon as its start begins in the first zone on Earth, and becomes so by itself', async () => {
-    await move(s.tenant, `${Y}-03-11T09:59:59.999Z`)
+    await move(s.tenant, `2027-03-11T09:59:59.999Z`)
     const waiting = await create('waiting', { start: FUTURE })
     const idle = await create('idle', { start: FUTURE, status: 'inactive' })
     await objects(idle, { status: 'active' }, /in the future/)
     await objects(waiting, { status: 'active' }, /by itself/)
-    await move(s.tenant, `${Y}-03-11T10:00:00Z`)
+    await move(s.tenant, `2027-03-11T10:00:00Z`)
     expect(await get(waiting)).toMatchObject({ status: 'active' })
     expect(await get(idle)).toMatchObject({ status: 'inactive' })
     await changes(waiting, { status: 'active' }, { status: 'active' })
@@ -491,12 +489,12 @@ describe('status', () => {
   })
 
   it('[L7] it finishes by itself when its last run is final, for good', async () => {
-    const scheduled = await create('a', { start: FUTURE, end: `${Y}-03-14` })
-    const active = await create('b', { status: 'active', end: `${Y}-03-14`, runUnit: 'day' })
-    const idle = await create('c', { end: `${Y}-03-14` })
-    await move(s.tenant, `${Y}-03-15T11:59:59.999Z`)
+    const scheduled = await create('a', { start: FUTURE, end: `2027-03-14` })
+    const active = await create('b', { status: 'active', end: `2027-03-14`, runUnit: 'day' })
+    const idle = await create('c', { end: `2027-03-14` })
+    await move(s.tenant, `2027-03-15T11:59:59.999Z`)
     expect(pick((await s.tenant.admin('GET', PATH)).body, 'status')).toEqual(['active', 'active', 'inactive'])
-    await move(s.tenant, `${Y}-03-15T12:00:00Z`)
+    await move(s.tenant, `2027-03-15T12:00:00Z`)
     expect(pick((await s.tenant.admin('GET', PATH)).body, 'status')).toEqual([
       'finished',
       'finished',
@@ -506,7 +504,7 @@ describe('status', () => {
       for (const status of ['inactive', 'scheduled', 'active']) await objects(id, { status }, /for good/)
       await changes(id, { status: 'finished' }, { status: 'finished' })
       await changes(id, { name: 'Old', description: 'Over' }, { name: 'Old', description: 'Over' })
-      await objects(id, { end: `${Y}-04-14` }, /so these fields can't change: end/)
+      await objects(id, { end: `2027-04-14` }, /so these fields can't change: end/)
     }
     await changes(idle, { status: 'finished' }, { status: 'finished' })
   })
@@ -543,7 +541,7 @@ describe('status', () => {
       }
       await changes(id, { name: 'N', description: 'D' }, { name: 'N', description: 'D', status })
       if (status === 'finished') {
-        await objects(id, { end: `${Y}-12-31`, maxParticipants: 5 }, /change: end, maxParticipants\./)
+        await objects(id, { end: `2027-12-31`, maxParticipants: 5 }, /change: end, maxParticipants\./)
         continue
       }
       const key = `then-${status}`
@@ -560,17 +558,17 @@ describe('status', () => {
       const id = await inStatus(status)
       await changes(
         id,
-        { maxParticipants: 1, end: `${Y}-04-01` },
-        { maxParticipants: 1, end: `${Y}-04-01`, status },
+        { maxParticipants: 1, end: `2027-04-01` },
+        { maxParticipants: 1, end: `2027-04-01`, status },
       )
       await changes(
         id,
-        { maxParticipants: null, end: `${Y}-03-20` },
-        { maxParticipants: 1_000, end: `${Y}-03-20` },
+        { maxParticipants: null, end: `2027-03-20` },
+        { maxParticipants: 1_000, end: `2027-03-20` },
       )
       await changes(id, { end: null }, { status })
       expect(await get(id)).not.toHaveProperty('end')
-      await objects(id, { end: `${Y}-02-28` }, /before the start/)
+      await objects(id, { end: `2027-02-28` }, /before the start/)
     }
   })
 
@@ -579,23 +577,23 @@ describe('status', () => {
     const id = await create('weekly', weekly)
     const perpetual = await create('perpetual', { status: 'active', start: PAST })
     // The first run ended on the 7th, and is final since noon of the 8th. The second one runs to the 14th.
-    await objects(id, { end: `${Y}-03-06` }, new RegExp(`The run until ${Y}-03-07 is final`))
+    await objects(id, { end: `2027-03-06` }, /The run until 2027-03-07 is final/)
     await changes(id, { end: FUTURE }, { end: FUTURE, status: 'active' })
-    await changes(id, { end: `${Y}-03-31` }, { end: `${Y}-03-31`, status: 'active' })
-    await move(s.tenant, `${Y}-03-15T11:59:59.999Z`)
-    await changes(id, { end: `${Y}-03-14` }, { end: `${Y}-03-14`, status: 'active' })
+    await changes(id, { end: `2027-03-31` }, { end: `2027-03-31`, status: 'active' })
+    await move(s.tenant, `2027-03-15T11:59:59.999Z`)
+    await changes(id, { end: `2027-03-14` }, { end: `2027-03-14`, status: 'active' })
     await changes(id, { end: null }, { status: 'active' })
-    await move(s.tenant, `${Y}-03-15T12:00:00Z`)
-    await objects(id, { end: `${Y}-03-13` }, new RegExp(`The run until ${Y}-03-14 is final`))
-    await objects(id, { end: `${Y}-03-13`, status: 'finished' }, /is final/)
-    await changes(id, { end: `${Y}-03-13`, status: 'inactive' }, { end: `${Y}-03-13`, status: 'inactive' })
+    await move(s.tenant, `2027-03-15T12:00:00Z`)
+    await objects(id, { end: `2027-03-13` }, /The run until 2027-03-14 is final/)
+    await objects(id, { end: `2027-03-13`, status: 'finished' }, /is final/)
+    await changes(id, { end: `2027-03-13`, status: 'inactive' }, { end: `2027-03-13`, status: 'inactive' })
     // A perpetual board has no final run. With an end in the past, it is over.
     await changes(perpetual, { end: PAST }, { end: PAST, status: 'finished' })
   })
 
   it('[L7] at most 100 are active or scheduled', async () => {
     const items = Array.from({ length: 100 }, (_, n) =>
-      item(`k${n}`, n % 10 === 0 ? { status: 'active', end: `${Y}-03-11` } : { start: FUTURE }),
+      item(`k${n}`, n % 10 === 0 ? { status: 'active', end: `2027-03-11` } : { start: FUTURE }),
     )
     const { body } = await post(...items)
     const [first, second] = pick(at(body, 'created'), 'id').map(String)
@@ -609,7 +607,7 @@ describe('status', () => {
     await changes(idle, { status: 'active' }, { status: 'active' })
     await objects(second ?? '', { status: 'scheduled' }, /^Limit of 100/)
     // Those that are finished by themselves make room.
-    await move(s.tenant, `${Y}-03-12T12:00:00Z`)
+    await move(s.tenant, `2027-03-12T12:00:00Z`)
     await create('more', { status: 'active' })
   })
 
@@ -653,7 +651,7 @@ describe('deletions', () => {
     const remove = async (id: string) => (await tenant.admin('DELETE', `/attributes?ids=${id}`)).body
     const id = await create('a', {
       breakdownAttributes: [city, plan],
-      start: `${Y}-03-12`,
+      start: `2027-03-12`,
       status: 'inactive',
     })
     const isUsed = {
@@ -663,7 +661,7 @@ describe('deletions', () => {
     expect(await remove(plan)).toMatchObject(isUsed)
     await changes(id, { status: 'scheduled' }, { status: 'scheduled' })
     expect(await remove(plan)).toMatchObject(isUsed)
-    await move(tenant, `${Y}-03-12T00:00:00Z`)
+    await move(tenant, `2027-03-12T00:00:00Z`)
     expect(await remove(plan)).toMatchObject(isUsed)
     await changes(id, { status: 'finished' }, { status: 'finished' })
     expect(await remove(plan)).toEqual({ deleted: [{ id: plan }], issues: [] })
@@ -725,12 +723,12 @@ describe('upkeep', () => {
     const active = await create('active', { status: 'active' })
     expect(made()).toEqual([active])
     const scheduled = await create('scheduled', {
-      start: `${Y}-03-12`,
+      start: `2027-03-12`,
       rankBy: 'points',
       pointsSystemId: s.system,
     })
     expect(made()).toEqual([scheduled])
-    await patch(idle, { name: 'N', start: `${Y}-03-01` })
+    await patch(idle, { name: 'N', start: `2027-03-01` })
     expect(made()).toEqual([])
     await patch(idle, { status: 'active' })
     expect(made()).toEqual([idle])
@@ -745,7 +743,7 @@ describe('upkeep', () => {
     await noting.admin('PATCH', PATH, [
       { id: idle, status: 'active' },
       { id: scheduled, name: 'N' },
-      { id: active, end: `${Y}-04-01` },
+      { id: active, end: `2027-04-01` },
     ])
     expect(made()).toEqual([idle, scheduled])
     await noting.admin('DELETE', `${PATH}?ids=${idle},${NOBODY}`)

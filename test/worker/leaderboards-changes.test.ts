@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { Board } from '../../src/leaderboards/object/board'
+import { START } from '../helpers/time'
 import {
   agrees,
   arrive,
@@ -132,12 +133,12 @@ describe('a call with an older configuration', () => {
     await arrive(...calls).catch(() => undefined)
     expect(await statusOfBoard(setup)).toBe(404)
     expect(await kept(setup.board)).toEqual([])
-    const start = dateAt(Date.now() + 3 * DAY)
+    const start = dateAt(START + 3 * DAY)
     const item = { name: 'New', key: 'board', rankBy: 'metric', metricId: setup.metric, start }
     const board = await setup.tenant.create('/leaderboards', item)
     await arrive(...calls).catch(() => undefined)
     expect(await statusOfBoard(setup)).toBe(404)
-    await patch({ ...setup, board }, OFF, { start: dateAt(Date.now()) }, ON)
+    await patch({ ...setup, board }, OFF, { start: dateAt(START) }, ON)
     await arrive(...calls).catch(() => undefined)
     expect(await agrees(setup)).toEqual(['ada 4'])
   })

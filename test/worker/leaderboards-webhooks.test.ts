@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Sql } from '../../src/platform/objects'
+import { present, START } from '../helpers/time'
 import {
   ALL,
   deafenTimekeeper,
@@ -110,11 +111,11 @@ describe('[W5] changes', () => {
     await forgetTime()
     const setup = await withBoard()
     await subscribe(setup.tenant, CHANGED)
-    const began = Date.now()
+    const began = present()
     await events(setup.tenant, ['ada', 5])
     await untilHeld(() => expect(sent).toHaveLength(1))
     expect(sent[0]?.at).toBeGreaterThanOrEqual(began)
-    expect(sent[0]?.at).toBeLessThanOrEqual(Date.now())
+    expect(sent[0]?.at).toBeLessThanOrEqual(present())
   })
 
   it('each webhook gets the subscribed types: `changed` for values only, `rank_changed` for ranks beyond the tenth', async () => {
@@ -671,7 +672,7 @@ describe('if something fails', () => {
 
   it('[C1] the clock goes back: later changes are sent at once, not days later', async () => {
     hearing()
-    const setup = await withBoard({ start: dateAt(Date.now() - DAY) })
+    const setup = await withBoard({ start: dateAt(START - DAY) })
     await subscribe(setup.tenant, RANK_CHANGED)
     await events(setup.tenant, ['ada', 5])
     await minutes(NOON, 1)

@@ -2,6 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it, test, vi } from 'vitest'
 import { BEAT, LONGEST_STREAM } from '../../src/api/streams'
 import { streamTimers } from '../../src/leaderboards/live/watch'
+import { present } from '../helpers/time'
 import { FakeTimers } from '../helpers/timers'
 import { events, patch, type Setup, withBoard } from '../helpers/worker/boards'
 import { ADMIN_KEY, at, call, toApp, until, untilHeld } from '../helpers/worker/harness'
@@ -220,7 +221,7 @@ describe('a ticket', () => {
       expect(await response.json()).toEqual({ error: expect.stringMatching(/^The ticket is not valid/) })
       return response.status
     }
-    const now = Date.now()
+    const now = present()
     vi.spyOn(Date, 'now').mockReturnValue(now + 61_000)
     expect(await refused()).toBe(401)
   })

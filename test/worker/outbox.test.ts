@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
 import { EVENTS } from '../../src/webhooks/events/events'
+import { present } from '../helpers/time'
 import { at, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
 import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from '../helpers/worker/messages'
 
@@ -12,7 +13,7 @@ const DAY = 24 * HOUR
  * A Monday at midnight in UTC, in the future. Each test begins some weeks later, since all tests of the file
  * share the clock.
  */
-let start = Math.ceil(Date.now() / DAY) * DAY + ((11 - (Math.ceil(Date.now() / DAY) % 7)) % 7) * DAY
+let start = Date.UTC(2026, 5, 8)
 const iso = (ms: number) => new Date(ms).toISOString()
 
 let tenant: TestTenant
@@ -363,7 +364,7 @@ it('[C1] after the test clock is removed, points are due within 15 minutes again
   await drainEverywhere(tenant)
   await tenant.event('steps', 'ada', 1)
   await tenant.admin('DELETE', '/test-clock')
-  const latest = Date.now() + 15 * MINUTE
+  const latest = present() + 15 * MINUTE
   for (const row of await rowsOf('points_notifications')) {
     expect([Number(at(row, 'until')) <= latest, Number(at(row, 'due_at')) <= latest]).toEqual([true, true])
   }

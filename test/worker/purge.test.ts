@@ -12,6 +12,7 @@ import { definitionOf } from '../../src/leaderboards/board'
 import worker from '../../src/worker'
 import { PATIENCE } from '../helpers/patience'
 import { anotherUuid, bytes, number, numbered } from '../helpers/readable'
+import { START } from '../helpers/time'
 import { DAY, forgetTime, moveTo, NOON } from '../helpers/worker/boards'
 import { contextOf, worksOf } from '../helpers/worker/contexts'
 import { hand, message } from '../helpers/worker/delivery-queues'
@@ -314,7 +315,7 @@ describe('a tenant that is erased in the middle of its work', () => {
     const messages = [
       { tenantId: one.tenant.id },
       { tenantId: one.tenant.id, leaderboardId: board.id, userIds: one.users },
-    ].map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
+    ].map((body, n) => ({ id: `m${n}`, timestamp: new Date(START), attempts: 1, body }))
     const batch = createMessageBatch<(typeof messages)[number]['body']>('laurel-repairs', messages)
     const ctx = createExecutionContext()
     await worker.queue(batch, env, ctx)

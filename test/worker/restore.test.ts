@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Board } from '../../src/leaderboards/object/board'
+import { present } from '../helpers/time'
 import {
   agrees,
   arrive,
@@ -308,7 +309,7 @@ describe('[M3] after a restore, deletions are done again', () => {
     const old = crypto.randomUUID()
     await runInDurableObject(stub, (_, { storage }) => {
       const name = JSON.stringify({ kind: 'key', prefix: old })
-      storage.sql.exec('INSERT INTO deletions VALUES (?, ?)', Date.now() - 32 * DAY, name)
+      storage.sql.exec('INSERT INTO deletions VALUES (?, ?)', present() - 32 * DAY, name)
     })
     await stub.note({ deletions: [{ kind: 'key', prefix: 'new' }] })
     const { deletions } = await stub.page({ after: null, limit: 1000 })

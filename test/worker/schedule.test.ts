@@ -8,6 +8,7 @@ import type { DueWork } from '../../src/time/due-work.sql'
 import { drain } from '../../src/webhooks/delivery/drain'
 import { SOURCES } from '../../src/worker/jobs'
 import { anotherUuid } from '../helpers/readable'
+import { present, START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers, worksOf } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
@@ -17,7 +18,7 @@ import { keepTold, toldOf } from '../helpers/worker/received'
 import { Hook } from '../helpers/worker/receiver'
 
 /** A Wednesday at noon, in UTC, some weeks ahead. */
-const NOON = (Math.floor(Date.now() / (7 * DAY)) + 3) * 7 * DAY - DAY + 12 * HOUR
+const NOON = Date.UTC(2026, 5, 17, 12)
 const EVENING = NOON + 8 * HOUR
 
 beforeAll(keepTold)
@@ -548,11 +549,11 @@ describe('[N2] when users are notified', () => {
   it('after an outage, in real time: no reminder of a day that is over, and all other types', async () => {
     const tenant = await newTenantInLast()
     await tenant.metric('m')
-    const day = Math.floor(Date.now() / DAY)
+    const day = Math.floor(START / DAY)
     await forgetTime()
     await tenant.event('m', 'ada', 1)
     await tenant.create('/webhooks', HOOK)
-    await allSteps(tenant, undefined, Date.now())
+    await allSteps(tenant, undefined, present())
     const live = { started: day - 3, first: day - 3, last: day - 2, history: '2e', length: 2, extended: 0 }
     const streak = JSON.stringify({ frequency: 'daily', run: live })
     await rowsEverywhere(

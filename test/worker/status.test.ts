@@ -2,6 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { version } from '../../package.json'
+import { present } from '../helpers/time'
 import { hand, log, message, withHook } from '../helpers/worker/delivery-queues'
 import { lost } from '../helpers/worker/faulty'
 import {
@@ -51,7 +52,7 @@ describe('[G12] the state of the service', () => {
 
   it('counts the due work of all active tenants, and boards whose upkeep is late', async () => {
     const [first, second, archived] = [await newTenant(), await newTenant(), await newTenant()]
-    const now = Date.now()
+    const now = present()
     await work(first, 'ticks', now - 5_000)
     await work(first, 'ticks', now + 3_600_000, 'later')
     await work(first, 'leaderboard', now - 61_000, 'late')
@@ -67,7 +68,7 @@ describe('[G12] the state of the service', () => {
 
   it('finds the oldest work behind more than 5,000 other rows, and reads at most 20,000 rows in a statement', async () => {
     const tenant = await newTenant()
-    const now = Date.now()
+    const now = present()
     await env.DB.prepare(
       `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
        INSERT INTO due_work (tenant_id, kind, subject, due_at)
@@ -113,7 +114,7 @@ describe('[G12] the state of the service', () => {
   it('counts pending and dead messages of all delivery queues', async () => {
     const [failing, working] = [await withHook(), await withHook()]
     await failing.hook.plan({ status: 500 }, { status: 500 })
-    const now = Date.now()
+    const now = present()
     await hand(failing.destination, now, message(now - 2), message(now - 1))
     await hand(working.destination, now, message(now - 2), message(now - 1), message(now))
     await until(async () => (await log(failing)).every(({ attempts }) => attempts === 1))

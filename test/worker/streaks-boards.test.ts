@@ -1,9 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { TODAY } from '../helpers/time'
 import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 const DAY = 86_400_000
-let start = Math.ceil(Date.now() / DAY) * DAY
+let start = (TODAY + 1) * DAY
 const iso = (ms: number) => new Date(ms).toISOString()
 const date = (days: number) => iso(start + days * DAY).slice(0, 10)
 

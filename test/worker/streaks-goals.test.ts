@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { TODAY } from '../helpers/time'
 import { lost } from '../helpers/worker/faulty'
 import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
@@ -7,7 +8,7 @@ import { at, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpe
 
 const DAY = 86_400_000
 /** Each test begins some days later, since all tests of the file share the clock. */
-let start = Math.ceil(Date.now() / DAY) * DAY
+let start = (TODAY + 1) * DAY
 let tenant: TestTenant
 
 /** Moves the clock to that many days and hours after the test's start. */

@@ -4,6 +4,7 @@ import { judgeStreaks, recountStep } from '../../src/features/streaks/deadlines'
 import { instant } from '../../src/lib/clock'
 import type { DueWork } from '../../src/time/due-work.sql'
 import { anotherUuid, bytes, number, numbered, readable } from '../helpers/readable'
+import { present, START, TODAY } from '../helpers/time'
 import { contextOfUsers, worksOf } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import {
@@ -22,8 +23,8 @@ import {
 
 const DAY = 86_400_000
 /** The last midnight, in UTC. */
-const midnight = Math.floor(Date.now() / DAY) * DAY
-const now = () => instant(Date.now())
+const midnight = TODAY * DAY
+const now = () => instant(present())
 
 /**
  * Makes users with a streak of 5 days up to two days ago. Their deadline was the last midnight. The last
@@ -270,7 +271,8 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
     await rows(tenant, 'UPDATE tenants SET config_version = config_version + 1 WHERE id = ?1')
     await lastDatabase()
       .d1.prepare("INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'backdate', ?2, ?3)")
-      .bind(tenant.id, achievementId, Date.now())
+      // It is not due yet, so that only the test does it: events wake the Timekeeper.
+      .bind(tenant.id, achievementId, START + DAY)
       .run()
     return tenant
   }
@@ -435,7 +437,7 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
     )
     await lastDatabase()
       .d1.prepare("INSERT INTO due_work (tenant_id, kind, subject, due_at) VALUES (?1, 'recount', '', ?2)")
-      .bind(tenant.id, Date.now())
+      .bind(tenant.id, START + DAY)
       .run()
     const { DB } = faultyLast(async (run, write) => {
       if (write === 0) {

@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { bestLive, overdueOf } from '../../src/features/streaks/rankings'
 import { instant } from '../../src/lib/clock'
 import { anotherUuid } from '../helpers/readable'
+import { TODAY } from '../helpers/time'
 import { contextOf } from '../helpers/worker/contexts'
 import { at, databases, newApp, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
@@ -13,7 +14,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
  * A Monday at midnight in UTC, in the future. Each test begins some weeks later, since all tests of the file
  * share the clock.
  */
-let start = Math.ceil(Date.now() / DAY) * DAY
+let start = (TODAY + 1) * DAY
 while (new Date(start).getUTCDay() !== 1) start += DAY
 
 let tenant: TestTenant

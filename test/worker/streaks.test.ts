@@ -16,7 +16,7 @@ const DAY = 86_400_000
  * A Monday at midnight in UTC, in the future. Each test begins some days later, since all tests of the file
  * share the clock.
  */
-let start = Math.ceil(Date.now() / DAY) * DAY + ((11 - (Math.ceil(Date.now() / DAY) % 7)) % 7) * DAY
+let start = Date.UTC(2026, 5, 8)
 const iso = (ms: number) => new Date(ms).toISOString()
 /** The date `days` days after the test's first one. */
 const date = (days: number) => iso(start + days * DAY).slice(0, 10)

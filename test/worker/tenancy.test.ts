@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import * as z from 'zod'
 import type { OperationSpec } from '../../src/api/operation'
 import { anotherUuid, readableTable } from '../helpers/readable'
+import { START } from '../helpers/time'
 import {
   type Ask,
   calls,
@@ -74,7 +75,7 @@ const readsOfLife = reads.filter(
 const writes = ofTenants.filter(({ method }) => method !== 'get')
 
 /** Noon of a day some days ahead. The year does not end during the walk. */
-let start = Math.ceil(Date.now() / DAY) * DAY + 1.5 * DAY
+let start = START + 2 * DAY
 const date = (days: number) => new Date(start + days * DAY).toISOString().slice(0, 10)
 while (date(-1).slice(0, 4) !== date(10).slice(0, 4)) start += DAY
 

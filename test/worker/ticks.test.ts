@@ -4,6 +4,7 @@ import { type TickStep, tickStep } from '../../src/features/points/ticks'
 import { type Instant, instant } from '../../src/lib/clock'
 import { type DueWork, workOf } from '../../src/time/due-work.sql'
 import { anotherUuid, readable } from '../helpers/readable'
+import { present, START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { contextOfUsers } from '../helpers/worker/contexts'
 import { lost } from '../helpers/worker/faulty'
@@ -102,7 +103,7 @@ async function ticksDue({ tenant }: Pick<Setup, 'tenant'>): Promise<DueWork | un
   return workOf(contextOfUsers(tenant.id).db, 'ticks')
 }
 
-const now = () => instant(Date.now())
+const now = () => instant(present())
 
 /** One step of the work that is due by now. */
 async function step(setup: Pick<Setup, 'tenant'>, DB = lastDatabase().d1): Promise<TickStep> {
@@ -233,7 +234,7 @@ async function manyUsers({ tenant }: Setup, count: number): Promise<void> {
      FROM (WITH RECURSIVE n (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM n WHERE value < ?2)
        SELECT value FROM n)`,
     )
-    .bind(tenant.id, count, Date.now())
+    .bind(tenant.id, count, present())
     .run()
 }
 
@@ -513,16 +514,16 @@ describe('[P4, G9] changes of time triggers', () => {
     await age(setup, HOUR + 40 * MINUTE)
     const first = await anchorOf(setup)
     await setup.tenant.admin('PATCH', setup.path, [{ id, status: 'inactive' }])
-    const activated = Date.now()
+    const activated = present()
     await setup.tenant.admin('PATCH', setup.path, [{ id, status: 'active' }])
-    expectBetween(activated, await anchorOf(setup), Date.now())
+    expectBetween(activated, await anchorOf(setup), present())
     await allSteps(setup)
     expect(await duesOf(setup)).toEqual([first + HOUR])
     await age(setup, 100 * MINUTE)
-    const changed = Date.now()
+    const changed = present()
     await setup.tenant.admin('PATCH', setup.path, [{ id, timeInterval: 2 }])
     const third = await anchorOf(setup)
-    expectBetween(changed, third, Date.now())
+    expectBetween(changed, third, present())
     expect(await duesOf(setup)).toHaveLength(2)
     await age(setup, 5 * HOUR)
     await allSteps(setup)
@@ -536,7 +537,7 @@ describe('[P4, G9] changes of time triggers', () => {
   ])(
     '[P4] another interval at the very moment of the creation, %s, has its own ticks',
     async (_name, interval, change, hours) => {
-      const start = Date.now() + DAY
+      const start = START + DAY
       await moveTo(start)
       try {
         const setup = await withTicks([{ interval }])
@@ -575,7 +576,7 @@ describe('[P4, G9] changes of time triggers', () => {
     const [id] = setup.ids
     const work = await ticksDue(setup)
     if (work === undefined) throw new Error('nothing is due')
-    const ahead = instant(Date.now() + 20 * MINUTE)
+    const ahead = instant(present() + 20 * MINUTE)
     expect((await tickStep(contextOfUsers(setup.tenant.id), work, ahead)).changes).toHaveLength(1_000)
     const answer = await setup.tenant.admin('PATCH', setup.path, [{ id, points: 50 }])
     expect(at(answer.body, 'updated', 0, 'points')).toBe(50)
@@ -637,10 +638,10 @@ describe('[C1, P4] ticks by the test clock', () => {
     await move(setup.tenant, (await anchorOf(setup)) + 10 * HOUR)
     expect(await duesOf(setup)).toHaveLength(10)
     const other = await withTicks()
-    const reset = Date.now()
+    const reset = present()
     await clock(setup.tenant, 'DELETE')
     for (const one of [setup, other]) {
-      expectBetween(reset, await anchorOf(one), Date.now())
+      expectBetween(reset, await anchorOf(one), present())
       expect((await ticksDue(one))?.dueAt).toBeLessThanOrEqual((await anchorOf(one)) + HOUR)
     }
     await age(setup, 2 * HOUR + MINUTE)

@@ -3,6 +3,7 @@ import { base64url, SignJWT } from 'jose'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { signToken } from '../../src/access/tokens'
 import { instant } from '../../src/lib/clock'
+import { present } from '../helpers/time'
 import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
 import { faulty } from '../helpers/worker/faulty'
 import {
@@ -397,12 +398,12 @@ describe('[K6] anything else', () => {
       new SignJWT({ ...claims })
         .setProtectedHeader({ alg: 'HS256', ...header, ...protectedHeader })
         .sign(new TextEncoder().encode(secret))
-    const end = Math.floor(Date.now() / 1000) + 60
+    const end = Math.floor(present() / 1000) + 60
     const live = await signToken(
       { TOKEN_SECRET: SECRET },
       'live',
       { tenant: tenant.id, sub: 'ada', iid: String(payload.iid), scope: 'write' },
-      { now: instant(Date.now()), ttl: 60 },
+      { now: instant(present()), ttl: 60 },
     )
     return {
       'another user': `${head}.${encode({ ...payload, sub: 'bob' })}.${signature}`,

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { instant } from '../../src/lib/clock'
 import { canonicalZone, isZone, offsetMinutes, spelledZone } from '../../src/lib/zone'
+import { present, START } from '../helpers/time'
 import {
   ADMIN_KEY,
   at,
@@ -136,7 +137,7 @@ describe('[U1] the id of a user', () => {
 describe('the fields of a user', () => {
   it('[U1] a user created with only an id has the defaults', async () => {
     const tenant = await newTenant()
-    const began = Date.now()
+    const began = present()
     const made = await put(tenant, 'ada', {})
     expect(made).toMatchObject({ status: 200 })
     const user = Object(made.body)
@@ -153,7 +154,7 @@ describe('the fields of a user', () => {
       updated: user.created,
     })
     expect(Date.parse(user.created)).toBeGreaterThanOrEqual(began)
-    expect(Date.parse(user.created)).toBeLessThanOrEqual(Date.now())
+    expect(Date.parse(user.created)).toBeLessThanOrEqual(present())
     expect(await get(tenant, 'ada')).toEqual(user)
     expect((await tenant.app('GET', '/users/nobody')).status).toBe(404)
     expect((await tenant.app('PATCH', '/users/nobody', { name: 'x' })).status).toBe(404)
@@ -464,7 +465,7 @@ describe('the fields of a user', () => {
       'Etc/GMT-14',
       'GMT',
     ]
-    const now = instant(Date.now())
+    const now = instant(START)
     for (const tz of [...Intl.supportedValuesOf('timeZone'), ...older]) {
       expect([tz, isZone(tz), Number.isInteger(offsetMinutes(tz, now))]).toEqual([tz, true, true])
       for (const written of [tz, tz.toLowerCase(), tz.toUpperCase()]) expect(spelledZone(written)).toBe(tz)

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { START as PRESENT } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
 import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
@@ -7,16 +8,16 @@ import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harnes
 const START = Date.parse('2035-12-30T12:00:00Z')
 const DAY = 86_400_000
 
-let present = 0
+let reached = 0
 
 /** Moves the clock, in steps that it allows. */
 async function to(time: string | number): Promise<void> {
   const end = typeof time === 'number' ? time : Date.parse(time)
-  for (let next = Math.max(present, Date.now()); next < end; ) {
+  for (let next = Math.max(reached, PRESENT); next < end; ) {
     next = Math.min(end, next + 399 * DAY)
     await moveTo(next)
   }
-  present = end
+  reached = end
 }
 
 type Who = string | Record<string, unknown>
@@ -231,9 +232,9 @@ describe('a year', () => {
     expect((await places('eve')).at(-1)).toEqual([undefined, 50, undefined])
 
     await event(tenant, 'words', 'neg', 100)
-    await to(present + DAY - 1)
+    await to(reached + DAY - 1)
     expect((await places('ada')).at(-1)).toEqual([50, 75, 50])
-    await to(present + 1)
+    await to(reached + 1)
     expect((await places('ada')).at(-1)).toEqual([25, 75, 25])
     expect((await places('neg')).at(-1)).toEqual([75, undefined, 75])
   })
@@ -325,7 +326,7 @@ describe('a year', () => {
   it('[G9] a deleted metric or system is left out, but its events count as activity', async () => {
     const metric = await tenant.metric('gone')
     await event(tenant, 'gone', 'del', 1)
-    await to(present + DAY)
+    await to(reached + DAY)
     await event(tenant, 'steps', 'del', 1)
     await tenant.admin('DELETE', `/metrics?ids=${metric}`)
     const told = await wrapped(tenant, 'del')
@@ -333,7 +334,7 @@ describe('a year', () => {
     expect(Object.keys(Object(at(told, 'entireYear', 'metrics')))).toEqual(['steps'])
   })
 
-  it('[R1] the present year is the user’s, in the user’s time zone', async () => {
+  it('[R1] the reached year is the user’s, in the user’s time zone', async () => {
     await to('2036-12-31T10:30:00Z')
     await event(tenant, 'steps', { id: 'kir', tz: 'Pacific/Kiritimati' }, 1)
     const told = await wrapped(tenant, 'kir')
@@ -350,15 +351,15 @@ describe('a year', () => {
   it('[C1] percentiles from the future of a removed test clock are built again', async () => {
     const due = "FROM due_work WHERE tenant_id = ?1 AND kind = 'distributions' AND subject = '2036'"
     const built = "FROM change_distributions WHERE tenant_id = ?1 AND period = '2036 built'"
-    await to(present + DAY / 24)
-    const ahead = present + 2 * DAY
+    await to(reached + DAY / 24)
+    const ahead = reached + 2 * DAY
     const run = (sql: string) => env.DB.prepare(sql).bind(tenant.id)
     const madeAt = () => run(`SELECT document ->> '$.at' AS at ${built}`).first('at')
     await wrapped(tenant, 'ada')
-    expect(await madeAt()).toBe(present - DAY / 24)
+    expect(await madeAt()).toBe(reached - DAY / 24)
     await run(`UPDATE due_work SET due_at = ${ahead} ${due.slice(14)}`).run()
     await wrapped(tenant, 'ada')
-    expect(await madeAt()).toBe(present)
+    expect(await madeAt()).toBe(reached)
     await env.DB.batch([
       run(`DELETE ${due}`),
       run(
@@ -366,8 +367,8 @@ describe('a year', () => {
       ),
     ])
     await wrapped(tenant, 'ada')
-    expect(await madeAt()).toBe(present)
-    expect(await run(`SELECT due_at ${due}`).first('due_at')).toBe(present + DAY)
+    expect(await madeAt()).toBe(reached)
+    expect(await run(`SELECT due_at ${due}`).first('due_at')).toBe(reached + DAY)
   })
 
   it('[R2] a year that is over everywhere is built for the last time a day later', async () => {

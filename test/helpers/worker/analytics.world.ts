@@ -10,6 +10,7 @@ import {
   withoutZeros,
 } from '../../oracle/analytics.oracle'
 import { readable } from '../readable'
+import { START } from '../time'
 import { moveAll, NAMES, weigh } from './databases-moves'
 import { ADMIN_KEY, at, call, newTenant, rowsEverywhere, type TestTenant, until } from './harness'
 
@@ -127,7 +128,7 @@ export const dayIn = (zone: string, moment: number) =>
 export function beforeClocksChange(): number {
   const offset = (zone: string, moment: number) =>
     new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }).format(moment).slice(-9)
-  const noon = (Math.floor(Date.now() / DAY) + 3) * DAY + 12 * HOUR
+  const noon = START + 3 * DAY
   for (let moment = noon; ; moment += DAY)
     for (const zone of ZONES.slice(0, 2))
       if (offset(zone, moment) !== offset(zone, moment - DAY)) return moment - 2 * DAY
@@ -325,7 +326,7 @@ export class AnalyticsWorld {
         const now = await this.now
         await this.#move(now)
         await this.holds()
-        const back = Math.max(now - step.hours * HOUR, (Math.floor(Date.now() / HOUR) + 1) * HOUR)
+        const back = Math.max(now - step.hours * HOUR, START + HOUR)
         this.#latest = Math.max(this.#latest, now)
         await clock(tenant, 'DELETE')
         await this.#move(back)

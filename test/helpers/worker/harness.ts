@@ -11,6 +11,7 @@ import { createApp } from '../../../src/worker/app'
 import { conforming, firstEventOf } from '../conformance'
 import { PATIENCE } from '../patience'
 import { readableTable } from '../readable'
+import { present } from '../time'
 
 /** The admin key of the tests, as vitest.config.ts sets it. */
 export const ADMIN_KEY = env.ADMIN_API_KEY ?? ''
@@ -179,7 +180,7 @@ async function storedTenant(send: Send): Promise<TestTenant> {
   await env.DB.prepare(
     'INSERT INTO tenants (id, customer_id, name, created, updated) VALUES (?1, ?2, ?2, ?3, ?3)',
   )
-    .bind(tenant.id, `customer-${tenant.id}`, Date.now())
+    .bind(tenant.id, `customer-${tenant.id}`, present())
     .run()
   return tenant
 }
@@ -337,8 +338,8 @@ export async function untilHeld(assertions: () => void | Promise<void>): Promise
 
 /** Waits until the machine's clock shows another millisecond. */
 export async function untilTheClockMoves(): Promise<void> {
-  const before = Date.now()
-  await until(() => Date.now() > before)
+  const before = present()
+  await until(() => present() > before)
 }
 
 /** Expects a moment to be between two others, or equal to one of them. In milliseconds. */

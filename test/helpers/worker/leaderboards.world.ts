@@ -1,6 +1,5 @@
 import { expect } from 'vitest'
 import * as z from 'zod'
-import { midnight } from '../../oracle/calendar.oracle'
 import type { Ranked, Wanted } from '../../oracle/leaderboards.oracle'
 import type { Action, Play, WorldBoard } from '../../oracle/leaderboards.play'
 import { type Economy, type Passed, POINTS } from '../../oracle/ledger.oracle'
@@ -9,13 +8,6 @@ import { ADMIN_KEY, type Answer, at, call, newTenant, type TestTenant } from './
 /** Plays random worlds to the service: makes the configuration of the oracle, and performs its steps. */
 
 const DAY = 86_400_000
-
-/** The next leap year with the weekdays of 2028. Every world begins in it, on whichever day the tests run. */
-export function yearOfWorlds(): number {
-  let year = 2028
-  while (midnight(`${year}-01-01`) < Date.now()) year += 28
-  return year
-}
 
 async function clock(tenant: TestTenant, method: string, body?: unknown): Promise<number> {
   const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }

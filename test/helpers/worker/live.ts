@@ -7,6 +7,7 @@ import { newInstance } from '../../../src/configuration/configuration'
 import type { Bindings } from '../../../src/platform/env'
 import { createApp } from '../../../src/worker/app'
 import { PATIENCE } from '../patience'
+import { present } from '../time'
 import { ADMIN_KEY } from './harness'
 
 /** Streams of live leaderboards, as a client sees them. */
@@ -61,7 +62,7 @@ export class Watch {
     }
     const [, event, id = '', data = ''] = /^event: (\w+)\nid: (\S+)\ndata: (.*)$/.exec(part) ?? []
     const json: unknown = JSON.parse(data)
-    const at = Date.now()
+    const at = present()
     if (event === 'ranking') this.events.push({ event, id, data: Ranking.parse(json), at })
     else if (event === 'finished') this.events.push({ event, id, data: Finished.parse(json), at })
     else throw new Error(`not an event of a live leaderboard: ${part}`)

@@ -6,6 +6,7 @@ import { newContext } from '../../../src/platform/context'
 import { wakeAll } from '../../../src/time/timekeeper'
 import { enterDemo, loadDemo } from '../../../src/worker/demo-load'
 import { JOBS } from '../../../src/worker/jobs'
+import { present } from '../time'
 import { deleteData } from './delete-data'
 import { ADMIN_KEY, call, newApp, type Send } from './harness'
 
@@ -32,6 +33,6 @@ export async function newDemo(now?: string): Promise<Send> {
   await wakeAll(context, JOBS)
   await loadDemo(await enterDemo(context))
   await waitOnExecutionContext(ctx)
-  await env.DB.prepare('UPDATE tenants SET config_version = ?1').bind(Date.now()).run()
+  await env.DB.prepare('UPDATE tenants SET config_version = ?1').bind(present()).run()
   return send
 }

@@ -1,13 +1,14 @@
 import { inject } from 'vitest'
 import * as z from 'zod'
 import type { Step } from '../receiver'
+import { fromReal } from '../time'
 
 const Told = z.object({
   seen: z.array(
     z.object({
       headers: z.record(z.string(), z.string()),
       body: z.string(),
-      at: z.number(),
+      at: z.number().transform(fromReal),
       method: z.string(),
     }),
   ),

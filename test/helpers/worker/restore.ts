@@ -8,6 +8,7 @@ import {
   stateQuestion,
 } from '../../../scripts/lib/restored.mjs'
 import worker from '../../../src/worker'
+import { present } from '../time'
 import { databases, rowsEverywhere } from './harness'
 
 /** Databases that go back to an earlier moment, as by Time Travel. Objects and KV stay as they are. */
@@ -77,7 +78,7 @@ const States = z.array(
 
 /** Does what `npm run restored` does. */
 export async function restored({ undelete } = { undelete: false }): Promise<void> {
-  const epoch = nextEpoch(States.parse(await rowsEverywhere(stateQuestion)), Date.now())
+  const epoch = nextEpoch(States.parse(await rowsEverywhere(stateQuestion)), present())
   const isSeveral = databases().length > 1
   for (const { name, d1 } of databases().toReversed()) {
     const statements =

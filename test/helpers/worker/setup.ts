@@ -1,12 +1,15 @@
 import { reset } from 'cloudflare:test'
 import { afterAll, beforeEach, vi } from 'vitest'
 import { seedTests } from '../seed'
+import { beginTime } from '../time'
 import { deleteData } from './delete-data'
 import { forgetLines, tellLines } from './lines'
+import './time'
 
-// Files share a Worker, so that its modules are read once. Each file has its own data, mocks and random
+// Files share a Worker, so that its modules are read once. Each file has its own data, mocks, time and random
 // numbers.
 seedTests()
+beginTime()
 vi.restoreAllMocks()
 vi.unstubAllGlobals()
 await deleteData()

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { START } from '../../helpers/time'
 import { faultyAll, lost } from '../../helpers/worker/faulty'
 import {
   ADMIN_KEY,
@@ -290,7 +291,7 @@ describe('[V2] voids and other work at once', () => {
       return call(toApp, method, '/admin/v1/test-clock', { body, headers })
     }
     const tick = { type: 'time', points: 1, timeUnit: 'hours', timeInterval: 1, status: 'active' }
-    const now = Math.ceil(Date.now() / 1_000) * 1_000
+    const now = START + 3_600_000
     await clock('PUT', { now: new Date(now).toISOString() })
     await tenant.create(`/points/${ids.xp}/triggers`, tick)
     const sent = [await twelve(), await twelve(), await twelve()]
@@ -309,7 +310,7 @@ describe('[V2] voids and other work at once', () => {
       const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
       return call(toApp, method, '/admin/v1/test-clock', { body, headers })
     }
-    const now = Math.ceil(Date.now() / 3_600_000) * 3_600_000
+    const now = START + 3_600_000
     await clock('PUT', { now: new Date(now).toISOString() })
     const day = new Date(now).toISOString().slice(0, 10)
     const board = {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { readable } from '../../helpers/readable'
+import { START } from '../../helpers/time'
 import {
   ADMIN_KEY,
   at,
@@ -546,7 +547,7 @@ it('[V1, V2, V3, V4, P8, L12, P12] random worlds equal a count of the log withou
     fc.asyncProperty(plans, async (plan) => {
       const tenant = await newTenant(newApp())
       await clock(tenant, 'DELETE')
-      const now = Math.ceil(Date.now() / HOUR) * HOUR
+      const now = START + HOUR
       await clock(tenant, 'PUT', { now: new Date(now).toISOString() })
       const world = new World(plan, tenant)
       await world.configure()

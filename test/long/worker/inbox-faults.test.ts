@@ -12,6 +12,7 @@ import { JOBS } from '../../../src/worker/jobs'
 import { failing } from '../../helpers/failing'
 import { PATIENCE } from '../../helpers/patience'
 import { number, readable } from '../../helpers/readable'
+import { present } from '../../helpers/time'
 import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../../helpers/worker/boards'
 import { contextOf, contextWith, everyPlace, worksOf } from '../../helpers/worker/contexts'
 import { behind, type Call, lost } from '../../helpers/worker/faulty-databases'
@@ -312,7 +313,7 @@ describe('a step, when D1’s answer is lost', () => {
     const lines = linesOf('error')
     const { bindings } = only(isStep, () => Promise.reject(lost()))
     const work = { steps: 5, mustAll: false, grace: { first: 0, finals: 0 } }
-    const to = instant(Date.now() + 1_000)
+    const to = instant(present() + 1_000)
     await workOff(JOBS, await everyPlace(tenant.id, bindings), { to, ...work })
     expect(lines).toMatchObject([{ level: 'error', tenant: tenant.id, work: 'inbox' }])
     expect((await inboxWork(tenant))?.dueAt).toBe(to + 60_000)
@@ -915,7 +916,7 @@ describe('a leaderboard that cannot be reached during a step', () => {
     const LEADERBOARD = boardsWith(() => Promise.reject(lost()))
     const REPAIRS = queueWith(async (message) => void repairs.push(message))
     const broken = await everyPlace(tenant.id, { LEADERBOARD, REPAIRS })
-    const to = instant(Date.now() + 1_000)
+    const to = instant(present() + 1_000)
     await workOff(JOBS, broken, { to, steps: 5, mustAll: true, grace: { first: 0, finals: 0 } })
     expect(await counts(tenant, id)).toMatchObject(done(300))
     expect(repairs.map(({ userIds }) => userIds.toSorted())).toEqual([
@@ -940,7 +941,7 @@ describe('a leaderboard that cannot be reached during a step', () => {
     await withoutUpkeep(tenant)
     await send(tenant, turns(4, 2))
     const { bindings } = only(isStep, (batch, n) => (n === 0 ? answerLost(batch) : batch.run()))
-    const to = instant(Date.now() + 1_000)
+    const to = instant(present() + 1_000)
     await workOff(JOBS, await everyPlace(tenant.id, bindings), {
       to,
       steps: 5,

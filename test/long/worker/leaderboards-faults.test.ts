@@ -9,6 +9,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Repair } from '../../../src/leaderboards/updates'
 import worker from '../../../src/worker'
+import { START } from '../../helpers/time'
 import {
   agrees,
   arrive,
@@ -33,7 +34,7 @@ afterEach(forgetTime)
 
 /** Sends messages to the Worker's queue handler. Returns the ids of acknowledged messages. */
 async function consume(...bodies: Repair[]): Promise<string[]> {
-  const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
+  const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(START), attempts: 1, body }))
   const batch = createMessageBatch<Repair>('laurel-repairs', messages)
   const ctx = createExecutionContext()
   await worker.queue(batch, env, ctx)

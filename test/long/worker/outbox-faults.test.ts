@@ -7,6 +7,7 @@ import { drain } from '../../../src/webhooks/delivery/drain'
 import type { DrainRequest } from '../../../src/webhooks/outbox/outbox'
 import worker from '../../../src/worker'
 import { JOBS, SOURCES } from '../../../src/worker/jobs'
+import { START } from '../../helpers/time'
 import { contextOfUsers } from '../../helpers/worker/contexts'
 import { faultyLast, lost } from '../../helpers/worker/faulty'
 import {
@@ -39,7 +40,7 @@ const told = async () =>
 
 /** Sends messages to the Worker's queue handler. Returns the ids of acknowledged messages. */
 async function consume(...bodies: DrainRequest[]): Promise<string[]> {
-  const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(), attempts: 1, body }))
+  const messages = bodies.map((body, n) => ({ id: `m${n}`, timestamp: new Date(START), attempts: 1, body }))
   const batch = createMessageBatch<DrainRequest>('laurel-outbox', messages)
   const ctx = createExecutionContext()
   await worker.queue(batch, env, ctx)
@@ -75,7 +76,7 @@ describe('[W2] between the commit and the drain', () => {
   })
 
   it('[C1] a move of the clock first sends waiting messages, with the time at which they were due', async () => {
-    const now = Math.ceil(Date.now() / 60_000) * 60_000 + 60_000
+    const now = START + 3_600_000
     const put = (ms: number) => tenant.admin('PUT', '/test-clock', { now: new Date(ms).toISOString() })
     await put(now)
     await tenant.event('steps', 'ada', 1)

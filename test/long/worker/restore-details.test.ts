@@ -1,6 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { present } from '../../helpers/time'
 import {
   agrees,
   DAY,
@@ -92,7 +93,7 @@ describe('[M1, M2] after a restore, a leaderboard', () => {
 describe('[M2] after a restore, webhooks', () => {
   it('get what was pending, also retries of which the database knows nothing; a deleted one works again', async () => {
     const setup = await withHook()
-    const now = Date.now()
+    const now = present()
     const before = await backup()
     await setup.hook.plan({ status: 500 })
     const failed = message(now)

@@ -10,6 +10,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import worker from '../../../src/worker'
+import { present } from '../../helpers/time'
 import {
   agrees,
   DAY,
@@ -56,7 +57,7 @@ const timekeeperOf = ({ tenant }: Setup) => env.TIMEKEEPER.getByName(tenant.id)
 /** Runs the Timekeeper's alarm, also if none is set. */
 async function alarm(setup: Setup): Promise<void> {
   const stub = timekeeperOf(setup)
-  await runInDurableObject(stub, (_, { storage }) => storage.setAlarm(Date.now() + DAY))
+  await runInDurableObject(stub, (_, { storage }) => storage.setAlarm(present() + DAY))
   expect(await runDurableObjectAlarm(stub)).toBe(true)
 }
 
@@ -114,7 +115,7 @@ describe('alarms', () => {
   it('[C2] the cron trigger sets the alarm for work that is due within minutes', async () => {
     const setup = await withBoard()
     expect((await newClock('DELETE')).status).toBe(200)
-    const soon = Date.now() + 4 * 60_000
+    const soon = present() + 4 * 60_000
     await rowsEverywhere('UPDATE due_work SET due_at = ?2 WHERE tenant_id = ?1', setup.tenant.id, soon)
     const stub = timekeeperOf(setup)
     await runInDurableObject(stub, (_, { storage }) => storage.deleteAlarm())
