@@ -201,7 +201,7 @@ async function takeDeletions(/** @type {string} */ later, /** @type {AbortSignal
     await unpack(later, demandKnown, unpacked, signal)
   }
   const list = join(isFolder(later) ? later : unpacked, OBJECTS, DELETIONS)
-  // Nothing was deleted in the last 31 days, or an earlier version of Laurel has written the data.
+  // Nothing was deleted in the last 31 days.
   if (!existsSync(list)) return
   const own = join(RESTORING, OBJECTS, DELETIONS)
   rmSync(own, { recursive: true, force: true })

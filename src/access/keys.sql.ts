@@ -54,7 +54,7 @@ export type KeyRecord = {
   hash: string
   /** The things that an application key may do (K5). */
   scope: KeyScope
-  /** The name of an admin key. Records that an earlier version has put into KV lack it. */
+  /** The name of an admin key. */
   name?: string | null | undefined
   /** When an application key ends; null for never (K5). */
   expires: Instant | null
@@ -92,9 +92,8 @@ const Stored = z.object({
   tenantId: z.string().nullable(),
   userId: z.string().nullable(),
   hash: z.string(),
-  // Records that an earlier version has put into KV lack these.
-  scope: z.enum(KEY_SCOPES).default('write'),
-  expires: z.number().transform(instant).nullable().default(null),
+  scope: z.enum(KEY_SCOPES),
+  expires: z.number().transform(instant).nullable(),
   name: z.string().nullable().optional(),
 })
 

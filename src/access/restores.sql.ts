@@ -1,6 +1,6 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { HOUR, type Instant } from '../lib/clock'
+import type { Instant } from '../lib/clock'
 import { json } from '../platform/columns'
 import type { AccountDatabase, Statement } from '../platform/database'
 import type { Databases } from '../platform/databases/databases'
@@ -123,9 +123,7 @@ function isExpected(before: FirstNoted, name: string, { moment, hasUsers }: Note
   if (moment === before.moment) return true
   if (moment === null) return isNew(before, name)
   if (before.moment === null) return false
-  // Versions before 0024 confirmed no moment, and noted them also while the first database was away.
-  if (before.confirmed === null) return moment <= before.moment + HOUR
-  return moment >= before.confirmed && moment <= before.moment
+  return moment >= (before.confirmed ?? 0) && moment <= before.moment
 }
 
 /**

@@ -5,9 +5,7 @@ export type TableStorage = Pick<DurableObjectStorage, 'sql' | 'transactionSync'>
  * The numbered steps that make an object's tables: step n, a list of statements, brings them to version n
  * from the version before. Never change a step that was deployed. To add a column, add a step.
  *
- * The table `notes` (name, value) stores the version under the name `version`. Version 1 is not stored, and
- * tables that are older than the versions have none either. So the first step creates only the tables that do
- * not exist yet.
+ * The first step makes the table `notes` (name, value). It stores the version under the name `version`.
  */
 export type Steps = readonly (readonly string[])[]
 
@@ -18,15 +16,13 @@ const WRITE = `INSERT INTO notes (name, value) VALUES ('version', ?1) ON CONFLIC
 export const hasTables = (sql: SqlStorage): boolean =>
   sql.exec("PRAGMA table_info('notes')").toArray().length > 0
 
-/** The stored version; null if there is none. */
-function noted(sql: SqlStorage): number | null {
-  const [row] = hasTables(sql) ? sql.exec<{ value: string }>(READ).toArray() : []
-  return row === undefined ? null : Number(row.value)
-}
+/** The stored version; 0 if there are no tables. */
+const noted = (sql: SqlStorage): number =>
+  hasTables(sql) ? Number(sql.exec<{ value: string }>(READ).one().value) : 0
 
 /**
  * Brings an object's tables to the latest version, all or nothing, and returns the number of rows that it
- * wrote. If the tables have the latest version, it writes no rows, and reads at most one. If a later version
+ * wrote. If the tables have the latest version, it writes no rows, and reads one. If a later version
  * of Laurel wrote the tables, it throws and changes nothing.
  */
 export function migrate(storage: TableStorage, steps: Steps): number {
@@ -34,20 +30,20 @@ export function migrate(storage: TableStorage, steps: Steps): number {
   const version = noted(sql)
   const latest = steps.length
   if (version === latest) return 0
-  if (version !== null && !(version < latest)) {
+  if (version > latest) {
     throw new Error(
       `the tables of this object have version ${version}, but this version of Laurel knows only versions up to ${latest}: deploy the later version again`,
     )
   }
   return storage.transactionSync(() => {
-    const written = steps.slice(version ?? 0).flatMap((step) =>
+    const written = steps.slice(version).flatMap((step) =>
       step.map((statement) => {
         const cursor = sql.exec(statement)
         cursor.toArray()
         return cursor.rowsWritten
       }),
     )
-    if (latest > 1) written.push(sql.exec(WRITE, String(latest)).rowsWritten)
+    written.push(sql.exec(WRITE, String(latest)).rowsWritten)
     return written.reduce((sum, rows) => sum + rows, 0)
   })
 }

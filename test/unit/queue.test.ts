@@ -50,6 +50,7 @@ const recorded = (name: string): CommandResult => ({
     leaderboards: {},
   },
   leftOut: [],
+  at: 0,
 })
 
 const settleAll = (jobs: readonly Job[]) => jobs.map((job) => settled(nameOf(job)))

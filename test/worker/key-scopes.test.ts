@@ -1,4 +1,3 @@
-import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { scopeNeededFor } from '../../src/api/operation'
 import { Commands, messageOf } from '../../src/features/events/sent'
@@ -11,8 +10,6 @@ import {
   ADMIN_KEY,
   at,
   call,
-  countedD1,
-  databases,
   everything,
   newApp,
   newTenant,
@@ -237,39 +234,6 @@ describe('[K5] scope and end of a key', () => {
     expect((await tenant.app('GET', '/users/ada/metrics/words')).body).toMatchObject({ current: 2 })
   })
 
-  it('[K5] a key of an earlier version writes and does not end: its record in KV, and its row', async () => {
-    const tenant = await newTenant()
-    await tenant.app('PUT', '/users/ada', {})
-    const { id, key } = await made(tenant, { userId: 'ada' })
-    const prefix = key.slice(0, key.indexOf('.'))
-    const name = `key:${prefix}`
-    const record: unknown = JSON.parse((await env.KEYS.get(name)) ?? '')
-    expect(record).toEqual({
-      ...{ id, kind: 'application', tenantId: tenant.id, userId: 'ada', hash: at(record, 'hash') },
-      ...{ scope: 'write', expires: null },
-    })
-    const { scope: _scope, expires: _expires, ...earlier } = Object(record)
-    await env.KEYS.put(name, JSON.stringify(earlier))
-    const { DB, count } = countedD1()
-    const where = tenant.through(newApp({ DB }))
-    expect((await where.as(key, 'GET', '/users/ada')).status).toBe(200)
-    // Without the record, it would be one more.
-    if (databases().length === 1) expect(count.batches).toBe(3)
-    expect((await where.as(key, 'PUT', '/users/ada', {})).status).toBe(200)
-
-    await env.DB.prepare('DELETE FROM api_keys WHERE id = ?1').bind(id).run()
-    await env.DB.prepare(
-      "INSERT INTO api_keys (id, prefix, kind, tenant_id, user_id, hash, created) VALUES (?1, ?2, 'application', ?3, 'ada', ?4, 0)",
-    )
-      .bind(id, prefix, tenant.id, String(at(record, 'hash')))
-      .run()
-    await env.KEYS.delete(name)
-    expect((await tenant.through(newApp()).as(key, 'PUT', '/users/ada', {})).status).toBe(200)
-    expect((await tenant.admin('GET', '/application-api-keys')).body).toMatchObject([
-      { scope: 'write', expires: null },
-    ])
-  })
-
   it('[K2, K5, K6] a command takes its credential to another isolate', () => {
     const command = { kind: 'upsert', user: {}, by: 'user' } as const
     const rest = { arrived: instant(1), tenantName: null, attempt: null }
@@ -282,10 +246,6 @@ describe('[K5] scope and end of a key', () => {
     ]) {
       const message: unknown = JSON.parse(JSON.stringify(messageOf({ command, credential, ...rest })))
       expect(Commands.parse([message])).toMatchObject([{ credential }])
-      // The version before sends no more than the prefix.
-      const { tokenUser: _user, expires: _expires, ...old } = Object(message)
-      const known = credential?.prefix ? { ...credential, expires: null } : null
-      expect(Commands.parse([old])).toMatchObject([{ credential: known }])
     }
   })
 })

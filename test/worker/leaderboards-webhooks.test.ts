@@ -1,4 +1,4 @@
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
+import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Sql } from '../../src/platform/objects'
@@ -907,93 +907,6 @@ describe('[L6] a board with breakdown', () => {
       'sent_lists',
       'sent_lists',
     ])
-  })
-})
-
-describe('a board of an earlier version', () => {
-  /**
-   * Gives the object's last sent lists the form of that version, for all groups together, and clears its
-   * memory.
-   */
-  async function asBefore({ board }: Setup): Promise<void> {
-    const object = env.LEADERBOARD.getByName(board)
-    await runInDurableObject(object, (_, { storage: { sql } }) => {
-      const [top] = sql.exec("SELECT run, list FROM sent_lists WHERE grp LIKE 'top:%' ORDER BY grp").toArray()
-      sql.exec("DELETE FROM sent_lists WHERE grp LIKE 'top:%'")
-      sql.exec("INSERT INTO sent_lists (run, grp, list) VALUES (?, '', ?)", top?.run ?? 0, top?.list ?? '[]')
-      sql.exec("UPDATE notes SET value = json_remove(value, '$.isByGroup') WHERE name = 'events'")
-    })
-    await evictDurableObject(object)
-  }
-  const tops = async ({ board }: Setup) =>
-    (await kept(board)).sent
-      .filter((row) => !row.includes('"grp":"['))
-      .map((row) => at(JSON.parse(row), 'grp'))
-
-  it('continues as it was', async () => {
-    const setup = await withBoard()
-    const hook = await subscribe(setup.tenant, CHANGED, RANK_CHANGED)
-    await events(setup.tenant, ['ada', 5], ['bob', 4])
-    await minutes(NOON, 20)
-    news(hook, NOON)
-    await asBefore(setup)
-    expect(await tops(setup)).toEqual([''])
-    await minutes(NOON, 100)
-    expect(await tops(setup)).toEqual(['top:[]'])
-    await events(setup.tenant, ['bob', 2])
-    await minutes(NOON, 120)
-    expect(news(hook, NOON)).toEqual([
-      `100 changed ${TODAY}: bob 1 6, ada 2 5`,
-      `100 rank_changed ${TODAY}: bob 2→1 4→6`,
-      `100 rank_changed ${TODAY}: ada 1→2 5→5`,
-    ])
-  })
-
-  it('[L6] sends groups that change from then on, and only those', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    const hook = await subscribe(setup.tenant, CHANGED)
-    await events(setup.tenant, ['ada', 5, { team: 'x' }], ['bob', 4, { team: 'y' }])
-    await minutes(NOON, 20)
-    news(hook, NOON)
-    await asBefore(setup)
-    await minutes(NOON, 100)
-    expect(news(hook, NOON)).toEqual([])
-    expect(await tops(setup)).toEqual(['top:["x"]', 'top:["y"]'])
-    await events(setup.tenant, ['bob', 2])
-    await minutes(NOON, 120)
-    expect(news(hook, NOON)).toEqual([`100 changed ${TODAY} [team:y]: bob 1 6`])
-  })
-
-  it('[L6] sends all groups once if one of them may have changed before', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    const hook = await subscribe(setup.tenant, CHANGED)
-    await events(setup.tenant, ['ada', 5, { team: 'x' }], ['bob', 4, { team: 'y' }])
-    await minutes(NOON, 10)
-    news(hook, NOON)
-    await events(setup.tenant, ['bob', 2])
-    await asBefore(setup)
-    await minutes(NOON, 120)
-    expect(news(hook, NOON)).toEqual([
-      `15 changed ${TODAY} [team:x]: ada 1 5`,
-      `15 changed ${TODAY} [team:y]: bob 1 6`,
-    ])
-  })
-
-  it('sends the waiting events of its outbox unchanged', async () => {
-    const setup = await withBoard({ breakdown: ['team'] })
-    const hook = await subscribe(setup.tenant, CHANGED)
-    await events(setup.tenant, ['ada', 5, { team: 'x' }])
-    const { tenant, calls } = through(setup.tenant)
-    await events(tenant, ['zoe', 1])
-    const definition = calls[0]?.definition
-    if (definition === undefined) throw new Error('no message')
-    const object = env.LEADERBOARD.getByName(setup.board)
-    await object.runDue({ definition, now: NOON, until: NOON, grace: 0 })
-    await runInDurableObject(object, (_, { storage: { sql } }) =>
-      sql.exec("UPDATE outbox SET facts = json_remove(facts, '$[0].group')"),
-    )
-    await minutes(NOON, 1)
-    expect(news(hook, NOON)).toEqual([`0 changed ${TODAY}: ada 1 5`])
   })
 })
 

@@ -11,8 +11,7 @@ export const attributes = sqliteTable(
     key: text('key').notNull(),
     name: text('name').notNull(),
     /**
-     * The keys that may set it on users (K7): `user` for attributes that existed before this column, and for
-     * event attributes, for which it has no meaning.
+     * The keys that may set it on users (K7): `user` for event attributes, for which it has no meaning.
      */
     writableBy: text('writable_by', { enum: ATTRIBUTE_WRITERS }).notNull().default('user'),
   },

@@ -34,8 +34,7 @@ export const leaderboards = sqliteTable(
     finished: integer('finished'),
     /**
      * JSON: how far the upkeep of its object had got (upkeep-note.types.ts). If the database is brought back
-     * to an earlier moment, it says which runs were final (M2). Null if only an earlier version of Laurel has
-     * done the upkeep.
+     * to an earlier moment, it says which runs were final (M2).
      */
     upkeep: text('upkeep'),
   },

@@ -107,7 +107,7 @@ const handle = async (c: HonoContext<AppEnv>) => {
   const reply = await byPresentName(ctx, c.get('claim'), async (claim) => {
     const result = await recordEvent(ctx, senderOf(claim, body.user.id), input)
     c.set('confirmed', true)
-    if ('at' in result && result.at !== undefined) c.set('now', instant(result.at))
+    if ('at' in result) c.set('now', instant(result.at))
     return eventReply(result)
   })
   return answer(c, reply.status, reply.body, reply.headers)

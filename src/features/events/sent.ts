@@ -16,14 +16,14 @@ const moment = z.number().transform(instant)
 const common = {
   arrived: moment,
   prefix: z.string().nullable(),
-  tokenUser: z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }).nullable().default(null),
-  expires: moment.nullable().default(null),
-  tenantName: z.string().nullable().default(null),
+  tokenUser: z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }).nullable(),
+  expires: moment.nullable(),
+  tenantName: z.string().nullable(),
   since: moment.nullable(),
 }
 
-/** The kind of sender (K7). The default fits old messages in the inbox: only admins send batches. */
-const by = z.enum(['admin', 'user']).default('admin')
+/** The kind of sender (K7). */
+const by = z.enum(['admin', 'user'])
 
 /** Parses the jobs that another isolate has sent. */
 export const Commands = z.array(
@@ -153,8 +153,8 @@ export const CommandResult = z.discriminatedUnion('kind', [
     status: z.literal([201, 202]),
     body: accepted(EventResponse),
     leftOut,
-    /** The moment of the response. A lane of an earlier version does not say it. */
-    at: z.number().optional(),
+    /** The moment of the response. */
+    at: z.number(),
   }),
   z.object({ kind: z.literal('user'), body: accepted(User) }),
   z.object({ kind: z.literal('completion'), body: accepted(AchievementCompletionResponse), leftOut }),

@@ -20,12 +20,8 @@ export const BoardEventState = z.object({
   flushed: z.number(),
   /** When changes will be sent next; null if there are none. */
   due: z.number().transform(instant).nullable(),
-  /**
-   * Whether the first places are stored by group. Earlier versions stored one list for all groups together.
-   */
-  isByGroup: z.boolean().default(false),
   /** How often the runs were replaced by others, or a test clock went back. */
-  series: z.number().default(0),
+  series: z.number(),
 })
 export type BoardEventState = z.output<typeof BoardEventState>
 
@@ -38,8 +34,6 @@ type Noted = 'tops' | 'ranks'
 /** The prefix of the key of a group's first places. A group is a JSON list, so it never begins like this. */
 const TOPS = 'top:'
 const keyOf = (what: Noted, group: string) => (what === 'tops' ? TOPS : '') + group
-/** The key under which earlier versions stored the first places of all groups together. */
-const ALL = ''
 
 /** Rows of the outbox that one call returns. Each is short. */
 const PAGE = 2
@@ -53,8 +47,6 @@ const SQL = {
   dropBefore: 'DELETE FROM sent_lists WHERE run < ?1',
   dropTops: `DELETE FROM sent_lists WHERE substr(grp, 1, ${TOPS.length}) = '${TOPS}'`,
   dropRanks: `DELETE FROM sent_lists WHERE substr(grp, 1, ${TOPS.length}) <> '${TOPS}'`,
-  rekey: 'UPDATE sent_lists SET grp = ?2 WHERE grp = ?1',
-  drop: 'DELETE FROM sent_lists WHERE grp = ?1',
   dropAll: 'DELETE FROM sent_lists',
   add: 'INSERT INTO outbox (id, at, facts) VALUES (?1, ?2, ?3)',
   page: 'SELECT no, id, at, facts FROM outbox ORDER BY no LIMIT ?1',
@@ -100,16 +92,6 @@ export class BoardEventStore {
   setSent(run: number, what: Noted, group: string, list: SentList): void {
     if (list.length === 0) this.#sql.run(SQL.forgetSent, run, keyOf(what, group))
     else this.#sql.run(SQL.setSent, run, keyOf(what, group), JSON.stringify(list))
-  }
-
-  /**
-   * Converts the list that an earlier version has stored for the first places of all groups together. If
-   * there is only one group, given as JSON, the list becomes that of the group. If there may be several
-   * (null), the list is deleted.
-   */
-  takeOver(group: string | null): void {
-    if (group === null) this.#sql.run(SQL.drop, ALL)
-    else this.#sql.run(SQL.rekey, ALL, keyOf('tops', group))
   }
 
   /** Deletes the sent lists of the runs before this one. */

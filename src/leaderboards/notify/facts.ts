@@ -40,15 +40,13 @@ export type Place = z.infer<typeof Place>
 
 /**
  * The group of a fact: the ids of the breakdown attributes and their values, in the breakdown's order (L6).
- * Empty on a board without breakdown, for a run without ranked users, and in facts of earlier versions, which
- * were about all groups together.
+ * Empty on a board without breakdown, and for a run without ranked users.
  */
-const Group = z.array(z.tuple([z.string(), z.string()])).default([])
+const Group = z.array(z.tuple([z.string(), z.string()]))
 
 /**
  * The series of runs to which a beginning or an end of a run belongs: how often the runs were replaced by
- * others, or a test clock went back, before it. None in facts of earlier versions and in facts about
- * changes.
+ * others, or a test clock went back, before it. None in facts about changes.
  */
 const Series = z.number().optional()
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { FIRST_OFFSET, type Instant, instant } from '../../lib/clock'
 import { localDay } from '../../lib/zone'
 import { beginsAt, latestRuns, type Run } from '../../rules/runs.rules'
-import { type Definition, groupOf, type Row } from '../board'
+import type { Definition, Row } from '../board'
 import { BoardEventState, type BoardEventStore } from '../notify/board-events.sql.ts'
 import {
   type BoardEventRow,
@@ -170,24 +170,6 @@ export class BoardEvents {
   reload(): void {
     const state = this.#board.store.note('events')
     this.#state = state === null ? null : BoardEventState.parse(state)
-    this.#takeOver()
-  }
-
-  /**
-   * Converts the state of an earlier version, which sent the first places of all groups together. If no flush
-   * is due, the groups have not changed since then, and their present state counts as sent. Otherwise it is
-   * unknown which groups have changed, and the flush sends all of them.
-   */
-  #takeOver(): void {
-    if (this.#state === null || this.#state.isByGroup) return
-    const hasGroups = this.#board.definition.breakdown.length > 0
-    this.#store.takeOver(hasGroups ? null : groupOf([]))
-    if (hasGroups && this.#state.due === null)
-      rebase(this.#board, this.#store, {
-        before: this.#listened.filter((type) => type !== 'leaderboard.changed'),
-        after: this.#listened,
-      })
-    this.#set({ isByGroup: true })
   }
 
   #set(change: Partial<BoardEventState>): void {
@@ -232,7 +214,6 @@ export class BoardEvents {
       ended: progress.openFrom,
       flushed: this.#state?.flushed ?? 0,
       due: null,
-      isByGroup: true,
       series: this.#state?.series ?? 0,
     }
     const kept = this.#state === null || before.length === 0 ? fresh : this.#state

@@ -109,7 +109,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   /** Takes back a deletion if D1 was brought back to a moment before it. The scores are read from D1 (M2). */
   #revive(given: DefinitionInput): void {
     const deleted = this.#isUsed ? this.#store.note('deleted') : null
-    // Earlier versions have noted `true` instead of the moment.
     if (deleted === null || (given.epoch ?? 0) <= Number(deleted)) return
     this.#store.dropNote('deleted')
     this.#store.setNote('progress', { ...newProgress(this.#known(given)), epoch: 0 })

@@ -8,26 +8,21 @@ import type { Counted, Entry, GroupSize } from './ranking'
 /** docs/storage.md lists these tables. To change one, add a step. Never change an existing step. */
 const STEPS: Steps = [
   [
-    `CREATE TABLE IF NOT EXISTS scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached
-      INTEGER,
+    `CREATE TABLE scores (user_id TEXT, iid TEXT, run INTEGER, grp TEXT, score INTEGER, reached INTEGER,
      cursor INTEGER, grouped INTEGER, PRIMARY KEY (user_id, iid, run)) WITHOUT ROWID`,
-    `CREATE INDEX IF NOT EXISTS scores_by_rank ON scores (run, grp, score DESC, reached, user_id)
+    `CREATE INDEX scores_by_rank ON scores (run, grp, score DESC, reached, user_id)
      WHERE score > 0 AND grp IS NOT NULL`,
-    `CREATE TABLE IF NOT EXISTS finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score
-      INTEGER,
+    `CREATE TABLE finals (run INTEGER, grp TEXT, rank INTEGER, user_id TEXT, iid TEXT, score INTEGER,
      reached INTEGER, PRIMARY KEY (run, grp, rank)) WITHOUT ROWID`,
-    'CREATE TABLE IF NOT EXISTS final_runs (run INTEGER PRIMARY KEY, max INTEGER)',
-    `CREATE TABLE IF NOT EXISTS standings (run INTEGER, iid TEXT, rank INTEGER, score INTEGER,
+    'CREATE TABLE final_runs (run INTEGER PRIMARY KEY, max INTEGER)',
+    `CREATE TABLE standings (run INTEGER, iid TEXT, rank INTEGER, score INTEGER,
      PRIMARY KEY (run, iid)) WITHOUT ROWID`,
-    `CREATE TABLE IF NOT EXISTS history (run INTEGER, iid TEXT, day INTEGER, rank INTEGER, score INTEGER,
+    `CREATE TABLE history (run INTEGER, iid TEXT, day INTEGER, rank INTEGER, score INTEGER,
      previous_rank INTEGER, previous_score INTEGER, PRIMARY KEY (run, iid, day)) WITHOUT ROWID`,
-    'CREATE TABLE IF NOT EXISTS told (run INTEGER, grp TEXT, list TEXT, PRIMARY KEY (run, grp)) WITHOUT ROWID',
-    'CREATE TABLE IF NOT EXISTS outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
-    'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
-  ],
-  ['ALTER TABLE told RENAME TO sent_lists', "UPDATE notes SET name = 'events' WHERE name = 'news'"],
-  [
     'CREATE TABLE participants (run INTEGER, day INTEGER, users INTEGER, PRIMARY KEY (run, day)) WITHOUT ROWID',
+    'CREATE TABLE sent_lists (run INTEGER, grp TEXT, list TEXT, PRIMARY KEY (run, grp)) WITHOUT ROWID',
+    'CREATE TABLE outbox (no INTEGER PRIMARY KEY, id TEXT, at INTEGER, facts TEXT)',
+    'CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
   ],
 ]
 

@@ -18,15 +18,15 @@ export const Progress = z.object({
   mustCompareAll: z.boolean(),
   /** When the last comparison began, in milliseconds. It goes back with work that comes late. */
   compared: z.number(),
-  /** For which epoch the scores were read from D1 (M1). Boards of early versions have none. */
-  epoch: z.number().default(0),
+  /** For which epoch the scores were read from D1 (M1). */
+  epoch: z.number(),
   /** Whether all scores are being read again from D1, which was brought back to an earlier moment (M2). */
-  isRefilling: z.boolean().default(false),
+  isRefilling: z.boolean(),
   /**
    * D1 has noted a comparison of this moment or a later one; 0 if that is unknown. An earlier note means a
    * restore (M2).
    */
-  noted: z.number().default(0),
+  noted: z.number(),
 })
 export type Progress = z.infer<typeof Progress>
 
@@ -75,8 +75,7 @@ const Row = z.object({
 const READ = 'SELECT upkeep FROM leaderboards WHERE id = ?2 AND tenant_id = ?1'
 
 /**
- * The note of D1 about the upkeep of a leaderboard. Null if only an earlier version of Laurel has done it, or
- * if the leaderboard does not exist.
+ * The note of D1 about the upkeep of a leaderboard. Null if the leaderboard does not exist.
  */
 export async function readUpkeep(db: TenantDatabase, boardId: string): Promise<UpkeepNote | null> {
   const [row] = await db.rows(db.statement(READ, db.tenantId, boardId))

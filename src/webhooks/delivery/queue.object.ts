@@ -126,7 +126,6 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   /** Takes back a deletion if D1 was brought back since then to a moment before it (M2). */
   #revive(epoch: number): void {
     const deleted = this.#isUsed ? this.#store.note('deleted') : null
-    // Earlier versions have noted `true` instead of the moment.
     if (deleted !== null && epoch > Number(deleted)) this.#store.dropNote('deleted')
   }
 

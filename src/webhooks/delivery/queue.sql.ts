@@ -13,22 +13,18 @@ import { HEALTHY, type Health } from './retries.rules'
  */
 const STEPS: Steps = [
   [
-    `CREATE TABLE IF NOT EXISTS letters (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status
-      TEXT,
-     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER, claimed
-       INTEGER,
-     last_status INTEGER, last_error TEXT, body TEXT, PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
-    "CREATE INDEX IF NOT EXISTS letters_by_next ON letters (next_at) WHERE status = 'pending'",
-    `CREATE INDEX IF NOT EXISTS letters_by_subject ON letters (subject, at, seq, id)
+    `CREATE TABLE messages (at INTEGER, seq INTEGER, id TEXT, subject TEXT, event TEXT, status TEXT,
+     attempts INTEGER, tries INTEGER, created INTEGER, since INTEGER, next_at INTEGER, waits INTEGER,
+     claimed INTEGER, last_status INTEGER, last_error TEXT, body TEXT,
+     PRIMARY KEY (at, seq, id)) WITHOUT ROWID`,
+    "CREATE INDEX messages_by_next ON messages (next_at) WHERE status = 'pending'",
+    `CREATE INDEX messages_by_subject ON messages (subject, at, seq, id)
      WHERE status = 'pending' AND waits > 0`,
-    'CREATE TABLE IF NOT EXISTS named (id TEXT PRIMARY KEY, at INTEGER, seq INTEGER) WITHOUT ROWID',
-    'CREATE TABLE IF NOT EXISTS notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
-  ],
-  ['ALTER TABLE letters RENAME TO messages'],
-  // Notifications by user, for timelines (X2). Types of webhook events contain a point; these do not.
-  [
+    // Notifications by user, for timelines (X2). Types of webhook events contain a point; these do not.
     `CREATE INDEX messages_of_user ON messages (subject, at, seq, id)
      WHERE subject IS NOT NULL AND event NOT GLOB '*.*'`,
+    'CREATE TABLE named (id TEXT PRIMARY KEY, at INTEGER, seq INTEGER) WITHOUT ROWID',
+    'CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
   ],
 ]
 
@@ -133,9 +129,6 @@ const SQL = {
       WHERE value ->> '$.userId' <> ?1)))
     WHERE event GLOB 'leaderboard.*' AND instr(body, '"userId":' || ?2) > 0
       AND json_type(body, '$.leaderboard.rankings') = 'array'`,
-  // Errors stored by earlier versions quote the response, which may name the user. The quotation is removed.
-  unquote: `UPDATE messages SET last_error = substr(last_error, 1, instr(last_error, ':') - 1)
-    WHERE event GLOB 'leaderboard.*' AND (last_error GLOB 'answered *: *' OR last_error GLOB 'no answer: *')`,
   outdated: `DELETE FROM messages WHERE (at, seq, id) IN (SELECT at, seq, id ${OUTDATED})`,
   oldest: `DELETE FROM messages WHERE (at, seq, id) IN (SELECT at, seq, id ${OLDEST})`,
   settled: "SELECT count(*) AS count FROM messages WHERE status <> 'pending'",
@@ -327,7 +320,6 @@ export class DeliveryQueueStore {
     this.#run(SQL.unnameErased, iid)
     this.#run(SQL.erase, iid)
     this.#run(SQL.unrank, userId, JSON.stringify(userId))
-    this.#run(SQL.unquote)
   }
 
   /** Deletes at most `most` settled messages from before a moment. Returns how many it deleted. */
