@@ -5,7 +5,7 @@ import { type FieldError, unreachable } from '../lib/errors'
 import { count, NEW_COUNTER } from './metrics.rules'
 import type { Completion, Counter, LocalTime, UserState } from './state'
 import type { StreakChange } from './streaks/streak-change.rules'
-import { extensionsOf, NO_STREAK_EVENTS } from './streaks/streak-events.types'
+import { extensionsOf, NO_STREAK_EVENTS } from './streaks/streak-state.rules'
 import { isStale } from './streaks/streaks.rules'
 import { termsOf } from './streaks/terms.rules'
 

@@ -6,7 +6,7 @@ import { complete, countForAchievements, countsItself, keepRevoked } from './ach
 import { awardPoints, type TriggerInput } from './points/points.rules'
 import { type AwardRecord, type EventRecord, type LocalTime, STREAK, type UserState } from './state'
 import { changeStreak, type StreakChange } from './streaks/streak-change.rules'
-import { extensionsOf } from './streaks/streak-events.types'
+import { extensionsOf } from './streaks/streak-state.rules'
 
 /** The effect of a command or of due work on one user. All of it is stored, or nothing (E2). */
 export type Change = StreakChange & {

@@ -12,8 +12,7 @@ import { countsItself, keepRevoked, paidMark } from './achievements.rules'
 import { type Change, touch } from './change.rules'
 import { bound, levelsOf } from './points/points.rules'
 import type { AwardRecord, Correction, Counter, EventRecord, LocalTime, UserState } from './state'
-import { NO_STREAK_EVENTS } from './streaks/streak-events.types'
-import type { StreakState } from './streaks/streak-state.types'
+import { NO_STREAK_EVENTS, type StreakState } from './streaks/streak-state.rules'
 import { added } from './streaks/streaks.rules'
 
 /** A change of an admin that puts right what a user has. It fires and completes nothing (V2). */

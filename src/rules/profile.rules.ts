@@ -8,7 +8,7 @@ import { NO_PREFERENCES } from '../configuration/settings'
 import type { Instant } from '../lib/clock'
 import type { FieldError } from '../lib/errors'
 import { NOTHING_REVOKED, type Profile, type UserState } from './state'
-import { NO_STREAK } from './streaks/streak-state.types'
+import { NO_STREAK } from './streaks/streak-state.rules'
 
 /** The fields of a user that a call passes. Undefined fields stay, null clears (U2). */
 export type ProfileChange = {

@@ -3,7 +3,7 @@ import type { BoostStatus, CorrectionType } from '../configuration/enumerations'
 import type { Preferences } from '../configuration/settings'
 import type { Instant } from '../lib/clock'
 import type { Micros, Rounding } from '../lib/decimal'
-import type { StreakState } from './streaks/streak-state.types'
+import type { StreakState } from './streaks/streak-state.rules'
 
 /**
  * The user's place on a leaderboard after a change (L11). Days of the run are days since 1970-01-01. Ranks

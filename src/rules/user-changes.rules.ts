@@ -3,7 +3,7 @@ import { unreachable } from '../lib/errors'
 import { jsonBytes, packsOf } from '../lib/packed'
 import type { Change } from './change.rules'
 import type { Profile, UserState } from './state'
-import type { StreakEntry } from './streaks/streak-events.types'
+import type { StreakEntry } from './streaks/streak-state.rules'
 
 /** Names of changed fields that are completions begin with this. The id of the achievement follows. */
 export const REVOKED = 'achievements.'

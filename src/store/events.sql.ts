@@ -5,7 +5,7 @@ import type { Statement, TenantDatabase } from '../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
 import { bytesOf, HexId, numberOf } from '../platform/short-ids'
 import type { Change } from '../rules/change.rules'
-import type { StreakEntry } from '../rules/streaks/streak-events.types'
+import type { StreakEntry } from '../rules/streaks/streak-state.rules'
 import { streakEntriesOf } from '../rules/user-changes.rules'
 import { events, idempotencyKeys } from './tables.sql.ts'
 

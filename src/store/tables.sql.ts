@@ -54,7 +54,7 @@ export const users = sqliteTable(
      * streak's length.
      */
     lastSeqByInput: text('last_seq_by_input').notNull().default('{}'),
-    /** JSON: the streak, see streak-state.types.ts. Null if there is no data about it. */
+    /** JSON: the streak, see streak-state.rules.ts. Null if there is no data about it. */
     streak: text('streak'),
     /**
      * When the streak next changes by itself, in milliseconds. Null for never. Written only if it changes.
@@ -218,7 +218,7 @@ export const streakRuns = sqliteTable(
     last: integer('last').notNull(),
     /** The first day as shown. It is before `first` if the streak was restored (S8). */
     started: integer('started').notNull(),
-    /** The kinds of the periods, run-length encoded (see period-history.rules.ts). */
+    /** The kinds of the periods, run-length encoded (see history.rules.ts). */
     history: text('history').notNull(),
     /** The length when it was lost. This is the greatest length that it ever had. */
     length: integer('length').notNull(),

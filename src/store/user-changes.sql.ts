@@ -5,7 +5,7 @@ import type { Statement, TenantDatabase } from '../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
 import { bytesOf } from '../platform/short-ids'
 import type { Change } from '../rules/change.rules'
-import { STREAK_ENTRY_KINDS } from '../rules/streaks/streak-events.types'
+import { STREAK_ENTRY_KINDS } from '../rules/streaks/streak-state.rules'
 import { historyRowsOf } from '../rules/user-changes.rules'
 import { userChanges } from './tables.sql.ts'
 

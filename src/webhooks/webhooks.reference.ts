@@ -74,7 +74,7 @@ export const webhooks: Chapter = {
     'streak.lost': {
       summary: 'A streak ended',
       description:
-        "Sent at the user's local midnight, or when a change of the time zone skips the end of a period, with the length that was lost.",
+        "Sent at the user's local midnight, with the length that was lost. If a change of the time zone has skipped the end of a period, it is sent at the next midnight, or when a later period is satisfied.",
     },
     'streak.freeze_consumed': {
       summary: 'A freeze kept a streak',

@@ -100,7 +100,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     ...[worth(4), optOut(false), ownGoal(4), optOut(true), { ...worth(3), ...noon }, enable(false)],
     ...[goal(3), ownGoal(3), enable(true), tomorrow],
   ),
-  '[S2, S11] a goal is met on a date that is open again': from(
+  '[S2, S11] a goal is met on a date to which its user comes back': from(
     'America/New_York',
     world(
       { ...FIVE, personalisation: true },
@@ -214,17 +214,32 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     'America/New_York',
     world(DAILY, habit(2), ...hop, ...hop, ...hop, habit(2)),
   ),
-  '[S11] a hop each evening takes freezes, and gives them back': from(
+  '[S11] a hop each evening, until skipped dates end on the third date after them': from(
+    'America/New_York',
+    world(DAILY, habit(2), ...hop, ...hop, ...hop, ...hop, ...hop, event),
+  ),
+  '[S7, S11] a freeze of a skipped date is earned when a later date counts': from(
+    'America/New_York',
+    world({ ...DAILY, freezes: most(3) }, event, away(0, evening, 'Asia/Tokyo'), event),
+  ),
+  '[S1, S11] a skipped date that ends while streaks are off need not be spared': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[event, away(1, evening, 'Asia/Tokyo'), enable(false), { ...enable(true), ...noon }, event],
+      ...[away(1, late, 'Pacific/Kiritimati'), event],
+    ),
+  ),
+  '[S11] a hop each evening takes no freeze before the next midnight': from(
     'America/New_York',
     world(
       { ...DAILY, freezes: { initial: 2, max: 3, interval: null, amount: 1 } },
-      // The first date counts. The second is spared. The third takes a freeze and gives it back, and then
-      // takes it again.
+      // The first date counts. The second is spared, and the third takes a freeze.
       ...[event, ...hop, ...hop, away(0, evening, 'Asia/Tokyo'), { ...soon, do: 'freeze' as const }],
       ...[away(0, 0, 'America/New_York'), ...hop, ...hop, event, ...hop],
     ),
   ),
-  '[S11] a streak that is lost on the way is there again after it': from(
+  '[S11] a streak is not lost on the way': from(
     'America/New_York',
     world(
       DAILY,
@@ -239,9 +254,9 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ],
     ),
   ),
-  // In Kiritimati, the 1st is spared and the 2nd is missed. Back in Pago Pago, the 1st is missed. The last
-  // step changes nothing, so the answer comes before the deadline runs.
-  '[S3, S11] a streak that is lost on the way is lost a day earlier at home': from(
+  // In Kiritimati, the 1st and the 2nd are open. Back in Pago Pago, the 1st is missed. The last step changes
+  // nothing, so the answer comes before the deadline runs.
+  '[S3, S11] a streak that would be lost on the way is lost at midnight at home': from(
     'Pacific/Pago_Pago',
     world(
       DAILY,
@@ -249,8 +264,8 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       away(1, 0, 'Pacific/Pago_Pago'),
     ),
   ),
-  // The first journey spares the 1st. The second one takes a freeze for the 4th, and misses the 5th.
-  '[S6, S11] a freeze that is taken on the way to a loss is not shown at home': from(
+  // The first journey spares the 1st. The second one skips the 4th and the 5th.
+  '[S6, S11] two dates that are skipped on the way take no freeze at home': from(
     'Pacific/Pago_Pago',
     world(
       { ...DAILY, freezes: ONE },
@@ -284,7 +299,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(1, evening, 'Asia/Tokyo'), event],
     ),
   ),
-  '[S11] sums of a date that is open again': from(
+  '[S11] sums of a date to which its user comes back': from(
     'America/New_York',
     world(
       FIVE,
@@ -296,7 +311,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       habit(1),
     ),
   ),
-  '[S7, S11] a pause that is deleted on the way keeps the date that is open again': from(
+  '[S7, S11] a pause that is deleted on the way keeps the open date': from(
     'America/New_York',
     world(
       DAILY,
@@ -335,7 +350,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ],
     ),
   ),
-  '[S9, S11] a change of the frequency on a journey that has taken a freeze': from(
+  '[S9, S11] a change of the frequency on a journey, with freezes': from(
     'America/New_York',
     world(
       { ...DAILY, freezes: TWO },
@@ -357,7 +372,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Pacific/Pago_Pago'), event, habit(2)],
     ),
   ),
-  '[S4, S11] a hop to the west and back opens no date that had ended': from(
+  '[S4] a hop to the west and back opens no date that had ended': from(
     'Pacific/Kiritimati',
     world(
       DAILY,
@@ -365,7 +380,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Pacific/Pago_Pago'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
     ),
   ),
-  '[S4, S11] a hop to the west and back opens no date that ends later': from(
+  '[S4] a hop to the west and back opens no date that ends later': from(
     'Pacific/Kiritimati',
     world(
       { ...DAILY, freezes: TWO },
@@ -373,7 +388,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(1, 30, 'Pacific/Pago_Pago'), event, away(1, 0, 'Pacific/Pago_Pago'), event, habit(2)],
     ),
   ),
-  '[S4, S11] a date before the journey may count if nothing was missed by then': from(
+  '[S4, S11] dates before the first one of a streak count no more': from(
     'Asia/Tokyo',
     world(
       DAILY,
@@ -382,7 +397,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Asia/Tokyo'), event, set(0, { frequency: 'weekly' }), set(0, {}), habit(2)],
     ),
   ),
-  '[S4, S11] a date that had ended is counted again if a streak begins before it': from(
+  '[S4, S11] at length 0, a date that had ended counts, and later dates are open': from(
     'Pacific/Kiritimati',
     world(
       DAILY,
@@ -390,7 +405,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'Pacific/Pago_Pago'), away(1, 0, 'Pacific/Pago_Pago'), event, habit(2)],
     ),
   ),
-  '[S8, S11] a date that had ended is counted again if the streak is restored on it': from(
+  '[S4, S8] a date that had ended is open if the streak is restored on it': from(
     'Pacific/Kiritimati',
     world(
       DAILY,
@@ -401,7 +416,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
   // The date after the last event takes a freeze, and the next one is missed.
   ...Object.fromEntries(
     [1, 2].map((times) => [
-      `[S6, S8, S11] a streak of ${times} is restored on a date that took a freeze, and lost there`,
+      `[S4, S6, S8] a streak of ${times} is restored on a date that took a freeze, and lost there`,
       from(
         'Pacific/Kiritimati',
         world(
@@ -424,11 +439,11 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       habit(2),
     ),
   ),
-  '[S11] a length of 0 begins on the date that is open again': from(
+  '[S11] a length of 0 begins on the later date': from(
     'America/New_York',
     world(DAILY, away(0, evening, 'Asia/Tokyo'), event, away(0, 0, 'America/New_York'), event, habit(2)),
   ),
-  '[S11] a week is open again': from(
+  '[S11] a user comes back to a week': from(
     'America/New_York',
     world(
       { ...DAILY, frequency: 'weekly' },
@@ -436,7 +451,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(7, evening, 'Asia/Tokyo'), away(0, 0, 'America/New_York')],
     ),
   ),
-  '[S11] pauses of a date that is open again count': from(
+  '[S11] pauses of an open date count': from(
     'America/New_York',
     world(
       DAILY,
@@ -449,7 +464,7 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
       ...[away(0, 0, 'America/New_York'), away(1, 600, 'America/New_York'), event],
     ),
   ),
-  '[S8, S11] restored on a date that is open again': from(
+  '[S8, S11] restored on a date to which its user comes back': from(
     'America/New_York',
     world(
       DAILY,
@@ -567,7 +582,7 @@ export const TWIN_CASES: readonly TwinWorld[] = [
     ),
     hops: HOPS,
   },
-  // At the moment at which a journey begins, another one begins and is undone.
+  // At the moment at which a journey begins, there is a hop.
   {
     world: from(
       'Pacific/Pago_Pago',

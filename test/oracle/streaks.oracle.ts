@@ -109,18 +109,18 @@ export const WRONG_STREAKS = [
   '[S10] events do not count while the tenant has streaks off',
   '[S10] nothing is missed while the user has streaks off',
   '[S10] an event extends in silence',
-  '[S11] a date that was skipped stays closed to a user who comes back',
-  '[S11] a date that had ended before a hop is open again after it',
-  '[S11] a date stays over although the user begins a streak there',
-  '[S11] losses and used freezes of a journey stay',
-  '[S11] events of a journey are lost',
+  '[S11] a change of zone ends the dates that it skips',
+  '[S11] a skipped date does not end at the next midnight',
+  '[S11] a skipped date never ends if a later one is satisfied',
+  '[S11] a skipped date stays open on the third date after it',
+  '[S11] a skipped date ends on the second date after it',
+  '[S11] a skipped date shows length 0 while it is open',
   '[S11] every date that is skipped is spared',
   '[S11] one of six dates is spared',
   '[S11] one of eight dates is spared',
-  '[S11] a date that is open again was spared',
-  '[S11] a date that is missed after the streak was extended beyond it was not spared',
   '[S11] a paused date is spared by travel',
   '[S11] a week or month is spared',
+  '[S8, S11] a skipped date is lost after a restore',
   '[V2] a voided event stays in the sums',
   '[V2] a voided event is counted again',
   '[G9] a deleted metric still counts',
@@ -135,28 +135,10 @@ const POSITIVE = ''
 type Run = { length: number; started: string; extended: number | null }
 type Pause = { start: string; end: string }
 type PeriodKind = { length: number; usedFreeze: boolean; usedPause: boolean }
-/**
- * An input that is not a change of zone. An event has its date. A pause's end has the last date that is over.
- */
-type Act =
-  | { do: 'event'; at: number; date: string; nth: number; metric: string; value: number }
-  /** A period was satisfied without an event: its first day, and the date on which that happened. */
-  | { do: 'satisfy'; at: number; date: string; period: string }
-  | { do: 'void'; nth: number }
-  | { do: 'unmetric'; metric: string }
-  | { do: 'pause'; id: string; start: string; end: string }
-  | { do: 'unpause'; id: string; over: string }
-  | { do: 'freeze' | 'restore' }
-  | { do: 'preferences'; enabled?: boolean; mode?: 'ALL' | 'OR'; metrics?: OracleThresholds }
-  | { do: 'settings'; settings: OracleSettings }
-/** An event counts for its `date`. `on` is the latest date that its user had reached by then. */
 type Logged =
-  | { do: 'event'; at: number; date: string; on: string; nth: number; metric: string; value: number }
+  | { do: 'event'; at: number; date: string; nth: number; metric: string; value: number }
   | { do: 'move'; from: string; to: string }
-  | { do: 'lend'; date: string }
   | { do: 'switch'; isOff: boolean; date: string }
-/** A change of zone to a later date: the user's state before it, and the inputs since then. */
-type Journey = { from: string; to: string; home: StreakReplay; since: Act[] }
 
 /** A replayed history. */
 export class StreakReplay {
@@ -164,14 +146,11 @@ export class StreakReplay {
   #settings: OracleSettings
   #now = Number.NEGATIVE_INFINITY
   #zone = 'UTC'
-  /** The local date, and the latest local date so far. */
+  /** The local date, and the latest date that has begun by the end of the one before it. */
   #date = ''
   #latest = ''
-  /**
-   * All dates before this one have ended for the user, except dates on which a streak has begun again since
-   * (S4, S11).
-   */
-  #present = ''
+  /** The dates that changes of zone have skipped and that have not ended, oldest first (S11). */
+  #skipped: string[] = []
   #createdAt = 0
   #created = ''
   #run: Run | null = null
@@ -190,15 +169,8 @@ export class StreakReplay {
   }
   #history = new Map<string, PeriodKind>()
   #log: Logged[] = []
-  /** The moments at which later periods were satisfied, for a user who came back to an earlier date (S11). */
-  #ahead = new Map<string, number>()
-  /**
-   * The last date that travel spared. `#lent` is a date that is open again although the streak was extended
-   * beyond it.
-   */
+  /** The last date that travel spared. */
   #spared: string | null = null
-  #lent: string | null = null
-  #journeys: Journey[] = []
   /** The lengths to which events have extended the streak while it was shown, in order (P2). */
   #extensions: number[] = []
   /** The number of events so far, the events that are in the sums of their periods, and the voided ones. */
@@ -206,8 +178,6 @@ export class StreakReplay {
   #counted = new Map<number, { period: string; metric: string; value: number }>()
   #voided = new Set<number>()
   #deletedMetrics = new Set<string>()
-  /** Whether the replayed inputs were replayed before. */
-  #isRetold = false
   /** Whether the tenant's streaks are off. */
   #isOff = false
   /** Whether the log is being recounted (S9). */
@@ -253,7 +223,7 @@ export class StreakReplay {
     this.#zone = other.#zone
     this.#date = other.#date
     this.#latest = other.#latest
-    this.#present = other.#present
+    this.#skipped = [...other.#skipped]
     this.#createdAt = other.#createdAt
     this.#created = other.#created
     this.#run = other.#run
@@ -266,10 +236,7 @@ export class StreakReplay {
     this.#own = other.#own
     this.#history = new Map(other.#history)
     this.#log = [...other.#log]
-    this.#ahead = new Map(other.#ahead)
     this.#spared = other.#spared
-    this.#lent = other.#lent
-    this.#journeys = [...other.#journeys]
     this.#extensions = [...other.#extensions]
     this.#isOff = other.#isOff
     this.#counted = new Map(other.#counted)
@@ -287,7 +254,6 @@ export class StreakReplay {
       this.#zone = happening.zone ?? 'UTC'
       this.#date = this.#dateAt(at)
       this.#latest = this.#date
-      this.#present = this.#date
       this.#created = this.#date
       this.#createdAt = at
       this.#now = at
@@ -304,14 +270,9 @@ export class StreakReplay {
       this.#moveTo(happening.zone ?? 'UTC')
       this.#satisfyMet()
     }
-    const changed = this.#perform(this.#actOf(happening))
+    const changed = this.#act(happening)
     this.#satisfyMet()
     return changed
-  }
-
-  #perform(act: Act): boolean {
-    for (const { since } of this.#journeys) since.push(act)
-    return this.#act(act)
   }
 
   /**
@@ -321,33 +282,23 @@ export class StreakReplay {
   #satisfyMet(isEnd = false): void {
     if (this.#is('[S2] only an event satisfies a period')) return
     if (this.#is('[S2] a goal that is met without an event counts at the end of the period') && !isEnd) return
-    const over = this.#date > this.#present ? this.#date : this.#present
-    const first = this.#is('[S2] a new goal satisfies periods that are over') ? '' : this.#period(over)
+    const open = this.#run === null ? this.#date : (this.#skipped[0] ?? this.#date)
+    const first = this.#is('[S2] a new goal satisfies periods that are over') ? '' : this.#period(open)
     for (const [period, sums] of [...this.#sums].sort()) {
       if (period === '' || period < first || this.#isClosed(period) || !this.#isSatisfied(sums)) continue
-      this.#perform({ do: 'satisfy', at: this.#now, date: this.#date, period })
+      this.#satisfy(period, this.#now)
     }
   }
 
-  #actOf(happening: Exclude<ChangeInput, { do: 'create' | 'zone' }>): Act {
-    if (happening.do === 'event') {
-      this.#events += 1
-      return { ...happening, date: this.#date, nth: this.#events - 1 }
-    }
-    if (happening.do !== 'unpause') return happening
-    return { ...happening, over: plusDays(this.#period(this.#date), -1) }
-  }
-
-  #act(act: Act): boolean {
+  #act(act: Exclude<ChangeInput, { do: 'create' | 'zone' }>): boolean {
     switch (act.do) {
-      case 'event':
-        this.#log.push({ ...act, on: this.#date })
-        this.#count(act)
+      case 'event': {
+        const event = { ...act, date: this.#date, nth: this.#events }
+        this.#events += 1
+        this.#log.push(event)
+        this.#count(event)
         return true
-      case 'satisfy':
-        if (this.#isClosed(act.period)) return false
-        this.#satisfy(act.period, act)
-        return true
+      }
       case 'void':
         return this.#void(act.nth)
       case 'unmetric':
@@ -357,7 +308,7 @@ export class StreakReplay {
         this.#pauses.set(act.id, act)
         return true
       case 'unpause':
-        return this.#unpause(act)
+        return this.#unpause(act.id)
       case 'freeze': {
         const { freezes } = this.#settings
         if (freezes === null || this.#freezes >= freezes.max) return false
@@ -417,6 +368,12 @@ export class StreakReplay {
     return this.#at(at).#past(count)
   }
 
+  /** The first date that has not ended at a moment (S11). */
+  openAt(at: number): string {
+    const then = this.#at(at)
+    return then.#skipped[0] ?? then.date
+  }
+
   #at(at: number): StreakReplay {
     const then = this.#copy()
     then.#liveUntil(at)
@@ -446,33 +403,44 @@ export class StreakReplay {
   #liveUntil(at: number): void {
     this.#now = at
     if (!this.exists) return
-    this.#passTo(this.#dateAt(at), false)
+    this.#passTo(this.#dateAt(at))
   }
 
   /** Passes all midnights up to the beginning of a date. */
-  #passTo(date: string, isJump: boolean): void {
-    while (this.#date < date) this.#midnight(plusDays(this.#date, 1), isJump)
+  #passTo(date: string): void {
+    while (this.#date < date) this.#midnight()
   }
 
-  #midnight(date: string, isJump: boolean): void {
+  /** The user's own midnight: the date ends, and before it the dates that were skipped (S11). */
+  #midnight(): void {
     if (!this.#recounting) this.#satisfyMet(true)
     const yesterday = this.#date
-    this.#date = date
-    const isNew = date > this.#latest || this.#is('[S7] a midnight that comes twice earns twice')
-    if (date > this.#latest) this.#latest = date
-    if (date > this.#present) this.#present = date
+    this.#date = plusDays(yesterday, 1)
+    if (!this.#is('[S11] a skipped date does not end at the next midnight')) this.#endSkipped(this.#date)
+    this.#end(yesterday, false)
+  }
+
+  /** Ends the skipped dates before a date. */
+  #endSkipped(before: string): void {
+    const ended = this.#skipped.filter((date) => date < before)
+    this.#skipped = this.#skipped.filter((date) => date >= before)
+    for (const date of ended) this.#end(date, true)
+  }
+
+  /** A date ends (S3, S7). */
+  #end(date: string, isSkipped: boolean): void {
+    const next = plusDays(date, 1)
+    const isNew = next > this.#latest || this.#is('[S7] a midnight that comes twice earns twice')
     const earns = isNew && !this.#recounting
+    if (earns) this.#latest = next
     const isLate = this.#is('[S7] consumes before it earns')
-    if (earns && !isLate) this.#earn(date)
-    const period = this.#period(yesterday)
-    const next = this.#period(date)
-    if (next !== period) {
-      this.#judge(this.#is('[S3] a period is lost a period late') ? this.#after(period, -1) : period, isJump)
-      const ahead = this.#ahead.get(next)
-      this.#ahead.delete(next)
-      if (ahead !== undefined) this.#extend(next, ahead)
+    if (earns && !isLate) this.#earn(next)
+    const period = this.#period(date)
+    if (this.#period(next) !== period) {
+      const judged = this.#is('[S3] a period is lost a period late') ? this.#after(period, -1) : period
+      this.#judge(judged, isSkipped)
     }
-    if (earns && isLate) this.#earn(date)
+    if (earns && isLate) this.#earn(next)
   }
 
   #earn(date: string): void {
@@ -488,7 +456,7 @@ export class StreakReplay {
   }
 
   /** Closes a period that is over (S3). */
-  #judge(period: string, isJump: boolean): void {
+  #judge(period: string, isSkipped: boolean): void {
     if (this.#run === null) {
       if (this.#is('[S3] a freeze is lost at length 0')) this.#freezes = Math.max(0, this.#freezes - 1)
       return
@@ -497,8 +465,8 @@ export class StreakReplay {
     const isOffForUser =
       !this.#own.enabled && this.#is('[S10] nothing is missed while the user has streaks off')
     const wasOff = this.#isOff && !this.#is('[S1] periods that end while streaks are off are missed')
-    const isPaid = isJump && this.#is('[S4] a date that was skipped takes a freeze')
-    const isSpared = isJump && !isPaid && this.#maySpare(period)
+    const isPaid = isSkipped && this.#is('[S4] a date that was skipped takes a freeze')
+    const isSpared = isSkipped && !isPaid && this.#maySpare(period)
     const isPaused = this.#isPaused(period)
     if (wasOff || isOffForUser) this.#close(period)
     else if (isPaused && !(isSpared && this.#is('[S11] a paused date is spared by travel'))) {
@@ -513,13 +481,6 @@ export class StreakReplay {
         this.#run = { ...this.#run, started: this.#after(period) }
       this.#close(period, { usedFreeze: true })
     } else if (!isPaid) {
-      const isLent = period === this.#lent
-      // The extension that the date made possible is not taken back.
-      if (
-        isLent &&
-        !this.#is('[S11] a date that is missed after the streak was extended beyond it was not spared')
-      )
-        this.#spared = period
       this.#run = null
       this.#close(period)
     }
@@ -572,7 +533,8 @@ export class StreakReplay {
     })
   }
 
-  #unpause({ id, over }: { id: string; over: string }): boolean {
+  #unpause(id: string): boolean {
+    const over = plusDays(this.#period(this.#date), -1)
     const pause = this.#pauses.get(id)
     if (pause === undefined) return false
     this.#pauses.delete(id)
@@ -590,68 +552,22 @@ export class StreakReplay {
     if (zone === this.#zone) return false
     const from = this.#date
     const to = this.#dateAt(this.#now, zone)
-    if (to > from) {
-      if (this.#skips(to)) this.#journeys.push({ from, to, home: this.#copy(), since: [] })
-      this.#log.push({ do: 'move', from, to })
-      this.#zone = zone
-      this.#passTo(to, true)
-      return true
-    }
-    const journey = this.#journeys.find((one) => one.to > to)
-    const isUndone = !this.#is('[S11] a date that was skipped stays closed to a user who comes back')
-    if (journey !== undefined && isUndone) this.#undo(journey, to)
-    else if (to < from) this.#log.push({ do: 'move', from, to })
     this.#zone = zone
-    this.#date = to
+    if (to === from) return true
+    this.#log.push({ do: 'move', from, to })
+    this.#jumpTo(to)
     return true
   }
 
-  /** Whether a journey to a later date skips the end of any date that has not ended for the user. */
-  #skips(to: string): boolean {
-    return to > this.#present || this.#is('[S11] a date that had ended before a hop is open again after it')
-  }
-
-  /** The user begins a streak on this date. This date and later ones are open again. */
-  #beginAt(date: string): void {
-    if (this.#is('[S11] a date stays over although the user begins a streak there')) return
-    if (date < this.#present) this.#present = date
-  }
-
-  /**
-   * The user is back on a date that a journey has skipped. The state before the journey is used again. The
-   * inputs of the journey stay, and each event counts on its own date.
-   */
-  #undo(journey: Journey, to: string): void {
-    const { home, since, from } = journey
-    const [now, extensions] = [this.#now, this.#extensions]
-    const { closed, run, freezes, spared } = {
-      ...{ closed: this.#closed, run: this.#run, freezes: this.#freezes, spared: this.#spared },
-    }
-    this.#become(home)
-    this.#now = now
-    this.#extensions = extensions
-    if (from !== to) this.#log.push({ do: 'move', from, to })
-    if (from < to) {
-      // The dates before this one stay skipped.
-      if (this.#skips(to)) this.#journeys.push({ ...journey, to })
-      this.#passTo(to, true)
-    }
+  /** The user is on another date at once. Skipped dates to which the user may come back stay open (S11). */
+  #jumpTo(to: string): void {
+    for (let date = this.#date; date < to; date = plusDays(date, 1)) this.#skipped.push(date)
+    this.#skipped = this.#skipped.filter((date) => date < to)
     this.#date = to
-    this.#isRetold = true
-    for (const act of since) {
-      if (act.do !== 'event' || !this.#is('[S11] events of a journey are lost')) this.#act(act)
-    }
-    this.#isRetold = false
-    if (spared !== null && spared >= from && this.#ahead.size > 0) {
-      this.#lent = spared
-      this.#log.push({ do: 'lend', date: spared })
-    }
-    if (this.#is('[S11] a date that is open again was spared')) this.#spared = spared
-    if (this.#is('[S11] losses and used freezes of a journey stay')) {
-      if (run === null) this.#run = null
-      this.#freezes = freezes
-      if (run === null && closed !== null) this.#closed = closed
-    }
+    if (this.#is('[S11] a change of zone ends the dates that it skips')) this.#endSkipped(to)
+    if (this.#is('[S11] a skipped date stays open on the third date after it')) return
+    const days = this.#is('[S11] a skipped date ends on the second date after it') ? 1 : 2
+    this.#endSkipped(plusDays(to, -days))
   }
 
   /** Whether the streak is shown and in webhook events. It is counted in any case (S10). */
@@ -664,23 +580,11 @@ export class StreakReplay {
 
   /** The length that is shown. 0 if the streak is not shown. */
   get #length(): number {
-    return (this.#run?.length ?? 0) + this.#ahead.size
+    return this.#run?.length ?? 0
   }
 
   /** An event (S2). It counts even while streaks are off (S10). */
-  #count({
-    at,
-    date,
-    nth,
-    metric,
-    value,
-  }: {
-    at: number
-    date: string
-    nth: number
-    metric: string
-    value: number
-  }): void {
+  #count({ at, date, nth, metric, value }: Extract<Logged, { do: 'event' }>): void {
     const isOffForUser =
       !this.#own.enabled && this.#is('[S10] events do not count while the user has streaks off')
     const isOffForAll = this.#isOff && this.#is('[S10] events do not count while the tenant has streaks off')
@@ -708,20 +612,24 @@ export class StreakReplay {
     this.#sums.set(key, sums)
     this.#counted.set(nth, { period: key, metric, value })
     const isPositive = value > 0 || this.#is('[S2] an event of 0 counts')
-    if (isPositive && this.#isSatisfied(sums, isPositive)) this.#satisfy(period, { at, date }, true)
+    if (isPositive && this.#isSatisfied(sums, isPositive)) this.#satisfy(period, at, true)
   }
 
-  /** A period is satisfied, on a date. The streak is extended by one. */
-  #satisfy(period: string, { at, date }: { at: number; date: string }, isByEvent = false): void {
+  /** A period is satisfied. The open dates before it end, and the streak is extended by one. */
+  #satisfy(period: string, at: number, isByEvent = false): void {
     // Events that have satisfied a period do not count for it again.
     if (!this.#is('[S2] a raised goal takes back')) this.#sums.delete(period)
-    const isLater = period > this.#period(date)
-    if (!isLater) this.#beginAt(date)
-    if (period > this.#period(this.#date)) this.#ahead.set(period, at)
-    else this.#extend(period, at)
+    if (!this.#is('[S11] a skipped date never ends if a later one is satisfied')) this.#endBefore(period)
+    this.#extend(period, at)
     const isSubscribed = this.isOn || this.#is('[S10] an event extends in silence')
     const isSilent = !isByEvent && this.#is('[S2] an extension without an event fires nothing')
-    if (isSubscribed && !isSilent && !this.#isRetold && !this.#recounting) this.#extensions.push(this.#length)
+    if (isSubscribed && !isSilent && !this.#recounting) this.#extensions.push(this.#length)
+  }
+
+  /** Ends the dates before a period. It may be later than the date on which the user is now. */
+  #endBefore(period: string): void {
+    this.#endSkipped(period)
+    for (let date = this.#date; date < period; date = plusDays(date, 1)) this.#end(date, true)
   }
 
   /** A voided event counts no more (V2). A period that it has satisfied stays so. */
@@ -746,7 +654,6 @@ export class StreakReplay {
   }
 
   #isClosed(period: string): boolean {
-    if (this.#ahead.has(period)) return true
     if (this.#closed === null || period > this.#closed) return false
     if (this.#run === null && this.#is('[S4] a lost period may begin a streak')) return false
     return !(this.#is('[S4] a date counts twice') && period < this.#closed)
@@ -795,11 +702,15 @@ export class StreakReplay {
     const longest = Math.max(0, ...lengths)
     const gained = longest - this.#length
     if (gained <= 0) return false
-    this.#journeys = []
     const isStill = this.#is('[S8] started stays')
     if (this.#run !== null) {
       if (this.#is('[S8] only a lost one comes back')) return false
       const started = isStill ? this.#run.started : this.#after(this.#run.started, -gained)
+      for (const date of this.#skipped) {
+        const period = this.#period(date)
+        const isOpen = period < current && !this.#isClosed(period)
+        if (isOpen && !this.#is('[S8, S11] a skipped date is lost after a restore')) this.#close(period)
+      }
       this.#run = { ...this.#run, length: this.#run.length + gained, started }
       // The length changes in all periods that are not over. Later ones of them may already be satisfied.
       for (const [start, mark] of this.#history) {
@@ -810,7 +721,6 @@ export class StreakReplay {
       }
       return true
     }
-    this.#beginAt(this.#date)
     // The current period and later ones are open, even if they had ended before.
     for (const start of [...this.#history.keys()]) if (start >= current) this.#history.delete(start)
     const previous = this.#after(current, -1)
@@ -837,35 +747,28 @@ export class StreakReplay {
     this.#sums = new Map()
     this.#counted = new Map()
     this.#history = new Map()
-    this.#ahead = new Map()
     this.#spared = null
-    this.#lent = null
+    this.#skipped = []
     this.#date = this.#created
-    this.#present = this.#created
     this.#isOff = false
     for (const one of this.#log) {
       if (one.do === 'switch') {
-        this.#passTo(one.date, false)
+        this.#passTo(one.date)
         this.#isOff = one.isOff
         continue
       }
-      if (one.do === 'lend') {
-        this.#lent = one.date
-        continue
-      }
       if (one.do === 'move') {
-        this.#passTo(one.from, false)
-        this.#passTo(one.to, true)
-        this.#date = one.to
+        this.#passTo(one.from)
+        this.#jumpTo(one.to)
         continue
       }
       if (this.#voided.has(one.nth) && !this.#is('[V2] a voided event is counted again')) continue
       const isNow = this.#is('[E8] dates use the current zone')
-      const [date, on] = isNow ? [this.#dateAt(one.at), this.#dateAt(one.at)] : [one.date, one.on]
-      this.#passTo(on, false)
+      const date = isNow ? this.#dateAt(one.at) : one.date
+      this.#passTo(date)
       this.#count({ ...one, date })
     }
-    this.#passTo(date, false)
+    this.#passTo(date)
     this.#recounting = false
     this.#isOff = !this.#settings.enabled
     this.#date = date
@@ -880,9 +783,7 @@ export class StreakReplay {
       const none = { started: null, periodStart: null, periodEnd: null, expires: null, extended: null }
       return { length: 0, ...none, freezes }
     }
-    const started = this.#run?.started ?? [...this.#ahead.keys()].sort()[0] ?? null
-    const extensions = [this.#run?.extended ?? null, ...this.#ahead.values()].filter((at) => at !== null)
-    const extended = extensions.length === 0 ? null : Math.max(...extensions)
+    const { started, extended } = this.#run ?? { started: null, extended: null }
     const start = this.#period(this.#date)
     let endangered = start
     if (!this.#is('[S5] expires with the current period')) {
@@ -904,7 +805,13 @@ export class StreakReplay {
     const current = this.#period(this.#date)
     return Array.from({ length: count }, (_, index) => {
       const start = this.#after(current, index + 1 - count)
-      const mark = this.#history.get(start) ?? { length: 0, usedFreeze: false, usedPause: false }
+      const isOpen =
+        this.#run !== null &&
+        !this.#isClosed(start) &&
+        this.#skipped.some((date) => this.#period(date) === start) &&
+        !this.#is('[S11] a skipped date shows length 0 while it is open')
+      const unmarked = { length: isOpen && this.isOn ? this.#length : 0, usedFreeze: false, usedPause: false }
+      const mark = this.#history.get(start) ?? unmarked
       if (start !== current) return { start, ...mark }
       return { start, ...mark, length: this.isOn ? this.#length : 0 }
     })

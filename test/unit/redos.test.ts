@@ -71,7 +71,7 @@ const SOURCE = join(import.meta.dirname, '../../src')
 const TRUSTED = [
   'platform/env.ts',
   'features/notifications/providers/email.ts',
-  'rules/streaks/period-history.rules.ts',
+  'rules/streaks/history.rules.ts',
 ]
 
 /**

@@ -22,7 +22,7 @@ import {
 import { historyOf } from '../../src/rules/streaks/history.rules'
 import { Recount } from '../../src/rules/streaks/recount.rules'
 import { judged, streakOnly } from '../../src/rules/streaks/streak-only.rules'
-import type { Pause, StreakRun, StreakState } from '../../src/rules/streaks/streak-state.types'
+import type { Pause, StreakRun, StreakState } from '../../src/rules/streaks/streak-state.rules'
 import { isStale, streakAsOf } from '../../src/rules/streaks/streaks.rules'
 import { termsOf } from '../../src/rules/streaks/terms.rules'
 import { beginningOf, dateIn, plusDays } from '../oracle/calendar.oracle'
@@ -35,7 +35,7 @@ import { configured } from '../oracle/worlds'
 /** Counts of compared and covered cases. They reveal a property that compares nothing. */
 export const nothingSeen = () => ({
   ...{ steps: 0, long: 0, lost: 0, frozen: 0, paused: 0, earned: 0, restored: 0, east: 0, west: 0 },
-  ...{ recounts: 0, ticks: 0, silent: 0, undone: 0, ahead: 0, spared: 0, fired: 0, achieved: 0 },
+  ...{ recounts: 0, ticks: 0, silent: 0, open: 0, back: 0, spared: 0, fired: 0, achieved: 0 },
   ...{ met: 0, voided: 0, deleted: 0 },
 })
 
@@ -51,8 +51,6 @@ type Hops = ReturnType<typeof noHops>
 function same<T extends object>(found: T, expected: { [K in keyof T]: unknown }): void {
   if (spelled(found) !== spelled(expected)) expect(found).toEqual(expected)
 }
-
-const latest = (one: string, other: string) => (one > other ? one : other)
 
 const spelled = (value: object) => JSON.stringify(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 
@@ -278,10 +276,10 @@ export class Play {
   /** Whether the tenant has switched streaks off, and whether the user has changed the zone. */
   #wasOff = false
   #hasMoved = false
-  /** The last date whose end a journey has skipped. A return to it has effects (S11). */
-  #skipped = ''
-  /** The last date on which the user has been at home, in any zone. */
-  #reached = ''
+  /** The first date that had not ended after the last step. */
+  #open = ''
+  /** Whether the goal of the life has changed, or an event does not count any more. */
+  #hasNewGoal = false
   #isAchieved = false
   /** How often the streak was extended so far. */
   #extensions = 0
@@ -372,9 +370,9 @@ export class Play {
   }
 
   /**
-   * Visits zones on the way to the next step. The visit takes only a moment if the home zone's date, or a
-   * later date on which the user has been, would end during it, there or elsewhere. A hop to a date that a
-   * journey has skipped is left out, because that date is open again (S11).
+   * Visits zones on the way to the next step. The visit takes only a moment if a midnight would pass during it,
+   * at home or elsewhere. It is left out if it ends a date (S11), and also if it leads back at length 0 and the
+   * goal has changed meanwhile, because the date may then meet the goal (S2, S4).
    */
   #hop({ leaves, stays, zones }: Hop, next: number): void {
     const home = this.#zone
@@ -384,12 +382,14 @@ export class Play {
     const isLong = [home, ...zones].some((zone, n) => {
       const [from, to] =
         n === 0 ? [start, start + zones.length * stay] : [start + (n - 1) * stay, start + n * stay]
-      const first = latest(date, dateIn(zone ?? 'UTC', from))
-      return to > next || (first <= latest(date, this.#reached) && dateIn(zone ?? 'UTC', to) > first)
+      return to > next || dateIn(zone ?? 'UTC', to) > dateIn(zone ?? 'UTC', from)
     })
     const visits = [...zones, home].map((zone, n) => ({ zone, at: start + (isLong ? 0 : n * stay) }))
     const dates = visits.map(({ zone, at }) => dateIn(zone ?? 'UTC', at))
-    if (dates.some((one) => one <= this.#skipped)) return
+    if (dates.some((one) => one > plusDays(this.oracle.openAt(start), 2))) return
+    if (this.#hasNewGoal && this.#lengthAt(start) === 0 && dates.some((one) => one < date)) return
+    // Only the last changes of zone are kept.
+    if (this.prompt.user.streak.jumps.length > 80) return
     for (const { zone, at } of visits) {
       this.#ticks(this.prompt, at)
       this.#now = at
@@ -400,6 +400,12 @@ export class Play {
     const { frequency } = this.#settings
     if (dates.some((one) => one < date)) this.hops[frequency].west += 1
     if (dates.some((one) => one > date)) this.hops[frequency].east += 1
+  }
+
+  /** The length at a moment, also if it is not shown. */
+  #lengthAt(at: number): number {
+    const { user, terms, tz } = this.prompt
+    return streakAsOf(user, terms, dayIn(tz, at), instant(at)).streak.run?.length ?? 0
   }
 
   /** The moment of the next step. */
@@ -508,6 +514,7 @@ export class Play {
           ...(personalisation && allowed !== undefined && { metrics: allowed }),
         }
         if ('mode' in own || 'metrics' in own) this.#isPlain = false
+        if ('mode' in own || 'metrics' in own) this.#hasNewGoal = true
         this.#tell({ at, do: 'preferences', ...own })
         const streak = {
           ...(own.enabled !== undefined && { enabled: own.enabled }),
@@ -553,6 +560,7 @@ export class Play {
         const isLeft = this.#config.metrics.some(({ id }) => id === event?.metricId)
         if (event === undefined || event.isVoided || !isLeft) return
         this.#isPlain = false
+        this.#hasNewGoal = true
         event.isVoided = true
         this.#tell({ at, do: 'void', nth })
         for (const one of this.#both) one.void(at, event)
@@ -561,6 +569,7 @@ export class Play {
       }
       case 'unmetric': {
         this.#isPlain = false
+        this.#hasNewGoal = true
         this.#ticks(this.late, at)
         this.#tell({ at, do: 'unmetric', metric: step.metric })
         const metrics = this.#config.metrics.filter(({ id }) => id !== idOf(step.metric))
@@ -586,6 +595,7 @@ export class Play {
     // Past deadlines run first.
     this.#ticks(this.late, at)
     if (!settings.enabled) this.#wasOff = true
+    this.#hasNewGoal = true
     this.#settings = settings
     this.#tell({ at, do: 'settings', settings })
     this.#config = { ...this.#config, streaks: stored(settings, this.#config.streaks, at) }
@@ -595,13 +605,10 @@ export class Play {
   #moved(zone: string | null): void {
     const [from, to] = [dateIn(this.#zone ?? 'UTC', this.#now), dateIn(zone ?? 'UTC', this.#now)]
     if (zone !== this.#zone) this.#hasMoved = true
-    this.#reached = latest(this.#reached, from)
     if (to < from) this.#wentWest = true
     if (to < from) this.seen.west += 1
-    if (to > from) {
-      this.seen.east += 1
-      this.#skipped = plusDays(to, -1)
-    }
+    if (to > from) this.seen.east += 1
+    if (to < from && this.#open <= to) this.seen.back += 1
     this.#zone = zone
   }
 
@@ -624,16 +631,16 @@ export class Play {
     }
     if (this.#isOn) expect(this.prompt.user.streak.run?.length ?? 0).toBe(expected.length)
     this.#isRewarded(after)
-    const { run, journeys, jumps, spared } = this.prompt.user.streak
+    const { jumps, spared } = this.prompt.user.streak
+    const { run } = this.prompt.user.streak
     const isOff = this.prompt.user.preferences.streak.enabled === false
     expect(this.prompt.score).toBe(isOff ? 0 : (run?.length ?? 0))
-    // The stored data of journeys stays small.
-    expect(journeys.length).toBeLessThan(3)
+    // The stored data of changes of zone stays small.
     expect(jumps.length).toBeLessThan(101)
     this.seen.steps += 1
-    if (run?.history.includes('o')) this.seen.ahead += 1
+    this.#open = this.oracle.openAt(at)
+    if (this.#open < dateIn(this.#zone ?? 'UTC', at)) this.seen.open += 1
     if (spared !== null) this.seen.spared += 1
-    if (jumps.some(([, from, to]) => to < from) && journeys.length === 0) this.seen.undone += 1
     if (expected.length > 20) this.seen.long += 1
     if (history.some(({ usedFreeze }) => usedFreeze)) this.seen.frozen += 1
     if (history.some(({ usedPause }) => usedPause)) this.seen.paused += 1

@@ -167,10 +167,10 @@ describe('[R1] the longest streak of a year', () => {
     expect(longest(2036, 'daily', restored)).toEqual([8, '2036-03-03', '2036-03-03', '2036-02-24'])
   })
 
-  it('[R1, S11] a streak that ended on a journey is replaced by the same streak at home', () => {
-    const [journey, home] = [run('2035-12-31', '1e1s'), run('2035-12-31', '1e')]
-    expect(longest(2036, 'daily', journey)).toEqual([1, '2036-01-01', '2036-01-01', '2035-12-31'])
-    expect(longest(2036, 'daily', journey, home)).toBeNull()
+  it('[R1, S8] a streak that was restored replaces the past one with the same first day', () => {
+    const [past, restoredRun] = [run('2035-12-31', '1e1s'), run('2035-12-31', '1e')]
+    expect(longest(2036, 'daily', past)).toEqual([1, '2036-01-01', '2036-01-01', '2035-12-31'])
+    expect(longest(2036, 'daily', past, restoredRun)).toBeNull()
   })
 
   it('[R1] a week belongs to both years in which it has days', () => {

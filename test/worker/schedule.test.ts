@@ -116,11 +116,12 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
     expect(await told(tenant)).toEqual([`${REMINDER} ada`, `${REMINDER} bob`])
   })
 
-  it('[S11] a user who comes back to a day that is not extended yet is reminded, although a later day counts', async () => {
-    const tenant = await reminded()
+  it('[S11] a user who comes back to a day that is not extended yet is reminded, unless a later day has counted', async () => {
+    const tenant = await reminded([{ id: 'ada' }, { id: 'bob' }])
     // It is noon. In Kiritimati, 14 hours ahead, the next day has begun.
-    await tenant.event('m', { id: 'ada', tz: 'Pacific/Kiritimati' }, 1)
-    await tenant.app('PATCH', '/users/ada', { tz: 'UTC' })
+    await tenant.app('PATCH', '/users/ada', { tz: 'Pacific/Kiritimati' })
+    await tenant.event('m', { id: 'bob', tz: 'Pacific/Kiritimati' }, 1)
+    for (const user of ['ada', 'bob']) await tenant.app('PATCH', `/users/${user}`, { tz: 'UTC' })
     await stealthily(TODAY)
     await allSteps(tenant)
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])

@@ -14,15 +14,15 @@ afterEach(toRealTime)
 const PLAYED = [
   '[S2, S3, U7] a goal that is met without an event keeps the freeze',
   '[S2, S3] settings, voided events and deleted metrics meet the goal',
-  '[S2, S11] a goal is met on a date that is open again',
+  '[S2, S11] a goal is met on a date to which its user comes back',
   '[S10] a user earns a period once, however often the streak is switched off and on',
   '[S10] a tenant’s switch keeps the sums of the period',
   '[S10] events count while streaks are off',
   '[S11] to Tokyo at 18:00 and back, and Tokyo’s date counts',
   '[S11] a hop each evening',
-  '[S11] a hop each evening takes freezes, and gives them back',
-  '[S11] pauses of a date that is open again count',
-  '[S8, S11] restored on a date that is open again',
+  '[S11] a hop each evening takes no freeze before the next midnight',
+  '[S11] pauses of an open date count',
+  '[S8, S11] restored on a date to which its user comes back',
   '[S9, S11] a change of the frequency on a journey',
 ]
 /** The most steps of random lives. Each step is a dozen requests. */

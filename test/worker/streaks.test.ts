@@ -283,8 +283,8 @@ describe('[S4] travelling', () => {
       expires: date(3),
     })
     await away('Pacific/Pago_Pago')
-    // The date between the two is open again, and each of them counts once (S11).
-    expect(await streak('ada')).toMatchObject({ length: 2, periodStart: date(0), expires: date(1) })
+    // All dates up to the last one are over, since it has counted (S11).
+    expect(await streak('ada')).toMatchObject({ length: 2, periodStart: date(0), expires: date(3) })
     const responses: unknown[] = []
     for (const days of [1, 2, 3, 4]) {
       await move(days, 10.5)
@@ -293,12 +293,12 @@ describe('[S4] travelling', () => {
     }
     expect(responses).toEqual([
       [2, false],
+      [2, false],
+      [2, false],
       [3, true],
-      [3, false],
-      [4, true],
     ])
     expect(await streak('ada', '?historyPeriods=4')).toMatchObject({
-      streakHistory: [{ length: 1 }, { length: 2 }, { length: 3 }, { length: 4 }],
+      streakHistory: [{ length: 1 }, { length: 1 }, { length: 2 }, { length: 3 }],
     })
   })
 
@@ -315,7 +315,15 @@ describe('[S4] travelling', () => {
     expect(await streak('ada')).toMatchObject({ length: 1, periodStart: date(2), expires: date(2) })
     await away(home)
     expect(await streak('ada')).toEqual(before)
-    expect(await stored('ada')).toEqual({ ...state, seq: 3 })
+    // Only the two changes of zone are stored.
+    const [day, moment] = [Math.floor(start / DAY) + 1, start + DAY + 23 * 3_600_000]
+    const { streak: now, ...rest } = (await stored('ada')) ?? {}
+    const jumps = [
+      [moment, day, day + 1],
+      [moment, day + 1, day],
+    ]
+    expect(rest).toEqual({ due: state?.due, seq: 3 })
+    expect(JSON.parse(now ?? '')).toEqual({ ...JSON.parse(state?.streak ?? ''), jumps })
     expect(at((await tenant.event('steps', 'ada', 1)).body, 'currentStreak')).toMatchObject({
       length: 2,
       extended: true,
@@ -346,7 +354,7 @@ describe('[S4] travelling', () => {
     expect(bob).toEqual(ada)
   })
 
-  it('[S11] a hop each evening does not keep a streak, and a date that is open again sends nothing twice', async () => {
+  it('[S11] a hop each evening does not keep a streak, and each date sends something once', async () => {
     const notices = async () => {
       const { body } = await tenant.admin('GET', `/webhooks/${webhook}/deliveries?limit=100`)
       return Array.isArray(body) ? body.map((one) => at(one, 'event')).toReversed() : []
@@ -368,20 +376,17 @@ describe('[S4] travelling', () => {
       await move(days + 1, 5.5)
       await away('America/New_York')
     }
-    // No loss on the first date, the freeze on the second, the streak on the third.
-    expect(seen).toEqual([
-      [1, 1],
-      [1, 1],
-      [1, 0],
-      [1, 1],
-      [0, 0],
-      [1, 0],
-    ])
-    expect(await streak('ada', '?historyPeriods=5')).toMatchObject({
+    // The dates are open as long as the user has no midnight.
+    expect(seen).toEqual(Array.from({ length: 6 }, () => [1, 1]))
+    expect(await notices()).toEqual([])
+    // At midnight in New York, the first date is spared, the second takes the freeze, and the third is missed.
+    await move(5, 5)
+    expect(await streak('ada', '?historyPeriods=6')).toMatchObject({
       streakHistory: [
         { length: 1, usedFreeze: false },
         { length: 1, usedFreeze: false },
         { length: 1, usedFreeze: true },
+        { length: 0, usedFreeze: false },
         { length: 0, usedFreeze: false },
         { length: 0, usedFreeze: false },
       ],
@@ -390,7 +395,7 @@ describe('[S4] travelling', () => {
   })
 
   it.each([1, 3])(
-    '[S7, S11, W6, X2] of a freeze that is earned on %i journeys and then at home, there is one webhook and one entry',
+    '[S7, S11, W6, X2] of a freeze whose date begins on %i journeys and then at home, there is one webhook and one entry',
     async (trips) => {
       const webhook = await tenant.create('/webhooks', {
         url: 'http://127.0.0.1:9/',
@@ -403,7 +408,7 @@ describe('[S4] travelling', () => {
       await move(6, 20)
       for (let trip = 0; trip < trips; trip += 1) {
         await away('Asia/Tokyo')
-        expect(await streak('ada')).toMatchObject({ freezes: 1 })
+        expect(await streak('ada')).toMatchObject({ freezes: 0 })
         await away('America/New_York')
         expect(await streak('ada')).toMatchObject({ freezes: 0 })
       }
@@ -422,7 +427,7 @@ describe('[S4] travelling', () => {
     },
   )
 
-  it('[S7, W6] a freeze that was earned on a journey while the streak was off has its webhook at home', async () => {
+  it('[S7, W6] a freeze whose date began on a journey while the streak was off has its webhook at home', async () => {
     const webhook = await tenant.create('/webhooks', {
       url: 'http://127.0.0.1:9/',
       events: ['streak.freeze_earned'],
@@ -442,7 +447,7 @@ describe('[S4] travelling', () => {
     expect([at(await streak('ada'), 'freezes'), at(body, 0, 'event')]).toEqual([1, 'streak.freeze_earned'])
   })
 
-  it('[S11, U8] the export has the parts that a journey may give back; a streak that continued after one is not over', async () => {
+  it('[S11, U8] the export has the changes of zone, and a streak whose period was skipped until that period ends', async () => {
     const away = (tz: string) => tenant.app('PATCH', '/users/ada', { tz })
     const exported = async () =>
       at((await tenant.admin('GET', '/users/ada/export')).body, 'streak') ?? 'nothing'
@@ -453,16 +458,18 @@ describe('[S4] travelling', () => {
     await away('Asia/Tokyo')
     expect(await exported()).toMatchObject({
       stored: {
-        run: null,
+        run: { length: 1 },
         spared: null,
-        journeys: [
-          { date: iso(start + 13 * DAY + 23 * 3_600_000), from: date(13), until: date(13), length: 1 },
-        ],
+        zoneChanges: [{ date: iso(start + 13 * DAY + 23 * 3_600_000), from: date(13), to: date(14) }],
       },
+      past: [],
+    })
+    // Midnight in Tokyo.
+    await move(14, 15)
+    expect(await exported()).toMatchObject({
+      stored: { run: null },
       past: [{ started: date(0), length: 1 }],
     })
-    await away('America/New_York')
-    expect(await exported()).toMatchObject({ stored: { run: { length: 1 }, journeys: [] }, past: [] })
   })
 
   it('[S10, S11] data of an earlier version is read', async () => {
@@ -493,7 +500,7 @@ describe('[S4] travelling', () => {
     await tenant.event('steps', { id: 'ada', tz: 'America/New_York' }, 1)
     await move(13, 23)
     await away('Asia/Tokyo')
-    expect(await streak('ada')).toMatchObject({ length: 1, freezes: 0, expires: date(20) })
+    expect(await streak('ada')).toMatchObject({ length: 1, freezes: 1, expires: date(20) })
     await tenant.admin('POST', '/streaks/freezes', { freezes: [{ userId: 'ada' }] })
     await away('America/New_York')
     expect(await streak('ada')).toMatchObject({ length: 1, freezes: 2, expires: date(13) })

@@ -6,7 +6,7 @@ import { localDayOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { bytesOf, LOGS, type Log, numberOf } from '../../platform/short-ids'
 import type { UserState } from '../../rules/state'
-import type { Pause, StreakRun } from '../../rules/streaks/streak-state.types'
+import type { Pause, StreakRun } from '../../rules/streaks/streak-state.rules'
 import { pausesOfSeveral } from '../../store/streaks/pauses.sql.ts'
 import { runsOfSeveral } from '../../store/streaks/streaks.sql.ts'
 import { coveredBy, portionOf, shortAmong, userColumns } from '../../store/users/portions.sql.ts'
@@ -119,7 +119,6 @@ const SCAN = `
         SELECT l.value ->> 1 FROM json_each(left_zones) l WHERE l.value ->> 0 >= ?9
           ORDER BY l.key LIMIT 1) END, tz, 'UTC') COLLATE NOCASE IN (SELECT value FROM json_each(?4))
       AND (active_day IN (SELECT value FROM json_each(?5)) OR active_day >= ?6 OR streak ->> '$.run.last' < ?7
-        OR (?7 IS NOT NULL AND instr(streak ->> '$.run.history', 'o') > 0)
         OR (?5 <> '[]' AND EXISTS (SELECT 1 FROM streak_pauses p
           WHERE p.user_iid = iid AND p."end" IN (SELECT value FROM json_each(?5)))))
     ORDER BY id LIMIT ?8)) AS ids

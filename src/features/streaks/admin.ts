@@ -27,7 +27,7 @@ import {
   withoutPause,
   withPause,
 } from '../../rules/streaks/freezes-pauses-restores.rules'
-import type { Pause, StreakState } from '../../rules/streaks/streak-state.types'
+import type { Pause, StreakState } from '../../rules/streaks/streak-state.rules'
 import {
   deletePauses,
   findPauses,

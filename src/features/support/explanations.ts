@@ -8,7 +8,7 @@ import { type Instant, iso } from '../../lib/clock'
 import { fromMicros, type Micros } from '../../lib/decimal'
 import { PAGES } from '../../lib/limits'
 import { uncheckedDateAt } from '../../lib/zone'
-import { STREAK_ENTRY_KINDS } from '../../rules/streaks/streak-events.types'
+import { STREAK_ENTRY_KINDS } from '../../rules/streaks/streak-state.rules'
 
 export const AwardExplanationParams = z.object({
   id: UserId,

@@ -140,13 +140,6 @@ export const userExport: Chapter = {
         'stored.zoneChanges.from': 'The local date before.',
         'stored.zoneChanges.to': 'The local date after.',
         'stored.spared': 'The last date on which travel protected the streak. `null` if there was none.',
-        'stored.journeys':
-          'Changes of the time zone that skipped dates and may still be undone, with the streak before the change.',
-        'stored.journeys.date': 'When the zone changed.',
-        'stored.journeys.from': 'The first date that was skipped.',
-        'stored.journeys.until': 'The last date that was skipped.',
-        'stored.journeys.length': 'The length of the streak before.',
-        'stored.journeys.freezes': 'The number of freezes before.',
         'stored.altered':
           'The last time at which something other than an event or a midnight changed the length, or `null`.',
         past: 'Earlier streaks.',

@@ -8,27 +8,20 @@ import {
   periodStart,
   periodsBefore,
 } from '../../lib/zone'
-import { longestSince } from './history.rules'
-import { joined, untilOpen } from './journeys.rules'
-import { marked, restoredBeforeLast } from './period-history.rules'
-import type { LiveRun, Pause, StreakRun, StreakState } from './streak-state.types'
+import { longestSince, marked, restoredBeforeLast } from './history.rules'
+import type { LiveRun, Pause, StreakRun, StreakState } from './streak-state.rules'
 import type { Terms } from './terms.rules'
 
 /** The number of days, today included, in which the longest length of a daily streak is searched (S8). */
 const RESTORED_DAYS = 90
 
 /**
- * A settled streak with one freeze more, which an admin grants (S7). Journeys get it too, so that it stays if
- * a journey is undone (S11). Null if the user has the most freezes already (S7). streaks.rules.ts has the
- * freezes that are earned and used at midnights.
+ * A settled streak with one freeze more, which an admin grants. Null if the user has the most freezes already
+ * (S7). midnights.rules.ts has the freezes that are earned and used at midnights.
  */
 export function withFreeze(streak: StreakState, { freezes }: Pick<Terms, 'freezes'>): StreakState | null {
   if (freezes === null || streak.freezes >= freezes.max) return null
-  const { max } = freezes
-  const journeys = streak.journeys.map((journey) =>
-    journey.freezes >= max ? journey : { ...journey, freezes: journey.freezes + 1 },
-  )
-  return { ...streak, freezes: streak.freezes + 1, journeys }
+  return { ...streak, freezes: streak.freezes + 1 }
 }
 
 /** A settled streak with a pause that an admin creates (S7). */
@@ -67,7 +60,7 @@ export function restorableSince(today: number, { frequency }: Pick<Terms, 'frequ
 /**
  * A settled streak, restored at a moment to the longest recent length, or null if that is not more than the
  * present one (S8). The marks of earlier periods stay. If the streak was lost, the previous period counts as
- * satisfied.
+ * satisfied. If it was not, earlier periods that have not ended are kept (S11).
  */
 export function restored(
   streak: StreakState,
@@ -75,47 +68,37 @@ export function restored(
   { at, today }: { at: Instant; today: number },
   past: readonly StreakRun[],
 ): StreakState | null {
+  const { run } = streak
   const { frequency } = terms
-  const runs = streak.run === null ? past : [...past, streak.run]
+  const runs = run === null ? past : [...past, run]
   const longest = longestSince(runs, restorableSince(today, terms), frequency)
-  const gained = longest - (streak.run?.length ?? 0)
+  const gained = longest - (run?.length ?? 0)
   if (gained <= 0) return null
-  // Later periods that are satisfied already stay satisfied (S11).
-  const { known: run, ahead } =
-    streak.run === null ? { known: null, ahead: [] } : untilOpen(streak.run, frequency)
   const current = periodStart(today, frequency)
-  const started = periodsBefore(run?.started ?? current, gained, frequency)
   const previous = periodsBefore(current, 1, frequency)
-  // The new length begins in the current period, which the history may contain already.
-  const history =
-    run === null
-      ? restoredBeforeLast('1e', gained - 1)
-      : run.last >= current
-        ? restoredBeforeLast(run.history, gained, periodsFrom(current, run.last, frequency))
-        : marked(run.history, 'r', gained)
   const alive: LiveRun = {
-    started,
+    started: periodsBefore(run?.started ?? current, gained, frequency),
     first: run?.first ?? previous,
-    last: run?.last ?? previous,
-    history,
+    last: Math.max(run?.last ?? previous, previous),
+    history:
+      run === null ? restoredBeforeLast('1e', gained - 1) : lengthened(run, gained, current, frequency),
     length: (run?.length ?? 0) + gained,
-    extended: streak.run?.extended ?? null,
+    extended: run?.extended ?? null,
     restored: at,
   }
-  const joining = { open: current, extended: alive.extended, frequency }
-  // After a restore, a journey that is undone must not bring back an old streak. A streak that was lost
-  // begins on this day, even if the day had ended before.
-  return {
-    ...streak,
-    ...{ frequency, epoch: terms.epoch, missed: null, journeys: [] },
-    reached: streak.run === null ? null : streak.reached,
-    run: joined(alive, ahead, joining),
-  }
+  return { ...streak, frequency, epoch: terms.epoch, missed: null, run: alive }
 }
 
-/** The number of periods from `first` to `last`, both included. */
-function periodsFrom(first: number, last: number, frequency: Aggregation): number {
-  let count = 1
-  for (let start = first; start < last; start = nextPeriod(start, frequency)) count += 1
-  return count
+/** A history with a restore of `count` before the current period, which it may contain already. */
+function lengthened(
+  { last, history }: LiveRun,
+  count: number,
+  current: number,
+  frequency: Aggregation,
+): string {
+  let [kept, later] = [history, 0]
+  for (let start = nextPeriod(last, frequency); start < current; start = nextPeriod(start, frequency))
+    kept = marked(kept, 's')
+  for (let start = current; start <= last; start = nextPeriod(start, frequency)) later += 1
+  return later > 0 ? restoredBeforeLast(kept, count, later) : marked(kept, 'r', count)
 }

@@ -1,6 +1,53 @@
 import { type Aggregation, nextPeriod, periodEnd, periodStart, periodsBefore } from '../../lib/zone'
-import { type PeriodKind, parseHistory } from './period-history.rules'
-import type { StreakRun, StreakState } from './streak-state.types'
+import type { StreakRun, StreakState } from './streak-state.rules'
+
+/**
+ * The kinds of periods of a streak. The history is run-length encoded, such as `5e1f2e`.
+ * - `e`: extended. `f`: kept by a freeze. `p`: kept by a pause.
+ * - `s`: skipped, because travel spared it or streaks were off.
+ * - `r`: not a period. Its count is the length that a restore added before the next period (S8).
+ */
+export type PeriodKind = 'e' | 'f' | 'p' | 's' | 'r'
+
+const PART = /(\d+)([efpsr])/g
+
+/** The history as pairs of a count and a kind. */
+export function parseHistory(history: string): [number, PeriodKind][] {
+  const parts: [number, PeriodKind][] = []
+  for (const [, count = '0', kind = ''] of history.matchAll(PART)) {
+    if (isPeriodKind(kind)) parts.push([Number(count), kind])
+  }
+  return parts
+}
+
+const isPeriodKind = (text: string): text is PeriodKind => text.length === 1 && 'efpsr'.includes(text)
+
+/** The history with `count` periods of a kind added at its end. */
+export function marked(history: string, kind: PeriodKind, count = 1): string {
+  const [, number = '', last = ''] = /(\d+)([efpsr])$/.exec(history) ?? []
+  if (last !== kind) return `${history}${count}${kind}`
+  return `${history.slice(0, -number.length - 1)}${Number(number) + count}${kind}`
+}
+
+/** The history with a restore of `count` added before its last `periods` periods. */
+export function restoredBeforeLast(history: string, count: number, periods = 1): string {
+  if (count === 0) return history
+  const parts = parseHistory(history)
+  const tail: [number, PeriodKind][] = []
+  for (let left = periods; left > 0; ) {
+    const part = parts.pop()
+    if (part === undefined) break
+    const [number, kind] = part
+    const taken = kind === 'r' ? number : Math.min(number, left)
+    if (number > taken) parts.push([number - taken, kind])
+    tail.unshift([taken, kind])
+    if (kind !== 'r') left -= taken
+  }
+  return [...parts, [count, 'r'] as const, ...tail].reduce(
+    (text, [number, kind]) => marked(text, kind, number),
+    '',
+  )
+}
 
 /** One period of a streak: its first and last day (since 1970-01-01), its mark, and the length at its end. */
 export type Period = { start: number; end: number; kind: PeriodKind; length: number }
@@ -26,8 +73,8 @@ export function periodsOf(run: Pick<StreakRun, 'first' | 'history'>, frequency: 
 
 /**
  * The periods of several streaks, the oldest streak first, with the first day of the streak as shown. From
- * its first period on, a streak replaces the earlier ones. An earlier one may have later periods if it ended
- * on a journey that was undone (S11), or if its user came back to an earlier date and restored it (S8).
+ * its first period on, a streak replaces the earlier ones. An earlier one may have later periods if its user
+ * came back to an earlier date and restored it (S4, S8).
  */
 export function periodsOfAll(
   runs: readonly Pick<StreakRun, 'started' | 'first' | 'history'>[],
@@ -45,7 +92,8 @@ export type HistoryPeriod = { start: number; end: number; length: number; kind: 
 
 /**
  * The last `count` periods up to the one that contains today, oldest first, each with the length at its end
- * (S6). `runs` are past streaks and the present one, oldest first. The current period has the present length.
+ * (S6). `runs` are past streaks and the present one, oldest first. The current period has the present length,
+ * and so have earlier ones that have not ended (S11).
  */
 export function historyOf(
   runs: readonly StreakRun[],
@@ -56,11 +104,12 @@ export function historyOf(
 ): HistoryPeriod[] {
   const known = new Map(periodsOfAll(runs, frequency).map((period) => [period.start, period]))
   const current = periodStart(today, frequency)
+  const last = runs.at(-1)?.last ?? current
   const history: HistoryPeriod[] = []
   for (let n = count - 1; n >= 0; n -= 1) {
     const start = n === 0 ? current : periodsBefore(current, n, frequency)
     const period = known.get(start)
-    const length = n === 0 ? presentLength : (period?.length ?? 0)
+    const length = n === 0 || start > last ? presentLength : (period?.length ?? 0)
     history.push({ start, end: periodEnd(start, frequency), length, kind: period?.kind ?? null })
   }
   return history

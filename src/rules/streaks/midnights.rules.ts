@@ -1,26 +1,69 @@
 import type { FreezeSettings } from '../../configuration/settings'
-import { dayIn } from '../../lib/zone'
-import type { StreakEvent } from './streak-events.types'
-import type { StreakRun, StreakState } from './streak-state.types'
+import type { Instant } from '../../lib/clock'
+import { type Aggregation, dayIn, nextPeriod } from '../../lib/zone'
+import { marked } from './history.rules'
+import type { Jump, LiveRun, Pause, StreakEvent, StreakRun, StreakState } from './streak-state.rules'
 import type { Streaker, Terms } from './terms.rules'
 
+/** The most changes of zone that are kept of a user. Only changes that move the local date count. */
+const MOST_JUMPS = 100
+/** Of this many local dates in a row, travel spares at most one (S11). */
+const SPARED_ONCE_IN = 7
+
+/** The most days by which a change of zone can move the local date back. Zones are at most 26 hours apart. */
+export const DAYS_BACK = 2
+
+/** A settled streak after a change of zone. It ends no date, so the streak stays as it is (S11). */
+export function travelled(streak: StreakState, [at, from, to]: Jump): StreakState {
+  if (from === to) return streak
+  return { ...streak, jumps: [...streak.jumps, [at, from, to] as const].slice(-MOST_JUMPS) }
+}
+
 /**
- * The midnights that pass for a user, one after another: freezes are earned and used, and streaks end
- * (S3, S7). freezes-pauses-restores.rules.ts has the freezes and pauses that an admin gives.
+ * The day to which the last change of zone led. Later days end at the user's midnight. Earlier ones that had
+ * not ended by then end at the first midnight after it (S11).
+ */
+const arrivalOf = ({ jumps }: Pick<StreakState, 'jumps'>): number =>
+  jumps.at(-1)?.[2] ?? Number.NEGATIVE_INFINITY
+
+/**
+ * The day before which all days have ended for a user, on a day of the user. Until the first midnight after a
+ * change of zone, days to which the user may still come back have not ended (S11).
+ */
+export const endedBefore = (streak: Pick<StreakState, 'jumps'>, today: number): number =>
+  today > arrivalOf(streak) ? today : today - DAYS_BACK
+
+/**
+ * Whether travel may spare a skipped day. It spares only days of daily streaks, and only if none of the six
+ * days before was spared (S4, S11).
+ */
+const maySpare = (day: number, spared: number | null, frequency: Aggregation): boolean =>
+  frequency === 'daily' && (spared === null || day - spared >= SPARED_ONCE_IN)
+
+/** Whether a pause includes a day from `start` up to `end` (S7). `end` is exclusive. */
+export const isPaused = (pauses: readonly Pause[], start: number, end: number): boolean =>
+  pauses.some((pause) => pause.start < end && pause.end >= start)
+
+/** Whether streaks were off at the midnight at which a day began (S1). */
+const wasOff = ({ profile: { tz } }: Streaker, day: number, { off }: Terms): boolean =>
+  off.some(({ from, to }) => day > dayIn(tz, from) && (to === null || day <= dayIn(tz, to)))
+
+/**
+ * The periods that end for a user, one after another: freezes are earned and used, and streaks are extended
+ * and lost (S2, S3, S7). freezes-pauses-restores.rules.ts has the freezes and pauses that an admin gives.
  */
 export class Midnights {
+  run: LiveRun | null
+  missed: number | null
+  spared: number | null
   freezes: number
   earned: StreakState['earned']
   /** The webhook events of these midnights. */
   readonly streakEvents: StreakEvent[] = []
   /** The streaks that ended, oldest first. */
   readonly ended: StreakRun[] = []
-  /** The last period that took a freeze or ended the streak. */
-  notified: number | null = null
-  /** The last day whose earned freezes have an event. */
-  notifiedEarning: number | null
-  /** The last period for which an event was sent before. A journey has brought the user back to it (S11). */
-  readonly #notifiedBefore: number | null
+  readonly #user: Streaker
+  readonly #terms: Terms
   readonly #settings: FreezeSettings | null
   /** The day on which freezes were last earned, or from which the first earning is counted. */
   #anchor = 0
@@ -29,11 +72,16 @@ export class Midnights {
     return this.#anchor
   }
 
-  constructor({ streak, created, profile }: Streaker, { freezes: settings }: Terms) {
+  constructor(user: Streaker, terms: Terms) {
+    const { streak, created, profile } = user
+    this.run = streak.run
+    this.missed = streak.missed
+    this.spared = streak.spared
     this.freezes = streak.freezes
     this.earned = streak.earned
-    this.#notifiedBefore = streak.notified
-    this.notifiedEarning = streak.notifiedEarning
+    this.#user = user
+    this.#terms = terms
+    const settings = terms.freezes
     this.#settings = settings
     if (settings === null || settings.autoEarnInterval === null) return
     if (this.earned !== null && this.earned[1] === settings.since) {
@@ -48,13 +96,58 @@ export class Midnights {
     this.#anchor = first + passed * settings.autoEarnInterval
   }
 
-  /**
-   * Earns the freezes that are due up to the midnight at which a day begins (S7). An earning that a journey
-   * has caused and undone comes again without an event (S11, W6).
-   */
+  /** Extends the streak by a period that is satisfied (S2). Earlier periods end by that (S11). */
+  extend(start: number, today: number, at: Instant): void {
+    this.endUntil(start, today)
+    this.earnUntil(start)
+    const { run } = this
+    const before = run ?? { started: start, first: start, history: '', length: 0 }
+    const length = before.length + 1
+    this.run = { ...before, last: start, history: marked(before.history, 'e'), length, extended: at }
+    this.streakEvents.push({ kind: run === null ? 'started' : 'extended', length })
+  }
+
+  /** Ends the open periods before a day: a pause, travel or a freeze keeps the streak, or it is lost (S3). */
+  endUntil(day: number, today: number): void {
+    const { streak } = this.#user
+    const { frequency } = this.#terms
+    const arrival = arrivalOf(streak)
+    while (this.run !== null) {
+      const start = nextPeriod(this.run.last, frequency)
+      const end = nextPeriod(start, frequency)
+      if (end > day) return
+      this.earnUntil(end)
+      const isSkipped = end <= arrival || end > today
+      // A skipped period ends at the first midnight after it.
+      if (wasOff(this.#user, Math.max(end, arrival + 1), this.#terms)) this.#keep(start, 's')
+      else if (isPaused(streak.pauses, start, end)) this.#keep(start, 'p')
+      else if (isSkipped && maySpare(start, this.spared, frequency)) {
+        this.#keep(start, 's')
+        this.spared = start
+      } else if (this.#settings !== null && this.freezes > 0) {
+        this.freezes -= 1
+        this.#keep(start, 'f')
+        this.streakEvents.push({ kind: 'freeze_consumed', freezes: this.freezes })
+      } else this.#lose(start)
+    }
+  }
+
+  #keep(start: number, kind: 'f' | 'p' | 's'): void {
+    const { run } = this
+    if (run !== null) this.run = { ...run, last: start, history: marked(run.history, kind) }
+  }
+
+  #lose(start: number): void {
+    if (this.run === null) return
+    const { started, first, last, history, length } = this.run
+    this.ended.push({ started, first, last, history, length })
+    this.streakEvents.push({ kind: 'lost', length })
+    this.missed = start
+    this.run = null
+  }
+
+  /** Earns the freezes that are due up to the midnight at which a day begins (S7). */
   earnUntil(day: number): void {
-    const sent = this.notifiedEarning
-    if (sent !== null && this.#anchor < sent && sent < day) this.earnUntil(sent)
     if (this.#settings === null || this.#settings.autoEarnInterval === null) return
     const { autoEarnInterval: interval, autoEarnAmount: amount, max } = this.#settings
     const times = Math.floor((day - this.#anchor) / interval)
@@ -64,9 +157,7 @@ export class Midnights {
     const before = this.freezes
     this.freezes = Math.max(before, Math.min(max, before + times * amount))
     const gained = this.freezes - before
-    if (gained === 0 || (sent !== null && this.#anchor <= sent)) return
-    this.streakEvents.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
-    this.notifiedEarning = this.#anchor
+    if (gained > 0) this.streakEvents.push({ kind: 'freeze_earned', earned: gained, freezes: this.freezes })
   }
 
   /** The day at whose first midnight the next freeze is earned (S7). Null if none will be. */
@@ -75,25 +166,5 @@ export class Midnights {
     const { autoEarnInterval: interval, max } = this.#settings
     if (this.freezes >= max) return null
     return this.#anchor + Math.max(1, Math.floor((today - this.#anchor) / interval) + 1) * interval
-  }
-
-  /** Uses a freeze for a period (S3, S7). Returns false if there is none, or if freezes are off. */
-  consume(period: number): boolean {
-    if (this.#settings === null || this.freezes === 0) return false
-    this.freezes -= 1
-    this.#addEvent(period, { kind: 'freeze_consumed', freezes: this.freezes })
-    return true
-  }
-
-  /** Ends a streak because of a missed period (S3). */
-  lose({ started, first, last, history, length }: StreakRun, period: number): void {
-    this.ended.push({ started, first, last, history, length })
-    this.#addEvent(period, { kind: 'lost', length })
-  }
-
-  /** Adds the event of a period, unless that period had one already: there is one for each period (W6). */
-  #addEvent(period: number, streakEvent: StreakEvent): void {
-    this.notified = period
-    if (this.#notifiedBefore === null || period > this.#notifiedBefore) this.streakEvents.push(streakEvent)
   }
 }

@@ -2,8 +2,8 @@ import type { Configuration } from '../../configuration/configuration.types'
 import { type Instant, instant } from '../../lib/clock'
 import { dayIn } from '../../lib/zone'
 import type { UserState } from '../state'
-import { travelled } from './journeys.rules'
-import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.types'
+import { travelled } from './midnights.rules'
+import { type Jump, NO_STREAK, type Pause, type StreakRun, type StreakState } from './streak-state.rules'
 import { type Activity, scheduled, streakAsOf, withEvent } from './streaks.rules'
 import { termsOf } from './terms.rules'
 
@@ -11,8 +11,8 @@ import { termsOf } from './terms.rules'
 export class Recount {
   readonly #config: Configuration
   readonly #user: UserState
-  /** The streaks that ended, by first day. A streak may continue if its journey is undone (S11). */
-  readonly #runs = new Map<number, StreakRun>()
+  /** The streaks that ended, oldest first. */
+  readonly #runs: StreakRun[] = []
   #streak: StreakState
   /** The changes of zone that are not applied yet. */
   readonly #jumps: Jump[]
@@ -36,7 +36,7 @@ export class Recount {
     this.#travel((jump) => jump[0] < at || (jump[0] === at && jump[1] !== event.day))
     this.#settle(event.day, at)
     this.#streak = withEvent(this.#streak, this.#terms, event)
-    this.#settle(event.day, at, event.value > 0)
+    this.#settle(event.day, at)
   }
 
   /** Applies the next changes of zone while the condition holds. */
@@ -45,16 +45,16 @@ export class Recount {
       this.#jumps.shift()
       const at = instant(jump[0])
       this.#settle(jump[1], at)
-      this.#streak = travelled(this.#streak, this.#terms.frequency, jump, jump[1] + 1)
+      this.#streak = travelled(this.#streak, jump)
       this.#settle(jump[2], at)
     }
   }
 
-  #settle(day: number, at: Instant, isActive = false): void {
+  #settle(day: number, at: Instant): void {
     const user = { ...this.#user, streak: this.#streak }
-    const { streak, ended } = streakAsOf(user, this.#terms, day, at, isActive)
+    const { streak, ended } = streakAsOf(user, this.#terms, day, at)
     this.#streak = streak
-    for (const run of ended) this.#runs.set(run.first, run)
+    this.#runs.push(...ended)
   }
 
   /** The streak as of a moment, with the user's present freezes, and all streaks that ended before it. */
@@ -62,15 +62,9 @@ export class Recount {
     const today = dayIn(this.#user.profile.tz, at)
     this.#travel(() => true)
     this.#settle(today, at)
-    const { freezes, born, earned, jumps, notified, notifiedEarning, altered } = this.#user.streak
-    const journeys = this.#streak.journeys.map((journey) => {
-      const known = this.#user.streak.journeys.find(({ since }) => since === journey.since)
-      return { ...journey, freezes: known?.freezes ?? freezes, earned: known?.earned ?? earned }
-    })
-    const kept = { freezes, born, earned, jumps, journeys, notified, notifiedEarning, altered }
-    const streak = { ...this.#streak, ...kept }
-    if (streak.run !== null) this.#runs.delete(streak.run.first)
+    const { freezes, born, earned, jumps, altered } = this.#user.streak
+    const streak = { ...this.#streak, freezes, born, earned, jumps, altered }
     const terms = termsOf(this.#config, this.#user.preferences)
-    return { streak: scheduled(this.#user, streak, terms, today), runs: [...this.#runs.values()] }
+    return { streak: scheduled(this.#user, streak, terms, today), runs: this.#runs }
   }
 }

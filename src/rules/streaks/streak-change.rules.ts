@@ -2,9 +2,14 @@ import type { Configuration } from '../../configuration/configuration.types'
 import type { Micros } from '../../lib/decimal'
 import { dayIn, localDay } from '../../lib/zone'
 import type { LocalTime, UserState } from '../state'
-import { travelled } from './journeys.rules'
-import { NO_STREAK_EVENTS, type StreakEntry, type StreakEvent } from './streak-events.types'
-import { NO_STREAK, type StreakRun } from './streak-state.types'
+import { travelled } from './midnights.rules'
+import {
+  NO_STREAK,
+  NO_STREAK_EVENTS,
+  type StreakEntry,
+  type StreakEvent,
+  type StreakRun,
+} from './streak-state.rules'
 import { anchored, isStale, lengthOf, scheduled, streakAsOf, withEvent } from './streaks.rules'
 import { termsOf } from './terms.rules'
 
@@ -57,8 +62,8 @@ export function changeStreak(
   const ended: StreakRun[] = []
   const streakEvents: StreakEvent[] = []
   let streak = known
-  const settle = (tz: string | null, day: number, its = terms, isActive = false) => {
-    const now = streakAsOf({ ...user, streak, profile: { tz } }, its, day, at, isActive)
+  const settle = (tz: string | null, day: number, its = terms) => {
+    const now = streakAsOf({ ...user, streak, profile: { tz } }, its, day, at)
     ended.push(...now.ended)
     streakEvents.push(...now.streakEvents)
     streak = now.streak
@@ -69,14 +74,14 @@ export function changeStreak(
     settle(before.profile.tz, from, termsOf(config, before.preferences))
     if (hasMoved) {
       streak = anchored({ ...user, streak, profile: before.profile }, terms)
-      streak = travelled(streak, terms.frequency, [at, from, today], before.activeDay)
+      streak = travelled(streak, [at, from, today])
     }
   }
   settle(user.profile.tz, today)
   const { run } = streak
   if (event !== null) {
     streak = withEvent(streak, terms, { day: today, ...event })
-    settle(user.profile.tz, today, terms, event.value > 0)
+    settle(user.profile.tz, today)
   }
   const hasGrown = streak.run !== run
   const isAsItWas = streak === known && !hasMoved && before?.preferences === user.preferences

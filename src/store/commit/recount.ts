@@ -10,9 +10,13 @@ import { bytesOf, idOf } from '../../platform/short-ids'
 import type { BulkChange } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
 import { Recount } from '../../rules/streaks/recount.rules'
-import { NO_STREAK_EVENTS } from '../../rules/streaks/streak-events.types'
 import { streakOnly } from '../../rules/streaks/streak-only.rules'
-import type { Pause, StreakRun, StreakState } from '../../rules/streaks/streak-state.types'
+import {
+  NO_STREAK_EVENTS,
+  type Pause,
+  type StreakRun,
+  type StreakState,
+} from '../../rules/streaks/streak-state.rules'
 import { PauseRows, pausesOfSeveral } from '../streaks/pauses.sql.ts'
 import { scheduleEarliestDeadline } from '../streaks/streaks.sql.ts'
 import { storedBy, writeBulk } from './writer'

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Instant } from '../../lib/clock'
 import { type ColumnValues, columnList } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import type { Pause } from '../../rules/streaks/streak-state.types'
+import type { Pause } from '../../rules/streaks/streak-state.rules'
 import { streakPauses } from '../tables.sql.ts'
 
 /** Parses rows of pauses. */

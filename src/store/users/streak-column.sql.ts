@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
 import { instant } from '../../lib/clock'
-import { NO_STREAK, type StreakState } from '../../rules/streaks/streak-state.types'
+import { NO_STREAK, type StreakState } from '../../rules/streaks/streak-state.rules'
 
 const Run = z.object({
   started: z.number(),
@@ -14,17 +14,6 @@ const Run = z.object({
 })
 const day = z.number().nullable().default(null)
 const Earned = z.tuple([z.number(), z.number()]).nullable().default(null)
-const StoredJourney = z.object({
-  since: z.number().transform(instant),
-  from: z.number(),
-  until: z.number(),
-  run: Run.nullable(),
-  missed: day,
-  spared: day,
-  freezes: z.number(),
-  earned: Earned,
-  notified: day,
-})
 const Stored = z.object({
   frequency: z.enum([...STREAK_FREQUENCIES, 'unknown']).nullable(),
   epoch: z.number().default(0),
@@ -34,14 +23,9 @@ const Stored = z.object({
   earned: Earned,
   missed: day,
   spared: day,
-  lent: day,
   sums: z.array(z.tuple([z.number(), z.array(z.tuple([z.string(), z.number()]))])).default([]),
   pauses: z.array(z.object({ id: z.string(), start: z.number(), end: z.number() })).default([]),
   jumps: z.array(z.tuple([z.number(), z.number(), z.number()])).default([]),
-  journeys: z.array(StoredJourney).default([]),
-  reached: day,
-  notified: day,
-  notifiedEarning: day,
   altered: z.number().transform(instant).nullable().default(null),
 })
 

@@ -12,7 +12,7 @@ import { stillPlaced } from '../../platform/databases/directory'
 import { askHolders } from '../../platform/databases/everywhere'
 import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import { type Completion, type Counter, NOTHING_REVOKED, type UserState } from '../../rules/state'
-import type { StreakState } from '../../rules/streaks/streak-state.types'
+import type { StreakState } from '../../rules/streaks/streak-state.rules'
 import { users } from '../tables.sql.ts'
 import { parseStreak, streakJson } from './streak-column.sql.ts'
 

@@ -3,7 +3,7 @@ import { BaseStreakResponse, streakResponse } from '../../api/shapes/streaks'
 import { User } from '../../api/shapes/users'
 import type { Configuration } from '../../configuration/configuration.types'
 import type { UserState } from '../../rules/state'
-import type { StreakEvent } from '../../rules/streaks/streak-events.types'
+import type { StreakEvent } from '../../rules/streaks/streak-state.rules'
 import { sampleStreak, sampleUser, type UserPayload, webhookEvent } from './event'
 
 const StartedPayload = z.object({ user: User, streak: BaseStreakResponse })

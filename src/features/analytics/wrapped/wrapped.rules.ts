@@ -8,7 +8,7 @@ import {
   periodStart,
 } from '../../../lib/zone'
 import { periodsOfAll } from '../../../rules/streaks/history.rules'
-import type { StreakRun } from '../../../rules/streaks/streak-state.types'
+import type { StreakRun } from '../../../rules/streaks/streak-state.rules'
 
 /** A change, and how many users made it. */
 export type Count = readonly [change: number, users: number]

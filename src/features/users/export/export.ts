@@ -13,7 +13,7 @@ import { dateOfDay, uncheckedDateAt } from '../../../lib/zone'
 import type { Scope } from '../../../platform/context'
 import { OPEN_END } from '../../../rules/points/boosts.rules'
 import type { UserState } from '../../../rules/state'
-import { ANY_METRIC, type StreakRun } from '../../../rules/streaks/streak-state.types'
+import { ANY_METRIC, type StreakRun } from '../../../rules/streaks/streak-state.rules'
 import type { StoredStreakEntry } from '../../../store/user-changes.sql.ts'
 import { userStreak } from '../../streaks/streaks.routes'
 import { type Held, isPresent, parkedPages, readHeld, waitingPages } from './export.sql.ts'
@@ -140,7 +140,7 @@ function streakOf(
   { user: { streak }, runs, pauses }: Held,
   now: Export['streak']['now'],
 ): Export['streak'] {
-  const { frequency, run, freezes, sums, jumps, spared, journeys, altered } = streak
+  const { frequency, run, freezes, sums, jumps, spared, altered } = streak
   return {
     now,
     stored: {
@@ -166,16 +166,9 @@ function streakOf(
         to: dateOfDay(to),
       })),
       spared: spared === null ? null : dateOfDay(spared),
-      journeys: journeys.map(({ since, from, until, run: before, freezes: inHand }) => ({
-        date: iso(since),
-        from: dateOfDay(from),
-        until: dateOfDay(until),
-        length: before?.length ?? 0,
-        freezes: inHand,
-      })),
       altered: isoOrNull(altered),
     },
-    // A past run with the same start as the current one is not over: a journey only seemed to end it (S11).
+    // A past run with the same start as the current one is not over: it was restored (S8).
     past: runs
       .filter(({ first }) => first !== run?.first)
       .map((past) => ({ ...runOf(past), lost: isoOrNull(past.lost) })),

@@ -10,7 +10,7 @@ import {
   NOTIFICATION_CHANNELS,
 } from '../../../configuration/enumerations'
 import { KEY_SCOPES } from '../../../platform/context'
-import { STREAK_ENTRY_KINDS } from '../../../rules/streaks/streak-events.types'
+import { STREAK_ENTRY_KINDS } from '../../../rules/streaks/streak-state.rules'
 import type { ExportedField } from '../../../store/user-data/user-data.register'
 
 /** The key of a configured item; null if the item was deleted. Its id stays. */
@@ -111,16 +111,6 @@ const ExportedStreak = z
       zoneChanges: z.array(z.object({ date: Timestamp, from: DateResponse, to: DateResponse })),
       /** The last date that travel spared (S11). */
       spared: DateResponse.nullable(),
-      /** Journeys to a later date that can still be undone, with the streak before them (S11). */
-      journeys: z.array(
-        z.object({
-          date: Timestamp,
-          from: DateResponse,
-          until: DateResponse,
-          length: z.int(),
-          freezes: z.int(),
-        }),
-      ),
       /** When the length last changed for another reason than an event or a midnight. */
       altered: Timestamp.nullable(),
     }),

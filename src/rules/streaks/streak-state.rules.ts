@@ -14,7 +14,7 @@ export type StreakRun = {
   /** First days of the first and the last period in `history`. */
   first: number
   last: number
-  /** The kinds of these periods (see period-history.rules.ts). */
+  /** The kinds of these periods (see history.rules.ts). */
   history: string
   /**
    * The greatest length that the streak had. It never falls while the streak lives. It includes a restored
@@ -65,42 +65,20 @@ export type StreakState = {
   /** The last day that travel spared, or null (S11). */
   spared: number | null
   /**
-   * A spared day that is open again while the streak was extended beyond it. If the day is missed after all,
-   * it counts as spared (S11).
-   */
-  lent: number | null
-  /**
    * Sums of the changes of metrics in periods that are not satisfied, in millionths by metric id, and the
    * number of positive events as `ANY_METRIC`. By first day, the newest last.
    */
   sums: readonly PeriodSums[]
   /**
-   * The pauses that were not over two days before the streak was last settled. A traveller may come back to
-   * such a day (S11).
+   * The pauses that were not over two days before the streak was last settled. Such a day may still be open
+   * for a traveller (S11).
    */
   pauses: readonly Pause[]
   /** Changes of zone that moved the user to another date, the newest last (S4, S9, S11). */
   jumps: readonly Jump[]
-  /** Journeys that skipped dates to which the user may still come back, the oldest first. */
-  journeys: readonly Journey[]
   /**
-   * All days before this one have ended for the user, even if a change of zone led back to one of them. Null
-   * if no change of zone has led back since a streak began (S4, S11).
-   */
-  reached: number | null
-  /**
-   * The first day of the last period for which a journey, undone since, caused an event about a freeze or a
-   * loss. Null for none.
-   */
-  notified: number | null
-  /**
-   * The last day whose earned freezes had an event, if a journey may undo or has undone that earning. Null
-   * for none.
-   */
-  notifiedEarning: number | null
-  /**
-   * When the shown length last changed without an event or a midnight: the streak was restored, a journey was
-   * undone, or the user switched the streak off or on. Null for never.
+   * When the shown length last changed without an event or a midnight: the streak was restored, or the user
+   * switched it off or on. Null for never.
    */
   altered: Instant | null
   /** When the streak next changes by itself. Null for never. */
@@ -111,27 +89,6 @@ export type StreakState = {
  * and after.
  */
 export type Jump = readonly [at: number, from: number, to: number]
-/**
- * A change of zone to a later date, with the fields of the streak that it may change, as they were before. If
- * the user comes back in time, they are so again (S11).
- */
-export type Journey = {
-  /** The moment of the change of zone. */
-  since: Instant
-  /** The first and the last day with a skipped end. */
-  from: number
-  until: number
-  run: LiveRun | null
-  missed: number | null
-  spared: number | null
-  freezes: number
-  earned: readonly [number, number] | null
-  /**
-   * The first day of the last period for which an event about a freeze or a loss was sent since then. Null
-   * for none.
-   */
-  notified: number | null
-}
 /** Stands for all metrics in the sums of a period. */
 export const ANY_METRIC = '*'
 export type PeriodSums = readonly [number, readonly (readonly [string, number])[]]
@@ -146,14 +103,46 @@ export const NO_STREAK: StreakState = {
   earned: null,
   missed: null,
   spared: null,
-  lent: null,
   sums: [],
   pauses: [],
   jumps: [],
-  journeys: [],
-  reached: null,
-  notified: null,
-  notifiedEarning: null,
   altered: null,
   due: null,
 }
+
+/** A webhook event about a streak (W6). Lists of them are in the order in which they happened. */
+export type StreakEvent =
+  /** `length` is the length to which the streak was extended. */
+  | { kind: 'started' | 'extended'; length: number }
+  | { kind: 'lost'; length: number }
+  /** There is one for each period that a freeze saved. `freezes` is the number of freezes afterwards. */
+  | { kind: 'freeze_consumed'; freezes: number }
+  | { kind: 'freeze_earned'; earned: number; freezes: number }
+
+/** The lengths to which events extended a streak, in order. */
+export const extensionsOf = (streakEvents: readonly StreakEvent[]): number[] =>
+  streakEvents.flatMap((one) => (one.kind === 'started' || one.kind === 'extended' ? [one.length] : []))
+
+/** No webhook events. */
+export const NO_STREAK_EVENTS: readonly StreakEvent[] = []
+
+/** The kinds of entries about the streak in a user's history, besides `lost` (X2). */
+export const STREAK_ENTRY_KINDS = [
+  'started',
+  'extended',
+  'freeze_earned',
+  'freeze_consumed',
+  'paused',
+  'pause_deleted',
+  'restored',
+] as const
+
+/**
+ * An entry about the streak in a user's history (X2). `length` is the length after it, and `freezes` is the
+ * number of freezes after it.
+ */
+export type StreakEntry =
+  | { kind: 'started' | 'extended' | 'restored'; length: number }
+  | { kind: 'freeze_earned'; earned: number; freezes: number }
+  | { kind: 'freeze_consumed'; freezes: number }
+  | { kind: 'paused' | 'pause_deleted'; pause: Pause }
