@@ -238,7 +238,7 @@ export function confirm(
 
 /** The database of the request's user, else the first one. */
 const databaseFor = ({ databases }: Context, tenantId: string, about: string | null): TenantDatabase =>
-  about === null ? databases.home(tenantId) : databases.ofUser(tenantId, about)
+  about === null ? databases.home(tenantId) : databases.usersOf(tenantId).of(about)
 
 function confirmKey(
   surface: Surface,
@@ -341,14 +341,14 @@ async function snapshotOf(ctx: Context, claim: Claim, about: string | null = nul
   const isOfTenant = user?.tenantId === tenantId
   const db =
     user !== null && isOfTenant
-      ? ctx.databases.ofUser(tenantId, user.id)
+      ? ctx.databases.usersOf(tenantId).of(user.id)
       : typeof claim.tenantId === 'string'
         ? databaseFor(ctx, tenantId, about)
         : ctx.db
   const read = db.run(requestSnapshotStatement(ctx.db, tenantId, credentials, claim))
   if (user === null || isOfTenant || !ctx.databases.isSeveral) return parseRequestSnapshot(await read)
   // A token of another tenant, or for the whole account.
-  const its = ctx.databases.ofUser(user.tenantId, user.id)
+  const its = ctx.databases.usersOf(user.tenantId).of(user.id)
   const [result, own] = await Promise.all([
     read,
     its.run(requestSnapshotStatement(its, user.tenantId, credentials, claim)),

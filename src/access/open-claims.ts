@@ -1,7 +1,6 @@
 import { type Instant, SECOND } from '../lib/clock'
 import { wait } from '../lib/system-clock'
 import type { Context, Scope } from '../platform/context'
-import { askAll } from '../platform/databases/everywhere'
 import { perInstance } from '../platform/instance'
 import { type Claim, confirm } from './access'
 import { type Credential, credentialName, type Surface } from './credentials'
@@ -95,9 +94,9 @@ async function snapshotOfAll(
   )
   const tokens = credentials.filter(({ user }) => user !== null && user.tenantId === tenantId)
   if (!databases.isSeveral || tokens.length === 0) return first
-  const others = await askAll(databases, tenantId, async (db) =>
-    parseRequestSnapshot(await db.run(requestSnapshotStatement(db, tenantId, tokens))),
-  )
+  const others = await databases
+    .usersOf(tenantId)
+    .askAll(async (db) => parseRequestSnapshot(await db.run(requestSnapshotStatement(db, tenantId, tokens))))
   return { ...first, present: new Set([first, ...others].flatMap(({ present }) => [...present])) }
 }
 

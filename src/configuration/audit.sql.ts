@@ -12,7 +12,6 @@ import { systemNow } from '../lib/system-clock'
 import { type ColumnValues, columnList } from '../platform/columns'
 import type { AccountScope, Context } from '../platform/context'
 import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
-import { askAll } from '../platform/databases/everywhere'
 import { AUDIT_ACTIONS, AUDIT_KINDS, type AuditEntry } from './audit.rules'
 
 /** The audit logs: one entry for each resource that an admin request has changed (Z1). WITHOUT ROWID. */
@@ -182,7 +181,7 @@ export async function auditPage(scope: AccountScope, wanted: Wanted, place: Plac
   // The log of the account is in the first database. That of a tenant is in all of them: each change of users
   // is noted in the batch that made it.
   if (!databases.isSeveral || log === LOG_OF_ACCOUNT) return pageIn(db, log, wanted, place)
-  const asked = await askAll(databases, log, async (its, name) => ({
+  const asked = await databases.usersOf(log).askAll(async (its, name) => ({
     name,
     page: await pageIn(its, log, wanted, place),
   }))

@@ -5,13 +5,7 @@ import { wait } from '../lib/system-clock'
 import type { Scope, TenantContext } from '../platform/context'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { FIRST } from '../platform/databases/directory'
-import {
-  bothUnchanged,
-  configurationUnchanged,
-  isConflict,
-  mayBeStored,
-  usersUnchanged,
-} from '../platform/guard'
+import { configurationUnchanged, isConflict, mayBeStored, usersUnchanged } from '../platform/guard'
 import { Instance } from '../platform/instance'
 import { type DueWork, workUnchanged } from '../time/due-work.sql.ts'
 import { ensureAlarm } from '../time/timekeeper'
@@ -145,7 +139,7 @@ export async function configure<T>(
       continue
     }
     try {
-      const unchanged = await usersGuards(scope, config.version, users)
+      const unchanged = await usersGuards(scope, users)
       await db.batch([
         configurationUnchanged(db, config.version),
         ...(prepared?.guards ?? []),
@@ -162,7 +156,7 @@ export async function configure<T>(
       if (beside.length > 0) scope.waitUntil(ensureAlarm(scope, db.tenantId))
       return result
     } catch (error) {
-      if (!isConflict(error) && !(error instanceof UsersChanged)) {
+      if (!isConflict(error)) {
         const rows = await db.rows(db.statement(LAST_CHANGE, db.tenantId, change))
         if (rows.length > 0) await prepared?.finish()
         // The batch may still be stored later. The copies expect it until it can't be any more.
@@ -184,36 +178,21 @@ async function stillActive(context: TenantContext): Promise<Configuration> {
   return config
 }
 
-/** Thrown if a user in another database is not as the decision saw it. */
-class UsersChanged extends Error {}
-
 /**
  * Guards for users in the first database. Those in others are read now: each of these databases expects the
  * change already, so nothing of its users can change before the end (B4).
  */
-async function usersGuards(
-  { databases, tenant }: Scope,
-  version: number,
-  users: readonly ReadUser[],
-): Promise<Statement[]> {
-  const home = databases.home(tenant.id)
-  const elsewhere = new Map<string, ReadUser[]>()
-  const guards: Statement[] = []
-  for (const user of users) {
-    const name = databases.isSeveral ? await databases.nameOf(tenant.id, user.id) : FIRST
-    if (name === FIRST) guards.push(bothUnchanged(home, version, user.id, user))
-    else elsewhere.set(name, [...(elsewhere.get(name) ?? []), user])
-  }
-  await Promise.all(
-    [...elsewhere].map(async ([name, own]) => {
-      const db = databases.named(name).of(tenant.id)
-      const asked = own.map((user) => ({ id: user.id, was: user }))
-      try {
-        await db.run(usersUnchanged(db, asked))
-      } catch (error) {
-        throw isConflict(error) ? new UsersChanged() : error
-      }
-    }),
-  )
-  return guards
+async function usersGuards({ databases, tenant }: Scope, users: readonly ReadUser[]): Promise<Statement[]> {
+  const groups = await databases.usersOf(tenant.id).groups(users, ({ id }) => id)
+  const guards = groups.map(async ({ name, items }) => {
+    const db = databases.named(name).of(tenant.id)
+    const guard = usersUnchanged(
+      db,
+      items.map((user) => ({ id: user.id, was: user })),
+    )
+    if (name === FIRST) return [guard]
+    await db.run(guard)
+    return []
+  })
+  return (await Promise.all(guards)).flat()
 }

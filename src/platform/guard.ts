@@ -37,32 +37,9 @@ const CONFIGURATION_UNCHANGED = guardSql(
   "(SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2",
 )
 
-const BOTH_UNCHANGED = guardSql(`
-  (SELECT config_version FROM tenants WHERE id = ?1 AND status = 'active') = ?2
-    AND coalesce((SELECT iid || ':' || seq FROM users WHERE tenant_id = ?1 AND id = ?3), '') = ?4`)
-
 /** A guard: holds while the tenant is active and its configuration has this version. */
 export function configurationUnchanged(db: TenantDatabase, version: number): Statement {
   return db.statement(CONFIGURATION_UNCHANGED, db.tenantId, version)
-}
-
-/**
- * A guard: holds while the tenant is active, its configuration has this version, and the user is as read:
- * with the same `iid` and `seq`, or absent if `was` is null.
- */
-export function bothUnchanged(
-  db: TenantDatabase,
-  version: number,
-  userId: string,
-  was: { iid: string; seq: number } | null,
-): Statement {
-  return db.statement(
-    BOTH_UNCHANGED,
-    db.tenantId,
-    version,
-    userId,
-    was === null ? '' : `${was.iid}:${was.seq}`,
-  )
 }
 
 const USERS_UNCHANGED = guardSql(`
@@ -172,4 +149,12 @@ export function isTooBig(error: unknown): boolean {
 /** True if a batch failed because one of its guards did not hold, and for no other reason. */
 export function isConflict(error: unknown): boolean {
   return error instanceof DatabaseError && error.outcome === 'conflict'
+}
+
+/**
+ * Whether a batch was refused because the database does not hold the same users as when it was chosen, or
+ * because its copy of the configuration is old (B3, B4). Nothing was stored.
+ */
+export function hasMoved(error: unknown): boolean {
+  return error instanceof DatabaseError && error.outcome === 'misplaced'
 }

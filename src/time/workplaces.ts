@@ -17,7 +17,7 @@ export type PlacedWork = { work: DueWork; place: Workplace; job: Job }
 export async function workplacesOf(context: Context, tenantId: string, { list }: Jobs): Promise<Workplace[]> {
   const { databases } = context
   const home = { ...context, db: databases.home(tenantId) }
-  const holders = await databases.ofAllUsers(tenantId)
+  const holders = await databases.usersOf(tenantId).holders()
   if (holders.every(({ name }) => name === FIRST)) return [{ context: home, list }]
   const ofUsers = list.filter(({ isOfUsers }) => isOfUsers === true)
   const hasUsers = holders.some(({ name }) => name === FIRST)

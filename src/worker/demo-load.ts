@@ -172,7 +172,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
   const xp = config.systems.find(({ key }) => key === 'demo-xp')
   const [batch, event, paused, awards, applicationKeys, adminKeys, deliveries] = await Promise.all([
     firstBatch(scope.db),
-    newestEvent(scope.databases.ofUser(scope.tenant.id, 'demo-ada'), 'demo-ada'),
+    newestEvent(scope.databases.usersOf(scope.tenant.id).of('demo-ada'), 'demo-ada'),
     findUser(scope, 'demo-grace').catch(nobody),
     xp === undefined ? [] : awardsOf(scope, 'demo-ada', xp),
     listApplicationKeys(scope, page),
@@ -194,7 +194,7 @@ async function lookupsIn(scope: Scope): Promise<Lookups> {
 /** The newest award of a user of the demo in a system. */
 async function awardsOf(scope: Scope, userId: string, system: System): Promise<StoredAward[]> {
   const user = await findUser(scope, userId).catch(nobody)
-  const db = scope.databases.ofUser(scope.tenant.id, userId)
+  const db = scope.databases.usersOf(scope.tenant.id).of(userId)
   return user === null ? [] : newestAwards(db, user, system.id, 1)
 }
 

@@ -70,7 +70,7 @@ export async function problemOf(ctx: Context): Promise<string | null> {
   const unbound = await unboundDatabase(ctx)
   if (unbound !== null) return errors.databaseMissing(unbound).message
   // Without tenants, this also lets the users spread over databases that were added (B3).
-  if (ctx.databases.isSeveral) await ctx.databases.directoryOf(IMPLICIT_TENANT_ID)
+  await ctx.databases.usersOf(IMPLICIT_TENANT_ID).holders()
   const result = await ctx.db.run(requestSnapshotStatement(ctx.db, IMPLICIT_TENANT_ID, []))
   const { tenant } = parseRequestSnapshot(result)
   if (tenant === null) return STARTING

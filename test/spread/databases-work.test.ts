@@ -46,7 +46,7 @@ const idle = () => {
 /** The context of work in one database, in an isolate without memory. */
 async function contextIn({ id }: TestTenant, name: string, bindings: Bindings = env): Promise<TenantContext> {
   const context = newContext(newInstance(), bindings, () => undefined)
-  const place = (await context.databases.ofAllUsers(id)).find((one) => one.name === name)
+  const place = (await context.databases.usersOf(id).holders()).find((one) => one.name === name)
   return { ...context, db: place?.db ?? expect.fail(`${name} holds no users`) }
 }
 

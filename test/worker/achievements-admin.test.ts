@@ -379,7 +379,7 @@ describe('backdating', () => {
     const eventAttributes = filter(s.page)
     const sumsBy = async (more: number) => {
       const { db, databases, cost } = contextOfUsers(s.tenant.id)
-      await databases.directoryOf(s.tenant.id)
+      await databases.usersOf(s.tenant.id).holders()
       const before = cost.roundTrips
       const users = stored.map(({ iid, seq }) => ({ iid, seq: seq + more }))
       const sums = await sumsOf(db, { metricId: s.metric, eventAttributes }, users)

@@ -5,13 +5,7 @@ import { inboxUnchanged } from '../../src/features/events/batches/batches.sql'
 import { boostsUnchanged } from '../../src/features/points/boost-events.sql'
 import { instant } from '../../src/lib/clock'
 import type { Statement, TenantDatabase } from '../../src/platform/database'
-import {
-  bothUnchanged,
-  clockUnchanged,
-  configurationUnchanged,
-  isConflict,
-  usersUnchanged,
-} from '../../src/platform/guard'
+import { clockUnchanged, configurationUnchanged, isConflict, usersUnchanged } from '../../src/platform/guard'
 import { parseUser, storeUser, userStatement } from '../../src/store/users/users.sql'
 import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/time/due-work.sql'
 import { betweenSweeps, stillAhead } from '../../src/time/sweeps.sql'
@@ -21,7 +15,6 @@ import { contextOfUsers } from '../helpers/worker/contexts'
 import { lastDatabase, newTenantInLast, type TestTenant } from '../helpers/worker/harness'
 
 const AT = instant(1_000)
-const SOMEBODY = { iid: 'somebody', seq: 7 }
 const TICKS = JSON.stringify({ through: 1_000, sweep: { to: 2_000 } })
 
 type Guard = (db: TenantDatabase) => Statement
@@ -38,10 +31,6 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
   configurationUnchanged: {
     raises: (db) => configurationUnchanged(db, 99),
     holds: (db) => configurationUnchanged(db, 1),
-  },
-  bothUnchanged: {
-    raises: (db) => bothUnchanged(db, 1, 'nobody', SOMEBODY),
-    holds: (db) => bothUnchanged(db, 1, 'nobody', null),
   },
   usersUnchanged: {
     raises: (db) => usersUnchanged(db, [{ id: 'ada', was: null }]),

@@ -272,7 +272,7 @@ describe('a ranking', () => {
       users: 32,
     })
     const overdue: string[] = []
-    for (const { db } of await all.ofAllUsers(tenant.id))
+    for (const { db } of await all.usersOf(tenant.id).holders())
       for await (const { id } of overdueOf(db, instant(start + 2 * DAY))) overdue.push(id)
     expect(overdue.sort()).toEqual(['ada', 'bob'])
     expect(cost.rowsRead).toBeLessThan(20 * databases().length)

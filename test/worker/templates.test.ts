@@ -35,7 +35,7 @@ const configOf = async () => {
   return loadConfiguration({ db, instance })
 }
 const userOf = async (id: string) => {
-  const db = contextOf(tenant.id).databases.ofUser(tenant.id, id)
+  const db = contextOf(tenant.id).databases.usersOf(tenant.id).of(id)
   const result = await db.run(userStatement(db, id, systemNow()))
   const user = parseUser(result)
   if (user === null) throw new Error(`no user has the id ${id}`)

@@ -350,7 +350,7 @@ describe('GET /admin/v1/users/{id}/timeline', () => {
       tenant.id,
     )
     const iid = String(found?.iid)
-    const db = contextOf(tenant.id).databases.ofUser(tenant.id, 'ada')
+    const db = contextOf(tenant.id).databases.usersOf(tenant.id).of('ada')
     await removeDeviceTokens(db, { userId: 'ada', iid }, ['two', 'three'])
     await removeDeviceTokens(db, { userId: 'ada', iid }, ['three'])
     expect(await whole({ types: 'change' })).toMatchObject([

@@ -47,7 +47,6 @@ import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { within } from '../../lib/system-clock'
 import { type AccountScope, KEY_SCOPES, type Scope } from '../../platform/context'
-import { askAll } from '../../platform/databases/everywhere'
 import { isConflict, isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import { startOfPage } from '../../platform/pages'
@@ -185,7 +184,7 @@ async function peopleOf(
   if (!databases.isSeveral || owner.kind === 'admin') return new Map()
   const asked = [...new Set(ids.flatMap((id) => id ?? []))]
   try {
-    const all = askAll(databases, owner.db.tenantId, (db) => iidsOf(db, asked).catch(nobodyIfAway))
+    const all = databases.usersOf(owner.db.tenantId).askAll((db) => iidsOf(db, asked).catch(nobodyIfAway))
     return new Map((await within(PATIENCE, all)).flatMap((part) => [...part]))
   } catch (error) {
     logProblem('warn', { error: `users of keys were not found: ${String(error)}` })
@@ -322,7 +321,7 @@ export async function tokenUser({ databases, tenant }: Scope, json: unknown): Pr
   const named = NamedUser.safeParse(json)
   if (!named.success) return null
   const { userId: id } = named.data
-  const iid = await findIid(databases.ofUser(tenant.id, id), id)
+  const iid = await findIid(databases.usersOf(tenant.id).of(id), id)
   if (iid === null) throw errors.userUnknown(id)
   return { tenantId: tenant.id, id, iid }
 }

@@ -9,7 +9,6 @@ import { newId } from '../../lib/new-id'
 import { packsOf } from '../../lib/packed'
 import type { Scope, TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { askAll } from '../../platform/databases/everywhere'
 import { bytesOf, MOST_READ, numberOf } from '../../platform/short-ids'
 import { countsItself } from '../../rules/achievements.rules'
 import { applyChange, type BulkChange } from '../../rules/change.rules'
@@ -121,12 +120,12 @@ async function noteCounted(
 ): Promise<readonly Statement[]> {
   const { tenantId } = db
   if (!databases.isSeveral) return [counted(db, achievement), raiseVersion(db)]
-  const walks = await askAll(
-    databases,
-    tenantId,
-    async (other, name) =>
-      name !== db.name && (await workOf(other, 'backdate', achievement.id)) !== undefined,
-  )
+  const walks = await databases
+    .usersOf(tenantId)
+    .askAll(
+      async (other, name) =>
+        name !== db.name && (await workOf(other, 'backdate', achievement.id)) !== undefined,
+    )
   if (walks.includes(true)) return []
   const home = databases.home(tenantId)
   await changeTenants(databases, [tenantId], ({ before, after }) =>

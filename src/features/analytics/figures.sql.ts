@@ -4,7 +4,6 @@ import type { Instant } from '../../lib/clock'
 import { utcDay } from '../../lib/zone'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { askAll } from '../../platform/databases/everywhere'
 import { bytesOf, numberOf } from '../../platform/short-ids'
 
 /**
@@ -147,9 +146,9 @@ export async function readFigures(
     ...[figure, id ?? null, first, last],
     isRunning ? EVER : first,
   ])
-  const lists = await askAll(databases, tenantId, async (db) =>
-    Rows.parse(await db.rows(db.statement(READ, db.tenantId, JSON.stringify(list)))),
-  )
+  const lists = await databases
+    .usersOf(tenantId)
+    .askAll(async (db) => Rows.parse(await db.rows(db.statement(READ, db.tenantId, JSON.stringify(list)))))
   const byRequest = Map.groupBy(lists.flat(), ({ nth }) => nth)
   return asked.map((_, nth) => byRequest.get(nth) ?? [])
 }

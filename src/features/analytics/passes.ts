@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { HOUR, type Instant, instant } from '../../lib/clock'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { askAll } from '../../platform/databases/everywhere'
 import { firstDueOf, workOf } from '../../time/due-work.sql.ts'
 import type { DueKind } from '../../time/kinds'
 import { beginAllAgain, scheduleAll, scheduleBegun } from '../../time/timekeeper.sql.ts'
@@ -104,7 +103,7 @@ export async function readUpdated(
   now: Instant,
 ): Promise<Instant | null> {
   const fullHour = Math.floor(now / HOUR) * HOUR
-  const all = await askAll(databases, tenantId, async (db) => {
+  const all = await databases.usersOf(tenantId).askAll(async (db) => {
     const [result, work] = await Promise.all([
       db.run(db.statement(LAST, db.tenantId)),
       workOf(db, 'analytics'),

@@ -158,14 +158,14 @@ async function commitOrHandOver(
 ): Promise<CommandResult[]> {
   const { tenantId, userId } = user
   const deps: CommitDeps = {
-    db: ctx.databases.ofUser(tenantId, userId),
+    db: ctx.databases.usersOf(tenantId).of(userId),
     instance: ctx.instance,
     ensureAlarm: () => ctx.waitUntil(ensureAlarm(ctx, tenantId)),
     scheduleDrain: () => requestDrain(ctx, tenantId),
   }
   const batch = { userId, jobs, mayWrite }
   // Users in one database are committed together. If one of them is moved meanwhile, each is committed alone.
-  const group = await ctx.databases.withUser(tenantId, userId)
+  const group = await ctx.databases.usersOf(tenantId).holderOf(userId)
   const settled = await groupsOf(ctx.instance).submit(
     `${tenantId} ${group.name}`,
     batch,

@@ -43,7 +43,7 @@ export class UserLane extends DurableObject<Bindings> {
       async (jobs, mayWrite) => {
         const waitUntil = (work: Promise<unknown>) => this.ctx.waitUntil(work)
         const deps: CommitDeps = {
-          db: databasesOf(this.#instance, this.env, cost).ofUser(user.tenantId, user.userId),
+          db: databasesOf(this.#instance, this.env, cost).usersOf(user.tenantId).of(user.userId),
           instance: this.#instance,
           ensureAlarm: () => waitUntil(ensureAlarm({ env: this.env }, user.tenantId)),
           scheduleDrain: () =>

@@ -108,7 +108,7 @@ async function presentUser(
 }
 
 const databaseOf = ({ databases, db }: TenantContext, userId: string): TenantDatabase =>
-  databases.ofUser(db.tenantId, userId)
+  databases.usersOf(db.tenantId).of(userId)
 
 /** The providers of a channel that are configured, by their names (N4). */
 export function configuredProviders(context: TenantContext) {

@@ -130,7 +130,7 @@ export async function messageTo(
   userId: string,
 ): Promise<{ user: UserState; message: Notification }> {
   const { databases, tenant, now } = scope
-  const db = databases.ofUser(tenant.id, userId)
+  const db = databases.usersOf(tenant.id).of(userId)
   const config = await configurationOf(scope)
   const result = await db.run(userStatement(db, userId, systemNow()))
   const user = parseUser(result)

@@ -79,7 +79,7 @@ const encoder = new TextEncoder()
  * Unsubscribes a user from emails. Does nothing if the user is already unsubscribed or was erased (N3, U8).
  */
 export async function unsubscribe(ctx: Context, { tenantId, iid, userId }: Linked): Promise<void> {
-  const db = ctx.databases.ofUser(tenantId, userId)
+  const db = ctx.databases.usersOf(tenantId).of(userId)
   const result = await db.run(userStatement(db, userId, systemNow()))
   const user = parseUser(result)
   if (user?.iid !== iid || !user.profile.subscribeToEmails) return

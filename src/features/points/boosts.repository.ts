@@ -9,7 +9,7 @@ import { SECOND } from '../../lib/clock'
 import { packed } from '../../lib/packed'
 import type { Scope } from '../../platform/context'
 import type { Statement } from '../../platform/database'
-import { askAll, everywhere } from '../../platform/databases/everywhere'
+import { everywhere } from '../../platform/databases/everywhere'
 import { guardSql } from '../../platform/guard'
 import { startOfPage } from '../../platform/pages'
 import { deleteNested } from './nested.repository'
@@ -130,9 +130,9 @@ export async function boostUsersWithIds(
   if (ids.length === 0) return new Map()
   const list = JSON.stringify(ids)
   if (!databases.isSeveral) return byId(await db.rows(db.statement(PEOPLE, tenant.id, list, now)))
-  const rows = await askAll(databases, tenant.id, (its) =>
-    its.rows(its.statement(PEOPLE, tenant.id, list, now)),
-  )
+  const rows = await databases
+    .usersOf(tenant.id)
+    .askAll((its) => its.rows(its.statement(PEOPLE, tenant.id, list, now)))
   const people = [...byId(rows.flat()).values()]
   // The first database has the boosts of all users.
   const iids = JSON.stringify(people.map(({ iid }) => iid))

@@ -202,7 +202,7 @@ async function filtersFrom(
 /** An admin key may ask for all values, an application key for those of its own user, if there is one. */
 async function areOwn({ databases, tenant, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
   if (access.kind === 'admin') return true
-  const db = databases.ofUser(tenant.id, access.userId)
+  const db = databases.usersOf(tenant.id).of(access.userId)
   const result = await db.run(userStatement(db, access.userId, systemNow()))
   return meets(filters, parseUser(result)?.profile.attributes ?? new Map())
 }

@@ -6,7 +6,6 @@ import { type Instant, instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
 import type { Scope, TenantContext } from '../../platform/context'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
-import { askAll } from '../../platform/databases/everywhere'
 import { configurationUnchanged, isConflict } from '../../platform/guard'
 import {
   earliest,
@@ -124,7 +123,7 @@ export async function settleTicks(scope: Scope, triggers: readonly Trigger[]): P
     return [betweenSweeps(db, 'ticks')]
   }
   // If a database has granted a tick already, all others must have granted it too.
-  const others = await askAll(databases, tenant.id, stateOf)
+  const others = await databases.usersOf(tenant.id).askAll(stateOf)
   const reached = [own, ...others].map(({ through, sweep }) => sweep?.to ?? through)
   const to = Math.max(now, ...reached)
   await catchUpKind(scope, 'ticks', instant(to))

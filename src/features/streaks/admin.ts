@@ -18,7 +18,7 @@ import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { dateOfDay, dayOf, isCivilDate, periodStart } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
-import { askAll, type Placed } from '../../platform/databases/everywhere'
+import type { Placed } from '../../platform/databases/users'
 import {
   lastDayOver,
   restorableSince,
@@ -219,7 +219,7 @@ export async function listPauses(
   { databases, tenant }: Scope,
   { userId, ...page }: z.output<typeof StreakPausesQuery>,
 ): Promise<z.infer<typeof AdminStreakPause>[]> {
-  const pauses = await pausesPage(databases.ofUser(tenant.id, userId), userId, page)
+  const pauses = await pausesPage(databases.usersOf(tenant.id).of(userId), userId, page)
   return pauses.map((pause) => pauseResponse(userId, pause))
 }
 
@@ -296,7 +296,7 @@ export async function removePauses(
   ids: readonly string[],
 ): Promise<{ deleted: { id: string }[]; issues: Issue[] }> {
   const { now, databases, tenant } = scope
-  const found = await askAll(databases, tenant.id, (db) => findPauses(db, ids))
+  const found = await databases.usersOf(tenant.id).askAll((db) => findPauses(db, ids))
   const owners = new Map(found.flat().map(({ id, userId }) => [id, userId]))
   // A pause that does not exist counts as one of nobody.
   const idOf = (id: string) => owners.get(id) ?? ''

@@ -11,9 +11,8 @@ import { systemNow } from '../../lib/system-clock'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
 import type { Statement } from '../../platform/database'
-import { Misplaced } from '../../platform/databases/databases'
-import { inEachDatabase, type Placed } from '../../platform/databases/everywhere'
-import { configurationUnchanged, isConflict, usersUnchanged } from '../../platform/guard'
+import type { Placed } from '../../platform/databases/users'
+import { configurationUnchanged, isConflict, mayBeStored, usersUnchanged } from '../../platform/guard'
 import type { BulkChange } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
 import { judged } from '../../rules/streaks/streak-only.rules'
@@ -56,7 +55,7 @@ type Outcome<T> = {
 }
 
 /**
- * Changes users' streaks for an admin's request, once for the items of each database: see `inEachDatabase`.
+ * Changes users' streaks for an admin's request, once for the items of each database: see `Users.each`.
  * `decide` puts the changed streaks into the users that were found. It is called again if another change was
  * stored first. Its scope has the database of these users. Leaderboards by streak are updated afterwards
  * (S8).
@@ -71,7 +70,7 @@ export function changeStreaks<I, T>(
     scope: Scope,
   ) => Promise<Outcome<T>> | Outcome<T>,
 ): Promise<{ done: T[]; missed: Placed<I>[] }> {
-  return inEachDatabase(scope.databases, scope.tenant.id, items, userIdOf, (db, own) => {
+  return scope.databases.usersOf(scope.tenant.id).each(items, userIdOf, (db, own) => {
     const its = { ...scope, db }
     const userIds = own.map(({ item }) => userIdOf(item))
     return changeTogether(its, userIds, (found) => decide(found, own, its))
@@ -119,12 +118,9 @@ async function changeTogether<T>(
       if (deadline.some(({ meta }) => meta.changes > 0)) scope.waitUntil(ensureAlarm(scope, tenant.id))
     } catch (error) {
       if (isConflict(error)) continue
-      if (error instanceof Misplaced || changes.length === 0) throw error
+      if (!mayBeStored(error) || changes.length === 0) throw error
       // If the users were moved meanwhile, the change must not be made again.
-      const isDone = await isStored(scope, changes).catch((problem: unknown) => {
-        throw problem instanceof Misplaced ? error : problem
-      })
-      if (!isDone) throw error
+      if (!(await isStored(scope, changes).catch(() => false))) throw error
     }
     if (changes.some(({ streakEvents }) => streakEvents.length > 0)) requestDrain(scope, tenant.id)
     await updateBoards(scope, config, changes)

@@ -12,7 +12,6 @@ import { json } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
 import type { TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { askAll, askHolders } from '../../platform/databases/everywhere'
 import { perInstance } from '../../platform/instance'
 import { KEPT_ABOVE, KEPT_FOR, NO_PAUSE, type Pause, sharedScans } from '../../platform/scans'
 import type { StreakState } from '../../rules/streaks/streak-state.rules'
@@ -169,7 +168,7 @@ export async function bestLive(
   pause: Pause = NO_PAUSE,
 ): Promise<Best> {
   await pause()
-  const found = await askAll(databases, tenantId, async (db) => {
+  const found = await databases.usersOf(tenantId).askAll(async (db) => {
     const { live, counted } = await db.batchOf({
       live: db.statement(LIVE, db.tenantId, frequency, epoch, limit, now, LIVE_AT_ONCE),
       counted: db.statement(COUNT, db.tenantId),
@@ -201,7 +200,7 @@ const sum = (counts: readonly number[]): number => counts.reduce((all, count) =>
 
 async function countUsers({ databases, tenantId }: Everywhere): Promise<number> {
   const ask = async (db: TenantDatabase) => countOf(await db.rows(db.statement(COUNT, db.tenantId)))
-  return sum(await askAll(databases, tenantId, ask))
+  return sum(await databases.usersOf(tenantId).askAll(ask))
 }
 
 const bestOf = (lists: readonly { best: readonly Ranked[] }[], limit: number): Ranked[] =>
@@ -242,9 +241,11 @@ export async function namesOf(
   { databases, tenantId }: Everywhere,
   userIds: readonly string[],
 ): Promise<ReadonlyMap<string, string | null>> {
-  const lists = await askHolders(databases, tenantId, userIds, async (db, ids) =>
-    Names.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(ids)))),
-  )
+  const lists = await databases
+    .usersOf(tenantId)
+    .askAbout(userIds, async (db, ids) =>
+      Names.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(ids)))),
+    )
   return new Map(lists.flat().map(({ id, name }) => [id, name]))
 }
 
@@ -311,7 +312,7 @@ const rank = (scope: Scope, config: Configuration, type: Asked['type'], pause: P
 async function rankActive(scope: Scope, config: Configuration, pause: Pause): Promise<Best> {
   const { databases, tenant, now } = scope
   if (!config.streaks.enabled) return { best: [], users: 0 }
-  const overdue = await askAll(databases, tenant.id, (db) => overdueLengths(db, config, now, pause))
+  const overdue = await databases.usersOf(tenant.id).askAll((db) => overdueLengths(db, config, now, pause))
   const lengths = new Map(overdue.flatMap((some) => [...some]))
   // Reads these last. A user who is judged in between is then found here at the latest.
   const { best, users } = await bestLive(everywhere(scope), config.streaks, now, MOST_RANKED_STREAKS, pause)

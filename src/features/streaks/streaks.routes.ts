@@ -20,7 +20,6 @@ import { errors } from '../../lib/errors'
 import { compareText } from '../../lib/ids'
 import { dayIn } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
-import { askHolders } from '../../platform/databases/everywhere'
 import type { UserState } from '../../rules/state'
 import { isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
 import { termsOf } from '../../rules/streaks/terms.rules'
@@ -106,9 +105,9 @@ export async function streaksOf(
   if (access.kind === 'application' && userIds.some((id) => id !== access.userId)) throw errors.otherUser()
   const config = await configurationOf(scope)
   const streaks = []
-  const found = await askHolders(databases, tenant.id, [...new Set(userIds)], readStreaks)
+  const found = await databases.usersOf(tenant.id).askAbout([...new Set(userIds)], readStreaks)
   for (const one of found.flat()) {
-    const db = databases.ofUser(tenant.id, one.id)
+    const db = databases.usersOf(tenant.id).of(one.id)
     const { user, terms } = await presentStreak({ ...scope, db }, config, one)
     const run = terms.isOn ? user.streak.run : null
     const extended = extendedAt(run?.extended ?? null)

@@ -6,7 +6,6 @@ import { newId } from '../../lib/new-id'
 import { type ColumnValues, columnList } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { inEachDatabase } from '../../platform/databases/everywhere'
 import { onlyUnchanged, overUsers, type UnchangedUsers, unchangedUsers } from '../../platform/guard'
 import { bytesOf, HexId, numberOf } from '../../platform/short-ids'
 import { adjusted, type CorrectionChange } from '../../rules/corrections.rules'
@@ -135,7 +134,7 @@ export async function adjustPoints(
   const all = items.map((item, index): Pending => ({ item, index, id: newId(scope.now), tried: [] }))
   const ends = new Map<Pending, Ended>()
   const userIdOf = ({ item }: Pending) => item.userId
-  const { missed } = await inEachDatabase(scope.databases, scope.tenant.id, all, userIdOf, (db, own) =>
+  const { missed } = await scope.databases.usersOf(scope.tenant.id).each(all, userIdOf, (db, own) =>
     untilStored(async () => {
       for (let left = own.length + 1; ; ) {
         const waiting = own.map(({ item }) => item).filter((one) => !ends.has(one))

@@ -96,7 +96,7 @@ async function erase(
 ): Promise<void> {
   const { databases, instance } = context
   const home = databases.home(tenantId)
-  const db = databases.ofUser(tenantId, userId)
+  const db = databases.usersOf(tenantId).of(userId)
   const prefixes = new Set(await prefixesOf(home, userId))
   let [iid, conflicts, isWaiting] = [first, 0, false]
   for (;;) {
@@ -166,7 +166,7 @@ async function eraseIfStill(
   userId: string,
   { now, iid }: { now: Instant; iid: string },
 ): Promise<void> {
-  const present = await findIid(context.databases.ofUser(tenantId, userId), userId)
+  const present = await findIid(context.databases.usersOf(tenantId).of(userId), userId)
   if (present === iid) return erase(context, tenantId, userId, { now, iid, audit: () => [] })
   const home = context.databases.home(tenantId)
   await home.batch([leftRows(home, userId, { now, iid })])
@@ -277,7 +277,7 @@ async function removeFromDatabase(
   iid: string,
   now: Instant,
 ): Promise<void> {
-  const db = databases.ofUser(tenantId, userId)
+  const db = databases.usersOf(tenantId).of(userId)
   try {
     const figures = [leaveFigures(db, userId, now)]
     await removeFromHolder(db, userId, { iid, prefixes: [], isWaiting: true, figures })

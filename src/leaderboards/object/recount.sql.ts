@@ -7,7 +7,6 @@ import { dayBegins, dayIn, LAST_DAY } from '../../lib/zone'
 import { localDayOf, timeOfDayOf } from '../../platform/columns'
 import type { TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { askAll, askHolders } from '../../platform/databases/everywhere'
 import { bytesOf, numberOf } from '../../platform/short-ids'
 import { lastDayOf, windowOf } from '../../rules/runs.rules'
 import { lengthOn } from '../../rules/streaks/history.rules'
@@ -81,12 +80,12 @@ export async function userCursorsAfter(
   definition: Definition,
   asked: Asked,
 ): Promise<UserCursorPage> {
-  const share = (await databases.ofAllUsers(tenantId)).length
+  const share = (await databases.usersOf(tenantId).holders()).length
   // A comparison of changed users walks past most of them, so each database walks as far as it may.
   const limit = asked.since === 0 ? Math.ceil(asked.limit / share) : asked.limit
-  const pages = await askAll(databases, tenantId, (db) =>
-    userCursorsIn(db, definition, { ...asked, limit }, share),
-  )
+  const pages = await databases
+    .usersOf(tenantId)
+    .askAll((db) => userCursorsIn(db, definition, { ...asked, limit }, share))
   const last = firstId(pages.map((page) => page.last))
   return {
     last,
@@ -307,9 +306,9 @@ export async function recountUsers(
   userIds: readonly string[],
   extent: RecountScope,
 ): Promise<Recounted[]> {
-  const lists = await askHolders(databases, tenantId, userIds, (db, own) =>
-    recountIn(db, definition, own, extent),
-  )
+  const lists = await databases
+    .usersOf(tenantId)
+    .askAbout(userIds, (db, own) => recountIn(db, definition, own, extent))
   return lists.flat()
 }
 

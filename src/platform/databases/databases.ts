@@ -3,7 +3,9 @@ import { errors, RETRY_AFTER } from '../../lib/errors'
 import { bucketOf } from '../../lib/ids'
 import { systemNow, wait } from '../../lib/system-clock'
 import { AccountDatabase, type Connection, type Cost, type Statement, TenantDatabase } from '../database'
-import { type Directory, FIRST, holderOf, holdersOf, isMisplaced, placed, readDirectory } from './directory'
+import { hasMoved } from '../guard'
+import { type Directory, FIRST, holderOf, holdersOf, placed, readDirectory, UNSPREAD } from './directory'
+import { Users } from './users'
 
 /** How long a batch waits for a user who is moving, or for a change of the configuration, in ms. */
 const PATIENCE = 10_000
@@ -97,27 +99,24 @@ export class Databases {
     return this.first.of(tenantId)
   }
 
-  /**
-   * The database of a user. Each batch is sent to the database that holds the user at that moment. So it may
-   * be kept while the user is moved (B3).
-   */
-  ofUser(tenantId: string, userId: string): TenantDatabase {
-    const bucket = bucketOf(tenantId, userId)
-    return this.#of(tenantId, (directory) => holderOf(directory, bucket))
-  }
-
-  /**
-   * The databases that hold users of a tenant now, each with its name. If a bucket is moved, a later batch to
-   * a database of the move throws `Misplaced`: then the question must be asked again, so that each user is
-   * met once.
-   */
-  async ofAllUsers(tenantId: string): Promise<{ name: string; db: TenantDatabase }[]> {
-    if (!this.isSeveral) return [{ name: FIRST, db: this.home(tenantId) }]
-    const directory = await this.directoryOf(tenantId)
-    return holdersOf(directory).map((name) => ({
-      name,
-      db: this.#fixed(tenantId, name, directory),
-    }))
+  /** The users of a tenant, whichever databases hold them. */
+  usersOf(tenantId: string): Users {
+    return new Users({
+      home: this.home(tenantId),
+      of: (userId) => {
+        const bucket = bucketOf(tenantId, userId)
+        return this.#of(tenantId, (directory) => holderOf(directory, bucket))
+      },
+      now: async () => {
+        const directory = await this.#directoryOf(tenantId)
+        const holder = (name: string) => ({ name, db: this.#fixed(tenantId, name, directory) })
+        return {
+          holders: holdersOf(directory).map(holder),
+          holderOf: (userId) => holder(holderOf(directory, bucketOf(tenantId, userId))),
+          neverLeft: directory === UNSPREAD,
+        }
+      },
+    })
   }
 
   /**
@@ -125,38 +124,9 @@ export class Databases {
    * the first one.
    */
   async ofAllMessages(tenantId: string): Promise<TenantDatabase[]> {
-    const holders = await this.ofAllUsers(tenantId)
+    const holders = await this.usersOf(tenantId).holders()
     const first = holders.some(({ name }) => name === FIRST) ? [] : [this.home(tenantId)]
     return [...first, ...holders.map(({ db }) => db)]
-  }
-
-  /**
-   * The database that holds a user now, with its name, for a batch about several of its users. If a bucket is
-   * moved, a later batch throws `Misplaced`.
-   */
-  async withUser(tenantId: string, userId: string): Promise<{ name: string; db: TenantDatabase }> {
-    if (!this.isSeveral) return { name: FIRST, db: this.home(tenantId) }
-    const directory = await this.directoryOf(tenantId)
-    const name = holderOf(directory, bucketOf(tenantId, userId))
-    return { name, db: this.#fixed(tenantId, name, directory) }
-  }
-
-  /**
-   * The databases that hold some users now, with those users in their order; a database comes at the place of
-   * its first user. If a bucket is moved, a later batch throws `Misplaced`.
-   */
-  async groupsOf(
-    tenantId: string,
-    userIds: readonly string[],
-  ): Promise<{ name: string; db: TenantDatabase; userIds: string[] }[]> {
-    if (!this.isSeveral) return [{ name: FIRST, db: this.home(tenantId), userIds: [...userIds] }]
-    const directory = await this.directoryOf(tenantId)
-    const groups = Map.groupBy(userIds, (id) => holderOf(directory, bucketOf(tenantId, id)))
-    return [...groups].map(([name, ids]) => ({
-      name,
-      db: this.#fixed(tenantId, name, directory),
-      userIds: ids,
-    }))
   }
 
   /**
@@ -167,25 +137,24 @@ export class Databases {
     return this.names.toReversed().map((name) => ({ name, db: this.named(name).of(tenantId) }))
   }
 
-  /** The name of the database that holds a user now. */
-  async nameOf(tenantId: string, userId: string): Promise<string> {
-    return holderOf(await this.directoryOf(tenantId), bucketOf(tenantId, userId))
+  /** Forgets a tenant's directory, so that the next batch reads it again. */
+  forget(tenantId: string): void {
+    this.#parts.directories.delete(tenantId)
   }
 
-  /** The tenant's directory, as this instance remembers it, else from the first database. */
-  async directoryOf(tenantId: string): Promise<Directory> {
+  /**
+   * The tenant's directory, as this instance remembers it, else from the first database. With one database
+   * nothing is read.
+   */
+  async #directoryOf(tenantId: string): Promise<Directory> {
+    if (!this.isSeveral) return UNSPREAD
     const { directories } = this.#parts
     const known = directories.get(tenantId)
     if (known !== undefined) return known
     const read = await readDirectory(this.first, tenantId)
     directories.set(tenantId, read)
-    if (read.version === 0 && this.isSeveral) this.#parts.wakeMover(tenantId, 'unspread')
+    if (read.version === 0) this.#parts.wakeMover(tenantId, 'unspread')
     return read
-  }
-
-  /** Forgets a tenant's directory, so that the next batch reads it again. */
-  forget(tenantId: string): void {
-    this.#parts.directories.delete(tenantId)
   }
 
   #connection(name: string): Connection {
@@ -202,12 +171,12 @@ export class Databases {
     const send = async (statements: readonly Statement[]) => {
       const until = systemNow() + PATIENCE
       for (let looks = 0; ; looks += 1) {
-        const directory = await this.directoryOf(tenantId)
+        const directory = await this.#directoryOf(tenantId)
         const name = choose(directory)
         try {
           return await this.#guarded(tenantId, name, directory, statements)
         } catch (error) {
-          if (!isMisplaced(error)) throw error
+          if (!hasMoved(error)) throw error
           if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
           await this.#refresh(tenantId, name, directory, looks)
         }
@@ -216,8 +185,12 @@ export class Databases {
     return new TenantDatabase(first, testClock, tenantId, { send, isSeveral: true })
   }
 
-  /** A database as one directory knows it. It waits for changes of the configuration, but not for moves. */
+  /**
+   * A database as one directory knows it. It waits for changes of the configuration, but not for moves: then
+   * it throws the refusal.
+   */
   #fixed(tenantId: string, name: string, directory: Directory): TenantDatabase {
+    if (!this.isSeveral) return this.home(tenantId)
     const send = async (statements: readonly Statement[]) => {
       const until = systemNow() + PATIENCE
       let known = directory
@@ -225,10 +198,10 @@ export class Databases {
         try {
           return await this.#guarded(tenantId, name, directory, statements)
         } catch (error) {
-          if (!isMisplaced(error)) throw error
+          if (!hasMoved(error)) throw error
           if (systemNow() > until) throw errors.unavailable(RETRY_AFTER.databaseAway)
           known = await this.#refresh(tenantId, name, known, looks)
-          if ((known.placements[name] ?? 0) !== (directory.placements[name] ?? 0)) throw new Misplaced()
+          if ((known.placements[name] ?? 0) !== (directory.placements[name] ?? 0)) throw error
         }
       }
     }
@@ -279,6 +252,3 @@ export class Databases {
     return present
   }
 }
-
-/** Thrown if a bucket was moved while all users of a tenant were read. The question must be asked again. */
-export class Misplaced extends Error {}

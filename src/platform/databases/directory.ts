@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { json } from '../columns'
 import {
   type AccountDatabase,
-  DatabaseError,
   MISPLACED_WORD,
   PLACEMENT,
   PLACEMENT_WITHOUT_TENANT,
@@ -114,7 +113,3 @@ export const placed = (tenantId: string): Statement => ({
   sql: PLACED,
   params: [tenantId, PLACEMENT, PLACEMENT_WITHOUT_TENANT],
 })
-
-/** Whether a batch was refused because its sender's directory, or the copy of the configuration, is old. */
-export const isMisplaced = (error: unknown): boolean =>
-  error instanceof DatabaseError && error.outcome === 'misplaced'

@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { askAll } from '../../platform/databases/everywhere'
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 
 /** The name of the counter of a tenant's users. Counters of completions have the achievement's id as name. */
@@ -78,9 +77,9 @@ export function parseTenantCounters(result: D1Result): TenantCounters {
 
 /** Reads the counters of a tenant: the sums over its databases (A5, B5). */
 export async function readTenantCounters(databases: Databases, tenantId: string): Promise<TenantCounters> {
-  const lists = await askAll(databases, tenantId, async (db) =>
-    parseTenantCounters(await db.run(tenantCountersStatement(db))),
-  )
+  const lists = await databases
+    .usersOf(tenantId)
+    .askAll(async (db) => parseTenantCounters(await db.run(tenantCountersStatement(db))))
   const sums = new Map<string, number>()
   for (const [name, count] of lists.flatMap((list) => [...list]))
     sums.set(name, (sums.get(name) ?? 0) + count)

@@ -3,7 +3,6 @@ import { jsonRow, packed } from '../../lib/packed'
 import { systemNow } from '../../lib/system-clock'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { askAll } from '../../platform/databases/everywhere'
 import { bytesOf } from '../../platform/short-ids'
 import type { UserState } from '../../rules/state'
 import { rescheduled, schedule } from '../../time/due-work.sql.ts'
@@ -103,11 +102,11 @@ const HELD = `
 
 /** Takes a user's device tokens from all users who sent them earlier, in every database (U2). */
 export async function takeDevices(databases: Databases, tenantId: string, userId: string): Promise<void> {
-  const db = databases.ofUser(tenantId, userId)
+  const db = databases.usersOf(tenantId).of(userId)
   const [row] = await db.rows(db.statement(HELD, tenantId, userId))
   const { tokens } = z.object({ tokens: z.string() }).parse(row)
   // It may be repeated, because nothing is taken twice.
-  await askAll(databases, tenantId, (place) => place.batch(removals(place, TAKEN, tokens)))
+  await databases.usersOf(tenantId).askAll((place) => place.batch(removals(place, TAKEN, tokens)))
 }
 
 declare module '../../time/kinds' {

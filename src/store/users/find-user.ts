@@ -9,7 +9,7 @@ import { parseUser, userStatement } from './users.sql.ts'
 
 /** A user's whole state, or null if the user does not exist. */
 export async function stateOf({ databases, tenant, now }: Scope, userId: string): Promise<UserState | null> {
-  const db = databases.ofUser(tenant.id, userId)
+  const db = databases.usersOf(tenant.id).of(userId)
   const result = await db.run(userStatement(db, userId, now))
   return parseUser(result)
 }

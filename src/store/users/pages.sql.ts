@@ -4,7 +4,6 @@ import { MOST_AT_ONCE } from '../../lib/packed'
 import type { Scope } from '../../platform/context'
 import type { TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { askAll } from '../../platform/databases/everywhere'
 import { type Place, startOfPage } from '../../platform/pages'
 import { inParts, type Pause, sizeOfPart } from '../../platform/scans'
 import type { UserState } from '../../rules/state'
@@ -65,7 +64,7 @@ export async function* usersInParts<P extends Part>(
     if (!areMany) {
       await pause()
       const range = { after, until: LAST_ID, limit }
-      const parts = await askAll(databases, tenantId, (db) => read(db, range))
+      const parts = await databases.usersOf(tenantId).askAll((db) => read(db, range))
       const isWhole = parts.every(({ users }) => users < limit)
       const [only, ...others] = parts
       if (isWhole || others.length === 0) {
@@ -79,10 +78,10 @@ export async function* usersInParts<P extends Part>(
     }
     await pause()
     const from = after
-    const until = firstId(await askAll(databases, tenantId, (db) => nthId(db, from, limit)))
+    const until = firstId(await databases.usersOf(tenantId).askAll((db) => nthId(db, from, limit)))
     await pause()
     const range = { after, until: until ?? LAST_ID, limit: NO_LIMIT }
-    yield* await askAll(databases, tenantId, (db) => read(db, range))
+    yield* await databases.usersOf(tenantId).askAll((db) => read(db, range))
     if (until === null) return
     after = until
   }
@@ -228,12 +227,12 @@ async function nthPlaceOfAll(
       const places = await nextPlaces(databases, tenantId, from, left)
       return places[left - 1] ?? null
     }
-    const share = Math.floor(left / (await databases.ofAllUsers(tenantId)).length)
-    const ends = await askAll(databases, tenantId, (db) => nthPlace(db, from, share))
+    const share = Math.floor(left / (await databases.usersOf(tenantId).holders()).length)
+    const ends = await databases.usersOf(tenantId).askAll((db) => nthPlace(db, from, share))
     const [first] = ends.flatMap((place) => (place === null ? [] : [place])).sort(comparePlaces)
     // Each database has fewer users than its share.
     if (first === undefined) return null
-    const counts = await askAll(databases, tenantId, async (db) => {
+    const counts = await databases.usersOf(tenantId).askAll(async (db) => {
       const [row] = await db.rows(db.statement(UP_TO, db.tenantId, ...from, ...first))
       return UsersRow.parse(row).users
     })
@@ -250,7 +249,7 @@ async function nextPlaces(
   after: UserPlace,
   limit: number,
 ): Promise<UserPlace[]> {
-  const lists = await askAll(databases, tenantId, (db) => placesAfter(db, after, { limit, skip: 0 }))
+  const lists = await databases.usersOf(tenantId).askAll((db) => placesAfter(db, after, { limit, skip: 0 }))
   return lists.flat().sort(comparePlaces).slice(0, limit)
 }
 
@@ -277,7 +276,7 @@ export async function searchForUsers(
     const wanted = left + limit - places.length
     const part = { after, most: sizeOfPart(step * count), wanted, room: MOST_AT_ONCE / count }
     await pause()
-    const parts = await askAll(databases, tenant.id, (db) => searchPart(db, part, filter))
+    const parts = await databases.usersOf(tenant.id).askAll((db) => searchPart(db, part, filter))
     const [end] = parts.flatMap((one) => (one.end === null ? [] : [one.end])).sort(comparePlaces)
     const found = parts
       .flatMap((one) => one.places)

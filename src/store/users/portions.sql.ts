@@ -5,7 +5,6 @@ import { systemNow } from '../../lib/system-clock'
 import type { ColumnNames } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { askHolders } from '../../platform/databases/everywhere'
 import { users } from '../tables.sql.ts'
 import { OWN_BOOSTS, type Several, usersStatement } from './users.sql.ts'
 
@@ -168,7 +167,7 @@ export async function* portionsOfAll(
   const asked = async (
     some: readonly string[],
     statement: (db: TenantDatabase, own: readonly string[]) => Statement,
-  ) => (await askHolders(databases, tenantId, some, (db, own) => db.rows(statement(db, own)))).flat()
+  ) => (await databases.usersOf(tenantId).askAbout(some, (db, own) => db.rows(statement(db, own)))).flat()
   const nth = new Map(ids.map((id, index) => [id, index]))
   const nthOf = ({ id }: { id: string }) => nth.get(id) ?? 0
   const found = Found.parse(await asked(ids, (db, own) => find(db, own, short)))

@@ -9,7 +9,6 @@ import { type ColumnNames, type ColumnValues, columnList, json } from '../../pla
 import { PLACEMENT, type Statement, type TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { stillPlaced } from '../../platform/databases/directory'
-import { askHolders } from '../../platform/databases/everywhere'
 import { CONFLICT, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import { type Completion, type Counter, NOTHING_REVOKED, type UserState } from '../../rules/state'
 import type { StreakState } from '../../rules/streaks/streak-state.rules'
@@ -363,9 +362,11 @@ export async function namesOf(
   tenantId: string,
   userIds: readonly string[],
 ): Promise<Map<string, string | null>> {
-  const lists = await askHolders(databases, tenantId, userIds, async (db, own) =>
-    NameRows.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(own)))),
-  )
+  const lists = await databases
+    .usersOf(tenantId)
+    .askAbout(userIds, async (db, own) =>
+      NameRows.parse(await db.rows(db.statement(NAMES, db.tenantId, JSON.stringify(own)))),
+    )
   return new Map(lists.flat().map(({ iid, name }) => [iid, name]))
 }
 

@@ -29,7 +29,7 @@ export function contextOfUsers(tenantId: string, d1: D1Database = lastDatabase()
 /** The same context for work on users, who are all in the last database. */
 export const ofUsers = (context: TenantContext): TenantContext => ({
   ...context,
-  db: context.databases.ofUser(context.db.tenantId, ''),
+  db: context.databases.usersOf(context.db.tenantId).of(''),
 })
 
 /** All databases in which a tenant may have due work. `bindings` replace others. */

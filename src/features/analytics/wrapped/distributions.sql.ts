@@ -6,7 +6,6 @@ import { json, localDayOf } from '../../../platform/columns'
 import type { Statement, TenantDatabase } from '../../../platform/database'
 import type { Databases } from '../../../platform/databases/databases'
 import { FIRST } from '../../../platform/databases/directory'
-import { askAll } from '../../../platform/databases/everywhere'
 import { bytesOf, idOf, LOGS, type Log } from '../../../platform/short-ids'
 import { firstId } from '../../../store/users/pages.sql.ts'
 import { DUE_AT } from '../../../time/due-work.sql.ts'
@@ -107,7 +106,7 @@ export async function lastOfStep(
   tenantId: string,
   after: string,
 ): Promise<string | null> {
-  const ends = await askAll(databases, tenantId, async (db) => {
+  const ends = await databases.usersOf(tenantId).askAll(async (db) => {
     const [row] = await db.rows(db.statement(LAST, db.tenantId, after, MOST_USERS, MOST_CHANGES))
     return LastRow.parse(row).last
   })
@@ -190,7 +189,7 @@ export async function countChanges(
 ): Promise<{ fresh: Counts[][]; known: Counts[] }> {
   const { from, to } = momentsOf(days)
   const list = JSON.stringify(calendar)
-  const answers = await askAll(databases, tenantId, async (db, name) => {
+  const answers = await databases.usersOf(tenantId).askAll(async (db, name) => {
     const { fresh, known } = await db.batchOf({
       fresh: db.statement(FRESH, db.tenantId, after, last, from, to, list),
       known: name === FIRST ? [db.statement(BUILT, db.tenantId, buildingAs(year))] : [],

@@ -11,7 +11,6 @@ import { newId } from '../../../lib/new-id'
 import { systemNow, wait } from '../../../lib/system-clock'
 import type { Scope } from '../../../platform/context'
 import type { Statement } from '../../../platform/database'
-import { askHolders } from '../../../platform/databases/everywhere'
 import { isConflict } from '../../../platform/guard'
 import { type ProfileCheck, subscriptionError, unknownAttributes } from '../../../rules/profile.rules'
 import { withEmail } from '../../../store/users/users.sql.ts'
@@ -167,7 +166,7 @@ async function subscriptionErrors(
   }
   if (doubtful.length === 0) return []
   const ids = [...new Set(doubtful.map(({ userId }) => userId))]
-  const answers = await askHolders(databases, db.tenantId, ids, withEmail)
+  const answers = await databases.usersOf(db.tenantId).askAbout(ids, withEmail)
   const known = new Set(answers.flatMap((some) => [...some]))
   return doubtful
     .filter(({ userId }) => !known.has(userId))

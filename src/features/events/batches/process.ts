@@ -4,10 +4,10 @@ import { type Instant, instant } from '../../../lib/clock'
 import { wait } from '../../../lib/system-clock'
 import type { TenantContext } from '../../../platform/context'
 import type { Statement, TenantDatabase } from '../../../platform/database'
-import { Misplaced } from '../../../platform/databases/databases'
 import {
   clockUnchanged,
   configurationUnchanged,
+  hasMoved,
   isConflict,
   isDatabaseAway,
   isRefusedByDatabase,
@@ -21,6 +21,7 @@ import { noErasureSince } from '../../../store/users/counters.sql.ts'
 import type { DueWork } from '../../../time/due-work.sql.ts'
 import { advance, EVENTS_A_STEP, type InboxRow, inboxUnchanged } from './batches.sql.ts'
 import {
+  areHome,
   type End,
   endOf,
   type Item,
@@ -54,7 +55,7 @@ type Part = {
 type Plan = {
   /** The writes of users, each in the database that holds them. */
   parts: readonly Part[]
-  /** Stores the progress in the inbox. With one database, it is in the only part. */
+  /** Stores the progress in the inbox, after the parts. Empty if the only part stores it. */
   progress: readonly Statement[]
   /** Whether a user does not exist yet. */
   hasNew: boolean
@@ -89,8 +90,8 @@ class PartFailed extends Error {
  * user in between, or D1 fails, the step takes fewer events. An event that the database rejects even alone is
  * parked. Returns null if the inbox is empty.
  *
- * With several databases, the events are stored in one batch in each database that holds some of the users,
- * and then the progress in the first one. If a step stops in between, the next one finds the stored events by
+ * If some of the users are in other databases than the first one, which has the inbox, the events are stored
+ * in one batch in each database, and then the progress. If a step stops in between, the next one finds the stored events by
  * their ids in the users' logs, which move with the users. So they count once and in the order sent (B6).
  */
 export async function inboxStep(context: TenantContext, work: DueWork, again: Instant): Promise<Step | null> {
@@ -112,7 +113,7 @@ export async function inboxStep(context: TenantContext, work: DueWork, again: In
       const all = [...(plan?.ends.keys() ?? [])]
       const refused = isRefusedByDatabase(error) ? (part?.items ?? all) : []
       const [first] = refused
-      if (error instanceof Misplaced) {
+      if (hasMoved(error)) {
         moves += 1
         if (moves >= MOST_MOVES) throw interrupted(stored, error)
       } else if (isConflict(error)) {
@@ -130,7 +131,7 @@ export async function inboxStep(context: TenantContext, work: DueWork, again: In
         failures += 1
         if (take === 1 && failures >= MOST_FAILURES) throw interrupted(stored, error)
         // Repeated failures may mean that the batch is too large, even if the error says something else.
-        // With several databases, the events before the first one of the failed database are done.
+        // The events before the first one of a database that failed are done.
         const before = part === null ? 0 : all.findIndex((item) => part.items.includes(item))
         if (failures > 1) take = before > 0 ? before : Math.max(1, take >> 1)
         await wait(20 * Math.min(failures, MOST_FAILURES))
@@ -156,11 +157,11 @@ const causeOf = (failure: unknown): { error: unknown; part: Part | null } =>
     ? { error: failure.cause, part: failure.part }
     : { error: failure, part: null }
 
-/** Stores a plan. With several databases, all parts are written side by side, and then the progress. */
-async function store({ db, databases }: TenantContext, plan: Plan, stored: Step[]): Promise<void> {
+/** Stores a plan: all parts side by side, and then the progress. */
+async function store({ db }: TenantContext, plan: Plan, stored: Step[]): Promise<void> {
   // An erasure empties the inbox first, and is counted in the user's database after that. So if the inbox is
   // still as it was read, no erasure that this step has not seen was counted before the users were read (U8).
-  if (databases.isSeveral && plan.hasNew) await db.batch([inboxUnchanged(db, plan.rows)])
+  if (plan.progress.length > 0 && plan.hasNew) await db.batch([inboxUnchanged(db, plan.rows)])
   const results = await Promise.allSettled(
     plan.parts.map(async (part) => {
       await part.db.batch(part.statements).catch((error: unknown) => {
@@ -172,7 +173,7 @@ async function store({ db, databases }: TenantContext, plan: Plan, stored: Step[
   const failed = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []))
   const isAway = (failure: unknown) => isDatabaseAway(causeOf(failure).error)
   if (failed.length > 0) throw failed.find((one) => !isAway(one)) ?? failed[0]
-  if (databases.isSeveral) await db.batch(plan.progress)
+  if (plan.progress.length > 0) await db.batch(plan.progress)
 }
 
 /** The decisions for a user in a step, and how the user's events end. */
@@ -184,7 +185,7 @@ async function planned(
   work: DueWork,
   { take, parked, again }: { take: number; parked: ParkedEvent | null; again: Instant },
 ): Promise<Plan> {
-  const { db, databases } = context
+  const { db } = context
   const found = await readWaiting(context, work, take, parked)
   const { tenant, config, clock, at, rows, items, users, states, spoilt, usedKeys, recorded } = found
   const decided = new Map(
@@ -209,7 +210,7 @@ async function planned(
   const changes = [...decided.values()].flatMap((one) => one.changes)
   const awards = changes.reduce((sum, change) => sum + change.awards.length, 0)
   const progress = advance(db, progressOf(ends), { again: clock ?? again, isSet: clock !== null })
-  const writings = found.groups.map(({ db: place, userIds, erasures }) => {
+  const writings = found.groups.map(({ db: place, items: userIds, erasures }) => {
     const own = userIds.flatMap((id) => decided.get(id) ?? [])
     const { statements, isMuch } = writeUsers(place, config, own, { kind: 'callers' })
     const guards = [
@@ -230,9 +231,11 @@ async function planned(
   const step = { changes, config, changedAt: at }
   const common = { hasNew, rows, ends, step }
   const isAsRead = inboxUnchanged(db, rows)
-  if (!databases.isSeveral) {
-    const statements = writings.flatMap(({ guards, writes }) => [...guards, isAsRead, ...writes, ...progress])
-    return { ...common, parts: [{ db, statements, items, changes }], progress: [] }
+  if (areHome(found.groups)) {
+    // Without users, only the progress is stored.
+    const [{ place, guards, writes }] = [...writings, { place: db, guards: [], writes: [] }]
+    const statements = [...guards, isAsRead, ...writes, ...progress]
+    return { ...common, parts: [{ db: place, statements, items, changes }], progress: [] }
   }
   return {
     ...common,

@@ -8,6 +8,8 @@ import { MOST_AT_ONCE } from '../../../lib/packed'
 import { systemNow } from '../../../lib/system-clock'
 import type { Tenant, TenantContext } from '../../../platform/context'
 import type { TenantDatabase } from '../../../platform/database'
+import { FIRST } from '../../../platform/databases/directory'
+import type { Group, Users } from '../../../platform/databases/users'
 import { isDatabaseAway } from '../../../platform/guard'
 import type { UserState } from '../../../rules/state'
 import { isStale } from '../../../rules/streaks/streaks.rules'
@@ -171,7 +173,8 @@ export async function readWaiting(
   take: number,
   parked: ParkedEvent | null,
 ): Promise<StepSnapshot> {
-  const { db } = context
+  const { db, databases } = context
+  const everyone = databases.usersOf(db.tenantId)
   for (;;) {
     const { snapshot, waiting } = await db.batchOf({
       snapshot: requestSnapshotStatement(db, db.tenantId, []),
@@ -184,17 +187,20 @@ export async function readWaiting(
     // turn (C1).
     const at = clock === null ? systemNow() : instant(Math.min(work.dueAt, clock))
     const rows = sentBy(at, clock, parseInbox(waiting))
+    const neverLeft = await everyone.neverLeft()
     const asked = itemsOf(rows, take, (event, place) =>
-      isAt(parked, place) ? (parked?.reason ?? '') : jobOf(context, event, at),
+      isAt(parked, place) ? (parked?.reason ?? '') : jobOf(db, event, { at, neverLeft }),
     )
-    const { unread, ...found } = await readUsers(context, config, byUser(asked))
+    const { unread, ...found } = await readUsers(everyone, config, byUser(asked))
+    // The first users have left meanwhile.
+    if (neverLeft && !(await everyone.neverLeft())) continue
     // If there was no room to read a user, the step ends before that user's first event. The next step takes
     // the rest.
     const end = asked.findIndex(({ job }) => isOf(job, unread))
     const items = end === -1 ? asked : asked.slice(0, end)
     const users = byUser(items)
     let isRecounted = false
-    for (const { db: place, userIds } of found.groups) {
+    for (const { db: place, items: userIds } of found.groups) {
       const stale = userIds.flatMap((id) => {
         const state = found.states.get(id)
         return state !== undefined && isStale(state.streak, config.streaks) ? [state] : []
@@ -221,30 +227,36 @@ function sentBy(at: Instant, clock: Instant | null, rows: readonly InboxRow[]): 
 const SKEW = MINUTE
 
 /**
- * The job of an event in the inbox. Null if its user was erased, the error as text if it cannot be read. With
- * several databases, an earlier step may have recorded it, so the log is searched (B6). Under a test clock,
- * it may be anywhere in the log.
+ * The job of an event in the inbox. Null if its user was erased, the error as text if it cannot be read. An
+ * earlier step may have recorded it in another database, so the log is searched if users ever were in one
+ * (B6). Under a test clock, it may be anywhere in the log.
  */
-function jobOf({ databases, db }: TenantContext, event: unknown, at: Instant): Item['job'] {
+function jobOf(
+  db: TenantDatabase,
+  event: unknown,
+  { at, neverLeft }: { at: Instant; neverLeft: boolean },
+): Item['job'] {
   if (event === null) return null
   const { data, error } = Commands.safeParse([event])
   const [job] = data ?? []
   if (job === undefined) return String(error)
   const since = instant(db.testClock ? 0 : job.arrived - SKEW)
-  return { ...job, arrived: at, attempt: databases.isSeveral ? { since, outcome: null } : null }
+  return { ...job, arrived: at, attempt: neverLeft ? null : { since, outcome: null } }
 }
 
-/** The users of a step in one database, in the order of their first events. */
-export type Group = {
-  db: TenantDatabase
-  userIds: readonly string[]
-  /** How many users were erased there; null if there is only one database. */
-  erasures: number | null
-}
+/** Whether all of these users are in the first database, as the inbox is. */
+export const areHome = (groups: readonly { name: string }[]): boolean =>
+  groups.every(({ name }) => name === FIRST)
+
+/**
+ * The users of a step in one database, in the order of their first events, and how many users were erased
+ * there; null if all users of the step are in the first database.
+ */
+type UsersOfStep = Group<string> & { erasures: number | null }
 
 /** The data that a step has read about users, by user id. */
 type FoundUsers = {
-  groups: readonly Group[]
+  groups: readonly UsersOfStep[]
   states: ReadonlyMap<string, UserState>
   /** The errors of users whose rows cannot be read. Only their events are parked. */
   spoilt: ReadonlyMap<string, unknown>
@@ -275,30 +287,31 @@ const soughtOf = (jobs: readonly UserJob[]) =>
  * one batch.
  */
 async function readUsers(
-  { db: { tenantId }, databases }: TenantContext,
+  everyone: Users,
   config: Configuration,
   users: ReadonlyMap<string, readonly UserJob[]>,
 ): Promise<FoundUsers & { unread: ReadonlySet<string> }> {
-  const places = await databases.groupsOf(tenantId, [...users.keys()])
+  const places = await everyone.groups([...users.keys()], (id) => id)
+  const isApart = !areHome(places)
   const unread = new Set<string>()
   const answers = await Promise.allSettled(
-    places.map(async ({ db, userIds }) => {
+    places.map(async ({ name, db, items: userIds }) => {
       const jobs = userIds.flatMap((id) => users.get(id) ?? [])
       const [triples, sought] = [keysOf(config, jobs), soughtOf(jobs)]
       const answer = await db.batchOf({
         found: portionStatement(db, { ids: userIds }, shortAmong(users.size)),
         used: triples.length === 0 ? [] : [usedKeysStatement(db, triples)],
         recorded: sought.length === 0 ? [] : [recordedAmongStatement(db, sought)],
-        erasures: databases.isSeveral ? [erasuresStatement(db)] : [],
+        erasures: isApart ? [erasuresStatement(db)] : [],
       })
-      return { db, userIds, answer }
+      return { name, db, userIds, answer }
     }),
   )
   // If a database can't be reached, the step ends before the first event of its users.
   const asked = answers.flatMap((answer, index) => {
     if (answer.status === 'fulfilled') return [answer.value]
     if (index === 0 || !isDatabaseAway(answer.reason)) throw answer.reason
-    for (const id of places[index]?.userIds ?? []) unread.add(id)
+    for (const id of places[index]?.items ?? []) unread.add(id)
     return []
   })
   const states = new Map<string, UserState>()
@@ -323,9 +336,9 @@ async function readUsers(
     }
   }
   return {
-    groups: asked.map(({ db, userIds, answer: { erasures } }) => {
+    groups: asked.map(({ name, db, userIds, answer: { erasures } }) => {
       const [count] = erasures
-      return { db, userIds, erasures: count === undefined ? null : parseErasures(count) }
+      return { name, db, items: userIds, erasures: count === undefined ? null : parseErasures(count) }
     }),
     states,
     spoilt,
