@@ -9,6 +9,7 @@ import {
   waitOnExecutionContext,
 } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
+import { present, START } from '../helpers/time'
 import { chaos } from './faults'
 import { rebalance } from './moves'
 import type { Disturbance } from './plan'
@@ -38,7 +39,7 @@ export async function disturb(world: World, disturbance: Disturbance): Promise<v
     }
     case 'alarm': {
       const alarm = async () => {
-        await runInDurableObject(timekeeper, (_, { storage }) => storage.setAlarm(Date.now() + 3_600_000))
+        await runInDurableObject(timekeeper, (_, { storage }) => storage.setAlarm(present() + 3_600_000))
         await runDurableObjectAlarm(timekeeper)
       }
       await Promise.all([alarm(), alarm()].map((one) => one.catch(() => undefined)))
@@ -68,7 +69,7 @@ async function redeliver(): Promise<void> {
     const own = messages.filter((one) => (one.queue === 'OUTBOX') === (queue === 'laurel-outbox'))
     const batch = createMessageBatch(
       queue,
-      own.map(({ body }, n) => ({ id: `again-${n}`, timestamp: new Date(), attempts: 2, body })),
+      own.map(({ body }, n) => ({ id: `again-${n}`, timestamp: new Date(START), attempts: 2, body })),
     )
     const ctx = createExecutionContext()
     await worker.queue(batch, env, ctx).catch(() => undefined)

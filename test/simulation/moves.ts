@@ -1,5 +1,7 @@
 /** Moves of users between databases, in worlds with several of them. */
+
 import { env } from 'cloudflare:workers'
+import { present } from '../helpers/time'
 import { databases } from '../helpers/worker/harness'
 import { chaos } from './faults'
 import type { World } from './world'
@@ -41,8 +43,8 @@ const PATIENCE = 60_000
 /** Waits until all users are where they should be, and nothing of them is left elsewhere. */
 export async function settleMoves({ tenantId }: World): Promise<void> {
   if (databases().length === 1) return
-  const end = Date.now() + PATIENCE
-  while (Date.now() < end) {
+  const end = present() + PATIENCE
+  while (present() < end) {
     await env.DB.prepare(HURRY).run()
     await env.TIMEKEEPER.getByName(tenantId).wake(tenantId, 40)
     if ((await env.DB.prepare(ASKED).first<number>('n')) === 0) return

@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers'
 import type { Step } from '../helpers/receiver'
+import { TODAY } from '../helpers/time'
 import { at, databases, spread } from '../helpers/worker/harness'
 import { Hook } from '../helpers/worker/receiver'
 import { offsetAt } from '../oracle/calendar.oracle'
@@ -33,7 +34,7 @@ export const LEVELS: readonly number[] = [60, 100, 200]
  * days ahead.
  */
 function dayBeforeChange(zone: string): number {
-  const from = Math.floor(Date.now() / DAY) * DAY + 7 * DAY
+  const from = (TODAY + 7) * DAY
   for (let day = from; ; day += DAY) {
     if (offsetAt(zone, day) !== offsetAt(zone, day + DAY)) return day - DAY
   }

@@ -2,6 +2,7 @@
  * The adapters of providers, against servers that behave as the providers' documentation says, over HTTP/1.1
  * (N4).
  */
+
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { exportPKCS8, generateKeyPair, jwtVerify } from 'jose'
@@ -13,6 +14,7 @@ import { expoPush } from '../../src/features/notifications/providers/expo'
 import { fcmPush } from '../../src/features/notifications/providers/fcm'
 import { providerOf } from '../../src/features/notifications/providers/push'
 import { listening, stop } from '../helpers/listening'
+import { present, START } from '../helpers/time'
 
 const LETTER = '018f0000-0000-7000-8000-000000000001'
 const PUSH = { id: LETTER, title: 'Title "1"', body: 'Bödy' }
@@ -130,7 +132,8 @@ describe('Resend', () => {
   })
 
   it('[N4] Retry-After may be a date', async () => {
-    answer = () => ({ status: 429, headers: { 'retry-after': new Date(Date.now() + 90_000).toUTCString() } })
+    const httpDate = (ms: number) => new Date(START + ms).toUTCString()
+    answer = () => ({ status: 429, headers: { date: httpDate(0), 'retry-after': httpDate(90_000) } })
     const attempt = await port().send(EMAIL)
     expect(attempt.kind === 'failed' && attempt.retryAfter).toBeGreaterThan(80_000)
     answer = () => ({ status: 429, headers: { 'retry-after': '99999999999' } })
@@ -291,7 +294,7 @@ describe('APNs', async () => {
     const [scheme, token = ''] = String(one?.headers.authorization).split(' ')
     const { payload, protectedHeader } = await jwtVerify(token, publicKey, { issuer: 'TEAM123456' })
     expect([scheme, protectedHeader]).toEqual(['bearer', { alg: 'ES256', kid: 'KEY1234567' }])
-    expect(Math.abs((payload.iat ?? 0) - Date.now() / 1_000)).toBeLessThan(5)
+    expect(Math.abs((payload.iat ?? 0) - present() / 1_000)).toBeLessThan(5)
     // The same message has the same id on a retry. Another device's message has another id.
     await port().send(PUSH, [DEVICE, 'cd'.repeat(32)])
     const again = asked.slice(1).find(({ path }) => path === one?.path)
@@ -305,7 +308,7 @@ describe('APNs', async () => {
     const tokens = new AccessTokenCache()
     const line = key.replaceAll('\n', '\\n')
     const tokenAt = async (minutes: number) => {
-      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + minutes * 60_000 })
+      vi.useFakeTimers({ toFake: ['Date'], now: present() + minutes * 60_000 })
       try {
         await port(tokens, { key: line }).send(PUSH, [DEVICE])
       } finally {
@@ -431,7 +434,7 @@ describe('FCM', async () => {
       [3_530, 1],
       [3_545, 2],
     ] as const) {
-      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + seconds * 1_000 })
+      vi.useFakeTimers({ toFake: ['Date'], now: present() + seconds * 1_000 })
       await port(tokens).send(PUSH, [DEVICE])
       vi.useRealTimers()
       expect(grants()).toHaveLength(count)

@@ -46,6 +46,7 @@ class FakeSocket extends EventTarget {
 
   send(text: string): void {
     if (this.isClosed) throw new Error('closed')
+    // By the fake timers, which `present` does not follow.
     this.sent.push({ at: Date.now(), text })
   }
   close(): void {
@@ -95,6 +96,7 @@ class Scene {
     const state: DurableObjectState = Object({ acceptWebSocket() {}, getWebSockets: () => sockets })
     this.watchers = new Watchers(state, {
       board,
+      // By the fake timers.
       now: async () => instant(Date.now()),
       namesOf: async (_board, userIds) => {
         this.reads += 1

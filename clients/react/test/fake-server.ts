@@ -57,6 +57,7 @@ export class FakeServer {
     if (typeof data === 'number') return failure(data, 'It failed.')
     if (data === undefined) return failure(404, `No answer for ${url.pathname}`)
     const date = this.clockAhead !== undefined && {
+      // By the fake timers, if a test has set them.
       date: new Date(Date.now() + this.clockAhead).toUTCString(),
       'x-request-id': 'request',
     }

@@ -169,6 +169,7 @@ test('old data is read again when the page gets the focus', async () => {
   const focus = () => act(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })))
   focus()
   expect(server.count('/points/xp')).toBe(1)
+  // Date is fake here.
   vi.setSystemTime(Date.now() + 11_000)
   focus()
   await waitFor(() => expect(result.current.data?.total).toBe(110))
