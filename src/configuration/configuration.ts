@@ -7,7 +7,7 @@ import type { Statement, TenantDatabase } from '../platform/database'
 import { FIRST } from '../platform/databases/directory'
 import { configurationUnchanged, isConflict, mayBeStored, usersUnchanged } from '../platform/guard'
 import { Instance } from '../platform/instance'
-import { type DueWork, workUnchanged } from '../time/due-work.sql.ts'
+import type { Work } from '../time/due-work.sql.ts'
 import { ensureAlarm } from '../time/timekeeper'
 import type { AuditEntry } from './audit.rules'
 import { auditEntries } from './audit.sql.ts'
@@ -26,14 +26,14 @@ export const newInstance = () => new Instance(settleCopy)
  */
 export async function guardedStep(
   context: TenantContext,
-  work: DueWork,
+  work: Pick<Work<unknown>, 'unchanged'>,
   decide: (config: Configuration) => Promise<readonly Statement[]>,
 ): Promise<void> {
   const { db } = context
   const config = await recentConfiguration(context)
   const statements = await decide(config)
   try {
-    await db.batch([configurationUnchanged(db, config.version), workUnchanged(db, work), ...statements])
+    await db.batch([configurationUnchanged(db, config.version), work.unchanged(), ...statements])
   } catch (error) {
     if (!isConflict(error)) throw error
     await loadConfiguration(context)

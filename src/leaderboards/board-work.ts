@@ -3,8 +3,8 @@ import type { Configuration } from '../configuration/configuration.types'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import type { Context, TenantContext } from '../platform/context'
-import { type DueWork, rescheduled } from '../time/due-work.sql.ts'
-import type { Job } from '../time/job'
+import type { Work } from '../time/due-work.sql.ts'
+import { defineJob, type When } from '../time/job'
 import { definitionOf, RunDueReply } from './board'
 import { sendBoardEvents } from './notify/send'
 import { boardObject, deliver, type InputChange } from './updates'
@@ -68,30 +68,31 @@ declare module '../time/kinds' {
  * The upkeep of a leaderboard: begins and ends of runs, walks over users, comparisons (L7). The subject of
  * the work is the leaderboard's id.
  */
-export const boardJob: Job = {
+export const boardJob = defineJob({
   kind: 'leaderboard',
-  run: (context, work, { until, grace }) => runBoardWork(context, work, { until, grace }),
-}
+  of: 'tenant',
+  step: runBoardWork,
+})
 
 /** Does the due work, sends its events, and schedules the next call. An interruption loses no events. */
 async function runBoardWork(
   context: TenantContext,
-  work: DueWork,
-  when: { until: Instant; grace: number },
+  work: Work<never>,
+  { until, grace }: When,
 ): Promise<void> {
   const config = await presentConfiguration(context)
   const board = config.leaderboards.find(({ id }) => id === work.subject)
   const object = boardObject(context, work.subject)
   if (board === undefined) {
     await object.forget()
-    await context.db.batch([rescheduled(context.db, work, null)])
+    await context.db.batch([work.end()])
     return
   }
-  const runRequest = { definition: definitionOf(config, board), now: work.dueAt, ...when }
+  const runRequest = { definition: definitionOf(config, board), now: work.dueAt, until, grace }
   const { dueAt, events, hasMore } = RunDueReply.parse(await object.runDue(runRequest))
   if (events.length > 0) {
-    await sendBoardEvents(context, config, board, events, when.grace === 0 ? work.dueAt : when.until)
+    await sendBoardEvents(context, config, board, events, grace === 0 ? work.dueAt : until)
     await object.handed({ rows: events.map(({ no, id }) => [no, id]) })
   }
-  await context.db.batch([rescheduled(context.db, work, hasMore ? work.dueAt : dueAt)])
+  await context.db.batch([work.goOnAt(hasMore ? work.dueAt : dueAt)])
 }

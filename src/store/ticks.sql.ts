@@ -10,7 +10,7 @@ import type { Statement, TenantDatabase } from '../platform/database'
 import { bytesOf } from '../platform/short-ids'
 import type { TickChange, TickUser } from '../rules/points/ticks.rules'
 import type { AwardRecord } from '../rules/state'
-import type { WorkState } from '../time/due-work.sql.ts'
+import type { State } from '../time/due-work.sql.ts'
 import type { DueKind } from '../time/kinds'
 import { advanceSweep } from '../time/sweeps.sql.ts'
 import { levelEntriesOf, levelsMoved } from '../webhooks/outbox/changes'
@@ -204,7 +204,7 @@ export function writeTicks(
   kind: DueKind,
   changes: readonly TickChange[],
   changed: Instant,
-  row: { done: WorkState; open: WorkState },
+  row: { done: State<object>; open: State<object> },
   /** Statements for users who are still as read. They must select these users themselves. */
   beside: readonly Statement[],
 ): { row: Statement; changes: Statement[] } {

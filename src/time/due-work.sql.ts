@@ -50,11 +50,8 @@ export const DueRow = z.object({
 /** One piece of due work, as in D1. `progress` is JSON in a form that depends on the kind. */
 export type DueWork = z.infer<typeof DueRow>
 
-/** The key of a piece of work. If a tenant has only one piece of a kind, its subject is empty. */
-type Piece = { kind: string; subject: string }
-
-/** The state of a piece of work: when it is due (null if it does not exist), and its progress, as JSON. */
-export type WorkState = { dueAt: Instant | null; progress: string | null }
+/** The state of a piece of work: when it is due (null if it does not exist), and its progress. */
+export type State<P> = { dueAt: Instant | null; progress: P | null }
 
 // -- Schedule work --
 
@@ -222,82 +219,108 @@ export async function workOf(
   return work
 }
 
-// -- Store progress --
+/** The progress that is stored as JSON; null if the work has not begun. */
+export function readProgress<P>(schema: z.ZodType<P>, text: string | null): P | null {
+  return text === null ? null : schema.parse(JSON.parse(text))
+}
 
-const RESCHEDULED = `
-  UPDATE due_work SET due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
-const DONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4'
+/** The progress as it is stored. */
+export const progressText = (progress: unknown): string | null =>
+  progress === null ? null : JSON.stringify(progress)
 
-/**
- * Stores when a piece of work is due next, or deletes it if `next` is null. Does nothing if the work was
- * asked for again meanwhile.
- */
-export function rescheduled(
+/** The same work with its progress, as its job sees it. `progress` is the schema of the job. */
+export async function findWork<P>(
   db: TenantDatabase,
-  { kind, subject, asked }: DueWork,
-  next: Instant | null,
-): Statement {
-  const its = [db.tenantId, kind, subject, asked] as const
-  return next === null ? db.statement(DONE, ...its) : db.statement(RESCHEDULED, ...its, next)
+  kind: DueKind,
+  progress: z.ZodType<P>,
+  subject: string | null = null,
+): Promise<Work<P> | undefined> {
+  const row = await workOf(db, kind, subject)
+  return row && new Work(db, row, readProgress(progress, row.progress))
 }
 
-const PROGRESSED = `
-  UPDATE due_work SET progress = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
+// -- What a step stores --
 
-/** Stores the progress of a piece of work. Does nothing if the work was asked for again meanwhile. */
-export function progressed(
-  db: TenantDatabase,
-  { kind, subject, asked }: DueWork,
-  progress: string,
-): Statement {
-  return db.statement(PROGRESSED, db.tenantId, kind, subject, asked, progress)
-}
-
-const STORE =
-  'UPDATE due_work SET progress = ?4, due_at = ?5 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
-const FORGET = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
-
-/**
- * Stores the state of a piece of work, even if it was asked for again meanwhile. Deletes the work if nothing
- * is due. The batch must have a guard, so that no later state is overwritten.
- */
-export function storeState(
-  db: TenantDatabase,
-  { kind, subject }: Piece,
-  { dueAt, progress }: WorkState,
-): Statement {
-  const its = [db.tenantId, kind, subject] as const
-  return dueAt === null ? db.statement(FORGET, ...its) : db.statement(STORE, ...its, progress, dueAt)
-}
-
-const SET_ASKED = `
-  UPDATE due_work SET asked = ?4 WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3`
-
-/** Stores how often a piece of work was asked for. */
-export function setAsked(db: TenantDatabase, { kind, subject }: Piece, asked: number): Statement {
-  return db.statement(SET_ASKED, db.tenantId, kind, subject, asked)
-}
-
+const GO_ON = `
+  UPDATE due_work SET due_at = coalesce(?5, due_at), progress = coalesce(?6, progress)
+  WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
+const END = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4'
+const PUT = `
+  UPDATE due_work SET due_at = ?4, progress = ?5, asked = coalesce(?6, asked)
+  WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3`
+const REMOVE_ONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
 const UNCHANGED = guardSql(`
   EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4
     AND progress IS ?5)`)
-
-/** A guard: holds while a piece of work has this progress and was not asked for again. */
-export function workUnchanged(db: TenantDatabase, { kind, subject, asked, progress }: DueWork): Statement {
-  return db.statement(UNCHANGED, db.tenantId, kind, subject, asked, progress)
-}
-
 const PROGRESS_UNCHANGED = guardSql(`
-  EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND progress IS ?4
-    AND due_at = coalesce(?5, due_at))`)
+  EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND due_at = ?4
+    AND progress IS ?5)`)
 
-/** A guard: holds while a piece of work has this progress and, if `dueAt` is given, is due at this moment. */
-export function progressUnchanged(
-  db: TenantDatabase,
-  { kind, subject, progress }: Piece & Pick<WorkState, 'progress'>,
-  dueAt: Instant | null = null,
-): Statement {
-  return db.statement(PROGRESS_UNCHANGED, db.tenantId, kind, subject, progress, dueAt)
+/** A piece of due work as it was read, with the statements that a step of its job stores in its database. */
+export class Work<P> {
+  readonly #db: TenantDatabase
+  readonly #row: DueWork
+  readonly subject: string
+  readonly dueAt: Instant
+  /** Null if the work has not begun. */
+  readonly progress: P | null
+
+  constructor(db: TenantDatabase, row: DueWork, progress: P | null) {
+    this.#db = db
+    this.#row = row
+    this.subject = row.subject
+    this.dueAt = row.dueAt
+    this.progress = progress
+  }
+
+  /** Ends the work, unless it was asked for again meanwhile. */
+  end(): Statement {
+    return this.#its(END, this.#row.asked)
+  }
+
+  /** The same; but work that `put` has stored as not asked for counts from that moment on. */
+  endUnlessAsked(): Statement {
+    return this.#its(END, 0)
+  }
+
+  /** Makes the work due at a moment, or ends it if that is null, unless it was asked for again meanwhile. */
+  goOnAt(dueAt: Instant | null): Statement {
+    return dueAt === null ? this.end() : this.#its(GO_ON, this.#row.asked, dueAt, null)
+  }
+
+  /** Stores its progress, and when it is due if that changes, unless it was asked for again meanwhile. */
+  goOn(progress: P, dueAt: Instant | null = null): Statement {
+    return this.#its(GO_ON, this.#row.asked, dueAt, JSON.stringify(progress))
+  }
+
+  /**
+   * Stores its state, also if it was asked for again meanwhile, or deletes it if nothing is due. The batch must
+   * have a guard, so that no later state is overwritten. `isAsked` notes whether it was asked for.
+   */
+  put({ progress, dueAt }: State<P>, isAsked: boolean | null = null): Statement {
+    if (dueAt === null) return this.#its(REMOVE_ONE)
+    return this.#its(PUT, dueAt, progressText(progress), isAsked === null ? null : Number(isAsked))
+  }
+
+  /** The work as `put` stores it. */
+  after(state: { progress: P; dueAt: Instant }): Work<P> {
+    const { progress, dueAt } = state
+    return new Work(this.#db, { ...this.#row, dueAt, progress: progressText(progress) }, progress)
+  }
+
+  /** A guard: holds while the work has this progress and was not asked for again. */
+  unchanged(): Statement {
+    return this.#its(UNCHANGED, this.#row.asked, this.#row.progress)
+  }
+
+  /** A guard: holds while the work has this progress and is due at the same moment. */
+  progressUnchanged(): Statement {
+    return this.#its(PROGRESS_UNCHANGED, this.#row.dueAt, this.#row.progress)
+  }
+
+  #its(sql: string, ...more: readonly unknown[]): Statement {
+    return this.#db.statement(sql, this.#db.tenantId, this.#row.kind, this.#row.subject, ...more)
+  }
 }
 
 // -- Erase a tenant --

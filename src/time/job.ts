@@ -1,6 +1,7 @@
+import type * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import type { Context, TenantContext } from '../platform/context'
-import type { DueWork } from './due-work.sql.ts'
+import { type DueWork, readProgress, Work } from './due-work.sql.ts'
 import type { DueKind, WorkKind } from './kinds'
 
 /** The times for a step of due work, by the service's clock. */
@@ -19,23 +20,44 @@ export type When = {
   isSet: boolean
 }
 
-/** One kind of due work, with the code that does a step of it. */
+/** One kind of due work, as the Timekeepers see it. Made by `defineJob`. */
 export type Job = WorkKind & {
+  /** Whether other jobs rely on it: see `JobDefinition`. */
+  isFirst: boolean
+  /** Whose work it is: see `JobDefinition`. */
+  of: 'users' | 'tenant'
+  /** Does a step of a piece of work. */
+  run(context: TenantContext, row: DueWork, when: When): Promise<void>
+}
+
+type JobDefinition<P> = WorkKind & {
   /**
    * Whether other jobs rely on it. If so, it waits until no event can arrive that belongs before it, and if
    * it fails, nothing else is done. Otherwise it waits a minute after a failure, and delays no other work.
    */
   isFirst?: boolean
   /**
-   * Whether it is work on users. If so, each database that holds users of the tenant has its own piece of the
-   * work, and the job gets that database. All other work is in the first database (B1).
+   * Of users: each database that holds users of the tenant has its own piece of the work, and the job gets
+   * that database. All other work is in the first database (B1).
    */
-  isOfUsers?: boolean
+  of: 'users' | 'tenant'
+  /** The form of its progress, if it keeps any. */
+  progress?: z.ZodType<P>
   /**
    * Does a step in guarded batches, and stores when the next one is due. A step that is repeated does
    * nothing.
    */
-  run(context: TenantContext, work: DueWork, when: When): Promise<void>
+  step(context: TenantContext, work: Work<P>, when: When): Promise<void>
+}
+
+/** Defines a job: one kind of due work, and the code that does a step of it. */
+export function defineJob<P = never>({ isFirst = false, progress, step, ...kind }: JobDefinition<P>): Job {
+  const read = (text: string | null) => (progress === undefined ? null : readProgress(progress, text))
+  return {
+    ...kind,
+    isFirst,
+    run: (context, row, when) => step(context, new Work(context.db, row, read(row.progress)), when),
+  }
 }
 
 /** A database in which a tenant has due work, and the jobs that work there. */

@@ -1,7 +1,7 @@
 import { type Instant, instant, MINUTE, SECOND } from '../lib/clock'
 import { isConflict } from '../platform/guard'
 import { logProblem } from '../platform/log'
-import { rescheduled, workOf } from './due-work.sql.ts'
+import { Work, workOf } from './due-work.sql.ts'
 import type { Job, Jobs, Workplace } from './job'
 import type { DueKind } from './kinds'
 import { firstDue, isGone, nextWork, placesWithMessages, wantedAt } from './workplaces'
@@ -77,10 +77,11 @@ export async function workOff(
       await job.run(context, work, when)
     } catch (error) {
       const { kind, subject } = work
+      const later = (delay: number) => new Work(context.db, work, null).goOnAt(instant(to + delay))
       const { tenantId } = context.db
       // Live events came first each time. This is not an error: other work runs before the next attempt.
       if (isConflict(error)) {
-        if (!mustAll) await context.db.batch([rescheduled(context.db, work, instant(to + SOON))])
+        if (!mustAll) await context.db.batch([later(SOON)])
         continue
       }
       if (mustAll) throw error
@@ -90,13 +91,13 @@ export async function workOff(
         subject,
         error: `due work failed: ${String(error)}`,
       })
-      await context.db.batch([rescheduled(context.db, work, instant(to + PAUSE))])
+      await context.db.batch([later(PAUSE)])
     }
   }
 }
 
 /** Whether two jobs have different users if they run in different databases. */
-const areApart = (one: Job, other: Job): boolean => one.isOfUsers === true && other.isOfUsers === true
+const areApart = (one: Job, other: Job): boolean => one.of === 'users' && other.of === 'users'
 
 /** Does all work of a kind that is due by a moment. Each database must have this kind only once. */
 export async function workOffKind(places: readonly Workplace[], kind: DueKind, to: Instant): Promise<void> {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Instant } from '../lib/clock'
 import type { AccountDatabase, Statement, TenantDatabase } from '../platform/database'
 import { guardSql } from '../platform/guard'
-import { DueRow, type WorkState } from './due-work.sql.ts'
+import { DueRow, progressText, readProgress, type State } from './due-work.sql.ts'
 import type { DueKind } from './kinds'
 
 /*
@@ -53,18 +53,20 @@ export function advanceSweep(
   db: TenantDatabase,
   kind: DueKind,
   users: readonly { id: string; iid: string; seq: number }[],
-  { done, open }: { done: WorkState; open: WorkState },
+  { done, open }: { done: State<object>; open: State<object> },
 ): Statement {
   const seen = JSON.stringify(users.map(({ id, iid, seq }) => [id, iid, seq]))
-  const states = [done.progress, done.dueAt, open.progress, open.dueAt]
+  const states = [done, open].flatMap(({ progress, dueAt }) => [progressText(progress), dueAt])
   return db.statement(ADVANCE_SWEEP, db.tenantId, kind, seen, ...states)
 }
 
 const States = z.array(DueRow.pick({ dueAt: true, progress: true }))
 
 /** The state that `advanceSweep` has stored. */
-export const parseState = (result: D1Result | undefined): WorkState =>
-  States.parse(result?.results)[0] ?? { dueAt: null, progress: null }
+export function parseState<P>(schema: z.ZodType<P>, result: D1Result | undefined): State<P> {
+  const [state] = States.parse(result?.results)
+  return { dueAt: state?.dueAt ?? null, progress: readProgress(schema, state?.progress ?? null) }
+}
 
 const IS_AHEAD = `kind = ?2 AND ${REACHED} > ?1`
 

@@ -113,7 +113,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
       logProblem('warn', { tenant: tenantId, error: `work on users waits for a move: ${String(error)}` })
       const places = (await workplacesOf(context, tenantId, this.jobs)).map((place) => ({
         ...place,
-        list: place.list.filter(({ isOfUsers }) => isOfUsers !== true),
+        list: place.list.filter(({ of }) => of === 'tenant'),
       }))
       return { places, areUsersWhole: false }
     }
@@ -121,7 +121,7 @@ export abstract class TimekeeperObject extends DurableObject<Bindings> {
   }
 
   #kindsOfUsers(): DueKind[] {
-    return this.jobs.list.flatMap(({ kind, isOfUsers }) => (isOfUsers === true ? [kind] : []))
+    return this.jobs.list.flatMap(({ kind, of }) => (of === 'users' ? [kind] : []))
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {

@@ -19,11 +19,11 @@ export async function workplacesOf(context: Context, tenantId: string, { list }:
   const home = { ...context, db: databases.home(tenantId) }
   const holders = await databases.usersOf(tenantId).holders()
   if (holders.every(({ name }) => name === FIRST)) return [{ context: home, list }]
-  const ofUsers = list.filter(({ isOfUsers }) => isOfUsers === true)
+  const ofUsers = list.filter(({ of }) => of === 'users')
   const hasUsers = holders.some(({ name }) => name === FIRST)
   // A change of the configuration begins its work on users in the first database, too. Without users, it
   // ends at once.
-  const ofHome = hasUsers ? list.filter(({ isOfUsers }) => isOfUsers !== true) : list
+  const ofHome = hasUsers ? list.filter(({ of }) => of === 'tenant') : list
   return [
     { context: home, list: ofHome, isSilent: hasUsers },
     ...holders.map(({ db }) => ({ context: { ...context, db }, list: ofUsers })),
@@ -76,7 +76,7 @@ function jobOf(list: readonly Job[], work: DueWork): Job {
 
 /** When a piece of work is done, in milliseconds: later than its due time if other jobs rely on it. */
 export const wantedAt = ({ work, job }: PlacedWork, grace: { first: number }): number =>
-  work.dueAt + (job.isFirst === true ? grace.first : 0)
+  work.dueAt + (job.isFirst ? grace.first : 0)
 
 /** The moment of the work that is due first; null if there is none. */
 export const firstDue = ([first]: readonly PlacedWork[]): Instant | null => first?.work.dueAt ?? null

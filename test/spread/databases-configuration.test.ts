@@ -2,10 +2,10 @@ import { env } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
 import { newInstance } from '../../src/configuration/configuration'
 import { finishChanges } from '../../src/configuration/copied-changes'
-import { backdateStep } from '../../src/features/achievements/backdate'
+import { backdateJob } from '../../src/features/achievements/backdate'
 import { newContext } from '../../src/platform/context'
 import { workOf } from '../../src/time/due-work.sql'
-import { everyPlace } from '../helpers/worker/contexts'
+import { everyPlace, whenBy } from '../helpers/worker/contexts'
 import { lost } from '../helpers/worker/faulty'
 import { at, databases, newApp, newTenant, spread, type TestTenant, userIn } from '../helpers/worker/harness'
 
@@ -124,7 +124,7 @@ describe('[B1, A4] an achievement that counts matching events', () => {
     for (const { context, list } of (await everyPlace(tenant.id)).slice(0, 2)) {
       const work = await workOf(context.db, 'backdate')
       const job = list.find((one) => one.kind === 'backdate')
-      if (work !== undefined && job !== undefined) await backdateStep(context, work)
+      if (work !== undefined) await job?.run(context, work, whenBy())
     }
     await lame.metric('pages')
     for (const user of users) await lame.event('words', user, 0.5, { attributes })
@@ -152,7 +152,7 @@ describe('[B1, A4] an achievement that counts matching events', () => {
     if (last === undefined) throw new Error('there is no place')
     const work = await workOf(last.context.db, 'backdate')
     if (work === undefined) throw new Error('nothing is due')
-    await backdateStep(last.context, work)
+    await backdateJob.run(last.context, work, whenBy())
     // This isolate reads the configuration of the last database.
     expect(await pointsOf(lame, 'DB_3')).toBe(0)
     await tenant.admin('POST', `/points/${system}/triggers`, trigger(5))

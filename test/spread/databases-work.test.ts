@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { newInstance } from '../../src/configuration/configuration'
 import { backdateJob } from '../../src/features/achievements/backdate'
-import { tickStep } from '../../src/features/points/ticks'
+import { TickProgress, tickStep } from '../../src/features/points/ticks'
 import { instant } from '../../src/lib/clock'
 import { BUCKETS } from '../../src/lib/ids'
 import { newContext, type TenantContext } from '../../src/platform/context'
@@ -14,6 +14,7 @@ import { JOBS } from '../../src/worker/jobs'
 import { readable } from '../helpers/readable'
 import { present, TODAY } from '../helpers/time'
 import { DAY, forgetTime, moveTo } from '../helpers/worker/boards'
+import { whenBy, workWith } from '../helpers/worker/contexts'
 import { moveAll, NAMES, usersByDatabase, wake, weigh } from '../helpers/worker/databases-moves'
 import { behind, type Call, lost } from '../helpers/worker/faulty-databases'
 import {
@@ -50,8 +51,6 @@ async function contextIn({ id }: TestTenant, name: string, bindings: Bindings = 
   return { ...context, db: place?.db ?? expect.fail(`${name} holds no users`) }
 }
 
-const WHEN = { by: instant(0), next: null, grace: 0, mustAll: true, isSet: true }
-
 /** Does the next step of completing an achievement in one database. Returns false if nothing is due there. */
 async function backdate(tenant: TestTenant, name: string, id: string, bindings?: Bindings): Promise<boolean> {
   const d1 = databases().find((one) => one.name === name)?.d1
@@ -64,7 +63,7 @@ async function backdate(tenant: TestTenant, name: string, id: string, bindings?:
     .first()
   if (row === null || row === undefined) return false
   const context = await contextIn(tenant, name, bindings)
-  await backdateJob.run(context, DueRow.parse(row), { ...WHEN, until: instant(present()) })
+  await backdateJob.run(context, DueRow.parse(row), whenBy(now()))
   return true
 }
 
@@ -229,11 +228,8 @@ async function tickHalf(tenant: TestTenant): Promise<void> {
   })
   const context = await contextIn(tenant, 'DB_2', { ...env, ...bindings })
   const work = (await workOf(context.db, 'ticks')) ?? expect.fail('no tick is due')
-  const { changes, progress } = await tickStep(context, work, now())
-  expect([changes.length, at(JSON.parse(progress ?? ''), 'sweep', 'skipped')]).toEqual([
-    1,
-    [userIn(tenant, 'DB_2')],
-  ])
+  const { changes, progress } = await tickStep(context, workWith(context, work, TickProgress), now())
+  expect([changes.length, progress?.sweep?.skipped]).toEqual([1, [userIn(tenant, 'DB_2')]])
 }
 
 /** The text of the batch that prepares a change of the configuration in a copy. */

@@ -53,7 +53,7 @@ test('only the room of due work has SQL of its table, and the jobs room names no
   ]
   expect(naming.toSorted()).toEqual(expected.map((name) => `src/${name}.ts`).toSorted())
   const kinds = files
-    .filter((file) => /: Job = \{$/m.test(textOf(file)))
+    .filter((file) => / = defineJob\(\{$/m.test(textOf(file)))
     .flatMap((file) => textOf(file).match(/(?<=^ {2}kind: ')\w+(?=',$)/gm) ?? [`none in ${file}`])
   expect(kinds.length).toBeGreaterThan(12)
   const room = files.filter((file) => file.startsWith('src/time/')).map(textOf)

@@ -2,8 +2,8 @@ import { env } from 'cloudflare:workers'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { analyticsStep } from '../../src/features/analytics/counting'
-import { MINUTE } from '../../src/lib/clock'
+import { analyticsJob } from '../../src/features/analytics/counting'
+import { instant, MINUTE } from '../../src/lib/clock'
 import { workOf } from '../../src/time/due-work.sql'
 import { TODAY } from '../helpers/time'
 import {
@@ -15,7 +15,7 @@ import {
   plans,
   type Step,
 } from '../helpers/worker/analytics.world'
-import { contextOf } from '../helpers/worker/contexts'
+import { contextOf, whenBy } from '../helpers/worker/contexts'
 import { faulty, lost } from '../helpers/worker/faulty'
 import { at, databases, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
 import { withoutZeros } from '../oracle/analytics.oracle'
@@ -366,7 +366,7 @@ describe.skipIf(databases().length > 1)('faults', () => {
       const work = await workOf(db, 'analytics')
       if (work === undefined || work.dueAt > now) return seen.writes
       try {
-        await analyticsStep(contextOf(tenant.id, DB), work)
+        await analyticsJob.run(contextOf(tenant.id, DB), work, whenBy(instant(now)))
       } catch (error) {
         if (!String(error).includes('D1_ERROR')) throw error
       }
@@ -385,7 +385,7 @@ describe.skipIf(databases().length > 1)('faults', () => {
       if (write === 1) await tenant.event('words', 'ada', 1)
       return run()
     })
-    await analyticsStep(contextOf(tenant.id, DB), work)
+    await analyticsJob.run(contextOf(tenant.id, DB), work, whenBy(instant(now)))
     expect(seen.writes).toBe(2)
     await wait(1)
     expect(lastRow(await overview())).toMatchObject({ events: 2 })

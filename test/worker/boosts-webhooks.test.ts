@@ -1,11 +1,11 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import * as z from 'zod'
-import { boostStep } from '../../src/features/points/boost-events'
+import { boostsJob } from '../../src/features/points/boost-events'
 import { instant } from '../../src/lib/clock'
 import { TODAY } from '../helpers/time'
 import { DAY, dateAt, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
-import { contextOf, worksOf } from '../helpers/worker/contexts'
+import { contextOf, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faulty, lost } from '../helpers/worker/faulty'
 import { at, databases, newTenant, type TestTenant, untilHeld } from '../helpers/worker/harness'
 import { messagesOf } from '../helpers/worker/messages'
@@ -180,12 +180,12 @@ it.skipIf(databases().length > 1)(
     const to = instant(MIDNIGHT + 2 * DAY)
     await env.DB.prepare('UPDATE test_clock SET now = ?1').bind(to).run()
     await expect(
-      boostStep(context(faulty(() => Promise.reject(lost())).DB), await work(), to),
+      boostsJob.run(context(faulty(() => Promise.reject(lost())).DB), await work(), whenBy(to)),
     ).rejects.toThrow('lost')
     for (let n = 0; n < 20; n += 1) {
       const found = (await worksOf(context())).find(({ kind }) => kind === 'boosts')
       if (found === undefined || found.dueAt > to) break
-      await Promise.all(Array.from({ length: 6 }, () => boostStep(context(), found, to)))
+      await Promise.all(Array.from({ length: 6 }, () => boostsJob.run(context(), found, whenBy(to))))
     }
     expect(await notified(setup)).toEqual([
       ['all', 'started', 10],

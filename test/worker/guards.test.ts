@@ -7,7 +7,7 @@ import { instant } from '../../src/lib/clock'
 import type { Statement, TenantDatabase } from '../../src/platform/database'
 import { clockUnchanged, configurationUnchanged, isConflict, usersUnchanged } from '../../src/platform/guard'
 import { parseUser, storeUser, userStatement } from '../../src/store/users/users.sql'
-import { nothingElseDue, progressUnchanged, workUnchanged } from '../../src/time/due-work.sql'
+import { nothingElseDue, Work } from '../../src/time/due-work.sql'
 import { betweenSweeps, stillAhead } from '../../src/time/sweeps.sql'
 import { pendingNotificationsPresent } from '../../src/webhooks/outbox/pending.sql'
 import { notSentYet } from '../../src/webhooks/outbox/points-changed.sql'
@@ -16,6 +16,8 @@ import { lastDatabase, newTenantInLast, type TestTenant } from '../helpers/worke
 
 const AT = instant(1_000)
 const TICKS = JSON.stringify({ through: 1_000, sweep: { to: 2_000 } })
+const WORK = { kind: 'ticks', subject: '', dueAt: AT, asked: 0, progress: TICKS }
+const BUILD = { kind: 'distributions', subject: '2025', dueAt: AT, asked: 0, progress: null }
 
 type Guard = (db: TenantDatabase) => Statement
 
@@ -41,12 +43,12 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
     holds: (db) => clockUnchanged(db, null),
   },
   workUnchanged: {
-    raises: (db) => workUnchanged(db, { kind: 'ticks', subject: '', dueAt: AT, asked: 1, progress: TICKS }),
-    holds: (db) => workUnchanged(db, { kind: 'ticks', subject: '', dueAt: AT, asked: 0, progress: TICKS }),
+    raises: (db) => new Work(db, { ...WORK, asked: 1 }, null).unchanged(),
+    holds: (db) => new Work(db, WORK, null).unchanged(),
   },
   progressUnchanged: {
-    raises: (db) => progressUnchanged(db, { kind: 'ticks', subject: '', progress: null }),
-    holds: (db) => progressUnchanged(db, { kind: 'ticks', subject: '', progress: TICKS }),
+    raises: (db) => new Work(db, { ...WORK, progress: null }, null).progressUnchanged(),
+    holds: (db) => new Work(db, { ...WORK, asked: 1 }, null).progressUnchanged(),
   },
   betweenSweeps: {
     raises: (db) => betweenSweeps(db, 'ticks'),
@@ -57,9 +59,8 @@ const GUARDS: Record<string, { raises: Guard; holds: Guard }> = {
     holds: (db) => stillAhead(db, 'ticks', instant(2_001)),
   },
   'progressUnchanged, with a moment': {
-    raises: (db) =>
-      progressUnchanged(db, { kind: 'distributions', subject: '2025', progress: null }, instant(2_000)),
-    holds: (db) => progressUnchanged(db, { kind: 'distributions', subject: '2025', progress: null }, AT),
+    raises: (db) => new Work(db, { ...BUILD, dueAt: instant(2_000) }, null).progressUnchanged(),
+    holds: (db) => new Work(db, BUILD, null).progressUnchanged(),
   },
   nothingElseDue: {
     raises: (db) => nothingElseDue(db, 'ticks'),

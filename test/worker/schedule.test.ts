@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { scheduleStep } from '../../src/features/notifications/schedule'
+import { scheduleJob } from '../../src/features/notifications/schedule'
 import { candidatesAfter } from '../../src/features/notifications/schedule.sql'
 import { instant } from '../../src/lib/clock'
 import { canonicalZone } from '../../src/lib/zone'
@@ -10,7 +10,7 @@ import { SOURCES } from '../../src/worker/jobs'
 import { anotherUuid } from '../helpers/readable'
 import { present, START } from '../helpers/time'
 import { DAY, forgetTime, HOUR, moveTo } from '../helpers/worker/boards'
-import { contextOfUsers, worksOf } from '../helpers/worker/contexts'
+import { contextOfUsers, whenBy, worksOf } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import { at, lastDatabase, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 import { messagesOf, subscribe } from '../helpers/worker/messages'
@@ -49,14 +49,14 @@ async function work(tenant: TestTenant): Promise<DueWork> {
 }
 
 const step = async (tenant: TestTenant, DB: D1Database = lastDatabase().d1, to = TODAY) =>
-  scheduleStep(contextOfUsers(tenant.id, DB), await work(tenant), instant(to), null)
+  scheduleJob.run(contextOfUsers(tenant.id, DB), await work(tenant), whenBy(instant(to)))
 
 /** Steps until nothing is due by a moment. */
 async function allSteps(tenant: TestTenant, DB: D1Database = lastDatabase().d1, to = TODAY): Promise<number> {
   for (let steps = 0; ; steps += 1) {
     const [next] = (await worksOf(contextOfUsers(tenant.id))).filter(({ kind }) => kind === 'schedule')
     if (next === undefined || next.dueAt > to) return steps
-    await scheduleStep(contextOfUsers(tenant.id, DB), next, instant(to), null)
+    await scheduleJob.run(contextOfUsers(tenant.id, DB), next, whenBy(instant(to)))
   }
 }
 
@@ -81,9 +81,11 @@ describe('[N2, C2] a step of the schedule, under faults', () => {
     const due = await work(tenant)
     expect(due.dueAt).toBe(TODAY)
     await Promise.all(
-      Array.from({ length: 6 }, () => scheduleStep(contextOfUsers(tenant.id), due, instant(TODAY), null)),
+      Array.from({ length: 6 }, () =>
+        scheduleJob.run(contextOfUsers(tenant.id), due, whenBy(instant(TODAY))),
+      ),
     )
-    await scheduleStep(contextOfUsers(tenant.id), due, instant(TODAY), null)
+    await scheduleJob.run(contextOfUsers(tenant.id), due, whenBy(instant(TODAY)))
     await allSteps(tenant)
     expect(await told(tenant)).toEqual([`${REMINDER} ada`])
     expect((await work(tenant)).dueAt).toBe(NOON + 2 * DAY - 3 * HOUR)
@@ -177,7 +179,7 @@ describe('[N2, C2] how many users are notified at once', () => {
     await manyUsers(tenant, count)
     await stealthily(TODAY)
     const first = await work(tenant)
-    await scheduleStep(contextOfUsers(tenant.id), first, instant(TODAY), null)
+    await scheduleJob.run(contextOfUsers(tenant.id), first, whenBy(instant(TODAY)))
     expect(await told(tenant)).toHaveLength(Math.min(count + 1, 500))
     await allSteps(tenant)
     const all = await told(tenant)

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { backdateStep } from '../../src/features/achievements/backdate'
 import { judgeStreaks, recountStep } from '../../src/features/streaks/deadlines'
 import { instant } from '../../src/lib/clock'
+import { WalkProgress } from '../../src/store/commit/walk'
 import type { DueWork } from '../../src/time/due-work.sql'
 import { anotherUuid, bytes, number, numbered, readable } from '../helpers/readable'
 import { present, START, TODAY } from '../helpers/time'
-import { contextOfUsers, worksOf } from '../helpers/worker/contexts'
+import { contextOfUsers, worksOf, workWith } from '../helpers/worker/contexts'
 import { faultyLast, lost } from '../helpers/worker/faulty'
 import {
   at,
@@ -287,7 +288,8 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
       const work = await workOf(tenant, kind)
       if (work === undefined) return counts
       const visit = kind === 'backdate' ? backdateStep : recountStep
-      counts.push((await visit(contextOfUsers(tenant.id, DB), work)).changes.length)
+      const context = contextOfUsers(tenant.id, DB)
+      counts.push((await visit(context, workWith(context, work, WalkProgress))).changes.length)
     }
   }
 
@@ -311,7 +313,10 @@ describe('[A4, S9, C2] walks over all users, under faults', () => {
     const work = await workOf(tenant, 'backdate')
     if (work === undefined) throw new Error('nothing is due')
     const all = await Promise.all(
-      Array.from({ length: 4 }, () => backdateStep(contextOfUsers(tenant.id), work)),
+      Array.from({ length: 4 }, () => {
+        const context = contextOfUsers(tenant.id)
+        return backdateStep(context, workWith(context, work, WalkProgress))
+      }),
     )
     expect(all.flatMap(({ changes }) => changes)).toHaveLength(4)
     await walk(tenant, 'backdate')

@@ -1,12 +1,13 @@
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { type TickStep, tickStep } from '../../src/features/points/ticks'
+import { TickProgress, type TickStep, tickStep } from '../../src/features/points/ticks'
 import { type Instant, instant } from '../../src/lib/clock'
-import { type DueWork, workOf } from '../../src/time/due-work.sql'
+import type { TenantContext } from '../../src/platform/context'
+import { type DueWork, progressText, workOf } from '../../src/time/due-work.sql'
 import { anotherUuid, readable } from '../helpers/readable'
 import { present, START } from '../helpers/time'
 import { forgetTime, moveTo } from '../helpers/worker/boards'
-import { contextOfUsers } from '../helpers/worker/contexts'
+import { contextOfUsers, workWith } from '../helpers/worker/contexts'
 import { lost } from '../helpers/worker/faulty'
 import {
   at,
@@ -105,11 +106,14 @@ async function ticksDue({ tenant }: Pick<Setup, 'tenant'>): Promise<DueWork | un
 
 const now = () => instant(present())
 
+const stepOf = (context: TenantContext, row: DueWork, to: Instant) =>
+  tickStep(context, workWith(context, row, TickProgress), to)
+
 /** One step of the work that is due by now. */
 async function step(setup: Pick<Setup, 'tenant'>, DB = lastDatabase().d1): Promise<TickStep> {
   const work = await ticksDue(setup)
   if (work === undefined) throw new Error('nothing is due')
-  return tickStep(contextOfUsers(setup.tenant.id, DB), work, now())
+  return stepOf(contextOfUsers(setup.tenant.id, DB), work, now())
 }
 
 /** Steps until nothing is due. */
@@ -122,10 +126,10 @@ async function allSteps(
   const steps: TickStep[] = []
   let work = await ticksDue(setup)
   while (work !== undefined && work.dueAt <= to) {
-    const done = await tickStep(context, work, to)
+    const done = await stepOf(context, work, to)
     steps.push(done)
     const { dueAt, progress } = done
-    work = dueAt === null ? undefined : { ...work, dueAt, progress }
+    work = dueAt === null ? undefined : { ...work, dueAt, progress: progressText(progress) }
     expect(await ticksDue(setup)).toEqual(work)
   }
   return steps
@@ -381,10 +385,10 @@ describe('[P4, C2] a step of ticks, under faults', () => {
     const work = await ticksDue(setup)
     if (work === undefined) throw new Error('nothing is due')
     const context = contextOfUsers(setup.tenant.id)
-    const first = await tickStep(context, work, now())
+    const first = await stepOf(context, work, now())
     const before = await ledger(setup)
     expect(before).toHaveLength(1)
-    const again = await tickStep(context, work, now())
+    const again = await stepOf(context, work, now())
     expect(again).toMatchObject({ dueAt: first.dueAt, progress: first.progress, changes: [] })
     expect(await ledger(setup)).toEqual(before)
     // Six at once have the same result.
@@ -392,7 +396,7 @@ describe('[P4, C2] a step of ticks, under faults', () => {
     const later = await ticksDue(setup)
     if (later === undefined) throw new Error('nothing is due')
     const all = await Promise.all(
-      Array.from({ length: 6 }, () => tickStep(contextOfUsers(setup.tenant.id), later, now())),
+      Array.from({ length: 6 }, () => stepOf(contextOfUsers(setup.tenant.id), later, now())),
     )
     expect(all.filter(({ changes }) => changes.length > 0)).toHaveLength(1)
     expect(await ledger(setup)).toHaveLength(2)
@@ -577,7 +581,7 @@ describe('[P4, G9] changes of time triggers', () => {
     const work = await ticksDue(setup)
     if (work === undefined) throw new Error('nothing is due')
     const ahead = instant(present() + 20 * MINUTE)
-    expect((await tickStep(contextOfUsers(setup.tenant.id), work, ahead)).changes).toHaveLength(1_000)
+    expect((await stepOf(contextOfUsers(setup.tenant.id), work, ahead)).changes).toHaveLength(1_000)
     const answer = await setup.tenant.admin('PATCH', setup.path, [{ id, points: 50 }])
     expect(at(answer.body, 'updated', 0, 'points')).toBe(50)
     expect((await ledger(setup)).map(({ awarded }) => awarded)).toEqual(Array(1_500).fill(5))

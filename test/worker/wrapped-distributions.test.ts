@@ -1,10 +1,10 @@
 import { env } from 'cloudflare:workers'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { distributionStep } from '../../src/features/analytics/wrapped/distributions'
+import { distributionsJob } from '../../src/features/analytics/wrapped/distributions'
 import { type DueWork, workOf } from '../../src/time/due-work.sql'
 import { bytes, number } from '../helpers/readable'
-import { contextOf } from '../helpers/worker/contexts'
+import { contextOf, whenBy } from '../helpers/worker/contexts'
 import { newTenant } from '../helpers/worker/harness'
 
 const DAY = 86_400_000
@@ -77,7 +77,7 @@ async function build(tenantId: string): Promise<number> {
   for (let steps = 0; ; steps += 1) {
     const work = await workOf(contextOf(tenantId).db, 'distributions')
     if (work === undefined) return steps
-    const step = (one: DueWork) => distributionStep(contextOf(tenantId), one)
+    const step = (one: DueWork) => distributionsJob.run(contextOf(tenantId), one, whenBy())
     await Promise.all([step(work), step(work)])
     await step(work)
   }

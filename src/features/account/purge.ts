@@ -26,8 +26,8 @@ import { isConflict } from '../../platform/guard'
 import { objectsAfter } from '../../store/user-data/objects.repository'
 import type { PurgeStage } from '../../store/user-data/user-data.register'
 import { removeRows, removeRowsEverywhere } from '../../store/user-data/user-rows.repository'
-import { type DueWork, progressed, progressUnchanged, rescheduled, workOf } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import { findWork, type Work } from '../../time/due-work.sql.ts'
+import { defineJob } from '../../time/job'
 import { wakeForPurge } from '../../time/timekeeper'
 import { ErasureProgress, eraseAgain } from '../users/erasure'
 import * as repository from './purge.sql.ts'
@@ -106,6 +106,7 @@ const Progress = z.object({
   walked: z.object({ table: z.number(), no: z.number() }).default({ table: 0, no: 0 }),
 })
 type Progress = z.output<typeof Progress>
+const BEGINNING = Progress.parse({})
 
 /** Whether the stage is done, otherwise its progress; and statements to store with it. */
 type Portion = {
@@ -135,9 +136,10 @@ async function objects(
 /** Finishes erasures of users that were in progress. */
 async function erasures(context: TenantContext, { after }: Progress): Promise<Portion> {
   const { db } = context
-  const next = await workOf(db, 'erasure')
+  const next = await findWork(db, 'erasure', ErasureProgress)
   if (next === undefined) return END
-  const { userId, iid, prefixes } = ErasureProgress.parse(JSON.parse(next.progress ?? 'null'))
+  if (next.progress === null) return { isEnd: false, statements: [next.end()] }
+  const { userId, iid, prefixes } = next.progress
   const some = prefixes.filter((prefix) => prefix > after).slice(0, RECORDS)
   if (some.length > 0) {
     await visited(some, (prefix) => dropKeyRecord(context, prefix))
@@ -145,7 +147,7 @@ async function erasures(context: TenantContext, { after }: Progress): Promise<Po
   }
   const { databases } = context
   if (iid !== null && !(await removeRowsEverywhere(databases, db.tenantId, { userId, iid }))) return GO_ON
-  return { isEnd: false, progress: { after: '' }, statements: [rescheduled(db, next, null)] }
+  return { isEnd: false, progress: { after: '' }, statements: [next.end()] }
 }
 
 /** Deletes the next keys, then their records in KV. In between, their prefixes are in the progress. */
@@ -240,9 +242,9 @@ const AGAIN = STAGES.indexOf(erasures)
  * Does the next step of erasing a tenant. A repeated step finds nothing. Throws if a place can't be reached;
  * then the step is tried again.
  */
-async function purgeStep(context: TenantContext, work: DueWork): Promise<void> {
+async function purgeStep(context: TenantContext, work: Work<Progress>): Promise<void> {
   const { db, databases } = context
-  const progress = Progress.parse(work.progress === null ? {} : JSON.parse(work.progress))
+  const progress = work.progress ?? BEGINNING
   const portion = STAGES[progress.stage]
   if (portion === undefined) {
     try {
@@ -250,18 +252,14 @@ async function purgeStep(context: TenantContext, work: DueWork): Promise<void> {
       await repository.removeTenant(db)
     } catch (error) {
       if (!isConflict(error)) throw error
-      await db.batch([progressed(db, work, JSON.stringify({ stage: AGAIN }))])
+      await db.batch([work.goOn({ ...BEGINNING, stage: AGAIN })])
     }
     return
   }
   const { statements = [], ...next } = await portion(context, progress)
-  const reached = next.isEnd ? { stage: progress.stage + 1 } : { ...progress, ...next.progress }
+  const reached = next.isEnd ? { ...BEGINNING, stage: progress.stage + 1 } : { ...progress, ...next.progress }
   try {
-    await db.batch([
-      progressUnchanged(db, work),
-      ...statements,
-      progressed(db, work, JSON.stringify(reached)),
-    ])
+    await db.batch([work.progressUnchanged(), ...statements, work.goOn(reached)])
   } catch (error) {
     // Another run has gone on meanwhile. Its progress names keys that this one does not know.
     if (!isConflict(error)) throw error
@@ -282,11 +280,13 @@ declare module '../../time/kinds' {
 }
 
 /** Erases a whole tenant (U8, T3). */
-export const purgeJob: Job = {
+export const purgeJob = defineJob({
   kind: 'purge',
+  of: 'tenant',
   while: ['purging'],
-  run: (context, work) => purgeStep(context, work),
-}
+  progress: Progress,
+  step: purgeStep,
+})
 
 /** Deletions that one step does again. */
 const PAGE = 100

@@ -16,9 +16,9 @@ import { count, MOST_TOTAL, NEW_COUNTER } from '../../rules/metrics.rules'
 import type { UserState } from '../../rules/state'
 import { isStale } from '../../rules/streaks/streaks.rules'
 import { recountChanges } from '../../store/commit/recount'
-import { type WalkStep, walkStep } from '../../store/commit/walk'
-import { type DueWork, scheduleForUsers, workOf } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import { WalkProgress, type WalkStep, walkStep } from '../../store/commit/walk'
+import { scheduleForUsers, type Work, workOf } from '../../time/due-work.sql.ts'
+import { defineJob } from '../../time/job'
 
 // `total` adds floats. `sum` would fail beyond 64 bits: only the total of all events is bounded, and the
 // filtered events may have a larger sum (E1).
@@ -78,7 +78,7 @@ export function beginBackdating(
  * Does one step of the walk over all users for an achievement. Users who qualify get it, with its points and
  * composites (A4).
  */
-export function backdateStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
+export function backdateStep(context: TenantContext, work: Work<WalkProgress>): Promise<WalkStep> {
   const { db } = context
   const find = ({ achievements }: Configuration) => achievements.find(({ id }) => id === work.subject)
   return walkStep(
@@ -181,8 +181,9 @@ declare module '../../time/kinds' {
 }
 
 /** Completes an achievement, the subject of the work, for the users who already qualify (A4). */
-export const backdateJob: Job = {
+export const backdateJob = defineJob({
   kind: 'backdate',
-  isOfUsers: true,
-  run: (context, work) => bulkStep(context, 'backdate', () => backdateStep(context, work)),
-}
+  of: 'users',
+  progress: WalkProgress,
+  step: (context, work) => bulkStep(context, 'backdate', () => backdateStep(context, work)),
+})

@@ -7,17 +7,11 @@ import { utcDay } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import type { Cost, Statement } from '../../platform/database'
 import { isConflict } from '../../platform/guard'
-import {
-  type DueWork,
-  progressUnchanged,
-  rescheduled,
-  setAsked,
-  storeState,
-} from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import { readProgress, type Work } from '../../time/due-work.sql.ts'
+import { defineJob } from '../../time/job'
 import { countUsers, ladderOf, nextRange } from './count.sql.ts'
 import { countedUsers, ERASED_EVENTS } from './figures.sql.ts'
-import { finishPass, type Pass, parseProgress, progressText, readPasses } from './passes'
+import { finishPass, type Pass, Progress, readPasses } from './passes'
 
 /*
  * The data of the analytics in each database with users, for buckets that move (B3). A database
@@ -44,7 +38,7 @@ export function countedUntil(
 ): number | null {
   const due = works.find(({ kind }) => kind === 'analytics')
   if (due === undefined) return null
-  return Math.max(pass?.updated ?? 0, parseProgress(due.progress).until ?? 0) || null
+  return Math.max(pass?.updated ?? 0, readProgress(Progress, due.progress)?.until ?? 0) || null
 }
 
 /**
@@ -101,23 +95,23 @@ const FEW_USERS = 10
 const MOST_RANGES = 10
 
 /** The analytics: counts the changes of users since the last pass, a minute or at most an hour ago (I1). */
-export const analyticsJob: Job = {
+export const analyticsJob = defineJob({
   kind: 'analytics',
-  isOfUsers: true,
-  run: (context, work) => analyticsStep(context, work),
-}
+  of: 'users',
+  progress: Progress,
+  step: analyticsStep,
+})
 
 /**
  * Does one step of a pass: finds the next users who have changed, and counts their changes. It is one
  * transaction, so a step that is repeated, or interrupted, counts nothing twice (I1).
  */
-export async function analyticsStep(context: TenantContext, work: DueWork): Promise<void> {
+async function analyticsStep(context: TenantContext, work: Work<Progress>): Promise<void> {
   const { config, clock } = await presentState(context)
   if (config === null) return
   const now = clock ?? systemNow()
   try {
-    const { pass } = parseProgress(work.progress)
-    await step(context, config, now, pass === null ? await begin(context, config, now, work) : work)
+    await step(context, config, now, work.progress?.pass ? work : await begin(context, config, now, work))
   } catch (error) {
     // Another run has done the step, or the clock went back.
     if (!isConflict(error)) throw error
@@ -133,8 +127,8 @@ async function begin(
   { db }: TenantContext,
   config: Configuration,
   now: Instant,
-  work: DueWork,
-): Promise<DueWork> {
+  work: Work<Progress>,
+): Promise<Work<Progress>> {
   const { last, firstLate } = await readPasses(db)
   const ladder = namedId(instant(0), JSON.stringify(ladderOf(config)))
   const pass: Pass = {
@@ -146,35 +140,31 @@ async function begin(
     after: '',
     hasCounted: false,
   }
-  const begun = { progress: progressText({ ...parseProgress(work.progress), pass }), dueAt: now }
-  await db.batch([
-    progressUnchanged(db, work, work.dueAt),
-    setAsked(db, work, 0),
-    storeState(db, work, begun),
-  ])
-  return { ...work, ...begun }
+  const begun = { progress: { until: work.progress?.until ?? null, pass }, dueAt: now }
+  await db.batch([work.progressUnchanged(), work.put(begun, false)])
+  return work.after(begun)
 }
 
 async function step(
   context: TenantContext,
   config: Configuration,
   now: Instant,
-  work: DueWork,
+  work: Work<Progress>,
 ): Promise<void> {
   const { db, cost } = context
   const [began, before] = [systemNow(), { ...cost }]
-  const progress = parseProgress(work.progress)
-  if (progress.pass === null) return
+  const { progress } = work
+  if (progress === null || progress.pass === null) return
   const { after, last, users, isEnd } = await changedUsers(context, config, progress.pass)
   const isSmall = after === '' && users <= FEW_USERS
   const pass = { ...progress.pass, after: last, hasCounted: progress.pass.hasCounted || users > 0 }
   await db.batch([
-    progressUnchanged(db, work, work.dueAt),
+    work.progressUnchanged(),
     ...(users > 0 ? countUsers(db, config, { ...pass, after, last, today: utcDay(now) }) : []),
     ...(isEnd
       ? end(context, work, pass, isSmall ? soon(now) : nextHour(now))
       : // Due now, so that other work that is due goes first.
-        [storeState(db, work, { progress: progressText({ ...progress, pass }), dueAt: now })]),
+        [work.put({ progress: { ...progress, pass }, dueAt: now })]),
   ])
   if (users > 0) console.log(stepLine(context, users, systemNow() - began, before))
 }
@@ -195,13 +185,13 @@ async function changedUsers({ db }: TenantContext, config: Configuration, { isAl
  * Ends a pass. After a pass that has counted a user there is another one, at the moment `next`. Otherwise the
  * work is deleted, unless it was asked for since the pass began, because a user has changed.
  */
-function end({ db }: TenantContext, work: DueWork, pass: Pass, next: Instant): Statement[] {
+function end({ db }: TenantContext, work: Work<Progress>, pass: Pass, next: Instant): Statement[] {
   const { began, nextSince, ladder, hasCounted } = pass
   return [
     finishPass(db, { updated: began, since: nextSince, ladder }),
-    storeState(db, work, { progress: null, dueAt: next }),
     // If it is asked for already, a change of a user writes no row of due work.
-    hasCounted ? setAsked(db, work, 1) : rescheduled(db, { ...work, asked: 0 }, null),
+    work.put({ progress: null, dueAt: next }, hasCounted ? true : null),
+    ...(hasCounted ? [] : [work.endUnlessAsked()]),
   ]
 }
 

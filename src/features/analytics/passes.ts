@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { HOUR, type Instant, instant } from '../../lib/clock'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
-import { firstDueOf, workOf } from '../../time/due-work.sql.ts'
+import { findWork, firstDueOf } from '../../time/due-work.sql.ts'
 import type { DueKind } from '../../time/kinds'
 import { beginAllAgain, scheduleAll, scheduleBegun } from '../../time/timekeeper.sql.ts'
 import * as figures from './figures.sql.ts'
@@ -17,7 +17,7 @@ import * as figures from './figures.sql.ts'
  *   `isAll` is true if it visits users without a change too. It has visited the users up to the id `after`,
  *   and `hasCounted` is true if it has counted one of them.
  */
-const Progress = z.object({
+export const Progress = z.object({
   until: z.number().nullable().default(null),
   pass: z
     .object({
@@ -37,12 +37,6 @@ const Progress = z.object({
 export type Progress = z.infer<typeof Progress>
 /** A pass in progress, see `Progress`. */
 export type Pass = NonNullable<Progress['pass']>
-
-/** The stored progress of the work `analytics`. */
-export const parseProgress = (text: string | null): Progress => Progress.parse(JSON.parse(text ?? '{}'))
-
-/** The text that is stored. */
-export const progressText = (progress: Progress): string => JSON.stringify(progress)
 
 /*
  * The last finished pass of each tenant, and the moments that a pass begins with.
@@ -106,9 +100,9 @@ export async function readUpdated(
   const all = await databases.usersOf(tenantId).askAll(async (db) => {
     const [result, work] = await Promise.all([
       db.run(db.statement(LAST, db.tenantId)),
-      workOf(db, 'analytics'),
+      findWork(db, 'analytics', Progress),
     ])
-    const until = work === undefined ? fullHour : (parseProgress(work.progress).until ?? 0)
+    const until = work === undefined ? fullHour : (work.progress?.until ?? 0)
     return { last: lastOf(result), until, isDue: work !== undefined }
   })
   // A database in which nothing was ever changed has no pass, and none is due.

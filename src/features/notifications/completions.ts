@@ -7,8 +7,7 @@ import { systemNow } from '../../lib/system-clock'
 import type { TenantContext } from '../../platform/context'
 import { configurationUnchanged, isConflict } from '../../platform/guard'
 import type { UserState } from '../../rules/state'
-import type { DueWork } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import { defineJob } from '../../time/job'
 import type { AddressedEntry } from '../../webhooks/outbox/outbox'
 import { bytesOfEntries, insertEntriesOnce } from '../../webhooks/outbox/outbox.sql.ts'
 import {
@@ -34,7 +33,11 @@ const MOST_SKIPS = 10
  * Nothing happens if another isolate has done the step or the configuration has changed. `until` is the
  * moment up to which work is done.
  */
-export async function completionStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+export async function completionStep(
+  context: TenantContext,
+  work: { dueAt: Instant },
+  until: Instant,
+): Promise<void> {
   const { db } = context
   const config = await recentConfiguration(context)
   // Under a test clock, other work that falls due in between has its turn. In real time, everything that is
@@ -121,8 +124,8 @@ declare module '../../time/kinds' {
 }
 
 /** Notifies users about completed achievements, and after changes of zone (N2). */
-export const completionsJob: Job = {
+export const completionsJob = defineJob({
   kind: 'completions',
-  isOfUsers: true,
-  run: (context, work, { until }) => completionStep(context, work, until),
-}
+  of: 'users',
+  step: (context, work, { until }) => completionStep(context, work, until),
+})

@@ -11,7 +11,7 @@ import { pausesOfSeveral } from '../../store/streaks/pauses.sql.ts'
 import { runsOfSeveral } from '../../store/streaks/streaks.sql.ts'
 import { coveredBy, portionOf, shortAmong, userColumns } from '../../store/users/portions.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
-import { scheduleForUsers, storeState } from '../../time/due-work.sql.ts'
+import { scheduleForUsers } from '../../time/due-work.sql.ts'
 
 const Moment = z.number().transform(instant)
 const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_reminder: z.number() }).partial()
@@ -21,7 +21,7 @@ const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_rem
  * sweep handles one moment, user by user in order of their ids. Users up to `after` are done; `size` is how
  * many the next step looks at.
  */
-const Progress = z.object({
+const Stored = z.object({
   /** Canonical names of the zones of users. A database trigger adds new ones. */
   zones: z.array(z.string()),
   /** Other names that users have for these zones. */
@@ -34,15 +34,12 @@ const Progress = z.object({
   since: Since.default({}),
   sweep: z.object({ at: Moment, after: z.string(), size: z.number() }).nullable(),
 })
-export type Progress = z.output<typeof Progress>
+export type Progress = z.output<typeof Stored>
 
-/** The progress as stored; null if the work has not begun. */
-export function parseProgress(text: string | null): Progress | null {
-  if (text === null) return null
-  const progress = Progress.parse(JSON.parse(text))
-  // The trigger knows no aliases. It adds the name that the user has.
-  return withZones(progress, [...progress.zones, ...progress.aliases])
-}
+/** See `Stored`. The trigger knows no aliases: it adds the name that the user has. */
+export const ScheduleProgress = Stored.transform((progress) =>
+  withZones(progress, [...progress.zones, ...progress.aliases]),
+)
 
 /** IANA has about 600 names, so the limit drops none. */
 const MOST_ZONES = 600
@@ -52,11 +49,6 @@ export function withZones(progress: Progress, names: readonly string[]): Progres
   const zones = new Set(names.map(canonicalZone))
   const aliases = new Set(names.map(spelledZone).filter((name) => !zones.has(name)))
   return { ...progress, zones: [...zones].slice(0, MOST_ZONES), aliases: [...aliases].slice(0, MOST_ZONES) }
-}
-
-/** Stores the progress of the schedule, and when it continues. */
-export function storeProgress(db: TenantDatabase, progress: Progress, dueAt: Instant): Statement {
-  return storeState(db, { kind: 'schedule', subject: '' }, { progress: JSON.stringify(progress), dueAt })
 }
 
 /** Adds types to the schedule from a moment on. Part of the batch that stores the reason. */

@@ -4,8 +4,8 @@ import { DAY, type Instant, instant } from '../../lib/clock'
 import { canonicalZone, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
-import { type DueWork, rescheduled, scheduleForUsers } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import { scheduleForUsers, type Work } from '../../time/due-work.sql.ts'
+import { defineJob } from '../../time/job'
 import { REACTIVATION_DAYS, UTC } from '../../webhooks/outbox/notifications.rules'
 import { insertEntriesOnce } from '../../webhooks/outbox/outbox.sql.ts'
 import { hasBoostListeners } from '../points/boost-events'
@@ -26,9 +26,8 @@ import {
   candidatesAfter,
   joinSchedule,
   type Progress,
-  parseProgress,
   readUsers,
-  storeProgress,
+  ScheduleProgress,
   withZones,
   zonesAfter,
 } from './schedule.sql.ts'
@@ -75,52 +74,33 @@ const MOST_MOMENTS = 32
 /** No zone is known yet. The search begins with the first user. */
 const LOOKING = { zones: [], aliases: [], found: '' }
 
-type Stored = { statements: readonly Statement[] }
-
-/**
- * Does one step of the notifications that come at a time of the user's day (N2). One guarded batch stores the
- * outbox entries of some users at a moment that is due, and the progress. Nothing happens if another isolate
- * has done the step or the configuration has changed. `until` is the moment up to which work is done. `next`
- * is the moment of other due work that has its turn first, or null.
- */
-export function scheduleStep(
-  context: TenantContext,
-  work: DueWork,
-  until: Instant,
-  next: Instant | null,
-): Promise<void> {
-  const by = next === null ? until : instant(Math.min(until, next - 1))
-  return guardedStep(context, work, async (config) => {
-    const { statements } = await step(context, config, work, { until, by })
-    return statements
-  })
-}
+type Statements = readonly Statement[]
 
 async function step(
   context: TenantContext,
   config: Configuration,
-  work: DueWork,
+  work: Work<Progress>,
   { until, by }: { until: Instant; by: Instant },
-): Promise<Stored> {
-  const { db } = context
+): Promise<Statements> {
   const timetable = timetableOf(config)
-  if (isEmpty(timetable)) return { statements: [rescheduled(db, work, null)] }
-  const progress = parseProgress(work.progress)
+  if (isEmpty(timetable)) return [work.end()]
+  const { progress } = work
   if (progress === null || progress.through > until) {
     // From now on a trigger adds each new zone, so the search misses none. If the clock went back, the search
     // begins again.
     const begun = { ...LOOKING, looked: work.dueAt, through: work.dueAt, since: {}, sweep: null }
-    return { statements: [storeProgress(db, begun, work.dueAt)] }
+    return [work.goOn(begun, work.dueAt)]
   }
-  if (progress.found !== null) return findZones(context, progress, timetable, progress.found)
+  if (progress.found !== null)
+    return findZones(context, work, { ...progress, found: progress.found }, timetable)
   if (progress.sweep === null) {
     const at = momentAfter(timetable, progress)
-    if (at === null) return { statements: [rescheduled(db, work, null)] }
+    if (at === null) return [work.end()]
     // Other work that is due before has its turn first.
-    if (at > work.dueAt) return { statements: [storeProgress(db, progress, at)] }
-    return begin(context, config, progress, at, by)
+    if (at > work.dueAt) return [work.goOn(progress, at)]
+    return begin(context, config, work, progress, { first: at, by })
   }
-  return goOn(context, config, { ...progress, sweep: progress.sweep })
+  return goOn(context, config, work, { ...progress, sweep: progress.sweep })
 }
 
 /** The zones in which users may be notified. Users without a zone are in UTC. */
@@ -137,15 +117,15 @@ const momentAfter = (timetable: Timetable, progress: Progress) =>
 
 async function findZones(
   { db }: TenantContext,
-  progress: Progress,
+  work: Work<Progress>,
+  progress: Progress & { found: string },
   timetable: Timetable,
-  after: string,
-): Promise<Stored> {
-  const { zones, last } = await zonesAfter(db, after, ZONES_CHUNK)
+): Promise<Statements> {
+  const { zones, last } = await zonesAfter(db, progress.found, ZONES_CHUNK)
   const known = [...progress.zones, ...progress.aliases, ...zones]
   const next = { ...withZones(progress, known), found: last }
   const dueAt = last === null ? (momentAfter(timetable, next) ?? next.through) : next.through
-  return { statements: [storeProgress(db, next, dueAt)] }
+  return [work.goOn(next, dueAt)]
 }
 
 /** The result of looking at users for a moment: candidates, and the last user; null at the end. */
@@ -155,10 +135,10 @@ type Look = { ids: readonly string[]; last: string | null }
 async function begin(
   context: TenantContext,
   config: Configuration,
+  work: Work<Progress>,
   progress: Progress,
-  first: Instant,
-  by: Instant,
-): Promise<Stored> {
+  { first, by }: { first: Instant; by: Instant },
+): Promise<Statements> {
   const timetable = timetableOf(config)
   const zones = zonesOf(progress)
   const moments = [first]
@@ -178,19 +158,30 @@ async function begin(
   const [before, due] = [moments[n - 1], moments[n]]
   if (found > 0 && before !== undefined && due !== undefined) {
     // No user is notified before `due`. This step ends here, so that other work has its turn before it.
-    return { statements: [storeProgress(context.db, { ...progress, through: before }, due)] }
+    return [work.goOn({ ...progress, through: before }, due)]
   }
   const at = moments[n] ?? first
-  return notifyFound(context, config, { ...progress, sweep: { at, after: '', size: FIRST_LOOK } }, looks[n])
+  return notifyFound(
+    context,
+    config,
+    work,
+    { ...progress, sweep: { at, after: '', size: FIRST_LOOK } },
+    looks[n],
+  )
 }
 
 /** Continues a sweep. */
-async function goOn(context: TenantContext, config: Configuration, progress: UnderWay): Promise<Stored> {
+async function goOn(
+  context: TenantContext,
+  config: Configuration,
+  work: Work<Progress>,
+  progress: UnderWay,
+): Promise<Statements> {
   const { at, after, size } = progress.sweep
   const [look] = await candidatesAfter(context.db, after, { limit: size, most: maxRecipients(config) + 1 }, [
     candidatesOf(timetableOf(config), progress, at),
   ])
-  return notifyFound(context, config, progress, look)
+  return notifyFound(context, config, work, progress, look)
 }
 
 type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
@@ -198,9 +189,10 @@ type UnderWay = Progress & { sweep: NonNullable<Progress['sweep']> }
 async function notifyFound(
   context: TenantContext,
   config: Configuration,
+  work: Work<Progress>,
   progress: UnderWay,
   { ids, last }: Look = { ids: [], last: null },
-): Promise<Stored> {
+): Promise<Statements> {
   const { db } = context
   const { at, size } = progress.sweep
   const slots = slotsOf(timetableOf(config), progress, at)
@@ -219,7 +211,7 @@ async function notifyFound(
     reached === null
       ? ended(progress, timetableOf(config), at)
       : [{ ...progress, sweep: { at, after: reached, size: sizeAfter(size, ids.length, most) } }, at]
-  return { statements: [...insertEntriesOnce(db, outboxEntries), storeProgress(db, next, dueAt)] }
+  return [...insertEntriesOnce(db, outboxEntries), work.goOn(next, dueAt)]
 }
 
 /** The progress, and when it continues. Once a day zones are read again, so that those without users go. */
@@ -274,9 +266,17 @@ declare module '../../time/kinds' {
   }
 }
 
-/** Notifies users at times of their day (N2). */
-export const scheduleJob: Job = {
+/**
+ * Notifies users at times of their day (N2). One guarded batch stores the outbox entries of some users at a
+ * moment that is due, and the progress. Nothing happens if another isolate has done the step or the
+ * configuration has changed.
+ */
+export const scheduleJob = defineJob({
   kind: 'schedule',
-  isOfUsers: true,
-  run: (context, work, { until, next }) => scheduleStep(context, work, until, next),
-}
+  of: 'users',
+  progress: ScheduleProgress,
+  step: (context, work, { until, next }) => {
+    const by = next === null ? until : instant(Math.min(until, next - 1))
+    return guardedStep(context, work, (config) => step(context, config, work, { until, by }))
+  },
+})

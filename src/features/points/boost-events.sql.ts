@@ -8,7 +8,7 @@ import type { Statement, TenantDatabase } from '../../platform/database'
 import { everywhere } from '../../platform/databases/everywhere'
 import { guardSql } from '../../platform/guard'
 import { OPEN_END } from '../../rules/points/boosts.rules'
-import { scheduleForUsers, storeState } from '../../time/due-work.sql.ts'
+import { scheduleForUsers } from '../../time/due-work.sql.ts'
 
 const Moment = z.number().transform(instant)
 
@@ -18,7 +18,7 @@ const Moment = z.number().transform(instant)
  * own boosts in order of date and number: first the ones that start, then the ones that finish. The boosts up
  * to `after` are done. `next` is the first future moment that the sweep has seen.
  */
-const Progress = z.object({
+export const BoostProgress = z.object({
   since: Moment,
   through: Moment,
   sweep: z
@@ -30,18 +30,8 @@ const Progress = z.object({
     })
     .nullable(),
 })
-/** See `Progress`. */
-export type BoostProgress = z.output<typeof Progress>
-
-/** The stored progress. Null if the work has not begun. */
-export function parseProgress(text: string | null): BoostProgress | null {
-  return text === null ? null : Progress.parse(JSON.parse(text))
-}
-
-/** Stores the progress, and when the work continues. */
-export function storeProgress(db: TenantDatabase, progress: BoostProgress, dueAt: Instant): Statement {
-  return storeState(db, { kind: 'boosts', subject: '' }, { progress: JSON.stringify(progress), dueAt })
-}
+/** See `BoostProgress`. */
+export type BoostProgress = z.output<typeof BoostProgress>
 
 /**
  * Schedules notifications about boosts for a future moment. Part of the batch that stores the boosts that

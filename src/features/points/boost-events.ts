@@ -8,14 +8,14 @@ import { civilDate, dayBegins, dayOf } from '../../lib/zone'
 import type { Scope, TenantContext } from '../../platform/context'
 import type { Statement } from '../../platform/database'
 import { boostSpan, boostStatus } from '../../rules/points/boosts.rules'
-import { type DueWork, rescheduled } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import type { Work } from '../../time/due-work.sql.ts'
+import { defineJob } from '../../time/job'
 import { draftOf } from '../../webhooks/events/event'
 import { pointsBoostFinished, pointsBoostStarted } from '../../webhooks/events/points'
 import { type AddressedEntry, listens } from '../../webhooks/outbox/outbox'
 import { insertEntriesInChange, insertEntriesOnce } from '../../webhooks/outbox/outbox.sql.ts'
 import {
-  type BoostProgress,
+  BoostProgress,
   boostsUnchanged,
   dateBeyond,
   datesBetween,
@@ -23,8 +23,6 @@ import {
   noteBoostMoments,
   notedMoments,
   ownBoosts,
-  parseProgress,
-  storeProgress,
 } from './boost-events.sql.ts'
 
 /** Whether a webhook listens to starts or finishes of boosts (W6). */
@@ -130,27 +128,18 @@ export function boostEventStatements(
   ]
 }
 
-/**
- * Does one step of notifying webhooks that boosts have started or finished (W6). Outbox entries, notes and
- * progress are stored in one guarded batch. If another run did the step, or a boost or the configuration
- * changed, nothing is stored. Notifies of moments up to `until`.
- */
-export function boostStep(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
-  return guardedStep(context, work, (config) => step(context, config, work, until))
-}
-
 async function step(
   context: TenantContext,
   config: Configuration,
-  work: DueWork,
+  work: Work<BoostProgress>,
   until: Instant,
 ): Promise<readonly Statement[]> {
   const { db } = context
-  if (!hasBoostListeners(config)) return [rescheduled(db, work, null)]
-  const progress = parseProgress(work.progress)
+  if (!hasBoostListeners(config)) return [work.end()]
+  const { progress } = work
   if (progress === null || progress.through > until) {
     // Webhooks are not notified of moments before one of them listened, or before the clock went back.
-    return [storeProgress(db, { since: work.dueAt, through: work.dueAt, sweep: null }, work.dueAt)]
+    return [work.goOn({ since: work.dueAt, through: work.dueAt, sweep: null })]
   }
   if (progress.sweep !== null) return sweep(context, config, work, progress, progress.sweep, [])
   const to = instant(Math.max(work.dueAt, progress.through))
@@ -221,7 +210,7 @@ const isNotSent = (notified: BoostMoment | null, moment: BoostMoment) =>
 async function sweep(
   { db }: TenantContext,
   config: Configuration,
-  work: DueWork,
+  work: Work<BoostProgress>,
   progress: BoostProgress,
   { to, phase, after, next: seen }: NonNullable<BoostProgress['sweep']>,
   others: readonly BoostChange[],
@@ -241,21 +230,15 @@ async function sweep(
   const notified = notificationStatements(db, config, changes)
   if (!isEnd) {
     const date = phase === 'started' ? final.start : final.end
-    return [
-      ...notified,
-      storeProgress(db, { ...progress, sweep: { to, phase, after: [date, final.no], next } }, work.dueAt),
-    ]
+    return [...notified, work.goOn({ ...progress, sweep: { to, phase, after: [date, final.no], next } })]
   }
   next = await soonest(db, phase, last, next)
   if (phase === 'started') {
     const ending = { to, phase: 'finished' as const, after: [first, 0] satisfies [string, number], next }
-    return [
-      ...notified,
-      storeProgress(db, { ...progress, sweep: { ...ending, after: [first, 0] } }, work.dueAt),
-    ]
+    return [...notified, work.goOn({ ...progress, sweep: { ...ending, after: [first, 0] } })]
   }
-  if (next === null) return [...notified, rescheduled(db, work, null)]
-  return [...notified, storeProgress(db, { ...progress, through: to, sweep: null }, next)]
+  if (next === null) return [...notified, work.end()]
+  return [...notified, work.goOn({ ...progress, through: to, sweep: null }, next)]
 }
 
 /** The moment found, or an earlier one at which a boost beyond the dates can start or finish. */
@@ -284,10 +267,13 @@ declare module '../../time/kinds' {
 
 /**
  * Starts and finishes of boosts, of which webhooks are notified (W6): users' own ones in the database of the
- * user, all others in the first one.
+ * user, all others in the first one. Outbox entries, notes and progress are stored in one guarded batch. If
+ * another run did the step, or a boost or the configuration changed, nothing is stored.
  */
-export const boostsJob: Job = {
+export const boostsJob = defineJob({
   kind: 'boosts',
-  isOfUsers: true,
-  run: (context, work, { until }) => boostStep(context, work, until),
-}
+  of: 'users',
+  progress: BoostProgress,
+  step: (context, work, { until }) =>
+    guardedStep(context, work, (config) => step(context, config, work, until)),
+})

@@ -9,8 +9,7 @@ import { configurationUnchanged, isConflict } from '../../platform/guard'
 import { StoredAwardRow, triggerForms } from '../../store/awards.sql.ts'
 import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/users/portions.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
-import { type DueWork, rescheduled } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import { defineJob } from '../../time/job'
 import { drain } from '../../webhooks/delivery/drain'
 import { draftOf } from '../../webhooks/events/event'
 import { pointsChanged } from '../../webhooks/events/points'
@@ -109,15 +108,12 @@ declare module '../../time/kinds' {
   }
 }
 
-/** Sends changes of points once their quiet time is over (W5). */
-export const pointsNotificationsJob: Job = {
+/** Sends changes of points once their quiet time is over, and schedules the next ones (W5). */
+export const pointsNotificationsJob = defineJob({
   kind: 'outbox',
-  isOfUsers: true,
-  run: (context, work, { mustAll }) => sendPoints(context, work, mustAll),
-}
-
-/** Sends the points notifications that are due, and schedules the next one (W5). */
-async function sendPoints(context: TenantContext, work: DueWork, mustAll: boolean): Promise<void> {
-  await drain(context, [flushPoints], { by: work.dueAt, mustAll })
-  await context.db.batch([rescheduled(context.db, work, await firstDue(context.db))])
-}
+  of: 'users',
+  step: async (context, work, { mustAll }) => {
+    await drain(context, [flushPoints], { by: work.dueAt, mustAll })
+    await context.db.batch([work.goOnAt(await firstDue(context.db))])
+  },
+})

@@ -19,15 +19,8 @@ import {
   ticksBetween,
 } from '../../rules/points/ticks.rules'
 import { type Asked, outboxInsertsOfTicks, readTickUsers, writeTicks } from '../../store/ticks.sql.ts'
-import {
-  type DueWork,
-  progressUnchanged,
-  scheduleForUsers,
-  storeState,
-  type WorkState,
-  workOf,
-} from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import { findWork, type State, scheduleForUsers, type Work } from '../../time/due-work.sql.ts'
+import { defineJob } from '../../time/job'
 import { betweenSweeps, parseState, restartSweeps, stillAhead, TENANTS_AHEAD } from '../../time/sweeps.sql.ts'
 import { catchUpKind } from '../../time/timekeeper'
 
@@ -38,18 +31,16 @@ const Moment = z.number().transform(instant)
  * ticks after that and up to its own `to`, user by user in order of their ids. Users up to `after` have them,
  * except the skipped ones, which come first in the next step.
  */
-const Progress = z.object({
+export const TickProgress = z.object({
   through: Moment,
   sweep: z.object({ to: Moment, after: z.string().nullable(), skipped: z.array(z.string()) }).nullable(),
 })
 
-/** See `Progress`. */
-export type Progress = z.infer<typeof Progress>
+/** See `TickProgress`. */
+type Progress = z.infer<typeof TickProgress>
 
-/** The stored progress of ticks. If there is none, no ticks are granted yet. */
-export function parseProgress(text: string | null): Progress {
-  return text === null ? { through: instant(0), sweep: null } : Progress.parse(JSON.parse(text))
-}
+/** No ticks are granted yet. */
+const NOTHING_GRANTED: Progress = { through: instant(0), sweep: null }
 
 const TICKING = "type = 'time' AND status = 'active' AND deleted IS NULL"
 
@@ -116,7 +107,8 @@ export function scheduleTicks({ db }: Scope, triggers: readonly Trigger[]): Stat
 export async function settleTicks(scope: Scope, triggers: readonly Trigger[]): Promise<Statement[]> {
   if (!triggers.some(isTicking)) return []
   const { db, databases, tenant, now } = scope
-  const stateOf = async (one: TenantDatabase) => parseProgress((await workOf(one, 'ticks'))?.progress ?? null)
+  const stateOf = async (one: TenantDatabase) =>
+    (await findWork(one, 'ticks', TickProgress))?.progress ?? NOTHING_GRANTED
   const own = await stateOf(db)
   if (!databases.isSeveral) {
     await catchUpKind(scope, 'ticks', instant(Math.max(now, own.sweep?.to ?? now)))
@@ -153,7 +145,7 @@ export const restartTriggersElsewhere = (db: AccountDatabase, now: Instant): Sta
  * The result of a step: the row of due work after it, the users that it has changed, and the configuration
  * that it used.
  */
-export type TickStep = WorkState & { changes: readonly TickChange[]; config: Configuration }
+export type TickStep = State<Progress> & { changes: readonly TickChange[]; config: Configuration }
 
 /** The most users of one step. */
 const MOST_USERS = 1_000
@@ -164,7 +156,7 @@ const MOST_AWARDS = 20_000
 type Plan = { progress: Progress; sweep: Progress['sweep']; ticks: readonly Tick[]; asked: Asked }
 
 /** Changes of users, and the row of due work: `done` if all users are still as read, else `open`. */
-type Chunk = { changes: readonly TickChange[]; done: WorkState; open: WorkState }
+type Chunk = { changes: readonly TickChange[]; done: State<Progress>; open: State<Progress> }
 
 /**
  * Does one step of granting a tenant's ticks that are due by `to` (P4). A chunk of users gets all ticks of a
@@ -172,9 +164,9 @@ type Chunk = { changes: readonly TickChange[]; done: WorkState; open: WorkState 
  * another run did the step, or the configuration changed, nothing is stored. Throws the error of D1 if
  * nothing was stored because of it.
  */
-export async function tickStep(context: TenantContext, work: DueWork, to: Instant): Promise<TickStep> {
+export async function tickStep(context: TenantContext, work: Work<Progress>, to: Instant): Promise<TickStep> {
   const { db } = context
-  const progress = parseProgress(work.progress)
+  const progress = work.progress ?? NOTHING_GRANTED
   let config = await recentConfiguration(context)
   for (;;) {
     const plan = planOf(config, progress, to)
@@ -200,7 +192,7 @@ function planOf(config: Configuration, progress: Progress, to: Instant): Plan {
 
 function chunkOf(
   config: Configuration,
-  work: DueWork,
+  work: Work<Progress>,
   { progress: { through }, sweep, ticks, asked }: Plan,
   { users, isAll }: { users: readonly TickUser[]; isAll: boolean },
 ): Chunk {
@@ -208,7 +200,7 @@ function chunkOf(
   if (sweep === null || first === undefined) {
     const done = {
       dueAt: nextDue(config, sweep?.to ?? through),
-      progress: sweep === null ? work.progress : stored({ through: sweep.to, sweep: null }),
+      progress: sweep === null ? work.progress : { through: sweep.to, sweep: null },
     }
     return { changes: [], done, open: done }
   }
@@ -216,16 +208,14 @@ function chunkOf(
   const after = 'ids' in asked ? sweep.after : (last?.id ?? sweep.after)
   const open = {
     dueAt: first.due,
-    progress: stored({ through, sweep: { to: sweep.to, after, skipped: [] } }),
+    progress: { through, sweep: { to: sweep.to, after, skipped: [] } },
   }
   const isEnd = 'limit' in asked && isAll && last === users.at(-1)
   if (!isEnd) return { changes, done: open, open }
   // If no tick is due any more, the next step finds that out and deletes the row.
   const dueAt = nextDue(config, sweep.to) ?? first.due
-  return { changes, done: { dueAt, progress: stored({ through: sweep.to, sweep: null }) }, open }
+  return { changes, done: { dueAt, progress: { through: sweep.to, sweep: null } }, open }
 }
-
-const stored = (progress: Progress): string => JSON.stringify(progress)
 
 /** Grants ticks until they are too many for one batch. Users read by id fit: they were in one before. */
 function granted(
@@ -249,18 +239,19 @@ function granted(
 async function write(
   db: TenantDatabase,
   config: Configuration,
-  work: DueWork,
+  work: Work<Progress>,
   { changes, done, open }: Chunk,
   to: Instant,
-): Promise<WorkState & Pick<TickStep, 'changes'>> {
-  const isAsItWas = (row: WorkState) => row.dueAt === work.dueAt && row.progress === work.progress
+): Promise<State<Progress> & Pick<TickStep, 'changes'>> {
+  const isAsItWas = ({ dueAt, progress }: State<Progress>) =>
+    dueAt === work.dueAt && JSON.stringify(progress) === JSON.stringify(work.progress)
   if (changes.length === 0 && isAsItWas(done)) return { ...done, changes }
   try {
     const written = await db.batchOf({
       configuration: configurationUnchanged(db, config.version),
-      progress: progressUnchanged(db, work),
+      progress: work.progressUnchanged(),
       ...(changes.length === 0
-        ? { row: storeState(db, work, done) }
+        ? { row: work.put(done) }
         : writeTicks(
             db,
             'ticks',
@@ -271,11 +262,12 @@ async function write(
           )),
     })
     if (changes.length === 0) return { ...done, changes }
-    const row = parseState(written.row)
-    const skipped = new Set(parseProgress(row.progress).sweep?.skipped)
+    const row = parseState(TickProgress, written.row)
+    const skipped = new Set(row.progress?.sweep?.skipped)
     return { ...row, changes: changes.filter(({ before }) => !skipped.has(before.id)) }
   } catch (error) {
-    const row = (await workOf(db, 'ticks')) ?? { dueAt: null, progress: null }
+    const { dueAt = null, progress = null } = (await findWork(db, 'ticks', TickProgress)) ?? {}
+    const row = { dueAt, progress }
     if (!isConflict(error) && isAsItWas(row)) throw error
     return { ...row, changes: [] }
   }
@@ -288,16 +280,17 @@ declare module '../../time/kinds' {
 }
 
 /** Ticks of time triggers (P4). */
-export const ticksJob: Job = {
+export const ticksJob = defineJob({
   kind: 'ticks',
-  isOfUsers: true,
+  of: 'users',
+  progress: TickProgress,
   // `restartTicks` schedules ticks again when the clock goes back.
   keepsItsTime: true,
   isFirst: true,
-  run: (context, work, { by }) => grantTicks(context, work, by),
-}
+  step: (context, work, { by }) => grantTicks(context, work, by),
+})
 
-async function grantTicks(context: TenantContext, work: DueWork, until: Instant): Promise<void> {
+async function grantTicks(context: TenantContext, work: Work<Progress>, until: Instant): Promise<void> {
   await bulkStep(context, 'ticks', async () => {
     const { changes, config } = await tickStep(context, work, until)
     const last = changes.reduce((latest, { awards }) => Math.max(latest, ...awards.map(({ at }) => at)), 0)

@@ -12,11 +12,11 @@ import type { UserState } from '../../rules/state'
 import { judged } from '../../rules/streaks/streak-only.rules'
 import { isStale } from '../../rules/streaks/streaks.rules'
 import { recountChanges } from '../../store/commit/recount'
-import { type WalkStep, walkStep } from '../../store/commit/walk'
+import { WalkProgress, type WalkStep, walkStep } from '../../store/commit/walk'
 import { storedBy, writeBulk } from '../../store/commit/writer'
 import { dueStatement, dueUsers, nextDeadline } from '../../store/streaks/streaks.sql.ts'
-import type { DueWork } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import type { Work } from '../../time/due-work.sql.ts'
+import { defineJob } from '../../time/job'
 import { listens } from '../../webhooks/outbox/outbox'
 
 /** The most users of one step. */
@@ -87,17 +87,17 @@ declare module '../../time/kinds' {
 }
 
 /** Judges streaks at their deadlines (S3). */
-export const deadlinesJob: Job = {
+export const deadlinesJob = defineJob({
   kind: 'streaks',
-  isOfUsers: true,
+  of: 'users',
   // Its time stays if the test clock is removed: the deadlines are in the users' rows.
   keepsItsTime: true,
   isFirst: true,
-  run: async (context, _work, { by }) => bulkStep(context, 'streaks', () => judgeStreaks(context, by)),
-}
+  step: (context, _work, { by }) => bulkStep(context, 'streaks', () => judgeStreaks(context, by)),
+})
 
 /** Does one step of the walk over all users after a change of the streak settings (S9). */
-export function recountStep(context: TenantContext, work: DueWork): Promise<WalkStep> {
+export function recountStep(context: TenantContext, work: Work<WalkProgress>): Promise<WalkStep> {
   const visit = async (config: Configuration, users: readonly UserState[], now: Instant) => {
     const stale = users.filter(({ streak }) => isStale(streak, config.streaks))
     const counted = await recountChanges(context.db, config, stale, now)
@@ -117,8 +117,9 @@ declare module '../../time/kinds' {
 }
 
 /** A walk over all users after a change of the streak settings (S9). */
-export const recountJob: Job = {
+export const recountJob = defineJob({
   kind: 'recount',
-  isOfUsers: true,
-  run: (context, work) => bulkStep(context, 'recount', () => recountStep(context, work)),
-}
+  of: 'users',
+  progress: WalkProgress,
+  step: (context, work) => bulkStep(context, 'recount', () => recountStep(context, work)),
+})

@@ -22,8 +22,8 @@ import { objectsAfter } from '../../store/user-data/objects.repository'
 import type { ErasureStage } from '../../store/user-data/user-data.register'
 import { removeRowsEverywhere } from '../../store/user-data/user-rows.repository'
 import { findIid } from '../../store/users/users.sql.ts'
-import { type DueWork, progressed, rescheduled } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import type { Work } from '../../time/due-work.sql.ts'
+import { defineJob, type When } from '../../time/job'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { leaveFigures } from '../analytics/passes'
 import {
@@ -188,9 +188,6 @@ export const ErasureProgress = z.object({
 })
 type Progress = z.infer<typeof ErasureProgress>
 
-/** Work due by `until` is done. After `grace` ms, no write from before the erasure can arrive. */
-type Moments = { until: Instant; grace: number }
-
 /** All at once. Returns the last; null if none are left. A failed visit throws in the second round. */
 async function visited(
   places: readonly string[],
@@ -249,25 +246,29 @@ const SECOND_VISIT = STAGES.indexOf(rows) + 1
  * Does the next step of an erasure: some keys, leaderboards, delivery queues or rows. A repeated step finds
  * nothing. The work ends when all data is gone. Throws if a place can't be reached on the second visit.
  */
-async function erasureStep(context: TenantContext, work: DueWork, { until, grace }: Moments): Promise<void> {
+async function erasureStep(
+  context: TenantContext,
+  work: Work<Progress>,
+  { until, grace }: When,
+): Promise<void> {
   const { db } = context
-  const progress = ErasureProgress.parse(JSON.parse(work.progress ?? 'null'))
+  const { progress } = work
+  if (progress === null) throw new Error('the erasure of nobody')
   if (!progress.isGone && progress.iid !== null) {
     await removeFromDatabase(context, progress.userId, progress.iid, until)
-    await db.batch([progressed(db, work, JSON.stringify({ ...progress, isGone: true }))])
+    await db.batch([work.goOn({ ...progress, isGone: true })])
     return
   }
   const portion = STAGES[progress.stage]
   const after = portion === undefined ? null : await portion(context, progress, until)
   const stage = progress.stage + (after === null ? 1 : 0)
   if (stage === STAGES.length) {
-    await db.batch([rescheduled(db, work, null)])
+    await db.batch([work.end()])
     return
   }
-  await db.batch([
-    progressed(db, work, JSON.stringify({ ...progress, stage, after: after ?? '' })),
-    ...(stage === SECOND_VISIT && after === null ? [rescheduled(db, work, instant(until + grace))] : []),
-  ])
+  // No write from before the erasure can arrive after these milliseconds.
+  const dueAt = stage === SECOND_VISIT && after === null ? instant(until + grace) : null
+  await db.batch([work.goOn({ ...progress, stage, after: after ?? '' }, dueAt)])
 }
 
 /** Deletes a user in the user's own database, unless that was done. */
@@ -297,8 +298,10 @@ declare module '../../time/kinds' {
  * The rest of an erasure (U8): a piece of work for the user's rows, and one for the records of the keys, which
  * go first. It is in the first database, so that it deletes data in all of them.
  */
-export const erasureJob: Job = {
+export const erasureJob = defineJob({
   kind: 'erasure',
+  of: 'tenant',
   while: ['active', 'archived'],
-  run: (context, work, when) => erasureStep(context, work, when),
-}
+  progress: ErasureProgress,
+  step: erasureStep,
+})

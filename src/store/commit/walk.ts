@@ -9,7 +9,7 @@ import type { Statement } from '../../platform/database'
 import { configurationUnchanged, isConflict } from '../../platform/guard'
 import type { BulkChange } from '../../rules/change.rules'
 import type { UserState } from '../../rules/state'
-import { type DueWork, progressed, rescheduled } from '../../time/due-work.sql.ts'
+import type { Work } from '../../time/due-work.sql.ts'
 import { scheduleEarliestDeadline } from '../streaks/streaks.sql.ts'
 import { portionOf, portionStatement, shortAmong } from '../users/portions.sql.ts'
 import { userOf } from '../users/users.sql.ts'
@@ -18,7 +18,9 @@ import { storedBy, writeBulk } from './writer'
 /** The most users of one step. Each user may have entries for a thousand resources of the tenant. */
 const CHUNK = 200
 
-const Progress = z.object({ after: z.string() })
+/** The progress of a walk: the last user who was visited. */
+export const WalkProgress = z.object({ after: z.string() })
+export type WalkProgress = z.infer<typeof WalkProgress>
 
 /** Visits a chunk of users. Returns the changes, and how many users, from the first on, it has visited. */
 type Visit = (
@@ -40,12 +42,12 @@ export type WalkStep = { changes: readonly BulkChange[]; config: Configuration; 
  */
 export async function walkStep(
   context: TenantContext,
-  work: DueWork,
+  work: Work<WalkProgress>,
   visit: Visit,
   last: (config: Configuration) => Promise<readonly Statement[]> = async () => [],
 ): Promise<WalkStep> {
   const { db } = context
-  const { after } = work.progress === null ? { after: '' } : Progress.parse(JSON.parse(work.progress))
+  const after = work.progress?.after ?? ''
   const { snapshot, found } = await db.batchOf({
     snapshot: requestSnapshotStatement(db, db.tenantId, []),
     found: portionStatement(db, { after, limit: CHUNK }),
@@ -69,9 +71,8 @@ export async function walkStep(
     )
     const passed = Math.min(visited, skipped === -1 ? users.length : skipped)
     const isEnd = passed === users.length && !isCut && found.results.length < CHUNK
-    const next = JSON.stringify({ after: users[passed - 1]?.id ?? after })
     const end = isEnd ? await last(config) : []
-    await db.batch(isEnd ? [rescheduled(db, work, null), ...end] : [progressed(db, work, next)])
+    await db.batch(isEnd ? [work.end(), ...end] : [work.goOn({ after: users[passed - 1]?.id ?? after })])
     return { changes: changes.filter(({ before }) => done.has(before.id)), config, changedAt: now }
   } catch (error) {
     if (isConflict(error)) return { changes: [], config, changedAt: now }

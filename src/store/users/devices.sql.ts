@@ -5,8 +5,8 @@ import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { bytesOf } from '../../platform/short-ids'
 import type { UserState } from '../../rules/state'
-import { rescheduled, schedule } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import { schedule } from '../../time/due-work.sql.ts'
+import { defineJob } from '../../time/job'
 
 /*
  * In these statements, ?2 is a list of device tokens: [user id, iid, token, since when]. The table `devices`
@@ -116,11 +116,11 @@ declare module '../../time/kinds' {
 }
 
 /** Takes the new device tokens of a user, the subject, from users of other databases (U2). */
-export const devicesJob: Job = {
+export const devicesJob = defineJob({
   kind: 'devices',
-  isOfUsers: true,
-  run: async ({ databases, db }, work) => {
+  of: 'users',
+  step: async ({ databases, db }, work) => {
     await takeDevices(databases, db.tenantId, work.subject)
-    await db.batch([rescheduled(db, work, null)])
+    await db.batch([work.end()])
   },
-}
+})

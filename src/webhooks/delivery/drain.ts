@@ -8,8 +8,8 @@ import type { Context, TenantContext } from '../../platform/context'
 import type { Cost } from '../../platform/database'
 import { perInstance } from '../../platform/instance'
 import { logProblem } from '../../platform/log'
-import { type DueWork, rescheduled } from '../../time/due-work.sql.ts'
-import type { Job } from '../../time/job'
+import type { Work } from '../../time/due-work.sql.ts'
+import { defineJob } from '../../time/job'
 import { ensureAlarm } from '../../time/timekeeper'
 import { DrainRequest } from '../outbox/outbox'
 import {
@@ -194,19 +194,20 @@ declare module '../../time/kinds' {
 }
 
 /** Retries of a destination. The subject of the work is its name (W4). */
-export const deliveryJob: Job = {
+export const deliveryJob = defineJob({
   kind: 'delivery',
-  run: (context, work, { until, isSet }) => runDestination(context, work, until, isSet),
-}
+  of: 'tenant',
+  step: (context, work, { until, isSet }) => runDestination(context, work, until, isSet),
+})
 
 /** Sends due messages. Waits only under a test clock: slow receivers must not hold up other work (W4, C1). */
 async function runDestination(
   context: TenantContext,
-  work: DueWork,
+  work: Work<never>,
   until: Instant,
   wait: boolean,
 ): Promise<void> {
   const now = wait ? work.dueAt : until
   const dueAt = await runDeliveryQueue(context, work.subject, { now, wait })
-  await context.db.batch([rescheduled(context.db, work, dueAt)])
+  await context.db.batch([work.goOnAt(dueAt)])
 }

@@ -1,9 +1,12 @@
 import { env } from 'cloudflare:workers'
+import type * as z from 'zod'
 import { newInstance } from '../../../src/configuration/configuration'
+import type { Instant } from '../../../src/lib/clock'
+import { systemNow } from '../../../src/lib/system-clock'
 import { newContext, type TenantContext } from '../../../src/platform/context'
 import type { Bindings } from '../../../src/platform/env'
-import type { DueWork } from '../../../src/time/due-work.sql'
-import type { Workplace } from '../../../src/time/job'
+import { type DueWork, readProgress, Work } from '../../../src/time/due-work.sql'
+import type { When, Workplace } from '../../../src/time/job'
 import { nextWork, workplacesOf } from '../../../src/time/workplaces'
 import { JOBS } from '../../../src/worker/jobs'
 import { lastDatabase } from './harness'
@@ -44,3 +47,17 @@ export const placesOf = (context: TenantContext): Workplace[] => [{ context, lis
 /** The work that is due first, of a tenant in one database. */
 export const worksOf = async (context: TenantContext): Promise<DueWork[]> =>
   (await nextWork(placesOf(context), JOBS, true)).found.map(({ work }) => work)
+
+/** The times of a step that does what is due by a moment under a test clock. */
+export const whenBy = (until: Instant = systemNow()): When => ({
+  until,
+  by: until,
+  next: null,
+  grace: 0,
+  mustAll: true,
+  isSet: true,
+})
+
+/** Work as its job sees it. `progress` is the schema of the job. */
+export const workWith = <P>({ db }: TenantContext, row: DueWork, progress: z.ZodType<P>): Work<P> =>
+  new Work(db, row, readProgress(progress, row.progress))

@@ -179,7 +179,7 @@ export function bindingsWith(
   return { ...env, ...Object.fromEntries(wrapped) }
 }
 
-export const KINDS = JOBS.list.flatMap(({ kind, isOfUsers }) => (isOfUsers === true ? [kind] : []))
+export const KINDS = JOBS.list.flatMap(({ kind, of }) => (of === 'users' ? [kind] : []))
 
 /** Does moves as the Timekeeper does, with these bindings, in an isolate without memory. */
 export const stepWith = (bindings: Bindings, { id }: TestTenant) =>

@@ -4,8 +4,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { presentConfiguration } from '../../../src/configuration/configuration'
 import { inboxStep } from '../../../src/features/events/batches/process'
-import { scheduleStep } from '../../../src/features/notifications/schedule'
-import { boostStep } from '../../../src/features/points/boost-events'
+import { scheduleJob } from '../../../src/features/notifications/schedule'
+import { boostsJob } from '../../../src/features/points/boost-events'
 import type { Fact } from '../../../src/leaderboards/notify/facts'
 import { sendBoardEvents } from '../../../src/leaderboards/notify/send'
 import { instant } from '../../../src/lib/clock'
@@ -14,7 +14,7 @@ import { workOff } from '../../../src/time/run'
 import { drain } from '../../../src/webhooks/delivery/drain'
 import { JOBS, SOURCES } from '../../../src/worker/jobs'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from '../../helpers/worker/boards'
-import { contextWith, everyPlace, ofUsers, worksOf } from '../../helpers/worker/contexts'
+import { contextWith, everyPlace, ofUsers, whenBy, worksOf } from '../../helpers/worker/contexts'
 import { faultyLast } from '../../helpers/worker/faulty'
 import { at, lastDatabase, newApp, newTenantInLast, rowsEverywhere } from '../../helpers/worker/harness'
 import {
@@ -59,7 +59,7 @@ describe('messages about users of the largest size', () => {
     for (let steps = 0; steps < 30; steps += 1) {
       const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'schedule')
       if (work === undefined || work.dueAt > NOON + DAY + 8 * HOUR) break
-      await scheduleStep(context, work, instant(NOON + DAY + 8 * HOUR), null)
+      await scheduleJob.run(context, work, whenBy(instant(NOON + DAY + 8 * HOUR)))
       told.push(await count(tenant, 'outbox'))
     }
     expect(told.at(-1)).toBe(ids.length + 1)
@@ -117,7 +117,7 @@ describe('messages about users of the largest size', () => {
     for (let steps = 0; steps < 30; steps += 1) {
       const [work] = (await worksOf(context)).filter(({ kind }) => kind === 'boosts')
       if (work === undefined || work.dueAt > NOON + 3 * DAY) break
-      await boostStep(context, work, instant(NOON + 3 * DAY))
+      await boostsJob.run(context, work, whenBy(instant(NOON + 3 * DAY)))
       told.push(await count(tenant, 'outbox'))
     }
     expect([told.at(-1), new Set(told).size > 1, most.written < MOST]).toEqual([40, true, true])

@@ -7,8 +7,8 @@ import type { Scope, TenantContext } from '../../../platform/context'
 import type { Statement, TenantDatabase } from '../../../platform/database'
 import { isConflict } from '../../../platform/guard'
 import { logProblem } from '../../../platform/log'
-import { type DueWork, progressUnchanged, schedule, storeState } from '../../../time/due-work.sql.ts'
-import type { Job } from '../../../time/job'
+import { schedule, type Work } from '../../../time/due-work.sql.ts'
+import { defineJob } from '../../../time/job'
 import { wakeTimekeeper } from '../../../time/timekeeper'
 import {
   type Counts,
@@ -23,6 +23,7 @@ import { type Days, daysOfYear, distributionOf, merged, mostValues, periodsIn } 
 
 /** The progress of a build: the last user who is counted, and when the build began. */
 const Progress = z.object({ after: z.string(), began: z.number() })
+type Progress = z.infer<typeof Progress>
 
 /** The name of a period in the distributions: its kind, and its first day in the year. */
 export const distributionName = (kind: string, { first }: Days): string => `${kind} ${civilDateOfDay(first)}`
@@ -43,27 +44,26 @@ export async function requestDistributions(scope: Scope, year: number): Promise<
  * replaces the published distributions. Idempotent. A year is built daily, and for the last time one day
  * after it has ended in every zone.
  */
-export async function distributionStep(context: TenantContext, work: DueWork): Promise<void> {
+async function distributionStep(context: TenantContext, work: Work<Progress>): Promise<void> {
   const { db, databases } = context
   const now = (await readTestClock(db)) ?? systemNow()
   const year = Number(work.subject)
   const days = daysOfYear(year)
-  const known = work.progress === null ? null : Progress.parse(JSON.parse(work.progress))
-  const { after, began } = known ?? { after: '', began: now }
+  const { after, began } = work.progress ?? { after: '', began: now }
   const last = await lastOfStep(databases, db.tenantId, after)
   const next =
     last === null
       ? { progress: null, dueAt: afterBuild(days, instant(began), now) }
-      : { progress: JSON.stringify({ after: last, began }), dueAt: now }
+      : { progress: { after: last, began }, dueAt: now }
   // The guard includes the due time, because a finished build has no progress, like a build that has not
   // begun.
-  const unchanged = progressUnchanged(db, work, work.dueAt)
+  const unchanged = work.progressUnchanged()
   try {
     // A build that was broken off may have left counts. They are not part of this build.
-    if (known === null) await db.batch([unchanged, forgetBuild(db, year)])
+    if (work.progress === null) await db.batch([unchanged, forgetBuild(db, year)])
     const stored =
       last === null ? await served(db, year, now) : await counted(context, year, { after, last }, days)
-    await db.batch([unchanged, ...stored, storeState(db, work, next)])
+    await db.batch([unchanged, ...stored, work.put(next)])
   } catch (error) {
     if (!isConflict(error)) throw error
   }
@@ -134,9 +134,11 @@ declare module '../../../time/kinds' {
 }
 
 /** Builds the distributions of users' changes in a year (R1). The subject is the year. */
-export const distributionsJob: Job = {
+export const distributionsJob = defineJob({
   kind: 'distributions',
+  of: 'tenant',
+  progress: Progress,
   // Its time stays if the test clock is removed: the next request for a wrapped makes it due again.
   keepsItsTime: true,
-  run: (context, work) => distributionStep(context, work),
-}
+  step: distributionStep,
+})

@@ -14,7 +14,7 @@ import type { Statement } from '../../../platform/database'
 import { isConflict } from '../../../platform/guard'
 import { type ProfileCheck, subscriptionError, unknownAttributes } from '../../../rules/profile.rules'
 import { withEmail } from '../../../store/users/users.sql.ts'
-import type { Job } from '../../../time/job'
+import { defineJob } from '../../../time/job'
 import { ensureAlarm } from '../../../time/timekeeper'
 import { eventCommand, messageOf } from '../sent'
 import { findBatch, receive } from './batches.sql.ts'
@@ -188,9 +188,10 @@ declare module '../../../time/kinds' {
 }
 
 /** Processes events that wait in the inbox (E9). */
-export const batchJob: Job = {
+export const batchJob = defineJob({
   kind: 'inbox',
-  run: async (context, work, { until }) => {
+  of: 'tenant',
+  step: async (context, work, { until }) => {
     let failure: unknown = null
     await bulkStep(context, 'inbox', async () => {
       try {
@@ -204,4 +205,4 @@ export const batchJob: Job = {
     })
     if (failure !== null) throw failure
   },
-}
+})

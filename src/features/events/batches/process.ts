@@ -18,7 +18,6 @@ import type { UserState } from '../../../rules/state'
 import { type BatchDecision, type CommitSnapshot, decide, type Outcome } from '../../../store/commit/decide'
 import { writeUsers } from '../../../store/commit/writer'
 import { noErasureSince } from '../../../store/users/counters.sql.ts'
-import type { DueWork } from '../../../time/due-work.sql.ts'
 import { advance, EVENTS_A_STEP, type InboxRow, inboxUnchanged } from './batches.sql.ts'
 import {
   areHome,
@@ -94,7 +93,11 @@ class PartFailed extends Error {
  * in one batch in each database, and then the progress. If a step stops in between, the next one finds the stored events by
  * their ids in the users' logs, which move with the users. So they count once and in the order sent (B6).
  */
-export async function inboxStep(context: TenantContext, work: DueWork, again: Instant): Promise<Step | null> {
+export async function inboxStep(
+  context: TenantContext,
+  work: { dueAt: Instant },
+  again: Instant,
+): Promise<Step | null> {
   let take = EVENTS_A_STEP
   let failures = 0
   let conflicts = 0
@@ -182,7 +185,7 @@ type Decided = BatchDecision & { userId: string; ends: readonly (readonly [Item,
 /** Reads the next events of the inbox, at most `take`, and decides them. */
 async function planned(
   context: TenantContext,
-  work: DueWork,
+  work: { dueAt: Instant },
   { take, parked, again }: { take: number; parked: ParkedEvent | null; again: Instant },
 ): Promise<Plan> {
   const { db } = context

@@ -26,7 +26,6 @@ import {
 import { erasuresStatement, parseErasures } from '../../../store/users/counters.sql.ts'
 import { coveredBy, portionOf, portionStatement, shortAmong } from '../../../store/users/portions.sql.ts'
 import { userOf } from '../../../store/users/users.sql.ts'
-import type { DueWork } from '../../../time/due-work.sql.ts'
 import { Commands } from '../sent'
 import { type InboxRow, inboxStatement, type Progress, parseInbox } from './batches.sql.ts'
 
@@ -169,7 +168,7 @@ export type StepSnapshot = {
  */
 export async function readWaiting(
   context: TenantContext,
-  work: DueWork,
+  work: { dueAt: Instant },
   take: number,
   parked: ParkedEvent | null,
 ): Promise<StepSnapshot> {
