@@ -4,25 +4,12 @@ import * as z from 'zod'
 import { RECAP_FREQUENCIES } from '../access/tenants.sql.ts'
 import { BoundedMap } from '../lib/bounded'
 import { errors } from '../lib/errors'
-import { civilDate } from '../lib/zone'
-import { json } from '../platform/columns'
+import { HIDDEN_COLUMNS, type Living } from '../platform/columns'
 import type { Scope } from '../platform/context'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { among } from '../platform/guard'
 import { type Instance, perInstance } from '../platform/instance'
-import type {
-  Achievement,
-  Attribute,
-  Boost,
-  Configuration,
-  Leaderboard,
-  Level,
-  Metric,
-  Template,
-  Trigger,
-  Webhook,
-} from './configuration.types'
-import { SUBSCRIPTIONS } from './enumerations'
+import type { Configuration } from './configuration.types'
 import { streakSettings } from './settings'
 import { achievements as achievementsTable } from './tables/achievements.table'
 import { attributes as attributesTable } from './tables/attributes.table'
@@ -41,70 +28,45 @@ class ConfigurationCache extends BoundedMap<string, Configuration> {
 
 export const configurationsOf = perInstance(() => new ConfigurationCache())
 
-const listOf = <S extends z.ZodType>(item: S) => json(z.array(item))
-
-const filters = listOf(z.object({ attributeId: z.string(), attributeValue: z.string() }))
-
-/** The columns of a resource that only SQL reads. */
-const HIDDEN = ['no', 'tenantId', 'deleted'] as const
-type Hidden = (typeof HIDDEN)[number]
-
-/** The schema of each column that is read: its own schema, or one that is made from the column. */
-type Schemas<T extends SQLiteTable, S, Left> = {
-  [Name in Exclude<keyof T['$inferSelect'], Hidden | Left>]: Name extends keyof S
-    ? S[Name] & z.ZodType
-    : z.ZodType<T['$inferSelect'][Name]>
-}
-
 /** The schema of a column as D1 returns it, made from its type in Drizzle. */
-function schemaOf({ name, dataType, enumValues, notNull }: SQLiteColumn): z.ZodType {
+function schemaOf(column: SQLiteColumn): z.ZodType {
+  const { name, dataType, enumValues, notNull } = column
   const present = () => {
     if (enumValues !== undefined) return z.enum(enumValues)
     if (dataType === 'string') return z.string()
     if (dataType === 'number') return z.number()
     if (dataType === 'boolean') return z.number().transform((n) => n === 1)
-    throw new Error(`the column ${name} needs a schema of its own`)
+    if (dataType === 'custom') return z.unknown().transform((stored) => column.mapFromDriverValue(stored))
+    throw new Error(`the column ${name} has a type that is not read yet`)
   }
   return notNull ? present() : present().nullable()
 }
 
 /** How the resources of a table that are not deleted are read. */
-type Reading<Shape extends z.ZodRawShape> = {
+type Reading<R> = {
   /** The list of the columns of a SELECT, named as in `row`. */
   columns: string
-  row: z.ZodObject<Shape>
+  row: z.ZodObject<{ [Name in keyof R]: z.ZodType<R[Name]> }>
   /** The SQL of a JSON object that `row` parses; `called` is the name of the table in the query. */
   object: (called: string) => string
   /** The query of all resources of a tenant that are not deleted, in order of creation. */
   all: string
-  parse: (result: D1Result) => z.output<z.ZodObject<Shape>>[]
+  parse: (result: D1Result) => R[]
 }
 
 /**
  * Reads all columns of a table, except the hidden ones and the ones in `left`. The schemas are made from the
- * table, so a new column can't be forgotten here. `own` has the schemas of columns with another form in the
- * application, such as lists.
+ * table, so a new column can't be forgotten here.
  */
-function reading<
-  T extends SQLiteTable,
-  const S extends Partial<Record<keyof T['$inferSelect'], z.ZodType>>,
-  Left extends keyof T['$inferSelect'] = never,
->(
+function reading<T extends SQLiteTable, Left extends keyof T['$inferSelect'] = never>(
   table: T,
-  own: S & Record<Exclude<keyof S, keyof T['$inferSelect']>, never>,
   left?: readonly Left[],
-): Reading<Schemas<T, S, Left>>
-function reading(
-  table: SQLiteTable,
-  own: Readonly<Record<string, z.ZodType>>,
-  left: readonly string[] = [],
-): Reading<Record<string, z.ZodType>> {
-  const unread = new Set<string>([...HIDDEN, ...left])
+): Reading<Omit<Living<T>, Left>>
+function reading(table: SQLiteTable, left: readonly string[] = []): Reading<Record<string, unknown>> {
+  const unread = new Set<string>([...HIDDEN_COLUMNS, ...left])
   const columns = Object.entries(getTableColumns(table)).filter(([name]) => !unread.has(name))
   const selected = columns.map(([name, column]) => `"${column.name}" AS "${name}"`).join(', ')
-  const row = z.object(
-    Object.fromEntries(columns.map(([name, column]) => [name, own[name] ?? schemaOf(column)])),
-  )
+  const row = z.object(Object.fromEntries(columns.map(([name, column]) => [name, schemaOf(column)])))
   const rows = z.array(row)
   return {
     columns: selected,
@@ -123,28 +85,17 @@ const TenantRow = z.object({
   recapFrequency: z.enum(RECAP_FREQUENCIES),
   streaks: streakSettings,
 })
-const Attributes = reading(attributesTable, {})
-const Metrics = reading(metricsTable, {})
-const Systems = reading(pointsSystems, {})
-const Levels = reading(pointsLevels, {})
-const Triggers = reading(pointsTriggers, { userAttributes: filters, eventAttributes: filters })
-const StoredDate = z.string().transform(civilDate)
-const Leaderboards = reading(
-  leaderboardsTable,
-  { start: StoredDate, end: StoredDate.nullable(), breakdown: listOf(z.string()) },
-  ['upkeep'],
-)
-const Achievements = reading(achievementsTable, {
-  achievementIds: listOf(z.string()),
-  userAttributes: filters,
-  eventAttributes: filters,
-})
-const Webhooks = reading(webhooksTable, {
-  events: listOf(z.enum(SUBSCRIPTIONS)),
-  previous: json(z.object({ secret: z.string(), until: z.number() })).nullable(),
-})
-const Templates = reading(notificationTemplates, { userAttributes: filters })
-const Boosts = reading(pointsBoosts, { userAttributes: filters }, ['notified'])
+const Attributes = reading(attributesTable)
+const Metrics = reading(metricsTable)
+const Systems = reading(pointsSystems)
+const Levels = reading(pointsLevels)
+const Triggers = reading(pointsTriggers)
+const Leaderboards = reading(leaderboardsTable, ['upkeep'])
+const Achievements = reading(achievementsTable)
+const Webhooks = reading(webhooksTable)
+const Templates = reading(notificationTemplates)
+const Boosts = reading(pointsBoosts, ['notified'])
+
 /** The row of a boost: for everyone, or of one user. */
 export const BoostRow = Boosts.row
 
@@ -188,34 +139,27 @@ export async function loadConfiguration(source: ConfigurationSource): Promise<Co
   const [row] = found.tenant.results
   if (row === undefined) throw errors.tenantUnknown()
   const { version, epoch, streaks, ...settings } = TenantRow.parse(row)
-  const levels: Level[] = Levels.parse(found.levels)
-  const triggers: Trigger[] = Triggers.parse(found.triggers)
-  const boosts: Boost[] = Boosts.parse(found.boosts)
-  const systems = Systems.parse(found.systems).map((system) => ({
-    ...system,
-    levels: levels.filter(({ systemId }) => systemId === system.id),
-    triggers: triggers.filter(({ systemId }) => systemId === system.id),
-    boosts: boosts.filter(({ systemId }) => systemId === system.id),
-  }))
-  const attributes: Attribute[] = Attributes.parse(found.attributes)
-  const metrics: Metric[] = Metrics.parse(found.metrics)
-  const leaderboards: Leaderboard[] = Leaderboards.parse(found.leaderboards)
-  const achievements: Achievement[] = Achievements.parse(found.achievements)
-  const webhooks: Webhook[] = Webhooks.parse(found.webhooks)
-  const templates: Template[] = Templates.parse(found.templates)
-  const config = {
+  const levels = Levels.parse(found.levels)
+  const triggers = Triggers.parse(found.triggers)
+  const boosts = Boosts.parse(found.boosts)
+  const config: Configuration = {
     tenantId,
     version,
     epoch,
     settings,
     streaks,
-    attributes,
-    metrics,
-    systems,
-    leaderboards,
-    achievements,
-    webhooks,
-    templates,
+    attributes: Attributes.parse(found.attributes),
+    metrics: Metrics.parse(found.metrics),
+    systems: Systems.parse(found.systems).map((system) => ({
+      ...system,
+      levels: levels.filter(({ systemId }) => systemId === system.id),
+      triggers: triggers.filter(({ systemId }) => systemId === system.id),
+      boosts: boosts.filter(({ systemId }) => systemId === system.id),
+    })),
+    leaderboards: Leaderboards.parse(found.leaderboards),
+    achievements: Achievements.parse(found.achievements),
+    webhooks: Webhooks.parse(found.webhooks),
+    templates: Templates.parse(found.templates),
   }
   configurationsOf(source.instance).set(tenantId, config)
   return config

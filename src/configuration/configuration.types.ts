@@ -1,194 +1,49 @@
 import type { RecapFrequency } from '../access/tenants.sql.ts'
-import type { Rounding } from '../lib/decimal'
 import { MOST_RESOURCES } from '../lib/limits'
-import type { CivilDate } from '../lib/zone'
-import {
-  type AchievementStatus,
-  type AchievementTrigger,
-  type AttributeType,
-  type AttributeWriter,
-  type LeaderboardStatus,
-  type MetricUnitType,
-  type NotificationChannel,
-  type NotificationType,
-  type RankBy,
-  type RunUnit,
-  type Subscription,
-  type SwitchStatus,
-  TRIGGER_FIELDS,
-  type TriggerField,
-  type TriggerType,
-} from './enumerations'
+import type { Living } from '../platform/columns'
+import { TRIGGER_FIELDS, type TriggerField } from './enumerations'
 import type { StreakSettings } from './settings'
-import type { pointsTriggers } from './tables/points.table'
+import type { achievements } from './tables/achievements.table'
+import type { attributes } from './tables/attributes.table'
+import type { leaderboards } from './tables/leaderboards.table'
+import type { metrics } from './tables/metrics.table'
+import type { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from './tables/points.table'
+import type { Filter } from './tables/stored'
+import type { notificationTemplates } from './tables/templates.table'
+import type { webhooks } from './tables/webhooks.table'
 
-/** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
-export type Filter = { attributeId: string; attributeValue: string }
+export type { Filter } from './tables/stored'
 
 /** The fields of every configured resource. Times are in milliseconds. */
 export type Resource = { id: string; created: number; updated: number }
 
-export type Attribute = Resource & {
-  type: AttributeType
-  key: string
-  name: string
-  /**
-   * The keys that may set it on users: admin keys only, or users' own keys too (K7). It has no meaning for
-   * event attributes.
-   */
-  writableBy: AttributeWriter
-}
-
-export type Metric = Resource & {
-  key: string
-  name: string
-  unitType: MetricUnitType
-  units: string
-}
-
-export type Level = Resource & {
-  systemId: string
-  key: string
-  name: string
-  description: string
-  badgeUrl: string | null
-  points: number
-}
-
-/**
- * The fields that only triggers of some types have, typed by their columns. They are null in a trigger of
- * another type.
+/*
+ * A resource is a row of its table, which says what each field means.
  */
-export type TriggerFields = Pick<typeof pointsTriggers.$inferSelect, TriggerField>
 
-type PresentFields = { [F in TriggerField]?: NonNullable<TriggerFields[F]> }
+export type Attribute = Living<typeof attributes>
+export type Metric = Living<typeof metrics>
+export type Level = Living<typeof pointsLevels>
+export type Trigger = Living<typeof pointsTriggers>
+export type Boost = Omit<Living<typeof pointsBoosts>, 'notified'>
+/** A leaderboard has its status as it was set. `statusOf` computes the present one from it and the dates. */
+export type Leaderboard = Omit<Living<typeof leaderboards>, 'upkeep'>
+export type Achievement = Living<typeof achievements>
+export type Webhook = Living<typeof webhooks>
+export type Template = Living<typeof notificationTemplates>
 
-export type Trigger = Resource &
-  TriggerFields & {
-    key: string
-    systemId: string
-    type: TriggerType
-    points: number
-    status: SwitchStatus
-    userAttributes: readonly Filter[]
-    eventAttributes: readonly Filter[]
-    blockIfOutOfPoints: boolean
-    /** The id of users' own counters for it. It changes when the trigger counts something else (P1). */
-    counterId: string
-    /** Counts the different forms in which the trigger was shown (P10). */
-    version: number
-    /**
-     * The moment from which a time trigger's ticks are counted, in milliseconds; null while it has no ticks
-     * (P4).
-     */
-    anchor: number | null
-  }
-
-/** A boost. `start` and `end` are local dates. `end` is `9999-12-31` if the boost has no end. */
-export type Boost = Resource & {
-  key: string
-  systemId: string
-  userId: string | null
-  userIid: string | null
-  name: string
-  start: string
-  end: string
-  multiplier: number
-  rounding: Rounding
-  userAttributes: readonly Filter[]
-}
-
-export type System = Resource & {
-  key: string
-  name: string
-  description: string
-  badgeUrl: string | null
-  maxPoints: number | null
-  /** In order of creation. */
+/** A points system with what it contains, in order of creation. */
+export type System = Living<typeof pointsSystems> & {
   levels: readonly Level[]
-  /** In order of creation. */
   triggers: readonly Trigger[]
-  /**
-   * Boosts for everyone and for attributes, in order of creation. A user's own boosts are read with the user.
-   */
+  /** Boosts for everyone and for attributes. A user's own boosts are read with the user. */
   boosts: readonly Boost[]
 }
 
-/** A leaderboard; dates are local dates, times of day `HH:MM` or `HH:MM:SS`. */
-export type Leaderboard = Resource & {
-  key: string
-  name: string
-  description: string | null
-  /** The status as it was set. `statusOf` computes the present status from it and the dates (L7). */
-  status: LeaderboardStatus
-  rankBy: RankBy
-  metricId: string | null
-  systemId: string | null
-  maxParticipants: number
-  start: CivilDate
-  end: CivilDate | null
-  startTime: string | null
-  endTime: string | null
-  /** The ids of the user attributes that divide users into groups (L6). */
-  breakdown: readonly string[]
-  /** Null if it is perpetual. */
-  runUnit: RunUnit | null
-  runInterval: number | null
-  /** When it was finished by hand, in milliseconds (L7). */
-  finished: number | null
-}
+/** The fields that only triggers of some types have. They are null in a trigger of another type. */
+export type TriggerFields = Pick<Trigger, TriggerField>
 
-/** An achievement (A1); which fields are filled depends on the trigger. */
-export type Achievement = Resource & {
-  key: string
-  name: string
-  description: string
-  badgeUrl: string | null
-  status: AchievementStatus
-  trigger: AchievementTrigger
-  metricId: string | null
-  /** In the metric's unit. */
-  metricValue: number | null
-  streakLength: number | null
-  /** The ids of the achievements that complete a composite. */
-  achievementIds: readonly string[]
-  userAttributes: readonly Filter[]
-  eventAttributes: readonly Filter[]
-  /** The id of users' own counters for it, if it has filters on event attributes (A2). */
-  counterId: string
-  /** Whether all users' counters for it include the events that the log had when it was activated (A4). */
-  counted: boolean
-}
-
-/** A webhook (W1). */
-export type Webhook = Resource & {
-  key: string
-  url: string
-  /** The types of events that it receives, each once, or `*` alone. */
-  events: readonly Subscription[]
-  status: SwitchStatus
-  /** The secret that signs its deliveries. Only the responses that show it once contain it. */
-  secret: string
-  /** The secret before, which signs too until a moment, in milliseconds (W3). */
-  previous: { secret: string; until: number } | null
-  /** When the receiver answered 410, in milliseconds, if that switched it off (W4). */
-  goneAt: number | null
-}
-
-/** A template of notifications (N3). */
-export type Template = Resource & {
-  key: string
-  type: NotificationType
-  channel: NotificationChannel
-  /** The subject of an email, the title of a push message. Liquid. */
-  title: string
-  /** HTML of an email, text of a push message. Liquid. */
-  body: string
-  userAttributes: readonly Filter[]
-  status: SwitchStatus
-  /** The address through which the template was last written. Links use it while PUBLIC_URL is not set. */
-  origin: string
-}
+type PresentFields = { [F in TriggerField]?: NonNullable<TriggerFields[F]> }
 
 export type Settings = { controlRatio: number; recapFrequency: RecapFrequency }
 

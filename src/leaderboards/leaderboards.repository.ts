@@ -19,15 +19,14 @@ export function storeLeaderboards(
 ): Statement[] {
   const { db, tenant } = scope
   const rows = draft.added.map((board) => ({
-    ...columnsOf(board),
-    id: board.id,
+    ...board,
     tenantId: tenant.id,
     upkeep: NO_UPKEEP,
   }))
   const updates = draft.changed.map((board) =>
     db.orm
       .update(leaderboards)
-      .set(columnsOf(board))
+      .set(board)
       .where(and(eq(leaderboards.tenantId, tenant.id), eq(leaderboards.id, board.id))),
   )
   return [
@@ -38,7 +37,3 @@ export function storeLeaderboards(
   ]
 }
 
-const columnsOf = ({ id: _id, ...board }: Leaderboard) => ({
-  ...board,
-  breakdown: JSON.stringify(board.breakdown),
-})

@@ -1,5 +1,5 @@
 import { getTableColumns, sql } from 'drizzle-orm'
-import { integer, type SQLiteColumn, type SQLiteTable, text } from 'drizzle-orm/sqlite-core'
+import { customType, integer, type SQLiteColumn, type SQLiteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { DAY, MINUTE } from '../lib/clock'
 
@@ -19,6 +19,13 @@ export const resource = () => ({
    */
   deleted: integer('deleted'),
 })
+
+/** A row that is not deleted, without the columns that only SQL reads. */
+export type Living<T extends SQLiteTable> = Omit<T['$inferSelect'], HiddenColumn>
+
+/** The columns of a resource that only SQL reads. */
+export const HIDDEN_COLUMNS = ['no', 'tenantId', 'deleted'] as const
+type HiddenColumn = (typeof HIDDEN_COLUMNS)[number]
 
 /** For unique indexes: the rows of resources that are not deleted. Their keys are in use. */
 export const living = sql`deleted IS NULL`
@@ -129,3 +136,11 @@ export const localDayOf = (row?: string): string => `${local(row)} / ${DAY}`
 
 /** Milliseconds from local midnight to a row's moment. */
 export const timeOfDayOf = (row?: string): string => `${local(row)} % ${DAY}`
+
+/** A column that has its value as JSON text. */
+export const jsonColumn = <V>(name: string, schema: z.ZodType<V>) =>
+  customType<{ data: V; driverData: string }>({
+    dataType: () => 'text',
+    toDriver: (value) => JSON.stringify(value),
+    fromDriver: (text) => json(schema).parse(text),
+  })(name)

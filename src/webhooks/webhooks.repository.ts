@@ -17,14 +17,12 @@ export function storeWebhooks(
   const own = and(eq(webhooks.tenantId, tenantId), isNull(webhooks.deleted))
   const rows = draft.added.map((webhook) => ({
     ...webhook,
-    events: JSON.stringify(webhook.events),
-    previous: null,
     tenantId,
   }))
-  const updates = draft.changed.map(({ id, events, previous, ...fields }) =>
+  const updates = draft.changed.map(({ id, ...fields }) =>
     db.orm
       .update(webhooks)
-      .set({ ...fields, events: JSON.stringify(events), previous: previous && JSON.stringify(previous) })
+      .set(fields)
       .where(and(own, eq(webhooks.id, id))),
   )
   const deletes =

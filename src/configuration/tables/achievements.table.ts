@@ -1,6 +1,7 @@
 import { integer, primaryKey, real, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { living, resource } from '../../platform/columns'
+import { jsonColumn, living, resource } from '../../platform/columns'
 import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../enumerations'
+import { Filters, Ids } from './stored'
 
 /**
  * Achievements; which columns are filled depends on the trigger. Users' completions are in the users' rows.
@@ -19,12 +20,10 @@ export const achievements = sqliteTable(
     /** In the metric's unit. */
     metricValue: real('metric_value'),
     streakLength: integer('streak_length'),
-    /** JSON: the ids of the achievements that make a composite complete. */
-    achievementIds: text('achievement_ids').notNull(),
-    /** JSON: `[{attributeId, attributeValue}]`. */
-    userAttributes: text('user_attributes').notNull(),
-    /** JSON: `[{attributeId, attributeValue}]`. */
-    eventAttributes: text('event_attributes').notNull(),
+    /** The ids of the achievements that make a composite complete. */
+    achievementIds: jsonColumn('achievement_ids', Ids).notNull(),
+    userAttributes: jsonColumn('user_attributes', Filters).notNull(),
+    eventAttributes: jsonColumn('event_attributes', Filters).notNull(),
     /** The id of users' own counters for it. It changes when the achievement counts something else (A2). */
     counterId: text('counter_id').notNull(),
     /**

@@ -1,6 +1,7 @@
 import { integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { living, resource } from '../../platform/columns'
+import { jsonColumn, living, resource } from '../../platform/columns'
 import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../enumerations'
+import { dayColumn, Ids } from './stored'
 
 /**
  * The configuration of leaderboards. The scores of each one are in its own object, which can be rebuilt from
@@ -20,13 +21,13 @@ export const leaderboards = sqliteTable(
     systemId: text('system_id'),
     maxParticipants: integer('max_participants').notNull(),
     /** First and last local date. */
-    start: text('start').notNull(),
-    end: text('end'),
+    start: dayColumn('start').notNull(),
+    end: dayColumn('end'),
     /** The daily window in users' local time. */
     startTime: text('start_time'),
     endTime: text('end_time'),
-    /** JSON: the ids of the breakdown attributes. */
-    breakdown: text('breakdown').notNull(),
+    /** The ids of the user attributes that divide users into groups (L6). */
+    breakdown: jsonColumn('breakdown', Ids).notNull(),
     /** Null if it is perpetual. */
     runUnit: text('run_unit', { enum: RUN_UNITS }),
     runInterval: integer('run_interval'),

@@ -10,8 +10,9 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core'
 import { ROUNDINGS } from '../../lib/decimal'
-import { living, resource } from '../../platform/columns'
+import { jsonColumn, living, resource } from '../../platform/columns'
 import { BOOST_MOMENTS, CORRECTION_TYPES, SWITCH_STATUSES, TIME_UNITS, TRIGGER_TYPES } from '../enumerations'
+import { Filters } from './stored'
 
 /** Points systems, such as XP or energy. */
 export const pointsSystems = sqliteTable(
@@ -56,10 +57,8 @@ export const pointsTriggers = sqliteTable(
     type: text('type', { enum: TRIGGER_TYPES }).notNull(),
     points: integer('points').notNull(),
     status: text('status', { enum: SWITCH_STATUSES }).notNull(),
-    /** JSON: `[{attributeId, attributeValue}]`. */
-    userAttributes: text('user_attributes').notNull(),
-    /** JSON: `[{attributeId, attributeValue}]`. */
-    eventAttributes: text('event_attributes').notNull(),
+    userAttributes: jsonColumn('user_attributes', Filters).notNull(),
+    eventAttributes: jsonColumn('event_attributes', Filters).notNull(),
     metricId: text('metric_id'),
     metricThreshold: integer('metric_threshold'),
     achievementId: text('achievement_id'),
@@ -121,8 +120,7 @@ export const pointsBoosts = sqliteTable(
     end: text('end').notNull(),
     multiplier: real('multiplier').notNull(),
     rounding: text('rounding', { enum: ROUNDINGS }).notNull(),
-    /** JSON: `[{attributeId, attributeValue}]`. */
-    userAttributes: text('user_attributes').notNull(),
+    userAttributes: jsonColumn('user_attributes', Filters).notNull(),
     /**
      * The last moment of it that webhooks were notified of: started, or finished; null if there is none (W6).
      */

@@ -1,6 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { living, resource } from '../../platform/columns'
+import { jsonColumn, living, resource } from '../../platform/columns'
 import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES, SWITCH_STATUSES } from '../enumerations'
+import { Filters } from './stored'
 
 /** Templates of notifications (N3). */
 export const notificationTemplates = sqliteTable(
@@ -15,8 +16,7 @@ export const notificationTemplates = sqliteTable(
     title: text('title').notNull(),
     /** HTML of an email, text of a push message. Liquid. */
     body: text('body').notNull(),
-    /** JSON: `[{attributeId, attributeValue}]`. */
-    userAttributes: text('user_attributes').notNull(),
+    userAttributes: jsonColumn('user_attributes', Filters).notNull(),
     status: text('status', { enum: SWITCH_STATUSES }).notNull(),
     /** The address through which the template was last written. Links use it while PUBLIC_URL is not set. */
     origin: text('origin').notNull(),

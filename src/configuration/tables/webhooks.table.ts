@@ -1,6 +1,10 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core'
-import { living, resource } from '../../platform/columns'
-import { SWITCH_STATUSES } from '../enumerations'
+import * as z from 'zod'
+import { jsonColumn, living, resource } from '../../platform/columns'
+import { SUBSCRIPTIONS, type Subscription, SWITCH_STATUSES } from '../enumerations'
+
+const Subscriptions: z.ZodType<readonly Subscription[]> = z.array(z.enum(SUBSCRIPTIONS))
+const PreviousSecret = z.object({ secret: z.string(), until: z.number() })
 
 /** Webhooks: the addresses that receive a tenant's events (W1). */
 export const webhooks = sqliteTable(
@@ -10,16 +14,16 @@ export const webhooks = sqliteTable(
     /** Unique in its tenant (O2). */
     key: text('key').notNull(),
     url: text('url').notNull(),
-    /** JSON: the types of events that it receives, or `["*"]`. */
-    events: text('events').notNull(),
+    /** The types of events that it receives, each once, or `*` alone. */
+    events: jsonColumn('events', Subscriptions).notNull(),
     status: text('status', { enum: SWITCH_STATUSES }).notNull(),
     /**
      * `whsec_` and base64. It signs deliveries, so it can't be stored as a hash. Empty after the webhook is
      * deleted.
      */
     secret: text('secret').notNull(),
-    /** JSON: the secret before, and until when it signs too, in milliseconds. Null if there is none (W3). */
-    previous: text('previous_secret'),
+    /** The secret before, and until when it signs too, in milliseconds. Null if there is none (W3). */
+    previous: jsonColumn('previous_secret', PreviousSecret),
     /** When the receiver answered 410, in milliseconds, if that switched it off (W4). */
     goneAt: integer('gone_at'),
   },

@@ -9,11 +9,11 @@ import { among } from '../../platform/guard'
 /** Statements that store the changes of an admin write. The row of a deleted achievement stays (G5). */
 export function storeAchievements(scope: Scope, draft: Draft<Achievement>): Statement[] {
   const { db, tenant, now } = scope
-  const rows = draft.added.map((one) => ({ ...columnsOf(one), id: one.id, tenantId: tenant.id }))
+  const rows = draft.added.map((one) => ({ ...one, tenantId: tenant.id }))
   const updates = draft.changed.map((one) =>
     db.orm
       .update(achievements)
-      .set(columnsOf(one))
+      .set(one)
       .where(and(eq(achievements.tenantId, tenant.id), eq(achievements.id, one.id))),
   )
   const { removed } = draft
@@ -33,9 +33,3 @@ export function storeAchievements(scope: Scope, draft: Draft<Achievement>): Stat
   ]
 }
 
-const columnsOf = ({ id: _id, ...achievement }: Achievement) => ({
-  ...achievement,
-  achievementIds: JSON.stringify(achievement.achievementIds),
-  userAttributes: JSON.stringify(achievement.userAttributes),
-  eventAttributes: JSON.stringify(achievement.eventAttributes),
-})

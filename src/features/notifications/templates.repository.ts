@@ -18,11 +18,11 @@ export function storeTemplates(
 ): Statement[] {
   const { tenantId } = db
   const own = and(eq(notificationTemplates.tenantId, tenantId), isNull(notificationTemplates.deleted))
-  const rows = draft.added.map((template) => ({ ...columnsOf(template), id: template.id, tenantId }))
+  const rows = draft.added.map((template) => ({ ...template, tenantId }))
   const updates = draft.changed.map((template) =>
     db.orm
       .update(notificationTemplates)
-      .set(columnsOf(template))
+      .set(template)
       .where(and(own, eq(notificationTemplates.id, template.id))),
   )
   const removal = db.orm
@@ -38,7 +38,3 @@ export function storeTemplates(
   ]
 }
 
-const columnsOf = ({ id: _id, ...template }: Template) => ({
-  ...template,
-  userAttributes: JSON.stringify(template.userAttributes),
-})

@@ -154,11 +154,7 @@ export const ownersOf = (
 /** Statements that store new boosts. A user's own boost also raises that user's `seq`. */
 export function insertBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
   const { db, tenant } = scope
-  const rows = boosts.map((boost) => ({
-    ...boost,
-    userAttributes: JSON.stringify(boost.userAttributes),
-    tenantId: tenant.id,
-  }))
+  const rows = boosts.map((boost) => ({ ...boost, tenantId: tenant.id }))
   return [
     ...db.inserts(pointsBoosts, rows),
     ...boosts.flatMap((boost) => userChanged(scope, boost)),
@@ -216,8 +212,7 @@ export const boostKeysFree = ({ db }: Scope, boosts: readonly Boost[]): Statemen
  */
 export function updateBoosts(scope: Scope, boosts: readonly Boost[], before: readonly Boost[]): Statement[] {
   const updates = boosts.flatMap((boost) => {
-    const { key, name, start, end, multiplier, rounding, updated } = boost
-    const userAttributes = JSON.stringify(boost.userAttributes)
+    const { key, name, start, end, multiplier, rounding, updated, userAttributes } = boost
     return change(scope, boost, { key, name, start, end, multiplier, rounding, updated, userAttributes })
   })
   return [...freeKeys(scope, pointsBoosts, before, boosts), ...updates, ...ownInCopies(scope, boosts)]

@@ -48,7 +48,7 @@ export function insertTriggers(
   triggers: readonly Trigger[],
 ): Statement[] {
   const { db, tenant } = scope
-  const rows = triggers.map((trigger) => ({ ...columnsOf(trigger), tenantId: tenant.id }))
+  const rows = triggers.map((trigger) => ({ ...trigger, tenantId: tenant.id }))
   return [
     ...db.inserts(pointsTriggers, rows),
     ...rememberVersions(scope, config, triggers),
@@ -56,14 +56,8 @@ export function insertTriggers(
   ]
 }
 
-const columnsOf = (trigger: Trigger) => ({
-  ...trigger,
-  userAttributes: JSON.stringify(trigger.userAttributes),
-  eventAttributes: JSON.stringify(trigger.eventAttributes),
-})
-
 function updateTrigger({ db, tenant }: Scope, trigger: Trigger): Statement {
-  const { id, ...columns } = columnsOf(trigger)
+  const { id, ...columns } = trigger
   return db.built(
     db.orm
       .update(pointsTriggers)
