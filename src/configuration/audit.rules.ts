@@ -26,7 +26,7 @@ export const AUDIT_KINDS = [
   'test_clock',
   'databases',
 ] as const
-type AuditKind = (typeof AUDIT_KINDS)[number]
+export type AuditKind = (typeof AUDIT_KINDS)[number]
 
 /** The changes that an admin can make to a resource (Z1). */
 export const AUDIT_ACTIONS = [

@@ -1,96 +1,41 @@
-import type { Leaderboard } from '../configuration/configuration.types'
-import { type Clearable, type Optional, revised } from '../configuration/drafts.rules'
+import type { Configuration, Leaderboard } from '../configuration/configuration.types'
+import { keyTaken } from '../configuration/derived-keys.rules'
 import type { Instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
-import { MOST_PARTICIPANTS } from '../lib/limits'
-import { civilDate, dateOfDay, dayOf } from '../lib/zone'
-import { finalUntil, statusOf } from '../rules/runs.rules'
-import { moved, statusWanted, today } from './transitions.rules'
+import { MOST_RESOURCES, MOST_RUNNING_LEADERBOARDS } from '../lib/limits'
+import { type CivilDate, civilDate, dateOfDay, dayOf } from '../lib/zone'
+import { finalUntil, statusOf, windowOf } from '../rules/runs.rules'
+import { moved, statusWanted } from './transitions.rules'
 
-type Always = Pick<Leaderboard, 'name' | 'key' | 'rankBy'>
-type Sometimes = Optional<Pick<Leaderboard, 'status' | 'start'>> & {
-  description?: string | undefined
-  metricId?: string | undefined
-  pointsSystemId?: string | undefined
-  maxParticipants?: number | null | undefined
-  breakdownAttributes?: readonly string[] | undefined
-  runInterval?: number | undefined
-}
-type Taken = Clearable<Pick<Leaderboard, 'end' | 'startTime' | 'endTime' | 'runUnit'>>
-type CreateItem = Always & Sometimes & Taken
-type UpdateItem = Optional<Always> & Sometimes & Taken
+/** The parts of an item that ask for a move to another status (L7). */
+type Asked = { status?: Leaderboard['status'] | undefined; start?: CivilDate | undefined }
 type Status = Leaderboard['status']
 
 /**
- * The leaderboard that an item asks for: created inactive, and then moved to its status. Returns the reason
- * as a text if that move is illegal (L2, L7).
+ * A new leaderboard: created inactive, and then moved to its status. Returns the reason as a text if that move
+ * is illegal (L2, L7).
  */
-export function leaderboardFrom(id: string, now: Instant, item: CreateItem): Leaderboard | string {
-  const board = ofItsKind({
-    id,
-    created: now,
-    updated: now,
-    key: item.key,
-    name: item.name,
-    description: item.description || null,
-    status: 'inactive',
-    rankBy: item.rankBy,
-    metricId: item.metricId ?? null,
-    systemId: item.pointsSystemId ?? null,
-    maxParticipants: item.maxParticipants ?? MOST_PARTICIPANTS,
-    start: item.start ?? today(now),
-    end: item.end ?? null,
-    startTime: item.startTime ?? null,
-    endTime: item.endTime ?? null,
-    breakdown: item.breakdownAttributes ?? [],
-    runUnit: item.runUnit ?? null,
-    runInterval: item.runInterval ?? null,
-    finished: null,
-  })
-  return moved(board, 'inactive', statusWanted('inactive', item, now), now)
+export function leaderboardFrom(asked: Leaderboard, item: Asked, now: Instant): Leaderboard | string {
+  return moved(ofItsKind(asked), 'inactive', statusWanted('inactive', item, now), now)
 }
 
 /**
- * The leaderboard after a change and the move that it asks for (L5, L7). Returns the same object if nothing
- * changes, and the reason as a text if the change or the move is illegal. The present status counts, not the
+ * The leaderboard after a change and the move that it asks for (L5, L7). `named` has the fields that the change
+ * names. Returns the reason as a text if the change or the move is illegal. The present status counts, not the
  * status that was set: time may have changed it since.
  */
-export function leaderboardPatched(board: Leaderboard, item: UpdateItem, now: Instant): Leaderboard | string {
+export function leaderboardPatched(
+  board: Leaderboard,
+  named: Leaderboard,
+  item: Asked,
+  now: Instant,
+): Leaderboard | string {
   const from = statusOf(board, now)
   const to = statusWanted(from, item, now)
-  const next = patched(board, item)
+  const next = ofItsKind(named)
   const after = moved(next, from, to, now)
   if (typeof after === 'string') return after
-  return (
-    freezeProblem(board, next, from, to) ??
-    endProblem(board, next, from, to, now) ??
-    revised(board, after, now)
-  )
-}
-
-function patched(board: Leaderboard, item: UpdateItem): Leaderboard {
-  const { maxParticipants } = item
-  const orNull = <T>(given: T | null | undefined, present: T | null): T | null =>
-    given === undefined ? present : given
-  return ofItsKind({
-    ...board,
-    key: item.key ?? board.key,
-    name: item.name ?? board.name,
-    // An empty description removes it.
-    description: item.description === undefined ? board.description : item.description || null,
-    rankBy: item.rankBy ?? board.rankBy,
-    metricId: item.metricId ?? board.metricId,
-    systemId: item.pointsSystemId ?? board.systemId,
-    maxParticipants:
-      maxParticipants === undefined ? board.maxParticipants : (maxParticipants ?? MOST_PARTICIPANTS),
-    start: item.start ?? board.start,
-    end: orNull(item.end, board.end),
-    startTime: orNull(item.startTime, board.startTime),
-    endTime: orNull(item.endTime, board.endTime),
-    breakdown: item.breakdownAttributes ?? board.breakdown,
-    runUnit: orNull(item.runUnit, board.runUnit),
-    runInterval: item.runUnit === null ? (item.runInterval ?? null) : (item.runInterval ?? board.runInterval),
-  })
+  return freezeProblem(board, next, from, to) ?? endProblem(board, next, from, to, now) ?? after
 }
 
 /** Drops the fields of other kinds of ranking. A `runUnit` without an interval gets the interval 1. */
@@ -155,4 +100,99 @@ function endProblem(
   const final = finalUntil(before, now)
   if (final === null || dayOf(civilDate(after.end)) >= final) return null
   return `The run until ${dateOfDay(final)} is final, so the leaderboard can't end before that day. Choose a later end, or make the leaderboard inactive first.`
+}
+
+/**
+ * Why a leaderboard can't be in the configuration, or null: its key is taken, there are too many, or
+ * something that it refers to is missing (G5, L1, L2, L6). The configuration may already contain it.
+ */
+export function leaderboardProblem(config: Configuration, board: Leaderboard, now: Instant): string | null {
+  const before = config.leaderboards.find(({ id }) => id === board.id)
+  const others = config.leaderboards.filter((other) => other !== before)
+  return (
+    roomProblem(others, before, board, now) ??
+    scoreProblem(config, board) ??
+    breakdownProblem(config, before, board) ??
+    timeProblem(board)
+  )
+}
+
+const isRunning = (board: Leaderboard, now: Instant) => ['active', 'scheduled'].includes(statusOf(board, now))
+
+function roomProblem(
+  others: readonly Leaderboard[],
+  before: Leaderboard | undefined,
+  board: Leaderboard,
+  now: Instant,
+): string | null {
+  if (others.some(({ key }) => key === board.key)) return keyTaken(board.key, 'leaderboard')
+  if (others.length >= MOST_RESOURCES) {
+    return `Limit of ${MOST_RESOURCES} leaderboards reached. Delete one first.`
+  }
+  const begins = isRunning(board, now) && !(before !== undefined && isRunning(before, now))
+  if (begins && others.filter((other) => isRunning(other, now)).length >= MOST_RUNNING_LEADERBOARDS) {
+    return `Limit of ${MOST_RUNNING_LEADERBOARDS} active or scheduled leaderboards reached. Make one inactive first.`
+  }
+  return null
+}
+
+/** The reason if the metric or points system of the ranking is missing, else null (L3). */
+function scoreProblem({ metrics, systems }: Configuration, board: Leaderboard): string | null {
+  const { rankBy, metricId, systemId } = board
+  const missing = (field: string) => `A leaderboard that ranks by ${rankBy} needs ${field}. Pass it too.`
+  switch (rankBy) {
+    case 'metric':
+      if (metricId === null) return missing('metricId')
+      if (metrics.some(({ id }) => id === metricId)) return null
+      return 'No metric has this metricId. Take one from GET /metrics.'
+    case 'points':
+      if (systemId === null) return missing('pointsSystemId')
+      if (systems.some(({ id }) => id === systemId)) return null
+      return 'No points system has this pointsSystemId. Take one from GET /points.'
+    case 'streak':
+      return null
+    default:
+      return unreachable(rankBy)
+  }
+}
+
+/** The reason if a breakdown attribute is not a user attribute or is named twice, else null (L6). */
+function breakdownProblem(
+  { attributes }: Configuration,
+  before: Leaderboard | undefined,
+  { breakdown }: Leaderboard,
+): string | null {
+  // An unchanged breakdown may name an attribute that was deleted after the leaderboard finished (G9).
+  if (JSON.stringify(before?.breakdown) === JSON.stringify(breakdown)) return null
+  const isKnown = (wanted: string) => attributes.some(({ id, type }) => id === wanted && type === 'user')
+  const unknown = breakdown.find((id) => !isKnown(id))
+  if (unknown !== undefined) {
+    return `breakdownAttributes: no user attribute has the id ${unknown}. Take the ids from GET /attributes.`
+  }
+  const again = breakdown.find((id, index) => breakdown.indexOf(id) !== index)
+  if (again === undefined) return null
+  return `breakdownAttributes names ${again} more than once. Name each attribute once.`
+}
+
+/** The reason if the dates, the runs and the daily window don't fit together, else null (L1, L2, L3). */
+function timeProblem(board: Leaderboard): string | null {
+  const { start, end, runUnit, runInterval } = board
+  if (end !== null && end < start) {
+    return `The end, ${end}, is before the start, ${start}. Choose a later end or an earlier start.`
+  }
+  if (runUnit === null && runInterval !== null) {
+    return 'A runInterval needs a runUnit. Pass the runUnit too, or leave runInterval out.'
+  }
+  const window = windowOf(board)
+  if (window !== null && window.from === window.to) {
+    return 'The daily window is empty, since endTime is the same time as startTime. Change one of them, or leave both out.'
+  }
+  if (board.rankBy !== 'streak') return null
+  if (runUnit !== null) {
+    return 'A leaderboard that ranks by streak has no runs. Leave runUnit and runInterval out, or pass a runUnit of null.'
+  }
+  if (window !== null) {
+    return 'A leaderboard that ranks by streak has no daily window. Leave startTime and endTime out, or pass null for them.'
+  }
+  return null
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { nextLink } from '../api/queries'
-import { filtersResponse } from '../api/shapes/attributes.presenter'
+import { filtersResponse } from '../api/shapes/attributes'
 import {
   type GroupCursor,
   type LeaderboardGroupsQuery,

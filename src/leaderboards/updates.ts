@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { readTestClock } from '../access/clock.sql.ts'
-import { configure, type Decision, presentState } from '../configuration/configuration'
+import { presentState } from '../configuration/configuration'
 import type { Configuration, Leaderboard } from '../configuration/configuration.types'
 import type { Instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
@@ -256,30 +256,14 @@ export async function repair(context: Context, message: Message): Promise<void> 
   }
 }
 
-/** A change, the ids of leaderboards whose scores it concerns, and statements that make other work due. */
-type BoardDecision<T> = Decision<T> & { boards: readonly string[]; walks?: readonly Statement[] }
-
 /**
- * Changes the configuration like `configure`. The upkeep of the leaderboards that the change concerns becomes
- * due in the same batch. It begins as soon as the batch is stored (L3, L7).
+ * What a change of the configuration that concerns the scores of leaderboards causes: their upkeep becomes due
+ * in the same batch. It begins as soon as the batch is stored (L3, L7).
  */
-export async function configureWithUpkeep<T>(
-  scope: Scope,
-  decide: (config: Configuration) => BoardDecision<T> | Promise<BoardDecision<T>>,
-): Promise<T> {
-  const { db, now } = scope
-  const { result, isDue } = await configure(scope, async (config) => {
-    const { boards, statements, walks = [], ...decision } = await decide(config)
-    const due = [...boards.map((id) => schedule(db, 'leaderboard', { at: now, subject: id })), ...walks]
-    return {
-      ...decision,
-      statements: [...statements, ...due],
-      result: { result: decision.result, isDue: due.length > 0 },
-    }
-  })
-  if (isDue) await wakeTimekeeper(scope)
-  return result
-}
+export const upkeepOf = (scope: Scope, ids: readonly string[]) => ({
+  statements: ids.map((id) => schedule(scope.db, 'leaderboard', { at: scope.now, subject: id })),
+  after: ids.length === 0 ? undefined : () => wakeTimekeeper(scope),
+})
 
 /**
  * Statements that make the upkeep of leaderboards that rank by streak due. They are part of the batch that

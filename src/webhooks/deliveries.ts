@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { tenantActive } from '../access/tenants.sql.ts'
 import { Timestamp, UuidResponse, withIssues } from '../api/fields'
 import { type LongPage, longListQuery } from '../api/queries'
+import { byIdOrKey } from '../api/resources/drafts.rules'
 import { type AuditAction, madeFields } from '../configuration/audit.rules'
 import { auditEntries } from '../configuration/audit.sql.ts'
 import { configurationOf } from '../configuration/configuration'
-import { byIdOrKey } from '../configuration/drafts.rules'
 import { EVENT_TYPES, type EventType } from '../configuration/enumerations'
 import { type Instant, iso } from '../lib/clock'
 import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
@@ -15,7 +15,6 @@ import { isConflict } from '../platform/guard'
 import { type Delivery, DeliveryReply, ListReply, WholeReply } from './delivery/messages'
 import { deliveryQueueOf, enqueueMessages } from './delivery/queue'
 import { sampleOf } from './events/events'
-import { findWebhook } from './webhooks.service'
 
 /** A delivery to a webhook, pending or done (W4). */
 export const WebhookDelivery = z
@@ -90,6 +89,9 @@ export async function listDeliveries(
 }
 
 const Body = WholeWebhookDelivery.shape.body
+
+const findWebhook = async (scope: Scope, idOrKey: string) =>
+  byIdOrKey((await configurationOf(scope)).webhooks, idOrKey, 'This webhook')
 
 /** A delivery with its body. The request names the webhook by id or key. Throws 404 if there is none (W4). */
 export async function wholeDelivery(
@@ -168,8 +170,8 @@ export const sampleErrors = ({ status }: { status: string }): FieldError[] =>
  */
 export async function sendSample(scope: Scope, webhookId: string, type: EventType): Promise<Answer> {
   const { db, now } = scope
-  const { webhooks, epoch } = await configurationOf(scope)
-  const webhook = byIdOrKey(webhooks, webhookId, 'This webhook')
+  const { epoch } = await configurationOf(scope)
+  const webhook = await findWebhook(scope, webhookId)
   throwIfInvalid(sampleErrors(webhook))
   const id = newId(now)
   const body = JSON.stringify(sampleOf(type, now))

@@ -9,19 +9,18 @@ import {
   listAdminKeys,
   listApplicationKeys,
 } from '../features/account/keys'
-import { createAchievements } from '../features/achievements/achievements.admin.service'
+import { achievement } from '../features/achievements/achievement.resource'
 import { acceptBatch } from '../features/events/batches/batches'
 import { firstBatch } from '../features/events/batches/batches.sql.ts'
-import { createAttributes } from '../features/metrics/attributes.service'
-import { createMetrics } from '../features/metrics/metrics.service'
-import { listenerStatements } from '../features/notifications/schedule'
-import { createTemplates } from '../features/notifications/templates.service'
+import { attribute } from '../features/metrics/attribute.resource'
+import { metric } from '../features/metrics/metric.resource'
+import { template } from '../features/notifications/template.resource'
 import { createSystems } from '../features/points/systems.service'
 import { createPauses } from '../features/streaks/admin'
 import { updateStreakSettings } from '../features/streaks/settings'
 import { newestEvent } from '../features/support/voids.sql.ts'
 import { identifyUser } from '../features/users/users.routes'
-import { createLeaderboards } from '../leaderboards/leaderboards.admin.service'
+import { leaderboard } from '../leaderboards/leaderboard.resource'
 import type { Instant } from '../lib/clock'
 import { ApiError } from '../lib/errors'
 import { systemNow } from '../lib/system-clock'
@@ -31,8 +30,8 @@ import type { StoredAward } from '../rules/points/points.rules'
 import { newestAwards } from '../store/awards.sql.ts'
 import { findUser } from '../store/users/find-user'
 import { listDeliveries, sendSample } from '../webhooks/deliveries'
-import { createWebhooks } from '../webhooks/webhooks.service'
 import * as demo from './demo'
+import { webhook as webhooks } from './webhook'
 
 /** A part of the demo's configuration: whether it exists, and the function that creates it. */
 type Step = {
@@ -47,16 +46,16 @@ type Step = {
 const STEPS: readonly Step[] = [
   {
     isDone: ({ attributes }) => attributes.length > 0,
-    make: (scope) => createAttributes(scope, demo.attributes()),
+    make: (scope) => attribute.create(scope, demo.attributes()),
   },
-  { isDone: ({ metrics }) => metrics.length > 0, make: (scope) => createMetrics(scope, demo.metrics()) },
+  { isDone: ({ metrics }) => metrics.length > 0, make: (scope) => metric.create(scope, demo.metrics()) },
   {
     isDone: ({ streaks }) => streaks.metrics.length > 0 || streaks.freezes !== null,
     make: (scope) => updateStreakSettings(scope, demo.streaks()),
   },
   {
     isDone: ({ achievements }) => achievements.length > 0,
-    make: (scope, config) => createAchievements(scope, demo.achievementsFor(demo.idsOf(config))),
+    make: (scope, config) => achievement.create(scope, demo.achievementsFor(demo.idsOf(config))),
   },
   {
     isDone: ({ systems }) => systems.length > 0,
@@ -64,13 +63,13 @@ const STEPS: readonly Step[] = [
   },
   {
     isDone: ({ templates }) => templates.length > 0,
-    make: (scope) => createTemplates(scope, demo.templates()),
+    make: (scope) => template.create(scope, demo.templates()),
   },
   {
     isDone: ({ leaderboards }) => leaderboards.length > 0,
     make: async (scope, config, today) => {
       await populate(scope, config, today)
-      await createLeaderboards(scope, demo.leaderboardsFor(demo.idsOf(config), today))
+      await leaderboard.create(scope, demo.leaderboardsFor(demo.idsOf(config), today))
     },
   },
 ]
@@ -133,7 +132,7 @@ async function populate(scope: Scope, config: Configuration, today: CivilDate): 
   await createAdminKeys(scope, demo.ADMIN_KEYS)
   // The URLs of these webhooks are on this machine, which only the test clock allows (W1).
   if (scope.variables.TEST_CLOCK === 'off' || config.webhooks.length > 0) return
-  const { created } = await createWebhooks(scope, listenerStatements, demo.webhooks())
+  const { created } = await webhooks.create(scope, demo.webhooks())
   const active = created.find(({ status }) => status === 'active')
   const present = at(scope, await presentConfiguration(scope))
   if (active !== undefined) await sendSample(present, active.id, 'leaderboard.finished')

@@ -1,18 +1,18 @@
 import * as z from 'zod'
-import { CreateAttributesRequest } from '../api/shapes/attribute.schemas'
-import { CreateMetricsRequest } from '../api/shapes/metric.schemas'
 import { UpsertedUser } from '../api/shapes/users'
 import type { Configuration } from '../configuration/configuration.types'
 import type { CreateApplicationKeysRequest } from '../features/account/keys'
-import { CreateAchievementsRequest } from '../features/achievements/achievements.admin.schemas'
+import { achievement } from '../features/achievements/achievement.resource'
 import { BatchEventsRequest } from '../features/events/batches/batches'
-import { CreateTemplatesRequest } from '../features/notifications/notifications.schemas'
+import { attribute } from '../features/metrics/attribute.resource'
+import { metric } from '../features/metrics/metric.resource'
+import { template } from '../features/notifications/template.resource'
 import { CreatePointsSystemsRequest } from '../features/points/points.admin.schemas'
 import { CreateStreakPausesRequest } from '../features/streaks/admin'
 import { UpdateStreakSettingsRequest } from '../features/streaks/settings'
-import { CreateLeaderboardsRequest } from '../leaderboards/leaderboards.admin.schemas'
+import { leaderboard } from '../leaderboards/leaderboard.resource'
 import { addDays, type CivilDate, periodStartDate } from '../lib/zone'
-import { CreateWebhooksRequest } from '../webhooks/webhooks.schemas'
+import { webhook } from './webhook'
 
 /**
  * The demo: a learning app. It has at least one item of everything that has an id, so that each example in
@@ -25,7 +25,7 @@ const NOWHERE = 'http://127.0.0.1:9'
 
 /** Attributes of users and events. */
 export const attributes = () =>
-  CreateAttributesRequest.parse([
+  attribute.Create.parse([
     { key: 'demo-plan', name: 'Plan', type: 'user', writableBy: 'user' },
     { key: 'demo-device', name: 'Device', type: 'event' },
     { key: 'demo-team', name: 'Team (unused)', type: 'user', writableBy: 'user' },
@@ -33,7 +33,7 @@ export const attributes = () =>
 
 /** Metrics. */
 export const metrics = () =>
-  CreateMetricsRequest.parse([
+  metric.Create.parse([
     { key: 'demo-lessons', name: 'Lessons completed', units: 'lessons' },
     { key: 'demo-minutes', name: 'Minutes learned', units: 'minutes' },
     { key: 'demo-quizzes', name: 'Quizzes passed (unused)', units: 'quizzes' },
@@ -72,7 +72,7 @@ export function idsOf({ attributes, metrics, achievements, systems }: Configurat
 
 /** An achievement by a metric, one by the streak, one that the product completes, and an unused one. */
 export const achievementsFor = (idOf: IdOf) =>
-  CreateAchievementsRequest.parse([
+  achievement.Create.parse([
     {
       key: 'demo-first-lesson',
       name: 'First lesson',
@@ -147,14 +147,14 @@ export const systemsFor = (idOf: IdOf, today: CivilDate) =>
 
 /** An active webhook to try, which gets only the end of a week by itself, and an inactive one. */
 export const webhooks = () =>
-  CreateWebhooksRequest.parse([
+  webhook.Create.parse([
     { url: `${NOWHERE}/demo`, events: ['leaderboard.finished'] },
     { url: `${NOWHERE}/unused`, events: ['*'], status: 'inactive' },
   ])
 
 /** Inactive templates. If they are active, the log shows the messages that would be sent. */
 export const templates = () =>
-  CreateTemplatesRequest.parse([
+  template.Create.parse([
     {
       type: 'streak_reminder',
       channel: 'email',
@@ -174,7 +174,7 @@ export const templates = () =>
  * zone has reached that date. The minutes of each month, among users of the same plan. An unused one.
  */
 export const leaderboardsFor = (idOf: IdOf, today: CivilDate) =>
-  CreateLeaderboardsRequest.parse([
+  leaderboard.Create.parse([
     {
       key: 'demo-weekly-xp',
       name: 'XP this week',

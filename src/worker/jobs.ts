@@ -21,7 +21,8 @@ import { webhookAdapter } from '../webhooks/channel'
 import { deliveryJob, drain, type MessageSource, requestDrain } from '../webhooks/delivery/drain'
 import type { ChannelAdapter, Destination } from '../webhooks/delivery/messages'
 import { hasOutboxWork } from '../webhooks/outbox/outbox.sql.ts'
-import { switchOff } from '../webhooks/webhooks.service'
+import { switchOff } from '../webhooks/webhook.resource'
+import { webhook as webhooks } from './webhook'
 
 /**
  * The adapter that sends messages to a destination, by the present configuration. `waits` if the destination
@@ -37,7 +38,7 @@ export function channelTo(
       const webhook = config.webhooks.find(({ id }) => id === destination.webhookId)
       if (webhook === undefined) return 'gone'
       if (webhook.status !== 'active') return 'waits'
-      return webhookAdapter(context, webhook, (now) => switchOff(context, webhook, now))
+      return webhookAdapter(context, webhook, (now) => switchOff(webhooks, context, webhook, now))
     }
     case 'email':
     case 'push':

@@ -7,21 +7,17 @@ import { keyEndpoints } from '../features/account/keys.routes'
 import { settingsEndpoints } from '../features/account/settings.routes'
 import { statusEndpoints } from '../features/account/status.routes'
 import { tenantOperations, tenantRoutes } from '../features/account/tenants.routes'
-import {
-  achievementAdminOperations,
-  achievementAdminRoutes,
-} from '../features/achievements/achievements.admin.routes'
+import { achievement } from '../features/achievements/achievement.resource'
 import { achievementEndpoints } from '../features/achievements/achievements.routes'
 import { analyticsEndpoints } from '../features/analytics/analytics.routes'
 import { wrappedEndpoints } from '../features/analytics/wrapped/wrapped.routes'
 import { databaseEndpoints } from '../features/databases/databases.routes'
 import { inboxEndpoints } from '../features/events/batches/batches.routes'
 import { eventEndpoint } from '../features/events/events.routes'
-import { attributeOperations, attributeRoutes } from '../features/metrics/attributes.routes'
-import { metricOperations, metricRoutes } from '../features/metrics/metrics.routes'
+import { attribute } from '../features/metrics/attribute.resource'
+import { metric } from '../features/metrics/metric.resource'
 import { userMetricEndpoints } from '../features/metrics/user-metrics.routes'
-import { notificationOperations, notificationRoutes } from '../features/notifications/notifications.routes'
-import { listenerStatements } from '../features/notifications/schedule'
+import { notificationEndpoints } from '../features/notifications/notifications.routes'
 import { pointsAdminOperations, pointsAdminRoutes } from '../features/points/points.admin.routes'
 import { pointsEndpoints } from '../features/points/points.routes'
 import { streakAdminEndpoints } from '../features/streaks/admin.routes'
@@ -32,10 +28,11 @@ import { userAdminEndpoints } from '../features/users/admin.routes'
 import { overviewEndpoints } from '../features/users/overview.routes'
 import { preferenceEndpoints } from '../features/users/preferences.routes'
 import { userEndpoints } from '../features/users/users.routes'
-import { leaderboardAdminOperations, leaderboardAdminRoutes } from '../leaderboards/leaderboards.admin.routes'
+import { leaderboard } from '../leaderboards/leaderboard.resource'
 import { leaderboardEndpoints } from '../leaderboards/leaderboards.routes'
-import { webhookOperations, webhookRoutes } from '../webhooks/webhooks.routes'
+import { webhookEndpoints } from '../webhooks/webhooks.routes'
 import { JOBS } from './jobs'
+import { webhook } from './webhook'
 
 /** The endpoints of operations whose handlers are declared apart. */
 const together = (specs: readonly OperationSpec[], serve: (app: App) => void): Endpoint[] =>
@@ -57,12 +54,12 @@ export const applicationEndpoints: readonly Endpoint[] = [
 
 /** The endpoints of the admin interface, in the order of the OpenAPI document. */
 export const adminEndpoints: readonly Endpoint[] = [
-  ...together(attributeOperations, attributeRoutes),
-  ...together(metricOperations, metricRoutes),
+  ...attribute.endpoints,
+  ...metric.endpoints,
   ...inboxEndpoints,
   ...together(pointsAdminOperations, pointsAdminRoutes),
-  ...together(achievementAdminOperations, achievementAdminRoutes),
-  ...together(leaderboardAdminOperations, leaderboardAdminRoutes),
+  ...achievement.endpoints,
+  ...leaderboard.endpoints,
   ...streakAdminEndpoints,
   ...userAdminEndpoints,
   ...correctionEndpoints,
@@ -70,8 +67,8 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...analyticsEndpoints,
   ...together(tenantOperations, tenantRoutes),
   ...settingsEndpoints,
-  ...together(webhookOperations, webhookRoutes(listenerStatements)),
-  ...together(notificationOperations, notificationRoutes),
+  ...webhookEndpoints(webhook),
+  ...notificationEndpoints,
   ...keyEndpoints,
   ...clockEndpoints(JOBS),
   ...auditEndpoints,

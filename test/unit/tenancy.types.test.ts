@@ -30,7 +30,6 @@ type Modules = {
   'configuration/free-keys.repository': typeof import('../../src/configuration/free-keys.repository')
   'features/account/purge.sql': typeof import('../../src/features/account/purge.sql')
   'features/account/status.routes': typeof import('../../src/features/account/status.routes')
-  'features/achievements/achievements.repository': typeof import('../../src/features/achievements/achievements.repository')
   'features/achievements/backdate': typeof import('../../src/features/achievements/backdate')
   'features/analytics/count.sql': typeof import('../../src/features/analytics/count.sql')
   'features/analytics/figures.sql': typeof import('../../src/features/analytics/figures.sql')
@@ -41,10 +40,7 @@ type Modules = {
   'features/databases/databases.sql': typeof import('../../src/features/databases/databases.sql')
   'features/databases/moves.sql': typeof import('../../src/features/databases/moves.sql')
   'features/events/batches/batches.sql': typeof import('../../src/features/events/batches/batches.sql')
-  'features/metrics/attributes.repository': typeof import('../../src/features/metrics/attributes.repository')
-  'features/metrics/metrics.repository': typeof import('../../src/features/metrics/metrics.repository')
   'features/notifications/schedule.sql': typeof import('../../src/features/notifications/schedule.sql')
-  'features/notifications/templates.repository': typeof import('../../src/features/notifications/templates.repository')
   'features/notifications/unsubscribe.routes': typeof import('../../src/features/notifications/unsubscribe.routes')
   'features/points/boost-events.sql': typeof import('../../src/features/points/boost-events.sql')
   'features/points/boosts.repository': typeof import('../../src/features/points/boosts.repository')
@@ -59,7 +55,6 @@ type Modules = {
   'features/users/erasure.sql': typeof import('../../src/features/users/erasure.sql')
   'features/users/export/export.sql': typeof import('../../src/features/users/export/export.sql')
   'features/users/export/logs.sql': typeof import('../../src/features/users/export/logs.sql')
-  'leaderboards/leaderboards.repository': typeof import('../../src/leaderboards/leaderboards.repository')
   'leaderboards/object/recount.sql': typeof import('../../src/leaderboards/object/recount.sql')
   'leaderboards/object/upkeep-note': typeof import('../../src/leaderboards/object/upkeep-note')
   'platform/guard': typeof import('../../src/platform/guard')
@@ -85,7 +80,6 @@ type Modules = {
   'webhooks/outbox/outbox.sql': typeof import('../../src/webhooks/outbox/outbox.sql')
   'webhooks/outbox/pending.sql': typeof import('../../src/webhooks/outbox/pending.sql')
   'webhooks/outbox/points-changed.sql': typeof import('../../src/webhooks/outbox/points-changed.sql')
-  'webhooks/webhooks.repository': typeof import('../../src/webhooks/webhooks.repository')
 }
 
 const ONE_CLOCK = 'there is one test clock for all tenants (C1)'
@@ -136,7 +130,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     readSession: STATUS,
     readStatus: STATUS,
   },
-  'features/achievements/achievements.repository': null,
   'features/achievements/backdate': null,
   'features/analytics/count.sql': null,
   'features/analytics/figures.sql': null,
@@ -184,10 +177,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     deleteBatchesBefore: 'the cron trigger deletes the old batches of all tenants (E9)',
     deleteOutdatedBatches: 'the cron trigger deletes the old batches of all tenants (E9)',
   },
-  'features/metrics/attributes.repository': null,
-  'features/metrics/metrics.repository': null,
   'features/notifications/schedule.sql': null,
-  'features/notifications/templates.repository': null,
   'features/notifications/unsubscribe.routes': {
     linkSecretOf: 'a link names its tenant',
     linkedBy: 'a link names its tenant',
@@ -211,7 +201,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/users/erasure.sql': { usersByIid: RESTORE },
   'features/users/export/export.sql': null,
   'features/users/export/logs.sql': null,
-  'leaderboards/leaderboards.repository': null,
   'leaderboards/object/recount.sql': null,
   'leaderboards/object/upkeep-note': null,
   'platform/guard': null,
@@ -246,7 +235,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'webhooks/outbox/outbox.sql': null,
   'webhooks/outbox/pending.sql': null,
   'webhooks/outbox/points-changed.sql': { shortenQuiet: 'the clock belongs to all tenants' },
-  'webhooks/webhooks.repository': null,
 }
 
 test('[T3] no function that makes a statement is called without a tenant, except functions that concern all tenants', () => {

@@ -22,8 +22,7 @@ import { levelOf, type StoredAward } from '../../rules/points/points.rules'
 import type { AwardRecord } from '../../rules/state'
 import { Timestamp } from '../fields'
 import { booleanQuery, integerQuery, UserAttributesQuery } from '../queries'
-import { AttributeFilterResponse } from './attribute.schemas'
-import { filtersResponse } from './attributes.presenter'
+import { AttributeFilterResponse, filtersResponse } from './attributes'
 
 /** How many of the newest awards to return. */
 export const AwardsQuery = z.object({ awards: integerQuery({ min: 1, ...PAGES.awards }) })

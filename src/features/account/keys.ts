@@ -31,6 +31,7 @@ import {
   withIssues,
 } from '../../api/fields'
 import { ListQuery } from '../../api/queries'
+import { unknownIssue } from '../../api/resources/drafts.rules'
 import {
   type AuditEntry,
   type AuditedUser,
@@ -41,7 +42,6 @@ import {
   userEntry,
 } from '../../configuration/audit.rules'
 import { auditEntries, auditEntriesIf } from '../../configuration/audit.sql.ts'
-import { unknownIssue } from '../../configuration/drafts.rules'
 import { DAY, HOUR, iso, MINUTE, SECOND } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'

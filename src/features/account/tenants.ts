@@ -12,10 +12,10 @@ import {
   UuidResponse,
   updateResponse,
 } from '../../api/fields'
+import { type Issue, issueOf, unknownIssue } from '../../api/resources/drafts.rules'
 import { type AuditEntry, entriesOf } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
 import { changeTenants } from '../../configuration/copied-changes'
-import { type Issue, issueOf, unknownIssue } from '../../configuration/drafts.rules'
 import { iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { isId } from '../../lib/ids'

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { endpointsOf } from '../../api/endpoint'
 import { ok } from '../../api/operation'
+import { byIdOrKey } from '../../api/resources/drafts.rules'
 import { configurationOf } from '../../configuration/configuration'
 import type {
   Achievement,
@@ -9,7 +10,6 @@ import type {
   Metric,
   System,
 } from '../../configuration/configuration.types'
-import { byIdOrKey } from '../../configuration/drafts.rules'
 import { definitionOf, ParticipantsReply } from '../../leaderboards/board'
 import { asked as askedOf } from '../../leaderboards/leaderboards'
 import { fromMicros, micros } from '../../lib/decimal'

@@ -4,7 +4,7 @@ import { UserId } from '../../api/fields'
 import { ok } from '../../api/operation'
 import { SummaryQuery } from '../../api/queries'
 import { userAchievementResponse } from '../../api/shapes/achievements'
-import { EventSummaryResponse, MetricResponse, MetricsResponse } from '../../api/shapes/metric.schemas'
+import { EventSummaryResponse, MetricResponse, MetricsResponse } from '../../api/shapes/metrics'
 import { configurationOf } from '../../configuration/configuration'
 import {
   type Achievement,

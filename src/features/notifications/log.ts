@@ -1,11 +1,48 @@
-import type * as z from 'zod'
-import type { LongPage } from '../../api/queries'
+import * as z from 'zod'
+import { Timestamp } from '../../api/fields'
+import { integerQuery, ListQuery, type LongPage, longListQuery } from '../../api/queries'
+import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES } from '../../configuration/enumerations'
 import { instant, iso } from '../../lib/clock'
 import type { Scope, TenantContext } from '../../platform/context'
 import { ListReply, LogReply, MomentReply, type Place } from '../../webhooks/delivery/messages'
 import { deliveryQueueOf } from '../../webhooks/delivery/queue'
 import { type Channel, notificationIn } from './notification'
-import type { LogCursor, LogQuery, NotificationLogEntry } from './notifications.schemas'
+
+/** The most entries of the log that can be skipped. Nobody pages that far. */
+const MOST_SKIPPED = 100_000
+
+/** The place of a message in the log of its channel: moment, number and id. */
+const MessagePlace = z.tuple([z.number(), z.number(), z.string()])
+
+/** The last message of each channel on a page and on the pages before it; null if there was none. */
+export const LogCursor = z.object({ email: MessagePlace.nullable(), push: MessagePlace.nullable() })
+
+/** The page of the log. */
+export const LogQuery = longListQuery(
+  LogCursor,
+  {},
+  ListQuery.extend({ skip: integerQuery({ min: 0, max: MOST_SKIPPED, fallback: 0 }) }),
+)
+
+/** The state of a notification. Without a provider it is stored and not sent (N4). */
+const LogStatus = z.enum(['pending', 'sent', 'failed', 'unsent: no provider'])
+
+/** An entry of the log (N4). */
+export const NotificationLogEntry = z
+  .object({
+    id: z.string(),
+    userId: z.string(),
+    type: z.enum(NOTIFICATION_TYPES),
+    channel: z.enum(NOTIFICATION_CHANNELS),
+    status: LogStatus,
+    title: z.string(),
+    body: z.string(),
+    headers: z.record(z.string(), z.string()),
+    created: Timestamp,
+  })
+  .meta({ id: 'NotificationLogEntry' })
+
+export const NotificationLogResponse = z.array(NotificationLogEntry).meta({ id: 'NotificationLogResponse' })
 
 type Entry = z.infer<typeof NotificationLogEntry>
 

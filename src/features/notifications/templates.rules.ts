@@ -1,62 +1,16 @@
 import { type Configuration, meets, type Template } from '../../configuration/configuration.types'
-import { freeKey, keyTaken, templateKey } from '../../configuration/derived-keys.rules'
-import { type Clearable, type Optional, revised } from '../../configuration/drafts.rules'
+import { keyTaken } from '../../configuration/derived-keys.rules'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import { filterProblem } from '../../configuration/filters.rules'
-import type { Instant } from '../../lib/clock'
 import { MOST_TEMPLATES } from '../../lib/limits'
 import type { UserState } from '../../rules/state'
 import type { Channel, NotificationType } from './notification'
 
-type Always = Pick<Template, 'type' | 'channel' | 'body' | 'status'>
-type Sometimes = Clearable<Pick<Template, 'userAttributes'>> & {
-  key?: string | undefined
-  subject?: string | undefined
-  title?: string | undefined
-}
-type CreateItem = Always & Sometimes
-type UpdateItem = Optional<Always> & Sometimes
-
-/** The template for a create request's item. Without a key it gets a derived one that is not `taken` (O2). */
-export function templateFrom(
-  id: string,
-  now: Instant,
-  origin: string,
-  item: CreateItem,
-  taken: ReadonlySet<string>,
-): Template {
-  const { type, channel, body, status } = item
-  return {
-    id,
-    created: now,
-    updated: now,
-    key: item.key ?? freeKey(templateKey(item), taken),
-    type,
-    channel,
-    title: titleIn(item, channel) ?? '',
-    body,
-    userAttributes: item.userAttributes ?? [],
-    status,
-    origin,
-  }
-}
-
-/**
- * The template after a change; the same object if nothing changes. If the channel changes, the title stays.
- */
-export function templatePatched(before: Template, now: Instant, origin: string, item: UpdateItem): Template {
-  const { type = before.type, channel = before.channel, status = before.status, body = before.body } = item
-  const { key = before.key } = item
-  const title = titleIn(item, channel) ?? before.title
-  const userAttributes =
-    item.userAttributes === undefined ? before.userAttributes : (item.userAttributes ?? [])
-  const after = revised(before, { ...before, key, type, channel, title, body, userAttributes, status }, now)
-  return after === before ? before : { ...after, origin }
-}
-
 /** The field with the title: `subject` for emails, `title` for push messages. */
-const titleIn = (item: { subject?: string | undefined; title?: string | undefined }, channel: Channel) =>
-  channel === 'email' ? item.subject : item.title
+export const titleIn = (
+  item: { subject?: string | undefined; title?: string | undefined },
+  channel: Channel,
+) => (channel === 'email' ? item.subject : item.title)
 
 /**
  * Why the configuration can't have this template, new or changed: its key is taken, there are too many, or

@@ -1,7 +1,4 @@
 import type * as z from 'zod'
-import { configure } from '../../configuration/configuration'
-import { type Boost, type Configuration, roomFor } from '../../configuration/configuration.types'
-import { freeBoostKey, keyTaken } from '../../configuration/derived-keys.rules'
 import {
   byIdOrKey,
   createEach,
@@ -11,7 +8,11 @@ import {
   type Names,
   revised,
   updateEach,
-} from '../../configuration/drafts.rules'
+} from '../../api/resources/drafts.rules'
+import { presentSystem } from '../../api/resources/resource'
+import { configure } from '../../configuration/configuration'
+import { type Boost, type Configuration, roomFor } from '../../configuration/configuration.types'
+import { freeBoostKey, keyTaken } from '../../configuration/derived-keys.rules'
 import { filterProblem } from '../../configuration/filters.rules'
 import { withIds } from '../../configuration/references.rules'
 import { MOST_OWN_BOOSTS } from '../../lib/limits'
@@ -33,7 +34,6 @@ import {
 import { adminBoost } from './points.admin.presenter'
 import type { CreatePointsBoostRequestItem, PatchPointsBoostRequestItem } from './points.admin.schemas'
 import { boostEntries } from './points.audit.presenter'
-import { presentSystem } from './systems.rules'
 
 type CreateItem = z.output<typeof CreatePointsBoostRequestItem>
 type PatchItem = z.output<typeof PatchPointsBoostRequestItem>

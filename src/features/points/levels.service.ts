@@ -1,7 +1,5 @@
 import { and, eq } from 'drizzle-orm'
 import type * as z from 'zod'
-import { configure } from '../../configuration/configuration'
-import { type Level, roomFor } from '../../configuration/configuration.types'
 import {
   createEach,
   Draft,
@@ -9,7 +7,10 @@ import {
   type Names,
   revised,
   updateEach,
-} from '../../configuration/drafts.rules'
+} from '../../api/resources/drafts.rules'
+import { presentSystem } from '../../api/resources/resource'
+import { configure } from '../../configuration/configuration'
+import { type Level, roomFor } from '../../configuration/configuration.types'
 import { pointsLevels } from '../../configuration/tables/points.table'
 import { counted } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
@@ -19,7 +20,6 @@ import { deleteNested } from './nested.repository'
 import { adminLevel } from './points.admin.presenter'
 import type { CreatePointsLevelRequestItem, PatchPointsLevelRequestItem } from './points.admin.schemas'
 import { levelEntries } from './points.audit.presenter'
-import { presentSystem } from './systems.rules'
 
 type CreateItem = z.output<typeof CreatePointsLevelRequestItem>
 type PatchItem = z.output<typeof PatchPointsLevelRequestItem>

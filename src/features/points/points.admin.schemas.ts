@@ -20,7 +20,7 @@ import {
   updateResponse,
   wholeNumber,
 } from '../../api/fields'
-import { Filters, FiltersResponse } from '../../api/shapes/attribute.schemas'
+import { Filters, FiltersResponse } from '../../api/shapes/attributes'
 import {
   BOOST_STATUSES,
   SWITCH_STATUSES,

@@ -3,7 +3,7 @@ import { endpointsOf } from '../../api/endpoint'
 import { UserId } from '../../api/fields'
 import { ok } from '../../api/operation'
 import { SummaryQuery } from '../../api/queries'
-import { EventSummaryResponse } from '../../api/shapes/metric.schemas'
+import { EventSummaryResponse } from '../../api/shapes/metrics'
 import {
   AllUserPointsResponse,
   AwardsQuery,

@@ -1,5 +1,14 @@
 import { and, eq, isNull, type SQL } from 'drizzle-orm'
 import type * as z from 'zod'
+import {
+  createEach,
+  Draft,
+  deleteEach,
+  keysIn,
+  type Names,
+  revised,
+  updateEach,
+} from '../../api/resources/drafts.rules'
 import { additions, removals } from '../../configuration/audit.rules'
 import { configure } from '../../configuration/configuration'
 import { deleteBoards } from '../../configuration/configuration.sql.ts'
@@ -11,15 +20,6 @@ import {
   type System,
   type Trigger,
 } from '../../configuration/configuration.types'
-import {
-  createEach,
-  Draft,
-  deleteEach,
-  keysIn,
-  type Names,
-  revised,
-  updateEach,
-} from '../../configuration/drafts.rules'
 import { withIds } from '../../configuration/references.rules'
 import {
   pointsBoosts,
@@ -27,8 +27,8 @@ import {
   pointsSystems,
   pointsTriggers,
 } from '../../configuration/tables/points.table'
-import { boardEntries } from '../../leaderboards/leaderboards.admin.service'
-import { configureWithUpkeep } from '../../leaderboards/updates'
+import { leaderboard } from '../../leaderboards/leaderboard.resource'
+import { upkeepOf } from '../../leaderboards/updates'
 import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
@@ -229,8 +229,8 @@ function patched(system: System, item: UpdateItem, { now }: Scope): System {
  * Deletes points systems with their levels, boosts, triggers and leaderboards (G9). Awards stay in the
  * history of users.
  */
-export function deleteSystems(scope: Scope, names: Names) {
-  return configureWithUpkeep(scope, async (config) => {
+export async function deleteSystems(scope: Scope, names: Names) {
+  const { result, after } = await configure(scope, async (config) => {
     const draft = new Draft(config.systems)
     const result = deleteEach(draft, names, WHAT)
     const removed = config.systems.filter(({ id }) => draft.find(id) === undefined)
@@ -241,17 +241,24 @@ export function deleteSystems(scope: Scope, names: Names) {
     const boards = config.leaderboards.filter(
       ({ systemId }) => systemId !== null && draft.removed.includes(systemId),
     )
+    const due = upkeepOf(
+      scope,
+      boards.map(({ id }) => id),
+    )
     const statements = [
       ...draft.removed.flatMap((id) => deleteSystem(scope, id)),
       ...deleteBoards(scope, 'systemId', draft.removed),
+      ...due.statements,
     ]
     const audit = [
       ...systemEntries(draft.changes),
       ...nestedEntries(removed, removals, scope.now, () => null),
-      ...boardEntries(removals(boards), scope.now),
+      ...leaderboard.entries(removals(boards), { now: scope.now, facts: undefined }),
     ]
-    return { statements, boards: boards.map(({ id }) => id), audit, guards, result }
+    return { statements, audit, guards, result: { result, after: due.after } }
   })
+  await after?.()
+  return result
 }
 
 function deleteSystem({ db, databases, tenant, now }: Scope, id: string): Statement[] {

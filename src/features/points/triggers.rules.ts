@@ -1,11 +1,13 @@
 import type { Configuration, Trigger, TriggerFields } from '../../configuration/configuration.types'
 import { freeKey, keyTaken, triggerKey } from '../../configuration/derived-keys.rules'
-import type { Clearable } from '../../configuration/drafts.rules'
 import { TRIGGER_FIELDS, type TriggerField, type TriggerType } from '../../configuration/enumerations'
 import { filterProblem } from '../../configuration/filters.rules'
 import type { Instant } from '../../lib/clock'
 import { unreachable } from '../../lib/errors'
 import { isTicking } from '../../rules/points/ticks.rules'
+
+/** Fields that an admin write may leave out, or clear with null. */
+type Clearable<T> = { [K in keyof T]?: T[K] | null | undefined }
 
 /** The fields of a trigger that an admin write may set. */
 type Named = Pick<Trigger, 'userAttributes' | 'eventAttributes'> & TriggerFields

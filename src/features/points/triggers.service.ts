@@ -1,5 +1,14 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type * as z from 'zod'
+import {
+  createEach,
+  Draft,
+  deleteEach,
+  keysIn,
+  type Names,
+  updateEach,
+} from '../../api/resources/drafts.rules'
+import { presentSystem } from '../../api/resources/resource'
 import { triggerResponse } from '../../api/shapes/points'
 import { configure } from '../../configuration/configuration'
 import {
@@ -9,14 +18,6 @@ import {
   roomFor,
   type Trigger,
 } from '../../configuration/configuration.types'
-import {
-  createEach,
-  Draft,
-  deleteEach,
-  keysIn,
-  type Names,
-  updateEach,
-} from '../../configuration/drafts.rules'
 import { freeKeys } from '../../configuration/free-keys.repository'
 import { withIds } from '../../configuration/references.rules'
 import { pointsTriggers, triggerVersions } from '../../configuration/tables/points.table'
@@ -29,7 +30,6 @@ import { deleteNested } from './nested.repository'
 import { adminTrigger } from './points.admin.presenter'
 import type { CreatePointsTriggerRequestItem, PatchPointsTriggerRequestItem } from './points.admin.schemas'
 import { triggerEntries } from './points.audit.presenter'
-import { presentSystem } from './systems.rules'
 import { scheduleTicks, settleTicks } from './ticks'
 import { triggerFrom, triggerPatched, triggerProblem } from './triggers.rules'
 

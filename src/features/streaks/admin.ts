@@ -10,9 +10,9 @@ import {
   UuidResponse,
 } from '../../api/fields'
 import { ListQuery } from '../../api/queries'
+import { type Issue, unknownIssue } from '../../api/resources/drafts.rules'
 import { type UnknownField, unknownMessage } from '../../api/unknown-fields'
 import { type AuditEntry, goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
-import { type Issue, unknownIssue } from '../../configuration/drafts.rules'
 import { errors, RETRY_AFTER } from '../../lib/errors'
 import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'

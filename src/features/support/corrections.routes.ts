@@ -1,7 +1,7 @@
 import { endpointsOf } from '../../api/endpoint'
 import { created, ok } from '../../api/operation'
+import { presentSystem } from '../../api/resources/resource'
 import { configurationOf } from '../../configuration/configuration'
-import { presentSystem } from '../points/systems.rules'
 import { adjustPoints } from './adjustments'
 import * as schemas from './corrections'
 import { findAchievementToRevoke, findEvent, revokeCompletion, voidEvent } from './voids'

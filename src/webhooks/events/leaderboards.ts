@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { AttributeFilterResponse } from '../../api/shapes/attribute.schemas'
-import { filtersResponse } from '../../api/shapes/attributes.presenter'
+import { AttributeFilterResponse, filtersResponse } from '../../api/shapes/attributes'
 import {
   type LeaderboardResponse,
   LeaderboardResponseWithRankings,

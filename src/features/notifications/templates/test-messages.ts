@@ -1,9 +1,11 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { limitTestMessages } from '../../../access/access'
 import { tenantActive } from '../../../access/tenants.sql.ts'
+import { UserId, withIssues } from '../../../api/fields'
 import { madeFields } from '../../../configuration/audit.rules'
 import { auditEntries } from '../../../configuration/audit.sql.ts'
 import type { Template } from '../../../configuration/configuration.types'
+import { NOTIFICATION_CHANNELS } from '../../../configuration/enumerations'
 import { errors, type FieldError, throwIfInvalid, unreachable } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
 import type { Scope } from '../../../platform/context'
@@ -12,10 +14,22 @@ import type { UserState } from '../../../rules/state'
 import type { Attempt } from '../../../webhooks/delivery/messages'
 import { notificationAdapter } from '../channel'
 import { type Notification, notificationIn } from '../notification'
-import type { TestTemplateResponse } from '../notifications.schemas'
 import { providerOf } from '../providers/push'
 import { isReachable, userWants } from '../templates.rules'
-import { messageTo } from '../templates.service'
+import { messageTo } from './preview'
+
+/** The user who gets a test message. */
+export const TestTemplateRequest = z.object({ userId: UserId }).meta({ id: 'TestTemplateRequest' })
+
+/** The outcome of a test message. `reason` says why it was not sent, and what to do (N4). */
+export const TestTemplateResponse = withIssues(
+  'TestTemplateResponse',
+  z.object({
+    channel: z.enum(NOTIFICATION_CHANNELS),
+    status: z.enum(['sent', 'failed', 'unsent: no provider']),
+    reason: z.string().nullable(),
+  }),
+)
 
 type Result = z.infer<typeof TestTemplateResponse>
 

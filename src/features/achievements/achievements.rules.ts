@@ -1,8 +1,115 @@
 import type { Achievement, Configuration } from '../../configuration/configuration.types'
+import { keyTaken } from '../../configuration/derived-keys.rules'
 import { filterProblem } from '../../configuration/filters.rules'
 import { unreachable } from '../../lib/errors'
 import { MOST_RESOURCES } from '../../lib/limits'
-import { asksTheSame, startsOver } from './achievement-writes.rules'
+import { countsItself } from '../../rules/achievements.rules'
+
+type Status = Achievement['status']
+
+/**
+ * A new achievement: created inactive, and then moved to its status. Returns the reason as a text if that move
+ * is illegal (A1).
+ */
+export function achievementFrom(asked: Achievement): Achievement | string {
+  const achievement = ofItsTrigger(asked)
+  return (
+    moveProblem('inactive', achievement.status) ?? { ...achievement, counted: !countsItself(achievement) }
+  )
+}
+
+/**
+ * The achievement after a change and the move that it asks for (A1). `named` has the fields that the change
+ * names. Returns the reason as a text if the change or the move is illegal. If the achievement counts other
+ * events from now on, it counts under the new id (A2).
+ */
+export function achievementPatched(
+  before: Achievement,
+  named: Achievement,
+  newCounterId: string,
+): Achievement | string {
+  const { status, trigger } = before
+  const next = ofItsTrigger(named)
+  if (next.trigger !== trigger && status !== 'inactive') {
+    return `The achievement is ${status}, so its trigger, "${trigger}", can't change. Create another achievement instead.`
+  }
+  const counterId = countsTheSame(before, next) ? before.counterId : newCounterId
+  const isRecounted = startsOver(before, next) || counterId !== before.counterId
+  const counted = isRecounted ? !countsItself(next) : before.counted
+  return moveProblem(status, next.status) ?? { ...next, counterId, counted }
+}
+
+/** The fields of only some triggers, with their values in an achievement with another trigger. */
+const NONE = {
+  metricId: null,
+  metricValue: null,
+  streakLength: null,
+  achievementIds: [],
+  eventAttributes: [],
+} as const satisfies Partial<Achievement>
+
+/** Drops the fields that belong to other triggers. */
+function ofItsTrigger(achievement: Achievement): Achievement {
+  const bare = { ...achievement, ...NONE }
+  switch (achievement.trigger) {
+    case 'metric': {
+      const { metricId, metricValue, eventAttributes } = achievement
+      return { ...bare, metricId, metricValue, eventAttributes }
+    }
+    case 'streak':
+      return { ...bare, streakLength: achievement.streakLength }
+    case 'achievement':
+      return { ...bare, achievementIds: achievement.achievementIds }
+    case 'api':
+      return bare
+    default:
+      return unreachable(achievement.trigger)
+  }
+}
+
+function countsTheSame(before: Achievement, after: Achievement): boolean {
+  const basis = ({ metricId, eventAttributes }: Achievement) => JSON.stringify([metricId, eventAttributes])
+  return basis(before) === basis(after)
+}
+
+/**
+ * Whether an achievement asks for the same before and after a change: the same condition and the same
+ * filters.
+ */
+function asksTheSame(before: Achievement, after: Achievement): boolean {
+  const condition = (one: Achievement) =>
+    JSON.stringify([
+      one.trigger,
+      one.metricId,
+      one.metricValue,
+      one.streakLength,
+      one.achievementIds,
+      one.userAttributes,
+      one.eventAttributes,
+    ])
+  return condition(before) === condition(after)
+}
+
+/**
+ * Whether users may qualify for an achievement through earlier activity: it becomes active, or it asks for
+ * something else (A4).
+ */
+export function startsOver(before: Achievement | null, after: Achievement): boolean {
+  if (after.status !== 'active') return false
+  return before?.status !== 'active' || !asksTheSame(before, after)
+}
+
+/** Why an achievement can't move from one status to another, or null (A1). */
+function moveProblem(from: Status, to: Status): string | null {
+  if (from === to) return null
+  if (to === 'inactive') {
+    return `The achievement is ${from} and can't become inactive again. Lock it, so that no more users get it, or delete it.`
+  }
+  if (from === 'inactive' && to === 'locked') {
+    return "An inactive achievement can't be locked, because no user can have it. Make it active first."
+  }
+  return null
+}
 
 /**
  * Why an achievement can't be in the configuration, or null: its key is taken, there are too many, or
@@ -10,10 +117,10 @@ import { asksTheSame, startsOver } from './achievement-writes.rules'
  * it.
  */
 export function achievementProblem(config: Configuration, achievement: Achievement): string | null {
-  const before = config.achievements.find(({ id }) => id === achievement.id)
+  const before = config.achievements.find(({ id }) => id === achievement.id) ?? null
   // If a change asks for nothing new, the achievement may refer to deleted things (G9), unless it becomes
   // active.
-  const isKnown = before !== undefined && asksTheSame(before, achievement) && !startsOver(before, achievement)
+  const isKnown = before !== null && asksTheSame(before, achievement) && !startsOver(before, achievement)
   return (
     roomProblem(config, before, achievement) ??
     (isKnown ? null : (conditionProblem(config, achievement) ?? filtersProblem(config, achievement)))
@@ -22,13 +129,11 @@ export function achievementProblem(config: Configuration, achievement: Achieveme
 
 function roomProblem(
   { achievements }: Configuration,
-  before: Achievement | undefined,
+  before: Achievement | null,
   { key }: Achievement,
 ): string | null {
   const others = achievements.filter((other) => other !== before)
-  if (others.some((other) => other.key === key)) {
-    return `The key "${key}" is taken by another achievement. Choose another key.`
-  }
+  if (others.some((other) => other.key === key)) return keyTaken(key, 'achievement')
   if (others.length < MOST_RESOURCES) return null
   return `Limit of ${MOST_RESOURCES} achievements reached. Delete one first.`
 }

@@ -1,7 +1,7 @@
-import type { Instant } from '../lib/clock'
-import { errors } from '../lib/errors'
-import type { Change } from './audit.rules'
-import type { Resource } from './configuration.types'
+import type { Change } from '../../configuration/audit.rules'
+import type { Resource } from '../../configuration/configuration.types'
+import type { Instant } from '../../lib/clock'
+import { errors } from '../../lib/errors'
 
 /** The reason why an item of an admin write was not done, or a warning about it (G7). */
 export type Issue = {
@@ -151,11 +151,11 @@ export const keysIn = (list: readonly { key: string }[]): ReadonlySet<string> =>
 /** How the items of a PATCH or DELETE are matched with resources of a kind, and how their issues look. */
 type Matching<R, I> = {
   /** Further fields of an issue about a resource, in addition to `id`. */
-  also?: (id: string) => { boostId?: string }
+  also?: ((id: string) => { boostId?: string }) | undefined
   /** Fields that never change. If an item names another value beside an id, it is ignored with a warning. */
-  fixed?: readonly (keyof R & keyof I & string)[]
+  fixed?: readonly string[]
   /** Chooses the resource of an item if several resources have the item's key. */
-  isMeant?: (resource: R, item: I) => boolean
+  isMeant?: ((resource: R, item: I) => boolean) | undefined
 }
 
 /** The resource that an item names, or the problem as a text. */
@@ -198,8 +198,8 @@ export function updateEach<I extends ItemName, R extends Keyed>(
     draft.put(after)
     updated.push(after)
     for (const field of item.id === undefined ? [] : fixed) {
-      const given = item[field]
-      if (given === undefined || String(given) === String(before[field])) continue
+      const given: unknown = Reflect.get(item, field)
+      if (given === undefined || String(given) === String(Reflect.get(before, field))) continue
       const message = `The ${field} of ${what} never changes, so ${JSON.stringify(given)} is ignored.`
       warnings.push({ ...about, severity: 'warning', message })
     }

@@ -1,0 +1,370 @@
+import type * as z from 'zod'
+import { type AuditEntry, type AuditKind, type Change, entriesOf } from '../../configuration/audit.rules'
+import { configurationOf, configure, type Decision } from '../../configuration/configuration'
+import type { Configuration, Resource as Row, System } from '../../configuration/configuration.types'
+import { withIds } from '../../configuration/references.rules'
+import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
+import { newId } from '../../lib/new-id'
+import type { Scope } from '../../platform/context'
+import type { Endpoint } from '../endpoint'
+import type { itemName } from '../fields'
+import type { RawRequest } from '../mount'
+import {
+  byIdOrKey,
+  createEach,
+  Draft,
+  deleteEach,
+  type Issue,
+  type Keyed,
+  type ListedPage,
+  type Names,
+  page,
+  revised,
+  updateEach,
+} from './drafts.rules'
+import { resourceEndpoints } from './endpoints'
+import { columns, type Fields, fieldOf, type Item, type Part, type RowOf, shownFields } from './fields'
+import { type Declared, partsOf, type Schemas, schemasOf } from './schemas'
+import { type Columns, type ResourceTable, storeDraft } from './store.sql.ts'
+
+/*
+ * A kind of thing that admins configure. One declaration gives its schemas, its five operations and their
+ * handlers, the entries of the audit log, and how it is stored.
+ */
+
+/** The lists of resources in a tenant's configuration and in a points system, by their names. */
+type ListsOf<T> = {
+  [K in keyof T as T[K] extends readonly Keyed[] ? K : never]: T[K] extends readonly (infer R)[] ? R : never
+}
+type InSystem = ListsOf<System>
+type Listed = ListsOf<Configuration> & InSystem
+
+/** One write while it is decided. */
+export type Write<R extends Keyed, X = undefined> = {
+  scope: Scope
+  /** The configuration before the write. */
+  config: Configuration
+  /** The resources with the changes of the items before. */
+  draft: Draft<R>
+  /** The points system that contains the resources. Null for other kinds of resources. */
+  system: System | null
+  /** What was read for the write beside the configuration. */
+  facts: X
+}
+
+/** What a resource is shown with: the moment, and what was read beside the configuration. */
+export type Showing<X = undefined> = { now: Scope['now']; facts: X }
+
+/** What a write causes beside the change of the resources. `after` runs when it is stored. */
+export type Effects = Partial<Omit<Decision<unknown>, 'result'>> & {
+  after?: (() => Promise<unknown>) | undefined
+}
+
+/** Resources that were read, with the facts about them. */
+type Read<R, X> = { resources: readonly R[]; facts: X }
+
+type CreateItem<F extends Fields> = z.output<z.ZodObject<Part<F, 'create'>>>
+type UpdateItem<F extends Fields> = z.output<z.ZodObject<typeof itemName & Part<F, 'update'>>>
+type Shown<F extends Fields> = z.input<z.ZodObject<Part<F, 'item'>>>
+/** The fields of answers that no column with the same name gives. */
+type Further<F extends Fields, R> = {
+  [N in keyof Shown<F> as N extends keyof R
+    ? never
+    : F[N & keyof F] extends { shown: unknown } | { column: string }
+      ? never
+      : N]: Shown<F>[N]
+}
+type NewRow<F extends Fields, K> = RowOf<F> & Row & (K extends keyof InSystem ? { systemId: string } : object)
+
+/*
+ * The functions of a declaration are methods, so that the kit can call those of any kind. Its types are `C` for
+ * an item of a create, `U` for one of an update, `S` for an answer, `N` for the row of a new resource, and `X`
+ * for the facts.
+ */
+type Spec<F extends Fields, R extends Keyed, X, C, U, S, N, Must> = Declared<F> & {
+  kind: AuditKind
+  table: ResourceTable
+  columns?: Columns
+  /** The errors that schemas can't find (G3). */
+  check?(scope: Scope, json: unknown): FieldError[]
+  /** The fields of answers that the columns don't give. An undefined field is left out. */
+  show?(resource: R, showing: Showing<X>): Must & Partial<S>
+  /** What only the answer to a create shows, such as a secret. */
+  showOnce?: { of(resource: R, item: C, showing: Showing<X>): object }
+  /** The resource in the audit log, if it is not what an answer shows. */
+  audited?(resource: R, shown: S): object
+  /** The internal id of the user whom a resource belongs to; null for most. */
+  ownerOf?(resource: R): string | null
+  /** Why there is no room for one more new resource, or null. */
+  room?(write: Write<R, X>): string | null
+  /** A new resource, or the reason why it can't be created. */
+  make(row: N, write: Write<R, X>, item: C): R | string
+  /** A changed resource, or the reason why it can't be changed. `after` has the fields that the item names. */
+  patch?(after: R, before: R, write: Write<R, X>, item: U): R | string
+  /** Why a resource can't be deleted, or null. */
+  kept?(id: string, write: Write<R, X>): string | null
+  /** What a write causes. */
+  effects?(write: Write<R, X>): Effects | Promise<Effects>
+  /**
+   * A further field of requests that tells apart resources with the same key. `both` is the 422 for a key
+   * that two resources have, if the request does not say which one is meant (O1).
+   */
+  apart?: { both: (key: string) => string }
+  /** How resources are read that the configuration does not have, and facts about all. */
+  reads?: {
+    page(scope: Scope, systemId: string, query: ListedPage): Promise<Read<R, X>>
+    named(scope: Scope, systemId: string, names: Names): Promise<Read<R, X>>
+    forNew(scope: Scope, systemId: string, items: readonly C[]): Promise<X>
+  }
+  /** Further fields of an issue about a resource, in addition to `id` (G7). */
+  also?(id: string): { boostId?: string }
+}
+
+type Answer<Name extends string, T> = Promise<{ [N in Name]: T[] } & { issues: Issue[] }>
+
+/** A declared kind of resource: its schemas and endpoints, and the verbs that they and others call. */
+type Verbs<R extends Keyed, X, C, S> = {
+  endpoints: Endpoint[]
+  /** The resource with this id or key. Throws 404 if there is none (O1). */
+  find(scope: Scope, idOrKey: string): Promise<R>
+  show(resource: R, showing: Showing<X>): S
+  create(scope: Scope, items: readonly C[]): Answer<'created', S>
+  /**
+   * Changes resources in another way: `edit` changes the draft, and its result is returned. `audit` makes
+   * other entries of the audit log than those of an update.
+   */
+  change<T>(
+    scope: Scope,
+    edit: (write: Write<R, X>) => T,
+    audit?: (changes: readonly Change<R>[]) => AuditEntry[],
+  ): Promise<T>
+  /** The resource that an item asks for, or the reason why there can't be one. */
+  make(item: C, write: Write<R, X>): R | string
+  /** The statements of a write, and what else it causes. */
+  decide(write: Write<R, X>): Promise<Effects>
+  /** The entries of the audit log about changes (Z1). */
+  entries(changes: readonly Change<R>[], showing: Showing<X>): AuditEntry[]
+}
+
+/** The names of the lists in a points system. */
+const IN_SYSTEM = ['levels', 'triggers', 'boosts'] as const satisfies (keyof InSystem)[]
+const isInSystem = (list: keyof Listed): list is keyof InSystem => IN_SYSTEM.some((name) => name === list)
+
+/** The points system with this id or key (O1). Throws 404 if there is none. */
+export const presentSystem = ({ systems }: Configuration, idOrKey: string): System =>
+  byIdOrKey(systems, idOrKey, 'This points system')
+
+type AnyWrite = Write<Keyed, unknown>
+type AnySpec = Spec<Fields, Keyed, unknown, Item, Item, Item, Item, object> & { list: keyof Listed }
+
+/**
+ * Declares a kind of admin resource. `list` names the list in the configuration, or in a points system, that
+ * has the resources.
+ */
+export function defineResource<F extends Fields, K extends keyof Listed, X = undefined>(
+  spec: { list: K } & Spec<
+    F,
+    Listed[K] & Keyed,
+    X,
+    CreateItem<F>,
+    UpdateItem<F>,
+    Shown<F>,
+    NewRow<F, K>,
+    Further<F, Listed[K]>
+  >,
+): Schemas<F> & Verbs<Listed[K] & Keyed, X, CreateItem<F>, Shown<F>>
+export function defineResource(spec: AnySpec): unknown {
+  const { fields, list, showOnce, reads, apart, also } = spec
+  const what = isInSystem(list) ? `${spec.one} of this points system` : spec.one
+  const schemas = schemasOf(spec)
+  const never = Object.keys(fields).filter((name) => fields[name]?.isFixed)
+  const isMeant = (one: object, asked: object) =>
+    apart === undefined || [undefined, fieldOf(one, apart.field)].includes(fieldOf(asked, apart.field))
+
+  /** The resources in the configuration, or in the points system. */
+  const present = (config: Configuration, system: System | null): readonly Keyed[] =>
+    isInSystem(list) ? (system?.[list] ?? []) : config[list]
+  /** The configuration with the changes of the items before. */
+  const seen = ({ config, draft }: AnyWrite): Configuration =>
+    isInSystem(list) ? config : { ...config, [list]: draft.list }
+  const systemIn = (config: Configuration, idOrKey: string) =>
+    isInSystem(list) ? presentSystem(config, idOrKey) : null
+
+  const show = (resource: Keyed, showing: Showing<unknown>): Item =>
+    shownFields(fields, resource, spec.show?.(resource, showing) ?? {})
+  const showing = ({ scope: { now }, facts }: Pick<AnyWrite, 'scope' | 'facts'>) => ({ now, facts })
+
+  const entries = (changes: readonly Change<Keyed>[], at: Showing<unknown>) =>
+    changes.flatMap((change) => {
+      const own = entriesOf(spec.kind, [change], (one) => {
+        const shown = show(one, at)
+        return spec.audited?.(one, shown) ?? shown
+      })
+      const resource = change.after ?? change.before
+      const iid = (resource && spec.ownerOf?.(resource)) ?? null
+      return iid === null ? own : own.map((entry) => ({ ...entry, user: { iid } }))
+    })
+
+  async function decide(write: AnyWrite, entriesOfChanges = entries): Promise<Effects> {
+    const { scope, draft } = write
+    const { statements = [], audit = [], ...effects } = (await spec.effects?.(write)) ?? {}
+    return {
+      ...effects,
+      statements: [...storeDraft(scope, spec.table, draft, spec.columns), ...statements],
+      audit: [...entriesOfChanges(draft.changes, showing(write)), ...audit],
+    }
+  }
+
+  /** Changes resources of the tenant, or of one of its points systems. */
+  async function changeIn<T>(
+    scope: Scope,
+    systemId: string,
+    edit: (write: AnyWrite) => T,
+    read?: () => Promise<{ resources?: readonly Keyed[]; facts: unknown }>,
+    audit?: (changes: readonly Change<Keyed>[]) => AuditEntry[],
+  ): Promise<T> {
+    const { result, after } = await configure(scope, async (config) => {
+      const system = systemIn(config, systemId)
+      const { resources = present(config, system), facts } = (await read?.()) ?? { facts: undefined }
+      const write = { scope, config, system, facts, draft: new Draft(resources) }
+      const result = edit(write)
+      const { statements = [], audit: entries = [], after, ...effects } = await decide(write, audit)
+      return { ...effects, statements, audit: entries, result: { result, after } }
+    })
+    await after?.()
+    return result
+  }
+
+  /** The resource that an item asks for whose references are ids. */
+  function makeWithIds(item: Item, write: AnyWrite): Keyed | string {
+    const { now } = write.scope
+    const inSystem = write.system === null ? {} : { systemId: write.system.id }
+    const row = {
+      id: newId(now),
+      created: now,
+      updated: now,
+      ...inSystem,
+      ...columns(fields, 'create', item),
+    }
+    return spec.make(row, { ...write, config: seen(write) }, item)
+  }
+
+  function make(asked: Item, write: AnyWrite): Keyed | string {
+    const item = withIds(seen(write), asked)
+    return typeof item === 'string' ? item : makeWithIds(item, write)
+  }
+
+  function createIn(scope: Scope, systemId: string, given: readonly Item[]) {
+    throwIfInvalid(spec.check?.(scope, given) ?? [])
+    const read = reads && (async () => ({ facts: await reads.forNew(scope, systemId, given) }))
+    const edit = (write: AnyWrite) => {
+      const created: object[] = []
+      const { issues } = createEach(write.draft, given, (asked) => {
+        const item = withIds(seen(write), asked)
+        if (typeof item === 'string') return item
+        const made = spec.room?.(write) ?? makeWithIds(item, write)
+        if (typeof made === 'string') return made
+        created.push({ ...show(made, showing(write)), ...showOnce?.of(made, item, showing(write)) })
+        return made
+      })
+      return { created, issues }
+    }
+    return changeIn(scope, systemId, edit, read)
+  }
+
+  function updateIn(scope: Scope, systemId: string, given: readonly Item[]) {
+    throwIfInvalid(spec.check?.(scope, given) ?? [])
+    // The keys may also be new ones. Then these are the resources that have them now.
+    const names = {
+      ids: given.flatMap(({ id }) => textOf(id)),
+      keys: given.flatMap(({ key }) => textOf(key)),
+    }
+    const edit = (write: AnyWrite) => {
+      const change = (before: Keyed, asked: Item) => {
+        const item = withIds(seen(write), asked)
+        if (typeof item === 'string') return item
+        const key = never.includes('key') ? before.key : (textOf(item.key)[0] ?? before.key)
+        const named = { ...before, ...columns(fields, 'update', item), key }
+        const after = spec.patch?.(named, before, { ...write, config: seen(write) }, item) ?? named
+        return typeof after === 'string' ? after : revised(before, after, scope.now)
+      }
+      const { updated, issues } = updateEach(write.draft, given, what, change, {
+        fixed: never,
+        isMeant,
+        also,
+      })
+      return { updated: updated.map((one) => show(one, showing(write))), issues }
+    }
+    return changeIn(scope, systemId, edit, reads && (() => reads.named(scope, systemId, names)))
+  }
+
+  function removeIn(scope: Scope, systemId: string, names: Names) {
+    const edit = (write: AnyWrite) => {
+      const problem = (id: string) => spec.kept?.(id, { ...write, config: seen(write) }) ?? null
+      return deleteEach(write.draft, names, what, problem, { isMeant: (one) => isMeant(one, names), also })
+    }
+    return changeIn(scope, systemId, edit, reads && (() => reads.named(scope, systemId, names)))
+  }
+
+  async function listIn(scope: Scope, systemId: string, query: ListedPage) {
+    const config = await configurationOf(scope)
+    const system = systemIn(config, systemId)
+    const { resources, facts } = (await reads?.page(scope, systemId, query)) ?? {
+      resources: page(present(config, system), query),
+      facts: undefined,
+    }
+    return resources.map((one) => show(one, { now: scope.now, facts }))
+  }
+
+  async function findIn(scope: Scope, systemIdOrKey: string, idOrKey: string, asked: Item = {}) {
+    const config = await configurationOf(scope)
+    const system = systemIn(config, systemIdOrKey)
+    const names = { ids: [idOrKey.toLowerCase()], keys: [idOrKey] }
+    const { resources, facts } = (await reads?.named(scope, system?.id ?? '', names)) ?? {
+      resources: present(config, system),
+      facts: undefined,
+    }
+    const found = byIdOrKey(resources, idOrKey, `This ${spec.one.replace(/^an? /, '')}`)
+    const same = resources.filter(({ key }) => key === found.key)
+    if (apart === undefined || found.id === idOrKey.toLowerCase() || same.length === 1)
+      return { resource: found, facts }
+    const meant = same.find((one) => fieldOf(one, apart.field) === asked[apart.field])
+    if (meant === undefined) throw errors.unprocessable(apart.both(found.key))
+    return { resource: meant, facts }
+  }
+
+  const endpoints = resourceEndpoints(partsOf(spec, isInSystem(list), schemas), {
+    stage: {
+      find: async (scope, param) =>
+        isInSystem(list) ? presentSystem(await configurationOf(scope), param('systemId')).id : '',
+      check: (scope: Scope, { json }: RawRequest) => spec.check?.(scope, json) ?? [],
+    },
+    list: (scope, query, system) => listIn(scope, system, query),
+    create: (scope, body, system) => createIn(scope, system, body),
+    update: (scope, body, system) => updateIn(scope, system, body),
+    remove: (scope, query, system) => removeIn(scope, system, query),
+    get: async (scope, param, _json, query) => {
+      const asked = apart && { [apart.field]: query(apart.field) }
+      const { resource, facts } = await findIn(scope, param('systemId'), param('id'), asked)
+      return show(resource, { now: scope.now, facts })
+    },
+  })
+
+  return {
+    ...schemas,
+    endpoints,
+    find: async (scope: Scope, idOrKey: string) => (await findIn(scope, '', idOrKey)).resource,
+    show,
+    create: (scope: Scope, given: readonly Item[]) => createIn(scope, '', given),
+    change: <T>(
+      scope: Scope,
+      edit: (write: AnyWrite) => T,
+      audit?: (changes: readonly Change<Keyed>[]) => AuditEntry[],
+    ) => changeIn(scope, '', edit, undefined, audit),
+    make,
+    decide,
+    entries,
+  }
+}
+
+const textOf = (value: unknown): string[] => (typeof value === 'string' ? [value] : [])

@@ -1,0 +1,90 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import * as z from 'zod'
+import { defaulted, text } from '../../api/fields'
+import { FIXED_KEY, field, ID, NAME, optionally } from '../../api/resources/fields'
+import { defineResource } from '../../api/resources/resource'
+import { removals } from '../../configuration/audit.rules'
+import { deleteBoards } from '../../configuration/configuration.sql.ts'
+import { keyTaken } from '../../configuration/derived-keys.rules'
+import { METRIC_UNIT_TYPES } from '../../configuration/enumerations'
+import { metrics } from '../../configuration/tables/metrics.table'
+import { pointsTriggers } from '../../configuration/tables/points.table'
+import { leaderboard } from '../../leaderboards/leaderboard.resource'
+import { MOST_NAME_CHARACTERS, MOST_RESOURCES } from '../../lib/limits'
+import type { Scope } from '../../platform/context'
+import { among } from '../../platform/guard'
+import { schedule } from '../../time/due-work.sql.ts'
+import { wakeTimekeeper } from '../../time/timekeeper'
+import { triggerEntries } from '../points/points.audit.presenter'
+import { retitledTriggers } from '../points/triggers.service'
+import { storeSettings } from '../streaks/settings'
+
+const UnitType = z.enum(METRIC_UNIT_TYPES)
+
+/** Metrics (G5, G7). Without units, `units` is empty (G10). */
+export const metric = defineResource({
+  kind: 'metric',
+  id: 'admin_metrics',
+  path: '/metrics',
+  one: 'a metric',
+  many: 'metrics',
+  component: 'Metric',
+  item: 'CreatedMetric',
+  list: 'metrics',
+  table: metrics,
+  fields: {
+    id: ID,
+    name: NAME,
+    key: FIXED_KEY,
+    unitType: field(defaulted(UnitType, 'number'), UnitType, UnitType),
+    units: {
+      ...optionally(text(MOST_NAME_CHARACTERS), z.string()),
+      stored: (units: string | undefined) => units ?? '',
+    },
+  },
+  make: (row, { draft: { list } }) => {
+    if (list.some(({ key }) => key === row.key)) return keyTaken(row.key, 'metric')
+    return list.length < MOST_RESOURCES
+      ? row
+      : `Limit of ${MOST_RESOURCES} metrics reached. Delete one first.`
+  },
+  /**
+   * The triggers of a renamed metric show its new name from then on (P10). Those of a deleted metric go with
+   * it, as its leaderboards do (G9). Streaks may have another goal then (S2).
+   */
+  effects: ({ scope, config, draft: { changed, removed } }) => {
+    const renamed = changed.filter(
+      ({ id, name }) => !config.metrics.some((one) => one.id === id && one.name === name),
+    )
+    const retitled = renamed.flatMap((one) => retitledTriggers(scope, config, one))
+    if (removed.length === 0) return { statements: retitled }
+    const isOfRemoved = ({ metricId }: { metricId: string | null }) =>
+      metricId !== null && removed.includes(metricId)
+    const boards = config.leaderboards.filter(isOfRemoved)
+    const triggers = config.systems.flatMap((system) => system.triggers.filter(isOfRemoved))
+    return {
+      statements: [
+        ...retitled,
+        ...deleteUses(scope, removed),
+        ...boards.map(({ id }) => schedule(scope.db, 'leaderboard', { at: scope.now, subject: id })),
+        ...storeSettings(scope, { ...config.streaks, goalSince: scope.now }),
+      ],
+      audit: [
+        ...triggerEntries(removals(triggers)),
+        ...leaderboard.entries(removals(boards), { now: scope.now, facts: undefined }),
+      ],
+      after: () => wakeTimekeeper(scope),
+    }
+  },
+})
+
+/** Deletes triggers and leaderboards of metrics. Streaks need no write: `termsOf` skips deleted metrics. */
+function deleteUses(scope: Scope, ids: readonly string[]) {
+  const { db, tenant, now } = scope
+  const { tenantId, deleted, metricId } = pointsTriggers
+  const ofTriggers = db.orm
+    .update(pointsTriggers)
+    .set({ deleted: now })
+    .where(and(eq(tenantId, tenant.id), isNull(deleted), among(metricId, ids)))
+  return [db.built(ofTriggers), ...deleteBoards(scope, 'metricId', ids)]
+}
