@@ -346,7 +346,7 @@ async function snapshotOf(ctx: Context, claim: Claim, about: string | null = nul
         ? databaseFor(ctx, tenantId, about)
         : ctx.db
   const read = db.run(requestSnapshotStatement(ctx.db, tenantId, credentials, claim))
-  if (user === null || isOfTenant || !ctx.databases.isSeveral) return parseRequestSnapshot(await read)
+  if (user === null || isOfTenant) return parseRequestSnapshot(await read)
   // A token of another tenant, or for the whole account.
   const its = ctx.databases.usersOf(user.tenantId).of(user.id)
   const [result, own] = await Promise.all([

@@ -113,11 +113,10 @@ export const recordOf = ({
 })
 
 /**
- * Whether a record says all that a request needs. Only the first database knows the names of keys, so with
- * several ones, an admin's record must have it for the audit log.
+ * Whether a record says all that a request needs. Only the first database knows the names of keys, so an
+ * admin's record must have it for the audit log.
  */
-const isWhole = ({ databases }: Context, { kind, name }: KeyRecord): boolean =>
-  !databases.isSeveral || kind !== 'admin' || name !== undefined
+const isWhole = ({ kind, name }: KeyRecord): boolean => kind !== 'admin' || name !== undefined
 
 const BY_PREFIX = `
   SELECT id, kind, tenant_id AS tenantId, user_id AS userId, hash, scope, expires, name
@@ -142,7 +141,7 @@ export async function findKeyRecord(ctx: Context, prefix: string): Promise<KeyRe
   if (remembered !== undefined) return remembered
   const cached = await ctx.env.KEYS.get(kvKey(prefix), { type: 'json', cacheTtl: EDGE_TTL }).catch(() => null)
   const fromKv = Stored.safeParse(cached)
-  if (fromKv.success && isWhole(ctx, fromKv.data)) {
+  if (fromKv.success && isWhole(fromKv.data)) {
     keyCacheOf(ctx.instance).set(prefix, fromKv.data)
     return fromKv.data
   }

@@ -93,7 +93,7 @@ async function snapshotOfAll(
     await ctx.db.run(requestSnapshotStatement(ctx.db, tenantId, credentials)),
   )
   const tokens = credentials.filter(({ user }) => user !== null && user.tenantId === tenantId)
-  if (!databases.isSeveral || tokens.length === 0) return first
+  if (databases.others.length === 0 || tokens.length === 0) return first
   const others = await databases
     .usersOf(tenantId)
     .askAll(async (db) => parseRequestSnapshot(await db.run(requestSnapshotStatement(db, tenantId, tokens))))

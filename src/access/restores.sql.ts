@@ -88,10 +88,9 @@ const CONFIRM = 'UPDATE restores SET confirmed = ?1 WHERE id = 1 AND moment = ?1
  * No moment is noted either while a database can't be reached. The cron trigger calls it.
  */
 export async function noteMoment(databases: Databases, now: Instant): Promise<void> {
-  if (!databases.isSeveral) return
-  const { first } = databases
+  const { first, others } = databases
+  if (others.length === 0) return
   const before = FirstNoted.parse((await first.rows(first.statement(FIRST_NOTED)))[0])
-  const others = databases.names.filter((name) => name !== FIRST)
   const found = await Promise.all(
     others.map(async (name) => {
       const db = databases.named(name)

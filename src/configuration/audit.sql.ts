@@ -180,7 +180,7 @@ export async function auditPage(scope: AccountScope, wanted: Wanted, place: Plac
   const { databases, auditLog: log, db } = scope
   // The log of the account is in the first database. That of a tenant is in all of them: each change of users
   // is noted in the batch that made it.
-  if (!databases.isSeveral || log === LOG_OF_ACCOUNT) return pageIn(db, log, wanted, place)
+  if (log === LOG_OF_ACCOUNT) return pageIn(db, log, wanted, place)
   const asked = await databases.usersOf(log).askAll(async (its, name) => ({
     name,
     page: await pageIn(its, log, wanted, place),

@@ -125,15 +125,16 @@ export async function configure<T>(
     const { statements, beside = [], audit, users = [], guards = [], result } = await decide(config)
     if (statements.length + beside.length === 0) return result
     const change = crypto.randomUUID()
-    const prepared =
-      statements.length === 0
-        ? null
-        : await prepareCopies(scope.databases, db.tenantId, {
-            change,
-            version: config.version,
-            statements: [...guards, ...statements],
-          })
-    if (statements.length > 0 && prepared === null) {
+    // Users' own boosts leave the version as it is, unless users may be in other databases.
+    const isOfAll = statements.length > 0 || scope.databases.mustTell(beside)
+    const prepared = !isOfAll
+      ? null
+      : await prepareCopies(scope.databases, db.tenantId, {
+          change,
+          version: config.version,
+          statements: [...guards, ...statements],
+        })
+    if (isOfAll && prepared === null) {
       await wait(PAUSE * (1 + Math.random()))
       config = await stillActive({ ...scope, db })
       continue
@@ -145,11 +146,10 @@ export async function configure<T>(
         ...(prepared?.guards ?? []),
         ...unchanged,
         ...guards,
-        ...statements,
-        ...beside,
+        ...[...statements, ...beside].filter(({ isForCopies }) => isForCopies !== true),
         ...auditEntries(scope, audit),
         ...(prepared?.noting([...statements, ...beside]) ?? []),
-        ...(statements.length === 0 ? [] : [raiseVersion(db, change)]),
+        ...(isOfAll ? [raiseVersion(db, change)] : []),
       ])
       await prepared?.finish()
       // These statements may have made work due at once, or added messages to the outbox.

@@ -63,7 +63,7 @@ export async function prepareCopies(
   tenantId: string,
   { change, version, statements = [] }: Change,
 ): Promise<Prepared | null> {
-  if (!databases.isSeveral) return NOTHING_TO_PREPARE
+  if (databases.others.length === 0) return NOTHING_TO_PREPARE
   const told = await toldOfChanges(databases.first, tenantId)
   const names = told.names.filter((name) => name !== FIRST)
   const until = systemNow() + LIFETIME
@@ -127,7 +127,6 @@ const forgetWork = (databases: Databases, tenantId: string, change: string) =>
  * can't be reached waits.
  */
 export async function finishChanges(databases: Databases): Promise<void> {
-  if (!databases.isSeveral) return
   const { first } = databases
   for (const { id, change } of Unfinished.parse(await first.rows(first.statement(UNFINISHED)))) {
     if (!databases.hasRoom()) return
@@ -191,7 +190,7 @@ export async function changeTenants<T>(
   tenantIds: readonly string[],
   change: (around: AroundChange) => Promise<T>,
 ): Promise<T> {
-  if (!databases.isSeveral) return change({ before: [], after: [] })
+  if (databases.others.length === 0) return change({ before: [], after: [] })
   const { first } = databases
   for (let tries = 0; tries < TENANT_TRIES; tries += 1) {
     const asked = first.statement(VERSIONS, JSON.stringify([...new Set(tenantIds)]))

@@ -22,6 +22,8 @@ export type Statement = {
    * because it begins work on users (B4). See `EVERYWHERE` in databases/everywhere.ts.
    */
   readonly everywhere?: string
+  /** Whether the first database leaves it out, because it makes the change in another way. */
+  readonly isForCopies?: true
   /**
    * Whether this guard reads the due work on users. If a change of the configuration has such a guard, the
    * guard must hold in each database with users of the tenant (B4).
@@ -158,7 +160,7 @@ export class Connection {
 type Route = {
   send: (statements: readonly Statement[]) => Promise<D1Result[]>
   /** Whether there are several databases, so that each user's row notes the user's bucket. */
-  isSeveral: boolean
+  hasOthers: boolean
   /** The name of the database, if all batches go to the same one. */
   name?: string
   /** Whether it is always a database other than the first one. */
@@ -184,9 +186,9 @@ export class AccountDatabase {
     this.#route = route
   }
 
-  /** Whether there are several databases (B1). */
-  get isSeveral(): boolean {
-    return this.#route?.isSeveral ?? false
+  /** Whether there are other databases, which may have other users of the tenant (B1). */
+  get hasOthers(): boolean {
+    return this.#route?.hasOthers ?? false
   }
 
   /** The name of its binding; null if each batch goes to the database that holds a user then. */
@@ -289,6 +291,6 @@ export class TenantDatabase extends AccountDatabase {
 
   /** The bucket that the row of a user notes; null if there is only one database (B2). */
   bucketOf(userId: string): number | null {
-    return this.isSeveral ? bucketOf(this.tenantId, userId) : null
+    return this.hasOthers ? bucketOf(this.tenantId, userId) : null
   }
 }

@@ -42,30 +42,6 @@ export type Pause = () => Promise<void>
 /** For reads that are not scans. */
 export const NO_PAUSE: Pause = async () => undefined
 
-/** How many users a part of a scan has read, and the place of the last of them. */
-type Part<Place> = { users: number; last: Place }
-
-/**
- * Reads all users of a tenant in parts, in the order of places that never change, such as their ids. Each
- * part is a statement and a round trip of its own, so that other tenants' statements run in between. No user
- * is read twice or missed. Each user has the state of the moment at which the part was read. `read` gets the
- * place after which its part begins, and how many users to read. `pause` is called before it.
- */
-export async function* inParts<Place, P extends Part<Place>>(
-  beginning: Place,
-  pause: Pause,
-  read: (after: Place, limit: number) => Promise<P>,
-): AsyncGenerator<P> {
-  for (let nth = 0, after = beginning; ; nth += 1) {
-    const limit = sizeOfPart(nth)
-    await pause()
-    const part = await read(after, limit)
-    yield part
-    if (part.users < limit) return
-    after = part.last
-  }
-}
-
 /**
  * A scan's place in its tenant's line. `wakes` has one function for each request that waits for the scan. It
  * wakes the request in the request's own context.

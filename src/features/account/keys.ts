@@ -47,6 +47,7 @@ import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { within } from '../../lib/system-clock'
 import { type AccountScope, KEY_SCOPES, type Scope } from '../../platform/context'
+import { FIRST } from '../../platform/databases/directory'
 import { isConflict, isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
 import { startOfPage } from '../../platform/pages'
@@ -173,18 +174,23 @@ function personOf(people: People, id: string): AuditedUser {
 }
 
 /**
- * With several databases: the users of keys, who are not in the database that has the keys. A key never waits
- * for other databases (B4): if one can't be reached, the entries about its users don't name them.
+ * The users of keys who are not in the database that has the keys. A key never waits for other databases
+ * (B4): if one can't be reached, the entries about its users don't name them.
  */
 async function peopleOf(
   { databases }: AccountScope,
   owner: KeyOwner,
   ids: readonly (string | null)[],
 ): Promise<People> {
-  if (!databases.isSeveral || owner.kind === 'admin') return new Map()
+  if (owner.kind === 'admin') return new Map()
   const asked = [...new Set(ids.flatMap((id) => id ?? []))]
   try {
-    const all = databases.usersOf(owner.db.tenantId).askAll((db) => iidsOf(db, asked).catch(nobodyIfAway))
+    const all = databases
+      .usersOf(owner.db.tenantId)
+      .askAll(
+        async (db, name): Promise<People> =>
+          name === FIRST ? new Map() : iidsOf(db, asked).catch(nobodyIfAway),
+      )
     return new Map((await within(PATIENCE, all)).flatMap((part) => [...part]))
   } catch (error) {
     logProblem('warn', { error: `users of keys were not found: ${String(error)}` })

@@ -100,7 +100,7 @@ const Progress = z.object({
   after: z.string().default(''),
   /** Prefixes of deleted keys that still have a record in KV. */
   prefixes: z.array(z.string()).default([]),
-  /** With several databases: the name of the one in which the stage is. */
+  /** The name of the database in which the stage is. */
   database: z.string().default(''),
   /** The progress of removing the configuration. */
   walked: z.object({ table: z.number(), no: z.number() }).default({ table: 0, no: 0 }),
@@ -179,15 +179,14 @@ async function users({ db }: TenantContext): Promise<Portion> {
 
 /**
  * The same portion in each database, the first one last. Its statements are stored in its database before the
- * progress. With one database they are stored together.
+ * progress, and in the first one together with it.
  */
 function inEach(
   portion: (context: TenantContext, progress: Progress) => Promise<Portion>,
 ): (context: TenantContext, progress: Progress) => Promise<Portion> {
   return async (context, progress) => {
     const { databases, db: home } = context
-    if (!databases.isSeveral) return portion(context, progress)
-    const places = databases.unplaced(home.tenantId)
+    const places = databases.all(home.tenantId)
     const present = Math.max(
       0,
       places.findIndex(({ name }) => name === progress.database),
@@ -199,9 +198,9 @@ function inEach(
       progress: reached,
       statements = [],
     } = await portion({ ...context, db: place.db }, progress)
+    if (next === undefined) return { isEnd, progress: { ...reached, database: place.name }, statements }
     if (statements.length > 0) await place.db.batch(statements)
     if (!isEnd) return { isEnd, progress: { ...reached, database: place.name } }
-    if (next === undefined) return END
     return { isEnd: false, progress: { after: '', walked: { table: 0, no: 0 }, database: next.name } }
   }
 }
@@ -248,7 +247,7 @@ async function purgeStep(context: TenantContext, work: Work<Progress>): Promise<
   const portion = STAGES[progress.stage]
   if (portion === undefined) {
     try {
-      if (databases.isSeveral) await removeCopies(databases, db.tenantId)
+      await removeCopies(databases, db.tenantId)
       await repository.removeTenant(db)
     } catch (error) {
       if (!isConflict(error)) throw error
@@ -268,7 +267,7 @@ async function purgeStep(context: TenantContext, work: Work<Progress>): Promise<
 
 /** Deletes the copies of a tenant in the other databases. Throws a conflict if rows are left there. */
 async function removeCopies(databases: Databases, tenantId: string): Promise<void> {
-  for (const { name, db } of databases.unplaced(tenantId)) {
+  for (const { name, db } of databases.all(tenantId)) {
     if (name !== FIRST) await repository.removeCopy(db)
   }
 }

@@ -119,7 +119,7 @@ async function noteCounted(
   achievement: Achievement,
 ): Promise<readonly Statement[]> {
   const { tenantId } = db
-  if (!databases.isSeveral) return [counted(db, achievement), raiseVersion(db)]
+  if (databases.others.length === 0) return [counted(db, achievement), raiseVersion(db)]
   const walks = await databases
     .usersOf(tenantId)
     .askAll(

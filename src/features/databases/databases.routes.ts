@@ -85,7 +85,7 @@ async function* spreads(context: Context): AsyncGenerator<Spread[]> {
 /** The tenants with users that are to move to another database. */
 async function tenantsToMove(context: Context): Promise<string[]> {
   const { databases } = context
-  if (!databases.isSeveral) return []
+  if (databases.others.length === 0) return []
   const weights = await readWeights(databases.first)
   const found: string[] = []
   for await (const page of spreads(context)) {
@@ -182,8 +182,9 @@ async function rebalance(
       fields: fieldChanges({ weights: all(before) }, { weights: all(weights) }),
     },
   ])
-  await storeWeights(databases.first, weights, { isSeveral: databases.isSeveral, audit })
-  if (databases.isSeveral)
+  const isSpread = databases.others.length > 0
+  await storeWeights(databases.first, weights, { isSpread, audit })
+  if (isSpread)
     scope.waitUntil(
       wakeAll(scope, jobs).catch((error: unknown) =>
         logProblem('warn', { work: 'moves', error: `the Timekeepers were not woken: ${String(error)}` }),

@@ -28,13 +28,13 @@ export const forgetWeights = (names: readonly string[]): Statement => ({
 export async function storeWeights(
   first: AccountDatabase,
   weights: Readonly<Record<string, number>>,
-  { isSeveral, audit }: { isSeveral: boolean; audit: readonly Statement[] },
+  { isSpread, audit }: { isSpread: boolean; audit: readonly Statement[] },
 ): Promise<void> {
   await first.batch([
     ...audit,
     first.statement(FORGET),
     first.statement(STORE, JSON.stringify(weights)),
-    ...(isSeveral ? [scheduleForTenants(first, 'moves')] : []),
+    ...(isSpread ? [scheduleForTenants(first, 'moves')] : []),
   ])
 }
 

@@ -77,7 +77,7 @@ export async function finishMove(
   kinds: readonly string[],
 ): Promise<void> {
   const { databases } = context
-  if (!databases.isSeveral) return
+  if (databases.others.length === 0) return
   const state = await repository.readState(databases.first, tenantId)
   // The erasure of a tenant deletes its work: the copies of a move go first.
   if (state?.status === 'purging' && state.work !== null) {
@@ -105,7 +105,7 @@ export async function stepMoves(
   mayWork: boolean,
 ): Promise<Instant | null> {
   const { databases } = context
-  if (!databases.isSeveral) return null
+  if (databases.others.length === 0) return null
   const moving = { databases, tenantId, kinds }
   const end = systemNow() + BUDGET
   try {

@@ -123,7 +123,7 @@ export function boostEventStatements(
   )
   return [
     ...noted,
-    ...insertEntriesInChange(db, databases, outboxEntries),
+    ...insertEntriesInChange(db, outboxEntries),
     ...(next === null ? [] : [expectBoosts(db, next, now)]),
   ]
 }

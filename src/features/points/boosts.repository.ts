@@ -9,7 +9,8 @@ import { SECOND } from '../../lib/clock'
 import { packed } from '../../lib/packed'
 import type { Scope } from '../../platform/context'
 import type { Statement } from '../../platform/database'
-import { everywhere } from '../../platform/databases/everywhere'
+import { FIRST } from '../../platform/databases/directory'
+import { everywhere, inCopies } from '../../platform/databases/everywhere'
 import { guardSql } from '../../platform/guard'
 import { startOfPage } from '../../platform/pages'
 import { deleteNested } from './nested.repository'
@@ -46,10 +47,6 @@ const PEOPLE = `
 
 const COUNTS = `SELECT value AS iid, ${countOf('value', '?2')} AS boosts FROM json_each(?1)`
 
-const PEOPLE_OF_SOME = `
-  SELECT ${personColumns('?5')} FROM users WHERE tenant_id = ?1 AND id IN (
-    SELECT user_id FROM points_boosts WHERE no IN (${NAMED}) AND +tenant_id = ?1)`
-
 const BoostUser = z.object({
   id: z.string(),
   iid: z.string(),
@@ -64,13 +61,7 @@ const BoostUser = z.object({
  */
 export type BoostUser = z.infer<typeof BoostUser>
 
-const byId = (rows: readonly unknown[]) =>
-  new Map(
-    z
-      .array(BoostUser)
-      .parse(rows)
-      .map((person) => [person.id, person]),
-  )
+const People = z.array(BoostUser)
 
 /** A page of a system's boosts, including users' own, oldest first (G7). Throws 429 like any scan (P11). */
 export async function boostPage(scope: Scope, systemId: string, page: ListedPage): Promise<Boost[]> {
@@ -96,30 +87,17 @@ export async function boostPage(scope: Scope, systemId: string, page: ListedPage
   return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, ...asked)))
 }
 
-/**
- * The boosts of a system with these ids or keys that are not deleted, and the users who own some of them, as
- * of one moment.
- */
+/** The boosts of a system with these ids or keys that are not deleted, and the users who own some of them. */
 export async function namedBoosts(
   scope: Scope,
   systemId: string,
   { ids = [], keys = [] }: Names,
 ): Promise<{ boosts: Boost[]; users: Map<string, BoostUser> }> {
-  const { db, databases, tenant, now } = scope
-  const asked = [tenant.id, systemId, JSON.stringify(ids), JSON.stringify(keys)]
-  if (databases.isSeveral) {
-    const some = z.array(BoostRow).parse(await db.rows(db.statement(SOME, ...asked)))
-    const users = await boostUsersWithIds(
-      scope,
-      some.flatMap(({ userId }) => userId ?? []),
-    )
-    return { boosts: some, users }
-  }
-  const { boosts, users } = await db.batchOf({
-    boosts: db.statement(SOME, ...asked),
-    users: db.statement(PEOPLE_OF_SOME, ...asked, now),
-  })
-  return { boosts: z.array(BoostRow).parse(boosts.results), users: byId(users.results) }
+  const { db, tenant } = scope
+  const asked = db.statement(SOME, tenant.id, systemId, JSON.stringify(ids), JSON.stringify(keys))
+  const boosts = z.array(BoostRow).parse(await db.rows(asked))
+  const owners = new Set(boosts.flatMap(({ userId }) => userId ?? []))
+  return { boosts, users: await boostUsersWithIds(scope, [...owners]) }
 }
 
 /** The existing users with these ids, by id. */
@@ -127,18 +105,19 @@ export async function boostUsersWithIds(
   { db, databases, tenant, now }: Scope,
   ids: readonly string[],
 ): Promise<Map<string, BoostUser>> {
-  if (ids.length === 0) return new Map()
-  const list = JSON.stringify(ids)
-  if (!databases.isSeveral) return byId(await db.rows(db.statement(PEOPLE, tenant.id, list, now)))
-  const rows = await databases
-    .usersOf(tenant.id)
-    .askAll((its) => its.rows(its.statement(PEOPLE, tenant.id, list, now)))
-  const people = [...byId(rows.flat()).values()]
+  const found = await databases.usersOf(tenant.id).askAbout(ids, async (its, own) => {
+    const rows = await its.rows(its.statement(PEOPLE, tenant.id, JSON.stringify(own), now))
+    return { people: People.parse(rows), isHome: its.name === FIRST }
+  })
+  const elsewhere = found.flatMap(({ people, isHome }) => (isHome ? [] : people.map(({ iid }) => iid)))
   // The first database has the boosts of all users.
-  const iids = JSON.stringify(people.map(({ iid }) => iid))
-  const counts = Counts.parse(await db.rows(db.statement(COUNTS, iids, now)))
+  const asked = db.statement(COUNTS, JSON.stringify(elsewhere), now)
+  const counts = Counts.parse(elsewhere.length === 0 ? [] : await db.rows(asked))
   const boostsOf = new Map(counts.map(({ iid, boosts }) => [iid, boosts]))
-  return byId(people.map((person) => ({ ...person, boosts: boostsOf.get(person.iid) ?? 0 })))
+  const all = found.flatMap(({ people }) => people)
+  return new Map(
+    all.map((person) => [person.id, { ...person, boosts: boostsOf.get(person.iid) ?? person.boosts }]),
+  )
 }
 
 const Counts = z.array(BoostUser.pick({ iid: true, boosts: true }))
@@ -162,10 +141,10 @@ export function insertBoosts(scope: Scope, boosts: readonly Boost[]): Statement[
   ]
 }
 
-/** If there are several databases: statements that store own boosts in the databases of their users (B4). */
-function ownInCopies({ databases, tenant }: Scope, boosts: readonly Boost[]): Statement[] {
+/** Statements that store own boosts in the databases of their users, if these are others (B4). */
+function ownInCopies({ tenant }: Scope, boosts: readonly Boost[]): Statement[] {
   const own = boosts.filter(({ userId }) => userId !== null)
-  if (!databases.isSeveral || own.length === 0) return []
+  if (own.length === 0) return []
   const rows = own.map((boost) => {
     const { id, created, updated, systemId, userId, userIid, key, name, start, end } = boost
     const { multiplier, rounding, userAttributes } = boost
@@ -173,8 +152,8 @@ function ownInCopies({ databases, tenant }: Scope, boosts: readonly Boost[]): St
     return JSON.stringify([...given, multiplier, rounding, JSON.stringify(userAttributes)])
   })
   return [
-    everywhere('freeOwnBoosts', tenant.id, JSON.stringify(own.map(({ id }) => id))),
-    ...packed(rows).map((list) => everywhere('keepOwnBoosts', tenant.id, list)),
+    inCopies('freeOwnBoosts', tenant.id, JSON.stringify(own.map(({ id }) => id))),
+    ...packed(rows).map((list) => inCopies('keepOwnBoosts', tenant.id, list)),
   ]
 }
 
@@ -222,13 +201,11 @@ export function updateBoosts(scope: Scope, boosts: readonly Boost[], before: rea
 export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
   const ids = boosts.map(({ id }) => id)
   const own = boosts.flatMap(({ id, userId }) => (userId === null ? [] : id))
-  const { databases, tenant, now } = scope
+  const { tenant, now } = scope
   return [
     ...deleteNested(scope, pointsBoosts, ids),
     ...boosts.flatMap((boost) => userChanged(scope, boost)),
-    ...(databases.isSeveral && own.length > 0
-      ? [everywhere('deleteOwnBoosts', tenant.id, JSON.stringify(own), now)]
-      : []),
+    ...(own.length > 0 ? [inCopies('deleteOwnBoosts', tenant.id, JSON.stringify(own), now)] : []),
   ]
 }
 

@@ -236,8 +236,7 @@ export async function deleteBoosts(scope: Scope, systemId: string, names: Names)
 
 /**
  * The statements for boosts, in their order. They are a change of the configuration, unless all boosts are
- * users' own: these leave its version as it is. With several databases, users' own boosts are in the first
- * one and in that of the user, so each change of them is a change of the configuration, too (B4).
+ * users' own.
  * `eventStatements` returns the statements after them, which notify webhooks (W6).
  */
 export function stored(
@@ -248,7 +247,7 @@ export function stored(
 ) {
   const statements = store(scope, boosts)
   const eventWrites = boosts.length === 0 ? [] : eventStatements()
-  const areOwn = !scope.databases.isSeveral && boosts.every(({ userId }) => userId !== null)
+  const areOwn = boosts.every(({ userId }) => userId !== null)
   return areOwn
     ? { statements: [], beside: [...statements, ...eventWrites] }
     : { statements, beside: eventWrites }

@@ -33,7 +33,7 @@ import { MOST_RESOURCES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
 import type { Statement } from '../../platform/database'
-import { everywhere } from '../../platform/databases/everywhere'
+import { inCopies } from '../../platform/databases/everywhere'
 import { isTicking } from '../../rules/points/ticks.rules'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { boostEventStatements } from './boost-events'
@@ -261,7 +261,7 @@ export async function deleteSystems(scope: Scope, names: Names) {
   return result
 }
 
-function deleteSystem({ db, databases, tenant, now }: Scope, id: string): Statement[] {
+function deleteSystem({ db, tenant, now }: Scope, id: string): Statement[] {
   const set = { deleted: now }
   const nested = (
     table: typeof pointsLevels | typeof pointsTriggers | typeof pointsBoosts,
@@ -276,6 +276,6 @@ function deleteSystem({ db, databases, tenant, now }: Scope, id: string): Statem
     db.built(db.orm.update(pointsLevels).set(set).where(nested(pointsLevels))),
     db.built(db.orm.update(pointsTriggers).set(set).where(nested(pointsTriggers))),
     db.built(db.orm.update(pointsBoosts).set(set).where(nested(pointsBoosts))),
-    ...(databases.isSeveral ? [everywhere('deleteOwnBoostsOfSystem', tenant.id, id, now)] : []),
+    inCopies('deleteOwnBoostsOfSystem', tenant.id, id, now),
   ]
 }

@@ -110,12 +110,10 @@ export async function settleTicks(scope: Scope, triggers: readonly Trigger[]): P
   const stateOf = async (one: TenantDatabase) =>
     (await findWork(one, 'ticks', TickProgress))?.progress ?? NOTHING_GRANTED
   const own = await stateOf(db)
-  if (!databases.isSeveral) {
-    await catchUpKind(scope, 'ticks', instant(Math.max(now, own.sweep?.to ?? now)))
-    return [betweenSweeps(db, 'ticks')]
-  }
   // If a database has granted a tick already, all others must have granted it too.
-  const others = await databases.usersOf(tenant.id).askAll(stateOf)
+  const others = await databases
+    .usersOf(tenant.id)
+    .askAll(async (one) => (one.name === db.name ? own : stateOf(one)))
   const reached = [own, ...others].map(({ through, sweep }) => sweep?.to ?? through)
   const to = Math.max(now, ...reached)
   await catchUpKind(scope, 'ticks', instant(to))

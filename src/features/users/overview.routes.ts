@@ -15,6 +15,7 @@ import { errors } from '../../lib/errors'
 import { PAGES } from '../../lib/limits'
 import { systemNow } from '../../lib/system-clock'
 import type { Scope } from '../../platform/context'
+import { FIRST } from '../../platform/databases/directory'
 import type { UserState } from '../../rules/state'
 import { type AwardsOfEach, awardsOfEachStatements, parseAwardsOfEach } from '../../store/awards.sql.ts'
 import { parseSources, type StreakSources, sourcesIfStale } from '../../store/commit/recount'
@@ -78,10 +79,11 @@ async function findOverview(scope: Scope, userId: string): Promise<Found> {
   return {
     config,
     user,
-    // With several databases, each one has its own counters.
-    tenantCounters: databases.isSeveral
-      ? await readTenantCounters(databases, tenant.id)
-      : parseTenantCounters(tenantCounters),
+    // Each database has its own counters.
+    tenantCounters:
+      db.name === FIRST
+        ? parseTenantCounters(tenantCounters)
+        : await readTenantCounters(databases, tenant.id),
     awards: parseAwardsOfEach(rest),
     past: { ...parsePast(rest), sources: parseSources(sources) },
   }

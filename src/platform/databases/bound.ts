@@ -71,8 +71,8 @@ export async function placementsOfNew(
   databases: Databases,
   tenantIds: readonly string[],
 ): Promise<Statement[]> {
-  if (!databases.isSeveral) return []
-  const { first } = databases
+  const { first, others } = databases
+  if (others.length === 0) return []
   const stored = Weights.parse(await first.rows(first.statement(WEIGHTS)))
   const weights = databases.names.map((name) => ({
     name,

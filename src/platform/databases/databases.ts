@@ -61,9 +61,14 @@ export class Databases {
     this.#parts = parts
   }
 
-  /** Whether there are several databases. With one, no batch has a guard of the placement. */
-  get isSeveral(): boolean {
-    return this.#parts.connections.length > 1
+  /** The names of all databases but the first one. Without any, no batch has a guard of the placement. */
+  get others(): string[] {
+    return this.names.slice(1)
+  }
+
+  /** Whether another database must do one of these statements, too (B4). */
+  mustTell(statements: readonly Statement[]): boolean {
+    return this.others.length > 0 && statements.some(({ everywhere }) => everywhere !== undefined)
   }
 
   /** The names of all databases, the first one first. */
@@ -133,7 +138,7 @@ export class Databases {
    * Every database for one tenant, whether or not it holds users, the first one last. No batch has the guard
    * of the placement, so these are only for deleting data.
    */
-  unplaced(tenantId: string): { name: string; db: TenantDatabase }[] {
+  all(tenantId: string): { name: string; db: TenantDatabase }[] {
     return this.names.toReversed().map((name) => ({ name, db: this.named(name).of(tenantId) }))
   }
 
@@ -147,7 +152,7 @@ export class Databases {
    * nothing is read.
    */
   async #directoryOf(tenantId: string): Promise<Directory> {
-    if (!this.isSeveral) return UNSPREAD
+    if (this.others.length === 0) return UNSPREAD
     const { directories } = this.#parts
     const known = directories.get(tenantId)
     if (known !== undefined) return known
@@ -167,7 +172,7 @@ export class Databases {
   #of(tenantId: string, choose: (directory: Directory) => string): TenantDatabase {
     const { testClock } = this.#parts
     const first = this.#connection(FIRST)
-    if (!this.isSeveral) return new TenantDatabase(first, testClock, tenantId)
+    if (this.others.length === 0) return new TenantDatabase(first, testClock, tenantId)
     const send = async (statements: readonly Statement[]) => {
       const until = systemNow() + PATIENCE
       for (let looks = 0; ; looks += 1) {
@@ -182,7 +187,7 @@ export class Databases {
         }
       }
     }
-    return new TenantDatabase(first, testClock, tenantId, { send, isSeveral: true })
+    return new TenantDatabase(first, testClock, tenantId, { send, hasOthers: true })
   }
 
   /**
@@ -190,7 +195,7 @@ export class Databases {
    * it throws the refusal.
    */
   #fixed(tenantId: string, name: string, directory: Directory): TenantDatabase {
-    if (!this.isSeveral) return this.home(tenantId)
+    if (this.others.length === 0) return this.home(tenantId)
     const send = async (statements: readonly Statement[]) => {
       const until = systemNow() + PATIENCE
       let known = directory
@@ -207,7 +212,7 @@ export class Databases {
     }
     return new TenantDatabase(this.#connection(FIRST), this.#parts.testClock, tenantId, {
       send,
-      isSeveral: true,
+      hasOthers: true,
       name,
       isOther: name !== FIRST,
     })

@@ -1,13 +1,34 @@
 import type { Statement } from '../database'
 
-/*
- * The first database has all boosts of users, too: it decides about their keys and their order, and serves
- * admins. Each other database has those of its own users, for their events. Statements about them do nothing
- * in the first database, which has its rows already.
- */
-const IN_COPY = '(SELECT is_copy FROM tenants WHERE id = ?1) = 1'
 const IS_HERE = (id: string, iid: string) =>
   `EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = ${id} AND u.iid = ${iid})`
+
+/*
+ * The first database has all boosts of users, too: it decides about their keys and their order, and serves
+ * admins. Each other database has those of its own users, for their events. A change of boosts is made by
+ * other statements in the first database, and by these in the copies.
+ */
+const IN_COPIES = {
+  /** Own boosts get temporary keys, since one may get the key that another had. */
+  freeOwnBoosts: `
+  UPDATE points_boosts SET key = '~' || id WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))
+    AND user_iid IS NOT NULL`,
+  keepOwnBoosts: `
+  INSERT INTO points_boosts (tenant_id, id, created, updated, system_id, user_id, user_iid, key, name, start,
+    "end", multiplier, rounding, user_attributes)
+  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
+    value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?2)
+  WHERE ${IS_HERE('value ->> 4', 'value ->> 5')}
+  ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, key = excluded.key, name = excluded.name,
+    start = excluded.start, "end" = excluded."end", multiplier = excluded.multiplier,
+    rounding = excluded.rounding, user_attributes = excluded.user_attributes`,
+  deleteOwnBoosts: `
+  UPDATE points_boosts SET deleted = ?3 WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))
+    AND user_iid IS NOT NULL AND deleted IS NULL`,
+  deleteOwnBoostsOfSystem: `
+  UPDATE points_boosts SET deleted = ?3 WHERE tenant_id = ?1 AND system_id = ?2 AND user_iid IS NOT NULL
+    AND deleted IS NULL`,
+} as const
 
 /**
  * Statements about users. If a change of the configuration has some of them, or of those that begin work on
@@ -15,6 +36,7 @@ const IS_HERE = (id: string, iid: string) =>
  * notes them by their names. The tenant is ?1.
  */
 export const EVERYWHERE = {
+  ...IN_COPIES,
   /** Writes messages once, of users who are in this database (outbox.repository.ts). */
   keepMessages: `
   INSERT INTO outbox (tenant_id, at, seq, id, user_iid, messages)
@@ -25,25 +47,6 @@ export const EVERYWHERE = {
   noteBoosts: `
   UPDATE points_boosts SET notified = asked.value ->> 1 FROM json_each(?2) asked
   WHERE points_boosts.id = asked.value ->> 0 AND points_boosts.tenant_id = ?1`,
-  /** Own boosts get temporary keys, since one may get the key that another had. */
-  freeOwnBoosts: `
-  UPDATE points_boosts SET key = '~' || id WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))
-    AND user_iid IS NOT NULL AND ${IN_COPY}`,
-  keepOwnBoosts: `
-  INSERT INTO points_boosts (tenant_id, id, created, updated, system_id, user_id, user_iid, key, name, start,
-    "end", multiplier, rounding, user_attributes)
-  SELECT ?1, value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4, value ->> 5, value ->> 6,
-    value ->> 7, value ->> 8, value ->> 9, value ->> 10, value ->> 11, value ->> 12 FROM json_each(?2)
-  WHERE ${IN_COPY} AND ${IS_HERE('value ->> 4', 'value ->> 5')}
-  ON CONFLICT (id) DO UPDATE SET updated = excluded.updated, key = excluded.key, name = excluded.name,
-    start = excluded.start, "end" = excluded."end", multiplier = excluded.multiplier,
-    rounding = excluded.rounding, user_attributes = excluded.user_attributes`,
-  deleteOwnBoosts: `
-  UPDATE points_boosts SET deleted = ?3 WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))
-    AND user_iid IS NOT NULL AND deleted IS NULL AND ${IN_COPY}`,
-  deleteOwnBoostsOfSystem: `
-  UPDATE points_boosts SET deleted = ?3 WHERE tenant_id = ?1 AND system_id = ?2 AND user_iid IS NOT NULL
-    AND deleted IS NULL AND ${IN_COPY}`,
 } as const
 
 /** Such a statement with its parameters. */
@@ -51,4 +54,10 @@ export const everywhere = (name: keyof typeof EVERYWHERE, ...params: unknown[]):
   sql: EVERYWHERE[name],
   params,
   everywhere: name,
+})
+
+/** Such a statement of a change that the first database makes in another way. */
+export const inCopies = (name: keyof typeof IN_COPIES, ...params: unknown[]): Statement => ({
+  ...everywhere(name, ...params),
+  isForCopies: true,
 })

@@ -59,13 +59,11 @@ export async function removeRowsEverywhere(
   { userId, iid }: { userId: string; iid: string },
 ): Promise<boolean> {
   const ends = await Promise.all(
-    databases.unplaced(tenantId).map(async ({ db }) => {
-      if (databases.isSeveral) {
-        await db.batch([
-          ...LEFT_BEHIND.map((sql) => db.statement(sql, tenantId, iid)),
-          db.statement(LEFT_USER, tenantId, userId, iid),
-        ])
-      }
+    databases.all(tenantId).map(async ({ db }) => {
+      await db.batch([
+        ...LEFT_BEHIND.map((sql) => db.statement(sql, tenantId, iid)),
+        db.statement(LEFT_USER, tenantId, userId, iid),
+      ])
       return removeRows(db, [iid])
     }),
   )

@@ -85,7 +85,7 @@ export function claimDevices(
   const rows = claims.flatMap(({ after: { id, iid }, tokens }) =>
     tokens.map((token) => jsonRow([id, iid, token, 0])),
   )
-  const due = db.isSeveral ? claims.filter(({ tokens }) => tokens.length > 0) : []
+  const due = db.hasOthers ? claims.filter(({ tokens }) => tokens.length > 0) : []
   return [
     ...packed(rows).flatMap((list) => [
       db.statement(CLAIM, db.tenantId, list, systemNow()),

@@ -5,7 +5,7 @@ import type { Scope } from '../../platform/context'
 import type { TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { type Place, startOfPage } from '../../platform/pages'
-import { inParts, type Pause, sizeOfPart } from '../../platform/scans'
+import { type Pause, sizeOfPart } from '../../platform/scans'
 import type { UserState } from '../../rules/state'
 import { portionsOfAll, userColumns } from './portions.sql.ts'
 import { userOf } from './users.sql.ts'
@@ -40,8 +40,9 @@ export function firstId(ids: readonly (string | null)[]): string | null {
 }
 
 /**
- * Reads all users of a tenant in parts, in order of their ids (see `inParts`). With several databases, each
- * step reads the same range of ids in all of them, side by side. So no user is read twice or missed, also if
+ * Reads all users of a tenant in parts, in order of their ids, which never change. Each user has the
+ * state of the moment at which the part was read. `pause` is called before each statement. Each step reads the same range
+ * of ids in all databases, side by side. So no user is read twice or missed, also if
  * the user is moved between two steps (B3, B5). `read` must read a range in one batch.
  */
 export async function* usersInParts<P extends Part>(
@@ -50,13 +51,8 @@ export async function* usersInParts<P extends Part>(
   pause: Pause,
   read: (db: TenantDatabase, range: UserRange) => Promise<P>,
 ): AsyncGenerator<P> {
-  if (!databases.isSeveral) {
-    const home = databases.home(tenantId)
-    yield* inParts('', pause, (after, limit) => read(home, { after, until: LAST_ID, limit }))
-    return
-  }
-  // Each step costs up to four statements in each database, so the parts grow earlier.
-  const statements = 4 * databases.names.length
+  // A step costs one statement, and up to four in each other database: then the parts grow earlier.
+  const statements = 1 + 4 * databases.others.length
   let after = ''
   let areMany = false
   for (let step = 0; ; step += 1) {
@@ -186,19 +182,12 @@ export async function pageOfUsers(scope: Scope, page: Page): Promise<UserPlace[]
   const { databases, tenant } = scope
   const beginning = page.after ?? BEGINNING
   const list = { name: JSON.stringify(['users', beginning]), beginning }
-  if (databases.isSeveral) {
-    const skip = (after: Place, rows: number) =>
-      nthPlaceOfAll(databases, tenant.id, UserPlace.parse(after), rows)
-    const start = await startOfPage(scope, { ...list, skip, most: MOST_MERGED }, page)
-    if (start === null) return []
-    const after = UserPlace.parse(start.after)
-    const places = await nextPlaces(databases, tenant.id, after, start.skip + page.limit)
-    return places.slice(start.skip)
-  }
-  const db = databases.home(tenant.id)
-  const skip = (after: Place, rows: number) => nthPlace(db, after, rows)
-  const start = await startOfPage(scope, { ...list, skip }, page)
-  return start === null ? [] : placesAfter(db, start.after, { ...page, skip: start.skip })
+  const skip = (after: Place, rows: number) =>
+    nthPlaceOfAll(databases, tenant.id, UserPlace.parse(after), rows)
+  const start = await startOfPage(scope, { ...list, skip, most: MOST_MERGED }, page)
+  if (start === null) return []
+  const after = UserPlace.parse(start.after)
+  return (await nextPlaces(databases, tenant.id, after, start.skip + page.limit)).slice(start.skip)
 }
 
 /** The most places that are read from each database at once. */
@@ -229,6 +218,8 @@ async function nthPlaceOfAll(
     }
     const share = Math.floor(left / (await databases.usersOf(tenantId).holders()).length)
     const ends = await databases.usersOf(tenantId).askAll((db) => nthPlace(db, from, share))
+    // A database that has all users has counted them.
+    if (ends.length === 1) return ends[0] ?? null
     const [first] = ends.flatMap((place) => (place === null ? [] : [place])).sort(comparePlaces)
     // Each database has fewer users than its share.
     if (first === undefined) return null

@@ -116,15 +116,13 @@ export function insertEntriesOnce(db: TenantDatabase, outboxEntries: readonly Ad
 }
 
 /**
- * The same in a change of the configuration: an entry about a user is written in the database of that user,
- * if there are several.
+ * The same in a change of the configuration: an entry about a user is written in the database of that user.
  */
 export function insertEntriesInChange(
   db: TenantDatabase,
-  { isSeveral }: { isSeveral: boolean },
   outboxEntries: readonly AddressedEntry[],
 ): Statement[] {
-  const theirs = outboxEntries.filter(({ userId }) => isSeveral && userId !== null)
+  const theirs = outboxEntries.filter(({ userId }) => userId !== null)
   const rows = theirs.map(({ outboxEntry: { at, seq, id, userIid, messages }, userId }) =>
     jsonRow([userId, at, seq, id, userIid, new Json(JSON.stringify(storedMessages(messages)))]),
   )

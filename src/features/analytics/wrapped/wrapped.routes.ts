@@ -287,9 +287,10 @@ async function readStory(
     isKnown: knownStatement(home, year, String(year), scope.now),
   }
   // The distributions are in the first database, which may be another one than the user's.
-  const [{ attributes }, { places, isKnown }] = databases.isSeveral
-    ? await Promise.all([db.batchOf(ofUser), home.batchOf(ofAll)])
-    : await db.batchOf({ ...ofUser, ...ofAll }).then((all) => [all, all] as const)
+  const [{ attributes }, { places, isKnown }] =
+    db.name === home.name
+      ? await db.batchOf({ ...ofUser, ...ofAll }).then((all) => [all, all] as const)
+      : await Promise.all([db.batchOf(ofUser), home.batchOf(ofAll)])
   if (placings.length > 0 && !parseKnown(isKnown)) scope.waitUntil(requestDistributions(scope, year))
   const percentiles = new Map(
     parsePlaces(places).map(({ nth, less, users }) => {

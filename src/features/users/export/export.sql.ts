@@ -182,7 +182,7 @@ export async function readHeld(
   userId: string,
   systemNow: Instant,
 ): Promise<Held | null> {
-  if (!db.isSeveral) {
+  if (db.name === home.name) {
     const all = await db.batchOf({ ...ownParts(db, userId, systemNow), ...firstParts(home, userId) })
     return heldOf(all)
   }
@@ -233,7 +233,7 @@ export async function* waitingPages(
     const events = page.map(({ batchId, position, text }) => {
       return { batchId, position, event: SentEvent.parse(text) }
     })
-    const counted = db.isSeveral ? await recordedOf(db, user, events) : new Set()
+    const counted = db.name === home.name ? new Set() : await recordedOf(db, user, events)
     yield events.filter(({ event }) => !counted.has(event.eventId))
   }
   if (isLater && !(await isUnchanged(db, user))) throw new Error('events were processed while they were read')
