@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { EVENT_TYPES } from '../../src/configuration/enumerations'
-import { EVENTS } from '../../src/webhooks/events/events'
+import { WEBHOOKS } from '../../src/webhooks/events/events'
 import { present } from '../helpers/time'
 import { at, newTenant, rowsEverywhere, type TestTenant, until } from '../helpers/worker/harness'
 import { drainEverywhere, type HeldMessage, messagesOf, subscribe } from '../helpers/worker/messages'
@@ -43,9 +43,9 @@ async function told(webhookId: string): Promise<HeldMessage[]> {
 
 /** The body, parsed by its schema. Fails if it has a field that the schema does not have. */
 function parsed(event: string, body: unknown): unknown {
-  const schema = Object.entries(EVENTS).find(([type]) => type === event)?.[1].schema
+  const schema = WEBHOOKS[event]
   if (schema === undefined) throw new Error(`an event of an unknown type: ${event}`)
-  return z.strictObject({ type: z.literal(event), ...schema.shape }).parse(body)
+  return schema.strict().parse(body)
 }
 
 const types = (messages: readonly HeldMessage[]) => messages.map(({ event }) => event)

@@ -1,7 +1,9 @@
 import { readTestClock } from '../../access/clock.sql.ts'
+import { userAchievementResponse } from '../../api/shapes/achievements'
 import { historyBegins, wholeStreakResponse } from '../../api/shapes/streaks'
+import { userResponse } from '../../api/shapes/users'
 import type { Configuration } from '../../configuration/configuration.types'
-import { DAY, HOUR, type Instant, instant } from '../../lib/clock'
+import { DAY, HOUR, type Instant, instant, iso } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'
 import { unreachable } from '../../lib/errors'
 import { namedId } from '../../lib/ids'
@@ -11,13 +13,7 @@ import { civilDateOfDay, dayIn, LAST_DAY, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import type { UserState } from '../../rules/state'
 import { pausesOfSeveral } from '../../store/streaks/pauses.sql.ts'
-import { draftOf, type EventDraft } from '../../webhooks/events/event'
-import {
-  emailsAchievementDue,
-  emailsReactivationDue,
-  emailsRecapDue,
-  emailsStreakReminderDue,
-} from '../../webhooks/events/messages'
+import { draftOf, type EventDraft } from '../../webhooks/events/events'
 import {
   type AddressedEntry,
   type Message,
@@ -75,16 +71,26 @@ export function addressedEntry(
 
 /** The webhook event for a reason, without its id. */
 function draftOfReason(config: Configuration, user: UserState, at: Instant, reason: Reason): EventDraft {
+  const due = { timestamp: iso(at), user: userResponse(config, user) }
   if ('achievement' in reason) {
-    return draftOf(emailsAchievementDue, config, user, at, reason.achievement)
+    const { id } = reason.achievement
+    const achievement = userAchievementResponse(config, reason.achievement, user.achievements.get(id))
+    return draftOf('emails.achievement_due', { ...due, achievement })
   }
-  if ('streak' in reason) return draftOf(emailsStreakReminderDue, config, user, at, reason.streak)
+  if ('streak' in reason) return draftOf('emails.streak_reminder_due', { ...due, streak: reason.streak })
   const { about } = reason
   switch (about.type) {
-    case 'recap':
-      return draftOf(emailsRecapDue, config, user, at, about)
-    case 'reactivation':
-      return draftOf(emailsReactivationDue, config, user, at, about)
+    case 'recap': {
+      const { periodStart, periodEnd } = about
+      return draftOf('emails.recap_due', { ...due, recap: { periodStart, periodEnd } })
+    }
+    case 'reactivation': {
+      const { messageNumber, daysSinceLastActive } = about
+      return draftOf('emails.reactivation_due', {
+        ...due,
+        reactivation: { messageNumber, daysSinceLastActive },
+      })
+    }
     default:
       return unreachable(about)
   }

@@ -1,17 +1,16 @@
 import { guardedStep } from '../../configuration/configuration'
 import type { Boost, Configuration, System } from '../../configuration/configuration.types'
 import { BOOST_MOMENTS, type BoostMoment } from '../../configuration/enumerations'
-import { FIRST_OFFSET, type Instant, instant } from '../../lib/clock'
+import { FIRST_OFFSET, type Instant, instant, iso } from '../../lib/clock'
 import { childId, namedId } from '../../lib/ids'
 import { firstPack, jsonBytes, MOST_AT_ONCE } from '../../lib/packed'
 import { civilDate, dayBegins, dayOf } from '../../lib/zone'
 import type { Scope, TenantContext } from '../../platform/context'
 import type { Statement } from '../../platform/database'
-import { boostSpan, boostStatus } from '../../rules/points/boosts.rules'
+import { boostSpan, boostStatus, shown } from '../../rules/points/boosts.rules'
 import type { Work } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
-import { draftOf } from '../../webhooks/events/event'
-import { pointsBoostFinished, pointsBoostStarted } from '../../webhooks/events/points'
+import { draftOf } from '../../webhooks/events/events'
 import { type AddressedEntry, listens } from '../../webhooks/outbox/outbox'
 import { insertEntriesInChange, insertEntriesOnce } from '../../webhooks/outbox/outbox.sql.ts'
 import {
@@ -68,8 +67,6 @@ function nextMoment(
   return moments.length === 0 ? null : instant(Math.min(...moments))
 }
 
-const EVENTS = { started: pointsBoostStarted, finished: pointsBoostFinished } as const
-
 /**
  * The outbox entries for a boost that starts or finishes at a moment. Empty if no webhook listens to that
  * event (W6).
@@ -81,10 +78,21 @@ function boostEntries(
   moment: BoostMoment,
   at: Instant,
 ): AddressedEntry[] {
-  const event = EVENTS[moment]
-  if (!listens(config, event.type)) return []
-  const id = namedId(at, `${boost.id} ${event.type}`)
-  const messages = [{ id: childId(id, 0), ...draftOf(event, system, boost, at) }]
+  const type = `points.boost_${moment}` as const
+  if (!listens(config, type)) return []
+  const id = namedId(at, `${boost.id} ${type}`)
+  const draft = draftOf(type, {
+    timestamp: iso(at),
+    boost: {
+      ...shown(boost),
+      status: moment === 'started' ? 'active' : 'finished',
+      userId: boost.userId,
+      pointsSystemId: system.id,
+      pointsSystemKey: system.key,
+      pointsSystemName: system.name,
+    },
+  })
+  const messages = [{ id: childId(id, 0), ...draft }]
   return [{ outboxEntry: { at, seq: 0, id, userIid: boost.userIid, messages }, userId: boost.userId }]
 }
 

@@ -1,18 +1,20 @@
 import * as z from 'zod'
-import { storedAwardResponse } from '../../api/shapes/points'
+import { levelResponse, type PointsAward, storedAwardResponse, systemFields } from '../../api/shapes/points'
+import { userResponse } from '../../api/shapes/users'
 import type { Configuration } from '../../configuration/configuration.types'
 import type { Instant } from '../../lib/clock'
 import { childId } from '../../lib/ids'
 import { newId } from '../../lib/new-id'
+import { jsonBytes } from '../../lib/packed'
 import type { TenantContext } from '../../platform/context'
 import { configurationUnchanged, isConflict } from '../../platform/guard'
+import { levelOf } from '../../rules/points/points.rules'
 import { StoredAwardRow, triggerForms } from '../../store/awards.sql.ts'
 import { coveredBy, portionOf, portionStatement, shortAmong } from '../../store/users/portions.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
 import { defineJob } from '../../time/job'
 import { drain } from '../../webhooks/delivery/drain'
-import { draftOf } from '../../webhooks/events/event'
-import { pointsChanged } from '../../webhooks/events/points'
+import { draftOf } from '../../webhooks/events/events'
 import { listens, type OutboxEntry } from '../../webhooks/outbox/outbox'
 import { insertOutboxEntries } from '../../webhooks/outbox/outbox.sql.ts'
 import {
@@ -28,6 +30,19 @@ import {
 
 const AwardRow = StoredAwardRow.extend({ nth: z.number() })
 const SeenRows = z.array(z.object({ iid: z.string(), seq: z.number() }))
+
+/** The most bytes of JSON of a message's awards. With the longest user, it still fits into a row of D1. */
+const MOST_BYTES = 300_000
+
+/** The newest awards that fit into a message, oldest first. `added` still counts all of them. */
+function newest(awards: readonly z.infer<typeof PointsAward>[]): z.infer<typeof PointsAward>[] {
+  let room = MOST_BYTES
+  const first = awards.findLastIndex((award) => {
+    room -= jsonBytes(award)
+    return room < 0
+  })
+  return awards.slice(first + 1)
+}
 
 /**
  * Writes the points notifications that are due by a moment to the outbox. A notification lists all changes of
@@ -74,17 +89,22 @@ export async function flushPoints(
     }
     const total = user.points.get(system.id) ?? 0
     const own = awards.filter((award) => award.nth === nth)
-    const wasSent = own.length > 0 && listens(config, pointsChanged.type)
+    const wasSent = own.length > 0 && listens(config, 'points.changed')
     noted.push({ ...one, seq: user.seq, at: user.changed, total, wasSent })
     if (!wasSent) continue
-    const facts = {
-      system,
-      total,
-      totalBefore: one.total,
-      awards: own.map((award) => storedAwardResponse(award, forms)),
-    }
+    const [level, levelBefore] = [levelOf(system, total), levelOf(system, one.total)]
+    const draft = draftOf('points.changed', {
+      user: userResponse(config, user),
+      points: {
+        ...systemFields(system),
+        total,
+        ...(level?.id !== levelBefore?.id && { level: level && levelResponse(level) }),
+        added: total - one.total,
+        awards: newest(own.map((award) => storedAwardResponse(award, forms))),
+      },
+    })
     const id = newId(now)
-    const messages = [{ id: childId(id, 0), ...draftOf(pointsChanged, config, user, facts) }]
+    const messages = [{ id: childId(id, 0), ...draft }]
     outboxEntries.push({ at: now, seq: user.seq, id, userIid: user.iid, messages })
   }
   try {

@@ -1,22 +1,19 @@
 import type * as z from 'zod'
-import type { LeaderboardRanking } from '../../api/shapes/leaderboards'
-import type { Configuration, Filter, Leaderboard } from '../../configuration/configuration.types'
+import { filtersResponse } from '../../api/shapes/attributes'
+import { type LeaderboardRanking, leaderboardFields } from '../../api/shapes/leaderboards'
+import { userResponse } from '../../api/shapes/users'
+import type { Configuration, Leaderboard } from '../../configuration/configuration.types'
 import { type Instant, instant } from '../../lib/clock'
 import { unreachable } from '../../lib/errors'
 import { childId, namedId } from '../../lib/ids'
+import { dateOfDay } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import { beginsAt, finalAt } from '../../rules/runs.rules'
 import type { UserState } from '../../rules/state'
 import { readPortionOfAll } from '../../store/users/portions.sql.ts'
 import { namesOf, userOf } from '../../store/users/users.sql.ts'
 import { handOver } from '../../webhooks/delivery/queue'
-import { draftOf, type EventDraft } from '../../webhooks/events/event'
-import {
-  leaderboardChanged,
-  leaderboardFinished,
-  leaderboardRankChanged,
-  leaderboardStarted,
-} from '../../webhooks/events/leaderboards'
+import { draftOf, type EventDraft } from '../../webhooks/events/events'
 import type { OutboxEntry } from '../../webhooks/outbox/outbox'
 import type { BoardEventRow, Fact, Place } from './facts'
 
@@ -97,25 +94,44 @@ function draftOfFact(
   fact: Fact,
   at: Instant,
 ): EventDraft | null {
-  const run = { config, board, run: fact.run, at }
+  const { start, end } = fact.run
+  // The dates of this run, as in an event's response (L11).
+  const leaderboard = {
+    ...leaderboardFields(config, board, at),
+    start: dateOfDay(start),
+    end: end === null ? null : dateOfDay(end),
+  }
   switch (fact.type) {
     case 'leaderboard.started':
-      return draftOf(leaderboardStarted, run)
+      return draftOf(fact.type, { leaderboard: { ...leaderboard, rankings: [] } })
     case 'leaderboard.changed':
-      return draftOf(leaderboardChanged, run, groupOf(fact), rankingsOf(names, fact.top))
-    case 'leaderboard.finished':
-      return draftOf(leaderboardFinished, run, groupOf(fact), rankingsOf(names, fact.top))
+    case 'leaderboard.finished': {
+      const rankings = rankingsOf(names, fact.top)
+      const status = fact.type === 'leaderboard.finished' ? 'finished' : leaderboard.status
+      return draftOf(fact.type, {
+        leaderboard: { ...leaderboard, status, ...groupOf(config, fact), rankings },
+      })
+    }
     case 'leaderboard.rank_changed': {
       const user = users.get(fact.iid)
-      return user === undefined ? null : draftOf(leaderboardRankChanged, run, user, groupOf(fact), fact)
+      if (user === undefined) return null
+      const { rank, value, previousRank, previousValue } = fact
+      const own = { rank, value, previousRank, previousValue }
+      return draftOf(fact.type, {
+        user: userResponse(config, user),
+        leaderboard: { ...leaderboard, ...groupOf(config, fact), ...own },
+      })
     }
     default:
       return unreachable(fact)
   }
 }
 
-const groupOf = ({ group }: { group: readonly [string, string][] }): Filter[] =>
-  group.map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
+/** The group of a fact. No field if the leaderboard has no breakdown. */
+function groupOf(config: Configuration, { group }: { group: readonly [string, string][] }) {
+  const filters = group.map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
+  return filters.length === 0 ? {} : { userAttributes: filtersResponse(config, filters) }
+}
 
 const rankingsOf = (names: Known['names'], top: readonly Place[]): z.infer<typeof LeaderboardRanking>[] =>
   top.flatMap(([userId, iid, rank, value]) => {

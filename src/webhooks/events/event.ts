@@ -1,63 +1,39 @@
 import type * as z from 'zod'
-import type { UserAchievementResponse } from '../../api/shapes/achievements'
-import type { BaseStreakResponse } from '../../api/shapes/streaks'
-import type { User } from '../../api/shapes/users'
-import type { EventType } from '../../configuration/enumerations'
+import { User } from '../../api/shapes/users'
 import { DAY, type Instant, instant, iso } from '../../lib/clock'
 import { addDays, type CivilDate } from '../../lib/zone'
 
 /** The moment of a sample, and its local date in UTC. */
 export type When = { now: Instant; today: CivilDate }
 
-/** A user as payloads show them. All messages of one change share the same object. */
-export type UserPayload = z.infer<typeof User>
+type Fields = z.core.$ZodShape
 
-/** A type of webhook event (W2). Its payload is the body that is sent, without `type`. */
-export type WebhookEvent<
-  Type extends EventType = EventType,
-  Payload extends z.ZodObject = z.ZodObject,
-  Facts extends readonly unknown[] = never[],
-> = {
-  type: Type
-  schema: Payload
-  /** A payload with made-up data of no real user. */
-  sample: (when: When) => z.infer<Payload>
-  /**
-   * Makes the payload from the facts. A pure function that parses nothing. The type check makes sure that the
-   * payload fits the schema.
-   */
-  build: (...facts: Facts) => z.infer<Payload>
-}
+/** Makes data of no real user. */
+type Sample<F extends Fields> = (when: When) => z.infer<z.ZodObject<F>>
 
-/** A type of webhook event whose sample and payload fit its schema. */
-export const webhookEvent = <
-  Type extends EventType,
-  Payload extends z.ZodObject,
-  Facts extends readonly unknown[],
->(
-  event: WebhookEvent<Type, Payload, Facts>,
-): WebhookEvent<Type, Payload, Facts> => event
+/** A type of webhook event (W2): the fields of its body without `type`, and a sample of them. */
+export type WebhookEvent = { fields: Fields; sample: (when: When) => Record<string, unknown> }
 
-/** A message of a webhook event, without its id. */
-export type EventDraft = { type: EventType; body: Record<string, unknown> }
+/** Declares the types of a family, which all have the `shared` fields. Each declaration adds its own. */
+export const eventsWith =
+  <Shared extends Fields>(shared: Shared, sampleOfShared: Sample<Shared>) =>
+  <Own extends Fields>(own: Own, sampleOfOwn: Sample<Own>) => ({
+    fields: { ...shared, ...own },
+    sample: (when: When) => ({ ...sampleOfShared(when), ...sampleOfOwn(when) }),
+  })
 
-/** The message of an event, without its id: its type, and the payload made from the facts. */
-export const draftOf = <
-  Type extends EventType,
-  Payload extends z.ZodObject,
-  Facts extends readonly unknown[],
->(
-  { type, build }: WebhookEvent<Type, Payload, Facts>,
-  ...facts: Facts
-): { type: Type; body: z.infer<Payload> } => ({ type, body: build(...facts) })
+/** Declares a type of event. */
+export const webhookEvent = eventsWith({}, () => ({}))
 
-/* Parts that samples of several types share: made-up data of no real user. */
+/** Declares a type of event about a user. */
+export const userEvent = eventsWith({ user: User }, (when) => ({ user: sampleUser(when) }))
+
+/* Parts that samples of several types share. */
 
 /** The ids in samples, without the last digit. No configured resource has such an id. */
 export const SAMPLE_ID = '00000000-0000-7000-8000-00000000000'
 
-/** The user of samples. */
-export const sampleUser = ({ now }: When): UserPayload => ({
+export const sampleUser = ({ now }: When): z.infer<typeof User> => ({
   id: 'sample-user',
   email: 'sample-user@example.com',
   name: 'Sample user',
@@ -71,10 +47,10 @@ export const sampleUser = ({ now }: When): UserPayload => ({
 })
 
 /** An achievement that the user has just completed. */
-export const sampleAchievement = ({ now }: When): z.infer<typeof UserAchievementResponse> => ({
+export const sampleAchievement = ({ now }: When) => ({
   id: `${SAMPLE_ID}1`,
   name: 'Sample achievement',
-  trigger: 'api',
+  trigger: 'api' as const,
   description: null,
   badgeUrl: null,
   key: 'sample-achievement',
@@ -83,16 +59,16 @@ export const sampleAchievement = ({ now }: When): z.infer<typeof UserAchievement
 })
 
 /** A daily streak that was extended today. */
-export const sampleStreak = ({ today }: When, length: number): z.infer<typeof BaseStreakResponse> => ({
+export const sampleStreak = ({ today }: When, length: number) => ({
   length,
-  frequency: 'daily',
+  frequency: 'daily' as const,
   started: addDays(today, 1 - length),
   periodStart: today,
   periodEnd: today,
   expires: addDays(today, 1),
 })
 
-/** The points system of samples. */
+/** A points system. */
 export const SAMPLE_SYSTEM = {
   id: `${SAMPLE_ID}2`,
   key: 'sample-points',

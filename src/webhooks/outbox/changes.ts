@@ -1,4 +1,6 @@
 import { completedResponses } from '../../api/shapes/achievements'
+import { levelResponse, systemFields } from '../../api/shapes/points'
+import { streakResponse } from '../../api/shapes/streaks'
 import { userResponse } from '../../api/shapes/users'
 import type { Configuration } from '../../configuration/configuration.types'
 import { unreachable } from '../../lib/errors'
@@ -10,16 +12,7 @@ import type { Change } from '../../rules/change.rules'
 import { levelOf } from '../../rules/points/points.rules'
 import type { UserState } from '../../rules/state'
 import type { StreakEvent } from '../../rules/streaks/streak-state.rules'
-import { achievementCompleted } from '../events/achievements'
-import { draftOf, type EventDraft, type UserPayload } from '../events/event'
-import { pointsLevelChanged } from '../events/points'
-import {
-  streakExtended,
-  streakFreezeConsumed,
-  streakFreezeEarned,
-  streakLost,
-  streakStarted,
-} from '../events/streaks'
+import { draftOf, type EventBody, type EventDraft } from '../events/events'
 import { listens, type OutboxEntry, splitIntoEntries } from './outbox'
 import { insertOutboxEntries } from './outbox.sql.ts'
 import { notePoints } from './points-changed.sql.ts'
@@ -30,6 +23,8 @@ type MessageInput = Pick<Change, 'completed' | 'streakEvents'> & {
   after: UserState
   awards: readonly { systemId: string }[]
 }
+
+type UserPayload = EventBody<'achievement.completed'>['user']
 
 /** Makes the user of a change's messages for the first message. All messages share the object. */
 type UserMaker = () => UserPayload
@@ -96,24 +91,27 @@ function streakDraft(
 ): EventDraft {
   switch (streakEvent.kind) {
     case 'started':
-      return draftOf(streakStarted, user, config, after)
-    case 'extended':
-      return draftOf(streakExtended, user, config, after)
+    case 'extended': {
+      const streak = streakResponse(config, after, after.changed)
+      return draftOf(`streak.${streakEvent.kind}`, { user, streak })
+    }
     case 'lost':
-      return draftOf(streakLost, user, streakEvent)
+      return draftOf('streak.lost', { user, length: streakEvent.length })
     case 'freeze_consumed':
-      return draftOf(streakFreezeConsumed, user, streakEvent)
-    case 'freeze_earned':
-      return draftOf(streakFreezeEarned, user, streakEvent)
+      return draftOf('streak.freeze_consumed', { user, consumed: 1, freezes: streakEvent.freezes })
+    case 'freeze_earned': {
+      const { earned, freezes } = streakEvent
+      return draftOf('streak.freeze_earned', { user, earned, freezes })
+    }
     default:
       return unreachable(streakEvent)
   }
 }
 
 function achievementDrafts(config: Configuration, change: MessageInput, user: UserMaker): EventDraft[] {
-  if (change.completed.length === 0 || !listens(config, achievementCompleted.type)) return []
+  if (change.completed.length === 0 || !listens(config, 'achievement.completed')) return []
   return completedResponses(config, change).map((achievement) =>
-    draftOf(achievementCompleted, user(), achievement),
+    draftOf('achievement.completed', { user: user(), achievement }),
   )
 }
 
@@ -122,7 +120,7 @@ export function levelsMoved(
   config: Configuration,
   { before, after, awards }: Pick<MessageInput, 'awards' | 'before'> & { after: Pick<UserState, 'points'> },
 ) {
-  if (awards.length === 0 || !listens(config, pointsLevelChanged.type)) return []
+  if (awards.length === 0 || !listens(config, 'points.level_changed')) return []
   return config.systems.flatMap((system) => {
     const total = after.points.get(system.id) ?? 0
     const [from, to] = [levelOf(system, before?.points.get(system.id) ?? 0), levelOf(system, total)]
@@ -135,7 +133,14 @@ function levelDrafts(
   change: Omit<MessageInput, 'completed' | 'streakEvents'>,
   user: UserMaker,
 ): EventDraft[] {
-  return levelsMoved(config, change).map((moved) => draftOf(pointsLevelChanged, user(), moved))
+  return levelsMoved(config, change).map(({ system, total, from, to }) =>
+    draftOf('points.level_changed', {
+      user: user(),
+      points: { ...systemFields(system), total },
+      previousLevel: from && levelResponse(from),
+      newLevel: to && levelResponse(to),
+    }),
+  )
 }
 
 /**
