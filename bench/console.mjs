@@ -4,25 +4,14 @@
  *
  * `-- --users 10000` takes fewer users, `-- --turns 2` opens each page less often.
  */
-import { loadavg } from 'node:os'
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { chromium } from 'playwright-core'
-import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
 import { project } from '../scripts/lib/project.mjs'
 import { importSource } from '../scripts/lib/sources.mjs'
-import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
-import { closeAll } from './lib/scale/filler.mjs'
-import { openScene } from './lib/scale/scene.mjs'
+import { adminKey, atEnd, fixed, median, runBench, save, tell, tellMore, wholeOf } from './lib/bench.mjs'
 import { BOARD, METRIC, SYSTEM } from './lib/scene.mjs'
-import { lastWords, stopAll } from './lib/server.mjs'
+import { openScene } from './scale/scene.mjs'
 
-/** The time limit of the whole run, in minutes. */
-const MINUTES = 30
 const FEW = 100
-const MANY = 100_000
-/** How often each page is opened at each size, besides a first time that is not counted. */
-const TURNS = '5'
 /** How long a page may take to be ready, in milliseconds. */
 const PATIENCE = 60_000
 /** How much later a page may be ready with many users than with few, in milliseconds. */
@@ -33,29 +22,20 @@ const MUST = 1000
 /** One opening of a page: milliseconds until nothing loads, answers of the interface, and their bytes. */
 /** @typedef {{ milliseconds: number; answers: number; bytes: number }} Opening */
 
-/** @type {import('playwright-core').Browser | undefined} */
-let browser
-
 /** A scene, and a page that is signed in to its console. */
-async function openConsole(/** @type {number} */ users) {
-  tell(`${users.toLocaleString('en')} users…`)
-  const adminKey = newAdminKey()
-  const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
-  const scene = await openScene({
-    folder: join(folder, String(users)),
-    users,
-    adminKey,
-    variables,
-    tellMore,
-    progress: () => undefined,
-  })
-  const page = await /** @type {NonNullable<typeof browser>} */ (browser).newPage()
+async function openConsole(
+  /** @type {import('playwright-core').Browser} */ browser,
+  /** @type {number} */ users,
+) {
+  tell(`${fixed(users)} users…`)
+  const scene = await openScene({ users })
+  const page = await browser.newPage()
   page.setDefaultTimeout(PATIENCE)
   await page.goto(`${scene.server.url}/console`)
   await page.getByLabel('Admin API key').fill(adminKey)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-  const { body } = await scene.server.ask('GET', '/admin/v1/users?limit=1', { key: adminKey })
+  const { body } = await scene.server.ask('GET', '/admin/v1/users?limit=1')
   return { users, page, url: `${scene.server.url}/console`, user: String(Object(body)[0].id) }
 }
 
@@ -86,17 +66,13 @@ async function open(/** @type {Page} */ page, /** @type {string} */ url) {
   return { milliseconds, answers: bytes.length, bytes: bytes.reduce((sum, size) => sum + size, 0) }
 }
 
-const median = (/** @type {number[]} */ figures) =>
-  figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0
-
-async function run() {
-  const { values } = parseArgs({
-    options: { users: { type: 'string' }, turns: { type: 'string', default: TURNS } },
-  })
+/** Runs the bench with these options. */
+async function run(/** @type {Record<string, string>} */ { users, turns }) {
   const { MAIN_PAGES } = await importSource(project, 'test/helpers/console/pages.ts')
   const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
-  const consoles = [await openConsole(FEW), await openConsole(Number(values.users ?? MANY))]
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  atEnd(() => browser.close())
+  const consoles = [await openConsole(browser, FEW), await openConsole(browser, wholeOf(users))]
   const paths = [
     ...MAIN_PAGES.map((/** @type {{ path: string }} */ { path }) => path),
     '/users?search=7',
@@ -113,7 +89,7 @@ async function run() {
   for (const path of paths) {
     const openings = consoles.map(() => /** @type {Opening[]} */ ([]))
     // In turns, so that a busy moment of the machine meets both sizes.
-    for (let turn = 0; turn <= Number(values.turns); turn += 1)
+    for (let turn = 0; turn <= wholeOf(turns); turn += 1)
       for (const [index, { page, url, user }] of consoles.entries()) {
         const opening = await open(page, url + path.replace(':user', encodeURIComponent(user)))
         if (turn > 0) openings[index]?.push(opening)
@@ -123,40 +99,23 @@ async function run() {
       answers: median(list.map(({ answers }) => answers)),
       bytes: median(list.map(({ bytes }) => bytes)),
     }))
+    if (few === undefined || many === undefined) continue
     rows.push({ path, few, many })
-    tellMore(`${path}: ${JSON.stringify(few)} ${JSON.stringify(many)}`)
+    tellMore(`${path}: ${few.milliseconds} and ${many.milliseconds} ms`)
   }
-  const cells = rows.map(({ path, few, many }) =>
-    [
-      path,
-      `${few?.milliseconds} ms`,
-      `${many?.milliseconds} ms`,
-      few?.answers,
-      many?.answers,
-      `${few?.bytes} B`,
-      `${many?.bytes} B`,
-    ].join(' | '),
+  const sizes = consoles.map((one) => fixed(one.users))
+  const head = ['ready, ms', 'answers', 'bytes'].flatMap((what) =>
+    sizes.map((size) => `${what}, ${size} users`),
   )
-  const sizes = consoles.map(({ users }) => users.toLocaleString('en'))
-  process.stdout.write(
-    `\n| page | ${sizes.map((size) => `ready, ${size} users`).join(' | ')} | ${sizes.map((size) => `answers, ${size}`).join(' | ')} | ${sizes.map((size) => `bytes, ${size}`).join(' | ')} |\n|---|---|---|---|---|---|---|\n${cells.map((line) => `| ${line} |`).join('\n')}\n\n`,
-  )
-  const load = loadavg().map((one) => one.toFixed(1))
-  tell(`The load of the machine was ${load.join(', ')} in the last minute, 5 and 15 minutes.`)
-  save('console-', began, { pages: rows, load })
-  const late = rows.filter(({ few, many }) => (many?.milliseconds ?? 0) - (few?.milliseconds ?? 0) > MUST)
-  const greedy = rows.filter(({ few, many }) => few?.answers !== many?.answers)
-  for (const { path } of late) tell(`${path} is ready too late with many users.`)
-  for (const { path } of greedy) tell(`${path} asks for another number of answers with many users.`)
+  const lines = rows.map(({ path, few, many }) => [
+    path,
+    ...[few.milliseconds, many.milliseconds, few.answers, many.answers, few.bytes, many.bytes].map(String),
+  ])
+  save('console', [['page', ...head], ...lines], { pages: rows })
+  for (const { path, few, many } of rows) {
+    if (many.milliseconds - few.milliseconds > MUST) tell(`${path} is ready too late with many users.`)
+    if (few.answers !== many.answers) tell(`${path} asks for another number of answers with many users.`)
+  }
 }
 
-const began = performance.now()
-
-runBench(run, {
-  script: 'bench:console',
-  minutes: MINUTES,
-  stop: () => Promise.all([browser?.close(), stopAll(), closeAll()]),
-  beforeFailing() {
-    for (const said of lastWords()) tell(said)
-  },
-})
+runBench({ script: 'bench:console', minutes: 30, options: { users: '100000', turns: '5' }, run })

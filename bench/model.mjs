@@ -2,21 +2,12 @@
  * `npm run bench:model`: events a second of Laurel with several databases and isolates, over databases that
  * are as slow as a model says. See bench/README.md.
  *
- * `-- --seconds 5` measures each case for a shorter time, `-- --databases 2` ends at fewer databases, `--
- * --clients 256` has more clients for each database, and `-- --kinds group` measures only users who are
- * committed together.
+ * `-- --seconds 2` measures each case for a shorter time, `-- --databases 2` ends at fewer databases, and `--
+ * --clients 256` has more clients for each database.
  */
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
-import { Complaint } from '../scripts/lib/project.mjs'
-import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
-import { busy, eventsOfABatch, factor, missesOf, tableOf } from './lib/model/report.mjs'
-import { MOST_DATABASES, startModel } from './lib/model/worker.mjs'
-import { lastWords, stopAll } from './lib/server.mjs'
+import { fixed, runBench, save, sumOf, tell, tellMore, wholeOf } from './lib/bench.mjs'
+import { laurel } from './lib/laurel.mjs'
 
-/** The time limit of the whole run, in minutes. */
-const MINUTES = 40
 /** The timeout of a case, in milliseconds. */
 const PATIENCE = 280_000
 /**
@@ -25,91 +16,86 @@ const PATIENCE = 280_000
  */
 const MODEL = { roundTrip: 20, read: 10, write: 20 }
 const PAUSE = 10
-const CLIENTS = 64
-/** How long each case is measured, in seconds of the model. */
-const SECONDS = 5
+/** Events a second that a database commits one by one. */
+const ONE_BY_ONE = 1000 / (MODEL.read + MODEL.write)
+/** The shortest time of a case, and the time before it, in seconds of the model. */
 const LEAST_SECONDS = 2
+const WARM_UP = 1
 const COUNTS = [1, 2, 4, 8]
 const ISOLATES = [1, 4]
-const KINDS = ['bare', 'group', 'alone']
+/** The least rate with N databases, as a share of N times the rate with one; and as a multiple of one by one. */
+const SPREAD = 0.85
+const GROUPED = 5
+/** Sections of wrangler.toml that the model does without. */
+const LEFT_OUT = /^\[(build|assets|triggers)\]/
 
-/** The results so far. They are printed even if the run ends early. */
-const found = /** @type {import('./lib/model/report.mjs').Found[]} */ ([])
-const began = performance.now()
+/**
+ * The results so far. They are printed even if the run ends early.
+ *
+ * @type {{ isolates: number; databases: number; clients: number; perSecond: number; ratio: number; events:
+ *   number; wait: number; noted: { conflicts: number; problems: number }; uses: { writes: number; busy: number
+ *   }[] }[]}
+ */
+const found = []
 
-/** A whole number above 0 of an option. */
-function numberOf(/** @type {string | undefined} */ asked, /** @type {number} */ usual, most = 1000) {
-  const number = asked === undefined ? usual : Number(asked)
-  if (!Number.isInteger(number) || number < 1 || number > most)
-    throw new Complaint(`An option takes a whole number from 1 to ${most}, not ${asked}.`)
-  return number
-}
-
-async function bench() {
-  const text = { type: /** @type {const} */ ('string') }
-  const { values } = parseArgs({ options: { seconds: text, kinds: text, databases: text, clients: text } })
-  const seconds = numberOf(values.seconds, SECONDS)
-  const clients = numberOf(values.clients, CLIENTS)
-  const counts = COUNTS.filter((count) => count <= numberOf(values.databases, MOST_DATABASES, MOST_DATABASES))
-  const kinds = values.kinds?.split(',') ?? KINDS
-  if (kinds.some((kind) => !KINDS.includes(kind))) throw new Complaint(`--kinds takes ${KINDS.join(',')}.`)
-  const at = join(folder, 'model')
-  const server = await startModel(at, newAdminKey())
-  /** Measures one case. */
-  const measure = async (
-    /** @type {import('./lib/model/report.mjs').Kind} */ kind,
-    isolates = 1,
-    databases = 1,
-  ) => {
-    if (!kinds.includes(kind)) return
-    // An event that is committed alone waits for those of all other clients, twice.
-    const turn = kind === 'group' ? 0.5 : ((MODEL.read + MODEL.write) * clients) / 1000
-    const wish = {
-      kind,
-      isolates,
-      databases,
-      clients: clients * databases,
-      pause: PAUSE,
-      warmUp: 2 * turn,
-      // More databases store more events in less time.
-      seconds: Math.max(seconds / databases, 3 * turn, LEAST_SECONDS),
-      times: MODEL,
-    }
-    const { body } = await server.ask('POST', '/run', { body: wish, patience: PATIENCE })
-    const { databases: used, ...figures } = body
-    const one = {
-      kind,
-      isolates,
-      databases,
-      clients: wish.clients,
-      ...figures,
-      used,
-    }
-    found.push(one)
-    tellMore(
-      `${kind}, ${isolates} isolates, ${databases} databases: ${one.perSecond.toFixed(0)} events/s (× ${factor(found, one).toFixed(2)}), ` +
-        `${eventsOfABatch(one).toFixed(1)} in a batch, databases busy ${(busy(one) * 100).toFixed(0)} %`,
-    )
+async function run(/** @type {Record<string, string>} */ asked) {
+  const [seconds, clients] = [wholeOf(asked.seconds), wholeOf(asked.clients)]
+  const counts = COUNTS.filter((count) => count <= wholeOf(asked.databases, 1, COUNTS.at(-1)))
+  const toml = (/** @type {string} */ text) => {
+    const sections = text.split(/\n(?=\[)/).filter((section) => !LEFT_OUT.test(section))
+    return sections.join('\n').replace(/^main = .*$/m, 'main = "bench/model/worker.ts"')
   }
-  await measure('bare')
-  for (const isolates of ISOLATES) for (const count of counts) await measure('group', isolates, count)
-  for (const isolates of ISOLATES) for (const count of counts) await measure('alone', isolates, count)
-  tellFigures()
+  const [databases = 1, variables] = [counts.at(-1), { MULTI_TENANCY: 'on' }]
+  const server = await laurel('model', { databases, variables, more: ['bench/model'], toml })
+  await server.start()
+  for (const isolates of ISOLATES)
+    for (const count of counts) {
+      // More databases store more events in less time.
+      const time = Math.max(seconds / count, LEAST_SECONDS)
+      const what = { isolates, databases: count, clients: clients * count }
+      const body = { ...what, pause: PAUSE, times: MODEL, warmUp: WARM_UP, seconds: time }
+      const answer = await server.ask('POST', '/run', { body, patience: PATIENCE })
+      const one = found.find((other) => other.isolates === isolates && other.databases === 1)
+      const ratio = answer.body.perSecond / (one ?? answer.body).perSecond
+      found.push({ ...what, ratio, ...answer.body })
+      tellMore(`${isolates} isolates, ${count} databases: ${fixed(answer.body.perSecond)} events/s`)
+    }
+  print()
 }
 
-function tellFigures() {
-  process.stdout.write(`\n${tableOf(found)}\n\n`)
-  const misses = missesOf(found)
-  for (const miss of misses) tell(`Missed: ${miss}.`)
-  save('model-', began, { model: MODEL, runs: found, misses })
+function print() {
+  const head = ['isolates', 'databases', 'clients', 'events/s', '÷ one database', 'events a write batch']
+  const lines = found.map(({ isolates, databases, clients, perSecond, ratio, events, uses, wait }) => [
+    ...[isolates, databases, clients].map(String),
+    fixed(perSecond),
+    fixed(ratio, 2),
+    fixed(
+      events /
+        Math.max(
+          1,
+          sumOf(uses, ({ writes }) => writes),
+        ),
+      1,
+    ),
+    `${fixed((sumOf(uses, ({ busy }) => busy) / uses.length) * 100)} %`,
+    fixed(wait),
+  ])
+  save('model', [[...head, 'databases busy', 'an event waits, ms (median)'], ...lines], {
+    model: MODEL,
+    found,
+  })
+  for (const { isolates, databases, perSecond, ratio, noted } of found) {
+    const name = `${isolates} isolates, ${databases} databases`
+    if (ratio < SPREAD * databases) tell(`Missed: ${name}: ${fixed(ratio, 2)} times one database.`)
+    if (perSecond < GROUPED * ONE_BY_ONE * databases) tell(`Missed: ${name}: ${fixed(perSecond)} events/s.`)
+    if (noted.conflicts + noted.problems > 0) tell(`Missed: ${name}: ${JSON.stringify(noted)} were logged.`)
+  }
 }
 
-runBench(bench, {
+runBench({
   script: 'bench:model',
-  minutes: MINUTES,
-  stop: stopAll,
-  beforeFailing() {
-    if (found.length > 0) tellFigures()
-    for (const said of lastWords()) tell(said)
-  },
+  minutes: 40,
+  options: { seconds: '5', clients: '64', databases: '8' },
+  run,
+  beforeFailing: () => found.length > 0 && print(),
 })

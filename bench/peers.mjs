@@ -1,126 +1,112 @@
 /**
  * `npm run bench:peers`: compares Laurel with the service that a team would write instead, in the same run.
- * See bench/README.md.
- *
- * Exits with 0, whichever side is ahead. The table shows it.
+ * See bench/README.md. Exits with 0, whichever side is ahead: the table shows it.
  */
-import { join } from 'node:path'
-import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
-import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
-import { copyOurs } from './lib/project.mjs'
-import { addBoards, configure } from './lib/scene.mjs'
-import { stopAll } from './lib/server.mjs'
-import { demandWorking } from './peers/check.mjs'
-import { checkDays } from './peers/days.mjs'
-import { checkCopies, checkFractions, checkNegative, checkParallel } from './peers/exact.mjs'
-import { killAndCount } from './peers/kills.mjs'
-import { Redis, redisVersion } from './peers/redis.mjs'
-import { stopRuns } from './peers/runs.mjs'
-import { Serve } from './peers/serve.mjs'
-import { Side } from './peers/side.mjs'
-import { measureSpeed } from './peers/speed.mjs'
-import { rowsOf, tableOf } from './peers/table.mjs'
-
-/** The time limit of the whole run, in minutes. */
-const MINUTES = 8
+import { fixed, median, quantile, runBench, save, tell, wholeOf } from './lib/bench.mjs'
+import { laurel, laurelServed } from './lib/laurel.mjs'
+import { takeTurns } from './lib/load.mjs'
+import { addBoards, configure, eventPath, userId } from './lib/scene.mjs'
+import { checkDays, DAYS } from './peers/days.mjs'
+import { checkExact } from './peers/exact.mjs'
+import { redisPeer, redisVersion } from './peers/redis.mjs'
 
 const USERS = 2000
+/** Milliseconds of a turn. */
+const TURN = 2500
 
-const adminKey = newAdminKey()
-const VARIABLES = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
+/** @typedef {import('./lib/server.mjs').Server} Server */
 
-/** Starts Laurel as the other benches do, with their setup. */
-async function startLaurel() {
-  return configured('Laurel', await copyOurs(join(folder, 'ours'), VARIABLES))
+/** The table: of each row the two columns of Laurel, that of the peer, and who is ahead. */
+const rows = /** @type {string[][]} */ ([])
+
+/**
+ * Adds a row. `rank` is smaller for the better one; without it, the row has no winner.
+ *
+ * @template T
+ * @param {string} what
+ * @param {T[]} of Laurel under `npm start`, Laurel under `npm run serve`, the peer
+ * @param {(found: T) => string} figure
+ * @param {(found: T) => number} rank
+ */
+function note(what, of, figure, rank = () => 0) {
+  const ranks = of.map(rank)
+  const ahead = ranks.slice(0, 2).map((ours) => Math.sign(ours - (ranks[2] ?? 0)))
+  const names = ahead.map((sign) => (sign === 0 ? '–' : sign < 0 ? 'Laurel' : 'peer'))
+  rows.push([what, ...of.map(figure), [...new Set(names)].join(', ')])
 }
 
-/** Starts Laurel as on one's own machine, with the same setup. */
-async function startServe() {
-  return configured('Laurel, serve', await Serve.create(join(folder, 'serve'), VARIABLES))
-}
-
-async function configured(
-  /** @type {string} */ name,
-  /** @type {import('./lib/server.mjs').Server | Serve} */ runs,
-) {
-  await runs.start()
-  const scene = await configure(runs, adminKey)
-  await addBoards(runs, scene)
-  return new Side({ name, runs, key: scene.key, setClock: 'by-call' })
-}
-
-/** Starts a peer with the same key as Laurel, so that both get the same requests. */
-async function startPeer(/** @type {string} */ key, /** @type {import('./peers/redis.mjs').Sync} */ sync) {
-  const peer = await Redis.create(join(folder, `redis-${sync}`), { key, sync })
-  await peer.start()
-  return new Side({ name: `Redis, ${sync}`, runs: peer, key, setClock: 'by-header' })
-}
-
-/** @returns {Promise<import('./peers/table.mjs').Row[]>} */
-async function measure() {
+async function measure(/** @type {number} */ turns) {
+  const redis = redisVersion()
+  rows.push(['', 'Laurel, `npm start`', 'Laurel, `npm run serve`', `Node, Fastify, Redis ${redis}`, 'ahead'])
   tell('Copying and starting…')
-  const laurel = await startLaurel()
-  const serve = await startServe()
-  const peer = await startPeer(laurel.key, 'everysec')
-  const sides = [laurel, serve, peer]
-  /** Does the same work with one side after another. */
-  const each = async (/** @type {(side: Side) => Promise<any>} */ work) => {
+  const ours = [await laurel('laurel'), await laurelServed()]
+  for (const server of ours) {
+    await server.start()
+    await addBoards(server, await configure(server))
+  }
+  const peers = [await redisPeer('everysec', 'a-key'), await redisPeer('always', 'a-key')]
+  for (const peer of peers) await peer.start()
+  const sides = [...ours, ...peers.slice(0, 1)]
+  /** Does the same work with one side after another. @template T */
+  const each = async (/** @type {(side: Server) => Promise<T>} */ work) => {
     const found = []
     for (const side of sides) found.push(await work(side))
     return found
   }
 
-  tell('Checking all sides…')
-  await each(demandWorking)
-
   tell('Parallel events, negative values, fractions…')
-  const exact = await each(async (side) => ({
-    parallel: await checkParallel(side),
-    copies: await checkCopies(side),
-    negative: await checkNegative(side),
-    fractions: await checkFractions(side),
-  }))
-
-  tell('kill -9 in the middle…')
-  const kills = await each((side) => killAndCount(side, tellMore))
-
+  const exact = await each(checkExact)
   tell('Events a second…')
-  const always = await startPeer(laurel.key, 'always')
-  await demandWorking(always)
-  const paces = await measureSpeed([...sides, always], { users: USERS, tellMore })
-  await always.runs.stop()
+  const user = () => userId(Math.floor(Math.random() * USERS))
+  const kinds = [...ours, ...peers].map(({ name, port, key }) => [
+    name,
+    { port, key, path: eventPath(1), user },
+  ])
+  const rounds = Object.values(await takeTurns(Object.fromEntries(kinds), { turns, milliseconds: TURN }))
+  await peers[1]?.stop()
   const memory = sides.map((side) => side.memory())
-
   tell('Streaks over a change of clocks…')
-  const days = await each(checkDays)
-  for (const side of [...sides, always]) side.close()
+  const days = await each((side) => checkDays(side, side === sides[2]))
 
-  const [ours, served, theirs] = sides.map((_, index) => ({
-    ...exact[index],
-    kills: kills[index],
-    pace: paces[index],
-    memory: memory[index],
-    days: days[index],
+  const paces = rounds.map((all) => ({
+    perSecond: all.map(({ perSecond }) => perSecond),
+    waits: all.flatMap(({ waits }) => waits),
   }))
-  return rowsOf([ours, served], theirs, paces[3] ?? theirs.pace)
-}
-
-async function run() {
-  const redis = redisVersion()
-  const began = performance.now()
-  const rows = await measure()
-  process.stdout.write(`\n${tableOf(rows, `Node, Fastify, Redis ${redis}`)}\n\n`)
-  const faults = rows.flatMap(({ what, values }) =>
-    Object.entries(/** @type {Record<string, any>} */ (values)).flatMap(([side, value]) =>
-      (value?.faults ?? []).map((/** @type {string} */ fault) => `${what}, ${side}: ${fault}`),
-    ),
+  const [first, second, everysec, always] = paces.map(({ perSecond }) => perSecond)
+  const speed = (/** @type {number[]} */ all) =>
+    `${fixed(median(all))} (${fixed(Math.min(...all))}–${fixed(Math.max(...all))})`
+  const slowness = (/** @type {number[]} */ all) => -median(all)
+  note('events/s, 32 clients', [first ?? [], second ?? [], everysec ?? []], speed, slowness)
+  const synced = [first ?? [], second ?? [], always ?? []]
+  note('the same, against a Redis with `appendfsync always`', synced, speed, slowness)
+  note(
+    'an event takes, median and 99 in 100',
+    paces.slice(0, 3).map(({ waits }) => waits),
+    (waits) => `${fixed(median(waits), 1)} and ${fixed(quantile(waits, 0.99), 1)} ms`,
+    median,
   )
-  for (const fault of faults) tell(fault)
-  save('peers-', began, { rows }, { redis })
+  note('memory of all processes after that', memory, (mib) => `${fixed(mib)} MiB`, Number)
+  for (const [index, { what }] of (exact[0] ?? []).entries())
+    note(
+      what,
+      exact.map((all) => all[index]?.faults.length ?? 0),
+      (faults) => (faults === 0 ? 'exact' : `${faults} faults`),
+      Number,
+    )
+  for (const what of days[0]?.keys() ?? [])
+    note(
+      what,
+      days.map((all) => all.get(what) ?? { length: 0, right: 0 }),
+      ({ length, right }) => `${length} (${right} of ${DAYS} answers right)`,
+      ({ right }) => -right,
+    )
+  save('peers', rows, { rows, exact, paces: paces.map(({ perSecond }) => perSecond) })
+  for (const { faults } of exact.flat()) for (const fault of faults) tell(fault)
 }
 
-runBench(run, {
+runBench({
   script: 'bench:peers',
-  minutes: MINUTES,
-  stop: () => Promise.all([stopAll(), stopRuns()]),
+  minutes: 10,
+  options: { turns: '5' },
+  run: ({ turns }) => measure(wholeOf(turns)),
 })

@@ -2,142 +2,259 @@
  * `npm run bench`: measures Laurel against its budget, and compares it with a bare Worker in the same run.
  * See bench/README.md.
  *
- * Exits with 0 even if a figure misses its required value. The table shows the miss.
+ * `-- --against main` only compares the events a second with those of another commit, in turns. `-- --turns 2`
+ * takes fewer turns. Exits with 0 even if a figure misses its required value: the table shows the miss.
  */
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
-import { measureBatch } from './lib/batch.mjs'
-import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
-import { burst, costOfEvents } from './lib/cost.mjs'
-import { measureMidnight } from './lib/midnight.mjs'
-import { copyBaseline, copyOurs } from './lib/project.mjs'
-import { rowsOf, tableOf } from './lib/report.mjs'
-import { measureScans } from './lib/scans.mjs'
-import { addBoards, BOARDS, configure, FEW, fill, MANY, userAtPlace, userId } from './lib/scene.mjs'
-import { stopAll } from './lib/server.mjs'
-import { workerSize } from './lib/size.mjs'
-import { compareEvents, comparePages } from './lib/speed.mjs'
-import { measureTicks } from './lib/ticks.mjs'
+import { gzipSync } from 'node:zlib'
+import { BUILD } from '../scripts/lib/wrangler.mjs'
+import { measureBatch, sendBatches } from './lib/batch.mjs'
+import {
+  fixed,
+  folder,
+  median,
+  numbersTo,
+  runBench,
+  save,
+  spanOf,
+  sumOf,
+  tell,
+  wholeOf,
+} from './lib/bench.mjs'
+import { baseline, laurel, laurelAt, scriptOf } from './lib/laurel.mjs'
+import { takeTurns } from './lib/load.mjs'
+import {
+  AWARD,
+  addBoards,
+  BOARD,
+  BOARDS,
+  configure,
+  costOfEvents,
+  eventPath,
+  METRIC,
+  SYSTEM,
+  userId,
+} from './lib/scene.mjs'
 import { measureWebhooks } from './lib/webhooks.mjs'
 
-/** The time limit of the whole run, in minutes. */
-const MINUTES = 10
-
-const USERS_FEW = 1000
-const USERS_IN_ROUNDS = 2000
-const USERS_MANY = 100_000
+const USERS = 2000
+/** Milliseconds of a turn. */
+const TURN = 4000
 const BURSTS = 3
 const BURST = 200
+/** Events of a user with a long history. */
+const HISTORY = 10_000
 
 /** @typedef {import('./lib/server.mjs').Server} Server */
+/** The requirement of a figure. @typedef {[text: string, isMet: boolean]} Limit */
 
-/**
- * All figures. The figures of events and leaderboards are measured while the number of users in the database
- * grows.
- *
- * @returns {Promise<import('./lib/report.mjs').Found>}
- */
-async function measure() {
-  const adminKey = newAdminKey()
-  tell('Copying and building…')
-  const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
-  const ours = await copyOurs(join(folder, 'ours'), variables)
-  const apart = await copyOurs(join(folder, 'ticks'), variables)
-  const night = await copyOurs(join(folder, 'night'), variables)
-  const crowd = await copyOurs(join(folder, 'crowd'), { ...variables, MULTI_TENANCY: 'on' })
-  const baseline = await copyBaseline(join(folder, 'baseline'))
-  const size = await workerSize(ours.folder)
-  await ours.start()
-  const scene = await configure(ours, adminKey)
-  await ours.stop()
-  const { key } = scene
+const rows = /** @type {{ what: string; figure: string; must: Limit | null; aim: Limit | null }[]} */ ([])
 
-  tell(`Costs of an event among ${USERS_FEW} users…`)
-  await fill(ours, scene, { from: 0, to: USERS_FEW })
-  await ours.start()
-  const usersFew = await costOfEvents(ours, key, [0, 1, 499, 998, 999].map(userId))
-  const eventsFew = await costOfEvents(ours, key, [FEW.id])
-  const eventsMany = await costOfEvents(ours, key, [MANY.id])
-  await ours.stop()
-
-  await fill(ours, scene, { from: USERS_FEW, to: USERS_IN_ROUNDS })
-  const { ranked, speed, pages, bursts, batch, webhooks } = await measureBoards(ours, baseline, scene)
-
-  tell(`Costs of an event among ${USERS_MANY} users…`)
-  await fill(ours, scene, { from: USERS_IN_ROUNDS, to: USERS_MANY })
-  await ours.start()
-  // Other users, who got no events in the rounds.
-  const usersMany = await costOfEvents(ours, key, [50_000, 50_001, 74_999, 99_998, 99_999].map(userId))
-  await ours.stop()
-
-  tell('Ticks of an hourly time trigger…')
-  const ticks = await measureTicks(apart, adminKey, tellMore)
-
-  tell('Scans of all users of a large tenant…')
-  const scans = await measureScans(crowd, adminKey, tellMore)
-
-  tell('A midnight of many streaks…')
-  const midnight = await measureMidnight(night, adminKey, tellMore)
-  return {
-    cost: { usersFew, usersMany, eventsFew, eventsMany },
-    ranked,
-    bursts,
-    batch,
-    webhooks,
-    speed,
-    pages,
-    ticks,
-    midnight,
-    scans,
-    size,
-  }
-}
-
-/**
- * Measures with leaderboards: costs and speed of events, pages, simultaneous events of one user, and batches.
- */
-async function measureBoards(
-  /** @type {Server} */ ours,
-  /** @type {Server} */ baseline,
-  /** @type {import('./lib/scene.mjs').Scene} */ scene,
+/** Adds a row to the table. The second limit is what is desired. */
+function note(
+  /** @type {string} */ what,
+  /** @type {string} */ figure,
+  /** @type {Limit | null} */ must = null,
+  /** @type {Limit | null} */ aim = must,
 ) {
-  const { key } = scene
-  tell(`Leaderboards of ${USERS_IN_ROUNDS} users, and costs of an event with them…`)
-  await Promise.all([ours.start(), baseline.start()])
-  await addBoards(ours, scene)
-  const ranked = []
-  for (const boards of BOARDS) {
-    if (boards === 0) continue
-    const cost = await costOfEvents(ours, key, [0, 1, 999, 1998, 1999].map(userId), boards)
-    ranked.push({ boards, cost })
+  rows.push({ what, figure, must, aim })
+}
+
+const anyOf = (/** @type {number} */ users) => () => userId(Math.floor(Math.random() * users))
+
+async function noteCosts(/** @type {Server} */ server) {
+  const few = await costOfEvents(server, numbersTo(5).map(userId))
+  await sendBatches(server, HISTORY, () => ({ user: { id: 'many' } }))
+  const many = await costOfEvents(server, ['many'])
+  const five = await costOfEvents(server, ['few'], 5)
+  const twenty = await costOfEvents(server, ['few'], 20)
+  const roundTrips = [few, many, five, twenty].flatMap((cost) => cost.roundTrips)
+  note('D1 round trips of an event, warm (test clock on)', spanOf(roundTrips), ['2', isAtMost(roundTrips, 2)])
+  const waves = [few, five, twenty].flatMap((cost) => cost.waves)
+  note('waves of object calls, with 1, 5, 20 leaderboards', spanOf(waves), ['1', isAtMost(waves, 1)])
+  const written = few.rowsWritten.map((count, index) => count + (few.objectRows[index] ?? 0))
+  note(
+    'rows written, 1 award, 1 leaderboard, idempotency key',
+    `${spanOf(written)} (${spanOf(few.rowsWritten)} in D1, ${spanOf(few.objectRows)} in the object)`,
+    ['≤ 8', isAtMost(written, 8)],
+    ['≤ 6', isAtMost(written, 6)],
+  )
+  const [short, long] = [spanOf(few.rowsRead), spanOf(many.rowsRead)]
+  note('rows read, after few and 10,000 events', `${short} and ${long}`, ['the same', short === long])
+}
+
+const isAtMost = (/** @type {number[]} */ figures, /** @type {number} */ most) => Math.max(...figures) <= most
+
+/** Events a second beside a bare Worker. Returns those of Laurel with one leaderboard. */
+async function noteSpeed(/** @type {Server} */ ours, /** @type {number} */ turns) {
+  const bare = await baseline()
+  await bare.start()
+  const to = (/** @type {Server} */ { port, key }, /** @type {string} */ path) => ({
+    ...{ port, key, path, user: anyOf(USERS) },
+  })
+  const [none, one, some, many] = BOARDS.map(eventPath)
+  const kinds = {
+    none: to(ours, `${none}`),
+    'bare, no object': to(bare, `${none}`),
+    one: to(ours, `${one}`),
+    bare: to(bare, `/ranked${one}`),
+    five: to(ours, `${some}`),
+    twenty: to(ours, `${many}`),
   }
+  const rounds = await takeTurns(kinds, { turns, milliseconds: TURN })
+  await bare.stop()
+  const budget = (/** @type {number} */ ratio) =>
+    /** @type {[Limit, Limit]} */ ([
+      ['≥ 0.6', ratio >= 0.6],
+      ['≥ 0.9', ratio >= 0.9],
+    ])
+  const compare = (/** @type {string} */ what, /** @type {string} */ a, b = 'bare', hasBudget = true) => {
+    const { ratio, text } = ratioOf(rounds[a] ?? [], rounds[b] ?? [])
+    note(what, text, ...(hasBudget ? budget(ratio) : []))
+  }
+  compare('events/s ÷ those of the bare Worker, 1 leaderboard', 'one')
+  compare('the same, 5 leaderboards', 'five', 'bare', false)
+  compare('the same, 20 leaderboards', 'twenty', 'bare', false)
+  compare('no leaderboard ÷ the bare Worker without its object', 'none', 'bare, no object')
+  return median((rounds.one ?? []).map(({ perSecond }) => perSecond))
+}
 
+/** The ratio of the medians; as text with the least and the most of a turn, and the medians. */
+function ratioOf(
+  /** @type {readonly { perSecond: number }[]} */ ours,
+  /** @type {readonly { perSecond: number }[]} */ others,
+) {
+  const [a, b] = [ours, others].map((all) => median(all.map(({ perSecond }) => perSecond)))
+  const ratio = (a ?? 0) / (b ?? 0)
+  const each = ours.map(({ perSecond }, turn) => fixed(perSecond / (others[turn]?.perSecond ?? 0), 2))
+  return { ratio, text: `${fixed(ratio, 2)} (${each.join(', ')}; ${fixed(a ?? 0)} ÷ ${fixed(b ?? 0)})` }
+}
+
+/**
+ * Sends 200 events of one user at once, and checks every response and the totals afterwards. A group of events
+ * costs one read batch and one write batch, and a conflict another pair.
+ */
+async function noteBurst(/** @type {Server} */ server) {
+  const batches = []
+  let isExact = true
+  for (let burst = 0; burst < BURSTS; burst += 1) {
+    const id = `burst-${burst}`
+    const { answers, lines } = await server.logged(() =>
+      Promise.all(
+        numbersTo(BURST).map(() => server.ask('POST', eventPath(1), { body: { user: { id }, value: 1 } })),
+      ),
+    )
+    batches.push(Math.ceil(sumOf(lines, ({ d1 }) => d1.roundTrips) / 2))
+    const read = async (/** @type {string} */ path) =>
+      (await server.ask('GET', `/v1/users/${id}${path}`)).body
+    const found = [
+      [...answers.map(({ body }) => body.total)].sort((a, b) => a - b),
+      answers.map(({ body }) => body.points[SYSTEM]?.total).sort((a, b) => a - b),
+      [(await read(`/metrics/${METRIC}`)).current, (await read(`/points/${SYSTEM}`)).total],
+      (await read(`/leaderboards/${BOARD}`)).value,
+    ]
+    const totals = numbersTo(BURST).map((number) => number + 1)
+    const wanted = [totals, totals.map((total) => total * AWARD), [BURST, BURST * AWARD], BURST]
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) isExact = false
+  }
+  note(
+    `${BURST} parallel events of one user: D1 write batches, of ${BURSTS} times`,
+    `${spanOf(batches)}, ${isExact ? 'all exact' : 'NOT exact'}`,
+    ['all exact', isExact],
+    ['≤ 20', isAtMost(batches, 20)],
+  )
+}
+
+async function noteBatch(/** @type {Server} */ server, /** @type {number} */ oneByOne) {
+  const { d1Rows, objectRows, roundTrips, perSecond } = await measureBatch(server)
+  note(
+    'rows written and round trips of an event of a batch of 1,000 of 100 users',
+    `${fixed(d1Rows + objectRows, 2)} (${fixed(d1Rows, 2)} in D1, ${fixed(objectRows, 2)} in the object), ${fixed(roundTrips, 3)}`,
+  )
+  note('events/s in batches ÷ events/s one by one', fixed(perSecond / oneByOne, 1))
+}
+
+async function noteWebhooks(/** @type {Server} */ server) {
+  const { without, withTwo } = await measureWebhooks(server)
+  const line = (/** @type {string} */ what, /** @type {typeof without.first} */ cost) => {
+    const { withEvent, afterwards, inObjects, operations } = cost
+    note(
+      what,
+      `${fixed(withEvent + afterwards + inObjects, 2)} (${fixed(withEvent, 2)} with the event, ${fixed(afterwards, 2)} later in D1, ${fixed(inObjects, 2)} in objects), ${fixed(operations, 2)}`,
+    )
+  }
+  line("rows written and queue operations of a user's first event, 0 webhooks", without.first)
+  line('the same, 2 webhooks with 2 messages each', withTwo.first)
+  line("of the user's next event within 15 minutes, 0 webhooks", without.next)
+  line('the same, 2 webhooks', withTwo.next)
+  line('of later events, 2 webhooks', withTwo.later)
+  const roundTrips = [without, withTwo].flatMap((one) => Object.values(one).map((cost) => cost.roundTrips))
+  note('D1 round trips of these events', spanOf(roundTrips), ['2', isAtMost(roundTrips, 2)])
+}
+
+/** The size of the Worker as `npm run deploy` builds it. */
+async function noteSize(/** @type {Server} */ server) {
+  const { buildWorker } = await scriptOf(server.folder, 'wrangler.mjs')
+  const built = join(folder, 'worker')
+  await buildWorker(built, BUILD)
+  const modules = readdirSync(built).filter((name) => !/\.map$|^README/.test(name))
+  const bytes = sumOf(modules, (name) => gzipSync(readFileSync(join(built, name))).length)
+  note(
+    'Worker, gzip',
+    `${fixed(bytes / 1024)} KB`,
+    ['≤ 1 MB', bytes <= 1 << 20],
+    ['≤ 400 KB', bytes <= 400 << 10],
+  )
+}
+
+/** Events a second beside those of another commit. */
+async function noteAgainst(/** @type {string} */ commit, /** @type {number} */ turns) {
+  const sides = { now: await laurel('now'), before: await laurelAt(commit) }
+  const kinds = /** @type {Record<string, import('./lib/load.mjs').To>} */ ({})
+  for (const [name, server] of Object.entries(sides)) {
+    await server.start()
+    await addBoards(server, await configure(server))
+    kinds[name] = { port: server.port, key: server.key, path: eventPath(1), user: anyOf(USERS) }
+    const cost = await costOfEvents(server, numbersTo(5).map(userId))
+    note(
+      `round trips, rows read, written in D1 and in the object: ${name}`,
+      [cost.roundTrips, cost.rowsRead, cost.rowsWritten, cost.objectRows].map(spanOf).join(', '),
+    )
+  }
+  const rounds = await takeTurns(kinds, { turns, milliseconds: TURN })
+  const { ratio, text } = ratioOf(rounds.now ?? [], rounds.before ?? [])
+  note(`events/s ÷ those of ${commit}, 1 leaderboard`, text, ['≥ 0.95', ratio >= 0.95])
+}
+
+async function measureBudget(/** @type {number} */ turns) {
+  tell('Copying and building…')
+  const ours = await laurel('laurel')
+  await noteSize(ours)
+  await ours.start()
+  await addBoards(ours, await configure(ours))
+  tell('Costs of an event…')
+  await noteCosts(ours)
   tell('Events a second…')
-  const speed = await compareEvents({ ours, baseline, key, users: USERS_IN_ROUNDS, tellMore })
-
-  tell('Pages a second…')
-  const middle = await userAtPlace(ours, key, 500)
-  const pages = await comparePages({ ours, baseline, key, middle, tellMore })
-  await baseline.stop()
-
+  const perSecond = await noteSpeed(ours, turns)
   tell(`${BURST} events of one user at once…`)
-  const bursts = []
-  for (let i = 0; i < BURSTS; i += 1) bursts.push(await burst(ours, key, FEW.id, BURST))
-
+  await noteBurst(ours)
   tell('Events in batches…')
-  const batch = await measureBatch(ours, key, tellMore)
-
+  await noteBatch(ours, perSecond)
   tell('Events with webhooks…')
-  const webhooks = await measureWebhooks(ours, key, tellMore)
+  await noteWebhooks(ours)
   await ours.stop()
-  return { ranked, speed, pages, bursts, batch, webhooks }
 }
 
-async function run() {
-  const began = performance.now()
-  const rows = rowsOf(await measure())
-  process.stdout.write(`\n${tableOf(rows)}\n`)
-  save('', began, { rows })
-}
-
-runBench(run, { script: 'bench', minutes: MINUTES, stop: stopAll })
+runBench({
+  script: 'bench',
+  minutes: 10,
+  options: { against: '', turns: '5' },
+  async run({ against = '', turns }) {
+    await (against === '' ? measureBudget(wholeOf(turns)) : noteAgainst(against, wholeOf(turns)))
+    const cell = (/** @type {Limit | null} */ limit) =>
+      limit === null ? '–' : `${limit[0]}, ${limit[1] ? 'met' : 'MISSED'}`
+    const lines = rows.map(({ what, figure, must, aim }) => [what, figure, cell(must), cell(aim)])
+    save('bench', [['what', 'measured', 'must', 'aim'], ...lines], { rows })
+  },
+})

@@ -4,139 +4,208 @@
  * `-- --users 100000` ends at fewer users than a million, and `-- --databases 1` leaves out the runs with 2
  * and 4 databases, which have the most users.
  */
-import { join } from 'node:path'
-import { parseArgs } from 'node:util'
-import { newAdminKey } from '../scripts/lib/dev-vars.mjs'
-import { Complaint } from '../scripts/lib/project.mjs'
-import { folder, runBench, save, tell, tellMore } from './lib/bench.mjs'
-import { compare, costs, freshUsers, load } from './lib/scale/events.mjs'
-import { closeAll } from './lib/scale/filler.mjs'
-import { rowsOf, tableOf } from './lib/scale/report.mjs'
-import { openScene } from './lib/scale/scene.mjs'
-import { measureUpkeep } from './lib/scale/upkeep.mjs'
-import { lastWords, stopAll } from './lib/server.mjs'
+import {
+  fixed,
+  median,
+  numbersTo,
+  runBench,
+  save,
+  spanOf,
+  sumOf,
+  tell,
+  tellMore,
+  wholeOf,
+} from './lib/bench.mjs'
+import { round } from './lib/load.mjs'
+import { BOARD, costOfEvents, eventPath, sendEvent, userId } from './lib/scene.mjs'
+import { EVENTS, isLive, openScene, PLACES } from './scale/scene.mjs'
+import { measureUpkeep } from './scale/upkeep.mjs'
 
-/** The time limit of the whole run, in minutes. */
-const MINUTES = 60
 /** With fewer users, the smallest size would run out of users without an event today. */
 const SIZES = [2000, 100_000, 1_000_000]
 /** The numbers of databases at the last size. The other sizes have one. */
 const DATABASES = [1, 2, 4]
 /** How long a statement may hold a database, in milliseconds. */
 const LONGEST = 250
-/** How often the filling prints its progress without a terminal, in milliseconds. */
-const OFTEN = 10_000
+/** Users with counted events. */
+const SAMPLE = 10
+/** Events of each of two sizes in turn, those before that are not counted, and how often the board is read. */
+const TURNS = 200
+const WARMING = 6
+const READ_EACH = 5
+/** How long many clients send events, in milliseconds. */
+const LOAD = 5000
+
+/** @typedef {import('./scale/scene.mjs').Scene} Scene */
+/** @typedef {Awaited<ReturnType<typeof finish>>} Found */
 
 /** The results so far, by size. They are printed even if the run ends early. */
-const found = /** @type {import('./lib/scale/report.mjs').Found[]} */ ([])
-const began = performance.now()
+const found = /** @type {Found[]} */ ([])
 
-/** Prints the progress of the filling. On a terminal it overwrites the same line. */
-function progressLine() {
-  let last = performance.now()
-  const isTerminal = process.stderr.isTTY
-  return (/** @type {number} */ done, /** @type {number} */ all) => {
-    const text = `  ${Math.floor((done / all) * 100)} % of the rows`
-    if (isTerminal) process.stderr.write(`\r${text}${done === all ? '\n' : ''}`)
-    else if (performance.now() - last > OFTEN) {
-      last = performance.now()
-      tell(text)
+/** A random user without a living streak. The others are for the midnight. */
+function anyUser(/** @type {number} */ users) {
+  for (;;) {
+    const number = Math.floor(Math.random() * users)
+    if (!isLive(number)) return userId(number)
+  }
+}
+
+/** Such users, each only once, because a user with an event today is cheaper. */
+function freshUsers(/** @type {number} */ users) {
+  const taken = /** @type {Set<string>} */ (new Set())
+  return () => {
+    if (taken.size > users * 0.89) throw new Error('there are no more users')
+    for (;;) {
+      const id = anyUser(users)
+      if (taken.has(id)) continue
+      taken.add(id)
+      return id
     }
   }
 }
 
-/** The sizes up to the requested one, which is the last. */
-function sizesUpTo(/** @type {string | undefined} */ asked) {
-  if (asked === undefined) return SIZES
-  const most = Number(asked)
-  const [least = 0] = SIZES
-  if (!Number.isInteger(most) || most <= least)
-    throw new Complaint(`--users takes a whole number above ${least}.`)
-  return [...SIZES.filter((size) => size < most), most]
+/** Opens a scene, and measures the cost of its events before other work. */
+async function open(/** @type {number} */ users, databases = 1) {
+  tell(`${fixed(users)} users${databases === 1 ? '' : ` in ${databases} databases`}…`)
+  const scene = await openScene({ users, databases })
+  const fresh = freshUsers(users)
+  return { scene, fresh, cost: await costOfEvents(scene.server, numbersTo(SAMPLE).map(fresh)) }
 }
 
-/** The numbers of databases up to the requested one, which is the last. */
-function databasesUpTo(/** @type {string | undefined} */ asked) {
-  if (asked === undefined) return DATABASES
-  const most = Number(asked)
-  if (!Number.isInteger(most) || most < 1) throw new Complaint('--databases takes a whole number above 0.')
-  return [...DATABASES.filter((count) => count < most), most]
-}
-
-/** Measures all figures. The smallest size is finished last. */
-async function measure(/** @type {number[]} */ sizes, /** @type {number[]} */ counts) {
-  const adminKey = newAdminKey()
-  const variables = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
-  const openAt = (/** @type {number} */ users, databases = 1) => {
-    tell(`${users.toLocaleString('en')} users${databases === 1 ? '' : ` in ${databases} databases`}…`)
-    const at = join(folder, `${users}-${databases}`)
-    const progress = progressLine()
-    return openScene({ folder: at, users, databases, adminKey, variables, tellMore, progress })
+/**
+ * Events one after another of users without an event today, and reads of the whole leaderboard; in turns with
+ * the smallest size, so that a busy machine affects both. Returns medians of milliseconds.
+ *
+ * @param {Awaited<ReturnType<typeof open>>} own
+ * @param {Awaited<ReturnType<typeof open>>} smallest
+ */
+async function compare(own, smallest) {
+  const sides = [own, smallest].map((side) => ({ ...side, events: [0].slice(1), pages: [0].slice(1) }))
+  const timed = async (/** @type {() => Promise<unknown>} */ work) => {
+    const began = performance.now()
+    await work()
+    return performance.now() - began
   }
-  const [least = 0, ...more] = sizes
-  // The smallest size runs until the end for comparison, at the same time of its day.
-  const smallest = await measureEvents(await openAt(least))
-  const most = more.at(-1)
-  const cases = more.flatMap((users) =>
-    (users === most ? counts : [1]).map((databases) => ({ users, databases })),
-  )
-  for (const { users, databases } of cases) {
-    const own = await measureEvents(await openAt(users, databases))
-    const times = await compare(own, smallest)
-    tellMore(
-      `an event in ${times.event.own.toFixed(1)} ms, of the smallest size in ${times.event.smallest.toFixed(1)} ms`,
-    )
-    found.push(await finish(own, times))
+  for (let turn = -WARMING; turn < TURNS; turn += 1) {
+    // The order changes each turn, because the second side waits for work that the first one has left.
+    for (const { scene, fresh, events, pages } of turn % 2 === 0 ? sides : sides.toReversed()) {
+      const user = fresh()
+      const event = await timed(() => sendEvent(scene.server, user))
+      if (turn >= 0) events.push(event)
+      if (turn < 0 || turn % READ_EACH > 0) continue
+      const path = `/v1/leaderboards/${BOARD}?limit=${PLACES}`
+      pages.push(await timed(() => scene.server.ask('GET', path)))
+    }
   }
-  tell(`${least.toLocaleString('en')} users again…`)
-  const alone = await compare(smallest, smallest)
-  found.unshift(await finish(smallest, alone))
-}
-
-/** Measures the cost of events of a scene, before other work. */
-async function measureEvents(/** @type {import('./lib/scale/scene.mjs').Scene} */ scene) {
-  const fresh = freshUsers(scene.users)
-  return { scene, fresh, cost: await costs(scene, fresh) }
+  const [event, least] = sides.map(({ events }) => median(events))
+  const [page, leastPage] = sides.map(({ pages }) => median(pages))
+  return {
+    ...{ event: event ?? 0, eventRatio: (event ?? 0) / (least ?? 0) },
+    ...{ page: page ?? 0, pageRatio: (page ?? 0) / (leastPage ?? 0) },
+  }
 }
 
 /** Measures the rest of a scene, and closes it. */
 async function finish(
-  /** @type {Awaited<ReturnType<typeof measureEvents>>} */ { scene, cost },
+  /** @type {Awaited<ReturnType<typeof open>>} */ { scene, cost },
   /** @type {Awaited<ReturnType<typeof compare>>} */ times,
 ) {
-  const loaded = await load(scene)
-  const upkeep = await measureUpkeep(scene, tellMore)
-  const size = await scene.close()
-  tellMore(`the longest statement: ${size.longest.milliseconds} ms, ${size.longest.sql.slice(0, 80)}…`)
-  const { users, databases, seconds } = scene
-  return { users, databases, scene: { seconds, size }, cost, times, load: loaded, upkeep }
+  const { server, users, databases, seconds } = scene
+  const to = { port: server.port, key: server.key, path: eventPath(1), user: () => anyUser(users) }
+  await round(to, LOAD / 5)
+  const before = server.processorTime()
+  const { perSecond, waits } = await round(to, LOAD)
+  const load = { perSecond, cpu: (server.processorTime() - before) / waits.length }
+  const upkeep = await measureUpkeep(scene)
+  return { users, databases, seconds, cost, times, load, upkeep, size: await scene.close() }
 }
 
-/** Prints the table, and writes the figures as JSON. */
-function tellFigures() {
-  process.stdout.write(`\n${tableOf(found)}\n\n`)
-  for (const { users, databases, scene } of found) {
-    const { milliseconds, sql } = scene.size.longest
-    if (milliseconds > LONGEST)
-      tell(
-        `A statement held a database for ${milliseconds} ms, with ${users} users in ${databases} databases: ${sql}`,
-      )
+async function run(/** @type {Record<string, string>} */ asked) {
+  const [least = 0] = SIZES
+  const most = wholeOf(asked.users, least + 1)
+  const count = wholeOf(asked.databases, 1, 100)
+  const counts = [...DATABASES.filter((one) => one < count), count]
+  // The smallest size runs until the end for comparison, at the same time of its day.
+  const smallest = await open(least)
+  const others = SIZES.filter((size) => size > least && size < most).map((users) => [users, 1])
+  for (const [users = 0, databases] of [...others, ...counts.map((databases) => [most, databases])]) {
+    const own = await open(users, databases)
+    const times = await compare(own, smallest)
+    tellMore(`an event takes ${fixed(times.eventRatio, 2)} times as long as with ${least} users`)
+    found.push(await finish(own, times))
   }
-  save('scale-', began, { rows: rowsOf(found), sizes: found })
+  found.unshift(await finish(smallest, await compare(smallest, smallest)))
+  print()
 }
 
-async function run() {
-  const { values } = parseArgs({ options: { users: { type: 'string' }, databases: { type: 'string' } } })
-  await measure(sizesUpTo(values.users), databasesUpTo(values.databases))
-  tellFigures()
+/** Each figure, and the function that reads it. */
+const FIGURES = /** @type {[string, (found: Found) => string][]} */ ([
+  ['an event: D1 round trips', ({ cost }) => spanOf(cost.roundTrips)],
+  ['an event: rows read in D1', ({ cost }) => spanOf(cost.rowsRead)],
+  ['an event: rows written in D1', ({ cost }) => spanOf(cost.rowsWritten)],
+  ["an event: rows written in the leaderboard's object", ({ cost }) => spanOf(cost.objectRows)],
+  ['an event: milliseconds, one after another (median)', ({ times }) => fixed(times.event, 1)],
+  ['the same ÷ that of the smallest size, in turns', ({ times }) => fixed(times.eventRatio, 2)],
+  ['events a second from 32 clients', ({ load }) => fixed(load.perSecond)],
+  ['the same: processor time an event, ms', ({ load }) => fixed(load.cpu, 2)],
+  ['all databases, MB', ({ size }) => fixed(size.full / 1e6, 1)],
+  ['the largest database, MB', ({ size }) => fixed(size.largest / 1e6, 1)],
+  ['database: bytes a user', (found) => fixed(bytesOf(found, /^users|^streak_runs/))],
+  [
+    'database: bytes an event, award and key included',
+    (found) => fixed(bytesOf(found, /^(events|awards|idempotency_keys)$/) / EVENTS),
+  ],
+  ["leaderboard's object: bytes a user", ({ size, users }) => fixed(size.board / users)],
+  ['all 1,000 places: ms (median)', ({ times }) => fixed(times.page, 1)],
+  ['the same ÷ that of the smallest size, in turns', ({ times }) => fixed(times.pageRatio, 2)],
+  ['a midnight: streaks lost', ({ upkeep }) => fixed(upkeep.night.users)],
+  ['a midnight: s for 1,000 of them', ({ upkeep }) => fixed(upkeep.night.secondsOfThousand, 3)],
+  ['a midnight: rows read, written for each', ({ upkeep: { night } }) => rowsOf(night)],
+  ['a tick: users who are granted points', ({ upkeep }) => fixed(upkeep.ticks.users)],
+  ['a tick: s for 1,000 of them', ({ upkeep }) => fixed(upkeep.ticks.secondsOfThousand, 3)],
+  ['a tick: rows read, written for each', ({ upkeep: { ticks } }) => rowsOf(ticks)],
+  ['filling a new leaderboard: s', ({ seconds }) => fixed(seconds.board, 1)],
+  ['an hour with its comparison: s', ({ upkeep }) => fixed(upkeep.sweep, 2)],
+  ['making a run final: s', ({ upkeep }) => fixed(upkeep.finalisation, 2)],
+  ['the same for 1,000 users: s', ({ upkeep, users }) => fixed(upkeep.finalisation / (users / 1000), 3)],
+  ['a summary of points, not kept: ms', ({ upkeep }) => fixed(upkeep.summary)],
+  ['the longest streaks ever, not kept: ms', ({ upkeep }) => fixed(upkeep.streaks)],
+  ['the analytics: users who have changed', ({ upkeep }) => fixed(upkeep.analytics.users)],
+  ['the analytics: s for 1,000 of them', ({ upkeep }) => fixed(upkeep.analytics.secondsOfThousand, 3)],
+  ['the analytics: rows read, written for each', ({ upkeep: { analytics } }) => rowsOf(analytics)],
+  ['the analytics: the longest step, ms', ({ upkeep }) => fixed(upkeep.analytics.longest)],
+  [
+    'reading 400 days: overview, a metric, points, ms',
+    ({ upkeep }) => upkeep.analytics.reads.map((one) => fixed(one)).join(', '),
+  ],
+  ['the longest statement of all: ms', ({ size }) => fixed(size.longest.ms)],
+])
+
+const rowsOf = (/** @type {{ read: number; written: number }} */ { read, written }) =>
+  `${fixed(read, 2)}, ${fixed(written, 2)}`
+
+/** Bytes of some tables for each user. */
+const bytesOf = (/** @type {Found} */ { size, users }, /** @type {RegExp} */ tables) =>
+  sumOf(Object.entries(size.tables), ([name, bytes]) => (tables.test(name) ? bytes : 0)) / users
+
+function print() {
+  const head = found.map(
+    ({ users, databases }) => `${fixed(users)} users${databases === 1 ? '' : `, ${databases} databases`}`,
+  )
+  save('scale', [['figure', ...head], ...FIGURES.map(([what, read]) => [what, ...found.map(read)])], {
+    found,
+  })
+  for (const { users, databases, size } of found)
+    if (size.longest.ms > LONGEST)
+      tell(
+        `A statement held a database for ${size.longest.ms} ms, with ${users} users in ${databases} databases: ${size.longest.sql}`,
+      )
 }
 
-runBench(run, {
+runBench({
   script: 'bench:scale',
-  minutes: MINUTES,
-  stop: () => Promise.all([stopAll(), closeAll()]),
-  beforeFailing() {
-    if (found.length > 0) tellFigures()
-    for (const said of lastWords()) tell(said)
-  },
+  minutes: 60,
+  options: { users: '1000000', databases: '4' },
+  run,
+  beforeFailing: () => found.length > 0 && print(),
 })

@@ -3,11 +3,11 @@ import { type Context, Hono } from 'hono'
 
 /**
  * The minimal cost of an event: a route, one D1 batch that reads three rows by primary key, one that writes
- * five, and one call of an object that stores a score and counts its rank. Also the cost of a page that is
- * ready in KV. Checks no key, validates nothing, guards nothing and logs nothing. Of two simultaneous events
- * of a user, one may be lost. It exists only for comparison.
+ * five, and one call of an object that stores a score and counts its rank. Checks no key, validates nothing,
+ * guards nothing and logs nothing. Of two simultaneous events of a user, one may be lost. It exists only for
+ * comparison.
  */
-type Env = { Bindings: { DB: D1Database; PAGES: KVNamespace; BOARD: DurableObjectNamespace<Board> } }
+type Env = { Bindings: { DB: D1Database; BOARD: DurableObjectNamespace<Board> } }
 
 const app = new Hono<Env>()
 
@@ -81,16 +81,6 @@ export class Board extends DurableObject<object> {
     return this.#sql.exec<{ better: number }>(better, score).one().better + 1
   }
 }
-
-app.put('/page', async (c) => {
-  await c.env.PAGES.put('page', await c.req.text())
-  return c.body(null, 204)
-})
-
-app.get('/page', async (c) => {
-  const page = await c.env.PAGES.get('page')
-  return page === null ? c.body(null, 404) : c.body(page, 200, { 'content-type': 'application/json' })
-})
 
 app.get('/health', (c) => c.json({ status: 'ok' }))
 

@@ -1,85 +1,74 @@
-/** Measures the cost of batch events, and how fast they are processed, from the Worker's own log lines. */
+/** Sends events in batches: to measure their cost, and to fill Laurel. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { numbersTo, sumOf } from './bench.mjs'
 import { METRIC, userId } from './scene.mjs'
 
-const EVENTS = 1000
-const USERS = 100
-/** Batches that are sent at once, to measure events per second. */
-const BATCHES = 5
-/** The most time for their processing, in milliseconds. */
+/** Events of a batch. */
+const BATCH = 1000
+/** Events that are sent before those before them are processed. */
+const AHEAD = 10 * BATCH
+/** The longest time without progress, in milliseconds. */
 const PATIENCE = 60_000
+const USERS = 100
 
 /** @typedef {import('./server.mjs').Server} Server */
+/** An event of a number. @typedef {(number: number) => { user: object; value?: number }} EventOf */
 
 /**
- * Costs are per event. `rowsWritten` is the sum of the rows of D1 and of the leaderboard's object.
- *
- * @typedef {{ rowsWritten: number; d1Rows: number; objectRows: number; rowsRead: number; roundTrips: number;
- *   steps: number; eventsASecond: number }} Batch
+ * Sends events with idempotency keys in batches of 1,000, and waits until the log says that all of them are
+ * processed.
  */
-
-/**
- * A batch of 1,000 events of 100 users, each with an award, a leaderboard and an idempotency key; then five
- * batches at once.
- *
- * @param {Server} server
- * @param {string} key
- * @param {(text: string) => void} tellMore prints a line of progress
- * @returns {Promise<Batch>}
- */
-export async function measureBatch(server, key, tellMore) {
-  await processed(server, key, 1)
-  const { lines, steps } = await processed(server, key, 1)
-  const all = [...lines, ...steps]
-  const each = (/** @type {(line: any) => number} */ figure) =>
-    all.reduce((sum, line) => sum + figure(line), 0) / EVENTS
-  const d1Rows = each(({ d1 }) => d1.rowsWritten)
-  const objectRows = each((line) => line.objectRows ?? 0)
-  const { seconds } = await processed(server, key, BATCHES)
-  const eventsASecond = (BATCHES * EVENTS) / seconds
-  tellMore(`${BATCHES * EVENTS} events in batches in ${seconds.toFixed(1)} s`)
-  return {
-    rowsWritten: d1Rows + objectRows,
-    d1Rows,
-    objectRows,
-    rowsRead: each(({ d1 }) => d1.rowsRead),
-    roundTrips: each(({ d1 }) => d1.roundTrips),
-    steps: steps.length,
-    eventsASecond,
-  }
-}
-
-/** Sends batches, and waits until the log says that all of their events are processed. */
-async function processed(
+export async function sendBatches(
   /** @type {Server} */ server,
-  /** @type {string} */ key,
-  /** @type {number} */ batches,
+  /** @type {number} */ count,
+  /** @type {EventOf} */ eventOf,
 ) {
   const began = performance.now()
   let seconds = 0
-  const found = await server.logged(async (steps) => {
+  const { lines, steps } = await server.logged(async (found) => {
+    let [seen, done, at] = [0, 0, performance.now()]
+    const wait = async (/** @type {number} */ until) => {
+      for (; done < until; await sleep(5)) {
+        // A step's line counts changes. Each event is one.
+        const fresh = found.slice(seen).filter(({ work }) => work === 'inbox')
+        seen = found.length
+        done += sumOf(fresh, ({ users }) => users)
+        if (fresh.length > 0) at = performance.now()
+        if (performance.now() - at > PATIENCE)
+          throw new Error(`only ${done} of ${count} events were processed`)
+      }
+    }
     const answers = []
-    for (let i = 0; i < batches; i += 1) {
-      answers.push(await server.ask('POST', '/admin/v1/metrics/events', { key, body: events() }))
+    for (let first = 0; first < count; first += BATCH) {
+      await wait(first - AHEAD)
+      const body = numbersTo(Math.min(BATCH, count - first)).map((index) => ({
+        ...{ key: METRIC, value: 1, idempotencyKey: randomUUID() },
+        ...eventOf(first + index),
+      }))
+      answers.push(await server.ask('POST', '/admin/v1/metrics/events', { body }))
     }
-    // A step's line counts changes. Each event is one.
-    const done = () => steps.filter(({ work }) => work === 'inbox').reduce((sum, step) => sum + step.users, 0)
-    while (done() < batches * EVENTS) {
-      if (performance.now() - began > PATIENCE) throw new Error(`only ${done()} events were processed`)
-      await sleep(5)
-    }
+    await wait(count)
     seconds = (performance.now() - began) / 1000
     return answers
   })
-  return { lines: found.lines, steps: found.steps.filter(({ work }) => work === 'inbox'), seconds }
+  return { lines, steps: steps.filter(({ work }) => work === 'inbox'), seconds }
 }
 
-/** The events of one batch: each user has ten. */
-const events = () =>
-  Array.from({ length: EVENTS }, (_, index) => ({
-    key: METRIC,
-    user: { id: userId(index % USERS) },
-    value: 1,
-    idempotencyKey: randomUUID(),
-  }))
+/**
+ * The cost of an event of a batch of 1,000 of 100 users, each with an award, a leaderboard and an idempotency
+ * key; and events a second of five such batches.
+ */
+export async function measureBatch(/** @type {Server} */ server) {
+  const eventOf = (/** @type {number} */ number) => ({ user: { id: userId(number % USERS) } })
+  await sendBatches(server, BATCH, eventOf)
+  const { lines, steps } = await sendBatches(server, BATCH, eventOf)
+  const all = [...lines, ...steps]
+  const { seconds } = await sendBatches(server, 5 * BATCH, eventOf)
+  return {
+    d1Rows: sumOf(all, ({ d1 }) => d1.rowsWritten) / BATCH,
+    objectRows: sumOf(all, ({ objectRows = 0 }) => objectRows) / BATCH,
+    roundTrips: sumOf(all, ({ d1 }) => d1.roundTrips) / BATCH,
+    perSecond: (5 * BATCH) / seconds,
+  }
+}

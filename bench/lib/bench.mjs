@@ -1,10 +1,12 @@
 /**
- * The common parts of all benches: a run in a temporary folder, with a time limit. It leaves nothing behind,
- * however it ends.
+ * The frame of all benches: a run in a temporary folder, with a time limit, and a table of figures. It leaves
+ * nothing behind, however it ends.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { newAdminKey } from '../../scripts/lib/dev-vars.mjs'
 import { Complaint, inProject, report } from '../../scripts/lib/project.mjs'
 
 const OLDEST_NODE = 22
@@ -12,84 +14,129 @@ const OLDEST_NODE = 22
 /** The folder with all files of the bench. It is deleted at the end. */
 export const folder = mkdtempSync(join(tmpdir(), 'laurel-bench-'))
 
+/** The admin key of each Laurel of this run, and the variables with which each one starts. */
+export const adminKey = newAdminKey()
+export const VARIABLES = { ADMIN_API_KEY: adminKey, TEST_CLOCK: 'on', DEMO: 'off', RATE_LIMITS: 'off' }
+
 /** Prints the current step. */
 export const tell = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
 
 /** Prints a result of the step. */
 export const tellMore = (/** @type {string} */ text) => tell(`  ${text}`)
 
+const endings = /** @type {Set<() => unknown>} */ (new Set())
+let isEnding = false
+const began = performance.now()
+
+/** Adds work for the end of the run, also if it fails. */
+export const atEnd = (/** @type {() => unknown} */ work) => endings.add(work)
+
+/** Throws if the run is ending, so that nothing is started then. */
+export function demandRunning() {
+  if (isEnding) throw new Complaint('The bench is ending, so nothing is started.')
+}
+
+/** A second call changes nothing. */
+async function end(/** @type {number} */ code) {
+  if (isEnding) return
+  isEnding = true
+  await Promise.all([...endings].map((work) => Promise.resolve(work()).catch(report)))
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  process.exit(code)
+}
+
 /**
  * Runs a bench, then ends this process: with 0, or with 1 if the bench failed or took too long. A signal or
  * the end of npm ends it too.
  *
- * @param {() => Promise<void>} run
- * @param {{ script: string; minutes: number; stop: () => Promise<unknown>; beforeFailing?: () => void }} how
- *   `script` is its name for npm. `stop` stops everything that it started. `beforeFailing` prints the results
- *   so far before a failure or a timeout
+ * @param {{ script: string; minutes: number; options?: Record<string, string>; run: (options: Record<string,
+ *   string>) => Promise<void>; beforeFailing?: () => void }} bench `script` is its name for npm. `options` are
+ *   those of the command line, with their defaults. `beforeFailing` prints the results so far
  */
-export function runBench(run, { script, minutes, stop, beforeFailing = () => undefined }) {
-  let isEnding = false
-  /** A second call changes nothing. */
-  const end = async (/** @type {number} */ code) => {
-    if (isEnding) return
-    isEnding = true
-    await stop().catch(report)
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
-    process.exit(code)
-  }
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+export function runBench({ script, minutes, options = {}, run, beforeFailing = () => undefined }) {
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.on(signal, () => end(130))
-  }
-  setTimeout(() => {
-    tell(`The bench has not ended after ${minutes} minutes, so it is stopped.`)
+  const fail = (/** @type {unknown} */ error) => {
+    // Failures after the end has begun are expected.
+    if (isEnding) return undefined
     beforeFailing()
-    end(1)
-  }, minutes * 60_000).unref()
+    report(error)
+    return end(1)
+  }
+  const late = new Complaint(`The bench has not ended after ${minutes} minutes, so it is stopped.`)
+  setTimeout(() => fail(late), minutes * 60_000).unref()
   const parent = process.ppid
   // Under npm, this process ends when npm ends.
   setInterval(() => process.ppid === parent || end(130), 500).unref()
-
   const checked = async () => {
-    if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE) {
+    if (Number.parseInt(process.versions.node, 10) < OLDEST_NODE)
       throw new Complaint(
         `This Node is too old. Run \`npm run ${script}\`, which uses the Node of node_modules.`,
       )
-    }
-    await run()
+    const known = Object.entries(options).map(([name, usual]) => [name, { type: 'string', default: usual }])
+    await run(/** @type {any} */ (parseArgs({ options: Object.fromEntries(known) }).values))
   }
-  checked().then(
-    () => end(0),
-    (error) => {
-      // Failures after the end has begun are expected.
-      if (!isEnding) {
-        beforeFailing()
-        report(error)
-      }
-      return end(1)
-    },
-  )
+  checked().then(() => end(0), fail)
+}
+
+/** A whole number from 1 on that an option names. */
+export function wholeOf(/** @type {string | undefined} */ text, least = 1, most = 1e9) {
+  const number = Number(text)
+  if (!Number.isInteger(number) || number < least || number > most)
+    throw new Complaint(`An option takes a whole number from ${least} to ${most}, not ${text}.`)
+  return number
 }
 
 /**
- * Writes the figures as JSON, and prints the path.
+ * Prints a table as Markdown, and writes the figures as JSON to a file, whose path it prints.
  *
- * @param {string} prefix of the file's name
- * @param {number} began the start of the bench, by `performance.now()`
+ * @param {string} name of the bench
+ * @param {readonly (readonly string[])[]} cells the head of the table, and its lines
  * @param {Record<string, unknown>} figures
- * @param {Record<string, unknown>} [versions] of other programs that are measured
  */
-export function save(prefix, began, figures, versions = {}) {
+export function save(name, cells, figures) {
+  const widths = (cells[0] ?? []).map((_, column) =>
+    Math.max(...cells.map((line) => line[column]?.length ?? 0)),
+  )
+  const lines = cells.map(
+    (line) => `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`,
+  )
+  lines.splice(1, 0, `|${widths.map((width) => '-'.repeat(width + 2)).join('|')}|`)
+  process.stdout.write(`\n${lines.join('\n')}\n\n`)
   const seconds = Math.round((performance.now() - began) / 1000)
   const at = new Date().toISOString()
-  const machine = {
-    cpu: cpus()[0]?.model ?? '',
-    cores: availableParallelism(),
-    node: process.version,
-    ...versions,
-  }
+  const load = loadavg().map((one) => Number(one.toFixed(1)))
+  const machine = { cpu: cpus()[0]?.model ?? '', cores: availableParallelism(), node: process.version, load }
   const results = inProject('bench', 'results')
-  const file = join(results, `${prefix}${at.replaceAll(':', '-')}.json`)
+  const file = join(results, `${name}-${at.replaceAll(':', '-')}.json`)
   mkdirSync(results, { recursive: true })
   writeFileSync(file, `${JSON.stringify({ at, seconds, machine, ...figures }, null, 2)}\n`)
-  tell(`It took ${seconds} s. The figures are in ${file}`)
+  tell(`It took ${seconds} s, with a load of ${load.join(', ')}. The figures are in ${file}`)
+}
+
+/** The figure below which a part of all figures is. */
+export function quantile(/** @type {readonly number[]} */ figures, /** @type {number} */ part) {
+  const sorted = figures.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? Number.NaN
+}
+
+export const median = (/** @type {readonly number[]} */ figures) => quantile(figures, 0.5)
+
+/** The sum of a figure of several things. @template T */
+export const sumOf = (
+  /** @type {readonly T[]} */ things,
+  /** @type {(thing: T) => number} */ figure = Number,
+) => things.reduce((sum, thing) => sum + figure(thing), 0)
+
+/** Numbers from 0 on. */
+export const numbersTo = (/** @type {number} */ count) => Array.from({ length: count }, (_, index) => index)
+
+/** A figure as text, with so many decimals. */
+export const fixed = (/** @type {number} */ figure, digits = 0) =>
+  figure.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+
+/** The least and the most of some figures, as one number if they are the same. */
+export function spanOf(/** @type {readonly number[]} */ figures) {
+  const [least, most] = [Math.min(...figures), Math.max(...figures)]
+  return least === most ? `${most}` : `${least}–${most}`
 }

@@ -1,83 +1,71 @@
 /**
- * The clients of a round: bare sockets that send the next request when the last one is answered. Laurel and
- * the baseline get the same clients. They use little processor time, because they share the machine with the
- * measured servers.
+ * The clients of a round: bare sockets that send the next request when the last one is answered. They use
+ * little processor time, because they share the machine with the measured servers.
  */
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { connect } from 'node:net'
+import { fixed, numbersTo, tellMore } from './bench.mjs'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
-
+const CLIENTS = 32
 /** Timeout of a response, in milliseconds. */
 const PATIENCE = 20_000
 
-/**
- * `waits` has the time of each response, in milliseconds, in no order.
- *
- * @typedef {{ done: number; failed: number; seconds: number; perSecond: number; waits: number[] }} Round
- */
+/** Events a second, and the time of each response in milliseconds. */
+/** @typedef {{ perSecond: number; waits: number[] }} Round */
+
+/** Where events go, and whose. @typedef {{ port: number; path: string; key: string; user: () => string }} To */
 
 /**
- * Sends requests from `clients` clients at once, for `milliseconds`.
+ * Sends events with idempotency keys from 32 clients at once, for `milliseconds`.
  *
- * @param {{ port: number; status: number; clients: number; milliseconds: number; request: () => Buffer }}
- *   options `request` makes the next request, and `status` is the expected status
+ * @param {To} to
+ * @param {number} milliseconds
  * @returns {Promise<Round>}
  */
-export async function round({ port, status, clients, milliseconds, request }) {
-  const sockets = await Promise.all(Array.from({ length: clients }, () => open(port)))
-  const began = performance.now()
-  const deadline = began + milliseconds
-  const counts = await Promise.all(
-    sockets.map((socket) => drive(socket, { request, status: String(status), deadline })),
+export async function round(to, milliseconds) {
+  const sockets = await Promise.all(
+    numbersTo(CLIENTS).map(async () => {
+      const socket = connect({ port: to.port, host: '127.0.0.1', noDelay: true })
+      await once(socket, 'connect')
+      return socket
+    }),
   )
+  const began = performance.now()
+  const waits = (await Promise.all(sockets.map((socket) => drive(socket, to, began + milliseconds)))).flat()
   const seconds = (performance.now() - began) / 1000
   for (const socket of sockets) socket.destroy()
-  const done = counts.reduce((sum, count) => sum + count.done, 0)
-  const failed = counts.reduce((sum, count) => sum + count.failed, 0)
-  return { done, failed, seconds, perSecond: done / seconds, waits: counts.flatMap((count) => count.waits) }
+  return { perSecond: waits.length / seconds, waits }
 }
 
-/** @returns {Promise<import('node:net').Socket>} */
-function open(/** @type {number} */ port) {
+/** Sends one event after another until the deadline. Rejects for a response that is not 201. */
+function drive(
+  /** @type {import('node:net').Socket} */ socket,
+  /** @type {To} */ to,
+  /** @type {number} */ deadline,
+) {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-    socket.once('error', reject)
-    socket.once('connect', () => resolve(socket.off('error', reject)))
-  })
-}
-
-/**
- * Sends one request after another until the deadline.
- *
- * @param {import('node:net').Socket} socket
- * @param {{ request: () => Buffer; status: string; deadline: number }} what
- * @returns {Promise<{ done: number; failed: number; waits: number[] }>} responses with that status, other
- *   responses, and the time of each response in milliseconds
- */
-function drive(socket, { request, status, deadline }) {
-  return new Promise((resolve, reject) => {
-    let done = 0
-    let failed = 0
     let sent = 0
     const waits = /** @type {number[]} */ ([])
-    let held = /** @type {Buffer | null} */ (null)
+    let held = Buffer.alloc(0)
     socket.setTimeout(PATIENCE, () => socket.destroy(new Error(`no answer in ${PATIENCE / 1000} s`)))
     socket.on('error', reject)
     socket.on('close', () => reject(new Error('the server closed a connection')))
     socket.on('data', (part) => {
-      held = held === null ? part : Buffer.concat([held, part])
+      held = Buffer.concat([held, Buffer.from(part)])
       if (!isWhole(held)) return
-      if (held.subarray(9, 12).toString('latin1') === status) done += 1
-      else failed += 1
-      held = null
+      const answer = held.toString('latin1')
+      held = Buffer.alloc(0)
+      if (!answer.startsWith('HTTP/1.1 201')) return reject(new Error(`an event was answered ${answer}`))
       const now = performance.now()
       waits.push(now - sent)
       if (now < deadline) send()
-      else resolve({ done, failed, waits })
+      else resolve(waits)
     })
     const send = () => {
-      const bytes = request()
+      const bytes = eventRequest(to)
       sent = performance.now()
       socket.write(bytes)
     }
@@ -94,22 +82,33 @@ function isWhole(/** @type {Buffer} */ answer) {
   return answer.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK)
 }
 
-/**
- * A request for an event, as bytes.
- *
- * @param {{ port: number; path: string; key: string; user: string; idempotencyKey?: string | undefined }}
- *   event
- * @returns {Buffer}
- */
-export function eventRequest({ port, path, key, user, idempotencyKey }) {
-  const body = JSON.stringify({ user: { id: user }, value: 1 })
+function eventRequest(/** @type {To} */ { port, path, key, user }) {
+  const body = JSON.stringify({ user: { id: user() }, value: 1 })
   return Buffer.from(
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `${idempotencyKey === undefined ? '' : `Idempotency-Key: ${idempotencyKey}\r\n`}\r\n${body}`,
+      `Idempotency-Key: ${randomUUID()}\r\n\r\n${body}`,
   )
 }
 
-/** A read request, as bytes. */
-export const readRequest = (/** @type {{ port: number; path: string; key: string }} */ { port, path, key }) =>
-  Buffer.from(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-API-KEY: ${key}\r\n\r\n`)
+/**
+ * Runs rounds of several kinds of events in turns, so that a busy moment of the machine meets all. A first
+ * turn, which also creates the users, does not count.
+ *
+ * @param {Record<string, To>} kinds
+ * @param {{ turns: number; milliseconds: number }} how
+ * @returns {Promise<Record<string, Round[]>>}
+ */
+export async function takeTurns(kinds, { turns, milliseconds }) {
+  const found = Object.fromEntries(Object.keys(kinds).map((name) => [name, /** @type {Round[]} */ ([])]))
+  for (let turn = 0; turn <= turns; turn += 1) {
+    const said = []
+    for (const [name, to] of Object.entries(kinds)) {
+      const one = await round(to, milliseconds)
+      if (turn > 0) found[name]?.push(one)
+      said.push(`${name} ${fixed(one.perSecond)}`)
+    }
+    tellMore(`${turn === 0 ? 'warming up' : `turn ${turn} of ${turns}`}, events/s: ${said.join('; ')}`)
+  }
+  return found
+}

@@ -1,35 +1,26 @@
-/** A Worker under wrangler dev: starts it, stops it, sends requests, and reads its log. */
+/** A server that is measured: starts its processes, ends them, sends requests, and reads its log. */
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { stripVTControlCharacters } from 'node:util'
 import { Complaint } from '../../scripts/lib/project.mjs'
+import { atEnd, demandRunning, sumOf } from './bench.mjs'
 
 /** Timeouts in milliseconds: to become ready, to end by itself, to be killed, to find a log line. */
 const READY = 180_000
-const GRACE = 3000
+const GRACE = 5000
 const KILL = 1000
 const LOG = 5000
 /** The default timeout of a response, in milliseconds. */
 const PATIENCE = 30_000
-
 /** How much output is stored for a failure, in characters. */
 const KEPT = 8000
+/** Ticks of the clock in a second, for `/proc`. Linux always reports 100. */
+const TICKS = 100
 
-/** All servers of this run, so that all can be stopped. */
-const servers = /** @type {Set<Server>} */ (new Set())
-
-let isOver = false
-
-/** The last output of each running server. */
-export const lastWords = () => [...servers].map((server) => server.lastWords).filter((said) => said !== '')
-
-/** Stops all servers for good. Nothing starts after that. */
-export function stopAll() {
-  isOver = true
-  return Promise.all([...servers].map((server) => server.stop()))
-}
+/** @typedef {import('node:child_process').ChildProcess} ChildProcess */
 
 /**
  * The cost of an operation in D1. @typedef {{ roundTrips: number; rowsRead: number; rowsWritten: number }}
@@ -40,13 +31,12 @@ export function stopAll() {
  * A line of the Worker's log for a request. The figures of leaderboards' objects are absent if none was
  * called.
  *
- * @typedef {{ requestId: string; status: number; d1: D1Cost; conflicts?: number; objectWaves?: number;
- *   objectCalls?: number; objectRows?: number }} LogLine
+ * @typedef {{ requestId: string; d1: D1Cost; objectWaves?: number; objectRows?: number; queued?: number }}
+ *   LogLine
  */
 
 /**
- * A line of the Worker's log for a step of due work: `ticks` of time triggers, deadlines of `streaks`, and
- * others.
+ * A line of the Worker's log for a step of due work, such as `ticks` of time triggers.
  *
  * @typedef {{ work: string; milliseconds: number; users: number; awards: number; messages?: number; d1:
  *   D1Cost; objectRows: number }} StepLine
@@ -54,185 +44,189 @@ export function stopAll() {
 
 /** A response to a request. @typedef {{ status: number; body: any; requestId: string }} Answer */
 
-/**
- * The parts of a request. `patience` is in milliseconds.
- *
- * @typedef {{ key?: string; body?: unknown; headers?: Record<string, string>; patience?: number }} Asked
- */
-
-/**
- * Sends a request as JSON. Throws unless the response is a success.
- *
- * @param {string} url of the server
- * @param {string} method
- * @param {string} path
- * @param {Asked} [options]
- * @returns {Promise<Answer>}
- */
-export async function ask(url, method, path, { key, body, headers = {}, patience = PATIENCE } = {}) {
-  const answer = await fetch(`${url}${path}`, {
-    method,
-    headers: {
-      ...(key !== undefined && { 'x-api-key': key }),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-    signal: AbortSignal.timeout(patience),
-  })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${method} ${path} was answered ${answer.status}: ${text.slice(0, 500)}`)
-  return {
-    status: answer.status,
-    body: text === '' ? null : JSON.parse(text),
-    requestId: answer.headers.get('x-request-id') ?? '',
-  }
+/** A port that is free. @returns {Promise<number>} */
+export async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = Object(probe.address())
+  probe.close()
+  await once(probe, 'close')
+  return port
 }
 
-/** A Worker in its folder. It can be stopped and started again on the same state. */
+/** Processes in a folder that serve on a port. They can be started again on the same state. */
 export class Server {
-  #child = /** @type {import('node:child_process').ChildProcess | undefined} */ (undefined)
+  /** The key of requests that name none. */
+  key = ''
+  /** Sent with each request. */
+  headers = /** @type {Record<string, string>} */ ({})
+  #agent = new Agent({ keepAlive: true, maxSockets: 256 })
+  #children = /** @type {ChildProcess[]} */ ([])
   #said = ''
-  /** The unfinished last line, while lines are collected. */
+  /** The unfinished last line. */
   #partial = ''
-  #lines = /** @type {Map<string, LogLine> | undefined} */ (undefined)
-  #steps = /** @type {StepLine[]} */ ([])
+  #lines = /** @type {Map<string, LogLine>} */ (new Map())
+  #steps = /** @type {StepLine[] | undefined} */ (undefined)
 
   /**
-   * @param {{ folder: string; port: number; variables: Record<string, string>; scripts: any; databases?:
-   *   number }} how `scripts` are the modules that run wrangler in that folder, `databases` is how many it
-   *   has
+   * @param {{ name: string; folder: string; port: number; marks: typeof
+   *   import('../../scripts/lib/processes.mjs'); launch: () => ChildProcess[] }} how `marks` finds its
+   *   processes, by a mark that no other server has. `launch` starts them
    */
-  constructor({ folder, port, variables, scripts, databases = 1 }) {
+  constructor({ name, folder, port, marks, launch }) {
+    this.name = name
     this.folder = folder
     this.port = port
     this.url = `http://127.0.0.1:${port}`
-    this.scripts = scripts
-    this.databases = databases
-    this.variablesFile = join(folder, 'variables.env')
-    writeFileSync(this.variablesFile, scripts.variables.formatVariables(variables), { mode: 0o600 })
-    servers.add(this)
+    this.marks = marks
+    this.launch = launch
+    atEnd(() => this.stop())
   }
 
-  /** Applies the migrations of the database, by its name in wrangler.toml. */
-  async migrate(/** @type {string} */ database) {
-    const { child, done } = this.scripts.wrangler.applyLocalMigrations(database)
-    this.#child = child
-    await done
-    this.#child = undefined
+  /** Starts it, and waits until it responds. If it hangs, tries once more. Throws with its output. */
+  async start() {
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      demandRunning()
+      this.#said = ''
+      this.#children = this.launch()
+      for (const { stdout, stderr } of this.#children)
+        for (const output of [stdout, stderr])
+          output?.setEncoding('utf8').on('data', (/** @type {string} */ part) => this.#hear(part))
+      if (await this.#isReady()) return
+      await this.stop()
+    }
+    throw new Complaint(`${this.#said.trim()}\n\n${this.name} in ${this.folder} does not start.`)
+  }
+
+  async #isReady() {
+    for (const deadline = performance.now() + READY; performance.now() < deadline; await sleep(100)) {
+      if (this.#children.some(({ exitCode, signalCode }) => exitCode !== null || signalCode !== null))
+        return false
+      const health = await this.send('GET', '/health', { patience: 5000 }).catch(() => null)
+      if (health?.status === 200) return true
+    }
+    return false
+  }
+
+  /** Ends all its processes. Their state stays. */
+  async stop() {
+    const ended = this.#children
+      .filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null)
+      .map((child) => {
+        const exit = once(child, 'exit')
+        child.kill('SIGTERM')
+        return exit
+      })
+    if (ended.length > 0) await Promise.race([Promise.all(ended), sleep(GRACE, undefined, { ref: false })])
+    this.#children = []
+    this.#agent.destroy()
+    await this.marks.endMarked(KILL)
+  }
+
+  /** A sum over files in `/proc` of all its processes. Only Linux has them: elsewhere it is not a number. */
+  #sumOfProc(/** @type {string} */ file, /** @type {(text: string) => number} */ read) {
+    if (process.platform !== 'linux') return Number.NaN
+    return sumOf(this.marks.markedProcesses(), (id) => {
+      try {
+        return read(readFileSync(`/proc/${id}/${file}`, 'latin1'))
+      } catch {
+        return 0
+      }
+    })
+  }
+
+  /** The processor time of all its processes so far, in milliseconds. */
+  processorTime() {
+    const ticks = this.#sumOfProc('stat', (stat) => {
+      const [user, system] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12, 14)
+      return Number(user) + Number(system)
+    })
+    return (ticks / TICKS) * 1000
+  }
+
+  /** The memory of all its processes in MiB. Shared pages are counted in parts. */
+  memory() {
+    return this.#sumOfProc('smaps_rollup', (text) => Number(/^Pss: +(\d+) kB$/m.exec(text)?.[1])) / 1024
   }
 
   /**
-   * Starts the Worker and waits until it responds. If it hangs, tries once more. Throws a Complaint with its
-   * output.
+   * Sends a request as JSON.
+   *
+   * @param {string} method
+   * @param {string} path
+   * @param {{ key?: string; body?: unknown; headers?: Record<string, string>; patience?: number }} [what]
+   *   `patience` is in milliseconds
+   * @returns {Promise<Answer>} for any status; rejects if the response is not complete
    */
-  async start() {
-    if (isOver) throw new Complaint('The bench is ending, so nothing is started.')
-    if (await this.#tryToStart()) return
-    await this.stop()
-    if (!isOver && (await this.#tryToStart())) return
-    throw new Complaint(`${this.#said.trim()}\n\nThe Worker in ${this.folder} does not start.`)
-  }
-
-  /** @returns {Promise<boolean>} whether it responds */
-  async #tryToStart() {
-    const child = this.scripts.wrangler.startDev({
-      port: this.port,
-      variables: this.variablesFile,
-      ...(this.databases > 1 && { databases: this.databases }),
+  async send(method, path, { key = this.key, body, headers = {}, patience = PATIENCE } = {}) {
+    const text = body === undefined ? '' : JSON.stringify(body)
+    const sent = request(`${this.url}${path}`, {
+      agent: this.#agent,
+      method,
+      timeout: patience,
+      headers: {
+        'x-api-key': key,
+        ...(body !== undefined && {
+          'content-type': 'application/json',
+          'content-length': String(Buffer.byteLength(text)),
+        }),
+        ...this.headers,
+        ...headers,
+      },
     })
-    this.#child = child
-    this.#said = ''
-    child.stdout.setEncoding('utf8').on('data', (/** @type {string} */ part) => this.#hear(part))
-    child.stderr.setEncoding('utf8').on('data', (/** @type {string} */ part) => this.#hear(part))
-    const deadline = performance.now() + READY
-    for (;;) {
-      await sleep(100)
-      if (child.exitCode !== null || child.signalCode !== null || performance.now() > deadline) return false
-      if (await this.#isReady()) return true
-    }
+    sent.on('timeout', () => sent.destroy(new Error(`${method} ${path}: no answer in ${patience / 1000} s`)))
+    // It also rejects what waits below.
+    sent.on('error', () => undefined)
+    sent.end(text)
+    const [response] = await once(sent, 'response')
+    let said = ''
+    for await (const part of response.setEncoding('utf8')) said += part
+    const requestId = response.headers['x-request-id'] ?? ''
+    return { status: response.statusCode, body: said === '' ? null : JSON.parse(said), requestId }
   }
 
-  /** Is true if the Worker sends a whole response within five seconds. */
-  async #isReady() {
-    try {
-      const answer = await fetch(`${this.url}/health`, { signal: AbortSignal.timeout(5000) })
-      await answer.arrayBuffer()
-      return answer.status === 200
-    } catch {
-      return false
-    }
-  }
-
-  /** The last output since the start, for a failure. */
-  get lastWords() {
-    return this.#said.trim()
-  }
-
-  /** Ends the Worker and all its processes. Its state stays. */
-  async stop() {
-    const child = this.#child
-    this.#child = undefined
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
-      const ended = once(child, 'exit')
-      child.kill('SIGTERM')
-      await Promise.race([ended, sleep(GRACE, undefined, { ref: false })])
-    }
-    await this.scripts.processes.endMarked(KILL)
-  }
-
-  /** Kills the Worker and all its processes at once. Its state stays. */
-  async kill() {
-    this.#child = undefined
-    await this.scripts.processes.endMarked(KILL)
-  }
-
-  /** The ids of its processes: wrangler's, and the processes that wrangler started. @returns {number[]} */
-  processes() {
-    return this.scripts.processes.markedProcesses()
-  }
-
-  /** Sends a request as JSON; see `ask`. */
-  ask(
+  /** Sends a request as JSON; see `send`. Throws unless the response is a success. */
+  async ask(
     /** @type {string} */ method,
     /** @type {string} */ path,
-    /** @type {Asked | undefined} */ options = undefined,
+    /** @type {Parameters<Server['send']>[2]} */ what = {},
   ) {
-    return ask(this.url, method, path, options)
+    const answer = await this.send(method, path, what)
+    if (Math.floor(answer.status / 100) === 2) return answer
+    const said = JSON.stringify(answer.body).slice(0, 500)
+    throw new Error(`${this.name}: ${method} ${path} was answered ${answer.status}: ${said}`)
   }
 
   /**
    * Collects the log during some work. Returns the lines of its requests, in their order, and the lines of
-   * all steps of due work. At other times the log is read and ignored.
+   * all steps of due work.
    *
    * @param {(steps: readonly StepLine[]) => Promise<Answer[]>} work its parameter gets the lines of steps as
    *   they arrive
    * @returns {Promise<{ answers: Answer[]; lines: LogLine[]; steps: StepLine[] }>}
    */
   async logged(work) {
-    const found = /** @type {Map<string, LogLine>} */ (new Map())
+    const lines = new Map()
     const steps = /** @type {StepLine[]} */ ([])
-    this.#lines = found
+    this.#lines = lines
     this.#steps = steps
-    this.#partial = ''
     try {
       const answers = await work(steps)
-      const deadline = performance.now() + LOG
-      while (answers.some(({ requestId }) => !found.has(requestId))) {
+      for (const deadline = performance.now() + LOG; ; await sleep(20)) {
+        if (answers.every(({ requestId }) => lines.has(requestId)))
+          return { answers, lines: answers.map(({ requestId }) => lines.get(requestId)), steps }
         if (performance.now() > deadline) throw new Error('The log has no line for some of the requests.')
-        await sleep(20)
       }
-      return { answers, lines: answers.flatMap(({ requestId }) => found.get(requestId) ?? []), steps }
     } finally {
-      this.#lines = undefined
+      this.#steps = undefined
     }
   }
 
   #hear(/** @type {string} */ part) {
     this.#said = (this.#said + stripVTControlCharacters(part)).slice(-KEPT)
-    if (this.#lines === undefined) return
     const lines = (this.#partial + part).split('\n')
     this.#partial = lines.pop() ?? ''
+    if (this.#steps === undefined) return
     for (const line of lines) {
       const found = parseLine(stripVTControlCharacters(line))
       if (found === null) continue

@@ -3,8 +3,8 @@ import type { ModelClock } from './clock'
 /** The times of the model, in milliseconds: of a round trip, and of a batch in the database. */
 export type Times = { roundTrip: number; read: number; write: number }
 
-/** The work of a database: batches, and for how long it was busy, in milliseconds of the model. */
-export type Use = { reads: number; writes: number; busy: number }
+/** The work of a database: batches that wrote, and for how long it was busy, in milliseconds of the model. */
+export type Use = { writes: number; busy: number }
 
 /**
  * A D1 database that is as slow as a model says. A batch travels for half a round trip, waits until all
@@ -12,7 +12,7 @@ export type Use = { reads: number; writes: number; busy: number }
  * takes no time in the model.
  */
 export class SlowedDatabase {
-  readonly use: Use = { reads: 0, writes: 0, busy: 0 }
+  readonly use: Use = { writes: 0, busy: 0 }
   readonly #real: D1Database
   readonly #times: Times
   readonly #clock: ModelClock
@@ -62,7 +62,6 @@ export class SlowedDatabase {
     const service = isWrite ? this.#times.write : this.#times.read
     this.use.busy += service
     if (isWrite) this.use.writes += 1
-    else this.use.reads += 1
     const free = from + service
     await this.#clock.until(free)
     return { free, end }

@@ -3,130 +3,104 @@
  * negative values, and with fractions.
  */
 import { randomUUID } from 'node:crypto'
-import { AWARD, BOARD, SYSTEM } from './side.mjs'
+import { numbersTo } from '../lib/bench.mjs'
+import { AWARD, BOARD, METRIC, SYSTEM, sendEvent } from '../lib/scene.mjs'
 
 /** Parallel events of one user, parallel copies of one event, and repetitions. */
 const EVENTS = 200
 const COPIES = 50
 const TIMES = 3
 
-/** @typedef {import('./side.mjs').Side} Side */
+/** @typedef {import('../lib/server.mjs').Server} Server */
 
-/** The number of checks, and the failed ones. @typedef {{ checks: number; faults: string[] }} Verdict */
+/** What a side has and what is right, of each check. @typedef {[found: unknown, wanted: unknown][]} Found */
 
-/** @returns {Verdict & { demand(what: string, found: unknown, wanted: unknown): void }} */
-function verdict() {
-  return {
-    checks: 0,
-    faults: [],
-    demand(what, found, wanted) {
-      const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)]
-      this.checks += 1
-      if (a !== b) this.faults.push(`${what}: ${a}, not ${b}`)
-    },
-  }
-}
+/** Each check, by what it says in the table. */
+const CHECKS = /** @type {Record<string, (side: Server) => Promise<Found>>} */ ({
+  [`${EVENTS * TIMES} parallel events of ${TIMES} users`]: checkParallel,
+  [`${COPIES * TIMES} parallel events with ${TIMES} idempotency keys`]: checkCopies,
+  'events with negative values': checkNegative,
+  '0.1 ten times, 999.95 a hundred times': checkFractions,
+})
 
-/** How often each value occurs, such as `{ 201: 1, 202: 49 }`. */
-const tally = (/** @type {number[]} */ found) =>
-  Object.fromEntries(Object.entries(Object.groupBy(found, String)).map(([kind, all]) => [kind, all?.length]))
-
-const ascending = (/** @type {number[]} */ numbers) => numbers.toSorted((a, b) => a - b)
-
-/** Sends many events of one user at once. Each response must show another total, and none may be missing. */
-export async function checkParallel(/** @type {Side} */ side) {
-  const found = verdict()
-  const numbers = Array.from({ length: EVENTS }, (_, index) => index + 1)
-  for (let time = 1; time <= TIMES; time += 1) {
-    const user = `parallel-${time}`
-    const answers = await Promise.all(numbers.map(() => side.event(user, 1)))
-    const totals = answers.map(({ body }) => body.total)
-    const points = answers.map(({ body }) => body.points?.[SYSTEM]?.total)
-    found.demand('statuses', tally(answers.map(({ status }) => status)), { 201: EVENTS })
-    found.demand('events', new Set(answers.map(({ body }) => body.eventId)).size, EVENTS)
-    found.demand('totals in responses', ascending(totals), numbers)
-    found.demand(
-      'points in responses',
-      ascending(points),
-      numbers.map((n) => n * AWARD),
+/** Makes all checks. */
+export async function checkExact(/** @type {Server} */ side) {
+  const found = []
+  for (const [what, check] of Object.entries(CHECKS)) {
+    const texts = (await check(side)).map((pair) => pair.map((one) => JSON.stringify(one)))
+    const faults = texts.flatMap(([is, wanted]) =>
+      is === wanted ? [] : [`${side.name}, ${what}: ${is}, not ${wanted}`],
     )
-    const { total, points: earned, streak, score } = await side.standing(user)
-    found.demand('read afterwards', [total, earned, streak, score], [EVENTS, EVENTS * AWARD, 1, EVENTS])
+    found.push({ what, faults })
   }
-  return { events: EVENTS * TIMES, ...said(found) }
+  return found
+}
+
+/** Total, points and score of a user, as read by the API; the score is null without a place. */
+async function standing(/** @type {Server} */ side, /** @type {string} */ user) {
+  const read = async (/** @type {string} */ what) => (await side.ask('GET', `/v1/users/${user}/${what}`)).body
+  const [metric, points] = [await read(`metrics/${METRIC}`), await read(`points/${SYSTEM}`)]
+  return [metric.current, points.total, (await read(`leaderboards/${BOARD}`)).value]
+}
+
+/** Many events of one user at once. Each response must show another total, and none may be missing. */
+async function checkParallel(/** @type {Server} */ side) {
+  const found = /** @type {Found} */ ([])
+  const right = numbersTo(EVENTS).map((number) => number + 1)
+  for (const user of numbersTo(TIMES).map((time) => `parallel-${time}`)) {
+    const answers = await Promise.all(right.map(() => sendEvent(side, user)))
+    const totals = answers.map(({ body }) => body.total).sort((a, b) => a - b)
+    const points = answers.map(({ body }) => body.points?.[SYSTEM]?.total).sort((a, b) => a - b)
+    found.push([totals, right], [points, right.map((total) => total * AWARD)])
+    found.push([await standing(side, user), [EVENTS, EVENTS * AWARD, EVENTS]])
+  }
+  return found
+}
+
+/** The same event with the same idempotency key, many times at once. One counts, and all responses name it. */
+async function checkCopies(/** @type {Server} */ side) {
+  const found = /** @type {Found} */ ([])
+  for (const user of numbersTo(TIMES).map((time) => `copies-${time}`)) {
+    const key = randomUUID()
+    const answers = await Promise.all(numbersTo(COPIES).map(() => sendEvent(side, user, { key })))
+    found.push([answers.filter(({ status }) => status === 201).length, 1])
+    found.push([new Set(answers.map(({ body }) => body.eventId)).size, 1])
+    found.push([await standing(side, user), [1, AWARD, 1]])
+  }
+  return found
 }
 
 /**
- * Sends the same event, with the same idempotency key, many times at once. One counts, and all responses name
- * it.
- */
-export async function checkCopies(/** @type {Side} */ side) {
-  const found = verdict()
-  for (let time = 1; time <= TIMES; time += 1) {
-    const [user, key] = [`copies-${time}`, randomUUID()]
-    const answers = await Promise.all(Array.from({ length: COPIES }, () => side.event(user, 1, { key })))
-    found.demand('statuses', tally(answers.map(({ status }) => status)), {
-      201: 1,
-      202: COPIES - 1,
-    })
-    found.demand('events', new Set(answers.map(({ body }) => body.eventId)).size, 1)
-    const { total, points, score } = await side.standing(user)
-    found.demand('read afterwards', [total, points, score], [1, AWARD, 1])
-  }
-  return { copies: COPIES * TIMES, ...said(found) }
-}
-
-/**
- * One user, event by event: value, total and points afterwards, and whether the user is ahead of a user with
- * 4, behind, or not ranked. Points follow the highest total so far. If the total goes down and up again, it
- * earns nothing twice and loses nothing.
+ * One user, event by event: value, total, points and score afterwards. Points follow the highest total so far.
+ * If the total goes down and up again, it earns nothing twice and loses nothing.
  */
 const STORY = /** @type {const} */ ([
-  [5, 5, 50, 'ahead'],
-  [-3, 2, 50, 'behind'],
-  [2.5, 4.5, 50, 'ahead'],
-  [3, 7.5, 70, 'ahead'],
-  [-0.5, 7, 70, 'ahead'],
-  [-10, -3, 70, 'not ranked'],
-  [0, -3, 70, 'not ranked'],
-  [4, 1, 70, 'behind'],
+  [5, 5, 50, 5],
+  [-3, 2, 50, 2],
+  [2.5, 4.5, 50, 4],
+  [3, 7.5, 70, 7],
+  [-10, -2.5, 70, null],
+  [0, -2.5, 70, null],
+  [4, 1.5, 70, 1],
 ])
 
-/** Sends events with negative values. */
-export async function checkNegative(/** @type {Side} */ side) {
-  const found = verdict()
-  const [user, other] = ['negative', 'negative-other']
-  await side.event(other, 4)
-  for (const [index, [value, total, points, place]] of STORY.entries()) {
-    const { status, body } = await side.event(user, value)
-    const rank = body.leaderboards?.[BOARD]?.rank ?? null
-    const mine = await side.standing(user)
-    const { rank: theirs } = await side.standing(other)
-    const where = mine.rank === null ? 'not ranked' : mine.rank < Number(theirs) ? 'ahead' : 'behind'
-    const step = `event ${index + 1} (${value})`
-    found.demand(`${step}, response`, [status, body.total, body.currentStreak.length], [201, total, 1])
-    // An event of 0 changes no score, so it may name no leaderboard.
-    if (value !== 0) found.demand(`${step}, rank in the response`, rank, mine.rank)
-    found.demand(`${step}, read afterwards`, [mine.total, mine.points, where], [total, points, place])
+/** Events with negative values. */
+async function checkNegative(/** @type {Server} */ side) {
+  const found = /** @type {Found} */ ([])
+  for (const [value, ...after] of STORY) {
+    await sendEvent(side, 'negative', { value })
+    found.push([await standing(side, 'negative'), after])
   }
-  return said(found)
+  return found
 }
 
-/** Adds 0.1 ten times, and 999.95 a hundred times. Sums of binary fractions would drift. */
-export async function checkFractions(/** @type {Side} */ side) {
-  const found = verdict()
-  for (const [user, value, times, wanted] of /** @type {const} */ ([
-    ['tenths', 0.1, 10, 1],
-    ['prices', 999.95, 100, 99_995],
-  ])) {
-    let total = Number.NaN
-    for (let time = 0; time < times; time += 1) total = (await side.event(user, value)).body.total
-    found.demand(`${value} ${times} times`, total, wanted)
-    const mine = await side.standing(user)
-    found.demand('read afterwards', [mine.total, mine.points], [wanted, wanted * AWARD])
-  }
-  return said(found)
+/** Sums of binary fractions would drift. */
+async function checkFractions(/** @type {Server} */ side) {
+  for (const _ of numbersTo(10)) await sendEvent(side, 'tenths', { value: 0.1 })
+  for (const _ of numbersTo(100)) await sendEvent(side, 'prices', { value: 999.95 })
+  const [tenths, prices] = [await standing(side, 'tenths'), await standing(side, 'prices')]
+  return /** @type {Found} */ ([
+    [tenths, [1, AWARD, 1]],
+    [prices, [99_995, 99_995 * AWARD, 99_995]],
+  ])
 }
-
-/** @returns {Verdict} */
-const said = (/** @type {Verdict} */ { checks, faults }) => ({ checks, faults })

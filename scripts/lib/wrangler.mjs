@@ -56,33 +56,6 @@ export const LOCAL = {
 const command = () => [nodeExecutable(), toolScript('wrangler', 'bin', 'wrangler.js')]
 
 /**
- * Applies the migrations that the local database lacks.
- *
- * @param {string} database its name in wrangler.toml
- * @returns {{ child: import('node:child_process').ChildProcess; done: Promise<void> }} `done` throws a
- *   Complaint with wrangler's output
- */
-export function applyLocalMigrations(database) {
-  const [node = '', script = ''] = command()
-  const args = [script, 'd1', 'migrations', 'apply', database, '--local', '--persist-to', STATE]
-  const child = spawn(node, args, {
-    cwd: project,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: marked({ ...process.env, ...LOCAL, CI: '1' }),
-  })
-  let said = ''
-  child.stdout.on('data', (part) => (said += part))
-  child.stderr.on('data', (part) => (said += part))
-  const done = once(child, 'close').then(([code]) => {
-    if (code !== 0)
-      throw new Complaint(
-        `${stripVTControlCharacters(said).trim()}\n\nThe migrations failed, so Laurel does not start.`,
-      )
-  })
-  return { child, done }
-}
-
-/**
  * Starts the Worker. It sends the message `DEV_SERVER_READY` when it listens.
  *
  * @param {{ port: number; variables: string; databases?: number }} options `variables` is the path of the
@@ -172,15 +145,16 @@ export async function readSettings() {
 }
 
 /**
- * Builds the Worker for `npm run serve`, without a network: `index.js` in the folder.
+ * Builds the Worker without a network: `index.js` in the folder.
  *
  * @param {string} folder
+ * @param {string[]} [options] more of wrangler's
  * @throws {Complaint} with the output of wrangler
  */
-export async function buildWorker(folder) {
+export async function buildWorker(folder, options = []) {
   const [node = '', script = ''] = command()
   try {
-    await promisify(execFile)(node, [script, 'deploy', '--dry-run', '--outdir', folder], {
+    await promisify(execFile)(node, [script, 'deploy', ...options, '--dry-run', '--outdir', folder], {
       cwd: project,
       env: { ...process.env, ...LOCAL, CI: '1' },
     })

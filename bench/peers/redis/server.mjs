@@ -165,6 +165,6 @@ app.get(`/v1/users/:id/leaderboards/${BOARD}`, async (request) => {
   }
 })
 
-app.get('/health', () => redis.ping())
+app.get('/health', async () => ({ status: await redis.ping() }))
 
 await app.listen({ port: Number(PORT), host: '127.0.0.1' })

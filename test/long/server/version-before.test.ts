@@ -96,7 +96,10 @@ async function commitAndPresent(commit: string): Promise<Versions> {
 
 /** Applies the migrations in this folder to its database, which a server may use at that time. */
 function applyMigrations(folder: string): void {
-  const script = "import('./scripts/lib/wrangler.mjs').then((x) => x.applyLocalMigrations('laurel').done)"
+  const script = `const { LocalDatabases } = await import('./scripts/lib/local-databases.mjs')
+    const databases = new LocalDatabases(1)
+    await databases.migrate()
+    await databases.close()`
   execFileSync(process.execPath, ['--eval', script], { cwd: folder })
 }
 

@@ -1,0 +1,118 @@
+/**
+ * Copies of Laurel, and of the bare Worker that it is compared with. Each has a folder and a state of its own,
+ * so that a run neither sees nor leaves anything in the repository, and edits meanwhile change nothing.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { builtConsole } from '../../scripts/lib/console.mjs'
+import { Complaint, inProject, nodeExecutable } from '../../scripts/lib/project.mjs'
+import { folder, VARIABLES } from './bench.mjs'
+import { freePort, Server } from './server.mjs'
+
+const OURS = [
+  ...['package.json', 'wrangler.toml', 'tsconfig.json', 'scripts'],
+  ...['src', 'migrations', 'console', 'clients'],
+]
+
+/** Makes the folder of a server, with copies of files and the packages of the project. */
+function newFolder(
+  /** @type {string} */ name,
+  /** @type {readonly string[]} */ files,
+  /** @type {string} */ from = inProject(),
+) {
+  const at = join(folder, name)
+  mkdirSync(at)
+  for (const file of files) cpSync(join(from, file), join(at, file), { recursive: true })
+  symlinkSync(inProject('node_modules'), join(at, 'node_modules'), 'dir')
+  return at
+}
+
+/** The scripts of a copy, which work in its folder. */
+export const scriptOf = (/** @type {string} */ at, /** @type {string} */ name) =>
+  import(pathToFileURL(join(at, 'scripts', 'lib', name)).href)
+
+/**
+ * A Worker in a folder, under `wrangler dev` as `npm start` runs it.
+ *
+ * @param {{ name: string; at: string; variables: Record<string, string>; databases?: number }} what
+ * @returns {Promise<Server>} not started yet, with its migrations applied
+ */
+async function underDev({ name, at, variables, databases = 1 }) {
+  const { startDev } = await scriptOf(at, 'wrangler.mjs')
+  const { formatVariables } = await scriptOf(at, 'dev-vars.mjs')
+  const { LocalDatabases } = await scriptOf(at, 'local-databases.mjs')
+  const open = new LocalDatabases(databases)
+  await open.migrate()
+  await open.close()
+  const port = await freePort()
+  const file = join(at, 'variables.env')
+  writeFileSync(file, formatVariables(variables), { mode: 0o600 })
+  const launch = () => [startDev({ port, variables: file, databases })]
+  return new Server({ name, folder: at, port, marks: await scriptOf(at, 'processes.mjs'), launch })
+}
+
+/**
+ * Laurel as it is now, under `wrangler dev`.
+ *
+ * @param {string} name of its folder
+ * @param {{ databases?: number; variables?: Record<string, string>; more?: string[]; toml?: (text: string) =>
+ *   string }} [how] `more` are files that it needs besides. `toml` changes its wrangler.toml
+ */
+export async function laurel(name, { databases = 1, variables = {}, more = [], toml } = {}) {
+  const at = newFolder(name, [...OURS, ...more])
+  if (toml !== undefined) {
+    const file = join(at, 'wrangler.toml')
+    writeFileSync(file, toml(readFileSync(file, 'utf8')))
+  }
+  // Before the start, which has a time limit. A build is kept, so the start finds it.
+  await builtConsole(at)
+  return underDev({ name: 'Laurel', at, variables: { ...VARIABLES, ...variables }, databases })
+}
+
+/** Laurel as it was at a commit of git, under `wrangler dev`, with the packages of today. */
+export async function laurelAt(/** @type {string} */ commit) {
+  const at = newFolder(`at-${commit.replace(/\W/g, '-')}`, [])
+  const archive = spawnSync('git', ['archive', commit, ...OURS], { cwd: inProject(), maxBuffer: 1 << 30 })
+  if (archive.status !== 0) throw new Complaint(`git has no ${commit}: ${archive.stderr}`)
+  spawnSync('tar', ['-x', '-C', at], { input: archive.stdout })
+  await builtConsole(at)
+  return underDev({ name: `Laurel at ${commit}`, at, variables: VARIABLES })
+}
+
+/** The bare Worker, under `wrangler dev`. */
+export async function baseline() {
+  const at = newFolder(
+    'baseline',
+    ['wrangler.toml', 'index.ts', 'migrations'],
+    inProject('bench', 'baseline'),
+  )
+  cpSync(inProject('scripts'), join(at, 'scripts'), { recursive: true })
+  return underDev({ name: 'The baseline', at, variables: {} })
+}
+
+/** Laurel as it is now, under `npm run serve`. */
+export async function laurelServed(/** @type {Record<string, string>} */ variables = {}) {
+  const at = newFolder('serve', OURS)
+  const port = await freePort()
+  const marks = await scriptOf(at, 'processes.mjs')
+  const own = { PORT: String(port), HOST: '127.0.0.1', LAUREL_DATA: join(at, 'data') }
+  const run = (/** @type {string} */ command) =>
+    spawn(
+      nodeExecutable(),
+      ['--import', inProject('scripts', 'lib', 'tether.mjs'), join(at, 'scripts', 'serve.mjs'), command],
+      {
+        cwd: at,
+        stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+        env: marks.marked({ ...process.env, ...VARIABLES, ...variables, ...own }),
+      },
+    )
+  const building = run('build')
+  building.stdout?.resume()
+  building.stderr?.resume()
+  const [code] = await once(building, 'exit')
+  if (code !== 0) throw new Complaint(`npm run serve does not build in ${at}.`)
+  return new Server({ name: 'Laurel, serve', folder: at, port, marks, launch: () => [run('--built')] })
+}
