@@ -7,12 +7,12 @@
  * requests follow from the seed and from the order of the responses, because later requests name things that
  * earlier ones created. With `--clients 1`, a run can be repeated.
  */
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { Complaint, nodeExecutable, project, report, toolScript } from './lib/project.mjs'
+import { Complaint, report } from './lib/project.mjs'
+import { runVitest } from './lib/vitest.mjs'
 
 const string = /** @type {const} */ ({ type: 'string' })
 const options = { requests: string, seed: string, clients: string, tenants: string }
@@ -33,34 +33,13 @@ async function run() {
   const folder = mkdtempSync(join(tmpdir(), 'laurel-fuzz-'))
   const file = join(folder, 'report.txt')
   try {
-    const args = [
-      toolScript('vitest', 'vitest.mjs'),
-      'run',
-      '--project=long-server',
-      'test/long/server/fuzz.test.ts',
-    ]
-    const child = spawn(nodeExecutable(), [...args, '--silent=false', '--disable-console-intercept'], {
-      cwd: project,
-      stdio: 'inherit',
-      env: { ...process.env, ...told, FUZZ_REPORT: file },
-    })
-    // Ctrl-C in a terminal reaches vitest too, and vitest stops the server.
-    for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
-      process.on(signal, () => child.kill(signal))
-    const code = await new Promise((resolve) => child.once('exit', (exit) => resolve(exit ?? 1)))
-    process.stdout.write(readReport(file))
+    const args = ['--project=long-server', 'test/long/server/fuzz.test.ts']
+    const shown = ['--silent=false', '--disable-console-intercept']
+    const code = await runVitest([...args, ...shown], { ...told, FUZZ_REPORT: file })
+    if (existsSync(file)) process.stdout.write(`\n${readFileSync(file, 'utf8')}\n`)
     return code
   } finally {
     rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-/** The report; empty if there is none. */
-function readReport(/** @type {string} */ file) {
-  try {
-    return `\n${readFileSync(file, 'utf8')}\n`
-  } catch {
-    return ''
   }
 }
 

@@ -6,76 +6,49 @@
  *
  * Prints a line for each world. Exits with 1 if an invariant of a world failed.
  */
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Complaint, project, report } from './lib/project.mjs'
+import { runVitest } from './lib/vitest.mjs'
 
-const root = join(import.meta.dirname, '..')
 const USAGE =
   'usage: npm run simulate -- [--seeds COUNT] [--from SEED | --seed SEED] [--small] [--databases COUNT]'
+const string = /** @type {const} */ ({ type: 'string' })
+const flag = /** @type {const} */ ({ type: 'boolean', default: false })
 
-/**
- * Prints the problem with the arguments and exits with 2.
- * @param {string} message
- * @returns {never}
- */
-function refuse(message) {
-  process.stderr.write(`${message}\n${USAGE}\n`)
-  process.exit(2)
+/** A whole number from 1 on, as text. */
+function whole(/** @type {string} */ name, text = '1', most = 1_000_000) {
+  if (!/^[1-9]\d*$/.test(text) || Number(text) > most)
+    throw new Complaint(`--${name} must be a whole number from 1 to ${most}`)
+  return text
 }
 
-/**
- * A whole number from 1 to a million.
- * @param {string} name
- * @param {string} text
- */
-function whole(name, text) {
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1 || value > 1_000_000)
-    refuse(`--${name} must be a whole number from 1 to 1000000`)
-  return value
-}
-
-function asked() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        seeds: { type: 'string' },
-        from: { type: 'string' },
-        seed: { type: 'string' },
-        small: { type: 'boolean', default: false },
-        full: { type: 'boolean', default: false },
-        databases: { type: 'string' },
-      },
-    })
-    return values
-  } catch (error) {
-    return refuse(error instanceof Error ? error.message : String(error))
+/** What the command line asks for, as environment variables of the simulation. */
+function environment() {
+  const options = { seeds: string, from: string, seed: string, small: flag, full: flag, databases: string }
+  const { seeds, from, seed, small, full, databases } = parseArgs({ options }).values
+  if (seed !== undefined && (seeds !== undefined || from !== undefined))
+    throw new Complaint('Use --seed without --seeds and --from')
+  if (small && full) throw new Complaint('Use either --small or --full')
+  return {
+    SIMULATE_FROM: whole('from', seed ?? from),
+    SIMULATE_SEEDS: whole('seeds', seeds),
+    SIMULATE_DATABASES: whole('databases', databases, 8),
+    SIMULATE_SIZE: small ? 'small' : 'full',
   }
 }
 
-const { seeds, from, seed, small, full, databases } = asked()
-if (seed !== undefined && (seeds !== undefined || from !== undefined))
-  refuse('Use --seed without --seeds and --from')
-if (small && full) refuse('Use either --small or --full')
-const first = whole('from', seed ?? from ?? '1')
-const used = whole('databases', databases ?? '1')
-if (used > 8) refuse('--databases must be at most 8')
-const count = whole('seeds', seed === undefined ? (seeds ?? '1') : '1')
+/** @returns {Promise<number>} the exit code of this process: 2 for a command line that is not understood */
+async function run() {
+  let told
+  try {
+    told = environment()
+  } catch (error) {
+    report(new Complaint(`${Object(error).message}\n${USAGE}`))
+    return 2
+  }
+  const reporter = join(project, 'test', 'simulation', 'reporter.ts')
+  return runVitest(['--project', 'simulation', '--reporter', reporter], told)
+}
 
-const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
-const reporter = join(root, 'test', 'simulation', 'reporter.ts')
-const child = spawn(process.execPath, [vitest, 'run', '--project', 'simulation', '--reporter', reporter], {
-  cwd: root,
-  env: {
-    ...process.env,
-    SIMULATE_FROM: String(first),
-    SIMULATE_SEEDS: String(count),
-    SIMULATE_DATABASES: String(used),
-    SIMULATE_SIZE: small ? 'small' : 'full',
-  },
-  stdio: ['ignore', 'inherit', 'inherit'],
-})
-for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
-  process.on(signal, () => child.kill(signal))
-child.on('exit', (code, signal) => process.exit(signal === null ? (code ?? 1) : 1))
+process.exit(await run())

@@ -4,9 +4,9 @@
  * `wrangler.toml` makes them before each `wrangler dev` and `wrangler deploy`, `vitest.config.ts` before the
  * tests.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { placeConsole, placeNotice } from './console.mjs'
+import { place, placeConsole, placeNotice } from './console.mjs'
 import { Complaint, report } from './project.mjs'
 import { importSource } from './sources.mjs'
 
@@ -33,14 +33,7 @@ export async function buildAssets(folder, { console: isConsoleMade = true, mayFa
   if (existsSync(readme)) files.set('readme.md', readFileSync(readme))
   for (const name of readdirSync(target))
     if (!files.has(name) && name !== 'console') rmSync(join(target, name), { recursive: true, force: true })
-  for (const [name, content] of files) {
-    const path = join(target, name)
-    if (existsSync(path) && readFileSync(path).equals(content)) continue
-    // A rename is atomic, so a reader gets the old file or the new one, never a part of it.
-    const draft = join(folder, '.wrangler', `${name}-${process.pid}`)
-    writeFileSync(draft, content)
-    renameSync(draft, path)
-  }
+  for (const [name, content] of files) place(content, join(target, name), folder)
   if (!isConsoleMade) return
   try {
     await placeConsole(folder, target)

@@ -146,15 +146,21 @@ export async function placeConsole(folder, assets) {
     const file = join(target, 'assets', name)
     if (!existsSync(file)) place(readFileSync(join(built, 'assets', name)), file, folder)
   }
-  const page = readFileSync(join(built, 'index.html'))
-  const placed = join(target, 'page')
-  if (!existsSync(placed) || !readFileSync(placed).equals(page)) place(page, placed, folder)
+  place(readFileSync(join(built, 'index.html')), join(target, 'page'), folder)
   for (const name of readdirSync(join(target, 'assets')))
     if (!names.includes(name)) rmSync(join(target, 'assets', name), { force: true })
 }
 
-/** Writes a file by a rename, so that a reader gets the old file or the new one, never a part of it. */
-function place(/** @type {Buffer} */ content, /** @type {string} */ path, /** @type {string} */ folder) {
+/**
+ * Writes a file by a rename, so that a reader gets the old file or the new one, never a part of it. Does not
+ * touch a file that is up to date, so that a running server does not restart.
+ */
+export function place(
+  /** @type {Buffer} */ content,
+  /** @type {string} */ path,
+  /** @type {string} */ folder,
+) {
+  if (existsSync(path) && readFileSync(path).equals(content)) return
   const draft = join(folder, '.wrangler', `console-${process.pid}`)
   writeFileSync(draft, content)
   renameSync(draft, path)

@@ -1,2 +1,0 @@
-/** Asks which migrations a database has. */
-export const APPLIED_QUESTION: string
