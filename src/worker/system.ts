@@ -30,8 +30,11 @@ const NEEDED: Readonly<Record<Needed, true>> = {
   OUTBOX: true,
 }
 
-/** The names of the bindings that the Worker needs and that this deployment does not have. */
-const missingBindings = (env: Bindings): string[] => {
+/**
+ * The names of the bindings that the Worker needs and that this deployment does not have. `npm run deploy` asks
+ * too.
+ */
+export const missingBindings = (env: Bindings): string[] => {
   const present = new Set(Object.entries(env).flatMap(([name, value]) => (value === undefined ? [] : [name])))
   return Object.keys(NEEDED).filter((name) => !present.has(name))
 }
