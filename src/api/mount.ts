@@ -224,23 +224,3 @@ export function serve<O extends OperationSpec, F, S extends AccountScope>(
   const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const
   app.on([spec.method.toUpperCase()], [routeOf(spec)], ...handlers)
 }
-
-/** Serves a tenant's operation that is declared apart from its handler. */
-export function mount<const O extends OperationSpec, F = undefined>(
-  app: App,
-  spec: O & { account?: false; tenantOrAccount?: false },
-  stage: Stage<F>,
-  handle: Handle<O, F, Scope>,
-): void {
-  serve<O, F, Scope>(app, spec, stage, handle)
-}
-
-/** Serves an operation of the whole account in the same way (T2). */
-export function mountForAccount<const O extends OperationSpec, F = undefined>(
-  app: App,
-  spec: O & { account: true },
-  stage: Stage<F, AccountScope>,
-  handle: Handle<O, F, AccountScope>,
-): void {
-  serve<O, F, AccountScope>(app, spec, stage, handle)
-}

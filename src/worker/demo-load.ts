@@ -15,7 +15,7 @@ import { firstBatch } from '../features/events/batches/batches.sql.ts'
 import { attribute } from '../features/metrics/attribute.resource'
 import { metric } from '../features/metrics/metric.resource'
 import { template } from '../features/notifications/template.resource'
-import { createSystems } from '../features/points/systems.service'
+import { system } from '../features/points/system.resource'
 import { createPauses } from '../features/streaks/admin'
 import { updateStreakSettings } from '../features/streaks/settings'
 import { newestEvent } from '../features/support/voids.sql.ts'
@@ -59,7 +59,7 @@ const STEPS: readonly Step[] = [
   },
   {
     isDone: ({ systems }) => systems.length > 0,
-    make: (scope, config, today) => createSystems(scope, demo.systemsFor(demo.idsOf(config), today)),
+    make: (scope, config, today) => system.create(scope, demo.systemsFor(demo.idsOf(config), today)),
   },
   {
     isDone: ({ templates }) => templates.length > 0,

@@ -7,7 +7,7 @@ import { BatchEventsRequest } from '../features/events/batches/batches'
 import { attribute } from '../features/metrics/attribute.resource'
 import { metric } from '../features/metrics/metric.resource'
 import { template } from '../features/notifications/template.resource'
-import { CreatePointsSystemsRequest } from '../features/points/points.admin.schemas'
+import { system } from '../features/points/system.resource'
 import { CreateStreakPausesRequest } from '../features/streaks/admin'
 import { UpdateStreakSettingsRequest } from '../features/streaks/settings'
 import { leaderboard } from '../leaderboards/leaderboard.resource'
@@ -99,7 +99,7 @@ const byPlan = (idOf: IdOf) => [{ attributeId: idOf('demo-plan'), attributeValue
  * profile. Coins are unused.
  */
 export const systemsFor = (idOf: IdOf, today: CivilDate) =>
-  CreatePointsSystemsRequest.parse([
+  system.Create.parse([
     {
       key: 'demo-xp',
       name: 'XP',

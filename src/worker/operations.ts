@@ -1,12 +1,11 @@
 import type { Endpoint } from '../api/endpoint'
-import type { App } from '../api/hono'
 import type { OperationSpec } from '../api/operation'
 import { auditEndpoints } from '../features/account/audit.routes'
 import { clockEndpoints } from '../features/account/clock.routes'
 import { keyEndpoints } from '../features/account/keys.routes'
 import { settingsEndpoints } from '../features/account/settings.routes'
 import { statusEndpoints } from '../features/account/status.routes'
-import { tenantOperations, tenantRoutes } from '../features/account/tenants.routes'
+import { tenantEndpoints } from '../features/account/tenants.routes'
 import { achievement } from '../features/achievements/achievement.resource'
 import { achievementEndpoints } from '../features/achievements/achievements.routes'
 import { analyticsEndpoints } from '../features/analytics/analytics.routes'
@@ -18,8 +17,11 @@ import { attribute } from '../features/metrics/attribute.resource'
 import { metric } from '../features/metrics/metric.resource'
 import { userMetricEndpoints } from '../features/metrics/user-metrics.routes'
 import { notificationEndpoints } from '../features/notifications/notifications.routes'
-import { pointsAdminOperations, pointsAdminRoutes } from '../features/points/points.admin.routes'
+import { boost } from '../features/points/boost.resource'
+import { level } from '../features/points/level.resource'
 import { pointsEndpoints } from '../features/points/points.routes'
+import { system } from '../features/points/system.resource'
+import { trigger } from '../features/points/trigger.resource'
 import { streakAdminEndpoints } from '../features/streaks/admin.routes'
 import { streakEndpoints } from '../features/streaks/streaks.routes'
 import { correctionEndpoints } from '../features/support/corrections.routes'
@@ -33,10 +35,6 @@ import { leaderboardEndpoints } from '../leaderboards/leaderboards.routes'
 import { webhookEndpoints } from '../webhooks/webhooks.routes'
 import { JOBS } from './jobs'
 import { webhook } from './webhook'
-
-/** The endpoints of operations whose handlers are declared apart. */
-const together = (specs: readonly OperationSpec[], serve: (app: App) => void): Endpoint[] =>
-  specs.map((spec, index) => ({ spec, serve: index === 0 ? serve : () => {} }))
 
 /** The endpoints of the application interface, in the order of the OpenAPI document. */
 export const applicationEndpoints: readonly Endpoint[] = [
@@ -57,7 +55,10 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...attribute.endpoints,
   ...metric.endpoints,
   ...inboxEndpoints,
-  ...together(pointsAdminOperations, pointsAdminRoutes),
+  ...system.endpoints,
+  ...level.endpoints,
+  ...trigger.endpoints,
+  ...boost.endpoints,
   ...achievement.endpoints,
   ...leaderboard.endpoints,
   ...streakAdminEndpoints,
@@ -65,7 +66,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...correctionEndpoints,
   ...explanationEndpoints,
   ...analyticsEndpoints,
-  ...together(tenantOperations, tenantRoutes),
+  ...tenantEndpoints,
   ...settingsEndpoints,
   ...webhookEndpoints(webhook),
   ...notificationEndpoints,

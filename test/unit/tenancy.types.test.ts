@@ -27,7 +27,6 @@ type Modules = {
   'access/tenants.sql': typeof import('../../src/access/tenants.sql')
   'configuration/audit.sql': typeof import('../../src/configuration/audit.sql')
   'configuration/configuration.sql': typeof import('../../src/configuration/configuration.sql')
-  'configuration/free-keys.repository': typeof import('../../src/configuration/free-keys.repository')
   'features/account/purge.sql': typeof import('../../src/features/account/purge.sql')
   'features/account/status.routes': typeof import('../../src/features/account/status.routes')
   'features/achievements/backdate': typeof import('../../src/features/achievements/backdate')
@@ -43,8 +42,7 @@ type Modules = {
   'features/notifications/schedule.sql': typeof import('../../src/features/notifications/schedule.sql')
   'features/notifications/unsubscribe.routes': typeof import('../../src/features/notifications/unsubscribe.routes')
   'features/points/boost-events.sql': typeof import('../../src/features/points/boost-events.sql')
-  'features/points/boosts.repository': typeof import('../../src/features/points/boosts.repository')
-  'features/points/nested.repository': typeof import('../../src/features/points/nested.repository')
+  'features/points/boosts.sql': typeof import('../../src/features/points/boosts.sql')
   'features/points/summaries.sql': typeof import('../../src/features/points/summaries.sql')
   'features/points/ticks': typeof import('../../src/features/points/ticks')
   'features/streaks/rankings': typeof import('../../src/features/streaks/rankings')
@@ -121,7 +119,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     deleteOutdatedEntries: 'the cron trigger deletes the old entries of all logs (Z1)',
   },
   'configuration/configuration.sql': null,
-  'configuration/free-keys.repository': null,
   'features/account/purge.sql': null,
   'features/account/status.routes': {
     inboxStatement: STATUS,
@@ -184,8 +181,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     unsubscribe: 'a link names its tenant',
   },
   'features/points/boost-events.sql': null,
-  'features/points/boosts.repository': null,
-  'features/points/nested.repository': null,
+  'features/points/boosts.sql': null,
   'features/points/summaries.sql': null,
   'features/points/ticks': {
     restartTicks: 'a clock that goes back affects all tenants (C1)',

@@ -1,10 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Boost, Configuration, Filter, Trigger } from '../../src/configuration/configuration.types'
-import {
-  CreatePointsTriggerRequestItem as CreateItem,
-  PatchPointsTriggerRequestItem as PatchItem,
-} from '../../src/features/points/points.admin.schemas'
 import { triggerFrom, triggerPatched } from '../../src/features/points/triggers.rules'
 import { type Instant, instant } from '../../src/lib/clock'
 import { isId } from '../../src/lib/ids'
@@ -309,14 +305,12 @@ describe('[P4] the due times of ticks', () => {
 describe("[P4] a time trigger's anchor", () => {
   const created = (status: 'active' | 'inactive') =>
     triggerFrom(
-      'id',
+      { ...BLANK, id: 'id', key: undefined, status, timeUnit: 'hours', timeInterval: 3 },
       instant(1_000),
-      'xp',
-      CreateItem.parse({ type: 'time', points: 1, status, timeUnit: 'hours', timeInterval: 3 }),
       { config: configOf([]), taken: new Set() },
     )
-  const patched = (trigger: Trigger, item: object, now = 5_000) =>
-    triggerPatched(trigger, PatchItem.parse({ id: newId(instant(0)), ...item }), instant(now), 'counter')
+  const patched = (trigger: Trigger, change: Partial<Trigger>, now = 5_000) =>
+    triggerPatched(trigger, { ...trigger, ...change }, instant(now), 'counter')
 
   test('is set if a trigger is created active, is activated or gets another interval, and is removed when it becomes inactive', () => {
     expect(created('inactive').anchor).toBeNull()

@@ -14,11 +14,6 @@ export type Issue = {
   message: string
 }
 
-/** Fields that an admin write may leave out. */
-export type Optional<T> = { [K in keyof T]?: T[K] | undefined }
-/** Fields that it may leave out, or clear with null. */
-export type Clearable<T> = { [K in keyof T]?: T[K] | null | undefined }
-
 /** The item of an issue: `index` on create, else `id`, or `key` if the item names that (G7, O1). */
 type About = { index: number } | { id: string; boostId?: string } | { key: string }
 

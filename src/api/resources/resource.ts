@@ -58,6 +58,8 @@ export type Showing<X = undefined> = { now: Scope['now']; facts: X }
 /** What a write causes beside the change of the resources. `after` runs when it is stored. */
 export type Effects = Partial<Omit<Decision<unknown>, 'result'>> & {
   after?: (() => Promise<unknown>) | undefined
+  /** Whether the configuration does not have the changed resources, so that its version stays. */
+  isApart?: boolean
 }
 
 /** Resources that were read, with the facts about them. */
@@ -112,8 +114,8 @@ type Spec<F extends Fields, R extends Keyed, X, C, U, S, N, Must> = Declared<F> 
   apart?: { both: (key: string) => string }
   /** How resources are read that the configuration does not have, and facts about all. */
   reads?: {
-    page(scope: Scope, systemId: string, query: ListedPage): Promise<Read<R, X>>
-    named(scope: Scope, systemId: string, names: Names): Promise<Read<R, X>>
+    page?(scope: Scope, systemId: string, query: ListedPage): Promise<Read<R, X>>
+    named?(scope: Scope, systemId: string, names: Names): Promise<Read<R, X>>
     forNew(scope: Scope, systemId: string, items: readonly C[]): Promise<X>
   }
   /** Further fields of an issue about a resource, in addition to `id` (G7). */
@@ -207,10 +209,18 @@ export function defineResource(spec: AnySpec): unknown {
 
   async function decide(write: AnyWrite, entriesOfChanges = entries): Promise<Effects> {
     const { scope, draft } = write
-    const { statements = [], audit = [], ...effects } = (await spec.effects?.(write)) ?? {}
+    const {
+      statements = [],
+      beside = [],
+      audit = [],
+      isApart,
+      ...effects
+    } = (await spec.effects?.(write)) ?? {}
+    const stored = [...storeDraft(scope, spec.table, draft, spec.columns), ...statements]
     return {
       ...effects,
-      statements: [...storeDraft(scope, spec.table, draft, spec.columns), ...statements],
+      statements: isApart ? [] : stored,
+      beside: isApart ? [...stored, ...beside] : beside,
       audit: [...entriesOfChanges(draft.changes, showing(write)), ...audit],
     }
   }
@@ -295,7 +305,12 @@ export function defineResource(spec: AnySpec): unknown {
       })
       return { updated: updated.map((one) => show(one, showing(write))), issues }
     }
-    return changeIn(scope, systemId, edit, reads && (() => reads.named(scope, systemId, names)))
+    return changeIn(scope, systemId, edit, readNamed(scope, systemId, names))
+  }
+
+  const readNamed = (scope: Scope, systemId: string, names: Names) => {
+    const { named } = reads ?? {}
+    return named && (() => named(scope, systemId, names))
   }
 
   function removeIn(scope: Scope, systemId: string, names: Names) {
@@ -303,13 +318,13 @@ export function defineResource(spec: AnySpec): unknown {
       const problem = (id: string) => spec.kept?.(id, { ...write, config: seen(write) }) ?? null
       return deleteEach(write.draft, names, what, problem, { isMeant: (one) => isMeant(one, names), also })
     }
-    return changeIn(scope, systemId, edit, reads && (() => reads.named(scope, systemId, names)))
+    return changeIn(scope, systemId, edit, readNamed(scope, systemId, names))
   }
 
   async function listIn(scope: Scope, systemId: string, query: ListedPage) {
     const config = await configurationOf(scope)
     const system = systemIn(config, systemId)
-    const { resources, facts } = (await reads?.page(scope, systemId, query)) ?? {
+    const { resources, facts } = (await reads?.page?.(scope, systemId, query)) ?? {
       resources: page(present(config, system), query),
       facts: undefined,
     }
@@ -320,7 +335,7 @@ export function defineResource(spec: AnySpec): unknown {
     const config = await configurationOf(scope)
     const system = systemIn(config, systemIdOrKey)
     const names = { ids: [idOrKey.toLowerCase()], keys: [idOrKey] }
-    const { resources, facts } = (await reads?.named(scope, system?.id ?? '', names)) ?? {
+    const { resources, facts } = (await reads?.named?.(scope, system?.id ?? '', names)) ?? {
       resources: present(config, system),
       facts: undefined,
     }

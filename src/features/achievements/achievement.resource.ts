@@ -19,7 +19,7 @@ import { INT32_MAX, MICROS_PER_UNIT } from '../../lib/decimal'
 import { MOST_METRIC_TOTAL, MOST_PREREQUISITES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
 import { wakeTimekeeper } from '../../time/timekeeper'
-import { retitledByAchievement } from '../points/triggers.service'
+import { retitledByAchievement } from '../points/trigger.resource'
 import {
   achievementFrom,
   achievementPatched,

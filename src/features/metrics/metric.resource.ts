@@ -15,8 +15,7 @@ import type { Scope } from '../../platform/context'
 import { among } from '../../platform/guard'
 import { schedule } from '../../time/due-work.sql.ts'
 import { wakeTimekeeper } from '../../time/timekeeper'
-import { triggerEntries } from '../points/points.audit.presenter'
-import { retitledTriggers } from '../points/triggers.service'
+import { retitledTriggers, trigger } from '../points/trigger.resource'
 import { storeSettings } from '../streaks/settings'
 
 const UnitType = z.enum(METRIC_UNIT_TYPES)
@@ -70,7 +69,7 @@ export const metric = defineResource({
         ...storeSettings(scope, { ...config.streaks, goalSince: scope.now }),
       ],
       audit: [
-        ...triggerEntries(removals(triggers)),
+        ...trigger.entries(removals(triggers), { now: scope.now, facts: undefined }),
         ...leaderboard.entries(removals(boards), { now: scope.now, facts: undefined }),
       ],
       after: () => wakeTimekeeper(scope),

@@ -1,50 +1,27 @@
 import type { Configuration, Trigger, TriggerFields } from '../../configuration/configuration.types'
 import { freeKey, keyTaken, triggerKey } from '../../configuration/derived-keys.rules'
-import { TRIGGER_FIELDS, type TriggerField, type TriggerType } from '../../configuration/enumerations'
+import { TRIGGER_FIELDS, type TriggerField } from '../../configuration/enumerations'
 import { filterProblem } from '../../configuration/filters.rules'
 import type { Instant } from '../../lib/clock'
 import { unreachable } from '../../lib/errors'
 import { isTicking } from '../../rules/points/ticks.rules'
 
-/** Fields that an admin write may leave out, or clear with null. */
-type Clearable<T> = { [K in keyof T]?: T[K] | null | undefined }
-
-/** The fields of a trigger that an admin write may set. */
-type Named = Pick<Trigger, 'userAttributes' | 'eventAttributes'> & TriggerFields
 type Timed = Pick<Trigger, 'timeUnit' | 'timeInterval'>
-type Always = Pick<Trigger, 'type' | 'points' | 'status' | 'blockIfOutOfPoints'>
-type CreateItem = Always & Clearable<Named> & { key?: string | undefined }
-type PatchItem = Clearable<Always & Named> & { key?: string | undefined }
+/** What a create says about a trigger. */
+type Asked = Omit<Trigger, 'key' | 'counterId' | 'version' | 'anchor'> & { key?: string | undefined }
 
 /**
  * The trigger that an item asks for, at version 1. If the item has no key, it gets a derived one that is not
  * `taken` (O2).
  */
 export function triggerFrom(
-  id: string,
+  asked: Asked,
   now: Instant,
-  systemId: string,
-  item: CreateItem,
   { config, taken }: { config: Configuration; taken: ReadonlySet<string> },
 ): Trigger {
-  const trigger = {
-    id,
-    created: now,
-    updated: now,
-    systemId,
-    type: item.type,
-    points: item.points,
-    status: item.status,
-    userAttributes: item.userAttributes ?? [],
-    eventAttributes: filtersOf(item.type, item.eventAttributes, []),
-    ...fieldsOf(item.type, item, NO_FIELDS),
-    blockIfOutOfPoints: item.blockIfOutOfPoints,
-    counterId: id,
-    version: 1,
-    anchor: null,
-  }
-  const key = item.key ?? freeKey(triggerKey(config, trigger), taken)
-  return { ...trigger, key, anchor: anchorOf(null, trigger, now) }
+  const bare = ofItsType({ ...asked, key: '', counterId: asked.id, version: 1, anchor: null })
+  const key = asked.key ?? freeKey(triggerKey(config, bare), taken)
+  return { ...bare, key, anchor: anchorOf(null, bare, now) }
 }
 
 /** When ticks begin to count, in ms: at the activation or change of interval (P4). Null without ticks. */
@@ -60,47 +37,25 @@ function anchorOf(
 }
 
 /**
- * The trigger after a change: the same object if nothing changes, else its next version (P10). If it counts
- * other events from now on, it counts from 0 under the new id (P1). If it begins to tick, it has a new anchor
- * (P4).
+ * The trigger after a change: the same object if nothing changes, else its next version (P10). `named` has the
+ * fields that the change names. If it counts other events from now on, it counts from 0 under the new id (P1).
+ * If it begins to tick, it has a new anchor (P4).
  */
 export function triggerPatched(
   trigger: Trigger,
-  item: PatchItem,
+  named: Trigger,
   now: Instant,
   newCounterId: string,
 ): Trigger {
-  const type = item.type ?? trigger.type
-  const next: Trigger = {
-    ...trigger,
-    ...fieldsOf(type, item, trigger),
-    key: item.key ?? trigger.key,
-    type,
-    points: item.points ?? trigger.points,
-    status: item.status ?? trigger.status,
-    userAttributes: item.userAttributes === undefined ? trigger.userAttributes : (item.userAttributes ?? []),
-    eventAttributes: filtersOf(type, item.eventAttributes, trigger.eventAttributes),
-    blockIfOutOfPoints: item.blockIfOutOfPoints ?? trigger.blockIfOutOfPoints,
-  }
+  const next = ofItsType(named)
   if (JSON.stringify(next) === JSON.stringify(trigger)) return trigger
   const counterId = countsTheSame(trigger, next) ? trigger.counterId : newCounterId
-  const anchor = anchorOf(trigger, next, now)
-  return { ...next, anchor, counterId, updated: now, version: trigger.version + 1 }
+  return { ...next, anchor: anchorOf(trigger, next, now), counterId, version: trigger.version + 1 }
 }
 
 function countsTheSame(before: Trigger, after: Trigger): boolean {
   const basis = ({ metricId, eventAttributes }: Trigger) => JSON.stringify([metricId, eventAttributes])
   return basis(before) === basis(after)
-}
-
-/** The filters on event attributes. Only metric triggers have them (P1). Null removes them. */
-function filtersOf(
-  type: TriggerType,
-  asked: Trigger['eventAttributes'] | null | undefined,
-  before: Trigger['eventAttributes'],
-): Trigger['eventAttributes'] {
-  if (type !== 'metric') return []
-  return asked === undefined ? before : (asked ?? [])
 }
 
 /** The fields of only some types, with their values in a trigger of another type. */
@@ -113,14 +68,18 @@ const NO_FIELDS: TriggerFields = {
   timeInterval: null,
 }
 
-/** The fields of a trigger of a type: the requested value, else the previous one. */
-function fieldsOf(type: TriggerType, asked: Clearable<TriggerFields>, before: TriggerFields): TriggerFields {
+/** Drops the fields that belong to other types. Only metric triggers have filters on events (P1). */
+function ofItsType(trigger: Trigger): Trigger {
   const fields = { ...NO_FIELDS }
   const set = <F extends TriggerField>(field: F) => {
-    fields[field] = asked[field] ?? before[field]
+    fields[field] = trigger[field]
   }
-  for (const field of TRIGGER_FIELDS[type]) set(field)
-  return fields
+  for (const field of TRIGGER_FIELDS[trigger.type]) set(field)
+  return {
+    ...trigger,
+    ...fields,
+    eventAttributes: trigger.type === 'metric' ? trigger.eventAttributes : [],
+  }
 }
 
 /**

@@ -1,10 +1,7 @@
-import { and, eq } from 'drizzle-orm'
 import * as z from 'zod'
 import { keysIn, type ListedPage, type Names } from '../../api/resources/drafts.rules'
 import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.sql.ts'
 import type { Boost } from '../../configuration/configuration.types'
-import { freeKeys } from '../../configuration/free-keys.repository'
-import { pointsBoosts } from '../../configuration/tables/points.table'
 import { SECOND } from '../../lib/clock'
 import { packed } from '../../lib/packed'
 import type { Scope } from '../../platform/context'
@@ -13,7 +10,6 @@ import { FIRST } from '../../platform/databases/directory'
 import { everywhere, inCopies } from '../../platform/databases/everywhere'
 import { guardSql } from '../../platform/guard'
 import { startOfPage } from '../../platform/pages'
-import { deleteNested } from './nested.repository'
 
 const AFTER =
   'FROM points_boosts WHERE tenant_id = ?1 AND system_id = ?2 AND deleted IS NULL AND no > ?3 ORDER BY no'
@@ -130,19 +126,8 @@ export const ownersOf = (
   users: ReadonlyMap<string, BoostUser>,
 ): readonly BoostUser[] => [...new Set(boosts.flatMap(({ userId }) => users.get(userId ?? '') ?? []))]
 
-/** Statements that store new boosts. A user's own boost also raises that user's `seq`. */
-export function insertBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
-  const { db, tenant } = scope
-  const rows = boosts.map((boost) => ({ ...boost, tenantId: tenant.id }))
-  return [
-    ...db.inserts(pointsBoosts, rows),
-    ...boosts.flatMap((boost) => userChanged(scope, boost)),
-    ...ownInCopies(scope, boosts),
-  ]
-}
-
 /** Statements that store own boosts in the databases of their users, if these are others (B4). */
-function ownInCopies({ tenant }: Scope, boosts: readonly Boost[]): Statement[] {
+export function ownInCopies({ tenant }: Scope, boosts: readonly Boost[]): Statement[] {
   const own = boosts.filter(({ userId }) => userId !== null)
   if (own.length === 0) return []
   const rows = own.map((boost) => {
@@ -185,36 +170,12 @@ export const boostKeysFree = ({ db }: Scope, boosts: readonly Boost[]): Statemen
     ? []
     : [db.statement(KEYS_FREE, JSON.stringify(boosts.map(({ systemId, key, id }) => [systemId, key, id])))]
 
-/**
- * Statements that store changes to boosts. First, boosts that get another key have temporary ones, since one
- * may get the key that another had.
- */
-export function updateBoosts(scope: Scope, boosts: readonly Boost[], before: readonly Boost[]): Statement[] {
-  const updates = boosts.flatMap((boost) => {
-    const { key, name, start, end, multiplier, rounding, updated, userAttributes } = boost
-    return change(scope, boost, { key, name, start, end, multiplier, rounding, updated, userAttributes })
-  })
-  return [...freeKeys(scope, pointsBoosts, before, boosts), ...updates, ...ownInCopies(scope, boosts)]
-}
-
-/** Statements that delete boosts. */
-export function deleteBoosts(scope: Scope, boosts: readonly Boost[]): Statement[] {
-  const ids = boosts.map(({ id }) => id)
-  const own = boosts.flatMap(({ id, userId }) => (userId === null ? [] : id))
-  const { tenant, now } = scope
-  return [
-    ...deleteNested(scope, pointsBoosts, ids),
-    ...boosts.flatMap((boost) => userChanged(scope, boost)),
-    ...(own.length > 0 ? [inCopies('deleteOwnBoosts', tenant.id, JSON.stringify(own), now)] : []),
-  ]
-}
-
-function change(scope: Scope, boost: Boost, set: Partial<typeof pointsBoosts.$inferInsert>) {
-  const { db, tenant } = scope
-  const own = and(eq(pointsBoosts.tenantId, tenant.id), eq(pointsBoosts.id, boost.id))
-  return [db.built(db.orm.update(pointsBoosts).set(set).where(own)), ...userChanged(scope, boost)]
-}
-
 /** A user's own boost is a part of the user's state, so every change to it raises `seq` in the same batch. */
-const userChanged = ({ tenant }: Scope, { userId, userIid }: Boost): Statement[] =>
+export const userChanged = ({ tenant }: Scope, { userId, userIid }: Boost): Statement[] =>
   userIid === null ? [] : [everywhere('raiseSeq', tenant.id, userId, userIid)]
+
+/** Statements that delete own boosts in the databases of their users, if these are others (B4). */
+export function removeOwnInCopies({ tenant, now }: Scope, boosts: readonly Boost[]): Statement[] {
+  const own = boosts.flatMap(({ id, userId }) => (userId === null ? [] : id))
+  return own.length > 0 ? [inCopies('deleteOwnBoosts', tenant.id, JSON.stringify(own), now)] : []
+}

@@ -1,0 +1,179 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import * as z from 'zod'
+import { ConfigKey, defaulted, rule, Uuid, UuidResponse, wholeNumber } from '../../api/fields'
+import { keysIn } from '../../api/resources/drafts.rules'
+import { DERIVED_KEY, field, filters, ID, optionally, reference, required } from '../../api/resources/fields'
+import { defineResource } from '../../api/resources/resource'
+import { Filters, FiltersResponse } from '../../api/shapes/attributes'
+import { triggerResponse } from '../../api/shapes/points'
+import {
+  type Achievement,
+  type Configuration,
+  type Metric,
+  roomFor,
+  type Trigger,
+} from '../../configuration/configuration.types'
+import {
+  SWITCH_STATUSES,
+  TIME_UNITS,
+  TRIGGER_FIELDS,
+  TRIGGER_TYPES,
+  type TriggerField,
+} from '../../configuration/enumerations'
+import { pointsTriggers, triggerVersions } from '../../configuration/tables/points.table'
+import { INT32_MAX } from '../../lib/decimal'
+import { MOST_TRIGGER_POINTS } from '../../lib/limits'
+import { newId } from '../../lib/new-id'
+import type { Scope } from '../../platform/context'
+import type { Statement } from '../../platform/database'
+import { isTicking, nextTick } from '../../rules/points/ticks.rules'
+import { wakeTimekeeper } from '../../time/timekeeper'
+import { scheduleTicks, settleTicks } from './ticks'
+import { triggerFrom, triggerPatched, triggerProblem } from './triggers.rules'
+
+const Type = z.enum(TRIGGER_TYPES)
+const Status = z.enum(SWITCH_STATUSES)
+const Points = wholeNumber(-MOST_TRIGGER_POINTS, MOST_TRIGGER_POINTS).refine(
+  (value) => value !== 0,
+  'must not be 0',
+)
+const Positive = wholeNumber(1, INT32_MAX)
+const TimeUnit = z.enum(TIME_UNITS)
+
+/** The fields that only some types of trigger have. */
+const typedFields = {
+  metricId: optionally(Uuid, UuidResponse.optional()),
+  metricThreshold: optionally(Positive, z.int32().optional()),
+  eventAttributes: filters(Filters, FiltersResponse.optional()),
+  achievementId: optionally(Uuid, UuidResponse.optional()),
+  streakLength: optionally(Positive, z.int32().optional()),
+  timeUnit: optionally(TimeUnit, TimeUnit.optional()),
+  timeInterval: optionally(Positive, z.int32().optional()),
+} satisfies Record<TriggerField | 'eventAttributes', object>
+
+/** The field that names the same resource by its key: `metricKey` for `metricId` (O1). */
+const keyField = (name: TriggerField) => name.replace(/Id$/, 'Key')
+
+/** Checks that a trigger of the type has the field, or names the same resource by its key. */
+const neededBy = (type: Trigger['type'], name: TriggerField) =>
+  z.refine<Readonly<Record<string, unknown>>>(
+    (one) => one.type !== type || one[name] !== undefined || one[keyField(name)] !== undefined,
+    rule(name, `is needed by a trigger of type ${type}, and is missing`),
+  )
+
+/** Triggers of a points system (G7, P1–P4). A new one is inactive unless `status` says otherwise (P3). */
+export const trigger = defineResource({
+  kind: 'points_trigger',
+  id: 'admin_points_triggers',
+  path: '/points/{systemId}/triggers',
+  one: 'a trigger',
+  many: 'triggers',
+  component: 'PointsTrigger',
+  change: 'Patch',
+  list: 'triggers',
+  table: pointsTriggers,
+  fields: {
+    id: ID,
+    key: DERIVED_KEY,
+    type: required(Type, Type),
+    points: required(Points, z.int32()),
+    status: field(defaulted(Status, 'inactive'), Status, Status),
+    userAttributes: filters(Filters, FiltersResponse),
+    ...typedFields,
+    metricKey: reference(ConfigKey),
+    achievementKey: reference(ConfigKey),
+    blockIfOutOfPoints: field(defaulted(z.boolean(), false), z.boolean(), z.boolean()),
+  },
+  rules: {
+    create: TRIGGER_TYPES.flatMap((type) => TRIGGER_FIELDS[type].map((name) => neededBy(type, name))),
+  },
+  show: ({ type, eventAttributes }) => ({
+    eventAttributes: type === 'metric' ? [...eventAttributes] : undefined,
+  }),
+  audited: ({ systemId }, shown) => ({ ...shown, pointsSystemId: systemId }),
+  room: ({ config, draft }) => roomFor('triggers', config)(draft.added.length + 1),
+  make: (row, { scope, config, draft: { list } }) => {
+    const made = triggerFrom(row, scope.now, { config, taken: keysIn(list) })
+    return triggerProblem(config, made, list) ?? made
+  },
+  patch: (named, before, { scope, config, draft: { list } }) => {
+    const after = triggerPatched(before, named, scope.now, newId(scope.now))
+    return triggerProblem(config, after, list) ?? after
+  },
+  /**
+   * The forms in which the triggers are shown from now on (P10), and their ticks (P4). Ticks that are due are
+   * granted before a change.
+   */
+  effects: async ({ scope, config, draft: { changes } }) => {
+    const stored = changes.flatMap(({ after }) => after ?? [])
+    const ticking = changes.flatMap(({ before, after }) => {
+      // To compare anchors is not enough. If the interval changes at the moment of the activation, the anchor
+      // stays the same.
+      const isNew = after !== null && (before === null || nextTick(before, 0) !== nextTick(after, 0))
+      return isNew ? [after] : []
+    })
+    return {
+      statements: [...rememberVersions(scope, config, stored), ...scheduleTicks(scope, ticking)],
+      guards: await settleTicks(
+        scope,
+        changes.flatMap(({ before }) => before ?? []),
+      ),
+      after: stored.some(isTicking) ? () => wakeTimekeeper(scope) : undefined,
+    }
+  },
+})
+
+/** Keeps the form of triggers from now on, for the awards that they will make (P10). */
+function rememberVersions({ db }: Scope, config: Configuration, triggers: readonly Trigger[]): Statement[] {
+  const rows = triggers.map((trigger) => ({
+    triggerId: trigger.id,
+    version: trigger.version,
+    document: JSON.stringify(triggerResponse(config, trigger)),
+  }))
+  return db.inserts(triggerVersions, rows)
+}
+
+/** Statements that give the triggers of a renamed metric their new form (P10). */
+export function retitledTriggers(scope: Scope, config: Configuration, renamed: Metric): Statement[] {
+  const metrics = config.metrics.map((metric) => (metric.id === renamed.id ? renamed : metric))
+  return retitled(scope, { ...config, metrics }, 'metricId', renamed.id)
+}
+
+/** Statements that give the triggers of a renamed achievement their new form (P10). */
+export function retitledByAchievement(
+  scope: Scope,
+  config: Configuration,
+  renamed: Achievement,
+): Statement[] {
+  const achievements = config.achievements.map((one) => (one.id === renamed.id ? renamed : one))
+  return retitled(scope, { ...config, achievements }, 'achievementId', renamed.id)
+}
+
+/** The new form of triggers of a renamed metric or achievement. `config` has the new name. */
+function retitled(
+  scope: Scope,
+  config: Configuration,
+  by: 'metricId' | 'achievementId',
+  id: string,
+): Statement[] {
+  const { db, tenant } = scope
+  const triggers = config.systems
+    .flatMap((system) => system.triggers)
+    .filter((trigger) => trigger[by] === id)
+    .map((trigger) => ({ ...trigger, version: trigger.version + 1 }))
+  if (triggers.length === 0) return []
+  const its = and(
+    eq(pointsTriggers.tenantId, tenant.id),
+    eq(pointsTriggers[by], id),
+    isNull(pointsTriggers.deleted),
+  )
+  return [
+    db.built(
+      db.orm
+        .update(pointsTriggers)
+        .set({ version: sql`${pointsTriggers.version} + 1` })
+        .where(its),
+    ),
+    ...rememberVersions(scope, config, triggers),
+  ]
+}
