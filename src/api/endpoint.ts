@@ -1,8 +1,229 @@
-import type { Claim } from '../access/access'
+import { zValidator } from '@hono/zod-validator'
+import type { Context as HonoContext, MiddlewareHandler } from 'hono'
+import * as z from 'zod'
+import { type Claim, enter, enterAccount, readClaim } from '../access/access'
+import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import type { AccountScope, Scope } from '../platform/context'
-import type { App } from './hono'
-import { type Stage, serve } from './mount'
-import type { Input, OperationSpec, Reply } from './operation'
+import { readBody } from './body'
+import { type App, type AppEnv, answer, type Parsed } from './hono'
+import { type Input, type OperationSpec, type Reply, scopeNeededFor } from './operation'
+import { fieldWarnings, ignoredHeader, unknownFields, withWarnings } from './unknown-fields'
+
+type Handler = MiddlewareHandler<AppEnv>
+type Target = 'param' | 'query' | 'header' | 'json'
+
+/** A request as it was sent, in any shape: the query, the body, and the parameters of the path. */
+export type RawRequest = { query: unknown; json: unknown; param: (name: string) => string }
+
+/** Finds field errors of a request that the schemas can't find. */
+type Check = (given: RawRequest) => FieldError[] | Promise<FieldError[]>
+
+/** The parts that an operation adds to the stages of all operations. */
+export type Stage<F, S = Scope> = {
+  /**
+   * The id of the request's user, from the body or the path, unchecked. The key of another user is refused
+   * (K3).
+   */
+  subject?: (json: unknown, param: (name: string) => string) => unknown
+  /**
+   * Finds the resource that the path names, or throws 404. It runs before the validators, in the order of G2.
+   * `json` is the body, and `query` the query, both unchecked.
+   */
+  find?: (
+    scope: S,
+    param: (name: string) => string,
+    json: unknown,
+    query: (name: string) => string | undefined,
+  ) => Promise<F> | F
+  /**
+   * Finds the errors that the schemas can't find: errors that depend on the configuration, on stored data, or
+   * on the deployment. It is called only if the schemas have found errors, so that one response names all of
+   * them (G3). It reads the request as far as possible. In a request of the right shape, the verb finds these
+   * errors itself.
+   */
+  check?: (scope: S, given: RawRequest, found: F) => FieldError[] | Promise<FieldError[]>
+}
+
+/**
+ * A schema that never fails. It returns the result of the given schema, so that errors can be collected (G3).
+ */
+const gathered = (schema: z.ZodType) =>
+  z.unknown().transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
+/** The same for the parts of a request that are always objects. */
+const gatheredObject = (schema: z.ZodType) =>
+  z.looseObject({}).transform((given): Parsed => ({ given, result: schema.safeParse(given) }))
+
+/**
+ * Validates each part of the request that the operation describes. An error in one part does not stop the
+ * others.
+ */
+function validators(spec: OperationSpec): Handler[] {
+  const keep = (target: Target) => (result: { data: unknown }, c: HonoContext<AppEnv>) => {
+    const parsed = result.data
+    if (isParsed(parsed)) c.get('parsed').set(target, parsed)
+  }
+  const begin: Handler = async (c, next) => {
+    c.set('parsed', new Map())
+    await next()
+  }
+  const all: Handler[] = [begin]
+  if (spec.params) all.push(zValidator('param', gatheredObject(spec.params), keep('param')))
+  if (spec.query) all.push(zValidator('query', gatheredObject(spec.query), keep('query')))
+  if (spec.headers) all.push(zValidator('header', gatheredObject(spec.headers), keep('header')))
+  if (spec.body) all.push(zValidator('json', gathered(spec.body), keep('json')))
+  return all
+}
+
+function isParsed(value: unknown): value is Parsed {
+  return typeof value === 'object' && value !== null && 'given' in value && 'result' in value
+}
+
+/**
+ * The request as the operation's schemas have parsed it. Throws a 422 that names every error of every part,
+ * and the errors that the check finds (G3).
+ */
+export async function validated<O extends OperationSpec>(
+  _spec: O,
+  c: HonoContext<AppEnv>,
+  check: Check = () => [],
+): Promise<Input<O>> {
+  const fieldErrors: FieldError[] = []
+  const parsed = c.get('parsed')
+  const part = (target: Target): unknown => {
+    const result = parsed.get(target)?.result
+    if (result === undefined) return undefined
+    if (result.success) return result.data
+    for (const { path, message } of result.error.issues)
+      fieldErrors.push({ path: path.join('.') || (target === 'json' ? 'body' : ''), message })
+    return undefined
+  }
+  const input = { params: part('param'), query: part('query'), headers: part('header'), body: part('json') }
+  if (fieldErrors.length > 0) {
+    const [query, json] = [parsed.get('query')?.given, parsed.get('json')?.given]
+    throwIfInvalid([...fieldErrors, ...(await check({ query, json, param: paramOf(c) }))])
+  }
+  // biome-ignore lint/plugin: each part is what this very spec's schema put out, which is what Input<O> says.
+  return input as Input<O>
+}
+
+/** A parameter of the path, percent-decoded once (U1). */
+export const paramOf = (c: HonoContext<AppEnv>) => (name: string) => c.req.param(name) ?? ''
+
+/** Refuses an application key if the request is about another user (K3). */
+export function ownUser(subject: Stage<unknown>['subject']): Handler {
+  return async (c, next) => {
+    const { access } = c.get('claim')
+    if (access.kind === 'application') {
+      const about = subject?.(c.get('json'), paramOf(c))
+      if (typeof about === 'string' && about !== access.userId) throw errors.otherUser()
+    }
+    await next()
+  }
+}
+
+/** The user of an operation, if its path names one. */
+const userInPath = ({ path }: OperationSpec, c: HonoContext<AppEnv>): string | null =>
+  path.startsWith('/users/{id}') ? paramOf(c)('id') : null
+
+/** The first stage of operations that confirm the key first: it reads and confirms the claim. */
+function entered(spec: OperationSpec): Handler {
+  return async (c, next) => {
+    const ctx = c.get('ctx')
+    const ticket = (spec.ticket && c.req.query('ticket')) || null
+    const claim = await readClaim(ctx, c.req.raw.headers, { ...spec, needs: scopeNeededFor(spec) }, ticket)
+    c.set('claim', claim)
+    if (claim.isOfAccount) c.set('account', await enterAccount(ctx, spec.surface, claim))
+    else c.set('scope', await enter(ctx, spec.surface, claim, userInPath(spec, c)))
+    await next()
+  }
+}
+
+/** Whether the path is UTF-8 after percent-decoding. If not, its parameters are as they were sent (U1). */
+export function isDecodable(c: HonoContext<AppEnv>): boolean {
+  try {
+    decodeURIComponent(new URL(c.req.url).pathname)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Names the fields of the body that are ignored in a header of the response, also of an error (G3). */
+const nameIgnored =
+  (body: z.ZodType): Handler =>
+  async (c, next) => {
+    const ignored = ignoredHeader(unknownFields(body, c.get('json')))
+    if (ignored !== '') c.header('X-Laurel-Ignored', ignored)
+    await next()
+  }
+
+/** Refuses a path that is not UTF-8: it names nothing, so that nothing is looked for (U1). */
+const decodable: Handler = async (c, next) => {
+  if (!isDecodable(c))
+    throw errors.unprocessable('The path is not percent-encoded UTF-8. Encode each part of it.')
+  await next()
+}
+
+/**
+ * The later stages, which all operations share: read the body, check the user, find the resource, validate.
+ */
+export function stages<F, S>(
+  spec: OperationSpec,
+  { subject, find }: Stage<F, S>,
+  scopeOf: (c: HonoContext<AppEnv>) => S,
+): Handler[] {
+  const list: Handler[] = []
+  if (spec.body) list.push(readBody(spec.bodyLimit))
+  if (spec.body && spec.surface === 'application') list.push(nameIgnored(spec.body))
+  list.push(ownUser(subject))
+  if (spec.params) list.push(decodable)
+  if (find) {
+    list.push(async (c, next) => {
+      c.set('found', await find(scopeOf(c), paramOf(c), c.get('json'), (name) => c.req.query(name)))
+      await next()
+    })
+  }
+  return [...list, ...validators(spec)]
+}
+
+/** The path that routes an operation, in Hono's syntax. */
+export function routeOf({ surface, path }: OperationSpec): string {
+  const base = surface === 'admin' ? '/admin/v1' : '/v1'
+  return base + path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+/** The handler of an operation. */
+type Serve<O extends OperationSpec, F, S> = (
+  scope: S,
+  input: Input<O>,
+  found: F,
+  claim: Claim,
+) => Promise<Reply<O>>
+
+/** Serves an operation: the stages in G2's order, then the handler. */
+function serve<O extends OperationSpec, F, S extends AccountScope>(
+  app: App,
+  spec: O,
+  stage: Stage<F, S>,
+  handle: Serve<O, F, S>,
+): void {
+  const scopeOf = (c: HonoContext<AppEnv>): S => {
+    const isOfAccount = spec.account || (spec.tenantOrAccount && c.get('claim').isOfAccount)
+    // biome-ignore lint/plugin: an operation of the account has the account's scope, another one the tenant's.
+    return (isOfAccount ? c.get('account') : c.get('scope')) as S
+  }
+  const last = async (c: HonoContext<AppEnv>) => {
+    // biome-ignore lint/plugin: `find` of this very operation put it there; without one F is undefined.
+    const found = c.get('found') as F
+    const scope = scopeOf(c)
+    const input = await validated(spec, c, (given) => stage.check?.(scope, given, found) ?? [])
+    const { status, body, headers } = await handle(scope, input, found, c.get('claim'))
+    const content = withWarnings(body, fieldWarnings(spec, c.get('json')))
+    return answer(c, status, content, { ...headers, ...(spec.secret && { 'cache-control': 'no-store' }) })
+  }
+  const handlers = [entered(spec), ...stages(spec, stage, scopeOf), last] as const
+  app.on([spec.method.toUpperCase()], [routeOf(spec)], ...handlers)
+}
 
 /** An operation with its handler. */
 export type Endpoint = { spec: OperationSpec; serve: (app: App) => void }

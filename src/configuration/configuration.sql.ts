@@ -11,13 +11,19 @@ import { among } from '../platform/guard'
 import { type Instance, perInstance } from '../platform/instance'
 import type { Configuration } from './configuration.types'
 import { streakSettings } from './settings'
-import { achievements as achievementsTable } from './tables/achievements.table'
-import { attributes as attributesTable } from './tables/attributes.table'
-import { leaderboards, leaderboards as leaderboardsTable } from './tables/leaderboards.table'
-import { metrics as metricsTable } from './tables/metrics.table'
-import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from './tables/points.table'
-import { notificationTemplates } from './tables/templates.table'
-import { webhooks as webhooksTable } from './tables/webhooks.table'
+import {
+  achievements as achievementsTable,
+  attributes as attributesTable,
+  leaderboards,
+  leaderboards as leaderboardsTable,
+  metrics as metricsTable,
+  notificationTemplates,
+  pointsBoosts,
+  pointsLevels,
+  pointsSystems,
+  pointsTriggers,
+  webhooks as webhooksTable,
+} from './tables.sql.ts'
 
 /** Configurations by tenant id, at most 100; each is used only after D1 has confirmed its version. */
 class ConfigurationCache extends BoundedMap<string, Configuration> {

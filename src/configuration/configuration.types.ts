@@ -3,16 +3,21 @@ import { MOST_RESOURCES } from '../lib/limits'
 import type { Living } from '../platform/columns'
 import { TRIGGER_FIELDS, type TriggerField } from './enumerations'
 import type { StreakSettings } from './settings'
-import type { achievements } from './tables/achievements.table'
-import type { attributes } from './tables/attributes.table'
-import type { leaderboards } from './tables/leaderboards.table'
-import type { metrics } from './tables/metrics.table'
-import type { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from './tables/points.table'
-import type { Filter } from './tables/stored'
-import type { notificationTemplates } from './tables/templates.table'
-import type { webhooks } from './tables/webhooks.table'
+import type {
+  achievements,
+  attributes,
+  Filter,
+  leaderboards,
+  metrics,
+  notificationTemplates,
+  pointsBoosts,
+  pointsLevels,
+  pointsSystems,
+  pointsTriggers,
+  webhooks,
+} from './tables.sql.ts'
 
-export type { Filter } from './tables/stored'
+export type { Filter } from './tables.sql.ts'
 
 /** The fields of every configured resource. Times are in milliseconds. */
 export type Resource = { id: string; created: number; updated: number }

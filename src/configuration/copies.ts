@@ -10,19 +10,19 @@ import type { Databases } from '../platform/databases/databases'
 import { EVERYWHERE } from '../platform/databases/everywhere'
 import { guardSql, isConflict } from '../platform/guard'
 import { WORK_EVERYWHERE } from '../time/due-work.sql.ts'
-import { achievements } from './tables/achievements.table'
-import { attributes } from './tables/attributes.table'
-import { leaderboards } from './tables/leaderboards.table'
-import { metrics } from './tables/metrics.table'
 import {
+  achievements,
+  attributes,
+  leaderboards,
+  metrics,
+  notificationTemplates,
   pointsBoosts,
   pointsLevels,
   pointsSystems,
   pointsTriggers,
   triggerVersions,
-} from './tables/points.table'
-import { notificationTemplates } from './tables/templates.table'
-import { webhooks } from './tables/webhooks.table'
+  webhooks,
+} from './tables.sql.ts'
 
 /* The tables of the configuration that each database copies (B4), and their statements. */
 

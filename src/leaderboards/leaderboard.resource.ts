@@ -13,13 +13,12 @@ import { ID, KEY, NAME, optionally, reference, removable, required } from '../ap
 import { defineResource } from '../api/resources/resource'
 import { RankBy, RunUnit, TimeOfDay } from '../api/shapes/leaderboards'
 import { LEADERBOARD_STATUSES } from '../configuration/enumerations'
-import { leaderboards } from '../configuration/tables/leaderboards.table'
+import { leaderboards } from '../configuration/tables.sql.ts'
 import { INT32_MAX } from '../lib/decimal'
 import { MOST_BREAKDOWN_ATTRIBUTES, MOST_PARTICIPANTS } from '../lib/limits'
 import { statusOf } from '../rules/runs.rules'
-import { leaderboardFrom, leaderboardPatched, leaderboardProblem } from './leaderboards.rules'
+import { leaderboardFrom, leaderboardPatched, leaderboardProblem, today } from './leaderboards.rules'
 import { NO_UPKEEP } from './object/upkeep-note'
-import { today } from './transitions.rules'
 import { upkeepOf } from './updates'
 
 const Status = z.enum(LEADERBOARD_STATUSES)

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { PointsBoost, PointsTrigger } from '../api/shapes/points'
 import { CORRECTION_TYPES } from '../configuration/enumerations'
-import { awards } from '../configuration/tables/points.table'
+import { awards } from '../configuration/tables.sql.ts'
 import { instant } from '../lib/clock'
 import { type ColumnValues, columnList } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'

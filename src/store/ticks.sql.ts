@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { BOOST_LIST, BoostRow } from '../configuration/configuration.sql.ts'
 import type { Configuration } from '../configuration/configuration.types'
-import { awards } from '../configuration/tables/points.table'
+import { awards } from '../configuration/tables.sql.ts'
 import { DAY, type Instant, instant, SECOND } from '../lib/clock'
 import { packed } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'

@@ -1,9 +1,42 @@
 import { version } from '../../package.json'
 import { type OpenApiDocument, openApiDocument } from '../api/openapi'
-import { describe } from '../api/reference/chapter'
+import { type Chapter, describe } from '../api/reference/chapter'
+import { common } from '../api/reference/common.reference'
+import { account, audit, keys } from '../features/account/account.reference'
+import { achievements } from '../features/achievements/achievements.reference'
+import { analytics, wrapped } from '../features/analytics/analytics.reference'
+import { events } from '../features/events/events.reference'
+import { notifications } from '../features/notifications/notifications.reference'
+import { points, pointsAdmin } from '../features/points/points.reference'
+import { streaks } from '../features/streaks/streaks.reference'
+import { corrections, explanations } from '../features/support/support.reference'
+import { userExport, users } from '../features/users/users.reference'
+import { leaderboards } from '../leaderboards/leaderboards.reference'
 import { WEBHOOKS } from '../webhooks/events/events'
-import { CHAPTERS } from './chapters'
+import { webhooks } from '../webhooks/webhooks.reference'
 import { adminOperations, applicationOperations } from './operations'
+
+/** All chapters. If several have a note for the same field, the note of the last one counts. */
+export const CHAPTERS: readonly Chapter[] = [
+  common,
+  events,
+  users,
+  userExport,
+  explanations,
+  keys,
+  points,
+  pointsAdmin,
+  corrections,
+  achievements,
+  leaderboards,
+  streaks,
+  wrapped,
+  webhooks,
+  notifications,
+  analytics,
+  audit,
+  account,
+]
 
 /**
  * The two OpenAPI documents that `GET /v1/openapi.json` and `GET /admin/v1/openapi.json` return. They are

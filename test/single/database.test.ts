@@ -1,6 +1,6 @@
 import { beforeEach, expect, expectTypeOf, test } from 'vitest'
 import { tenants } from '../../src/access/tenants.sql'
-import { metrics } from '../../src/configuration/tables/metrics.table'
+import { metrics } from '../../src/configuration/tables.sql.ts'
 import { contextOf } from '../helpers/worker/contexts'
 import { newTenant } from '../helpers/worker/harness'
 

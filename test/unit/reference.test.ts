@@ -7,8 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { OpenApiDocument, OperationObject } from '../../src/api/openapi'
-import { CHAPTERS } from '../../src/worker/chapters'
-import { admin, application } from '../../src/worker/openapi'
+import { admin, application, CHAPTERS } from '../../src/worker/openapi'
 
 type Json = Record<string, unknown>
 

@@ -32,9 +32,9 @@ type Modules = {
   'features/achievements/backdate': typeof import('../../src/features/achievements/backdate')
   'features/analytics/count.sql': typeof import('../../src/features/analytics/count.sql')
   'features/analytics/figures.sql': typeof import('../../src/features/analytics/figures.sql')
-  'features/analytics/passes': typeof import('../../src/features/analytics/passes')
-  'features/analytics/wrapped/distributions.sql': typeof import('../../src/features/analytics/wrapped/distributions.sql')
-  'features/analytics/wrapped/wrapped.sql': typeof import('../../src/features/analytics/wrapped/wrapped.sql')
+  'features/analytics/counting': typeof import('../../src/features/analytics/counting')
+  'features/analytics/wrapped/distributions.sql': typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')
+  'features/analytics/wrapped/wrapped.sql': typeof import('../../src/features/analytics/wrapped/wrapped.sql.ts')
   'features/databases/copies.sql': typeof import('../../src/features/databases/copies.sql')
   'features/databases/databases.sql': typeof import('../../src/features/databases/databases.sql')
   'features/databases/moves.sql': typeof import('../../src/features/databases/moves.sql')
@@ -58,19 +58,18 @@ type Modules = {
   'platform/guard': typeof import('../../src/platform/guard')
   'store/awards.sql': typeof import('../../src/store/awards.sql')
   'store/day-sums/day-sums.sql': typeof import('../../src/store/day-sums/day-sums.sql')
-  'store/events.sql': typeof import('../../src/store/events.sql')
-  'store/streaks/pauses.sql': typeof import('../../src/store/streaks/pauses.sql')
+  'store/events.sql': typeof import('../../src/store/events.sql.ts')
   'store/commit/recount': typeof import('../../src/store/commit/recount')
-  'store/streaks/streaks.sql': typeof import('../../src/store/streaks/streaks.sql')
+  'store/users/streaks.sql': typeof import('../../src/store/users/streaks.sql.ts')
   'store/ticks.sql': typeof import('../../src/store/ticks.sql')
-  'store/user-changes.sql': typeof import('../../src/store/user-changes.sql')
+  'store/user-changes.sql': typeof import('../../src/store/events.sql.ts')
   'store/user-data/objects.repository': typeof import('../../src/store/user-data/objects.repository')
   'store/user-data/user-rows.repository': typeof import('../../src/store/user-data/user-rows.repository')
   'store/users/counters.sql': typeof import('../../src/store/users/counters.sql')
   'store/users/devices.sql': typeof import('../../src/store/users/devices.sql')
   'store/users/pages.sql': typeof import('../../src/store/users/pages.sql')
   'store/users/portions.sql': typeof import('../../src/store/users/portions.sql')
-  'store/users/users.sql': typeof import('../../src/store/users/users.sql')
+  'store/users/users.sql': typeof import('../../src/store/users/users.sql.ts')
   'time/due-work.sql': typeof import('../../src/time/due-work.sql')
   'time/moved-work.sql': typeof import('../../src/time/moved-work.sql')
   'time/sweeps.sql': typeof import('../../src/time/sweeps.sql')
@@ -130,7 +129,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/achievements/backdate': null,
   'features/analytics/count.sql': null,
   'features/analytics/figures.sql': null,
-  'features/analytics/passes': {
+  'features/analytics/counting': {
     forgetSince: ONE_CLOCK,
     requestPasses: ONE_CLOCK,
     requestNewPasses: ONE_CLOCK,
@@ -203,9 +202,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/awards.sql': null,
   'store/day-sums/day-sums.sql': { forgetDaySums: ONE_CLOCK },
   'store/events.sql': null,
-  'store/streaks/pauses.sql': null,
   'store/commit/recount': null,
-  'store/streaks/streaks.sql': null,
+  'store/users/streaks.sql': null,
   'store/ticks.sql': null,
   'store/user-changes.sql': null,
   'store/user-data/objects.repository': null,

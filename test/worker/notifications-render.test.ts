@@ -8,7 +8,7 @@ import { compose } from '../../src/features/notifications/templates/render'
 import { instant } from '../../src/lib/clock'
 import { systemNow } from '../../src/lib/system-clock'
 import { civilDate } from '../../src/lib/zone'
-import { parseUser, userStatement } from '../../src/store/users/users.sql'
+import { parseUser, userStatement } from '../../src/store/users/users.sql.ts'
 import { contextOfUsers } from '../helpers/worker/contexts'
 import { newTenantInLast, type TestTenant } from '../helpers/worker/harness'
 

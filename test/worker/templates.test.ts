@@ -4,7 +4,7 @@ import { loadConfiguration } from '../../src/configuration/configuration.sql'
 import { templateFor, templatesFor } from '../../src/features/notifications/templates.rules'
 import { MOST_TEMPLATES } from '../../src/lib/limits'
 import { systemNow } from '../../src/lib/system-clock'
-import { parseUser, userStatement } from '../../src/store/users/users.sql'
+import { parseUser, userStatement } from '../../src/store/users/users.sql.ts'
 import { contextOf } from '../helpers/worker/contexts'
 import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 

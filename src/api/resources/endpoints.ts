@@ -1,8 +1,7 @@
 import * as z from 'zod'
 import type { AccountScope, Scope } from '../../platform/context'
-import { type Endpoint, endpointsOf } from '../endpoint'
+import { type Endpoint, endpointsOf, type Stage } from '../endpoint'
 import { IdOrKey, Uuid } from '../fields'
-import type { Stage } from '../mount'
 import { createdSome, ok } from '../operation'
 import { IdsQuery, KeyedListQuery, ListQuery, namesQuery } from '../queries'
 

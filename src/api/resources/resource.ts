@@ -6,9 +6,8 @@ import { withIds } from '../../configuration/references.rules'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import type { Scope } from '../../platform/context'
-import type { Endpoint } from '../endpoint'
+import type { Endpoint, RawRequest } from '../endpoint'
 import type { itemName } from '../fields'
-import type { RawRequest } from '../mount'
 import {
   byIdOrKey,
   createEach,

@@ -94,7 +94,7 @@ export const LiveEvent = z.union([LiveRanking, LiveFinished])
 export const LiveQuery = z.object({
   limit: integerQuery({ min: 1, ...PAGES.live }),
   userAttributes: UserAttributesQuery.optional(),
-  // It was read with the key (src/api/mount.ts).
+  // It was read with the key (src/api/endpoint.ts).
   ticket: z.unknown().meta({ type: 'string' }).optional(),
 })
 

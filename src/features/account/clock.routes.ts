@@ -17,7 +17,7 @@ import type { Jobs } from '../../time/job'
 import { catchUpAll, wakeAll } from '../../time/timekeeper'
 import { capDueTimes } from '../../time/timekeeper.sql.ts'
 import { shortenQuiet } from '../../webhooks/outbox/points-changed.sql.ts'
-import { requestNewPasses, requestPasses, restartPasses } from '../analytics/passes'
+import { requestNewPasses, requestPasses, restartPasses } from '../analytics/counting'
 import { restartTriggers, restartTriggersElsewhere } from '../points/ticks'
 
 /** Longer than any useful duration. */

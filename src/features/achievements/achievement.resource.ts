@@ -14,7 +14,7 @@ import {
 import { defineResource } from '../../api/resources/resource'
 import { Filters, FiltersResponse } from '../../api/shapes/attributes'
 import { ACHIEVEMENT_STATUSES, ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations'
-import { achievements } from '../../configuration/tables/achievements.table'
+import { achievements } from '../../configuration/tables.sql.ts'
 import { INT32_MAX, MICROS_PER_UNIT } from '../../lib/decimal'
 import { MOST_METRIC_TOTAL, MOST_PREREQUISITES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'

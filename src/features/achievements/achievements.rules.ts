@@ -1,6 +1,6 @@
 import type { Achievement, Configuration } from '../../configuration/configuration.types'
 import { keyTaken } from '../../configuration/derived-keys.rules'
-import { filterProblem } from '../../configuration/filters.rules'
+import { filterProblem } from '../../configuration/references.rules'
 import { unreachable } from '../../lib/errors'
 import { MOST_RESOURCES } from '../../lib/limits'
 import { countsItself } from '../../rules/achievements.rules'

@@ -24,8 +24,8 @@ import {
   STREAK_CLASSES,
   WINDOWS,
 } from './analytics.rules'
+import { readUpdated } from './counting'
 import type { FigureRow } from './figures.sql.ts'
-import { readUpdated } from './passes'
 import * as schemas from './series'
 import {
   type AchievementAnalytics,

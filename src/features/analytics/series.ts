@@ -13,8 +13,8 @@ import type { Scope } from '../../platform/context'
 import { logProblem } from '../../platform/log'
 import { firstDayOf, lastDayOf, statusOf } from '../../rules/runs.rules'
 import type { UserState } from '../../rules/state'
+import { readUpdated } from './counting'
 import { type Asked, type FigureRow, readFigures } from './figures.sql.ts'
-import { readUpdated } from './passes'
 import type { Days } from './wrapped/wrapped.rules'
 
 /** The resource in the path. */

@@ -1,8 +1,7 @@
 import { getTableName } from 'drizzle-orm'
 import { getTableConfig, type SQLiteColumn, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { auditLog } from '../../configuration/audit.sql.ts'
-import { awards, pointsBoosts } from '../../configuration/tables/points.table'
-import { pendingNotifications } from '../../configuration/tables/templates.table'
+import { awards, pendingNotifications, pointsBoosts } from '../../configuration/tables.sql.ts'
 import { columnsOf, quoted, updates } from '../../platform/columns'
 import { bytesOf } from '../../platform/short-ids'
 import {

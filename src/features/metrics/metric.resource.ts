@@ -7,8 +7,7 @@ import { removals } from '../../configuration/audit.rules'
 import { deleteBoards } from '../../configuration/configuration.sql.ts'
 import { keyTaken } from '../../configuration/derived-keys.rules'
 import { METRIC_UNIT_TYPES } from '../../configuration/enumerations'
-import { metrics } from '../../configuration/tables/metrics.table'
-import { pointsTriggers } from '../../configuration/tables/points.table'
+import { metrics, pointsTriggers } from '../../configuration/tables.sql.ts'
 import { leaderboard } from '../../leaderboards/leaderboard.resource'
 import { MOST_NAME_CHARACTERS, MOST_RESOURCES } from '../../lib/limits'
 import type { Scope } from '../../platform/context'
@@ -16,7 +15,7 @@ import { among } from '../../platform/guard'
 import { schedule } from '../../time/due-work.sql.ts'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { retitledTriggers, trigger } from '../points/trigger.resource'
-import { storeSettings } from '../streaks/settings'
+import { storeSettings } from '../streaks/admin.routes'
 
 const UnitType = z.enum(METRIC_UNIT_TYPES)
 

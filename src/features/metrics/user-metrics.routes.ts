@@ -20,7 +20,7 @@ import type { UserState } from '../../rules/state'
 import { readDaySums } from '../../store/day-sums/day-sums'
 import { type SummaryRange, summarise } from '../../store/day-sums/day-sums.rules'
 import { findUser } from '../../store/users/find-user'
-import { visibleTo } from '../achievements/achievements'
+import { visibleTo } from '../achievements/achievements.routes'
 
 /** A user and the requested metric. */
 export type UserMetric = { user: UserState; metric: Metric }

@@ -14,8 +14,10 @@ import {
   PreviewTemplateResponse,
   previewDraft,
   previewTemplate,
+  sendTest,
+  TestTemplateRequest,
+  TestTemplateResponse,
 } from './templates/preview'
-import { sendTest, TestTemplateRequest, TestTemplateResponse } from './templates/test-messages'
 
 /** The providers that send email and push messages, by their names. Without any, a channel sends nothing. */
 export const NotificationChannelsResponse = z

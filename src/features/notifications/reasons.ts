@@ -12,7 +12,7 @@ import { systemNow } from '../../lib/system-clock'
 import { civilDateOfDay, dayIn, LAST_DAY, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
 import type { UserState } from '../../rules/state'
-import { pausesOfSeveral } from '../../store/streaks/pauses.sql.ts'
+import { pausesOfSeveral } from '../../store/users/streaks.sql.ts'
 import { draftOf, type EventDraft } from '../../webhooks/events/events'
 import {
   type AddressedEntry,

@@ -1,7 +1,7 @@
 import { type Configuration, meets, type Template } from '../../configuration/configuration.types'
 import { keyTaken } from '../../configuration/derived-keys.rules'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
-import { filterProblem } from '../../configuration/filters.rules'
+import { filterProblem } from '../../configuration/references.rules'
 import { MOST_TEMPLATES } from '../../lib/limits'
 import type { UserState } from '../../rules/state'
 import type { Channel, NotificationType } from './notification'

@@ -4,7 +4,7 @@ import { BADGE, DESCRIPTION, FIXED_KEY, ID, NAME, required } from '../../api/res
 import { defineResource } from '../../api/resources/resource'
 import { type Level, roomFor } from '../../configuration/configuration.types'
 import { keyTaken } from '../../configuration/derived-keys.rules'
-import { pointsLevels } from '../../configuration/tables/points.table'
+import { pointsLevels } from '../../configuration/tables.sql.ts'
 import { INT32_MAX } from '../../lib/decimal'
 import { counted } from '../../lib/errors'
 

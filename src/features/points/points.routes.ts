@@ -9,33 +9,214 @@ import {
   AwardsQuery,
   BoostsQuery,
   GetUserPointsResponse,
+  type ListedPointsSystemResponse,
   levelResponse,
+  type PointsBoost,
   PointsBoostsResponse,
   PointsLevelSummaryResponse,
   PointsLevelsResponse,
+  type PointsRange,
   PointsSummaryQuery,
   PointsSummaryResponse,
   PointsSystemResponse,
   PointsSystemsResponse,
+  storedAwardResponse,
+  systemFields,
+  triggerResponse,
 } from '../../api/shapes/points'
 import { configurationOf } from '../../configuration/configuration'
-import type { System } from '../../configuration/configuration.types'
+import { type Configuration, type Filter, meets, type System } from '../../configuration/configuration.types'
+import { INT32_MAX } from '../../lib/decimal'
+import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
+import { systemNow } from '../../lib/system-clock'
+import { civilDateAt, offsetMinutes } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
-import { ladder } from '../../rules/points/points.rules'
-import { findUser } from '../../store/users/find-user'
+import { boostStatus, boostsFor, shown } from '../../rules/points/boosts.rules'
+import { ladder, levelOf, type StoredAward } from '../../rules/points/points.rules'
+import { resolveAttributes, unknownAttributes } from '../../rules/profile.rules'
+import type { UserState } from '../../rules/state'
 import {
-  allUserPoints,
-  levelErrors,
-  levelSummary,
-  pointsEventSummary,
-  pointsSummary,
-  systemBoosts,
-  systemResponse,
-  systemsResponse,
-  userBoosts,
-  userPoints,
-} from './points'
+  type AwardsOfEach,
+  awardsOfEachStatements,
+  newestAwards,
+  parseAwardsOfEach,
+  triggerForms,
+} from '../../store/awards.sql.ts'
+import { readDaySums } from '../../store/day-sums/day-sums'
+import { type SummaryRange, summarise } from '../../store/day-sums/day-sums.rules'
+import { findUser } from '../../store/users/find-user'
+import { parseUser, userStatement } from '../../store/users/users.sql.ts'
+import { countLevels, countRanges } from './summaries.sql.ts'
 import { systemNamed } from './systems.rules'
+
+/** A user's total, level and newest awards in a system (P9, P10). */
+async function userPoints(
+  scope: Scope,
+  system: System,
+  user: UserState,
+  limit: number,
+): Promise<z.input<typeof GetUserPointsResponse>> {
+  const awards = await newestAwards(scope.db, user, system.id, limit)
+  const forms = await triggerForms(scope.db, awards)
+  return pointsResponse(system, user, awards, forms)
+}
+
+function pointsResponse(
+  system: System,
+  user: Pick<UserState, 'points'>,
+  awards: readonly StoredAward[],
+  forms: AwardsOfEach['forms'],
+): z.input<typeof GetUserPointsResponse> {
+  const total = user.points.get(system.id) ?? 0
+  const level = levelOf(system, total)
+  return {
+    ...systemFields(system),
+    total,
+    level: level && levelResponse(level),
+    awards: awards.map((award) => storedAwardResponse(award, forms)),
+  }
+}
+
+/** The most awards in a response about all systems. */
+const MOST_AWARDS = 1_000
+
+/**
+ * Which awards a response about all systems has: the requested number for each system, or fewer if there are
+ * too many systems for that.
+ */
+export function awardsOfAll({ systems }: Pick<Configuration, 'systems'>, asked: number) {
+  const room = Math.floor(MOST_AWARDS / Math.max(1, systems.length))
+  return { systemIds: systems.map(({ id }) => id), limit: Math.max(1, Math.min(asked, room)) }
+}
+
+/** A user's total, level and newest awards in every system, in order of creation (P9, P10). */
+async function allUserPoints(
+  scope: Scope,
+  { id }: UserState,
+  limit: number,
+): Promise<z.input<typeof GetUserPointsResponse>[]> {
+  const { db } = scope
+  const config = await configurationOf(scope)
+  // The user is read again, so that the totals and the awards are as of one moment.
+  const { found, ...newest } = await db.batchOf({
+    found: userStatement(db, id, systemNow()),
+    ...awardsOfEachStatements(db, id, awardsOfAll(config, limit)),
+  })
+  const user = parseUser(found)
+  if (user === null) throw errors.notFound('This user')
+  return pointsOfAll(config, user, parseAwardsOfEach(newest))
+}
+
+/** The same, from the user and the awards that one batch has read. */
+export function pointsOfAll(
+  { systems }: Configuration,
+  user: UserState,
+  { awards, forms }: AwardsOfEach,
+): z.input<typeof GetUserPointsResponse>[] {
+  return systems.map((system) => pointsResponse(system, user, awards.get(system.id) ?? [], forms))
+}
+
+/** The boosts that apply to a user on the user's local date (P5). */
+function userBoosts(scope: Scope, system: System, user: UserState): z.input<typeof PointsBoost>[] {
+  const zone = user.profile.tz ?? 'UTC'
+  const date = civilDateAt(scope.now, offsetMinutes(zone, scope.now))
+  return boostsFor(system, user, date).map((boost) => ({
+    ...shown(boost),
+    status: boostStatus(boost, scope.now, boost.userId === null ? null : zone),
+  }))
+}
+
+/** A system's boosts that are not users' own (P5). Finished boosts only if asked for. */
+function systemBoosts(scope: Scope, system: System, includeFinished: boolean): z.input<typeof PointsBoost>[] {
+  return system.boosts
+    .map((boost) => ({ ...shown(boost), status: boostStatus(boost, scope.now, null) }))
+    .filter(({ status }) => includeFinished || status !== 'finished')
+}
+
+/** A system with its active triggers in order of creation (P13). */
+function systemResponse(config: Configuration, system: System): z.input<typeof PointsSystemResponse> {
+  const { key: _key, ...fields } = systemFields(system)
+  const active = system.triggers.filter(({ status }) => status === 'active')
+  return { ...fields, triggers: active.map((trigger) => triggerResponse(config, trigger)) }
+}
+
+/** All systems with their active triggers, in order of creation (P13). */
+function systemsResponse(config: Configuration): z.input<typeof ListedPointsSystemResponse>[] {
+  return config.systems.map((system) => ({ key: system.key, ...systemResponse(config, system) }))
+}
+
+/** A user's points in a system, in buckets of local days (P12). */
+async function pointsEventSummary(scope: Scope, system: System, user: UserState, range: SummaryRange) {
+  const { days, total } = await readDaySums(scope, user, { log: 'awards', id: system.id }, range)
+  return summarise(days, range, total)
+}
+
+/** The number of users in each range of points: 0 to 0, and ten ranges of equal width (P11). */
+async function pointsSummary(
+  scope: Scope,
+  config: Configuration,
+  system: System,
+  attributes: ReadonlyMap<string, string>,
+): Promise<z.input<typeof PointsRange>[]> {
+  const places = await countRanges(scope, system.id, await filtersFrom(scope, config, attributes))
+  const width = places[0]?.width ?? 1
+  const usersIn = (place: number) => places.find((one) => one.place === place)?.users ?? 0
+  return Array.from({ length: 11 }, (_, place) => ({
+    from: place === 0 ? 0 : Math.min((place - 1) * width + 1, INT32_MAX),
+    to: Math.min(place * width, INT32_MAX),
+    users: usersIn(place),
+  }))
+}
+
+/**
+ * The number of users at each level (P11). Throws 422 if the system has no levels, and the errors of
+ * `filtersFrom`.
+ */
+async function levelSummary(
+  scope: Scope,
+  config: Configuration,
+  system: System,
+  attributes: ReadonlyMap<string, string>,
+): Promise<z.input<typeof PointsLevelSummaryResponse>> {
+  const filters = await filtersFrom(scope, config, attributes, levelErrors(system))
+  const levels = ladder(system)
+  const places = await countLevels(scope, system.id, filters, levels)
+  return levels.map((level, index) => ({
+    level: levelResponse(level),
+    users: places.find(({ place }) => place === index)?.users ?? 0,
+  }))
+}
+
+/** The field error of a level summary if the system has no levels (P11). */
+const levelErrors = ({ levels }: System): FieldError[] =>
+  levels.length > 0 ? [] : [{ path: '', message: 'This points system has no levels. Create levels first' }]
+
+/**
+ * Filters by attribute id, from values by key. Throws 403 for values that an application key's own user does
+ * not have (P11). This protects attributes that only admins may set: a user can't guess their values. It does
+ * not protect other attributes, because a user can set them to any value first (K7). Throws 422 on unknown
+ * keys, and for `further` errors.
+ */
+async function filtersFrom(
+  scope: Scope,
+  config: Configuration,
+  attributes: ReadonlyMap<string, string>,
+  further: readonly FieldError[] = [],
+): Promise<Filter[]> {
+  const values = resolveAttributes(config, 'user', attributes)
+  const filters = [...values].map(([attributeId, attributeValue]) => ({ attributeId, attributeValue }))
+  if (filters.length > 0 && !(await areOwn(scope, filters))) throw errors.otherValues()
+  throwIfInvalid([...further, ...unknownAttributes(config, 'user', attributes)])
+  return filters
+}
+
+/** An admin key may ask for all values, an application key for those of its own user, if there is one. */
+async function areOwn({ databases, tenant, access }: Scope, filters: readonly Filter[]): Promise<boolean> {
+  if (access.kind === 'admin') return true
+  const db = databases.usersOf(tenant.id).of(access.userId)
+  const result = await db.run(userStatement(db, access.userId, systemNow()))
+  return meets(filters, parseUser(result)?.profile.attributes ?? new Map())
+}
 
 const params = z.object({ key: z.string() })
 const userParams = z.object({ id: UserId, key: z.string() })

@@ -14,12 +14,7 @@ import {
   type Trigger,
 } from '../../configuration/configuration.types'
 import { keyTaken } from '../../configuration/derived-keys.rules'
-import {
-  pointsBoosts,
-  pointsLevels,
-  pointsSystems,
-  pointsTriggers,
-} from '../../configuration/tables/points.table'
+import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../configuration/tables.sql.ts'
 import { leaderboard } from '../../leaderboards/leaderboard.resource'
 import { upkeepOf } from '../../leaderboards/updates'
 import { INT32_MAX } from '../../lib/decimal'

@@ -20,7 +20,7 @@ import {
   TRIGGER_TYPES,
   type TriggerField,
 } from '../../configuration/enumerations'
-import { pointsTriggers, triggerVersions } from '../../configuration/tables/points.table'
+import { pointsTriggers, triggerVersions } from '../../configuration/tables.sql.ts'
 import { INT32_MAX } from '../../lib/decimal'
 import { MOST_TRIGGER_POINTS } from '../../lib/limits'
 import { newId } from '../../lib/new-id'

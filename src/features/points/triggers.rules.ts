@@ -1,7 +1,7 @@
 import type { Configuration, Trigger, TriggerFields } from '../../configuration/configuration.types'
 import { freeKey, keyTaken, triggerKey } from '../../configuration/derived-keys.rules'
 import { TRIGGER_FIELDS, type TriggerField } from '../../configuration/enumerations'
-import { filterProblem } from '../../configuration/filters.rules'
+import { filterProblem } from '../../configuration/references.rules'
 import type { Instant } from '../../lib/clock'
 import { unreachable } from '../../lib/errors'
 import { isTicking } from '../../rules/points/ticks.rules'

@@ -34,8 +34,8 @@ import {
   keepPauses,
   type OwnPause,
   pausesPage,
-} from '../../store/streaks/pauses.sql.ts'
-import { runsOfSeveral } from '../../store/streaks/streaks.sql.ts'
+  runsOfSeveral,
+} from '../../store/users/streaks.sql.ts'
 import { changeStreaks, type OpenStreak } from './changes'
 
 /**

@@ -19,7 +19,7 @@ import { isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
 import { termsOf } from '../../rules/streaks/terms.rules'
 import { USERS } from '../../store/users/counters.sql.ts'
 import { usersInParts } from '../../store/users/pages.sql.ts'
-import { parseStreak } from '../../store/users/streak-column.sql.ts'
+import { parseStreak } from '../../store/users/users.sql.ts'
 
 /**
  * The users with the longest streaks of a tenant, as many as a request may ask for, at a moment and a version

@@ -24,9 +24,8 @@ import type { UserState } from '../../rules/state'
 import { isStale, streakAsOf } from '../../rules/streaks/streaks.rules'
 import { termsOf } from '../../rules/streaks/terms.rules'
 import { recounted, recountedFrom, type StreakSources } from '../../store/commit/recount'
-import { pausesOf } from '../../store/streaks/pauses.sql.ts'
-import { readStreaks, runsSince, type StreakPast } from '../../store/streaks/streaks.sql.ts'
 import { findUser } from '../../store/users/find-user'
+import { pausesOf, readStreaks, runsSince, type StreakPast } from '../../store/users/streaks.sql.ts'
 import { rankStreaks } from './rankings'
 
 /** The last zone in which a date begins. */

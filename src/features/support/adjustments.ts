@@ -15,8 +15,15 @@ import { writeUsers } from '../../store/commit/writer'
 import { adjustmentKeys } from '../../store/tables.sql.ts'
 import { readPortion } from '../../store/users/portions.sql.ts'
 import { userOf } from '../../store/users/users.sql.ts'
-import { type Basis, basisOf, store, untilStored, updateBoards } from './correction-writes'
-import type { CreatePointsAdjustmentsRequest, CreatePointsAdjustmentsResponse } from './corrections'
+import {
+  type Basis,
+  basisOf,
+  type CreatePointsAdjustmentsRequest,
+  type CreatePointsAdjustmentsResponse,
+  store,
+  untilStored,
+  updateBoards,
+} from './corrections'
 
 /** An adjustment that is in the ledger: the award's id, the applied points, and the total after them. */
 export type Booked = { id: string; awarded: number; total: number }

@@ -7,7 +7,7 @@ import { dateOfDay } from '../../lib/zone'
 import type { Completion } from '../../rules/state'
 import { REVOKED } from '../../rules/user-changes.rules'
 import type { triggerForms } from '../../store/awards.sql.ts'
-import type { StoredStreakEntry } from '../../store/user-changes.sql.ts'
+import type { StoredStreakEntry } from '../../store/events.sql.ts'
 import { eventResponse, keyOf, momentOf, type TimelineEntry } from './explanations'
 import type { AwardRow, EventRow, HistoryRow, ReversalRow, RunRow, VoidRow } from './timeline.sql.ts'
 

@@ -6,8 +6,8 @@ import { json } from '../../platform/columns'
 import type { TenantDatabase } from '../../platform/database'
 import { bytesOf, HexId, idOf } from '../../platform/short-ids'
 import { ReachedLevels, StoredAwardRow } from '../../store/awards.sql.ts'
-import { RUN_COLUMNS, StreakRunRow } from '../../store/streaks/streaks.sql.ts'
-import { StoredHistoryRow, StoredStreakEntry } from '../../store/user-changes.sql.ts'
+import { StoredHistoryRow, StoredStreakEntry } from '../../store/events.sql.ts'
+import { RUN_COLUMNS, StreakRunRow } from '../../store/users/streaks.sql.ts'
 
 /*
  * Each source of a timeline is read by its own primary key, from the end of the page before. A window is the

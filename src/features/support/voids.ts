@@ -27,8 +27,18 @@ import { judged } from '../../rules/streaks/streak-only.rules'
 import { writeUsers } from '../../store/commit/writer'
 import { lowerTenantCounter } from '../../store/users/counters.sql.ts'
 import { parseUser, userStatement } from '../../store/users/users.sql.ts'
-import { basisOf, MetricLog, restarts, store, untilStored, updateBoards } from './correction-writes'
-import { type RevokeAchievementResponse, revokeResponse, VoidedEvent, voidResponse } from './corrections'
+import {
+  basisOf,
+  MetricLog,
+  type RevokeAchievementResponse,
+  restarts,
+  revokeResponse,
+  store,
+  untilStored,
+  updateBoards,
+  VoidedEvent,
+  voidResponse,
+} from './corrections'
 import {
   awardsOfCompletion,
   awardsOfEvent,

@@ -1,4 +1,5 @@
 import type { Chapter } from '../../api/reference/chapter'
+import { CREATED, ID } from '../../api/reference/common.reference'
 
 const PROFILE = {
   email: 'The email address. `null`, empty or missing: stays as it is.',
@@ -12,7 +13,7 @@ const PROFILE = {
 }
 
 /** The channels of each type of notification. */
-export const CHANNELS = {
+const CHANNELS = {
   'notifications.achievement_completed': 'Channels for messages about completed achievements.',
   'notifications.recap': 'Channels for the recap of a week or a month.',
   'notifications.reactivation': 'Channels for messages to users who have been away.',
@@ -20,7 +21,7 @@ export const CHANNELS = {
 }
 
 /** The user's own settings of the streak. */
-export const STREAK_PREFERENCES = {
+const STREAK_PREFERENCES = {
   'streak.enabled': '`false`: the user has no streak, so the length is 0.',
   'streak.evaluationMode':
     'Whether one of the metrics is enough (`OR`) or all of them are needed (`ALL` or `AND`, which mean the same).',
@@ -136,5 +137,282 @@ export const users: Chapter = {
       },
     },
     { of: ['ErasedUser'], fields: { id: 'The id of the erased user.' } },
+  ],
+}
+
+const METRIC = {
+  metricId: 'The id of the metric.',
+  metricKey: 'The key of the metric. `null` if the metric was deleted.',
+}
+const SYSTEM = {
+  systemId: 'The id of the points system.',
+  systemKey: 'The key of the points system. `null` if it was deleted.',
+}
+const WHEN = {
+  date: 'The time, in UTC.',
+  localDate: 'The local date of the user at that time.',
+  utcOffsetMinutes: 'The offset of the user from UTC at that time, in minutes. East of UTC is positive.',
+}
+const under = (path: string, fields: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(fields).map(([field, note]) => [`${path}.${field}`, note]))
+
+const ATTRIBUTE = {
+  id: 'The id of the attribute.',
+  key: 'The key of the attribute. `null` if it was deleted.',
+  value: 'The value.',
+}
+const LEVEL = {
+  id: 'The id of the level.',
+  key: 'The key of the level at that time.',
+  name: 'The name of the level at that time.',
+  points: 'The points at which the level began at that time.',
+}
+/** Optional fields of an entry about the streak. */
+export const STREAK_ENTRY = {
+  length: 'The length after it; of a lost streak, the length that was lost.',
+  earned: 'How many freezes were earned or granted.',
+  freezes: 'How many freezes the user had after it.',
+  pause: 'The pause.',
+  'pause.id': 'The id of the pause.',
+  'pause.start': 'The first day.',
+  'pause.end': 'The last day.',
+}
+const STREAK_RUN = {
+  started: 'The first day of the streak.',
+  firstPeriod: 'The first day of its first period.',
+  lastPeriod: 'The first day of its last period.',
+  periods:
+    'The kinds of its periods, as counts and letters, such as `5e1f2e`: `e` extended, `f` kept by a freeze, `p` paused, `s` skipped by travel, `r` restored.',
+  length: 'The length that the streak reached.',
+}
+
+/** The export of a user. */
+export const userExport: Chapter = {
+  fields: [
+    {
+      of: ['UserExport'],
+      fields: {
+        exported: 'When the export was made.',
+        user: 'The profile.',
+        attributes: 'All attribute values, also of attributes that were deleted.',
+        ...under('attributes', ATTRIBUTE),
+        preferences: 'The preferences of the user.',
+        'preferences.notifications': 'The channels by type of notification.',
+        ...under('preferences', CHANNELS),
+        'preferences.streak': "The user's own settings of the streak.",
+        ...under('preferences', STREAK_PREFERENCES),
+        'preferences.streak.metrics.metricId': METRIC.metricId,
+        'preferences.streak.metrics.metricKey': METRIC.metricKey,
+        metrics: 'The total of each metric that the user has used.',
+        ...under('metrics', METRIC),
+        'metrics.total': 'The total now.',
+        'metrics.highest': 'The highest total that the user ever had. Triggers count from it.',
+        counters: 'The counters of triggers and achievements that count only some events.',
+        'counters.id': 'The id of the counter.',
+        'counters.total': 'The sum of the events that it counts.',
+        'counters.highest': 'The highest sum that the user ever had.',
+        points: 'The total of each points system.',
+        ...under('points', SYSTEM),
+        'points.total': 'The total now.',
+        streak: 'The streak, now and before.',
+        achievements: 'The achievements that the user has completed.',
+        'achievements.id': 'The id of the completion.',
+        'achievements.achievementId': 'The id of the achievement.',
+        'achievements.achievementKey': 'The key of the achievement. `null` if it was deleted.',
+        ...under('achievements', WHEN),
+        boosts: 'Boosts that are for this user only.',
+        applicationKeys: 'The application keys of the user, without their secrets.',
+        'applicationKeys.id': 'The id of the key.',
+        'applicationKeys.prefix': 'The public first part of the key.',
+        'applicationKeys.scope': '`write`, or `read` for a key that only reads.',
+        'applicationKeys.expires': 'When the key ends; null if it does not end.',
+        'applicationKeys.created': 'When the key was created.',
+        revokedAchievements:
+          'Achievements that were taken back from the user and whose condition has been true since, and points triggers that gave points for one and do not give them again.',
+        'revokedAchievements.achievementId': 'The id of the achievement.',
+        'revokedAchievements.achievementKey': 'The key of the achievement. `null` if it was deleted.',
+        'revokedAchievements.triggerId':
+          'The id of the points trigger. `null`: the achievement is not completed again while its condition stays true.',
+        waitingEvents: 'Events of batches that are not processed yet.',
+        parkedEvents: 'Events of batches that could not be processed because of an internal error.',
+        'parkedEvents.batchId': 'The id of the batch.',
+        'parkedEvents.position': 'The place in the batch, from 0.',
+        'parkedEvents.event': 'The event as it was sent.',
+        'parkedEvents.reason': 'The error.',
+        events: 'All events, oldest first.',
+        voidedEvents: 'All voided events.',
+        awards: 'All awards of points and all corrections of them, oldest first.',
+        adjustmentKeys: "The idempotency keys of adjustments of the user's points.",
+        ...under('adjustmentKeys', SYSTEM),
+        'adjustmentKeys.key': 'The idempotency key.',
+        'adjustmentKeys.awardId': 'The id of the adjustment that it belongs to.',
+        changes:
+          'Changes of the profile and the preferences, and changes of the streak without an event, oldest first.',
+        idempotencyKeys: "The idempotency keys of the user's events.",
+        ...under('idempotencyKeys', METRIC),
+        'idempotencyKeys.key': 'The idempotency key.',
+        'idempotencyKeys.eventId': 'The id of the event that it belongs to.',
+        deliveries: 'Deliveries to webhooks about the user.',
+        notifications: 'Emails and push messages to the user.',
+        leaderboards: 'The places of the user on leaderboards.',
+      },
+    },
+    {
+      of: ['ExportedStreak'],
+      fields: {
+        now: 'The streak as the application interface returns it.',
+        stored: 'The stored data of the present streak.',
+        'stored.frequency':
+          'The length of a period: `daily`, `weekly` or `monthly`. `null` if the user never had a streak.',
+        'stored.run': 'The present streak. `null` if its length is 0.',
+        ...under('stored.run', STREAK_RUN),
+        'stored.run.extended': 'When the streak was last extended.',
+        'stored.run.restored': 'When the streak was last restored.',
+        'stored.freezes': 'The number of freezes of the user.',
+        'stored.sums': 'The changes of metrics that count for the current period so far.',
+        'stored.sums.period': 'The first day of the period.',
+        ...under('stored.sums', METRIC),
+        'stored.sums.change': 'The sum of the changes of the metric.',
+        'stored.zoneChanges': 'Recent changes of the time zone.',
+        'stored.zoneChanges.date': 'When the zone changed.',
+        'stored.zoneChanges.from': 'The local date before.',
+        'stored.zoneChanges.to': 'The local date after.',
+        'stored.spared': 'The last date on which travel protected the streak. `null` if there was none.',
+        'stored.altered':
+          'The last time at which something other than an event or a midnight changed the length, or `null`.',
+        past: 'Earlier streaks.',
+        'past.lost': 'When it was lost. `null` if that is not known.',
+        ...under('past', STREAK_RUN),
+        pauses: 'All pauses, including deleted ones.',
+        'pauses.id': 'The id of the pause.',
+        'pauses.start': 'The first day.',
+        'pauses.end': 'The last day.',
+        'pauses.deleted': 'When the pause was deleted, or `null`.',
+      },
+    },
+    {
+      of: ['ExportedBoost'],
+      fields: {
+        ...ID,
+        ...SYSTEM,
+        name: 'The name of the boost.',
+        start: 'The first date on which it applies.',
+        end: 'The last date on which it applies. `null`: no end.',
+        multiplier: 'The factor that awards are multiplied by.',
+        rounding: 'How the result is rounded.',
+        ...CREATED,
+        updated: 'When it was last changed.',
+        deleted: 'When it was deleted, or `null`.',
+      },
+    },
+    {
+      of: ['ExportedWaitingEvent'],
+      fields: {
+        batchId: 'The id of the batch.',
+        position: 'The place in the batch, from 0.',
+        key: 'The key of the metric.',
+        idempotencyKey: 'The idempotency key, or `null`.',
+        user: 'The user, as sent with the event.',
+        value: 'The value of the event.',
+        attributes: 'The attributes of the event, by key.',
+      },
+    },
+    {
+      of: ['ExportedStreakEntry'],
+      fields: {
+        kind: 'The kind of the change.',
+        ...STREAK_ENTRY,
+      },
+    },
+    {
+      of: ['ExportedChange'],
+      fields: {
+        date: 'When it happened.',
+        fields:
+          'The changed fields of the profile and the preferences, and achievements that were taken back.',
+        'fields.field': 'The name of the field. An attribute or an achievement is named by its id.',
+        'fields.before': 'The value before. `null`: none.',
+        'fields.after': 'The value after. `null`: none.',
+        streak: 'The effects of the change on the streak.',
+      },
+    },
+    {
+      of: ['ExportedEvent', 'ExportedVoidedEvent'],
+      fields: {
+        ...ID,
+        ...METRIC,
+        value: 'The value of the event.',
+        ...WHEN,
+        attributes: 'The attributes of the event.',
+        ...under('attributes', ATTRIBUTE),
+        streak: 'The effects of the event on the streak. A loss is in `streak.past`.',
+      },
+    },
+    {
+      of: ['ExportedAward'],
+      fields: {
+        ...ID,
+        ...SYSTEM,
+        triggerId:
+          'The id of the trigger that fired. For a reversal: the trigger of the reversed award. `null` for an adjustment.',
+        awarded: 'The points. Negative: points were taken.',
+        total: 'The total after this award.',
+        ...WHEN,
+        boosts: 'The boosts that applied.',
+        level:
+          'The level before and after, if the award changed it. `null` if the level stayed, or if it is not known.',
+        ...under('level.before', LEVEL),
+        ...under('level.after', LEVEL),
+        'level.before': 'The level before. `null`: no level.',
+        'level.after': 'The level after. `null`: no level.',
+        counter:
+          'The highest total that the trigger counts. `null` if it does not count, or if it is not known.',
+        'counter.before': 'The highest total before the event.',
+        'counter.after': 'The highest total after the event.',
+        type: 'Only for a correction: `adjustment` or `reversal`.',
+        amount: 'Only for a correction: its points before cap and floor. `null` if they are not known.',
+        reason: 'Only for a correction: the reason, or `null`.',
+        reverses: 'Only for a correction: the id of the award that it reverses, or `null`.',
+      },
+    },
+    {
+      of: ['ExportedVoidedEvent'],
+      fields: { voided: 'When the event was voided.', reason: 'The reason of the void, or `null`.' },
+    },
+    {
+      of: ['ExportedDelivery', 'ExportedNotification'],
+      fields: {
+        ...ID,
+        webhookId: 'The id of the webhook.',
+        event: 'The type of the event.',
+        channel: 'The channel.',
+        type: 'The type of the notification.',
+        status: 'The status of the delivery.',
+        attempts: 'The number of attempts.',
+        lastStatus: 'The status of the last response, or `null`.',
+        lastError: 'Why the last attempt failed, or `null`.',
+        ...CREATED,
+        nextAttempt: 'The time of the next attempt, or `null`.',
+        payload: 'The body of the message.',
+      },
+    },
+    {
+      of: ['ExportedPlace'],
+      fields: {
+        leaderboardId: 'The id of the leaderboard.',
+        leaderboardKey: 'The key of the leaderboard.',
+        start: 'The first date of the run.',
+        end: 'The last date of the run. `null`: no end.',
+        isFinal: 'Whether the rankings of the run are final.',
+        group: 'The group: the values of the breakdown attributes. `null` without a breakdown.',
+        rank: 'The rank. `null` if the user is outside the ranking.',
+        value: 'The exact score, also if the user is outside the ranking.',
+        reached: 'When the user reached this score.',
+        history: 'The rank and the score on each day on which they changed.',
+        'history.date': 'The UTC date.',
+        'history.rank': 'The rank at the end of that date.',
+        'history.value': 'The score at the end of that date.',
+      },
+    },
   ],
 }

@@ -8,11 +8,10 @@ import type { UserState } from '../../rules/state'
 import { outboxInserts } from '../../webhooks/outbox/changes'
 import { pendingNotificationsOf } from '../../webhooks/outbox/pending.sql.ts'
 import { bookAwards } from '../awards.sql.ts'
-import { logEvents, type UsedKey, useKeys } from '../events.sql.ts'
-import { forgetRuns, keepRuns, scheduleEarliestDeadline } from '../streaks/streaks.sql.ts'
-import { keepHistory } from '../user-changes.sql.ts'
+import { keepHistory, logEvents, type UsedKey, useKeys } from '../events.sql.ts'
 import { changeTenantCounters, USERS } from '../users/counters.sql.ts'
 import { claimDevices } from '../users/devices.sql.ts'
+import { forgetRuns, keepRuns, scheduleEarliestDeadline } from '../users/streaks.sql.ts'
 import { parseStored, storeStreaks, storeUser, storeUsers } from '../users/users.sql.ts'
 
 /*

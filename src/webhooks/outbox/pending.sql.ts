@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Configuration } from '../../configuration/configuration.types'
-import { pendingNotifications } from '../../configuration/tables/templates.table'
+import { pendingNotifications } from '../../configuration/tables.sql.ts'
 import { type Instant, instant } from '../../lib/clock'
 import { namedId } from '../../lib/ids'
 import { offsetMinutes } from '../../lib/zone'

@@ -10,6 +10,7 @@ import { logProblem } from '../../../platform/log'
 import { schedule, type Work } from '../../../time/due-work.sql.ts'
 import { defineJob } from '../../../time/job'
 import { wakeTimekeeper } from '../../../time/timekeeper'
+import { type Days, daysOfYear, distributionOf, merged, mostValues, periodsIn } from './wrapped.rules'
 import {
   type Counts,
   countChanges,
@@ -18,8 +19,7 @@ import {
   publishDistributions,
   readCounts,
   storeCounts,
-} from './distributions.sql.ts'
-import { type Days, daysOfYear, distributionOf, merged, mostValues, periodsIn } from './wrapped.rules'
+} from './wrapped.sql.ts'
 
 /** The progress of a build: the last user who is counted, and when the build began. */
 const Progress = z.object({ after: z.string(), began: z.number() })

@@ -18,17 +18,10 @@ import { sharedScans } from '../../../platform/scans'
 import type { UserState } from '../../../rules/state'
 import { isStale, streakAsOf } from '../../../rules/streaks/streaks.rules'
 import { termsOf } from '../../../rules/streaks/terms.rules'
-import { runsSince } from '../../../store/streaks/streaks.sql.ts'
 import { findUser } from '../../../store/users/find-user'
+import { runsSince } from '../../../store/users/streaks.sql.ts'
 import { type BestPlaces, bestPlaces } from '../series'
 import { distributionName, requestDistributions } from './distributions'
-import {
-  knownStatement,
-  type Placing,
-  parseKnown,
-  parsePlaces,
-  placesStatement,
-} from './distributions.sql.ts'
 import {
   activityOf,
   type DayChange,
@@ -43,7 +36,17 @@ import {
   sumsIn,
   yearOf,
 } from './wrapped.rules'
-import { type AttributeSums, attributesStatement, parseAttributes, readDays } from './wrapped.sql.ts'
+import {
+  type AttributeSums,
+  attributesStatement,
+  knownStatement,
+  type Placing,
+  parseAttributes,
+  parseKnown,
+  parsePlaces,
+  placesStatement,
+  readDays,
+} from './wrapped.sql.ts'
 
 /** The last year in which a date can be written (G4). */
 const LAST_YEAR = 9_999

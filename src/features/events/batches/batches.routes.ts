@@ -1,19 +1,213 @@
 import * as z from 'zod'
-import { endpointsOf } from '../../../api/endpoint'
-import { Uuid } from '../../../api/fields'
-import type { RawRequest } from '../../../api/mount'
+import { endpointsOf, type RawRequest } from '../../../api/endpoint'
+import { optional, Uuid, UuidResponse, withIssues } from '../../../api/fields'
 import { accepted, ok } from '../../../api/operation'
-import { MOST_BATCH_BYTES } from '../../../lib/limits'
+import { EventRequest, IdempotencyKey, ReadableEvent } from '../../../api/shapes/events'
+import { type AuditEntry, madeFields } from '../../../configuration/audit.rules'
+import { auditEntries } from '../../../configuration/audit.sql.ts'
+import { configurationOf } from '../../../configuration/configuration'
+import { bulkStep } from '../../../leaderboards/board-work'
+import { errors, type FieldError, throwIfInvalid } from '../../../lib/errors'
+import { MOST_BATCH_BYTES, MOST_BATCH_EVENTS } from '../../../lib/limits'
+import { newId } from '../../../lib/new-id'
+import { systemNow, wait } from '../../../lib/system-clock'
 import type { Scope } from '../../../platform/context'
-import {
-  acceptBatch,
-  BatchEventsRequest,
-  BatchEventsResponse,
-  EventBatch,
-  furtherBatchErrors,
-  readBatch,
-  requireMetrics,
-} from './batches'
+import type { Statement } from '../../../platform/database'
+import { isConflict } from '../../../platform/guard'
+import { type ProfileCheck, subscriptionError, unknownAttributes } from '../../../rules/profile.rules'
+import { withEmail } from '../../../store/users/users.sql.ts'
+import { defineJob } from '../../../time/job'
+import { ensureAlarm } from '../../../time/timekeeper'
+import { eventCommand, messageOf } from '../sent'
+import { findBatch, receive } from './batches.sql.ts'
+import { Interrupted, inboxStep } from './process'
+
+/** An event of a batch. It also has the values that a single event has in its path and headers (E9). */
+export const BatchMetricEvent = EventRequest.extend({
+  key: z.string(),
+  idempotencyKey: optional(
+    IdempotencyKey
+      // A header can't hold unpaired surrogates. D1 returns them changed, so a repeated key would not be
+      // recognized.
+      .refine((key) => key.isWellFormed(), 'must have no unpaired surrogates'),
+  ),
+}).meta({ id: 'BatchMetricEvent' })
+
+/** Events to record in the background, in this order for each user (E9). */
+export const BatchEventsRequest = z
+  .array(BatchMetricEvent)
+  .min(1)
+  .max(MOST_BATCH_EVENTS)
+  .meta({ id: 'BatchEventsRequest' })
+
+/** The readable parts of a batch whose shape is wrong (G3). Empty if it is not an array, or too long. */
+const ReadableBatch = z.array(ReadableEvent).max(MOST_BATCH_EVENTS).catch([])
+
+/** The number of accepted events, which are all events of the request (E9). */
+const BatchEventsResponse = withIssues('BatchEventsResponse', z.object({ accepted: z.int32() }))
+
+/**
+ * The progress of a batch (E9). `processed` events were recorded. `dropped` events repeated an idempotency
+ * key, could no longer be recorded, or were of an erased user. `parked` events were put aside after an
+ * internal error. The batch is `done` when the three numbers add up to `accepted`.
+ */
+const EventBatch = z
+  .object({
+    id: UuidResponse,
+    status: z.enum(['pending', 'done']),
+    accepted: z.int32(),
+    processed: z.int32(),
+    dropped: z.int32(),
+    parked: z.int32(),
+  })
+  .meta({ id: 'EventBatch' })
+
+/** How often a batch is sent to D1. */
+const TRIES = 3
+
+type Events = z.output<typeof BatchEventsRequest>
+
+/** The parts of an event that may be wrong although its shape is right. */
+type EventCheck = {
+  user: ProfileCheck & { id?: string | undefined }
+  attributes?: ReadonlyMap<string, unknown> | undefined
+}
+
+const keyOf = (event: unknown, index: number) =>
+  typeof event === 'object' && event !== null && 'key' in event && typeof event.key === 'string'
+    ? [{ index, key: event.key }]
+    : []
+
+/**
+ * Throws 404 if the metric of an event does not exist. The error names such events by their index, from 0
+ * (E7, E9).
+ */
+async function requireMetrics(scope: Scope, json: unknown): Promise<void> {
+  // A batch that is too long fails later, because of its length.
+  const events: unknown[] = Array.isArray(json) && json.length <= MOST_BATCH_EVENTS ? json : []
+  const named = events.flatMap(keyOf)
+  if (named.length === 0) return
+  const { metrics } = await configurationOf(scope)
+  const known = new Set(metrics.map(({ key }) => key))
+  const unknown = named.filter(({ key }) => !known.has(key))
+  if (unknown.length === 0) return
+  throw errors.noMetrics(unknown)
+}
+
+/**
+ * Accepts a whole batch of events, to be processed in the background (E9). Returns its id and the number of
+ * events. Throws 422 with every field error of every event.
+ */
+export async function acceptBatch(scope: Scope, events: Events): Promise<{ id: string; accepted: number }> {
+  const { db, now } = scope
+  throwIfInvalid(await fieldErrorsOf(scope, events))
+  const id = newId(now)
+  const arrived = systemNow()
+  const messages = events.map(({ key: metricKey, idempotencyKey = null, ...body }) => {
+    const command = eventCommand(body, { eventId: newId(now), metricKey, idempotencyKey, by: 'admin' })
+    return JSON.stringify(messageOf({ command, arrived, credential: null, tenantName: null, attempt: null }))
+  })
+  const audit: AuditEntry = {
+    ...{ action: 'create', kind: 'event_batch', resourceId: id, key: null, user: null },
+    fields: madeFields({ accepted: events.length }),
+  }
+  await stored(scope, id, [...receive(db, id, messages, now), ...auditEntries(scope, [audit])])
+  scope.waitUntil(ensureAlarm(scope, db.tenantId))
+  return { id, accepted: events.length }
+}
+
+/**
+ * Stores a batch once. If the reply of D1 is lost, it reads whether the batch is stored, and tries again if
+ * not. If the lost write arrives late, the id of the batch makes one of the two writes fail. Throws 404 if
+ * the tenant was archived meanwhile.
+ */
+async function stored({ db }: Scope, id: string, statements: readonly Statement[]): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await db.batch(statements)
+      return
+    } catch (error) {
+      if (isConflict(error)) throw errors.tenantUnknown()
+      if ((await findBatch(db, id)) !== null) return
+      if (tries === TRIES) throw error
+      await wait(20 * tries)
+    }
+  }
+}
+
+/** Further field errors of a batch whose shape is wrong, from its readable parts (G3). */
+async function furtherBatchErrors(scope: Scope, json: unknown): Promise<FieldError[]> {
+  return fieldErrorsOf(scope, ReadableBatch.parse(json))
+}
+
+/** Errors beyond the shape: unknown attributes, and email subscriptions without an address (U4, E6). */
+async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
+  const config = await configurationOf(scope)
+  const ofAttributes = events.flatMap(({ attributes, user }, index) =>
+    [
+      ...unknownAttributes(config, 'event', attributes),
+      ...unknownAttributes(config, 'user', user.attributes),
+    ].map(({ message }) => ({ path: String(index), message })),
+  )
+  return [...ofAttributes, ...(await subscriptionErrors(scope, events))]
+}
+
+/** Email subscriptions without an address, not even from an earlier event of the batch (U4). */
+async function subscriptionErrors(
+  { db, databases }: Scope,
+  events: readonly EventCheck[],
+): Promise<FieldError[]> {
+  const passed = new Set<string>()
+  const doubtful: { index: number; userId: string }[] = []
+  for (const [index, { user }] of events.entries()) {
+    // An unreadable id counts as the id of an unknown user.
+    const { id = '', email } = user
+    if (email !== undefined) passed.add(id)
+    if (user.subscribeToEmails === true && email === undefined && !passed.has(id))
+      doubtful.push({ index, userId: id })
+  }
+  if (doubtful.length === 0) return []
+  const ids = [...new Set(doubtful.map(({ userId }) => userId))]
+  const answers = await databases.usersOf(db.tenantId).askAbout(ids, withEmail)
+  const known = new Set(answers.flatMap((some) => [...some]))
+  return doubtful
+    .filter(({ userId }) => !known.has(userId))
+    .map(({ index }) => subscriptionError(`${index}.user.`))
+}
+
+/** The progress of a batch (E9). Throws 404 if no batch has this id. */
+async function readBatch({ db }: Scope, id: string): Promise<z.infer<typeof EventBatch>> {
+  const found = await findBatch(db, id.toLowerCase())
+  if (found === null) throw errors.notFound('This batch of events')
+  const ended = found.processed + found.dropped + found.parked
+  return { ...found, status: ended < found.accepted ? 'pending' : 'done' }
+}
+
+declare module '../../../time/kinds' {
+  interface DueKinds {
+    inbox: true
+  }
+}
+
+/** Processes events that wait in the inbox (E9). */
+export const batchJob = defineJob({
+  kind: 'inbox',
+  of: 'tenant',
+  step: async (context, work, { until }) => {
+    let failure: unknown = null
+    await bulkStep(context, 'inbox', async () => {
+      try {
+        return await inboxStep(context, work, until)
+      } catch (error) {
+        // Changes were stored in some databases. The leaderboards get them now.
+        if (!(error instanceof Interrupted)) throw error
+        failure = error.cause
+        return error.step
+      }
+    })
+    if (failure !== null) throw failure
+  },
+})
 
 const endpoint = endpointsOf('admin')
 

@@ -1,18 +1,26 @@
 import * as z from 'zod'
+import { limitTestMessages } from '../../../access/access'
+import { tenantActive } from '../../../access/tenants.sql.ts'
 import { UserId, withIssues } from '../../../api/fields'
+import { madeFields } from '../../../configuration/audit.rules'
+import { auditEntries } from '../../../configuration/audit.sql.ts'
 import { configurationOf } from '../../../configuration/configuration'
 import type { Template } from '../../../configuration/configuration.types'
 import { templateKey } from '../../../configuration/derived-keys.rules'
 import { NOTIFICATION_CHANNELS } from '../../../configuration/enumerations'
-import { errors } from '../../../lib/errors'
+import { errors, type FieldError, throwIfInvalid, unreachable } from '../../../lib/errors'
 import { newId } from '../../../lib/new-id'
 import { systemNow } from '../../../lib/system-clock'
 import type { Scope } from '../../../platform/context'
+import { isConflict } from '../../../platform/guard'
 import type { UserState } from '../../../rules/state'
 import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
-import type { Notification } from '../notification'
+import type { Attempt } from '../../../webhooks/delivery/messages'
+import { notificationAdapter } from '../channel'
+import { type Notification, notificationIn } from '../notification'
+import { providerOf } from '../providers/push'
 import { template } from '../template.resource'
-import { titleIn } from '../templates.rules'
+import { isReachable, titleIn, userWants } from '../templates.rules'
 import { textOfHtml } from './plain-text.rules'
 import { composer, sampleReason } from './render'
 
@@ -44,7 +52,7 @@ export const PreviewTemplateResponse = withIssues(
  * The message that a user would get by a template: from the user's real state, or with an invented reason.
  * Throws 422 if there is no such user, or the template can't be rendered.
  */
-export async function messageTo(
+async function messageTo(
   scope: Scope,
   template: Template,
   userId: string,
@@ -99,4 +107,115 @@ export async function previewDraft(
     },
     { userId },
   )
+}
+
+/** The user who gets a test message. */
+export const TestTemplateRequest = z.object({ userId: UserId }).meta({ id: 'TestTemplateRequest' })
+
+/** The outcome of a test message. `reason` says why it was not sent, and what to do (N4). */
+export const TestTemplateResponse = withIssues(
+  'TestTemplateResponse',
+  z.object({
+    channel: z.enum(NOTIFICATION_CHANNELS),
+    status: z.enum(['sent', 'failed', 'unsent: no provider']),
+    reason: z.string().nullable(),
+  }),
+)
+
+type Result = z.infer<typeof TestTemplateResponse>
+
+/** The variables that a provider of push messages needs. */
+const PUSH_VARIABLES = {
+  expo: 'EXPO_ACCESS_TOKEN or EXPO_URL',
+  apns: 'APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC',
+  fcm: 'FCM_SERVICE_ACCOUNT',
+} as const
+
+/**
+ * Sends a message by a template to a user now, once, and returns the outcome (N4). The template may be
+ * inactive. The message is not in the log of messages, but in the audit log. Throws 422 if the template can't
+ * be rendered, or if the user can't get such messages (N1), and 429 after too many tests.
+ */
+export async function sendTest(scope: Scope, template: Template, userId: string): Promise<Result> {
+  const { now, tenant } = scope
+  const { user, message } = await messageTo(scope, template, userId)
+  throwIfInvalid(addresseeErrors(user, template))
+  await limitTestMessages(scope, tenant.id)
+  await logTest(scope, template, user)
+  const queued = {
+    id: newId(now),
+    at: now,
+    seq: 0,
+    subject: user.iid,
+    event: template.type,
+    body: JSON.stringify(message),
+  }
+  return resultOf(await notificationAdapter(scope, template.channel).attempt(queued, now), message)
+}
+
+/** Why a user can't get messages of a template, with the way to change that (N1, U5). */
+function addresseeErrors(user: UserState, { type, channel }: Template): FieldError[] {
+  if (isReachable(user, type, channel)) return []
+  const { email, subscribeToEmails } = user.profile
+  const message = user.control
+    ? 'must be a user outside the control group, which gets no messages'
+    : !userWants(user, type, channel)
+      ? `must be a user whose preferences allow ${type} by ${channel}`
+      : channel === 'push'
+        ? 'must be a user with a device token'
+        : email !== null && !subscribeToEmails
+          ? 'must be a user who has not unsubscribed from emails'
+          : 'must be a user with an email address'
+  return [{ path: 'userId', message }]
+}
+
+/** Stores the entry of the audit log before the message is sent, since a provider is not in D1 (Z1). */
+async function logTest(
+  scope: Scope,
+  { id: resourceId, key, type, channel }: Template,
+  user: UserState,
+): Promise<void> {
+  const entry = {
+    action: 'send_sample',
+    kind: 'notification_template',
+    resourceId,
+    key,
+    user: { iid: user.iid },
+    // The internal id: the log never has the external one.
+    fields: madeFields({ user: user.iid, type, channel }),
+  } as const
+  try {
+    await scope.db.batch([tenantActive(scope.db), ...auditEntries(scope, [entry])])
+  } catch (error) {
+    throw isConflict(error) ? errors.tenantUnknown() : error
+  }
+}
+
+function resultOf(attempt: Attempt, message: Notification): Result {
+  const { channel } = message
+  switch (attempt.kind) {
+    case 'delivered':
+      return { channel, status: 'sent', reason: null }
+    case 'unsent':
+      return { channel, status: 'unsent: no provider', reason: missing(message) }
+    case 'refused':
+    case 'postponed':
+      return { channel, status: 'failed', reason: attempt.error }
+    case 'failed': {
+      // Some devices were reached, others were not.
+      const rest = attempt.body === undefined ? null : notificationIn({ body: attempt.body })
+      const isSent = rest?.channel === 'push' && rest.taken > 0
+      return { channel, status: isSent ? 'sent' : 'failed', reason: attempt.error }
+    }
+    default:
+      return unreachable(attempt)
+  }
+}
+
+/** The variables that a deployment must set to send a message. */
+function missing(message: Notification): string {
+  if (message.channel === 'email')
+    return 'No provider of emails is configured. Set EMAIL_FROM and RESEND_API_KEY, or the binding EMAIL.'
+  const needed = [...new Set(message.tokens.map(providerOf))].map((provider) => PUSH_VARIABLES[provider])
+  return `No provider is configured for the devices of this user. Set ${needed.join(', or ')}.`
 }

@@ -7,7 +7,7 @@ import { KEY_SCOPES } from '../../../platform/context'
 import type { TenantDatabase } from '../../../platform/database'
 import type { UserState } from '../../../rules/state'
 import { parseRecordedAmong, recordedAmongStatement } from '../../../store/events.sql.ts'
-import { RUN_COLUMNS, StreakRunRow } from '../../../store/streaks/streaks.sql.ts'
+import { RUN_COLUMNS, StreakRunRow } from '../../../store/users/streaks.sql.ts'
 import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
 
 /** Rows of a page. A column that can be long is read with its row only up to `SHORT` bytes. */

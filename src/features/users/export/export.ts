@@ -14,7 +14,7 @@ import type { Scope } from '../../../platform/context'
 import { OPEN_END } from '../../../rules/points/boosts.rules'
 import type { UserState } from '../../../rules/state'
 import { ANY_METRIC, type StreakRun } from '../../../rules/streaks/streak-state.rules'
-import type { StoredStreakEntry } from '../../../store/user-changes.sql.ts'
+import type { StoredStreakEntry } from '../../../store/events.sql.ts'
 import { userStreak } from '../../streaks/streaks.routes'
 import { type Held, isPresent, parkedPages, readHeld, waitingPages } from './export.sql.ts'
 import {

@@ -1,6 +1,7 @@
 import { sql } from 'drizzle-orm'
 import {
   blob,
+  customType,
   index,
   integer,
   primaryKey,
@@ -9,10 +10,160 @@ import {
   text,
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core'
-import { ROUNDINGS } from '../../lib/decimal'
-import { jsonColumn, living, resource } from '../../platform/columns'
-import { BOOST_MOMENTS, CORRECTION_TYPES, SWITCH_STATUSES, TIME_UNITS, TRIGGER_TYPES } from '../enumerations'
-import { Filters } from './stored'
+import * as z from 'zod'
+import { ROUNDINGS } from '../lib/decimal'
+import { type CivilDate, civilDate } from '../lib/zone'
+import { jsonColumn, living, resource } from '../platform/columns'
+import {
+  ACHIEVEMENT_STATUSES,
+  ACHIEVEMENT_TRIGGERS,
+  ATTRIBUTE_TYPES,
+  ATTRIBUTE_WRITERS,
+  BOOST_MOMENTS,
+  CORRECTION_TYPES,
+  LEADERBOARD_STATUSES,
+  METRIC_UNIT_TYPES,
+  NOTIFICATION_CHANNELS,
+  NOTIFICATION_TYPES,
+  RANK_BY,
+  RUN_UNITS,
+  SUBSCRIPTIONS,
+  type Subscription,
+  SWITCH_STATUSES,
+  TIME_UNITS,
+  TRIGGER_TYPES,
+} from './enumerations'
+
+/** A filter on an attribute, as stored: the attribute's id and the value that it must have. */
+export type Filter = { attributeId: string; attributeValue: string }
+
+/** The stored filters on attributes. */
+export const Filters: z.ZodType<readonly Filter[]> = z.array(
+  z.object({ attributeId: z.string(), attributeValue: z.string() }),
+)
+
+/** A stored list of ids. */
+export const Ids: z.ZodType<readonly string[]> = z.array(z.string())
+
+/** A column with a local date. */
+export const dayColumn = customType<{ data: CivilDate; driverData: string }>({
+  dataType: () => 'text',
+  fromDriver: civilDate,
+})
+
+/** Metrics: the quantities that events count. */
+export const metrics = sqliteTable(
+  'metrics',
+  {
+    ...resource(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    unitType: text('unit_type', { enum: METRIC_UNIT_TYPES }).notNull(),
+    units: text('units').notNull(),
+  },
+  (table) => [uniqueIndex('metrics_key').on(table.tenantId, table.key).where(living)],
+)
+
+/** Attributes of users and of events. */
+export const attributes = sqliteTable(
+  'attributes',
+  {
+    ...resource(),
+    type: text('type', { enum: ATTRIBUTE_TYPES }).notNull(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    /**
+     * The keys that may set it on users (K7): `user` for event attributes, for which it has no meaning.
+     */
+    writableBy: text('writable_by', { enum: ATTRIBUTE_WRITERS }).notNull().default('user'),
+  },
+  (table) => [uniqueIndex('attributes_key').on(table.tenantId, table.type, table.key).where(living)],
+)
+
+/**
+ * Achievements; which columns are filled depends on the trigger. Users' completions are in the users' rows.
+ */
+export const achievements = sqliteTable(
+  'achievements',
+  {
+    ...resource(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    description: text('description').notNull(),
+    badgeUrl: text('badge_url'),
+    status: text('status', { enum: ACHIEVEMENT_STATUSES }).notNull(),
+    trigger: text('trigger', { enum: ACHIEVEMENT_TRIGGERS }).notNull(),
+    metricId: text('metric_id'),
+    /** In the metric's unit. */
+    metricValue: real('metric_value'),
+    streakLength: integer('streak_length'),
+    /** The ids of the achievements that make a composite complete. */
+    achievementIds: jsonColumn('achievement_ids', Ids).notNull(),
+    userAttributes: jsonColumn('user_attributes', Filters).notNull(),
+    eventAttributes: jsonColumn('event_attributes', Filters).notNull(),
+    /** The id of users' own counters for it. It changes when the achievement counts something else (A2). */
+    counterId: text('counter_id').notNull(),
+    /**
+     * Whether all users' counters for it include the events that the log had when it was activated (A2, A4).
+     */
+    counted: integer('counted', { mode: 'boolean' }).notNull(),
+  },
+  (table) => [uniqueIndex('achievements_key').on(table.tenantId, table.key).where(living)],
+)
+
+/**
+ * Stored counts, so that reads need not count rows (A5): of a tenant's users, and of the completions of each
+ * achievement. WITHOUT ROWID.
+ */
+export const tenantCounters = sqliteTable(
+  'tenant_counters',
+  {
+    tenantId: text('tenant_id').notNull(),
+    /** `users`, or the id of an achievement. */
+    name: text('name').notNull(),
+    count: integer('count').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.name] })],
+)
+
+/**
+ * The configuration of leaderboards. The scores of each one are in its own object, which can be rebuilt from
+ * the log.
+ */
+export const leaderboards = sqliteTable(
+  'leaderboards',
+  {
+    ...resource(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+    description: text('description'),
+    /** The status as it was set. The present status is computed from it and the dates (L7). */
+    status: text('status', { enum: LEADERBOARD_STATUSES }).notNull(),
+    rankBy: text('rank_by', { enum: RANK_BY }).notNull(),
+    metricId: text('metric_id'),
+    systemId: text('system_id'),
+    maxParticipants: integer('max_participants').notNull(),
+    /** First and last local date. */
+    start: dayColumn('start').notNull(),
+    end: dayColumn('end'),
+    /** The daily window in users' local time. */
+    startTime: text('start_time'),
+    endTime: text('end_time'),
+    /** The ids of the user attributes that divide users into groups (L6). */
+    breakdown: jsonColumn('breakdown', Ids).notNull(),
+    /** Null if it is perpetual. */
+    runUnit: text('run_unit', { enum: RUN_UNITS }),
+    runInterval: integer('run_interval'),
+    /** When it was finished by hand, in milliseconds. */
+    finished: integer('finished'),
+    /**
+     * JSON: how far the upkeep of its object had got (upkeep-note.types.ts). If the database is brought back
+     * to an earlier moment, it says which runs were final (M2).
+     */
+    upkeep: text('upkeep'),
+  },
+  (table) => [uniqueIndex('leaderboards_key').on(table.tenantId, table.key).where(living)],
+)
 
 /** Points systems, such as XP or energy. */
 export const pointsSystems = sqliteTable(
@@ -214,4 +365,77 @@ export const pointsSummaries = sqliteTable(
     document: text('document').notNull(),
   },
   (table) => [primaryKey({ columns: [table.tenantId, table.systemId, table.kind, table.filter] })],
+)
+
+/** Templates of notifications (N3). */
+export const notificationTemplates = sqliteTable(
+  'notification_templates',
+  {
+    ...resource(),
+    /** Unique in its tenant (O2). */
+    key: text('key').notNull(),
+    type: text('type', { enum: NOTIFICATION_TYPES }).notNull(),
+    channel: text('channel', { enum: NOTIFICATION_CHANNELS }).notNull(),
+    /** The subject of an email, the title of a push message. Liquid. */
+    title: text('title').notNull(),
+    /** HTML of an email, text of a push message. Liquid. */
+    body: text('body').notNull(),
+    userAttributes: jsonColumn('user_attributes', Filters).notNull(),
+    status: text('status', { enum: SWITCH_STATUSES }).notNull(),
+    /** The address through which the template was last written. Links use it while PUBLIC_URL is not set. */
+    origin: text('origin').notNull(),
+  },
+  (table) => [
+    index('notification_templates_by_tenant').on(table.tenantId).where(living),
+    uniqueIndex('notification_templates_key').on(table.tenantId, table.key).where(living),
+  ],
+)
+
+/**
+ * Notifications that are not sent yet (N2): of completed achievements, each with its time in the user's day,
+ * and of changes of zone that skip the hour of other notifications, due at once. WITHOUT ROWID.
+ */
+export const pendingNotifications = sqliteTable(
+  'pending_notifications',
+  {
+    tenantId: text('tenant_id').notNull(),
+    dueAt: integer('due_at').notNull(),
+    /** The completion's id, or the id of the change of zone. */
+    id: text('id').notNull(),
+    userId: text('user_id').notNull(),
+    userIid: text('user_iid').notNull(),
+    /** Empty for a change of zone. */
+    achievementId: text('achievement_id').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.dueAt, table.id] })],
+)
+
+const Subscriptions: z.ZodType<readonly Subscription[]> = z.array(z.enum(SUBSCRIPTIONS))
+const PreviousSecret = z.object({ secret: z.string(), until: z.number() })
+
+/** Webhooks: the addresses that receive a tenant's events (W1). */
+export const webhooks = sqliteTable(
+  'webhooks',
+  {
+    ...resource(),
+    /** Unique in its tenant (O2). */
+    key: text('key').notNull(),
+    url: text('url').notNull(),
+    /** The types of events that it receives, each once, or `*` alone. */
+    events: jsonColumn('events', Subscriptions).notNull(),
+    status: text('status', { enum: SWITCH_STATUSES }).notNull(),
+    /**
+     * `whsec_` and base64. It signs deliveries, so it can't be stored as a hash. Empty after the webhook is
+     * deleted.
+     */
+    secret: text('secret').notNull(),
+    /** The secret before, and until when it signs too, in milliseconds. Null if there is none (W3). */
+    previous: jsonColumn('previous_secret', PreviousSecret),
+    /** When the receiver answered 410, in milliseconds, if that switched it off (W4). */
+    goneAt: integer('gone_at'),
+  },
+  (table) => [
+    index('webhooks_by_tenant').on(table.tenantId).where(living),
+    uniqueIndex('webhooks_key').on(table.tenantId, table.key).where(living),
+  ],
 )

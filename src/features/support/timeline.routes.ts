@@ -1,5 +1,7 @@
 import type * as z from 'zod'
-import { nextLink } from '../../api/queries'
+import { endpointsOf } from '../../api/endpoint'
+import { ok } from '../../api/operation'
+import { NEXT_LINK, nextLink } from '../../api/queries'
 import { configurationOf } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/configuration.types'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
@@ -7,10 +9,21 @@ import { DAY, instant, iso } from '../../lib/clock'
 import type { Scope } from '../../platform/context'
 import type { UserState } from '../../rules/state'
 import { triggerForms } from '../../store/awards.sql.ts'
+import { findUser } from '../../store/users/find-user'
 import { HeldReply } from '../../webhooks/delivery/messages'
 import { deliveryQueueOf } from '../../webhooks/delivery/queue'
 import { entryOf } from '../notifications/log'
-import { TIMELINE_TYPES, type TimelineEntry, type TimelineQuery, type TimelineType } from './explanations'
+import { explain, findExplained } from './award-explanation'
+import {
+  AwardExplanation,
+  AwardExplanationParams,
+  TIMELINE_TYPES,
+  Timeline,
+  type TimelineEntry,
+  TimelineParams,
+  TimelineQuery,
+  type TimelineType,
+} from './explanations'
 import {
   awardWindow,
   eventWindow,
@@ -59,7 +72,7 @@ type Wanted = {
  * A page of a user's timeline, newest first (X2), and the link to the next page. A page may be shorter than
  * `limit` although there are more: rows without entries of the wanted types were read.
  */
-export async function timeline(
+async function timeline(
   scope: Scope,
   user: UserState,
   { types = TIMELINE_TYPES, limit, after = NEWEST }: z.output<typeof TimelineQuery>,
@@ -240,3 +253,44 @@ async function notifications(
         : null,
   }
 }
+
+const endpoint = endpointsOf('admin')
+
+/** The endpoints of explanations for support (X). */
+export const explanationEndpoints = [
+  endpoint(
+    'GET /users/{id}/points/{key}/awards/{awardId}',
+    {
+      id: 'admin_users_explain_award',
+      summary: 'Explain an award of points',
+      params: AwardExplanationParams,
+      responses: { 200: { description: 'The award, and why it was made.', body: AwardExplanation } },
+    },
+    {
+      find: (scope, param) =>
+        findExplained(scope, { id: param('id'), key: param('key'), awardId: param('awardId') }),
+    },
+    async (scope, _input, found) => ok(await explain(scope, found)),
+  ),
+  endpoint(
+    'GET /users/{id}/timeline',
+    {
+      id: 'admin_users_timeline',
+      summary: 'List everything that happened to a user, newest first',
+      params: TimelineParams,
+      query: TimelineQuery,
+      responses: {
+        200: {
+          description: 'The page, newest first.',
+          body: Timeline,
+          optionalHeaders: { Link: NEXT_LINK },
+        },
+      },
+    },
+    { find: (scope, param) => findUser(scope, param('id')) },
+    async (scope, { query }, user) => {
+      const { entries, next } = await timeline(scope, user, query)
+      return { ...ok([...entries]), ...(next !== null && { headers: { Link: next } }) }
+    },
+  ),
+]
