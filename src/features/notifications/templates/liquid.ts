@@ -213,7 +213,9 @@ export function renderLiquid({ form, templates }: Parsed, variables: object): st
 function errorTextOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   if (message.includes(OVERDRAWN)) return 'it renders too much: loop less often, or over fewer items'
-  if (error instanceof RangeError || message.includes('call stack')) return 'it is nested too deeply'
+  // If a regular expression meets the end of the stack first, V8 throws a SyntaxError.
+  if (error instanceof RangeError || /call stack|: Stack overflow/.test(message))
+    return 'it is nested too deeply'
   const [first = ''] = message.split('\n')
   return first.replace(/, line:(\d+), col:(\d+)$/, ' (line $1, column $2)').slice(0, MOST_ERROR_CHARACTERS)
 }
