@@ -1,7 +1,7 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest'
-import { START } from '../helpers/time'
+import { present, START } from '../helpers/time'
 import {
   DAY,
   dateAt,
@@ -63,14 +63,17 @@ describe('a stream', () => {
 
   test('[Y1] sends the whole visible part after changes, at most once a second', async () => {
     const setup = await withBoard()
+    const began = present()
     const [two, ten] = [await open(setup.tenant.id, '?limit=2'), await open(setup.tenant.id)]
     for (let nth = 1; nth <= 30; nth += 1) await events(setup.tenant, [`user-${nth % 5}`, nth])
     await equals(two, setup, '?limit=2')
     await equals(ten, setup)
     expect(two.rankings.at(-1)?.rankings).toHaveLength(2)
     for (const { events: sent, versions } of [two, ten]) {
+      // On a busy machine an event can arrive late, and then the next one follows sooner. A timer may be a
+      // millisecond early.
       for (const [index, { at: when }] of sent.entries())
-        if (index > 0) expect(when - (sent[index - 1]?.at ?? 0)).toBeGreaterThanOrEqual(990)
+        expect(when - began).toBeGreaterThanOrEqual(999 * index)
       expect(versions).toEqual([...new Set(versions)].sort((a, b) => a - b))
     }
   })

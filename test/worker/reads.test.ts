@@ -19,7 +19,7 @@ import {
 
 const list = (body: unknown): unknown[] => (Array.isArray(body) ? body : [])
 const keysOf = (body: unknown) => list(body).map((one) => at(one, 'key'))
-const date = (days: number) => dateAt(NOON + days * DAY)
+const date = (days: number) => dateAt(now + days * DAY)
 
 // The clock moves only by `pass`, so that no midnight comes in between.
 let now = NOON
@@ -35,11 +35,11 @@ beforeEach(async () => {
   tenant = await newTenant()
 })
 
-/** Makes a test read a tenant that is set up once for all tests. */
-let settled: Promise<TestTenant> | null = null
+/** Makes a test read a tenant that is set up once for all tests of a day. */
+let settled: { day: string; setUp: Promise<TestTenant> } | null = null
 async function settle(): Promise<void> {
-  settled ??= setUp()
-  tenant = await settled
+  if (settled?.day !== date(0)) settled = { day: date(0), setUp: setUp() }
+  tenant = await settled.setUp
 }
 
 const read = async (path: string): Promise<unknown> => {

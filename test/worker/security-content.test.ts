@@ -263,6 +263,9 @@ describe('secrets in logs and errors', () => {
 
   it('[G2] no log line or response has variables, keys, links or secrets, however a request ends', async () => {
     const responses: string[] = []
+    // The first template gives the tenant its secret for links.
+    const template = { type: 'recap', channel: 'push', title: 'T', body: 'B' }
+    await tenant.create('/notifications/templates', template)
     const failing = new Proxy(env.DB, {
       get: (target, name) =>
         name === 'prepare'

@@ -384,7 +384,8 @@ it('[K1, W1, N3] operations that return secrets say so, so that no cache keeps t
   ])
 })
 
-describe('[T3] two tenants with the same keys, users and idempotency keys', () => {
+// In order, because it is one story: figures, then the walks, then archived tenants.
+describe('[T3] two tenants with the same keys, users and idempotency keys', { shuffle: false }, () => {
   let alpha: Side
   let beta: Side
   /** Beta's whole life without another tenant. */
