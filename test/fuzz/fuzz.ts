@@ -29,6 +29,8 @@ export type Options = {
   seed: number
   /** The origin in the reported requests. */
   url: string
+  /** When the first tenant begins: a noon that is not before the service's time. */
+  start: number
   /** Called from time to time with the number of sent requests. */
   progress?: (sent: number) => void
 }
@@ -53,7 +55,7 @@ const json = (text: string): unknown => {
 }
 
 export async function fuzz(options: Options): Promise<Report> {
-  const { send, adminKey, requests, clients, seed, url, progress } = options
+  const { send, adminKey, requests, clients, seed, url, start, progress } = options
   const asJson = async (method: string, path: string, headers: Record<string, string>, body: unknown) => {
     const answer = await send({
       method,
@@ -92,7 +94,7 @@ export async function fuzz(options: Options): Promise<Report> {
 
   /** Creates the scene in a new tenant. Without multi-tenancy there is only one scene. */
   const newScene = async (chapter: number, before: Scene | null): Promise<Scene> => {
-    const now = (before?.now ?? Math.ceil(Date.now() / DAY) * DAY) + DAY / 2
+    const now = before === null ? start : before.now + DAY / 2
     await asJson('PUT', '/admin/v1/test-clock', {}, { now: new Date(now).toISOString() })
     const pool = new Pool()
     let tenant: string | null = null

@@ -68,11 +68,12 @@ export class Receiver {
 
   /** The requests to a name so far. Waits until there are at least `count`. */
   async seen(name: string, count = 0): Promise<Seen[]> {
-    const deadline = Date.now() + PATIENCE
+    const deadline = performance.now() + PATIENCE
     for (;;) {
       const seen = this.#seen.get(name) ?? []
       if (seen.length >= count) return seen
-      if (Date.now() > deadline) throw new Error(`${seen.length} of ${count} requests to ${name} arrived`)
+      if (performance.now() > deadline)
+        throw new Error(`${seen.length} of ${count} requests to ${name} arrived`)
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 500)
         this.#waiting.push(() => {

@@ -5,6 +5,11 @@
 
 /** When each test file begins: on a Wednesday at noon in UTC, months before any zone changes its clocks. */
 export const START = Date.UTC(2026, 5, 3, 12)
+/**
+ * What the test clock of a server shows at first: the same day of a year with the same days of the week. It is far
+ * ahead, because ids have real time, and the test clock is never behind that (C1).
+ */
+export const SERVER_START = Date.UTC(2082, 5, 3, 12)
 /** The day of `START`, as a number of days since 1970. */
 export const TODAY = Math.floor(START / 86_400_000)
 

@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll } from 'vitest'
 import { type Server, type StartOptions, startServer } from '../server/harness'
+import { SERVER_START } from '../time'
 import { launchBrowser, type PageOptions, settled, signedInPage, watchedPage } from './browser'
 
 /** A text of a user or a tenant that would run as a program if the page took it for HTML. */
@@ -14,7 +15,10 @@ export function sharedWorld(options: StartOptions = {}) {
   let server: Server
   let browser: Browser
   beforeAll(async () => {
-    ;[server, browser] = await Promise.all([startServer(options), launchBrowser()])
+    ;[server, browser] = await Promise.all([
+      startServer({ clock: SERVER_START, ...options }),
+      launchBrowser(),
+    ])
   })
   afterAll(async () => {
     await browser?.close()

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PATIENCE } from '../patience'
+import { beginClock } from './local-state'
 import { descendants, stillRunning } from './processes'
 
 const root = join(import.meta.dirname, '..', '..', '..')
@@ -69,6 +70,11 @@ export type StartOptions = {
   by?: 'npm' | 'node' | 'serve'
   /** Whether it leads a process group of its own, so that `kill` is one signal to each of its groups. */
   ownGroup?: boolean
+  /**
+   * What the test clock shows at the first start of `npm start`. By default it is not set, so real time counts. A
+   * test that names dates, or that a midnight could disturb, passes SERVER_START (test/helpers/time.ts).
+   */
+  clock?: number
 }
 
 export type Ending = { code: number | null; leftovers: string[] }
@@ -137,6 +143,8 @@ function commandOf(by: 'npm' | 'node' | 'serve', folder: string): [command: stri
 export async function launch(options: StartOptions = {}): Promise<Starting> {
   const folder = options.folder ?? (await newProject())
   const port = options.port ?? (await freePort())
+  const databases = options.env?.DATABASES ?? process.env.TEST_DATABASES
+  if (options.clock !== undefined) await beginClock(folder, Number(databases ?? 1), options.clock)
   const inherited = Object.entries(process.env).filter(
     ([name]) => !OURS.includes(name) && !PROVIDERS.test(name) && !/^(npm_|VITEST)/.test(name),
   )
@@ -148,7 +156,7 @@ export async function launch(options: StartOptions = {}): Promise<Starting> {
     env: {
       ...Object.fromEntries(inherited),
       PORT: String(port),
-      ...(process.env.TEST_DATABASES && { DATABASES: process.env.TEST_DATABASES }),
+      ...(databases !== undefined && { DATABASES: databases }),
       ...(options.by === 'serve' && { ADMIN_API_KEY: ADMIN_KEY }),
       ...options.env,
     },

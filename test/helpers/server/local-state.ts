@@ -1,5 +1,7 @@
 /** The databases of `npm start` in a folder, while no server runs. */
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 type Row = Record<string, unknown>
@@ -21,6 +23,20 @@ console.log(JSON.stringify(found))`
   const run = promisify(execFile)
   const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', code], { cwd: folder })
   return JSON.parse(stdout)
+}
+
+/**
+ * Lets the test clock show a moment from the first start on (C1). A request moves it by a year at most. Changes nothing
+ * if the folder has a state.
+ */
+export async function beginClock(folder: string, count: number, moment: number): Promise<void> {
+  if (existsSync(join(folder, '.wrangler', 'state'))) return
+  const insert = `INSERT INTO test_clock (id, now) VALUES (1, ${moment})`
+  await inState(
+    folder,
+    count,
+    Array.from({ length: count }, (_, index) => [index + 1, insert]),
+  )
 }
 
 /** The statements that write a directory of one tenant. */

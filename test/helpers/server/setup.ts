@@ -1,5 +1,9 @@
-import { afterEach, expect } from 'vitest'
+import { afterEach, beforeEach, expect } from 'vitest'
 import { conforming, isEventStream } from '../conformance'
+import { SEED, seedTests } from '../seed'
+
+seedTests()
+beforeEach(({ onTestFailed }) => onTestFailed(() => console.error(`TEST_SEED=${SEED}`)))
 
 const send = globalThis.fetch
 const violations: unknown[] = []

@@ -7,6 +7,7 @@ import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type * as z from 'zod'
 import { type Server, startServer } from '../../helpers/server/harness'
+import { SERVER_START } from '../../helpers/time'
 
 const console_ = join(import.meta.dirname, '..', '..', '..', 'console')
 
@@ -57,7 +58,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'laurel-forms-'))
   const outfile = join(folder, 'forms.mjs')
   ;[server] = await Promise.all([
-    startServer(),
+    startServer({ clock: SERVER_START }),
     build({
       stdin: { contents: SOURCES, resolveDir: console_, loader: 'tsx' },
       outfile,
@@ -134,7 +135,7 @@ it('[G3] each objection to a form is shown at its field', async () => {
     [sources.metrics, {}],
     [sources.points, {}],
     [sources.levelsOf(system), { points: '12345' }],
-    [sources.boostsOf(system), { start: '2027-01-01' }],
+    [sources.boostsOf(system), { start: '2083-01-01' }],
     [sources.triggersOf(system), { points: '5', metricId }],
     [sources.triggersOf(system), { points: '5', type: 'streak', streakLength: '5' }],
     [sources.triggersOf(system), { points: '5', type: 'time', timeInterval: '5' }],

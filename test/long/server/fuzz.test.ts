@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { fuzz, neverDone, type Send, told } from '../../fuzz/fuzz'
 import { PATIENCE } from '../../helpers/patience'
 import { type Server, startServer } from '../../helpers/server/harness'
+import { SERVER_START } from '../../helpers/time'
 
 /** The log line of an export that is cut off because the user is erased while it is read. */
 const ERASED = 'cut short: Error: the user was erased while the export was read'
@@ -23,7 +24,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: clients })
 
 beforeAll(async () => {
   const tenants = hasTenants ? { MULTI_TENANCY: 'on' } : {}
-  server = await startServer({ env: { DEMO: 'off', RATE_LIMITS: 'off', ...tenants } })
+  server = await startServer({ env: { DEMO: 'off', RATE_LIMITS: 'off', ...tenants }, clock: SERVER_START })
 })
 afterAll(async () => {
   agent.destroy()
@@ -87,6 +88,7 @@ it(`[G2, G3] ${requests} requests of seed ${seed} get only documented responses`
     clients,
     seed,
     url: server.url,
+    start: SERVER_START,
     progress: (sent) => console.log(`${sent} of ${requests}`),
   })
   const lines = server.output().split('\n')

@@ -4,8 +4,11 @@
  */
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it, onTestFailed, vi } from 'vitest'
 import { Dice } from '../../fuzz/dice'
@@ -14,6 +17,7 @@ import { type Ending, freePort, newProject, type Server, startServer } from '../
 import { configure, type Expected, type ProfileChange, ranking, recount } from '../../helpers/server/ledger'
 import { inState } from '../../helpers/server/local-state'
 import { ofGroupOrMarked, type Process } from '../../helpers/server/processes'
+import { SERVER_START } from '../../helpers/time'
 
 const DAY = 86_400_000
 /** The server that is killed: `npm start`, or `npm run serve` (kill-serve.test.ts). */
@@ -33,8 +37,8 @@ const USERS = Array.from({ length: 50 }, (_, n) => `user-${String(n).padStart(2,
 const seed = Number(process.env.SEED ?? 20_261)
 const dice = new Dice(seed)
 const clients = new Clients(send, dice)
+/** By it, the processes of this test are found. Those of other runs on this machine have other marks. */
 const mark = `LAUREL_KILL_TEST=${randomUUID()}`
-const noon = Math.ceil(Date.now() / DAY) * DAY + DAY / 2
 let folder: string
 let port: number
 let server: Server
@@ -46,13 +50,29 @@ const start = () => {
     port,
     by,
     ownGroup: true,
+    ...(by === 'node' && { clock: SERVER_START }),
     env: { DEMO: 'off', RATE_LIMITS: 'off', TEST_CLOCK: 'on', DATABASES: String(DATABASES), [name]: value },
   })
+}
+
+/** Lets the test clock of `npm run serve` show a moment, after the first start and while no server runs. */
+function beginServedClock(moment: number): void {
+  const databases = join(folder, 'data', 'objects', 'laurel-Database')
+  for (const name of readdirSync(databases).filter((name) => /^[\da-f]{64}\.sqlite$/.test(name))) {
+    const database = new DatabaseSync(join(databases, name))
+    database.exec(`INSERT INTO test_clock (id, now) VALUES (1, ${moment})`)
+    database.close()
+  }
 }
 
 beforeAll(async () => {
   folder = await newProject()
   port = await freePort()
+  server = await start()
+  if (by === 'node') return
+  // These databases do not exist before the first start.
+  await server.stop()
+  beginServedClock(SERVER_START)
   server = await start()
 })
 afterAll(async () => {
@@ -126,7 +146,7 @@ async function isMoving(): Promise<boolean> {
 /** Sets the clock to noon of a day. The response means that all due work is done, including batches. */
 async function dawn(day: number): Promise<void> {
   const { status } = await send('PUT', '/admin/v1/test-clock', {
-    now: new Date(noon + day * DAY).toISOString(),
+    now: new Date(SERVER_START + day * DAY).toISOString(),
   })
   expect(status).toBe(200)
 }
@@ -296,7 +316,7 @@ async function compare(
   { behind }: { behind: ReadonlySet<string> },
 ): Promise<void> {
   const all = await exports()
-  const dayOf = (day: number) => new Date(noon + day * DAY).toISOString().slice(0, 10)
+  const dayOf = (day: number) => new Date(SERVER_START + day * DAY).toISOString().slice(0, 10)
   const compareOne = async ([id, expected]: [string, Expected]) => {
     const ask = (path: string) => read(`/v1/users/${id}${path}`)
     const held = all.get(id) ?? {}
@@ -350,7 +370,7 @@ async function compare(
 it(`[E2, E3, E4, E9, P8, L12] changes with a response happened exactly once, others at most once, over ${KILLS} kills under load`, async () => {
   onTestFailed(() => console.error(`SEED=${seed}`))
   await dawn(0)
-  await configure(create, noon)
+  await configure(create, SERVER_START)
   if (DATABASES > 1) await untilMoved()
   let behind = new Set<string>()
   for (; clients.today < KILLS; clients.today += 1) {

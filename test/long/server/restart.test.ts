@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { PATIENCE } from '../../helpers/patience'
 import { newProject, type Server, startServer } from '../../helpers/server/harness'
+import { SERVER_START } from '../../helpers/time'
 
 type Place = { userId: string; value: number }
 
@@ -52,9 +53,7 @@ test.concurrent('[C2, P4] work that falls due while the server is down is done o
   const energy = (server: Server) => () => send(server, 'GET', '/v1/users/ada/points/demo-energy?awards=100')
   const totalOf = (answer: unknown) => Object(answer).total
   try {
-    const first = await startServer({ folder })
-    const now = Date.now() + HOUR / 2
-    await send(first, 'PUT', '/admin/v1/test-clock', { now: new Date(now).toISOString() })
+    const first = await startServer({ folder, clock: SERVER_START })
     await send(first, 'PUT', '/v1/users/ada', { tz: 'Asia/Kathmandu' })
     expect(totalOf(await energy(first)())).toBe(0)
     await first.stop()
@@ -67,7 +66,7 @@ test.concurrent('[C2, P4] work that falls due while the server is down is done o
     await second.stop()
 
     const third = await startServer({ folder })
-    const end = new Date(now + 4 * HOUR).toISOString()
+    const end = new Date(SERVER_START + 4 * HOUR).toISOString()
     await send(third, 'PUT', '/admin/v1/test-clock', { now: end })
     expect(totalOf(await energy(third)())).toBe(4)
     await third.stop()
@@ -84,9 +83,8 @@ test.concurrent('[C2, S3] streaks are judged across a stop of the server, withou
       .rankings.filter(({ userId }: Place) => !userId.startsWith('demo-'))
       .map(({ userId, value }: Place) => [userId, value])
   try {
-    const first = await startServer({ folder })
-    const day = Math.ceil(Date.now() / (24 * HOUR)) * 24 * HOUR
-    const now = new Date(day + 22 * HOUR).toISOString()
+    const first = await startServer({ folder, clock: SERVER_START })
+    const now = new Date(SERVER_START + 10 * HOUR).toISOString()
     await send(first, 'PUT', '/admin/v1/test-clock', { now })
     const streaks = {
       key: 'streaks',

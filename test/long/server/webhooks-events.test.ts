@@ -6,9 +6,10 @@ import { createHash, createHmac } from 'node:crypto'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, expect, it, onTestFailed } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PATIENCE } from '../../helpers/patience'
 import { Receiver, type Seen, type Step } from '../../helpers/receiver'
+import { SEED } from '../../helpers/seed'
 import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
 import { Mailer } from '../../helpers/server/mailer'
 import {
@@ -22,18 +23,16 @@ import {
   type Send,
   type Sent,
 } from '../../helpers/server/story'
+import { SERVER_START } from '../../helpers/time'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** All random choices depend on it and on the requests. */
-const seed = Number(process.env.SEED ?? Date.now() % 1_000_000)
-
-/** A number from 0 to 1 that depends on the seed and the arguments. */
+/** A number from 0 to 1 that depends on TEST_SEED and the arguments. */
 const draw = (...of: unknown[]) =>
   createHash('sha256')
-    .update(JSON.stringify([seed, ...of]))
+    .update(JSON.stringify([SEED, ...of]))
     .digest()
     .readUInt32BE() /
   2 ** 32
@@ -44,7 +43,7 @@ let port: number
 let env: Record<string, string>
 const receiver = new Receiver()
 const mailer = new Mailer()
-let now = Math.ceil(Date.now() / DAY) * DAY + DAY / 2
+let now = SERVER_START
 
 beforeAll(async () => {
   folder = await newProject()
@@ -56,7 +55,7 @@ beforeAll(async () => {
     RESEND_API_KEY: 're_test',
     RESEND_URL: await mailer.start(),
   }
-  server = await startServer({ folder, port, env })
+  server = await startServer({ folder, port, env, clock: SERVER_START })
 })
 afterAll(async () => {
   receiver.stop()
@@ -250,8 +249,8 @@ async function configure(): Promise<void> {
 
 /** Waits for a condition, without moving the clock. */
 async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + PATIENCE; !isSo(); await sleep(20)) {
-    if (Date.now() > deadline) throw new Error(`Not in time: ${what}; ${requests.length} requests`)
+  for (const deadline = performance.now() + PATIENCE; !isSo(); await sleep(20)) {
+    if (performance.now() > deadline) throw new Error(`Not in time: ${what}; ${requests.length} requests`)
   }
 }
 
@@ -259,7 +258,6 @@ const typesSeen = (type: string) => requests.filter(({ body }) => json(body).typ
 const log = async () => (await send('GET', '/admin/v1/notifications/log?limit=100')).body
 
 it('[W2, W3, W4, N1, N2, N3, N4, C2] every change is sent, in order and with one id, across all failures', async () => {
-  onTestFailed(() => console.error(`SEED=${seed}`))
   const url = await receiver.start()
   receiver.decide('all', (seen) => {
     verify('all', seen)

@@ -7,6 +7,7 @@ import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Receiver, type Step } from '../../helpers/receiver'
 import { type Server, startServer } from '../../helpers/server/harness'
+import { SERVER_START } from '../../helpers/time'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
@@ -14,13 +15,13 @@ const DAY = 24 * 60 * MINUTE
 let server: Server
 let url: string
 const receiver = new Receiver()
-/** A noon in the future. Each test moves it forward. */
-let now = Math.ceil(Date.now() / DAY) * DAY + DAY / 2
+/** Each test moves it forward. */
+let now = SERVER_START
 
 beforeAll(async () => {
   url = await receiver.start()
   // An attempt waits for two seconds, as `npm start` sets it.
-  server = await startServer()
+  server = await startServer({ clock: SERVER_START })
 })
 afterAll(async () => {
   receiver.stop()

@@ -4,7 +4,10 @@
 import { expect, it, vi } from 'vitest'
 import { fuzz, type Send, told } from '../../fuzz/fuzz'
 import { PATIENCE } from '../../helpers/patience'
+import { START } from '../../helpers/time'
 import { ADMIN_KEY, toApp } from '../../helpers/worker/harness'
+
+const DAY = 86_400_000
 
 function requestOf({ method, path, headers, body }: Parameters<Send>[0]): Request | null {
   try {
@@ -33,6 +36,7 @@ it('[G2, G3] requests made from the OpenAPI documents, also spoiled ones, get do
     clients: 4,
     seed: 20_261,
     url: 'http://localhost:8787',
+    start: START + DAY,
   })
   expect(
     report.findings.map(({ fault, curls }) => [fault, curls[0]]),

@@ -4,14 +4,13 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { expectAccessible, hasBrowser, settled, type Watched } from '../../../helpers/console/browser'
 import { sharedWorld } from '../../../helpers/console/world'
 
-const world = sharedWorld()
+const world = sharedWorld({ clock: Date.UTC(2083, 2, 1, 10) })
 const { ask } = world
 let watched: Watched
 let page: Page
 
 beforeAll(async () => {
   if (!hasBrowser) return
-  await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-01T10:00:00.000Z' })
   watched = await world.signedIn()
   page = watched.page
 })
@@ -153,7 +152,7 @@ describe.skipIf(!hasBrowser)('users', () => {
     const explanation = page.getByRole('dialog', { name: 'Why +50 XP?' })
     await explanation.getByText('The total went from 30 to 80 XP.').waitFor()
     expect(await explanation.locator('li p').allTextContents()).toEqual([
-      'The event of Mar 1, 2027 counted 5 for Lessons completed.',
+      'The event of Mar 1, 2083 counted 5 for Lessons completed.',
       'The trigger gives 10 XP for each lesson.',
       'The highest total went from 3 to 8.',
       '5 × 10 = 50 XP.',
@@ -195,14 +194,14 @@ describe.skipIf(!hasBrowser)('users', () => {
     await question().getByRole('button', { name: 'Confirm: grant a freeze' }).click()
     await page.getByText('2 of at most 2').waitFor()
     await choose('Pause the streak')
-    await dialog().getByLabel('First day').fill('2027-03-05')
-    await dialog().getByLabel('Last day').fill('2027-03-04')
+    await dialog().getByLabel('First day').fill('2083-03-05')
+    await dialog().getByLabel('Last day').fill('2083-03-04')
     await dialog().getByRole('button', { name: 'Create pause' }).click()
     await dialog().getByText('Choose a day that is not before the first one.').waitFor()
-    await dialog().getByLabel('Last day').fill('2027-03-06')
+    await dialog().getByLabel('Last day').fill('2083-03-06')
     await dialog().getByRole('button', { name: 'Create pause' }).click()
     await dialog().waitFor({ state: 'detached' })
-    const remove = page.getByRole('button', { name: 'Remove the pause from Mar 5, 2027 to Mar 6, 2027' })
+    const remove = page.getByRole('button', { name: 'Remove the pause from Mar 5, 2083 to Mar 6, 2083' })
     await remove.click()
     await remove.waitFor({ state: 'detached' })
     expect((await ask('GET', '/v1/users/streaker/streak')).body).toMatchObject({ freezes: 2, pauses: [] })
@@ -258,7 +257,7 @@ describe.skipIf(!hasBrowser)('the overview', () => {
     expect(await figure('Monthly active users')).toBe(String(body.active.month))
     const events = body.series.map((row: { events: number }) => row.events)
     expect(await figure('Events')).toBe(String(events.reduce((sum: number, one: number) => sum + one, 0)))
-    await page.getByText('Newest activity: Mar 1, 2027').waitFor()
+    await page.getByText('Newest activity: Mar 1, 2083').waitFor()
 
     const card = page
       .locator('section')
@@ -281,25 +280,25 @@ describe.skipIf(!hasBrowser)('the overview', () => {
 
     const asked = page.waitForRequest(/analytics\/overview\?/)
     await page.getByRole('button', { name: '7 days' }).click()
-    expect(new URL((await asked).url()).search).toBe('?from=2027-02-24&to=2027-03-02')
+    expect(new URL((await asked).url()).search).toBe('?from=2083-02-24&to=2083-03-02')
     await settled(page)
     expect(page.url()).toContain('days=7')
     expect(await card.getByRole('row').count()).toBe(8)
-    await page.getByLabel('To', { exact: true }).fill('2027-02-25')
-    await page.waitForURL(/to=2027-02-25/)
+    await page.getByLabel('To', { exact: true }).fill('2083-02-25')
+    await page.waitForURL(/to=2083-02-25/)
   })
 
   it('[I1] figures that are counted while the page is open appear by themselves', async () => {
     await page.clock.install()
-    await open('/?from=2027-03-20&to=2027-04-30')
+    await open('/?from=2083-03-20&to=2083-04-30')
     await page.getByText('No activity in this period.').waitFor()
-    await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-20T12:00:00Z' })
+    await ask('PUT', '/admin/v1/test-clock', { now: '2083-03-20T12:00:00Z' })
     await sendLessons('newcomer', 2)
-    await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-20T14:00:00Z' })
+    await ask('PUT', '/admin/v1/test-clock', { now: '2083-03-20T14:00:00Z' })
     await page.clock.fastForward(60_000)
-    await page.getByText('Newest activity: Mar 20, 2027').waitFor()
+    await page.getByText('Newest activity: Mar 20, 2083').waitFor()
     await sendLessons('another-newcomer', 2)
-    await ask('PUT', '/admin/v1/test-clock', { now: '2027-03-20T16:00:00Z' })
+    await ask('PUT', '/admin/v1/test-clock', { now: '2083-03-20T16:00:00Z' })
     await page.clock.fastForward(60_000)
     await page.getByText('by 2 users.').waitFor()
     await page.clock.resume()
