@@ -750,7 +750,7 @@ describe('upkeep', () => {
     expect(made()).toEqual([idle])
     await noting.admin('DELETE', `/metrics?ids=${s.metric}`)
     // The goal of streaks may have changed, too (S2).
-    expect(due[0]?.pop()).toEqual([noting.id, 'recount', '', expect.any(Number)])
+    expect(due[0]?.pop()).toEqual([noting.id, 'recount', '', expect.any(Number), null, 1, null])
     expect(made()).toEqual([active])
     await noting.admin('DELETE', `/points?ids=${s.system}`)
     expect(made()).toEqual([scheduled])
