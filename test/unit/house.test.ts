@@ -139,6 +139,18 @@ test('lengths of time and offsets are named in one file', () => {
   expect(found).toEqual([])
 })
 
+test('the files to read first are at most fifteen, and 3,000 lines', () => {
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+  const [, section = ''] = page.split('## Read this first\n')
+  const [table = ''] = section.split('\n## ')
+  const named = [...table.matchAll(/^\| `([^`]+)` \|/gm)].map(([, file = '']) => file)
+  const lines = named.map((file) => readFileSync(join(root, file), 'utf8').split('\n').length)
+  expect(named.length).toBeGreaterThan(10)
+  expect(named.length).toBeLessThanOrEqual(15)
+  expect(lines.reduce((sum, count) => sum + count, 0)).toBeLessThanOrEqual(3_000)
+  expect(page.split('\n').length).toBeLessThanOrEqual(600)
+})
+
 test('the table of things to change names files and names that exist', () => {
   const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
   const [, section = ''] = page.split('### Where to change things\n')

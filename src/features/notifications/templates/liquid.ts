@@ -213,7 +213,7 @@ export function renderLiquid({ form, templates }: Parsed, variables: object): st
 function errorTextOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error)
   if (message.includes(OVERDRAWN)) return 'it renders too much: loop less often, or over fewer items'
-  // If a regular expression meets the end of the stack first, V8 throws a SyntaxError.
+  // If a regular expression meets the end of the stack first, the engine throws a SyntaxError.
   if (error instanceof RangeError || /call stack|: Stack overflow/.test(message))
     return 'it is nested too deeply'
   const [first = ''] = message.split('\n')
