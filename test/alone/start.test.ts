@@ -36,7 +36,8 @@ function gained(body: string): { added: number; total: number } {
 
 const health = async (url: string) => (await fetch(`${url}/health`)).status
 
-describe('two projects, started at the same time', () => {
+// In order, because the last tests end both.
+describe('two projects, started at the same time', { shuffle: false }, () => {
   const before = `# mine\nexport DEMO="on" # see below\nADMIN_API_KEY='adm_mine.Only$For-"tests"-of-npm-start'`
   let plain: Server
   let custom: Server

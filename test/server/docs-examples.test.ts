@@ -211,35 +211,40 @@ describe.skipIf(!hasShell)('the examples of docs/, on an empty service', () => {
   })
 })
 
-describe.skipIf(!hasShell)('the examples of the README and the tour, on a fresh demo', () => {
-  let server: Server
-  let proxy: RecordingProxy
-  let folder: string
+// In order, because the last test resets the demo.
+describe.skipIf(!hasShell)(
+  'the examples of the README and the tour, on a fresh demo',
+  { shuffle: false },
+  () => {
+    let server: Server
+    let proxy: RecordingProxy
+    let folder: string
 
-  beforeAll(async () => {
-    folder = await newProject()
-    // Started as the README says.
-    server = await startServer({ folder, by: 'npm' })
-    proxy = await startProxy(await freePort(), () => server.port)
-  })
-  afterAll(async () => {
-    await proxy?.close()
-    await server?.stop()
-    await rm(folder, { recursive: true, force: true })
-  })
+    beforeAll(async () => {
+      folder = await newProject()
+      // Started as the README says.
+      server = await startServer({ folder, by: 'npm' })
+      proxy = await startProxy(await freePort(), () => server.port)
+    })
+    afterAll(async () => {
+      await proxy?.close()
+      await server?.stop()
+      await rm(folder, { recursive: true, force: true })
+    })
 
-  test.each(ON_THE_DEMO)('%s runs unchanged', { timeout: MINUTES }, (name) =>
-    holdsPage(name, folder, proxy, null),
-  )
+    test.each(ON_THE_DEMO)('%s runs unchanged', { timeout: MINUTES }, (name) =>
+      holdsPage(name, folder, proxy, null),
+    )
 
-  test('leaves a demo that can be reset, as the tour says', async () => {
-    await server.stop()
-    const startOver = /`(rm -r [^`]+)`/.exec(pageOf(TOUR))?.[1]
-    expect(startOver).toBeDefined()
-    expect(existsSync(join(folder, '.wrangler', 'state'))).toBe(true)
-    const shell = new Shell(folder, {})
-    expect(await shell.run(startOver ?? '')).toMatchObject({ code: 0 })
-    await shell.end()
-    expect(existsSync(join(folder, '.wrangler', 'state'))).toBe(false)
-  })
-})
+    test('leaves a demo that can be reset, as the tour says', async () => {
+      await server.stop()
+      const startOver = /`(rm -r [^`]+)`/.exec(pageOf(TOUR))?.[1]
+      expect(startOver).toBeDefined()
+      expect(existsSync(join(folder, '.wrangler', 'state'))).toBe(true)
+      const shell = new Shell(folder, {})
+      expect(await shell.run(startOver ?? '')).toMatchObject({ code: 0 })
+      await shell.end()
+      expect(existsSync(join(folder, '.wrangler', 'state'))).toBe(false)
+    })
+  },
+)

@@ -31,7 +31,25 @@ beforeAll(async () => {
   folder = await newProject()
   server = await startServer({ folder, clock: SERVER_START })
 })
-afterAll(() => server.stop())
+afterAll(async () => {
+  try {
+    // At the end, because real time is far behind the clock, and no request could move it forward so far (C1).
+    const reset = specOf('admin_test_clock_reset')
+    expect(fault(reset, await sendTo(reset, {}, ask))).toBeNull()
+  } finally {
+    await server.stop()
+  }
+})
+
+const ask: Ask = async (method, path, headers, body) => {
+  const response = await fetch(`${server.url}${path}`, {
+    method,
+    headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const { status, headers: came } = response
+  return { status, headers: came, body: await (await firstEventOf(response)).json() }
+}
 
 type Reply = { status: number; body: Record<string, unknown> }
 
@@ -47,6 +65,13 @@ async function send(method: string, path: string, body?: unknown, signal?: Abort
 
 const event = (user: string, metric: string, signal?: AbortSignal) =>
   send('POST', `/v1/metrics/${metric}/event`, { user: { id: user }, value: 1 }, signal)
+
+let noon = SERVER_START
+/** A noon that no earlier test has reached. Streaks and boosts from before it are over. */
+function nextNoon(): number {
+  noon += 30 * DAY
+  return noon
+}
 
 const ascending = (count: number) => Array.from({ length: count }, (_, n) => n + 1)
 
@@ -226,327 +251,362 @@ const newClient = () =>
   })
 const client = () => recorded(newClient())
 
-describe('the npm client', () => {
-  it('creates and updates users, and reads them', async () => {
-    const { users } = client()
-    const made = await users.create({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu' })
-    expect(made).toMatchObject({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu', control: false })
-    expect(await users.identify('client', { email: 'client@example.com' })).toMatchObject({
-      name: 'Client',
-      email: 'client@example.com',
+// In order, because the walk at the end changes what the tests before it read, and tests count what was called.
+describe('one service, in order', { shuffle: false }, () => {
+  // The last test says which methods were called.
+  describe('the npm client', () => {
+    describe('on one day', () => {
+      beforeAll(() => send('PUT', '/admin/v1/test-clock', { now: new Date(nextNoon()).toISOString() }))
+
+      it('creates and updates users, and reads them', async () => {
+        const { users } = client()
+        const made = await users.create({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu' })
+        expect(made).toMatchObject({ id: 'client', name: 'Client', tz: 'Asia/Kathmandu', control: false })
+        expect(await users.identify('client', { email: 'client@example.com' })).toMatchObject({
+          name: 'Client',
+          email: 'client@example.com',
+        })
+        expect(await users.update('client', { name: 'Renamed' })).toMatchObject({ name: 'Renamed' })
+        expect((await users.get('client')).created).toEqual(made.created)
+        await expect(users.update('nobody', { name: 'x' })).rejects.toThrow(TrophyApiError)
+      })
+
+      it('sends events with idempotency keys, and reads points, metrics and summaries', async () => {
+        const { metrics, users, points } = client()
+        const send = () =>
+          metrics.event('demo-lessons', { user: { id: 'client' }, value: 2, idempotencyKey: 'lesson' })
+        const first = await send()
+        expect(first).toMatchObject({ total: 2, idempotentReplayed: false, idempotencyKey: 'lesson' })
+        expect(first.points['demo-xp']).toMatchObject({ total: 20, added: 20 })
+        const again = await send()
+        expect(again).toMatchObject({
+          eventId: first.eventId,
+          total: 2,
+          idempotentReplayed: true,
+          points: {},
+        })
+
+        expect(await users.points('client', 'demo-xp', { awards: 1 })).toMatchObject({ total: 20 })
+        expect(await users.allMetrics('client')).toHaveLength(3)
+        expect(await users.singleMetric('client', 'demo-lessons')).toMatchObject({ current: 2 })
+        const today = new Date(noon).toISOString().slice(0, 10)
+        const range = { aggregation: 'daily', startDate: today, endDate: today } as const
+        expect(await users.metricEventSummary('client', 'demo-lessons', range)).toHaveLength(1)
+        expect(await users.pointsEventSummary('client', 'demo-xp', range)).toHaveLength(1)
+        expect((await points.summary('demo-xp')).reduce((sum, { users }) => sum + users, 0)).toBeGreaterThan(
+          0,
+        )
+        expect(await points.system('demo-xp')).toMatchObject({ name: 'XP' })
+      })
+
+      it('sees leaderboards change, and reads them', async () => {
+        const { metrics, users, leaderboards } = client()
+        const event = await metrics.event('demo-minutes', {
+          user: { id: 'racer', name: 'Racer' },
+          value: 1_000_000,
+        })
+        expect(event.leaderboards['demo-weekly-xp']).toMatchObject({ rank: 1, previousRank: undefined })
+        expect((await leaderboards.all()).map(({ key }) => key)).toEqual([
+          'demo-weekly-xp',
+          'demo-all-time',
+          'demo-minutes-by-plan',
+        ])
+        const board = await leaderboards.get('demo-weekly-xp', { limit: 1 })
+        expect(board).toMatchObject({
+          status: 'active',
+          rankings: [{ userId: 'racer', userName: 'Racer', rank: 1 }],
+        })
+        const place = await users.leaderboard('racer', 'demo-weekly-xp')
+        expect(place).toMatchObject({ rank: 1, value: 500_000, history: [{ rank: 1, value: 500_000 }] })
+        expect((await users.leaderboard('racer', 'demo-all-time')).rank).toBeUndefined()
+      })
+
+      it('[L11, L4] 100 parallel events of 50 users are ranked exactly, in a consistent sequence', async () => {
+        const users = Array.from({ length: 50 }, (_, n) => `runner-${n}`)
+        const values = users.flatMap((user, n) => [
+          { user, value: 1_000 + n },
+          { user, value: 1_000 + ((7 * n) % 50) },
+        ])
+        const replies = await Promise.all(
+          values.map(({ user, value }) =>
+            send('POST', '/v1/metrics/demo-lessons/event', { user: { id: user }, value }),
+          ),
+        )
+        const total = new Map<string, number>()
+        for (const { user, value } of values) total.set(user, (total.get(user) ?? 0) + value)
+        const { body } = await send('GET', '/v1/leaderboards/demo-all-time?limit=50')
+        const rankings = Object(body).rankings
+        expect(rankings).toHaveLength(50)
+        for (const [index, { userId, rank, value }] of rankings.entries()) {
+          expect(rank).toBe(index + 1)
+          expect(value).toBe(total.get(userId))
+          if (index > 0) expect(value).toBeLessThanOrEqual(rankings[index - 1].value)
+        }
+        const places = replies.map((reply) => Object(reply.body).leaderboards['demo-all-time'])
+        // A user's first event enters the user. No user's rank falls by an own event.
+        expect(places.filter(({ previousRank }) => previousRank === null)).toHaveLength(50)
+        for (const { rank, previousRank } of places) expect(rank).toBeLessThanOrEqual(previousRank ?? 50)
+      })
     })
-    expect(await users.update('client', { name: 'Renamed' })).toMatchObject({ name: 'Renamed' })
-    expect((await users.get('client')).created).toEqual(made.created)
-    await expect(users.update('nobody', { name: 'x' })).rejects.toThrow(TrophyApiError)
-  })
 
-  it('sends events with idempotency keys, and reads points, metrics and summaries', async () => {
-    const { metrics, users, points } = client()
-    const send = () =>
-      metrics.event('demo-lessons', { user: { id: 'client' }, value: 2, idempotencyKey: 'lesson' })
-    const first = await send()
-    expect(first).toMatchObject({ total: 2, idempotentReplayed: false, idempotencyKey: 'lesson' })
-    expect(first.points['demo-xp']).toMatchObject({ total: 20, added: 20 })
-    const again = await send()
-    expect(again).toMatchObject({ eventId: first.eventId, total: 2, idempotentReplayed: true, points: {} })
+    describe('day by day', () => {
+      let start: number
+      const at = (days: number) => new Date(start + days * DAY)
+      const date = (days: number) => at(days).toISOString().slice(0, 10)
+      const move = async (days: number) =>
+        expect((await send('PUT', '/admin/v1/test-clock', { now: at(days).toISOString() })).status).toBe(200)
+      const lesson = (id: string, value = 1) =>
+        client().metrics.event('demo-lessons', { user: { id, name: id.toUpperCase() }, value })
 
-    expect(await users.points('client', 'demo-xp', { awards: 1 })).toMatchObject({ total: 20 })
-    expect(await users.allMetrics('client')).toHaveLength(3)
-    expect(await users.singleMetric('client', 'demo-lessons')).toMatchObject({ current: 2 })
-    const today = new Date(SERVER_START).toISOString().slice(0, 10)
-    const range = { aggregation: 'daily', startDate: today, endDate: today } as const
-    expect(await users.metricEventSummary('client', 'demo-lessons', range)).toHaveLength(1)
-    expect(await users.pointsEventSummary('client', 'demo-xp', range)).toHaveLength(1)
-    expect((await points.summary('demo-xp')).reduce((sum, { users }) => sum + users, 0)).toBeGreaterThan(0)
-    expect(await points.system('demo-xp')).toMatchObject({ name: 'XP' })
-  })
+      beforeAll(() => {
+        start = nextNoon()
+        return move(0)
+      })
 
-  it('sees leaderboards change, and reads them', async () => {
-    const { metrics, users, leaderboards } = client()
-    const event = await metrics.event('demo-minutes', {
-      user: { id: 'racer', name: 'Racer' },
-      value: 1_000_000,
-    })
-    expect(event.leaderboards['demo-weekly-xp']).toMatchObject({ rank: 1, previousRank: undefined })
-    expect((await leaderboards.all()).map(({ key }) => key)).toEqual([
-      'demo-weekly-xp',
-      'demo-all-time',
-      'demo-minutes-by-plan',
-    ])
-    const board = await leaderboards.get('demo-weekly-xp', { limit: 1 })
-    expect(board).toMatchObject({
-      status: 'active',
-      rankings: [{ userId: 'racer', userName: 'Racer', rank: 1 }],
-    })
-    const place = await users.leaderboard('racer', 'demo-weekly-xp')
-    expect(place).toMatchObject({ rank: 1, value: 500_000, history: [{ rank: 1, value: 500_000 }] })
-    expect((await users.leaderboard('racer', 'demo-all-time')).rank).toBeUndefined()
-  })
+      it('sees streaks and achievements in responses to events', async () => {
+        const first = await lesson('steady')
+        expect(first.achievements).toMatchObject([
+          { key: 'demo-first-lesson', trigger: 'metric', metricName: 'Lessons completed', metricValue: 1 },
+        ])
+        expect(first.achievements[0]?.achievedAt).toEqual(at(0))
+        expect(first.currentStreak).toEqual({
+          extended: true,
+          length: 1,
+          frequency: 'daily',
+          started: date(0),
+          periodStart: date(0),
+          periodEnd: date(0),
+          expires: date(1),
+          freezes: 1,
+          maxFreezes: 2,
+          freezeAutoEarnInterval: 7,
+          freezeAutoEarnAmount: 1,
+        })
+        await move(1)
+        const second = await lesson('steady', 2)
+        expect(second.achievements).toEqual([])
+        expect(second.currentStreak).toMatchObject({ extended: true, length: 2, expires: date(2) })
+      })
 
-  it('[L11, L4] 100 parallel events of 50 users are ranked exactly, in a consistent sequence', async () => {
-    const users = Array.from({ length: 50 }, (_, n) => `runner-${n}`)
-    const values = users.flatMap((user, n) => [
-      { user, value: 1_000 + n },
-      { user, value: 1_000 + ((7 * n) % 50) },
-    ])
-    const replies = await Promise.all(
-      values.map(({ user, value }) =>
-        send('POST', '/v1/metrics/demo-lessons/event', { user: { id: user }, value }),
-      ),
-    )
-    const total = new Map<string, number>()
-    for (const { user, value } of values) total.set(user, (total.get(user) ?? 0) + value)
-    const { body } = await send('GET', '/v1/leaderboards/demo-all-time?limit=50')
-    const rankings = Object(body).rankings
-    expect(rankings).toHaveLength(50)
-    for (const [index, { userId, rank, value }] of rankings.entries()) {
-      expect(rank).toBe(index + 1)
-      expect(value).toBe(total.get(userId))
-      if (index > 0) expect(value).toBeLessThanOrEqual(rankings[index - 1].value)
-    }
-    const places = replies.map((reply) => Object(reply.body).leaderboards['demo-all-time'])
-    // A user's first event enters the user. No user's rank falls by an own event.
-    expect(places.filter(({ previousRank }) => previousRank === null)).toHaveLength(50)
-    for (const { rank, previousRank } of places) expect(rank).toBeLessThanOrEqual(previousRank ?? 50)
-  })
-})
+      it('completes achievements, and reads them', async () => {
+        const { achievements, users } = client()
+        const done = await achievements.complete('demo-profile', {
+          user: { id: 'steady', email: 's@example.com' },
+        })
+        expect(done.achievement).toMatchObject({
+          key: 'demo-profile',
+          name: 'Profile complete',
+          trigger: 'api',
+        })
+        expect(done.achievement.achievedAt).toEqual(at(1))
+        expect(done.points['demo-gems']).toMatchObject({ added: 10, total: 15 })
+        const again = await achievements.complete('demo-profile', { user: { id: 'steady' } })
+        expect(again.completionId).toBe(done.completionId)
+        expect((await users.get('steady')).email).toBe('s@example.com')
+        await expect(achievements.complete('nope', { user: { id: 'steady' } })).rejects.toThrow(
+          TrophyApiError,
+        )
 
-describe('the test clock', () => {
-  it('[C1] stays still once set, also over a restart, and is the same for the next event', async () => {
-    const now = new Date(SERVER_START + DAY).toISOString()
-    expect(await send('PUT', '/admin/v1/test-clock', { now })).toEqual({ status: 200, body: { now } })
-    await server.stop()
-    server = await startServer({ folder })
-    expect(await send('GET', '/admin/v1/test-clock')).toEqual({ status: 200, body: { now } })
-    await event('clocked', 'demo-lessons')
-    expect((await send('GET', '/v1/users/clocked')).body.created).toBe(now)
-  })
-})
+        const all = await achievements.all()
+        expect(all.map(({ key }) => key)).toEqual(['demo-first-lesson', 'demo-on-fire', 'demo-profile'])
+        expect(all.map(({ completions }) => completions)).toEqual([expect.any(Number), 0, 1])
+        expect(all[2]?.rarity).toBeCloseTo((all[0]?.rarity ?? 0) / (all[0]?.completions ?? 1), 1)
+        const had = await users.achievements('steady')
+        expect(had.map(({ key, achievedAt }) => [key, achievedAt])).toEqual([
+          ['demo-first-lesson', at(0)],
+          ['demo-profile', at(1)],
+        ])
+        const [, , onFire] = await users.achievements('steady', { includeIncomplete: 'true' })
+        expect(onFire).toMatchObject({
+          key: 'demo-on-fire',
+          trigger: 'streak',
+          streakLength: 7,
+          completions: 0,
+        })
+        expect(onFire?.achievedAt).toBeUndefined()
+        const [lessons] = await users.allMetrics('steady')
+        expect(lessons?.achievements.map(({ key }) => key)).toEqual(['demo-first-lesson'])
+      })
 
-describe('the npm client, day by day', () => {
-  const at = (days: number) => new Date(SERVER_START + (2 + days) * DAY)
-  const date = (days: number) => at(days).toISOString().slice(0, 10)
-  const move = async (days: number) =>
-    expect((await send('PUT', '/admin/v1/test-clock', { now: at(days).toISOString() })).status).toBe(200)
-  const lesson = (id: string, value = 1) =>
-    client().metrics.event('demo-lessons', { user: { id, name: id.toUpperCase() }, value })
+      it('reads and changes preferences', async () => {
+        const { users } = client()
+        expect(await users.getPreferences('steady')).toEqual({ notifications: {} })
+        await users.updatePreferences('steady', {
+          notifications: { streakReminder: ['push'], recap: ['email'] },
+        })
+        const notifications = { streakReminder: ['push'], recap: [] }
+        const changed = await users.updatePreferences('steady', { notifications: { recap: [] } })
+        expect(changed).toEqual({ notifications })
+        expect(await users.getPreferences('steady')).toEqual(changed)
+      })
 
-  beforeAll(() => move(0))
-
-  it('sees streaks and achievements in responses to events', async () => {
-    const first = await lesson('steady')
-    expect(first.achievements).toMatchObject([
-      { key: 'demo-first-lesson', trigger: 'metric', metricName: 'Lessons completed', metricValue: 1 },
-    ])
-    expect(first.achievements[0]?.achievedAt).toEqual(at(0))
-    expect(first.currentStreak).toEqual({
-      extended: true,
-      length: 1,
-      frequency: 'daily',
-      started: date(0),
-      periodStart: date(0),
-      periodEnd: date(0),
-      expires: date(1),
-      freezes: 1,
-      maxFreezes: 2,
-      freezeAutoEarnInterval: 7,
-      freezeAutoEarnAmount: 1,
-    })
-    await move(1)
-    const second = await lesson('steady', 2)
-    expect(second.achievements).toEqual([])
-    expect(second.currentStreak).toMatchObject({ extended: true, length: 2, expires: date(2) })
-  })
-
-  it('completes achievements, and reads them', async () => {
-    const { achievements, users } = client()
-    const done = await achievements.complete('demo-profile', {
-      user: { id: 'steady', email: 's@example.com' },
-    })
-    expect(done.achievement).toMatchObject({ key: 'demo-profile', name: 'Profile complete', trigger: 'api' })
-    expect(done.achievement.achievedAt).toEqual(at(1))
-    expect(done.points['demo-gems']).toMatchObject({ added: 10, total: 15 })
-    const again = await achievements.complete('demo-profile', { user: { id: 'steady' } })
-    expect(again.completionId).toBe(done.completionId)
-    expect((await users.get('steady')).email).toBe('s@example.com')
-    await expect(achievements.complete('nope', { user: { id: 'steady' } })).rejects.toThrow(TrophyApiError)
-
-    const all = await achievements.all()
-    expect(all.map(({ key }) => key)).toEqual(['demo-first-lesson', 'demo-on-fire', 'demo-profile'])
-    expect(all.map(({ completions }) => completions)).toEqual([expect.any(Number), 0, 1])
-    expect(all[2]?.rarity).toBeCloseTo((all[0]?.rarity ?? 0) / (all[0]?.completions ?? 1), 1)
-    const had = await users.achievements('steady')
-    expect(had.map(({ key, achievedAt }) => [key, achievedAt])).toEqual([
-      ['demo-first-lesson', at(0)],
-      ['demo-profile', at(1)],
-    ])
-    const [, , onFire] = await users.achievements('steady', { includeIncomplete: 'true' })
-    expect(onFire).toMatchObject({ key: 'demo-on-fire', trigger: 'streak', streakLength: 7, completions: 0 })
-    expect(onFire?.achievedAt).toBeUndefined()
-    const [lessons] = await users.allMetrics('steady')
-    expect(lessons?.achievements.map(({ key }) => key)).toEqual(['demo-first-lesson'])
-  })
-
-  it('reads and changes preferences', async () => {
-    const { users } = client()
-    expect(await users.getPreferences('steady')).toEqual({ notifications: {} })
-    await users.updatePreferences('steady', { notifications: { streakReminder: ['push'], recap: ['email'] } })
-    const notifications = { streakReminder: ['push'], recap: [] }
-    const changed = await users.updatePreferences('steady', { notifications: { recap: [] } })
-    expect(changed).toEqual({ notifications })
-    expect(await users.getPreferences('steady')).toEqual(changed)
-  })
-
-  /** Issues about users: in the contract's words, and in the words of the client. */
-  const unknown = (userId: string) => {
-    const text = expect.stringContaining('no user')
-    return { userId, severity: 'error', level: 'error', message: text, reason: text }
-  }
-  const warning = (userId: string) => {
-    const text = expect.stringMatching(/None was granted|Nothing was restored/)
-    return { userId, severity: 'warning', level: 'warning', message: text, reason: text }
-  }
-
-  it('sees a streak lost, restored and ranked, and grants a freeze', async () => {
-    const { users, streaks, admin } = client()
-    expect(await admin.streaks.freezes.create({ freezes: [{ userId: 'steady' }] })).toEqual({ issues: [] })
-    expect(await users.streak('steady')).toMatchObject({ length: 2, freezes: 2 })
-    const ungranted = await admin.streaks.freezes.create({
-      freezes: [{ userId: 'ghost' }, { userId: 'steady' }],
-    })
-    expect(ungranted).toMatchObject({ issues: [unknown('ghost'), warning('steady')] })
-    await move(5)
-    const { streakHistory, ...lost } = await users.streak('steady', { historyPeriods: 6 })
-    expect(lost).toMatchObject({ length: 0, freezes: 0 })
-    expect(streakHistory?.[0]).toMatchObject({ periodStart: date(0), periodEnd: date(0), usedFreeze: false })
-    expect(streakHistory?.map(({ length }) => length)).toEqual([1, 2, 2, 2, 0, 0])
-    expect(streakHistory?.map(({ usedFreeze }) => usedFreeze).indexOf(true)).toBe(2)
-    expect(await streaks.rankings()).toEqual([])
-    expect(await admin.streaks.restore({ users: [{ id: 'steady' }] })).toEqual({
-      restoredUsers: ['steady'],
-      issues: [],
-    })
-    expect(await users.streak('steady')).toMatchObject({ length: 2, started: date(3), expires: date(5) })
-    expect(await admin.streaks.restore({ users: [{ id: 'ghost' }, { id: 'steady' }] })).toMatchObject({
-      restoredUsers: [],
-      issues: [unknown('ghost'), warning('steady')],
-    })
-    await users.create({ id: 'idle' })
-    await lesson('newcomer')
-    expect(await streaks.list({ userIds: ['idle', 'newcomer', 'nobody', 'steady'] })).toEqual([
-      { userId: 'steady', streakLength: 2 },
-      { userId: 'newcomer', streakLength: 1, extended: at(5).toISOString() },
-      { userId: 'idle', streakLength: 0 },
-    ])
-    const ranked = [
-      { userId: 'steady', name: 'STEADY', streakLength: 2 },
-      { userId: 'newcomer', name: 'NEWCOMER', streakLength: 1 },
-    ]
-    expect(await streaks.rankings()).toEqual(ranked)
-    expect(await streaks.rankings({ type: 'longest', limit: 1 })).toEqual(ranked.slice(0, 1))
-  })
-
-  it('reads the year', async () => {
-    const { activity } = await client().users.wrapped('steady', { year: at(0).getUTCFullYear() })
-    expect(activity).toMatchObject({ daysActive: 2, mostActiveDay: { date: date(0) } })
-    const { metrics, points, achievements, longestStreak } = activity.entireYear
-    expect(metrics['demo-lessons']).toMatchObject({ units: 'lessons', currentTotal: 3, percentChange: 100 })
-    expect(points['demo-xp']).toMatchObject({ name: 'XP', currentTotal: 30 })
-    expect(achievements.map(({ key }) => key)).toEqual(['demo-first-lesson', 'demo-profile'])
-    expect(longestStreak).toMatchObject({ length: 2, started: date(0) })
-    await expect(client().users.wrapped('nobody')).rejects.toThrow(TrophyApiError)
-  })
-})
-
-testReferencePage(() => server)
-testCrossOrigin(() => server)
-
-describe('every operation, over HTTP', () => {
-  /** From a noon on that no earlier test has reached. */
-  const at = (days: number) => new Date(SERVER_START + (21 + days) * DAY).toISOString()
-  /** The operations that returned a success without issues. */
-  const answered = new Set<string>()
-
-  const ask: Ask = async (method, path, headers, body) => {
-    const response = await fetch(`${server.url}${path}`, {
-      method,
-      headers: { 'x-api-key': server.adminKey, 'content-type': 'application/json', ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    })
-    const { status, headers: came } = response
-    return { status, headers: came, body: await (await firstEventOf(response)).json() }
-  }
-
-  /**
-   * Calls an operation. The response must be as its entry in src/worker/operations.ts says.
-   * test/helpers/server/setup.ts checks the body.
-   */
-  const calling = async (id: string, call: Parameters<typeof sendTo>[1] = {}) => {
-    const spec = specOf(id)
-    const told = await sendTo(spec, call, ask)
-    expect(fault(spec, told)).toBeNull()
-    answered.add(id)
-    return told
-  }
-
-  it('operations of tenants respond as documented, in a world that is some days old', async () => {
-    const move = (days: number) => calling('admin_test_clock_set', { body: { now: at(days) } })
-    await move(0)
-    const day = (days: number) => at(days).slice(0, 10)
-    const world = await settle({ ask, mark: 'http', factor: 2, day })
-    for (const days of [1, 2, 3]) {
-      await move(days)
-      await carryOn(world, days)
-    }
-    expect((await calling('admin_test_clock_get')).body).toEqual({ now: at(3) })
-    for (const spec of operations) {
-      if (spec.account) continue
-      for (const call of callsOf(spec, world)) await calling(spec.id, call)
-    }
-    await calling('admin_test_clock_reset')
-  })
-
-  it('operations of the account respond as documented; operations on tenants need MULTI_TENANCY', async () => {
-    const made = await calling('admin_admin_keys_create', { body: [{ name: 'One' }] })
-    const [{ id, key }] = Object(made.body).created
-    const listed = await fetch(`${server.url}/admin/v1/admin-api-keys`, { headers: { 'x-api-key': key } })
-    expect(listed.status).toBe(200)
-    const { body: keys } = await calling('admin_admin_keys_list')
-    expect(keys).toContainEqual(expect.objectContaining({ id, name: 'One' }))
-    await calling('admin_admin_keys_rotate', { params: { id } })
-    const refused = await fetch(`${server.url}/admin/v1/admin-api-keys`, { headers: { 'x-api-key': key } })
-    expect(refused.status).toBe(401)
-    await calling('admin_admin_keys_delete', { query: { ids: id } })
-    await calling('admin_status')
-    await calling('admin_session_get')
-    await calling('admin_databases')
-    await calling('admin_databases_rebalance', { body: { weights: { DB: 1 } } })
-    for (const spec of operations.filter(({ path }) => path.startsWith('/tenants'))) {
-      const call = {
-        params: { id },
-        query: spec.method === 'delete' ? { ids: id } : {},
-        body: spec.method === 'post' ? [{ customerId: 'a', name: 'A' }] : [{ id }],
+      /** Issues about users: in the contract's words, and in the words of the client. */
+      const unknown = (userId: string) => {
+        const text = expect.stringContaining('no user')
+        return { userId, severity: 'error', level: 'error', message: text, reason: text }
       }
-      const { status, body } = await sendTo(spec, spec.body ? call : { ...call, body: undefined }, ask)
-      expect([spec.id, status, Object(body).error]).toEqual([
-        spec.id,
-        422,
-        expect.stringContaining('MULTI_TENANCY'),
-      ])
-      answered.add(spec.id)
+      const warning = (userId: string) => {
+        const text = expect.stringMatching(/None was granted|Nothing was restored/)
+        return { userId, severity: 'warning', level: 'warning', message: text, reason: text }
+      }
+
+      it('sees a streak lost, restored and ranked, and grants a freeze', async () => {
+        const { users, streaks, admin } = client()
+        expect(await admin.streaks.freezes.create({ freezes: [{ userId: 'steady' }] })).toEqual({
+          issues: [],
+        })
+        expect(await users.streak('steady')).toMatchObject({ length: 2, freezes: 2 })
+        const ungranted = await admin.streaks.freezes.create({
+          freezes: [{ userId: 'ghost' }, { userId: 'steady' }],
+        })
+        expect(ungranted).toMatchObject({ issues: [unknown('ghost'), warning('steady')] })
+        await move(5)
+        const { streakHistory, ...lost } = await users.streak('steady', { historyPeriods: 6 })
+        expect(lost).toMatchObject({ length: 0, freezes: 0 })
+        expect(streakHistory?.[0]).toMatchObject({
+          periodStart: date(0),
+          periodEnd: date(0),
+          usedFreeze: false,
+        })
+        expect(streakHistory?.map(({ length }) => length)).toEqual([1, 2, 2, 2, 0, 0])
+        expect(streakHistory?.map(({ usedFreeze }) => usedFreeze).indexOf(true)).toBe(2)
+        expect(await streaks.rankings()).toEqual([])
+        expect(await admin.streaks.restore({ users: [{ id: 'steady' }] })).toEqual({
+          restoredUsers: ['steady'],
+          issues: [],
+        })
+        expect(await users.streak('steady')).toMatchObject({ length: 2, started: date(3), expires: date(5) })
+        expect(await admin.streaks.restore({ users: [{ id: 'ghost' }, { id: 'steady' }] })).toMatchObject({
+          restoredUsers: [],
+          issues: [unknown('ghost'), warning('steady')],
+        })
+        await users.create({ id: 'idle' })
+        await lesson('newcomer')
+        expect(await streaks.list({ userIds: ['idle', 'newcomer', 'nobody', 'steady'] })).toEqual([
+          { userId: 'steady', streakLength: 2 },
+          { userId: 'newcomer', streakLength: 1, extended: at(5).toISOString() },
+          { userId: 'idle', streakLength: 0 },
+        ])
+        const ranked = [
+          { userId: 'steady', name: 'STEADY', streakLength: 2 },
+          { userId: 'newcomer', name: 'NEWCOMER', streakLength: 1 },
+        ]
+        expect(await streaks.rankings()).toEqual(ranked)
+        expect(await streaks.rankings({ type: 'longest', limit: 1 })).toEqual(ranked.slice(0, 1))
+      })
+
+      it('reads the year', async () => {
+        const { activity } = await client().users.wrapped('steady', { year: at(0).getUTCFullYear() })
+        expect(activity).toMatchObject({ daysActive: 2, mostActiveDay: { date: date(0) } })
+        const { metrics, points, achievements, longestStreak } = activity.entireYear
+        expect(metrics['demo-lessons']).toMatchObject({
+          units: 'lessons',
+          currentTotal: 3,
+          percentChange: 100,
+        })
+        expect(points['demo-xp']).toMatchObject({ name: 'XP', currentTotal: 30 })
+        expect(achievements.map(({ key }) => key)).toEqual(['demo-first-lesson', 'demo-profile'])
+        expect(longestStreak).toMatchObject({ length: 2, started: date(0) })
+        await expect(client().users.wrapped('nobody')).rejects.toThrow(TrophyApiError)
+      })
+    })
+
+    describe('in the end', () => {
+      it('every method was called', () => {
+        const methods = methodsOf(newClient())
+        expect(methods).toContain('admin.streaks.freezes.create')
+        expect(methods.length).toBeGreaterThanOrEqual(25)
+        expect(methods.filter((method) => !called.has(method))).toEqual([])
+      })
+    })
+  })
+
+  describe('the test clock', () => {
+    it('[C1] stays still once set, also over a restart, and is the same for the next event', async () => {
+      const now = new Date(nextNoon()).toISOString()
+      expect(await send('PUT', '/admin/v1/test-clock', { now })).toEqual({ status: 200, body: { now } })
+      await server.stop()
+      server = await startServer({ folder })
+      expect(await send('GET', '/admin/v1/test-clock')).toEqual({ status: 200, body: { now } })
+      await event('clocked', 'demo-lessons')
+      expect((await send('GET', '/v1/users/clocked')).body.created).toBe(now)
+    })
+  })
+
+  testReferencePage(() => server)
+  testCrossOrigin(() => server)
+
+  describe('every operation, over HTTP', () => {
+    let start: number
+    const at = (days: number) => new Date(start + days * DAY).toISOString()
+    /** The operations that returned a success without issues. */
+    const answered = new Set<string>()
+
+    /**
+     * Calls an operation. The response must be as its entry in src/worker/operations.ts says.
+     * test/helpers/server/setup.ts checks the body.
+     */
+    const calling = async (id: string, call: Parameters<typeof sendTo>[1] = {}) => {
+      const spec = specOf(id)
+      const told = await sendTo(spec, call, ask)
+      expect(fault(spec, told)).toBeNull()
+      answered.add(id)
+      return told
     }
-  })
 
-  it('leaves no operation out', () => {
-    expect(operations.map(({ id }) => id).filter((id) => !answered.has(id))).toEqual([])
-  })
-})
+    it('operations of tenants respond as documented, in a world that is some days old', async () => {
+      const move = (days: number) => calling('admin_test_clock_set', { body: { now: at(days) } })
+      start = nextNoon()
+      await move(0)
+      const day = (days: number) => at(days).slice(0, 10)
+      const world = await settle({ ask, mark: 'http', factor: 2, day })
+      for (const days of [1, 2, 3]) {
+        await move(days)
+        await carryOn(world, days)
+      }
+      expect((await calling('admin_test_clock_get')).body).toEqual({ now: at(3) })
+      for (const spec of operations) {
+        if (spec.account) continue
+        for (const call of callsOf(spec, world)) await calling(spec.id, call)
+      }
+    })
 
-describe('the npm client, method by method', () => {
-  it('every method was called', () => {
-    const methods = methodsOf(newClient())
-    expect(methods).toContain('admin.streaks.freezes.create')
-    expect(methods.length).toBeGreaterThanOrEqual(25)
-    expect(methods.filter((method) => !called.has(method))).toEqual([])
+    it('operations of the account respond as documented; operations on tenants need MULTI_TENANCY', async () => {
+      const made = await calling('admin_admin_keys_create', { body: [{ name: 'One' }] })
+      const [{ id, key }] = Object(made.body).created
+      const listed = await fetch(`${server.url}/admin/v1/admin-api-keys`, { headers: { 'x-api-key': key } })
+      expect(listed.status).toBe(200)
+      const { body: keys } = await calling('admin_admin_keys_list')
+      expect(keys).toContainEqual(expect.objectContaining({ id, name: 'One' }))
+      await calling('admin_admin_keys_rotate', { params: { id } })
+      const refused = await fetch(`${server.url}/admin/v1/admin-api-keys`, { headers: { 'x-api-key': key } })
+      expect(refused.status).toBe(401)
+      await calling('admin_admin_keys_delete', { query: { ids: id } })
+      await calling('admin_status')
+      await calling('admin_session_get')
+      await calling('admin_databases')
+      await calling('admin_databases_rebalance', { body: { weights: { DB: 1 } } })
+      for (const spec of operations.filter(({ path }) => path.startsWith('/tenants'))) {
+        const call = {
+          params: { id },
+          query: spec.method === 'delete' ? { ids: id } : {},
+          body: spec.method === 'post' ? [{ customerId: 'a', name: 'A' }] : [{ id }],
+        }
+        const { status, body } = await sendTo(spec, spec.body ? call : { ...call, body: undefined }, ask)
+        expect([spec.id, status, Object(body).error]).toEqual([
+          spec.id,
+          422,
+          expect.stringContaining('MULTI_TENANCY'),
+        ])
+        answered.add(spec.id)
+      }
+    })
+
+    it('leaves no operation out', () => {
+      // The end of this file calls the last one.
+      expect(operations.map(({ id }) => id).filter((id) => !answered.has(id))).toEqual([
+        'admin_test_clock_reset',
+      ])
+    })
   })
 })

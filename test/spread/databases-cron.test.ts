@@ -66,7 +66,7 @@ const failing = (number: number, after = 0) =>
 const errors = vi.spyOn(console, 'error')
 afterEach(() => errors.mockClear())
 
-describe('[M1] the moment that is noted in all databases', () => {
+describe('[M1] the moment that is noted in all databases', { shuffle: false }, () => {
   test('is the same in all of them, also in one without users that was bound again', async () => {
     expect(await moments()).toEqual([null, null, null])
     const first = await tick()

@@ -151,8 +151,10 @@ async function pagesOf(tenant: TestTenant, query: string): Promise<unknown[]> {
   return pages
 }
 
+// In order, because the last tests move the clock.
 describe.runIf(databases().length > 1)(
   '[B1, B5] a tenant in three databases and one in a single database',
+  { shuffle: false },
   () => {
     let spreadOver: TestTenant
     let whole: TestTenant
