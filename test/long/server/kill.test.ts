@@ -26,8 +26,8 @@ const by = process.env.KILL_BY === 'serve' ? 'serve' : 'node'
 const DATABASES = Number(process.env.KILL_DATABASES ?? 1)
 /** `KILLS=2` is quicker, while this test is changed. */
 const KILLS = Number(process.env.KILLS ?? 10)
-/** `serve` answers thirty at once: with fewer clients, a kill could break off none. */
-const CLIENTS = by === 'serve' ? 64 : 16
+/** A server answers thirty at once: with fewer clients, a kill could break off none. */
+const CLIENTS = 64
 const USERS = Array.from({ length: 50 }, (_, n) => `user-${String(n).padStart(2, '0')}`)
 
 /**
