@@ -2,7 +2,8 @@ import { presentConfiguration } from '../configuration/configuration'
 import type { Configuration } from '../configuration/configuration.types'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
-import type { Context, TenantContext } from '../platform/context'
+import type { TenantContext } from '../platform/context'
+import { logWork } from '../platform/log'
 import type { Work } from '../time/due-work.sql.ts'
 import { defineJob, type When } from '../time/job'
 import { definitionOf, RunDueReply } from './board'
@@ -21,41 +22,22 @@ export async function bulkStep(
   kind: string,
   work: () => Promise<Step | null>,
 ): Promise<void> {
-  const [began, before] = [systemNow(), spent(context)]
+  const { cost, notes, db } = context
+  const [began, before, rowsBefore] = [systemNow(), { ...cost }, notes.objectRows ?? 0]
   const step = await work()
   if (step === null || step.changes.length === 0) return
   const { changes, config, changedAt } = step
   await deliver(context, config, changes, changedAt, { patience: BULK_PATIENCE, wanted: false })
-  const after = spent(context)
-  console.log(stepLine(context.db.tenantId, kind, systemNow() - began, changes, { before, after }))
-}
-
-/** The cost of a context so far. `objectRows` are rows that leaderboards have written. */
-const spent = ({ cost, notes }: Context) => ({ ...cost, objectRows: notes.objectRows ?? 0 })
-type Spent = ReturnType<typeof spent>
-
-/** The log line of a step, as JSON: changed users, awards and the cost. It contains nothing about a user. */
-function stepLine(
-  tenantId: string,
-  kind: string,
-  milliseconds: number,
-  changes: readonly InputChange[],
-  { before, after }: { before: Spent; after: Spent },
-): string {
-  return JSON.stringify({
-    level: 'info',
+  const facts = {
     work: kind,
-    tenant: tenantId,
-    milliseconds,
+    tenant: db.tenantId,
+    milliseconds: systemNow() - began,
     users: changes.length,
     awards: changes.reduce((sum, { awards }) => sum + awards.length, 0),
-    d1: {
-      roundTrips: after.roundTrips - before.roundTrips,
-      rowsRead: after.rowsRead - before.rowsRead,
-      rowsWritten: after.rowsWritten - before.rowsWritten,
-    },
-    objectRows: after.objectRows - before.objectRows,
-  })
+    /** Rows that leaderboards have written. */
+    objectRows: (notes.objectRows ?? 0) - rowsBefore,
+  }
+  logWork(facts, cost, before)
 }
 
 declare module '../time/kinds' {

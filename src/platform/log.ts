@@ -1,3 +1,5 @@
+import type { Cost } from './database'
+
 /**
  * The fields of a log line about a problem, besides `level`. None of them is a secret, or an id that a tenant
  * has given a user.
@@ -26,4 +28,21 @@ export type Problem = {
  */
 export function logProblem(level: 'warn' | 'error', problem: Problem): void {
   console[level](JSON.stringify({ level, ...problem }))
+}
+
+/**
+ * Writes the log line of background work, as JSON: these facts, which contain nothing about a user, and what
+ * it has cost in D1 since `before`.
+ */
+export function logWork(
+  facts: { work: string; tenant: string | null; [fact: string]: string | number | null },
+  cost: Cost,
+  before: Cost,
+): void {
+  const d1: Cost = {
+    roundTrips: cost.roundTrips - before.roundTrips,
+    rowsRead: cost.rowsRead - before.rowsRead,
+    rowsWritten: cost.rowsWritten - before.rowsWritten,
+  }
+  console.log(JSON.stringify({ level: 'info', ...facts, d1 }))
 }

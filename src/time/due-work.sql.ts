@@ -241,20 +241,15 @@ export async function findWork<P>(
 
 // -- What a step stores --
 
+const IT = 'tenant_id = ?1 AND kind = ?2 AND subject = ?3'
 const GO_ON = `
   UPDATE due_work SET due_at = coalesce(?5, due_at), progress = coalesce(?6, progress)
-  WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4`
-const END = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4'
-const PUT = `
-  UPDATE due_work SET due_at = ?4, progress = ?5, asked = coalesce(?6, asked)
-  WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3`
-const REMOVE_ONE = 'DELETE FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3'
+  WHERE ${IT} AND asked = ?4`
+const PUT = `UPDATE due_work SET due_at = ?4, progress = ?5, asked = coalesce(?6, asked) WHERE ${IT}`
+const END = `DELETE FROM due_work WHERE ${IT} AND asked = coalesce(?4, asked)`
 const UNCHANGED = guardSql(`
-  EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND asked = ?4
-    AND progress IS ?5)`)
-const PROGRESS_UNCHANGED = guardSql(`
-  EXISTS (SELECT 1 FROM due_work WHERE tenant_id = ?1 AND kind = ?2 AND subject = ?3 AND due_at = ?4
-    AND progress IS ?5)`)
+  EXISTS (SELECT 1 FROM due_work WHERE ${IT} AND progress IS ?4 AND asked = coalesce(?5, asked)
+    AND due_at = coalesce(?6, due_at))`)
 
 /** A piece of due work as it was read, with the statements that a step of its job stores in its database. */
 export class Work<P> {
@@ -298,7 +293,7 @@ export class Work<P> {
    * have a guard, so that no later state is overwritten. `isAsked` notes whether it was asked for.
    */
   put({ progress, dueAt }: State<P>, isAsked: boolean | null = null): Statement {
-    if (dueAt === null) return this.#its(REMOVE_ONE)
+    if (dueAt === null) return this.#its(END, null)
     return this.#its(PUT, dueAt, progressText(progress), isAsked === null ? null : Number(isAsked))
   }
 
@@ -310,12 +305,12 @@ export class Work<P> {
 
   /** A guard: holds while the work has this progress and was not asked for again. */
   unchanged(): Statement {
-    return this.#its(UNCHANGED, this.#row.asked, this.#row.progress)
+    return this.#its(UNCHANGED, this.#row.progress, this.#row.asked, null)
   }
 
   /** A guard: holds while the work has this progress and is due at the same moment. */
   progressUnchanged(): Statement {
-    return this.#its(PROGRESS_UNCHANGED, this.#row.dueAt, this.#row.progress)
+    return this.#its(UNCHANGED, this.#row.progress, null, this.#row.dueAt)
   }
 
   #its(sql: string, ...more: readonly unknown[]): Statement {

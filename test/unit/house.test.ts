@@ -52,6 +52,8 @@ test('only the room of due work has SQL of its table, and the jobs room names no
     'store/user-data/user-data.register',
   ]
   expect(naming.toSorted()).toEqual(expected.map((name) => `src/${name}.ts`).toSorted())
+  const counting = files.filter((file) => textOf(file).includes('asked + 1'))
+  expect(counting.filter((file) => !file.startsWith('src/time/'))).toEqual([])
   const kinds = files
     .filter((file) => / = defineJob\(\{$/m.test(textOf(file)))
     .flatMap((file) => textOf(file).match(/(?<=^ {2}kind: ')\w+(?=',$)/gm) ?? [`none in ${file}`])

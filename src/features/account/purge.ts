@@ -19,10 +19,11 @@ import type { Instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { systemNow, within } from '../../lib/system-clock'
 import type { AccountScope, Context, TenantContext } from '../../platform/context'
-import type { Cost, Statement } from '../../platform/database'
+import type { Statement } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { FIRST } from '../../platform/databases/directory'
 import { isConflict } from '../../platform/guard'
+import { logWork } from '../../platform/log'
 import { objectsAfter } from '../../store/user-data/objects.repository'
 import type { PurgeStage } from '../../store/user-data/user-data.register'
 import { removeRows, removeRowsEverywhere } from '../../store/user-data/user-rows.repository'
@@ -312,7 +313,8 @@ export async function redoDeletions(context: Context): Promise<void> {
     const { deletions, last } = await nextDeletions(context, after, PAGE)
     if (last === null) {
       await db.batch([advanceRedo(db, epoch, null)])
-      console.log(redoLine(epoch, cost, before))
+      // The cost is that of the call that has done the last deletion again.
+      logWork({ work: 'redo', tenant: null, epoch }, cost, before)
       return
     }
     const prefixes = ofKind(deletions, 'key').map(({ prefix }) => prefix)
@@ -324,19 +326,4 @@ export async function redoDeletions(context: Context): Promise<void> {
     await db.batch([advanceRedo(db, epoch, JSON.stringify(last))])
     after = last
   }
-}
-
-/** The log line of the call that has done the last deletion again, as JSON. The cost is that of the call. */
-function redoLine(epoch: number, cost: Cost, before: Cost): string {
-  return JSON.stringify({
-    level: 'info',
-    work: 'redo',
-    tenant: null,
-    epoch,
-    d1: {
-      roundTrips: cost.roundTrips - before.roundTrips,
-      rowsRead: cost.rowsRead - before.rowsRead,
-      rowsWritten: cost.rowsWritten - before.rowsWritten,
-    },
-  })
 }

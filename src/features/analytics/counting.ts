@@ -6,9 +6,10 @@ import { namedId } from '../../lib/ids'
 import { systemNow } from '../../lib/system-clock'
 import { utcDay } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'
-import type { AccountDatabase, Cost, Statement, TenantDatabase } from '../../platform/database'
+import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { isConflict } from '../../platform/guard'
+import { logWork } from '../../platform/log'
 import { findWork, firstDueOf, readProgress, type Work } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
 import type { DueKind } from '../../time/kinds'
@@ -304,7 +305,8 @@ async function step(
       : // Due now, so that other work that is due goes first.
         [work.put({ progress: { ...progress, pass }, dueAt: now })]),
   ])
-  if (users > 0) console.log(stepLine(context, users, systemNow() - began, before))
+  const milliseconds = systemNow() - began
+  if (users > 0) logWork({ work: 'analytics', tenant: db.tenantId, milliseconds, users }, cost, before)
 }
 
 /** The next range with changed users after those that a pass has visited, or the last one that was read. */
@@ -331,16 +333,6 @@ function end({ db }: TenantContext, work: Work<Progress>, pass: Pass, next: Inst
     work.put({ progress: null, dueAt: next }, hasCounted ? true : null),
     ...(hasCounted ? [] : [work.endUnlessAsked()]),
   ]
-}
-
-/** The log line of a step that has counted users, as JSON: their number, and the cost. */
-function stepLine({ db, cost }: TenantContext, users: number, milliseconds: number, before: Cost): string {
-  const d1 = {
-    roundTrips: cost.roundTrips - before.roundTrips,
-    rowsRead: cost.rowsRead - before.rowsRead,
-    rowsWritten: cost.rowsWritten - before.rowsWritten,
-  }
-  return JSON.stringify({ level: 'info', work: 'analytics', tenant: db.tenantId, milliseconds, users, d1 })
 }
 
 /** A small pass may run each minute: that costs at most a few dollars a month (docs/scale.md). */

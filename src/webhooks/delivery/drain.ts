@@ -5,9 +5,8 @@ import { BoundedMap } from '../../lib/bounded'
 import type { Instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
 import type { Context, TenantContext } from '../../platform/context'
-import type { Cost } from '../../platform/database'
 import { perInstance } from '../../platform/instance'
-import { logProblem } from '../../platform/log'
+import { logProblem, logWork } from '../../platform/log'
 import type { Work } from '../../time/due-work.sql.ts'
 import { defineJob } from '../../time/job'
 import { ensureAlarm } from '../../time/timekeeper'
@@ -124,7 +123,8 @@ export async function drain(
   }
   if (!isDrained) requestDrain(context, db.tenantId)
   const scheduled = await db.run(schedulePointsNotification(db))
-  if (handedOver > 0) console.log(drainLine(context, before, handedOver))
+  if (handedOver > 0)
+    logWork({ work: 'outbox', tenant: db.tenantId, outboxEntries: handedOver }, context.cost, before)
   for (const [name, error] of unreachable)
     throw new Error(`the delivery queue ${name} was not reached: ${error}`)
   return scheduled.meta.changes > 0
@@ -139,21 +139,6 @@ async function writeDue(
   let isAny = false
   for (const source of sources) isAny = (await source(context, config, now)) || isAny
   return isAny
-}
-
-/** The log line of a drain, as JSON: its outbox entries and their cost in D1, and nothing about a user. */
-function drainLine({ db, cost }: TenantContext, before: Cost, outboxEntries: number): string {
-  return JSON.stringify({
-    level: 'info',
-    work: 'outbox',
-    tenant: db.tenantId,
-    outboxEntries,
-    d1: {
-      roundTrips: cost.roundTrips - before.roundTrips,
-      rowsRead: cost.rowsRead - before.rowsRead,
-      rowsWritten: cost.rowsWritten - before.rowsWritten,
-    },
-  })
 }
 
 /**
