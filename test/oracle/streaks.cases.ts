@@ -222,6 +222,14 @@ export const STREAK_CASES: Record<string, StreakWorld> = {
     'America/New_York',
     world({ ...DAILY, freezes: most(3) }, event, away(0, evening, 'Asia/Tokyo'), event),
   ),
+  '[S7, S11] a new interval earns nothing for a date that has begun': from(
+    'America/New_York',
+    world(
+      DAILY,
+      ...[away(2, evening, 'Asia/Tokyo'), set(0, { freezes: { ...most(3), interval: 3 } })],
+      ...[tomorrow, { ...tomorrow, days: 3 }],
+    ),
+  ),
   '[S1, S11] a skipped date that ends while streaks are off need not be spared': from(
     'America/New_York',
     world(

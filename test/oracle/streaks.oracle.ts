@@ -90,6 +90,7 @@ export const WRONG_STREAKS = [
   '[S7] earns by the current zone',
   '[S7] a forgone freeze is earned later',
   '[S7] a midnight that comes twice earns twice',
+  '[S7] a new interval earns for a date that has begun',
   '[S7] a pause that is deleted never was',
   '[S8] the longest ever comes back',
   '[S8] the previous period stays missed',
@@ -140,6 +141,10 @@ type Logged =
   | { do: 'move'; from: string; to: string }
   | { do: 'switch'; isOff: boolean; date: string }
 
+/** Whether freezes are earned in the same way. */
+const isEarnedAlike = (one: OracleFreezes | null, other: OracleFreezes | null) =>
+  one?.interval === other?.interval && one?.amount === other?.amount && one?.max === other?.max
+
 /** A replayed history. */
 export class StreakReplay {
   readonly #wrong: ReadonlySet<WrongStreaks>
@@ -159,6 +164,8 @@ export class StreakReplay {
   #sums = new Map<string, Map<string, number>>()
   #freezes = 0
   #forgone = 0
+  /** The date on which what is earned last changed. */
+  #earnsAfter = ''
   #pauses = new Map<string, Pause>()
   /** The parts of deleted pauses that counted. */
   #deleted: Pause[] = []
@@ -231,6 +238,7 @@ export class StreakReplay {
     this.#sums = new Map([...other.#sums].map(([period, sums]) => [period, new Map(sums)]))
     this.#freezes = other.#freezes
     this.#forgone = other.#forgone
+    this.#earnsAfter = other.#earnsAfter
     this.#pauses = new Map(other.#pauses)
     this.#deleted = [...other.#deleted]
     this.#own = other.#own
@@ -324,8 +332,9 @@ export class StreakReplay {
         return true
       }
       case 'settings': {
-        const { frequency } = this.#settings
+        const { frequency, freezes } = this.#settings
         this.#settings = act.settings
+        if (!isEarnedAlike(freezes, act.settings.freezes)) this.#earnsAfter = this.#date
         if (this.#is('[S2] a raised goal takes back')) this.#takeBackWrongly()
         if (this.#isOff === act.settings.enabled) {
           this.#isOff = !this.#isOff
@@ -447,6 +456,7 @@ export class StreakReplay {
     const { freezes } = this.#settings
     if (freezes === null || freezes.interval === null) return
     const created = this.#is('[S7] earns by the current zone') ? this.#dateAt(this.#createdAt) : this.#created
+    if (date <= this.#earnsAfter && !this.#is('[S7] a new interval earns for a date that has begun')) return
     const days = Math.round((Date.parse(date) - Date.parse(created)) / 86_400_000)
     if (days <= 0 || days % freezes.interval !== 0) return
     const room = Math.max(0, freezes.max - this.#freezes)

@@ -852,6 +852,21 @@ const CASES: Record<string, Case> = {
     ],
     tells: ['[S7] earns by the current zone', '[S7] a midnight that comes twice earns twice'],
   },
+  '[S7, S11] a new interval earns nothing for a date that has begun': {
+    settings: DAILY,
+    life: [
+      create('2027-03-01T17:00Z', 'America/New_York'),
+      // From the evening of the 3rd to the 4th, which is three days after the 1st. The 3rd is open.
+      zone('2027-03-03T23:00Z', 'Asia/Tokyo'),
+      settings('2027-03-03T23:10Z', { ...DAILY, freezes: { initial: 0, max: 3, interval: 3, amount: 1 } }),
+    ],
+    looks: [
+      ['2027-03-04T15:00Z', 0, null, null, 0],
+      ['2027-03-06T14:59Z', 0, null, null, 0],
+      ['2027-03-06T15:00Z', 0, null, null, 1],
+    ],
+    tells: ['[S7] a new interval earns for a date that has begun'],
+  },
   '[S8] the longest streak of the last 90 days comes back, as if the day before had counted': {
     settings: DAILY,
     life: [
