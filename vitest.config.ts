@@ -4,7 +4,7 @@ import { workers } from './test/helpers/worker/project.ts'
 
 // The folder of a test file says which projects run it (see the table in CONTRIBUTING.md). `npm test` runs all
 // projects except the long ones. Projects with the same `groupOrder` run together, and those with a lower one
-// run first.
+// run first. With as few of these groups as possible, no core is idle at the end of each.
 
 // The Worker's assets, as wrangler makes them before it starts or deploys. The console is left out: the tests
 // that need it start a server, which builds it.
@@ -23,21 +23,19 @@ const servers = (
   {
     groupOrder,
     env = {},
-    isAlone = false,
   }: {
-    groupOrder: number
+    /** Its files run one after another if it has one: a server takes a core, and some tests measure its speed. */
+    groupOrder?: number
     env?: Record<string, string>
-    /** Whether its files run one after another. A server takes a core, and some tests measure its speed. */
-    isAlone?: boolean
-  },
+  } = {},
 ) => ({
   test: {
     name,
     include,
     env,
     setupFiles: ['test/helpers/server/setup.ts'],
-    sequence: { groupOrder },
-    fileParallelism: !isAlone,
+    sequence: { groupOrder: groupOrder ?? 0 },
+    fileParallelism: groupOrder === undefined,
     testTimeout: 240_000,
     hookTimeout: 300_000,
   },
@@ -55,68 +53,73 @@ const simulation = (
     databases,
     provide: { simulation: seeds },
     main: 'test/simulation/worker.ts',
-    // It is one long file, so the tests over HTTP can use the other core.
-    groupOrder: 2,
   })
+
+/** A project of tests in Node. */
+const node = (name: string, include: string[], test: object = {}) => ({
+  test: {
+    name,
+    include,
+    setupFiles: ['test/unit/setup.ts'],
+    testTimeout: 240_000,
+    // The checker of regular expressions runs in this process, without a binary of its own.
+    env: { RECHECK_BACKEND: 'pure' },
+    ...test,
+  },
+})
+
+/** Tells tests of properties to play many worlds (test/helpers/runs.ts). */
+const MANY = { provide: { isLong: true } }
 
 export default defineConfig({
   test: {
     // The random numbers and ids of the tests (test/helpers/seed.ts).
-    provide: { seed: process.env.TEST_SEED ?? '1' },
+    provide: { seed: process.env.TEST_SEED ?? '1', isLong: false },
     // Shows only the log of failed tests.
     silent: 'passed-only',
     // Uses every core. By default vitest leaves one idle, but the Workers' tests wait for their database half
     // of the time.
     maxWorkers: '100%',
     projects: [
-      {
-        test: {
-          name: 'unit',
-          include: ['test/{unit,contract}/*.test.ts', 'clients/*/test/unit/*.test.ts'],
-          setupFiles: ['test/unit/setup.ts'],
-          testTimeout: 240_000,
-          // The checker of regular expressions runs in this process, without a binary of its own.
-          env: { RECHECK_BACKEND: 'pure' },
-        },
-      },
+      node('unit', ['test/{unit,contract}/*.test.ts', 'clients/*/test/unit/*.test.ts']),
       {
         resolve: { conditions: ['@laurel/source'] },
         ssr: { resolve: { conditions: ['@laurel/source'] } },
-        test: {
-          name: 'react',
-          include: ['clients/react/test/*.test.{ts,tsx}'],
-          setupFiles: ['test/unit/setup.ts'],
-          testTimeout: 60_000,
-        },
+        ...node('react', ['clients/react/test/*.test.{ts,tsx}']),
       },
-      workers({ name: 'worker', include: ['test/{worker,single}/*.test.ts'], groupOrder: 1 }),
-      workers({ name: 'spread', include: ['test/spread/*.test.ts'], databases: 3, groupOrder: 2 }),
+      workers({ name: 'worker', include: ['test/{worker,single}/*.test.ts'] }),
+      workers({ name: 'spread', include: ['test/spread/*.test.ts'], databases: 3 }),
       simulation('simulation', Number(SIMULATE_DATABASES), {
         from: Number(SIMULATE_FROM),
         seeds: Number(SIMULATE_SEEDS),
         size: SIMULATE_SIZE === 'full' ? 'full' : 'small',
       }),
-      simulation('simulation-spread', 3, { from: 2, seeds: 1, size: 'small' }),
-      servers('server', ['test/server/*.test.ts', 'clients/*/test/server/*.test.ts'], { groupOrder: 2 }),
-      servers('console', ['test/console/*.test.ts'], { groupOrder: 2 }),
-      servers('alone', ['test/alone/*.test.ts'], { groupOrder: 3, isAlone: true }),
+      servers('server', ['test/server/*.test.ts', 'clients/*/test/server/*.test.ts']),
+      servers('console', ['test/console/*.test.ts']),
+      servers('alone', ['test/alone/*.test.ts'], { groupOrder: 1 }),
 
+      node('long-unit', ['test/unit/*.property.test.ts'], MANY),
+      simulation('long-simulation', 3, { from: 2, seeds: 1, size: 'small' }),
       servers('long-server', ['test/long/server/*.test.ts', 'clients/*/test/long/*.test.ts'], {
-        groupOrder: 4,
-        isAlone: true,
+        groupOrder: 1,
       }),
-      servers('long-console', ['test/long/console/**/*.test.ts'], { groupOrder: 4, isAlone: true }),
+      servers('long-console', ['test/long/console/**/*.test.ts'], { groupOrder: 1 }),
       servers('long-console-spread', ['test/console/*.test.ts', 'test/long/console/spread/*.test.ts'], {
-        groupOrder: 4,
-        isAlone: true,
+        groupOrder: 1,
         env: { TEST_DATABASES: '3' },
       }),
-      workers({ name: 'long-worker', include: ['test/long/{worker,single}/*.test.ts'], groupOrder: 5 }),
+      workers({
+        name: 'long-worker',
+        include: ['test/long/{worker,single}/*.test.ts'],
+        groupOrder: 2,
+        ...MANY,
+      }),
       workers({
         name: 'long-spread',
         include: ['test/worker/*.test.ts', 'test/long/{worker,spread}/*.test.ts'],
         databases: 3,
-        groupOrder: 6,
+        groupOrder: 3,
+        ...MANY,
       }),
     ],
   },

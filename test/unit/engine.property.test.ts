@@ -11,6 +11,7 @@ import { type Command, type Decision, evaluate } from '../../src/rules/evaluate.
 import { levelOf } from '../../src/rules/points/points.rules'
 import type { ProfileChange } from '../../src/rules/profile.rules'
 import type { UserState } from '../../src/rules/state'
+import { runs } from '../helpers/runs'
 import { type Entry, type Expected, type OracleSystem, recount } from '../oracle/points.oracle'
 import {
   configured,
@@ -184,7 +185,7 @@ describe('[E1, P1, P5, P6, P7, P8, P9, U6] the core against a recount of the log
   test('every total, award, level and refusal is equal, with any configuration and any input', () => {
     fc.assert(
       fc.property(worlds, (world) => holds(world, evaluate)),
-      { numRuns: 600 },
+      { numRuns: runs(150, 3_000) },
     )
   })
 

@@ -1,6 +1,7 @@
 import process from 'node:process'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { runs } from '../helpers/runs'
 import { STREAK_CASES, TWIN_CASES } from '../oracle/streaks.cases'
 import { type StreakWorld, streakWorlds, type TwinWorld, twinWorlds } from '../oracle/streaks.worlds'
 import { noHops, nothingSeen, Play } from './streaks.play'
@@ -30,7 +31,7 @@ function areTwins({ world, hops }: TwinWorld, made = noHops()): void {
 }
 
 const RUNS = {
-  numRuns: Number(WORLDS ?? 80),
+  numRuns: Number(WORLDS ?? runs(20, 400)),
   ...(SEED !== undefined && { seed: Number(SEED) }),
   ...(PATH !== undefined && { path: String(PATH) }),
 }

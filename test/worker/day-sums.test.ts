@@ -6,6 +6,7 @@ import { civilDateOfDay } from '../../src/lib/zone'
 import { readDaySums } from '../../src/store/day-sums/day-sums'
 import type { Subject } from '../../src/store/day-sums/day-sums.sql'
 import { bytes, number, numbered, readable } from '../helpers/readable'
+import { runs } from '../helpers/runs'
 import { present, TODAY } from '../helpers/time'
 import { contextOfUsers } from '../helpers/worker/contexts'
 import {
@@ -243,7 +244,7 @@ describe('[P12] sums of closed days equal a plain sum over the log', () => {
           expect([...withoutZeros(new Map(days))]).toEqual([...all].filter(([day]) => day <= through))
         }
       }),
-      { numRuns: 25, examples: [[late], [ends]] },
+      { numRuns: runs(10, 50), examples: [[late], [ends]] },
     )
   })
 })

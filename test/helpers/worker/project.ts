@@ -48,16 +48,19 @@ const impatientConsumers = () =>
 type Options = {
   name: string
   include: string[]
-  groupOrder: number
+  groupOrder?: number
   /** The module of the objects and handlers, if it is not the Worker itself. */
   main?: string
   /** How many databases there are. Each tenant of the tests is spread over all of them. */
   databases?: number
-  provide?: { simulation: { from: number; seeds: number; size: 'small' | 'full' } }
+  provide?: {
+    simulation?: { from: number; seeds: number; size: 'small' | 'full' }
+    isLong?: boolean
+  }
 }
 
 /** A project of tests in the Workers run time. */
-export const workers = ({ groupOrder, main, databases = 1, ...files }: Options) => ({
+export const workers = ({ groupOrder = 0, main, databases = 1, ...files }: Options) => ({
   plugins: [
     cloudflareTest(async () => ({
       ...(main !== undefined && { main: join(root, main) }),

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import client from '../../clients/typescript/package.json'
-import consoleOf from '../../console/package.json'
-import { scripts } from '../../package.json'
-import { PATIENCE } from '../helpers/patience'
+import client from '../../../clients/typescript/package.json'
+import consoleOf from '../../../console/package.json'
+import { scripts } from '../../../package.json'
+import { PATIENCE } from '../../helpers/patience'
 import {
   blocksOf,
   type Example,
@@ -18,12 +18,12 @@ import {
   filesOf,
   isShell,
   variablesOf,
-} from '../helpers/server/examples'
-import { freePort, newProject, type Server, startServer } from '../helpers/server/harness'
-import { commandLine } from '../helpers/server/processes'
-import { type RecordingProxy, Shell, startProxy } from '../helpers/server/shell'
+} from '../../helpers/server/examples'
+import { freePort, newProject, type Server, startServer } from '../../helpers/server/harness'
+import { commandLine } from '../../helpers/server/processes'
+import { type RecordingProxy, Shell, startProxy } from '../../helpers/server/shell'
 
-const root = join(import.meta.dirname, '..', '..')
+const root = join(import.meta.dirname, '..', '..', '..')
 
 /** Every page of the project. */
 const PAGES = globSync(['*.md', 'bench/*.md', 'docs/**/*.md', 'clients/typescript/*.md'], {

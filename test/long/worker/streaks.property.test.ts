@@ -1,9 +1,9 @@
 import process from 'node:process'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { holdsThrough, nothingSeen, toRealTime } from '../helpers/worker/streaks.world'
-import { STREAK_CASES } from '../oracle/streaks.cases'
-import { streakWorlds } from '../oracle/streaks.worlds'
+import { holdsThrough, nothingSeen, toRealTime } from '../../helpers/worker/streaks.world'
+import { STREAK_CASES } from '../../oracle/streaks.cases'
+import { streakWorlds } from '../../oracle/streaks.worlds'
 
 /** The number of worlds, and their seed: `VITE_WORLDS=200 VITE_WORLDS_SEED=7` plays others. */
 const { VITE_WORLDS: WORLDS, VITE_WORLDS_SEED: SEED, VITE_WORLDS_PATH: PATH } = process.env

@@ -1,19 +1,19 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { presentConfiguration } from '../../src/configuration/configuration'
-import { completionStep } from '../../src/features/notifications/completions'
-import { activeBetween, gainsBetween } from '../../src/features/notifications/schedule.sql'
-import { deliver } from '../../src/leaderboards/updates'
-import { instant } from '../../src/lib/clock'
-import { micros } from '../../src/lib/decimal'
-import { newId } from '../../src/lib/new-id'
-import { workOff } from '../../src/time/run'
-import { drain } from '../../src/webhooks/delivery/drain'
-import { JOBS, SOURCES } from '../../src/worker/jobs'
-import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../helpers/worker/boards'
-import { contextOf, contextWith, everyPlace, ofUsers, worksOf } from '../helpers/worker/contexts'
-import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
+import { presentConfiguration } from '../../../src/configuration/configuration'
+import { completionStep } from '../../../src/features/notifications/completions'
+import { activeBetween, gainsBetween } from '../../../src/features/notifications/schedule.sql'
+import { deliver } from '../../../src/leaderboards/updates'
+import { instant } from '../../../src/lib/clock'
+import { micros } from '../../../src/lib/decimal'
+import { newId } from '../../../src/lib/new-id'
+import { workOff } from '../../../src/time/run'
+import { drain } from '../../../src/webhooks/delivery/drain'
+import { JOBS, SOURCES } from '../../../src/worker/jobs'
+import { boardsWith, DAY, forgetTime, moveTo, NOON, queueWith } from '../../helpers/worker/boards'
+import { contextOf, contextWith, everyPlace, ofUsers, worksOf } from '../../helpers/worker/contexts'
+import { at, newApp, newTenantInLast, rowsEverywhere, type TestTenant } from '../../helpers/worker/harness'
 import {
   achievements,
   count,
@@ -29,8 +29,8 @@ import {
   unreached,
   withGroups,
   withLargeUser,
-} from '../helpers/worker/large'
-import { messagesOf, subscribe } from '../helpers/worker/messages'
+} from '../../helpers/worker/large'
+import { messagesOf, subscribe } from '../../helpers/worker/messages'
 
 /*
  * The platform's limits are in bytes; the interfaces' limits are in characters and numbers. The largest input

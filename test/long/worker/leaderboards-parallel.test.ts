@@ -1,9 +1,16 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import * as z from 'zod'
-import { LeaderboardObject } from '../../src/worker'
-import { readable } from '../helpers/readable'
-import { agrees, forgetTime, type Message, type Reply, type Setup, withBoard } from '../helpers/worker/boards'
-import { at, newApp, rowsEverywhere } from '../helpers/worker/harness'
+import { LeaderboardObject } from '../../../src/worker'
+import { readable } from '../../helpers/readable'
+import {
+  agrees,
+  forgetTime,
+  type Message,
+  type Reply,
+  type Setup,
+  withBoard,
+} from '../../helpers/worker/boards'
+import { at, newApp, rowsEverywhere } from '../../helpers/worker/harness'
 
 afterEach(forgetTime)
 afterEach(() => {
