@@ -23,7 +23,7 @@ export function beginTime(): void {
 }
 
 /** Gives a test file real time again, if other programs such as a browser take part and have clocks of their own. */
-export function useRealTime(): void {
+export function takeRealTime(): void {
   ahead = 0
 }
 
