@@ -1,3 +1,4 @@
+import { env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   ADMIN_KEY,
@@ -9,6 +10,7 @@ import {
   newTenant,
   replaced,
   type TestTenant,
+  untilHeld,
 } from '../helpers/worker/harness'
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
@@ -404,6 +406,12 @@ describe('[E4] idempotency keys', () => {
     expect(await send('order,1,1')).toEqual([201, 'order,1,1'])
     const item = { key: 'words', user: { id: 'ada' }, value: 1, idempotencyKey: 'a, b' }
     expect((await tenant.admin('POST', '/metrics/events', [item])).status).toBe(202)
+    // Later tests compare all rows, so the batch ends first.
+    await untilHeld(async () => {
+      const waiting = await env.DB.prepare("SELECT subject FROM due_work WHERE kind = 'inbox'").all()
+      expect(waiting.results).toEqual([])
+      expect((await env.DB.prepare('SELECT 1 FROM inbox').all()).results).toEqual([])
+    })
   })
 
   it('[E4] exactly one of the parallel events with each key is a 201, through two apps', async () => {
