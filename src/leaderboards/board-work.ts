@@ -6,7 +6,8 @@ import type { TenantContext } from '../platform/context'
 import { logWork } from '../platform/log'
 import type { Work } from '../time/due-work.sql.ts'
 import { defineJob, type When } from '../time/job'
-import { definitionOf, RunDueReply } from './board'
+import { definitionOf } from './board'
+import { BoardEventRow } from './notify/facts'
 import { sendBoardEvents } from './notify/send'
 import { boardObject, deliver, type InputChange } from './updates'
 
@@ -71,10 +72,16 @@ async function runBoardWork(
     return
   }
   const runRequest = { definition: definitionOf(config, board), now: work.dueAt, until, grace }
-  const { dueAt, events, hasMore } = RunDueReply.parse(await object.runDue(runRequest))
+  const { dueAt, events, hasMore } = await object.runDue(runRequest)
   if (events.length > 0) {
-    await sendBoardEvents(context, config, board, events, grace === 0 ? work.dueAt : until)
-    await object.handed({ rows: events.map(({ no, id }) => [no, id]) })
+    await sendBoardEvents(
+      context,
+      config,
+      board,
+      BoardEventRow.array().parse(events),
+      grace === 0 ? work.dueAt : until,
+    )
+    await object.handed(events.map(({ no, id }) => [no, id]))
   }
   await context.db.batch([work.goOnAt(hasMore ? work.dueAt : dueAt)])
 }

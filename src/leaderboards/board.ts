@@ -5,9 +5,9 @@ import { type Instant, instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
 import { civilDate } from '../lib/zone'
 import { type Placement, STREAK } from '../rules/state'
-import { BoardEventRow, Listened, listenedOf } from './notify/facts'
+import { type BoardEventRow, Listened, listenedOf } from './notify/facts'
 import type { Entry } from './object/ranking'
-import { isScore, type Score } from './score.rules'
+import type { Score } from './score.rules'
 
 /** A user's score in one run, as stored. */
 export type Row = Entry & {
@@ -77,13 +77,8 @@ export const Definition = z.object({
 })
 export type Definition = z.output<typeof Definition>
 
-/** A definition as it comes with a call. The object parses it only if it does not know its version yet. */
-export type DefinitionInput = z.input<typeof Definition>
-export const given = z.custom<DefinitionInput>((value) => Versioned.safeParse(value).success)
-const Versioned = z.object({ version: z.number(), epoch: z.number().default(0) })
-
 /** The definition of a leaderboard for its object. */
-export function definitionOf(config: Configuration, board: Leaderboard): DefinitionInput {
+export function definitionOf(config: Configuration, board: Leaderboard): Definition {
   const { id, status, rankBy, maxParticipants, start, end, startTime, endTime } = board
   const { breakdown, runUnit, runInterval, finished } = board
   return {
@@ -103,7 +98,7 @@ export function definitionOf(config: Configuration, board: Leaderboard): Definit
     breakdown,
     runUnit,
     runInterval,
-    finished,
+    finished: finished === null ? null : instant(finished),
     listened: listenedOf(config),
   }
 }
@@ -134,38 +129,25 @@ export const groupOf = (values: readonly (string | null | undefined)[]): string 
   values.every((value) => typeof value === 'string') ? JSON.stringify(values) : null
 
 /** An amount of one moment: the moment (ms), the UTC offset in minutes, and how much it adds to the score. */
-export const Amount = z.tuple([z.number(), z.number(), z.custom<Score>(isScore)])
-export type Amount = z.infer<typeof Amount>
+export type Amount = [at: number, offset: number, amount: Score]
 
 /** A change of a user, as far as it concerns one leaderboard. */
-export const ScoreChange = z.object({
-  userId: z.string(),
-  iid: z.string(),
+export type ScoreChange = {
+  userId: string
+  iid: string
   /** The user's `seq` of the change. */
-  seq: z.number(),
+  seq: number
   /**
    * The user's group after that change (L6): JSON of the values in the breakdown's order; null if a value is
    * missing.
    */
-  group: z.string().nullable(),
+  group: string | null
   /**
    * The counted amounts, and the `seq` of the previous change of the same input. Null if only the group has
    * changed.
    */
-  input: z.object({ previous: z.number().nullable(), amounts: z.array(Amount) }).nullable(),
-})
-export type ScoreChange = z.infer<typeof ScoreChange>
-
-/**
- * Notifies a leaderboard of changes. Each user's changes are in order. The last one happened at `at`, and
- * ranks move on that UTC day. Ranks are looked up only if they are `wanted`.
- */
-export const Delivery = z.object({
-  definition: given,
-  at: moment,
-  changes: z.array(ScoreChange),
-  wanted: z.boolean(),
-})
+  input: { previous: number | null; amounts: Amount[] } | null
+}
 
 /** The parts of a definition that decide how a change counts: the input and the groups. */
 export const meaningOf = ({ rankBy, input, breakdown }: Definition): string =>
@@ -183,137 +165,82 @@ export type Applying = {
   isLate: boolean
 }
 
-/** See src/rules/state.ts. */
-const PlacementResponse: z.ZodType<Placement> = z.object({
-  run: z.object({ start: z.number(), end: z.number().nullable() }),
-  rank: z.number().nullable(),
-  previousRank: z.number().nullable(),
-  /** The last score of a full ranking as served, else 0 (L5). */
-  threshold: z.number(),
-})
+/*
+ * The calls of a leaderboard's object. Only Laurel's own code makes them, so the type check is enough. During
+ * a deploy, one of both sides may be of the version before: a new field may be missing.
+ */
 
+/** What the sender of a call knows: the definition and the moment. */
+export type Call = { definition: Definition; now: Instant }
+
+/**
+ * Notifies a leaderboard of changes. Each user's changes are in order. The last one happened at `at`, and
+ * ranks move on that UTC day. Ranks are looked up only if they are `wanted`.
+ */
+export type Delivery = { definition: Definition; at: Instant; changes: ScoreChange[]; wanted: boolean }
 /** A placement for each change; null if the change altered no score. */
-export const DeliveryReply = z.object({
-  placements: z.array(PlacementResponse.nullable()),
-  rowsWritten: z.number(),
-})
+export type DeliveryReply = { placements: (Placement | null)[]; rowsWritten: number }
 
-/** Asks for a page of the ranking of one run, by its first day. */
-export const PageRequest = z.object({
-  definition: given,
-  now: moment,
-  run: z.number(),
+/** A page of the ranking of one run, by its first day. */
+export type PageAsked = {
+  run: number
   /** Values of breakdown attributes that must match, by their place in the breakdown (L6). */
-  group: z.array(z.string().nullable()),
-  offset: z.number(),
-  limit: z.number(),
+  group: (string | null)[]
+  offset: number
+  limit: number
   /** The user at whose place the page begins (L9). */
-  userId: z.string().nullable(),
-})
-export const PageReply = z.array(
-  z.object({ userId: z.string(), iid: z.string(), rank: z.number(), value: z.number() }),
-)
+  userId: string | null
+}
+export type Page = { userId: string; iid: string; rank: number; value: number }[]
 
 /**
- * Asks for a page of the groups of one run, by its first day. `after` is the last group of the page before,
- * with its number of users.
+ * A page of the groups of one run, by its first day. `after` is the last group of the page before, with its
+ * number of users.
  */
-export const GroupsRequest = z.object({
-  definition: given,
-  now: moment,
-  run: z.number(),
-  after: z.object({ users: z.number(), group: z.string() }).nullable(),
-  limit: z.number(),
-})
+export type GroupsAsked = { run: number; after: { users: number; group: string } | null; limit: number }
 /** Groups as JSON of the values of the breakdown attributes, with the number of ranked users in each. */
-export const GroupsReply = z.object({
-  groups: z.array(z.object({ group: z.string(), users: z.number() })),
-  hasMore: z.boolean(),
-})
+export type GroupsPage = { groups: { group: string; users: number }[]; hasMore: boolean }
 
-/** Asks for the number of ranked users at the end of each day from one day to another (I2). */
-export const ParticipantsRequest = z.object({
-  definition: given,
-  now: moment,
-  /** Days since 1970-01-01. */
-  first: z.number(),
-  last: z.number(),
-})
-/** One for each day. */
-export const ParticipantsReply = z.array(z.number())
+type Rank = number | null
 
-/** Asks for a user's place in one run, and its history (L10). */
-export const PlaceRequest = z.object({
-  definition: given,
-  now: moment,
-  run: z.number(),
-  userId: z.string(),
-  iid: z.string(),
-  numEvents: z.number(),
-})
-const Rank = z.number().nullable()
-export const PlaceReply = z.object({
-  rank: Rank,
-  value: Rank,
-  /** Days since 1970-01-01, oldest first. */
-  history: z.array(
-    z.object({ day: z.number(), rank: Rank, value: Rank, previousRank: Rank, previousValue: Rank }),
-  ),
-})
+/** A user's place in one run, and its history (L10). */
+export type PlaceAsked = { run: number; userId: string; iid: string; numEvents: number }
+/** Days since 1970-01-01, oldest first. */
+export type PlaceFound = {
+  rank: Rank
+  value: Rank
+  history: { day: number; rank: Rank; value: Rank; previousRank: Rank; previousValue: Rank }[]
+}
 
-/** Asks for a user's best places in periods, each by its first and last day (R1). */
-export const BestRequest = z.object({
-  definition: given,
-  now: moment,
-  userId: z.string(),
-  iid: z.string(),
-  /** The local day of the user. */
-  today: z.number(),
-  periods: z.array(z.tuple([z.number(), z.number()])),
-})
+/** A user's best places in periods, each by its first and last day (R1). `today` is the user's local day. */
+export type BestAsked = { userId: string; iid: string; today: number; periods: [number, number][] }
 /** One for each period; null if the user was not ranked in it. */
-export const BestReply = z.array(z.object({ rank: z.number(), value: z.number() }).nullable())
+export type BestFound = ({ rank: number; value: number } | null)[]
 
-/** Deletes a user everywhere (U8). */
-export const UserRequest = z.object({ userId: z.string(), iid: z.string(), now: moment })
-/**
- * Asks for the stored data about a user in the runs after one, by its first day. Null: from the first run on
- * (U8).
- */
-export const HeldRequest = z.object({ userId: z.string(), iid: z.string(), after: z.number().nullable() })
-/** The stored data about a user in one run (U8). A reply has as many runs as one call has room for. */
-const HeldRun = z.object({
+/** The stored data about a user in the runs after one, by its first day. Null: from the first run on (U8). */
+export type HeldAsked = { userId: string; iid: string; after: number | null }
+/** The stored data about a user in one run (U8). */
+export type HeldRun = {
   /** First and last day of the run, as days since 1970-01-01. The last is null if the run has no end. */
-  start: z.number(),
-  end: z.number().nullable(),
-  isFinal: z.boolean(),
+  start: number
+  end: number | null
+  isFinal: boolean
   /** JSON of the values of the breakdown attributes; null if a value is missing. */
-  group: z.string().nullable(),
-  rank: Rank,
+  group: string | null
+  rank: Rank
   /** In the unit of the counted input, not rounded; null if only the history is left. */
-  score: Rank,
+  score: number | null
   /** When the score last changed, in milliseconds; 0 if it never did. */
-  reached: z.number(),
-  history: z.array(z.object({ day: z.number(), rank: Rank, score: Rank })),
-})
-export const HeldReply = z.object({ runs: z.array(HeldRun), hasMore: z.boolean() })
+  reached: number
+  history: { day: number; rank: Rank; score: number | null }[]
+}
+/** As many runs as one call has room for. */
+export type HeldRuns = { runs: HeldRun[]; hasMore: boolean }
 
-/** Makes a leaderboard recount users from D1, after their changes could not be delivered. */
-export const RecountRequest = z.object({ definition: given, now: moment, userIds: z.array(z.string()) })
-
-/** Makes a leaderboard do the work that is due by `now`. Overdue work is done once, as of `until`. */
-export const RunDueRequest = z.object({
-  definition: given,
-  now: moment,
-  until: moment,
-  /** How long after its end a run is made final, in milliseconds, so that late events have arrived. */
-  grace: z.number(),
-})
 /**
- * When the leaderboard must be called next, null if never; its webhook events, and whether there are more.
+ * Work that is due by `now`. Overdue work is done once, as of `until`. `grace` is how long after its end a run
+ * is made final, in milliseconds, so that late events have arrived.
  */
-export const RunDueReply = z.object({
-  dueAt: moment.nullable(),
-  events: z.array(BoardEventRow),
-  hasMore: z.boolean(),
-})
+export type DueAsked = { until: Instant; grace: number }
+/** When the leaderboard must be called next, null if never; its webhook events, and whether there are more. */
+export type DueDone = { dueAt: Instant | null; events: BoardEventRow[]; hasMore: boolean }

@@ -28,7 +28,7 @@ import { logProblem } from '../platform/log'
 import { type Run, runHolding, type Schedule, servedRun, statusOf } from '../rules/runs.rules'
 import type { UserState } from '../rules/state'
 import { namesOf } from '../store/users/users.sql.ts'
-import { definitionOf, GroupsReply, PageReply, PlaceReply } from './board'
+import { definitionOf } from './board'
 import type { LeaderboardObject } from './object/board.object'
 import { boardObject } from './updates'
 
@@ -95,7 +95,7 @@ export async function readLeaderboard(
   const run = runAsked(board, query.run, localDay(scope.now, 0))
   const { group, fieldErrors } = groupAsked(config, board, query.userAttributes)
   throwIfInvalid([...limitErrors(board, limit), ...fieldErrors])
-  const page = await asked(scope, board, PageReply, (object) =>
+  const page = await asked(scope, board, (object) =>
     object.page({
       definition: definitionOf(config, board),
       now: scope.now,
@@ -172,7 +172,7 @@ export async function readGroups(
   }
   const config = await configurationOf(scope)
   const run = runAsked(board, date, localDay(scope.now, 0))
-  const { groups, hasMore } = await asked(scope, board, GroupsReply, (object) =>
+  const { groups, hasMore } = await asked(scope, board, (object) =>
     object.groups({
       definition: definitionOf(config, board),
       now: scope.now,
@@ -238,7 +238,7 @@ export async function readUserPlace(
   const config = await configurationOf(scope)
   const today = localDay(scope.now, offsetMinutes(user.profile.tz ?? 'UTC', scope.now))
   const run = runAsked(board, query.run, today)
-  const { rank, value, history } = await asked(scope, board, PlaceReply, (object) =>
+  const { rank, value, history } = await asked(scope, board, (object) =>
     object.place({
       definition: definitionOf(config, board),
       now: scope.now,
@@ -301,20 +301,19 @@ export function groupAsked(
  * Calls the object of a leaderboard, and again on a new stub if it can't be reached, up to `TRIES` times.
  * Throws 404 if the leaderboard was deleted meanwhile.
  */
-export async function asked<S extends z.ZodType>(
+export async function asked<T>(
   scope: Scope,
   board: Leaderboard,
-  reply: S,
-  ask: (object: DurableObjectStub<LeaderboardObject>) => Promise<unknown>,
-): Promise<z.output<S>> {
+  ask: (object: DurableObjectStub<LeaderboardObject>) => Promise<T | null>,
+): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
       const answer = await ask(boardObject(scope, board.id))
       // The leaderboard was deleted after this request read the configuration.
       if (answer === null) throw errors.notFound(`The leaderboard ${JSON.stringify(board.key)}`)
-      return reply.parse(answer)
+      return answer
     } catch (error) {
-      if (tries === TRIES || error instanceof z.ZodError || error instanceof ApiError) throw error
+      if (tries === TRIES || error instanceof ApiError) throw error
     }
   }
 }

@@ -14,7 +14,7 @@ import { statusOf } from '../rules/runs.rules'
 import type { AwardRecord, EventRecord, Placement, Placements, Profile, UserState } from '../rules/state'
 import { schedule } from '../time/due-work.sql.ts'
 import { wakeTimekeeper } from '../time/timekeeper'
-import { type Amount, DeliveryReply, definitionOf, groupOf, inputOf, type ScoreChange } from './board'
+import { type Amount, definitionOf, groupOf, inputOf, type ScoreChange } from './board'
 import type { LeaderboardObject } from './object/board.object'
 import { scoreOf, scoreOfMetric } from './score.rules'
 
@@ -141,7 +141,7 @@ async function call(
       boardObject(context, board.id).deliver({ definition, at: changedAt, changes: part, wanted })
     const work = deliverPart()
     try {
-      const { placements, rowsWritten } = DeliveryReply.parse(await within(patience, work))
+      const { placements, rowsWritten } = await within(patience, work)
       count(context, 'objectRows', rowsWritten)
       given.push(...placements)
     } catch (error) {

@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BoardStore } from '../../src/leaderboards/object/board.sql'
+import { instant } from '../../src/lib/clock'
 import { migrate, Sql, type Steps, type TableStorage } from '../../src/platform/objects'
 import { DeliveryQueueStore } from '../../src/webhooks/delivery/queue.sql'
 import { DAY, forgetTime, moveTo, NOON, ranking, withBoard } from '../helpers/worker/boards'
@@ -136,7 +137,7 @@ describe('the objects of a later version', () => {
     const kept = () => runInDurableObject(stub, (_, { storage }) => contents(storage))
     const before = await kept()
     await runInDurableObject(stub, async (object) => {
-      const user = { userId: 'ada', iid: 'x', now: NOON }
+      const user = { userId: 'ada', iid: 'x', now: instant(NOON) }
       await expect(object.erase(user)).rejects.toThrow('have version 2')
     })
     // The event counts all the same: D1 has it, and the leaderboard gets it later.

@@ -1,6 +1,7 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { instant } from '../../src/lib/clock'
 import { bytes, number } from '../helpers/readable'
 import {
   agrees,
@@ -88,17 +89,18 @@ describe('once a run is final', () => {
     const object = env.LEADERBOARD.getByName(setup.board)
     const [definition] = calls.map((call) => call.definition)
     if (definition === undefined) throw new Error('no call')
-    for (const { userIds } of repairs) await object.recount({ definition, now: FINAL, userIds })
+    for (const { userIds } of repairs) await object.recount({ definition, now: instant(FINAL), userIds })
     await rowsEverywhere(
       `UPDATE events SET value = value * 3 WHERE metric_no = ${number('metrics', '?1')}`,
       setup.metric,
     )
-    for (const { userIds } of repairs) await object.recount({ definition, now: FINAL, userIds })
+    for (const { userIds } of repairs) await object.recount({ definition, now: instant(FINAL), userIds })
     await events(setup.tenant, ['ada', 100, { team: 'z' }], ['dov', 5, x])
     await evictDurableObject(object)
     await arrive(...calls)
     await moveTo(FINAL + 2 * DAY)
-    await object.runDue({ definition, now: FINAL + 3 * DAY, until: FINAL + 3 * DAY, grace: 0 })
+    const later = instant(FINAL + 3 * DAY)
+    await object.runDue({ definition, now: later, until: later, grace: 0 })
     expect(await final()).toEqual(before)
   })
 

@@ -2,6 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Board } from '../../src/leaderboards/object/board'
+import { instant } from '../../src/lib/clock'
 import { LeaderboardObject } from '../../src/worker'
 import {
   agrees,
@@ -105,13 +106,13 @@ const FULL_HOUR = Math.ceil(NOON / HOUR) * HOUR
 type Known = Message['definition']
 
 async function page(object: LeaderboardObject, definition: Known): Promise<string[]> {
-  const rest = { now: NOON, run: RUN, group: [], offset: 0, limit: 1_000, userId: null }
+  const rest = { now: instant(NOON), run: RUN, group: [], offset: 0, limit: 1_000, userId: null }
   const page = (await object.page({ definition, ...rest })) ?? []
   return page.map(({ userId, value }) => `${userId} ${value}`)
 }
 
 const runDue = (object: LeaderboardObject, definition: Known, now = NOON + 2 * 3_600_000) =>
-  object.runDue({ definition, now, until: now, grace: 0 })
+  object.runDue({ definition, now: instant(now), until: instant(now), grace: 0 })
 
 describe('while the object waits for D1', () => {
   it('[L12] upkeep fails while a change is counted again: the served ranking is right', async () => {
@@ -188,7 +189,7 @@ describe('while the object waits for D1', () => {
       expect(await tended).toMatchObject({ dueAt: null })
       expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
       for (const place of [0, 1, 2, 3]) await object.deliver(call(place))
-      await object.recount({ definition, now: NOON + 2 * DAY, userIds: ['ada', 'bob'] })
+      await object.recount({ definition, now: instant(NOON + 2 * DAY), userIds: ['ada', 'bob'] })
       expect(await runDue(object, definition, NOON + 3 * DAY)).toMatchObject({ dueAt: null })
       expect(await page(object, definition)).toEqual(['bob 10', 'ada 5'])
     })
@@ -219,7 +220,7 @@ describe('while the object waits for D1', () => {
         d1.fault = how === 'runDue' ? first : answer.fault
         const waiting = {
           deliver: () => object.deliver(call(2)),
-          recount: () => object.recount({ definition, now: NOON, userIds: ['ada'] }),
+          recount: () => object.recount({ definition, now: instant(NOON), userIds: ['ada'] }),
           runDue: () => runDue(object, definition),
         }[how]()
         await answer.read
@@ -320,7 +321,7 @@ describe('upkeep that was due before a full hour and comes after the upkeep of t
     const { setup, call, definition } = await withheld([['ada', 1]])
     await inObject(setup, async (object) => {
       await object.deliver(call(0))
-      const moments = { now: FULL_HOUR - 1, until: FULL_HOUR + 1, grace: 0 }
+      const moments = { now: instant(FULL_HOUR - 1), until: instant(FULL_HOUR + 1), grace: 0 }
       expect(await runDue(object, definition, FULL_HOUR)).toMatchObject({ dueAt: FULL_HOUR + HOUR })
       expect(await object.runDue({ definition, ...moments })).toMatchObject({ dueAt: FULL_HOUR + HOUR })
     })

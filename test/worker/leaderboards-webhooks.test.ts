@@ -1,6 +1,7 @@
 import { evictDurableObject } from 'cloudflare:test'
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { instant } from '../../src/lib/clock'
 import { Sql } from '../../src/platform/objects'
 import { present, START } from '../helpers/time'
 import {
@@ -710,10 +711,10 @@ describe('[U8] an erased user', () => {
     await events(tenant, ['zoe', 1])
     const definition = calls[0]?.definition
     if (definition === undefined) throw new Error('no message')
-    const runRequest = { definition, now: NOON, until: NOON, grace: 0 }
+    const runRequest = { definition, now: instant(NOON), until: instant(NOON), grace: 0 }
     expect((await object.runDue(runRequest)).events).toHaveLength(1)
     expect(JSON.stringify((await kept(setup.board)).outbox)).toMatch(/\bada\b/)
-    await object.erase({ userId: 'ada', iid: await iidOf(setup, 'ada'), now: NOON })
+    await object.erase({ userId: 'ada', iid: await iidOf(setup, 'ada'), now: instant(NOON) })
     expect(JSON.stringify(await kept(setup.board))).not.toMatch(/\bada\b/)
     await minutes(NOON, 1)
     expect(news(hook, NOON)).toEqual([

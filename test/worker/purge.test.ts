@@ -9,6 +9,7 @@ import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { loadConfiguration } from '../../src/configuration/configuration.sql'
 import { definitionOf } from '../../src/leaderboards/board'
+import { instant } from '../../src/lib/clock'
 import worker from '../../src/worker'
 import { PATIENCE } from '../helpers/patience'
 import { anotherUuid, bytes, number, numbered } from '../helpers/readable'
@@ -288,14 +289,15 @@ describe('a tenant that is erased in the middle of its work', () => {
     expect((await purge(one.tenant.id)).status).toBe(202)
     const object = env.LEADERBOARD.getByName(board.id)
     const change = { userId: one.users[0] ?? '', iid: 'x', seq: 1, group: '[]', input: null }
+    const now = instant(NOON)
     const late = [
-      () => object.deliver({ definition, at: NOON, changes: [change], wanted: false }),
-      () => object.recount({ definition, now: NOON, userIds: one.users }),
-      () => object.runDue({ definition, now: NOON, until: NOON, grace: 0 }),
-      () => object.page({ definition, now: NOON, run: 0, group: [], offset: 0, limit: 1, userId: null }),
+      () => object.deliver({ definition, at: now, changes: [change], wanted: false }),
+      () => object.recount({ definition, now, userIds: one.users }),
+      () => object.runDue({ definition, now, until: now, grace: 0 }),
+      () => object.page({ definition, now, run: 0, group: [], offset: 0, limit: 1, userId: null }),
       () => object.held({ userId: 'x', iid: 'x', after: null }),
-      () => object.erase({ userId: 'x', iid: 'x', now: NOON }),
-      () => object.handed({ rows: [] }),
+      () => object.erase({ userId: 'x', iid: 'x', now }),
+      () => object.handed([]),
       ...one.deliveryQueues.flatMap((name) => {
         const deliveryQueue = env.DELIVERY_QUEUE.getByName(name)
         const destination = { kind: 'webhook', tenantId: one.tenant.id, webhookId: one.webhook } as const

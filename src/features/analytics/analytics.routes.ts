@@ -10,7 +10,7 @@ import type {
   Metric,
   System,
 } from '../../configuration/configuration.types'
-import { definitionOf, ParticipantsReply } from '../../leaderboards/board'
+import { definitionOf } from '../../leaderboards/board'
 import { asked as askedOf } from '../../leaderboards/leaderboards'
 import { fromMicros, micros } from '../../lib/decimal'
 import { utcDay } from '../../lib/zone'
@@ -198,7 +198,7 @@ async function leaderboardAnalytics(
   const { now, databases, tenant } = scope
   const [updated, participants] = await Promise.all([
     readUpdated(databases, tenant.id, now),
-    askedOf(scope, board, ParticipantsReply, (object) =>
+    askedOf(scope, board, (object) =>
       object.participants({ definition: definitionOf(config, board), now, ...range }),
     ),
   ])

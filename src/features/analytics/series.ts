@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { DateField, DateResponse, IdOrKey, Timestamp } from '../../api/fields'
 import { leaderboardFields, type UserLeaderboardResponse } from '../../api/shapes/leaderboards'
 import type { Configuration, Leaderboard } from '../../configuration/configuration.types'
-import { BestReply, definitionOf } from '../../leaderboards/board'
+import { type BestFound, definitionOf } from '../../leaderboards/board'
 import { boardObject } from '../../leaderboards/updates'
 import { type Instant, iso } from '../../lib/clock'
 import { throwIfInvalid } from '../../lib/errors'
@@ -201,7 +201,7 @@ async function bestOf(
   board: Leaderboard,
   { id, iid, profile }: UserState,
   periods: readonly Days[],
-): Promise<z.output<typeof BestReply>> {
+): Promise<BestFound> {
   // An async function, so that the `try` below also catches errors that are thrown at once.
   const ask = async () =>
     boardObject(scope, board.id).best({
@@ -214,7 +214,7 @@ async function bestOf(
     })
   const work = ask()
   try {
-    return BestReply.parse((await within(PATIENCE, work)) ?? [])
+    return (await within(PATIENCE, work)) ?? []
   } catch (error) {
     logProblem('warn', { leaderboard: board.id, error: `leaderboard not reached: ${String(error)}` })
     work.catch(() => undefined)

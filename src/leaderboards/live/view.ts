@@ -4,7 +4,7 @@ import { instant } from '../../lib/clock'
 import { namedId } from '../../lib/ids'
 import { dateOfDay } from '../../lib/zone'
 import type { Run } from '../../rules/runs.rules'
-import { type Definition, given, groupOf, moment, type PageReply } from '../board'
+import { Definition, groupOf, moment, type Page } from '../board'
 
 /*
  * The messages between a stream's Worker and the leaderboard's object (Y). They go over a WebSocket, which is
@@ -23,7 +23,7 @@ const ViewRequest = z.object({
 export type ViewRequest = z.infer<typeof ViewRequest>
 
 /** Opens a stream. */
-export const WatchRequest = ViewRequest.extend({ definition: given, now: moment })
+export const WatchRequest = ViewRequest.extend({ definition: Definition, now: moment })
 
 /** The statuses of the object's response. */
 export const WATCH_STATUS = { open: 101, gone: 404, full: 503 } as const
@@ -34,7 +34,7 @@ export const WATCH_STATUS = { open: 101, gone: 404, full: 503 } as const
  */
 export const WatcherMessage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('seen') }),
-  z.object({ type: z.literal('definition'), definition: given, now: moment }),
+  z.object({ type: z.literal('definition'), definition: Definition, now: moment }),
 ])
 export type WatcherMessage = z.input<typeof WatcherMessage>
 
@@ -64,9 +64,6 @@ export type WatchedBoard = {
   /** The places of a view in a run, by its first day. */
   page: (request: ViewRequest, run: number) => Page
 }
-
-/** Places of a ranking, without names. */
-export type Page = z.output<typeof PageReply>
 
 /** A visible part of the board that is watched. */
 export class View {

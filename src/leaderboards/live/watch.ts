@@ -14,7 +14,7 @@ import { localDay } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
 import { perInstance } from '../../platform/instance'
 import { statusOf } from '../../rules/runs.rules'
-import { type DefinitionInput, definitionOf } from '../board'
+import { type Definition, definitionOf } from '../board'
 import { groupAsked } from '../leaderboards'
 import { boardObject } from '../updates'
 import { SEEN_EVERY, type ViewRequest, WATCH_HEADER, WATCH_STATUS, type WatcherMessage } from './view'
@@ -63,7 +63,7 @@ export async function ticketFor(
 async function socketTo(
   scope: Scope,
   board: Leaderboard,
-  definition: DefinitionInput,
+  definition: Definition,
   view: ViewRequest,
 ): Promise<WebSocket> {
   const asked = JSON.stringify({ ...view, definition, now: scope.now })

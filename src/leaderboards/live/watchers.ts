@@ -5,13 +5,12 @@ import { systemNow, wait } from '../../lib/system-clock'
 import { localDay } from '../../lib/zone'
 import { logProblem } from '../../platform/log'
 import { latestRuns, type Run, servedRun, statusOf } from '../../rules/runs.rules'
-import { groupOf, type Row } from '../board'
+import { groupOf, type Page, type Row } from '../board'
 import {
   firstDate,
   keyOf,
   MOST_UNSEEN,
   named,
-  type Page,
   pageOf,
   SEEN_EVERY,
   View,

@@ -90,9 +90,6 @@ export const BoardEventRow = z.object({
 })
 export type BoardEventRow = z.output<typeof BoardEventRow>
 
-/** Says which rows of a leaderboard's outbox the delivery queues have received. */
-export const HandedRequest = z.object({ rows: z.array(z.tuple([z.number(), z.string()])) })
-
 /** How many first places of a group an event lists (W6). */
 export const TOP = 10
 /** The limits of an outbox row. A single fact may have more bytes; then it has a row of its own. */

@@ -1,5 +1,4 @@
 import { DurableObject } from 'cloudflare:workers'
-import type * as z from 'zod'
 import { readTestClock } from '../../access/clock.sql.ts'
 import { isActive } from '../../access/tenants.sql.ts'
 import { newInstance } from '../../configuration/configuration'
@@ -14,30 +13,25 @@ import { namesOf } from '../../store/users/users.sql.ts'
 import { schedule } from '../../time/due-work.sql.ts'
 import { ensureAlarm } from '../../time/timekeeper'
 import {
-  type BestReply,
-  BestRequest,
+  type BestAsked,
+  type BestFound,
+  type Call,
   Definition,
-  type DefinitionInput,
-  Delivery,
+  type Delivery,
   type DeliveryReply,
-  type GroupsReply,
-  GroupsRequest,
-  type HeldReply,
-  HeldRequest,
-  type PageReply,
-  PageRequest,
-  type ParticipantsReply,
-  ParticipantsRequest,
-  type PlaceReply,
-  PlaceRequest,
-  RecountRequest,
-  type RunDueReply,
-  RunDueRequest,
-  UserRequest,
+  type DueAsked,
+  type DueDone,
+  type GroupsAsked,
+  type GroupsPage,
+  type HeldAsked,
+  type HeldRuns,
+  type Page,
+  type PageAsked,
+  type PlaceAsked,
+  type PlaceFound,
 } from '../board'
 import { WATCH_HEADER, WATCH_STATUS, type WatchedBoard, WatcherMessage, WatchRequest } from '../live/view'
 import { Watchers } from '../live/watchers'
-import { HandedRequest } from '../notify/facts'
 import { Board } from './board'
 import { BoardStore } from './board.sql.ts'
 import { readBest, readGroups, readHeld, readPage, readParticipants, readPlace } from './reads'
@@ -99,7 +93,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** Whether the leaderboard exists. One that stores nothing yet may belong to a tenant that was erased. */
-  async #isThere(given: DefinitionInput): Promise<boolean> {
+  async #isThere(given: Definition): Promise<boolean> {
     const { tenantId } = given
     this.#revive(given)
     const isThere = this.#isUsed || (await isActive(this.#db.of(tenantId)))
@@ -107,21 +101,21 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** Takes back a deletion if D1 was brought back to a moment before it. The scores are read from D1 (M2). */
-  #revive(given: DefinitionInput): void {
+  #revive(given: Definition): void {
     const deleted = this.#isUsed ? this.#store.note('deleted') : null
-    if (deleted === null || (given.epoch ?? 0) <= Number(deleted)) return
+    if (deleted === null || given.epoch <= Number(deleted)) return
     this.#store.dropNote('deleted')
     this.#store.setNote('progress', { ...newProgress(this.#known(given)), epoch: 0 })
   }
 
   /** The definition of a call, parsed. */
-  #known(given: DefinitionInput): Definition {
+  #known(given: Definition): Definition {
     const known = this.#board?.definition
     return known !== undefined && known.version === given.version ? known : Definition.parse(given)
   }
 
   /** The board, with the definition that the caller knows. */
-  #at(given: DefinitionInput, now: Instant): Board {
+  #at(given: Definition, now: Instant): Board {
     const definition = this.#known(given)
     this.#board ??= this.#open(definition)
     this.#board.adopt(definition, now)
@@ -134,7 +128,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
    * scores are first read again. If that takes long, the work continues later, and the board has old scores
    * until then (M2).
    */
-  async #filledAt(given: DefinitionInput, now: Instant): Promise<Board> {
+  async #filledAt(given: Definition, now: Instant): Promise<Board> {
     const board = this.#at(given, now)
     const { epoch, isRefilling } = board.progress
     if (board.definition.epoch <= epoch && !isRefilling) return board
@@ -184,8 +178,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** Applies changes of users (L11). */
-  async deliver(request: z.input<typeof Delivery>): Promise<z.input<typeof DeliveryReply>> {
-    const { definition, at: changedAt, changes, wanted } = Delivery.parse(request)
+  async deliver({ definition, at: changedAt, changes, wanted }: Delivery): Promise<DeliveryReply> {
     if (!(await this.#isThere(definition))) throw new Error(GONE)
     const before = this.#store.sql.rowsWritten
     const placements = await this.#changing(async () => {
@@ -203,41 +196,37 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     return { placements, rowsWritten }
   }
 
+  /** Reads from the board. Returns null if the leaderboard was deleted. */
+  async #read<T>({ definition, now }: Call, read: (board: Board) => T): Promise<T | null> {
+    return (await this.#isThere(definition)) ? read(await this.#filledAt(definition, now)) : null
+  }
+
   /** A page of a ranking (L9); null if the leaderboard was deleted. */
-  async page(request: z.input<typeof PageRequest>): Promise<z.input<typeof PageReply> | null> {
-    const { definition, now, ...rest } = PageRequest.parse(request)
-    if (!(await this.#isThere(definition))) return null
-    return readPage(await this.#filledAt(definition, now), rest)
+  page(request: Call & PageAsked): Promise<Page | null> {
+    return this.#read(request, (board) => readPage(board, request))
   }
 
   /** A page of the groups of a run; null if the leaderboard was deleted. */
-  async groups(request: z.input<typeof GroupsRequest>): Promise<z.input<typeof GroupsReply> | null> {
-    const { definition, now, ...rest } = GroupsRequest.parse(request)
-    if (!(await this.#isThere(definition))) return null
-    return readGroups(await this.#filledAt(definition, now), rest)
+  groups(request: Call & GroupsAsked): Promise<GroupsPage | null> {
+    return this.#read(request, (board) => readGroups(board, request))
   }
 
-  /** The number of ranked users by day (I2); null if the leaderboard was deleted. */
-  async participants(
-    request: z.input<typeof ParticipantsRequest>,
-  ): Promise<z.input<typeof ParticipantsReply> | null> {
-    const { definition, now, ...days } = ParticipantsRequest.parse(request)
-    if (!(await this.#isThere(definition))) return null
-    return readParticipants(await this.#filledAt(definition, now), { now, ...days })
+  /**
+   * The number of ranked users at the end of each day from one day to another, as days since 1970-01-01 (I2);
+   * null if the leaderboard was deleted.
+   */
+  participants(request: Call & { first: number; last: number }): Promise<number[] | null> {
+    return this.#read(request, (board) => readParticipants(board, request))
   }
 
   /** A user's place (L10); null if the leaderboard was deleted. */
-  async place(request: z.input<typeof PlaceRequest>): Promise<z.input<typeof PlaceReply> | null> {
-    const { definition, now, ...rest } = PlaceRequest.parse(request)
-    if (!(await this.#isThere(definition))) return null
-    return readPlace(await this.#filledAt(definition, now), rest)
+  place(request: Call & PlaceAsked): Promise<PlaceFound | null> {
+    return this.#read(request, (board) => readPlace(board, request))
   }
 
   /** A user's best places in periods (R1); null if the leaderboard was deleted. */
-  async best(request: z.input<typeof BestRequest>): Promise<z.input<typeof BestReply> | null> {
-    const { definition, now, ...rest } = BestRequest.parse(request)
-    if (!(await this.#isThere(definition))) return null
-    return readBest(await this.#filledAt(definition, now), rest)
+  best(request: Call & BestAsked): Promise<BestFound | null> {
+    return this.#read(request, (board) => readBest(board, request))
   }
 
   /** Opens a stream, as a WebSocket (Y). The header has the request (live.messages.ts). */
@@ -276,14 +265,12 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** All stored data about a user (U8). */
-  held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
-    const asked = HeldRequest.parse(request)
+  held(asked: HeldAsked): HeldRuns {
     return this.#kept === null ? { runs: [], hasMore: false } : readHeld(this.#kept, asked)
   }
 
   /** Deletes a user everywhere. In final runs the others keep their ranks (U8). */
-  async erase(request: z.input<typeof UserRequest>): Promise<void> {
-    const { now, ...user } = UserRequest.parse(request)
+  async erase({ now, ...user }: { userId: string; iid: string; now: Instant }): Promise<void> {
     await this.#changing(() => {
       // The end of the last day is recorded first, since the user was ranked then.
       const board = this.#kept
@@ -296,8 +283,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** Does due work. */
-  async runDue(request: z.input<typeof RunDueRequest>): Promise<z.input<typeof RunDueReply>> {
-    const { definition, ...moments } = RunDueRequest.parse(request)
+  async runDue({ definition, ...moments }: Call & DueAsked): Promise<DueDone> {
     if (!(await this.#isThere(definition))) throw new Error(GONE)
     return this.#inTurn(async () => {
       const board = this.#at(definition, moments.now)
@@ -310,9 +296,8 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     })
   }
 
-  /** Recounts users from D1. */
-  async recount(request: z.input<typeof RecountRequest>): Promise<void> {
-    const { definition, now, userIds } = RecountRequest.parse(request)
+  /** Recounts users from D1, after their changes could not be delivered. */
+  async recount({ definition, now, userIds }: Call & { userIds: string[] }): Promise<void> {
     if (!(await this.#isThere(definition))) throw new Error(GONE)
     await this.#changing(async () => {
       const board = await this.#filledAt(definition, now)
@@ -322,8 +307,8 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** Deletes outbox rows that the delivery queues have received. */
-  handed(request: z.input<typeof HandedRequest>): void {
-    this.#kept?.events.handed(HandedRequest.parse(request).rows)
+  handed(rows: [no: number, id: string][]): void {
+    this.#kept?.events.handed(rows)
   }
 
   /** Makes a new flush due in D1, once. No caller waits for it. The hourly upkeep finds a lost one (C2). */

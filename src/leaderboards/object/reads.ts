@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import type { Instant } from '../../lib/clock'
 import { compareText } from '../../lib/ids'
 import { MOST_RANK_HISTORY } from '../../lib/limits'
@@ -7,17 +6,18 @@ import { systemNow } from '../../lib/system-clock'
 import { LAST_DAY, utcDay } from '../../lib/zone'
 import { lastDayOf, nearestRun, type Run } from '../../rules/runs.rules'
 import {
-  type BestReply,
-  type BestRequest,
-  type GroupsReply,
-  type GroupsRequest,
+  type BestAsked,
+  type BestFound,
+  type GroupsAsked,
+  type GroupsPage,
   groupOf,
-  type HeldReply,
-  type HeldRequest,
-  type PageReply,
-  type PageRequest,
-  type PlaceReply,
-  type PlaceRequest,
+  type HeldAsked,
+  type HeldRun,
+  type HeldRuns,
+  type Page,
+  type PageAsked,
+  type PlaceAsked,
+  type PlaceFound,
 } from '../board'
 import { exactValue, type Score } from '../score.rules'
 import type { Board } from './board'
@@ -66,19 +66,8 @@ function rankedIn({ definition, rankings, groupSizes, store, places }: Board, { 
   return sizes.reduce((sum, { users }) => sum + users, 0)
 }
 
-type Place = z.output<typeof PlaceReply>
-type Best = z.output<typeof BestReply>
-
 /** A user's place in one run, and the last days on which it had changed (L10). */
-export function readPlace(
-  board: Board,
-  {
-    run,
-    userId,
-    iid,
-    numEvents,
-  }: Pick<z.output<typeof PlaceRequest>, 'run' | 'userId' | 'iid' | 'numEvents'>,
-): Place {
+export function readPlace(board: Board, { run, userId, iid, numEvents }: PlaceAsked): PlaceFound {
   const { store, progress } = board
   const value = (score: Score | null) => (score === null ? null : board.served(score))
   const past = store.history(run, iid, numEvents).map(({ score, previousScore, ...rest }) => ({
@@ -113,15 +102,12 @@ type Stand = { day: number; rank: number | null; score: Score | null }
  * value. Of equal ranks, the earliest counts (R1). Days before the oldest day in a run's history are unknown
  * (L10).
  */
-export function readBest(
-  board: Board,
-  { periods, ...user }: Pick<z.output<typeof BestRequest>, 'userId' | 'iid' | 'today' | 'periods'>,
-): Best {
+export function readBest(board: Board, { periods, ...user }: BestAsked): BestFound {
   const from = Math.min(...periods.map(([first]) => first))
   const to = Math.max(...periods.map(([, last]) => last))
   const courses = coursesOf(board, user, runsBetween(board, from, to))
   return periods.map(([first, last]) => {
-    let best: Best[number] = null
+    let best: BestFound[number] = null
     for (const stands of courses) {
       // The rank that the user had at the end of the period's first day counts too.
       const brought = stands.findLast(({ day }) => day <= first)
@@ -151,7 +137,7 @@ function runsBetween({ definition, runHolding }: Board, from: number, to: number
  */
 function coursesOf(
   { store, rankings, progress, isFinal }: Board,
-  { userId, iid, today }: Pick<z.output<typeof BestRequest>, 'userId' | 'iid' | 'today'>,
+  { userId, iid, today }: Omit<BestAsked, 'periods'>,
   runs: readonly Run[],
 ): Stand[][] {
   const history = Map.groupBy(
@@ -177,13 +163,8 @@ function coursesOf(
   })
 }
 
-type Page = z.output<typeof PageReply>
-
 /** A page of the ranking of one run: of one group, or of all groups that match, ranked together (L6, L9). */
-export function readPage(
-  board: Board,
-  request: Pick<z.output<typeof PageRequest>, 'run' | 'group' | 'offset' | 'limit' | 'userId'>,
-): Page {
+export function readPage(board: Board, request: PageAsked): Page {
   const { offset, limit, userId } = request
   const ranked = board.isFinal(request.run) ? finals(board, request) : live(board, request)
   const place = userId === null ? 0 : ranked.findIndex((one) => one.userId === userId)
@@ -201,10 +182,7 @@ export function readPage(
  * A page of the groups of one run: groups with the most ranked users first, then in order of their values.
  * Empty while the board is hidden (S10).
  */
-export function readGroups(
-  board: Board,
-  { run, after, limit }: Pick<z.output<typeof GroupsRequest>, 'run' | 'after' | 'limit'>,
-): z.output<typeof GroupsReply> {
+export function readGroups(board: Board, { run, after, limit }: GroupsAsked): GroupsPage {
   const { store, places, groupSizes } = board
   const isFinal = board.isFinal(run)
   const max = isFinal && places > 0 ? store.maxOf(run) : places
@@ -218,7 +196,7 @@ export function readGroups(
 
 /** A ranked user. Without `rank`, the rank is the place in the list. */
 type Ranked = { userId: string; iid: string; score: Score; rank?: number }
-type Asked = Pick<z.output<typeof PageRequest>, 'run' | 'group'>
+type Asked = Pick<PageAsked, 'run' | 'group'>
 
 function live(board: Board, { run, group }: Asked): readonly Ranked[] {
   const whole = groupOf(group)
@@ -246,12 +224,9 @@ const MOST_RUNS = 1_000
  * The stored data about a user: the score in each run, or in its final ranking, and the days on which the
  * rank had changed (U8). The first runs after `after`, as many as one call has room for.
  */
-export function readHeld(
-  board: Board,
-  { userId, iid, after }: z.output<typeof HeldRequest>,
-): z.output<typeof HeldReply> {
+export function readHeld(board: Board, { userId, iid, after }: HeldAsked): HeldRuns {
   const all = board.store.runsOfUser(userId, iid, after ?? Number.MIN_SAFE_INTEGER)
-  const runs: HeldRuns = []
+  const runs: HeldRun[] = []
   let bytes = 0
   for (const run of all) {
     if (bytes > MOST_HELD || runs.length === MOST_RUNS) return { runs, hasMore: true }
@@ -262,9 +237,7 @@ export function readHeld(
   return { runs, hasMore: false }
 }
 
-type HeldRuns = z.output<typeof HeldReply>['runs']
-
-function heldIn(board: Board, run: number, userId: string, iid: string): HeldRuns[number] {
+function heldIn(board: Board, run: number, userId: string, iid: string): HeldRun {
   const { store, rankings, isFinal, runHolding, definition } = board
   const exact = (score: Score | null) => (score === null ? null : exactValue(score, definition.rankBy))
   const final = store.finalOf(run, iid)

@@ -1,17 +1,17 @@
-import type * as z from 'zod'
 import { HOUR, type Instant, instant, MINUTE } from '../../lib/clock'
 import { packsOf } from '../../lib/packed'
 import { LAST_DAY, utcDay } from '../../lib/zone'
 import { logProblem } from '../../platform/log'
 import { MOST_READ } from '../../platform/short-ids'
 import { beginsAt, finalAt, finalUntil, firstDayOf, runHolding, statusOf } from '../../rules/runs.rules'
-import type { RunDueRequest, UserCursor } from '../board'
+import type { DueAsked, UserCursor } from '../board'
 import type { Board } from './board'
 import { cursorOf } from './chain.rules'
 import type { UpkeepNote } from './upkeep-note'
 
 /** The moments up to which a board does its due work. */
-type Moments = Omit<z.output<typeof RunDueRequest>, 'definition'> & {
+type Moments = DueAsked & {
+  now: Instant
   /** Whether time may go back. It can only if a test clock can be removed (C1). */
   mayRewind: boolean
 }

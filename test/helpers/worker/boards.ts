@@ -48,8 +48,8 @@ export const dateAt = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 
 /* The bindings, with faults */
 
-export type Message = z.input<typeof Delivery>
-export type Reply = z.input<typeof DeliveryReply>
+export type Message = Delivery
+export type Reply = DeliveryReply
 
 /** A fault in a call of a leaderboard's object; `go` makes the call. */
 export type Fault = (go: () => Promise<Reply>, message: Message) => Promise<Reply>

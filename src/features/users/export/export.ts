@@ -3,7 +3,7 @@ import { userResponse } from '../../../api/shapes/users'
 import { Streamed } from '../../../api/streams'
 import { configurationOf } from '../../../configuration/configuration'
 import type { Configuration, Leaderboard } from '../../../configuration/configuration.types'
-import { HeldReply } from '../../../leaderboards/board'
+import type { HeldAsked, HeldRun, HeldRuns } from '../../../leaderboards/board'
 import { asked } from '../../../leaderboards/leaderboards'
 import { type Instant, instant, iso } from '../../../lib/clock'
 import { fromMicros, micros } from '../../../lib/decimal'
@@ -351,20 +351,15 @@ async function* placesOn(
 ): AsyncGenerator<Export['leaderboards'], undefined> {
   let after: number | null = null
   for (;;) {
-    const request: { userId: string; iid: string; after: number | null } = { userId, iid, after }
-    const found: z.output<typeof HeldReply> = await asked(scope, board, HeldReply, (object) =>
-      object.held(request),
-    )
+    const request: HeldAsked = { userId, iid, after }
+    const found: HeldRuns = await asked(scope, board, (object) => object.held(request))
     yield found.runs.map((run) => exportedPlace(board, run))
     if (!found.hasMore) return
     after = found.runs.at(-1)?.start ?? null
   }
 }
 
-const exportedPlace = (
-  board: Leaderboard,
-  run: z.output<typeof HeldReply>['runs'][number],
-): Export['leaderboards'][number] => ({
+const exportedPlace = (board: Leaderboard, run: HeldRun): Export['leaderboards'][number] => ({
   leaderboardId: board.id,
   leaderboardKey: board.key,
   start: dateOfDay(run.start),
