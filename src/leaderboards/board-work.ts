@@ -81,7 +81,7 @@ async function runBoardWork(
       BoardEventRow.array().parse(events),
       grace === 0 ? work.dueAt : until,
     )
-    await object.handed(events.map(({ no, id }) => [no, id]))
+    await object.handed({ rows: events.map(({ no, id }) => [no, id]) })
   }
   await context.db.batch([work.goOnAt(hasMore ? work.dueAt : dueAt)])
 }

@@ -12,7 +12,7 @@ import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import { newId } from '../lib/new-id'
 import type { Scope } from '../platform/context'
 import { isConflict } from '../platform/guard'
-import { type Delivery, DeliveryReply, ListReply, WholeReply } from './delivery/messages'
+import type { Delivery } from './delivery/messages'
 import { deliveryQueueOf, enqueueMessages } from './delivery/queue'
 import { sampleOf } from './events/events'
 
@@ -79,7 +79,7 @@ export async function listDeliveries(
   const before = after === undefined ? null : { at: after[0], seq: after[1], id: after[2] }
   // One more, to see if there is a next page.
   const request = { limit: limit + 1, skip, before }
-  const found = ListReply.parse(await deliveryQueue(scope, webhookId).list(request))
+  const found = await deliveryQueue(scope, webhookId).list(request)
   const deliveries = found.slice(0, limit)
   const last = found.length > limit ? deliveries.at(-1)?.place : undefined
   return {
@@ -100,7 +100,7 @@ export async function wholeDelivery(
   id: string,
 ): Promise<z.infer<typeof WholeWebhookDelivery>> {
   const webhook = await findWebhook(scope, webhookId)
-  const found = WholeReply.parse(await deliveryQueue(scope, webhook.id).whole(id.toLowerCase()))
+  const found = await deliveryQueue(scope, webhook.id).whole(id.toLowerCase())
   if (found === null) throw errors.notFound('This delivery')
   const { body, ...delivery } = found
   return { ...deliveryResponse(delivery), body: Body.parse(JSON.parse(body)) }
@@ -152,8 +152,7 @@ async function logDelivery(
   }
 }
 
-function existing(reply: unknown): Delivery {
-  const delivery = DeliveryReply.parse(reply)
+function existing(delivery: Delivery | null): Delivery {
   if (delivery === null) throw errors.notFound('This delivery')
   return delivery
 }

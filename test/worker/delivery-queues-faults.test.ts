@@ -33,7 +33,7 @@ describe('a killed delivery queue', () => {
     const messages = [0, 1, 2].map((n) => message(NOON - 10 + n, 'ada'))
     await runInDurableObject(setup.deliveryQueue, async (instance, { storage }) => {
       if (!(instance instanceof Courier)) throw new Error('This is no delivery queue.')
-      await instance.accept({ destination: setup.destination, messages, now: NOON })
+      await instance.accept({ destination: setup.destination, messages, now: instant(NOON), epoch: 0 })
       // The alarm comes only after this object was evicted.
       await storage.setAlarm(present() + 3_600_000)
     })
@@ -47,7 +47,7 @@ describe('a killed delivery queue', () => {
     const one = message(NOON)
     await runInDurableObject(setup.deliveryQueue, async (instance, { storage }) => {
       if (!(instance instanceof Courier)) throw new Error('This is no delivery queue.')
-      await instance.accept({ destination: setup.destination, messages: [one], now: NOON })
+      await instance.accept({ destination: setup.destination, messages: [one], now: instant(NOON), epoch: 0 })
       await storage.deleteAlarm()
     })
     await evictDurableObject(setup.deliveryQueue)
@@ -66,7 +66,7 @@ describe('a killed delivery queue', () => {
       storage.sql.exec("UPDATE messages SET status = 'pending', attempts = 0, tries = 0, next_at = at")
     })
     await evictDurableObject(setup.deliveryQueue)
-    await setup.deliveryQueue.runDue({ now: NOON, wait: true })
+    await setup.deliveryQueue.runDue({ now: instant(NOON), wait: true })
     expect(await setup.hook.ids(2)).toEqual([one.id, one.id])
     expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 1 })
   })
@@ -77,8 +77,8 @@ describe('a killed delivery queue', () => {
     await hand(setup.destination, NOON, ...messages)
     await Promise.all([
       runDurableObjectAlarm(setup.deliveryQueue),
-      setup.deliveryQueue.runDue({ now: NOON, wait: true }),
-      setup.deliveryQueue.runDue({ now: NOON, wait: true }),
+      setup.deliveryQueue.runDue({ now: instant(NOON), wait: true }),
+      setup.deliveryQueue.runDue({ now: instant(NOON), wait: true }),
       moveTo(NOON + 1),
       runDurableObjectAlarm(setup.deliveryQueue),
     ])
@@ -212,7 +212,12 @@ describe('D1 is unavailable', () => {
     const alarm = await inside(async (deliveryQueue) => {
       Object.defineProperty(deliveryQueue, 'env', { value: { ...env, DB: away }, configurable: true })
       // The caller gets the error, and hands the message over again.
-      const handed = deliveryQueue.accept({ destination: setup.destination, messages: [one], now: NOON })
+      const handed = deliveryQueue.accept({
+        destination: setup.destination,
+        messages: [one],
+        now: instant(NOON),
+        epoch: 0,
+      })
       await expect(handed).rejects.toThrow('Network connection lost')
       await deliveryQueue.alarm()
     })

@@ -87,7 +87,7 @@ describe('[W4] retries', () => {
     expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 4, lastStatus: 200 })
     expect(await setup.hook.ids(4)).toEqual(Array(4).fill(one.id))
     await setup.hook.plan({ ...FAIL })
-    await setup.deliveryQueue.redeliver({ id: one.id, now: NOON + 3 * DAY })
+    await setup.deliveryQueue.redeliver({ id: one.id, now: instant(NOON + 3 * DAY) })
     await moveTo(NOON + 4 * DAY)
     expect(await logged(setup, one)).toMatchObject({ status: 'dead', attempts: 11 })
   })
@@ -99,7 +99,7 @@ describe('[W4] retries', () => {
     const now = present()
     const [one, two] = [message(now - 30 * MINUTE, 'ada'), message(now - 29 * MINUTE, 'ada')]
     await hand(setup.destination, now, one, two)
-    await setup.deliveryQueue.runDue({ now: now + 3 * HOUR, wait: true })
+    await setup.deliveryQueue.runDue({ now: instant(now + 3 * HOUR), wait: true })
     // The first message is sent at 0, 1, 6, 36 and 156 minutes. It delays the second one for an hour, which
     // is then sent at 30, 31, 36 and 66 minutes.
     expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 5 })
@@ -116,7 +116,7 @@ describe('[W4] retries', () => {
     await hand(setup.destination, NOON + 10, one, two)
     await setStatus(setup, 'active')
     await setup.hook.plan({ hold: true })
-    const tended = setup.deliveryQueue.runDue({ now: NOON + 10, wait: true })
+    const tended = setup.deliveryQueue.runDue({ now: instant(NOON + 10), wait: true })
     expect(await setup.hook.ids(1)).toEqual([one.id])
     await forgetTime()
     // Makes the queue read the clock again, which it caches for a second.
@@ -142,7 +142,7 @@ describe('[W4] retries', () => {
     expect(at).toBeLessThanOrEqual(present() + MINUTE)
     expect(await logged(setup, one)).toMatchObject({ status: 'pending', attempts: 1, nextAttempt: at })
     // It is too early, so nothing is sent.
-    await setup.deliveryQueue.runDue({ now, wait: false })
+    await setup.deliveryQueue.runDue({ now: instant(now), wait: false })
     await runDurableObjectAlarm(setup.deliveryQueue)
     expect(await setup.hook.seen()).toHaveLength(1)
   })
@@ -287,7 +287,7 @@ describe('a destination that keeps failing', () => {
       store.health = { failures: 20, probeAt: instant(now), restedUntil: null }
     })
     await moveTo(now)
-    await setup.deliveryQueue.redeliver({ id: one.id, now })
+    await setup.deliveryQueue.redeliver({ id: one.id, now: instant(now) })
     await setStatus(setup, 'active')
     await moveTo(now + 1)
     expect(await logged(setup, one)).toMatchObject({ status: 'delivered', attempts: 2 })
@@ -393,7 +393,9 @@ describe('the object', () => {
     await env.DB.prepare("UPDATE tenants SET status = 'archived' WHERE id = ?1").bind(other.tenant.id).run()
     await hand(other.destination, NOON, message(NOON))
     await runDurableObjectAlarm(other.deliveryQueue)
-    expect(await other.deliveryQueue.runDue({ now: NOON + DAY, wait: true })).toEqual({ dueAt: null })
+    expect(await other.deliveryQueue.runDue({ now: instant(NOON + DAY), wait: true })).toEqual({
+      dueAt: null,
+    })
     expect(await other.hook.seen()).toEqual([])
   })
 

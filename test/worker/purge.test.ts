@@ -297,18 +297,18 @@ describe('a tenant that is erased in the middle of its work', () => {
       () => object.page({ definition, now, run: 0, group: [], offset: 0, limit: 1, userId: null }),
       () => object.held({ userId: 'x', iid: 'x', after: null }),
       () => object.erase({ userId: 'x', iid: 'x', now }),
-      () => object.handed([]),
+      () => object.handed({ rows: [] }),
       ...one.deliveryQueues.flatMap((name) => {
         const deliveryQueue = env.DELIVERY_QUEUE.getByName(name)
         const destination = { kind: 'webhook', tenantId: one.tenant.id, webhookId: one.webhook } as const
         return [
-          () => deliveryQueue.accept({ destination, messages: [message(NOON)], now: NOON }),
-          () => deliveryQueue.runDue({ now: NOON, wait: true }),
+          () => deliveryQueue.accept({ destination, messages: [message(NOON)], now, epoch: 0 }),
+          () => deliveryQueue.runDue({ now, wait: true }),
           () => deliveryQueue.refresh(),
-          () => deliveryQueue.list({ limit: 1, skip: 0 }),
+          () => deliveryQueue.list({ limit: 1, skip: 0, before: null }),
           () => deliveryQueue.held({ iid: 'x', after: null }),
           () => deliveryQueue.erase({ iid: 'x', userId: 'x' }),
-          () => deliveryQueue.redeliver({ id: crypto.randomUUID(), now: NOON }),
+          () => deliveryQueue.redeliver({ id: crypto.randomUUID(), now }),
         ]
       }),
       () => env.TIMEKEEPER.getByName(one.tenant.id).wake(one.tenant.id, 10),

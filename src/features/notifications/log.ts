@@ -4,7 +4,7 @@ import { integerQuery, ListQuery, type LongPage, longListQuery } from '../../api
 import { NOTIFICATION_CHANNELS, NOTIFICATION_TYPES } from '../../configuration/enumerations'
 import { instant, iso } from '../../lib/clock'
 import type { Scope, TenantContext } from '../../platform/context'
-import { ListReply, LogReply, MomentReply, type Place } from '../../webhooks/delivery/messages'
+import type { HeldMessage, Place } from '../../webhooks/delivery/messages'
 import { deliveryQueueOf } from '../../webhooks/delivery/queue'
 import { type Channel, notificationIn } from './notification'
 
@@ -46,9 +46,6 @@ export const NotificationLogResponse = z.array(NotificationLogEntry).meta({ id: 
 
 type Entry = z.infer<typeof NotificationLogEntry>
 
-/** A message as its delivery queue reports it. */
-type LoggedMessage = z.output<typeof LogReply>['messages'][number]
-
 const deliveryQueue = (context: TenantContext, kind: Channel) =>
   deliveryQueueOf(context, { kind, tenantId: context.db.tenantId })
 
@@ -57,14 +54,14 @@ async function* messagesAt(
   context: TenantContext,
   channel: Channel,
   places: readonly Place[],
-): AsyncGenerator<LoggedMessage> {
+): AsyncGenerator<HeldMessage> {
   const [first, last] = [places[0], places.at(-1)]
   if (first === undefined || last === undefined) return
   // The place right after the first message, so that the page begins with it. Ids are of equal length.
   let before: Place = { ...first, id: `${first.id}~` }
   for (;;) {
     const request = { limit: places.length, skip: 0, before }
-    const { messages } = LogReply.parse(await deliveryQueue(context, channel).log(request))
+    const { messages } = await deliveryQueue(context, channel).log(request)
     for (const message of messages) {
       // The last message may have been erased since its place was read.
       if (isOlder(message.place, last)) return
@@ -87,7 +84,7 @@ async function placesOf(
   channel: Channel,
   page: { limit: number; skip: number; before: Place | null },
 ): Promise<Place[]> {
-  return ListReply.parse(await deliveryQueue(scope, channel).list(page)).map(({ place }) => place)
+  return (await deliveryQueue(scope, channel).list(page)).map(({ place }) => place)
 }
 
 const placeOf = (cursor: z.input<typeof LogCursor>[Channel] | undefined): Place | null =>
@@ -156,7 +153,7 @@ async function* merged(
   }
 }
 
-async function next(messages: AsyncGenerator<LoggedMessage>): Promise<LoggedMessage | null> {
+async function next(messages: AsyncGenerator<HeldMessage>): Promise<HeldMessage | null> {
   const { value, done } = await messages.next()
   return done ? null : value
 }
@@ -168,8 +165,7 @@ async function next(messages: AsyncGenerator<LoggedMessage>): Promise<LoggedMess
  */
 async function placesAfter(scope: Scope, count: number): Promise<{ email: number; push: number } | null> {
   const places = { email: 0, push: 0 }
-  const momentOf = async (channel: Channel, skip: number) =>
-    MomentReply.parse(await deliveryQueue(scope, channel).moment({ skip }))
+  const momentOf = async (channel: Channel, skip: number) => deliveryQueue(scope, channel).moment({ skip })
   let step = Math.ceil(count / 2)
   for (let left = count; left > 0; ) {
     step = Math.min(step, Math.ceil(left / 2))
@@ -193,7 +189,7 @@ const isAhead = (email: number | null | undefined, push: number | null | undefin
   typeof email === 'number' && (typeof push !== 'number' || email >= push)
 
 /** A message as an entry of the log (N4). */
-export function entryOf(queuedMessage: LoggedMessage): Entry {
+export function entryOf(queuedMessage: HeldMessage): Entry {
   const notification = notificationIn(queuedMessage)
   const { userId, type, channel, title, body, headers, fault } = notification
   const status = statusOf(queuedMessage.status)

@@ -10,7 +10,6 @@ import type { Scope } from '../../platform/context'
 import type { UserState } from '../../rules/state'
 import { triggerForms } from '../../store/awards.sql.ts'
 import { findUser } from '../../store/users/find-user'
-import { HeldReply } from '../../webhooks/delivery/messages'
 import { deliveryQueueOf } from '../../webhooks/delivery/queue'
 import { entryOf } from '../notifications/log'
 import { explain, findExplained } from './award-explanation'
@@ -233,7 +232,7 @@ async function notifications(
   // Ids of this place are not after the end of the alphabet.
   const before = { at, seq, id: isAmong ? id : place > PLACES.other ? '~' : '' }
   const queue = deliveryQueueOf(scope, { kind: channel, tenantId: scope.tenant.id })
-  const { messages, hasMore } = HeldReply.parse(await queue.newest({ iid, before, limit: limit + 1 }))
+  const { messages, hasMore } = await queue.newest({ iid, before, limit: limit + 1 })
   const last = messages.at(-1)
   return {
     entries: messages.map((message) => {

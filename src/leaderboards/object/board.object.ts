@@ -307,7 +307,7 @@ export class LeaderboardObject extends DurableObject<Bindings> {
   }
 
   /** Deletes outbox rows that the delivery queues have received. */
-  handed(rows: [no: number, id: string][]): void {
+  handed({ rows }: { rows: [no: number, id: string][] }): void {
     this.#kept?.events.handed(rows)
   }
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Configuration } from '../../configuration/configuration.types'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import type { TenantContext } from '../../platform/context'
 
 /**
@@ -22,30 +22,29 @@ export function nameOf(destination: Destination): string {
 }
 
 /** A message for one destination. */
-export const QueuedMessage = z.object({
+export type QueuedMessage = {
   /** A UUID v7 of the moment `at`, unless `isNamed`. A message that is handed over twice changes nothing. */
-  id: z.string(),
+  id: string
   /** When the event that it reports happened, in milliseconds of the service's clock. */
-  at: z.number(),
+  at: number
   /** Together with `at`, the order of events of one user. */
-  seq: z.number(),
+  seq: number
   /**
    * The iid of the user that it is about. Messages about one user are sent in order, and are deleted when the
    * user is erased (U8). For a leaderboard: `board:` and its id. Those are sent in order too, and belong to
    * no user, since iids are UUIDs. Null: no subject.
    */
-  subject: z.string().nullable(),
+  subject: string | null
   /** The type of the event, or of the notification. */
-  event: z.string(),
+  event: string
   /** The body that is sent, as JSON. */
-  body: z.string(),
+  body: string
   /**
    * Whether its id is made from its content, not from its moment. If it is handed over again, it may have
    * another `at` and `seq`, for example if its user has moved to another time zone.
    */
-  isNamed: z.boolean().default(false),
-})
-export type QueuedMessage = z.infer<typeof QueuedMessage>
+  isNamed?: boolean
+}
 
 /** A message that is being sent. */
 export type OutgoingMessage = Omit<QueuedMessage, 'isNamed'>
@@ -95,91 +94,46 @@ export type Channels = (
   destination: Destination,
 ) => ChannelAdapter | 'waits' | 'gone'
 
-const moment = z.number().transform(instant)
+/*
+ * The calls of a delivery queue's object. Only Laurel's own code makes them, so the type check is enough. During
+ * a deploy, one of both sides may be of the version before: a new field may be missing.
+ */
 
 /**
  * Hands messages over for delivery. `now` is the moment by the service's clock. `epoch` is when the database
  * was last brought back to an earlier moment, as far as the caller knows (M1).
  */
-export const AcceptRequest = z.object({
-  destination: Destination,
-  messages: z.array(QueuedMessage),
-  now: moment,
-  epoch: z.number().default(0),
-})
-
-/**
- * Makes a delivery queue send the messages that are due by `now`. With `wait`, it sends all of them, waits
- * for the end of every attempt, and asks to be called for nothing earlier (C1). Otherwise it only begins, and
- * returns at once.
- */
-export const RunDueRequest = z.object({ now: moment, wait: z.boolean() })
-/** When it must be called next; null if no message waits for a time. */
-export const RunDueReply = z.object({ dueAt: moment.nullable() })
+export type Accepting = {
+  destination: Destination
+  messages: QueuedMessage[]
+  now: Instant
+  epoch: number
+}
 
 /** The place of a message in the log. */
-export const Place = z.object({ at: z.number(), seq: z.number(), id: z.string() })
-export type Place = z.infer<typeof Place>
+export type Place = { at: number; seq: number; id: string }
 
-/** A page of the log, newest first. */
-export const ListRequest = z.object({
-  limit: z.number(),
-  skip: z.number(),
-  /** Only messages before this place; null for all. */
-  before: Place.nullable().default(null),
-})
-
-/** A page of the log with the bodies. */
-export const LogRequest = ListRequest.required()
-
-/** Asks for the moment of the message after the `skip` newest ones; null if there is none. */
-export const MomentRequest = z.object({ skip: z.number() })
-export const MomentReply = z.number().nullable()
+/** A page of the log, newest first: only messages before this place; null for all. */
+export type LogPage = { limit: number; skip: number; before: Place | null }
 
 /** A message as the log shows it. */
-export const Delivery = z.object({
-  id: z.string(),
-  event: z.string(),
+export type Delivery = {
+  id: string
+  event: string
   /** pending, delivered, dead, or the reason why it was never sent, such as `unsent: no provider`. */
-  status: z.string(),
+  status: string
   /** The number of all attempts. */
-  attempts: z.number(),
-  lastStatus: z.number().nullable(),
-  lastError: z.string().nullable(),
+  attempts: number
+  lastStatus: number | null
+  lastError: string | null
   /** When it was handed over. */
-  created: moment,
+  created: Instant
   /** When it is tried next, at the earliest; null if it is not pending. */
-  nextAttempt: moment.nullable(),
-})
-export type Delivery = z.infer<typeof Delivery>
-/** The same as the object returns it; null if there is none. */
-export const DeliveryReply = Delivery.nullable()
-/** The same with the body. */
-export const WholeReply = Delivery.extend({ body: z.string() }).nullable()
-/** Messages with their places. */
-export const ListReply = z.array(Delivery.extend({ place: Place }))
+  nextAttempt: Instant | null
+}
+
+/** A message of the log with its place and its body. */
+export type HeldMessage = Delivery & { place: Place; body: string }
 
 /** As many messages as one call has room for. `hasMore` says whether more match the request. */
-const Held = z.object({
-  messages: z.array(Delivery.extend({ place: Place, body: z.string() })),
-  hasMore: z.boolean(),
-})
-export const LogReply = Held
-
-/** How many messages are pending, and how many of the newest ones are dead (G12). */
-export const CountsReply = z.object({ pending: z.number(), dead: z.number() })
-
-/** Makes a message pending again. */
-export const RedeliverRequest = z.object({ id: z.string(), now: moment })
-
-/**
- * Deletes the messages about a user, and the user's entries in rankings of other messages (U8). Those entries
- * have the id that the tenant has given the user.
- */
-export const EraseRequest = z.object({ iid: z.string(), userId: z.string() })
-export type EraseRequest = z.infer<typeof EraseRequest>
-/** Asks for the next stored messages about a user, oldest first. */
-export const HeldRequest = z.object({ iid: z.string(), after: Place.nullable() })
-export const HeldReply = Held
-/** Asks for the newest notifications to a user before a place (X2). */
-export const NewestRequest = z.object({ iid: z.string(), before: Place, limit: z.number() })
+export type Held = { messages: HeldMessage[]; hasMore: boolean }

@@ -1,5 +1,4 @@
 import { DurableObject } from 'cloudflare:workers'
-import type * as z from 'zod'
 import { readTestClock } from '../../access/clock.sql.ts'
 import { isActive } from '../../access/tenants.sql.ts'
 import { newInstance, presentState } from '../../configuration/configuration'
@@ -12,28 +11,16 @@ import { hasTables } from '../../platform/objects'
 import { schedule } from '../../time/due-work.sql.ts'
 import { ensureAlarm } from '../../time/timekeeper'
 import {
-  AcceptRequest,
+  type Accepting,
   type ChannelAdapter,
   type Channels,
-  type CountsReply,
   type Delivery,
-  type DeliveryReply,
   Destination,
-  EraseRequest,
-  type HeldReply,
-  HeldRequest,
-  type ListReply,
-  ListRequest,
-  type LogReply,
-  LogRequest,
-  type MomentReply,
-  MomentRequest,
-  NewestRequest,
+  type Held,
+  type HeldMessage,
+  type LogPage,
   nameOf,
-  RedeliverRequest,
-  type RunDueReply,
-  RunDueRequest,
-  type WholeReply,
+  type Place,
 } from './messages'
 import { DeliveryQueueStore, type Row } from './queue.sql.ts'
 import { HEALTHY, isOfAnotherTime } from './retries.rules'
@@ -46,15 +33,17 @@ function deliveryOf({ id, event, status, attempts, lastStatus, lastError, create
 }
 
 /** A log entry with the place of the message. */
-function placedOf(row: Row) {
+function placedOf(row: Row): Delivery & { place: Place } {
   const { at, seq, id } = row
   return { ...deliveryOf(row), place: { at, seq, id } }
 }
 
-/** A log entry with the body of the message and its place. */
-function heldOf(row: Row & { body: string }) {
-  return { ...placedOf(row), body: row.body }
+/** Log entries with the bodies of the messages and their places. */
+function heldOf({ rows, hasMore }: { rows: (Row & { body: string })[]; hasMore: boolean }): Held {
+  return { messages: rows.map((row): HeldMessage => ({ ...placedOf(row), body: row.body })), hasMore }
 }
+
+const NOTHING: Held = { messages: [], hasMore: false }
 
 declare module '../../platform/env' {
   interface Bindings {
@@ -144,8 +133,7 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
    * Takes messages over for delivery, each once. Drops them if the destination was deleted or the tenant was
    * erased.
    */
-  async accept(request: z.input<typeof AcceptRequest>): Promise<void> {
-    const { destination, messages, now, epoch } = AcceptRequest.parse(request)
+  async accept({ destination, messages, now, epoch }: Accepting): Promise<void> {
     this.#revive(epoch)
     if (!this.#isUsed && !(await isActive(this.#context(destination.tenantId).db))) return
     if (this.#isPurged || this.#isDeleted) return
@@ -185,9 +173,13 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     }
   }
 
-  /** Sends messages that are due (W4, C2). */
-  async runDue(request: z.input<typeof RunDueRequest>): Promise<z.input<typeof RunDueReply>> {
-    const { now, wait } = RunDueRequest.parse(request)
+  /**
+   * Sends messages that are due by `now` (W4, C2). With `wait`, it sends all of them, waits for the end of
+   * every attempt, and asks to be called for nothing earlier (C1). Otherwise it only begins, and returns at
+   * once. `dueAt` is when it must be called next; null if no message waits
+   * for a time.
+   */
+  async runDue({ now, wait }: { now: Instant; wait: boolean }): Promise<{ dueAt: Instant | null }> {
     if (!this.#isUsed) return { dueAt: null }
     if (wait) await this.#inTurn(() => this.#run(now))
     else await this.#wake()
@@ -290,44 +282,39 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
   }
 
   /** A page of the log, newest first. */
-  list(request: z.input<typeof ListRequest>): z.input<typeof ListReply> {
-    const page = ListRequest.parse(request)
+  list(page: LogPage): (Delivery & { place: Place })[] {
     return this.#isUsed ? this.#store.list(page).map(placedOf) : []
   }
 
   /** A page of the log with the bodies. */
-  log(request: z.input<typeof LogRequest>): z.input<typeof LogReply> {
-    if (!this.#isUsed) return { messages: [], hasMore: false }
-    const { rows, hasMore } = this.#store.log(LogRequest.parse(request))
-    return { messages: rows.map(heldOf), hasMore }
+  log(page: LogPage): Held {
+    return this.#isUsed ? heldOf(this.#store.log(page)) : NOTHING
   }
 
-  /** The moment of a message of the log. */
-  moment(request: z.input<typeof MomentRequest>): z.input<typeof MomentReply> {
-    const { skip } = MomentRequest.parse(request)
+  /** The moment of the message after the `skip` newest ones; null if there is none. */
+  moment({ skip }: { skip: number }): number | null {
     return this.#isUsed ? this.#store.moment(skip) : null
   }
 
-  /** How many messages are pending or dead (G12). */
-  counts(): z.input<typeof CountsReply> {
+  /** How many messages are pending, and how many of the newest ones are dead (G12). */
+  counts(): { pending: number; dead: number } {
     return this.#isUsed ? this.#store.counts(MOST_COUNTED) : { pending: 0, dead: 0 }
   }
 
   /** A message of the log; null if none has this id. */
-  find(id: string): z.input<typeof DeliveryReply> {
+  find(id: string): Delivery | null {
     const row = this.#isUsed ? this.#store.find(id) : undefined
     return row === undefined ? null : deliveryOf(row)
   }
 
   /** The same with its body. */
-  whole(id: string): z.input<typeof WholeReply> {
+  whole(id: string): (Delivery & { body: string }) | null {
     const row = this.#isUsed ? this.#store.findWhole(id) : undefined
     return row === undefined ? null : { ...deliveryOf(row), body: row.body }
   }
 
   /** Makes a message pending again, with all its attempts; null if none has this id (W4). */
-  async redeliver(request: z.input<typeof RedeliverRequest>): Promise<z.input<typeof DeliveryReply>> {
-    const { id, now } = RedeliverRequest.parse(request)
+  async redeliver({ id, now }: { id: string; now: Instant }): Promise<Delivery | null> {
     if (!this.#isUsed) return null
     const [row, destination] = [this.#store.find(id), this.#destination]
     if (row === undefined || destination === null) return null
@@ -338,25 +325,21 @@ export abstract class DeliveryQueueObject extends DurableObject<Bindings> {
     return renewed
   }
 
-  /** The stored messages about a user (U8). */
-  held(request: z.input<typeof HeldRequest>): z.input<typeof HeldReply> {
-    const { iid, after } = HeldRequest.parse(request)
-    if (!this.#isUsed) return { messages: [], hasMore: false }
-    const { rows, hasMore } = this.#store.held(iid, after)
-    return { messages: rows.map(heldOf), hasMore }
+  /** The next stored messages about a user, oldest first (U8). */
+  held({ iid, after }: { iid: string; after: Place | null }): Held {
+    return this.#isUsed ? heldOf(this.#store.held(iid, after)) : NOTHING
   }
 
   /** The newest notifications to a user before a place, newest first (X2). */
-  newest(request: z.input<typeof NewestRequest>): z.input<typeof HeldReply> {
-    const { iid, before, limit } = NewestRequest.parse(request)
-    if (!this.#isUsed) return { messages: [], hasMore: false }
-    const { rows, hasMore } = this.#store.newest(iid, before, limit)
-    return { messages: rows.map(heldOf), hasMore }
+  newest({ iid, before, limit }: { iid: string; before: Place; limit: number }): Held {
+    return this.#isUsed ? heldOf(this.#store.newest(iid, before, limit)) : NOTHING
   }
 
-  /** Deletes everything about a user, pending or not (U8). */
-  erase(request: z.input<typeof EraseRequest>): void {
-    const user = EraseRequest.parse(request)
+  /**
+   * Deletes the messages about a user, pending or not, and the user's entries in rankings of other messages
+   * (U8). Those entries have the id that the tenant has given the user.
+   */
+  erase(user: { iid: string; userId: string }): void {
     if (this.#isUsed) this.#store.erase(user)
   }
 

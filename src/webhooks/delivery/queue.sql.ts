@@ -2,7 +2,7 @@ import type { Instant } from '../../lib/clock'
 import { timeOf } from '../../lib/ids'
 import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
 import { migrate, type Steps, type TableStorage } from '../../platform/objects'
-import type { Destination, EraseRequest, OutgoingMessage, Place, QueuedMessage } from './messages'
+import type { Destination, LogPage, OutgoingMessage, Place, QueuedMessage } from './messages'
 import { HEALTHY, type Health } from './retries.rules'
 
 /**
@@ -277,12 +277,12 @@ export class DeliveryQueueStore {
   }
 
   /** A page of the log, newest first. */
-  list({ limit, skip, before }: { limit: number; skip: number; before: Place | null }): Row[] {
+  list({ limit, skip, before }: LogPage): Row[] {
     return this.#rows<Row>(SQL.list, ...keyBefore(before), limit, skip)
   }
 
   /** A page of the log with the bodies, of messages before a place: as many as one call has room for. */
-  log({ limit, skip, before }: { limit: number; skip: number; before: Place | null }) {
+  log({ limit, skip, before }: LogPage) {
     return this.#firstRows(SQL.log, ...keyBefore(before), limit, skip)
   }
 
@@ -316,7 +316,7 @@ export class DeliveryQueueStore {
   }
 
   /** Deletes all messages about a user, and the user's entries in messages about leaderboards (U8). */
-  erase({ iid, userId }: EraseRequest): void {
+  erase({ iid, userId }: { iid: string; userId: string }): void {
     this.#run(SQL.unnameErased, iid)
     this.#run(SQL.erase, iid)
     this.#run(SQL.unrank, userId, JSON.stringify(userId))

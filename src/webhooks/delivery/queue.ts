@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import type { Configuration } from '../../configuration/configuration.types'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
 import type { Instant } from '../../lib/clock'
@@ -6,7 +5,7 @@ import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
 import type { Context, TenantContext } from '../../platform/context'
 import { logProblem } from '../../platform/log'
 import { isSubscribed, type Message, NOTIFICATION_MESSAGES, type OutboxEntry } from '../outbox/outbox'
-import { CountsReply, type Destination, nameOf, type QueuedMessage, RunDueReply } from './messages'
+import { type Destination, nameOf, type QueuedMessage } from './messages'
 import type { DeliveryQueueObject } from './queue.object'
 
 /** The object that delivers to a destination. */
@@ -24,7 +23,7 @@ export function deliveryQueueOf(
 export async function enqueueMessages(
   context: Pick<Context, 'env'>,
   destination: Destination,
-  messages: readonly z.input<typeof QueuedMessage>[],
+  messages: readonly QueuedMessage[],
   present: { now: Instant; epoch: number },
 ): Promise<void> {
   if (messages.length > 0)
@@ -68,15 +67,15 @@ export async function runDeliveryQueue(
   name: string,
   request: { now: Instant; wait: boolean },
 ): Promise<Instant | null> {
-  return RunDueReply.parse(await env.DELIVERY_QUEUE.getByName(name).runDue(request)).dueAt
+  return (await env.DELIVERY_QUEUE.getByName(name).runDue(request)).dueAt
 }
 
 /** How many messages of a delivery queue, by its name, are pending or dead. At most 10,000 of each (G12). */
 export async function countMessages(
   { env }: Pick<Context, 'env'>,
   name: string,
-): Promise<z.infer<typeof CountsReply>> {
-  return CountsReply.parse(await env.DELIVERY_QUEUE.getByName(name).counts())
+): Promise<{ pending: number; dead: number }> {
+  return env.DELIVERY_QUEUE.getByName(name).counts()
 }
 
 /** A destination, the messages that it takes, and the event that its log shows for a message. */

@@ -56,7 +56,7 @@ export async function log(
   limit = 100,
 ): Promise<Delivery[]> {
   const placed = z.custom<(Delivery & { place: unknown })[]>()
-  const entries = placed.parse(await deliveryQueue.list({ limit, skip: 0 }))
+  const entries = placed.parse(await deliveryQueue.list({ limit, skip: 0, before: null }))
   return entries.map(({ place: _place, ...entry }) => entry)
 }
 

@@ -11,7 +11,7 @@ import { bytesOf, HexId, idOf } from '../../../platform/short-ids'
 import type { UserState } from '../../../rules/state'
 import { ReachedLevels } from '../../../store/awards.sql.ts'
 import { StoredHistoryRow, StoredStreakEntry } from '../../../store/events.sql.ts'
-import { type Destination, HeldReply, type Place } from '../../../webhooks/delivery/messages'
+import type { Destination, Held, Place } from '../../../webhooks/delivery/messages'
 import { deliveryQueueOf } from '../../../webhooks/delivery/queue'
 import { longPagesOf, PAGE, pagesOf, text, textOf } from './export.sql.ts'
 import type { UserExport } from './shape'
@@ -227,8 +227,7 @@ export async function* notifications(scope: Scope, user: User): AsyncGenerator<E
 async function* messages(scope: Scope, destination: Destination, { iid }: User) {
   let after: Place | null = null
   for (;;) {
-    const request: { iid: string; after: Place | null } = { iid, after }
-    const found = HeldReply.parse(await deliveryQueueOf(scope, destination).held(request))
+    const found: Held = await deliveryQueueOf(scope, destination).held({ iid, after })
     yield found.messages.map(({ place: _, event, body, created, nextAttempt, ...rest }) => ({
       event,
       delivery: {
