@@ -21,20 +21,12 @@ export const Deletion = z.discriminatedUnion('kind', [
 ])
 export type Deletion = z.infer<typeof Deletion>
 
-/** Adds deletions to the list. */
-export const NoteRequest = z.object({ deletions: z.array(Deletion) })
-
 /** The place of a deletion in the list: its moment in milliseconds, and its name. */
 export const DeletionPlace = z.object({ at: z.number(), name: z.string() })
 export type DeletionPlace = z.infer<typeof DeletionPlace>
 
-/** Asks for the next deletions after a place, oldest first; null: from the beginning. */
-export const DeletionsRequest = z.object({ after: DeletionPlace.nullable(), limit: z.number() })
-/** The deletions, and the place of the last one; null if there is none. */
-export const DeletionsReply = z.object({
-  deletions: z.array(Deletion),
-  last: DeletionPlace.nullable(),
-})
+/** Deletions, and the place of the last one; null if there is none. */
+export type Deletions = { deletions: Deletion[]; last: DeletionPlace | null }
 
 /** How long a call of the list may take, in milliseconds, and how often it is tried. */
 const NOTE_PATIENCE = 2_000
@@ -83,8 +75,8 @@ export async function nextDeletions(
   { env }: Pick<Context, 'env'>,
   after: DeletionPlace | null,
   limit: number,
-): Promise<{ deletions: Deletion[]; last: DeletionPlace | null }> {
-  return DeletionsReply.parse(await env.DELETIONS.getByName(NAME).page({ after, limit }))
+): Promise<Deletions> {
+  return await env.DELETIONS.getByName(NAME).page({ after, limit })
 }
 
 /** How long the deletion of a key waits for the other databases, in milliseconds. */

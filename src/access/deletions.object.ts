@@ -1,10 +1,9 @@
 import { DurableObject } from 'cloudflare:workers'
-import type * as z from 'zod'
 import { DAY } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import type { Bindings } from '../platform/env'
 import { migrate, type Steps } from '../platform/objects'
-import { Deletion, type DeletionsReply, DeletionsRequest, NoteRequest } from './deleted-keys'
+import { Deletion, type DeletionPlace, type Deletions } from './deleted-keys'
 
 declare module '../platform/env' {
   interface Bindings {
@@ -41,15 +40,14 @@ export class DeletionList extends DurableObject<Bindings> {
   }
 
   /** Adds deletions. One that is added again is in the list twice, which does no harm. Removes old ones. */
-  note(request: z.input<typeof NoteRequest>): void {
-    const names = NoteRequest.parse(request).deletions.map((deletion) => JSON.stringify(deletion))
+  note({ deletions }: { deletions: Deletion[] }): void {
+    const names = deletions.map((deletion) => JSON.stringify(deletion))
     this.#sql.exec(ADD, systemNow(), JSON.stringify(names))
     this.#sql.exec(PRUNE, systemNow() - KEPT)
   }
 
-  /** The next deletions, oldest first. */
-  page(request: z.input<typeof DeletionsRequest>): z.input<typeof DeletionsReply> {
-    const { after, limit } = DeletionsRequest.parse(request)
+  /** The next deletions after a place, oldest first. Null: from the beginning. */
+  page({ after, limit }: { after: DeletionPlace | null; limit: number }): Deletions {
     const { at, name } = after ?? { at: -1, name: '' }
     const rows = this.#sql.exec<{ at: number; name: string }>(NEXT, at, name, limit).toArray()
     return { deletions: rows.map((row) => Deletion.parse(JSON.parse(row.name))), last: rows.at(-1) ?? null }
