@@ -106,7 +106,7 @@ const NOTE_OF_USER = `
   ${AGAIN}`
 
 /** The keys that a batch of the first database deletes. */
-export type DeletedKeys =
+type DeletedKeys =
   | { ids: readonly string[] }
   | { prefixes: readonly string[] }
   | { tenantId: string; userId: string }

@@ -11,7 +11,7 @@ import { type Credential, sha256 } from './credentials'
  * The uses of signed tokens, in their claim `aud`. A token of one purpose is never valid for another one:
  * `user` tokens are sent as API keys (K6), `live` tokens are tickets that open streams.
  */
-export type TokenPurpose = 'user' | 'live'
+type TokenPurpose = 'user' | 'live'
 
 /** The secrets that sign tokens. */
 type Secrets = Pick<Variables, 'TOKEN_SECRET' | 'TOKEN_SECRET_PREVIOUS'>
@@ -31,7 +31,7 @@ const audience = (purpose: TokenPurpose) => `laurel:${purpose}`
 const nameOf = async (secret: string) => (await sha256(`laurel kid ${secret}`)).slice(0, 16)
 
 /** Whether a text has the form of a token. Says nothing about its signature. */
-export const isTokenShaped = (text: string): boolean => text.length <= MOST_CHARACTERS && FORM.test(text)
+const isTokenShaped = (text: string): boolean => text.length <= MOST_CHARACTERS && FORM.test(text)
 
 /**
  * Signs claims for one purpose, with the current secret. The token ends `ttl` whole seconds after `now`,
@@ -99,7 +99,7 @@ async function secretNamed(
 const TICKET_SECONDS = 60
 
 /** The holder of a ticket: the holder of the key or token that it was made with, in one tenant. */
-export type TicketHolder = { access: Access; credential: Credential | null; tenantId: string }
+type TicketHolder = { access: Access; credential: Credential | null; tenantId: string }
 
 /** The claims of a ticket. An absent one is null at the holder. */
 const TicketClaims = z.object({

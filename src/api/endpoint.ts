@@ -110,7 +110,7 @@ export async function validated<O extends OperationSpec>(
 export const paramOf = (c: HonoContext<AppEnv>) => (name: string) => c.req.param(name) ?? ''
 
 /** Refuses an application key if the request is about another user (K3). */
-export function ownUser(subject: Stage<unknown>['subject']): Handler {
+function ownUser(subject: Stage<unknown>['subject']): Handler {
   return async (c, next) => {
     const { access } = c.get('claim')
     if (access.kind === 'application') {

@@ -32,7 +32,7 @@ export type OperationObject = {
 }
 
 /** A webhook of the document. */
-export type WebhookObject = {
+type WebhookObject = {
   operationId: string
   tags: string[]
   summary?: string

@@ -52,7 +52,7 @@ export const IdsQuery = z
   })
 
 /** Keys in a query: repeated, comma-separated or both; 1–100 different ones, in the order given (O1). */
-export const KeysQuery = z
+const KeysQuery = z
   .custom<string | string[]>((given) => given !== undefined, fieldError('must be keys, and is missing'))
   .meta({ type: 'array', items: { type: 'string' }, minItems: 1, maxItems: MOST_IDS })
   .transform((given, context) => {

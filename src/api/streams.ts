@@ -7,7 +7,7 @@ export const BEAT = 25 * SECOND
 /** The longest life of a stream (Y2). */
 export const LONGEST_STREAM = 15 * MINUTE
 /** How long a client may leave an event unread. After that the stream is dropped (Y4). */
-export const READ_PATIENCE = 30 * SECOND
+const READ_PATIENCE = 30 * SECOND
 /** The most unread events that no later event replaces. */
 const MOST_UNREAD = 100
 

@@ -74,10 +74,6 @@ export type Change<R> = { before: R | null; after: R | null }
 export const removals = <R>(resources: readonly R[]): Change<R>[] =>
   resources.map((before) => ({ before, after: null }))
 
-/** The changes by which resources come into being. */
-export const additions = <R>(resources: readonly R[]): Change<R>[] =>
-  resources.map((after) => ({ before: null, after }))
-
 /** Fields that an entry has elsewhere, or that change with every write. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['id', 'created', 'updated'])
 

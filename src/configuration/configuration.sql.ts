@@ -32,7 +32,7 @@ class ConfigurationCache extends BoundedMap<string, Configuration> {
   }
 }
 
-export const configurationsOf = perInstance(() => new ConfigurationCache())
+const configurationsOf = perInstance(() => new ConfigurationCache())
 
 /** The schema of a column as D1 returns it, made from its type in Drizzle. */
 function schemaOf(column: SQLiteColumn): z.ZodType {
@@ -120,7 +120,7 @@ const BOOSTS_OF_ALL = `
   WHERE tenant_id = ?1 AND user_iid IS NULL AND deleted IS NULL ORDER BY no`
 
 /** The sources of a tenant's configuration: D1, and this instance's memory. */
-export type ConfigurationSource = { db: TenantDatabase; instance: Instance }
+type ConfigurationSource = { db: TenantDatabase; instance: Instance }
 
 /**
  * Reads a tenant's whole configuration, in one round trip and as of one version, and remembers it. Throws 404

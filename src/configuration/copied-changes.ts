@@ -26,7 +26,7 @@ const UNFINISHED = `
 const Unfinished = z.array(z.object({ id: z.string(), change: z.string() }))
 
 /** A change of the configuration that every copy expects. */
-export type Prepared = {
+type Prepared = {
   /**
    * Guards of the batch that stores the change: its time is not over, and the directory is the one by which
    * it was prepared. Until then, no copy stops expecting it.

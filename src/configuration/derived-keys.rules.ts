@@ -36,7 +36,7 @@ export function triggerKey(
 const tail = (id: string) => id.slice(-12)
 
 /** The key of a boost: its first date, such as `boost-2026-01-31`. A boost of one user: the end of its id. */
-export const boostKey = ({ id, start, userId }: Omit<Boost, 'key'>): string =>
+const boostKey = ({ id, start, userId }: Omit<Boost, 'key'>): string =>
   userId === null ? `boost-${start}` : `user-boost-${tail(id)}`
 
 /** The key of a webhook: the host of its URL, such as `example-com`. */

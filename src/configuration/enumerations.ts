@@ -7,7 +7,7 @@ import { AGGREGATIONS } from '../lib/zone'
 
 /** The types of points triggers (P1, P2, P4, U6). */
 export const TRIGGER_TYPES = ['metric', 'achievement', 'streak', 'time', 'user_creation'] as const
-export type TriggerType = (typeof TRIGGER_TYPES)[number]
+type TriggerType = (typeof TRIGGER_TYPES)[number]
 
 /**
  * The fields that a trigger of each type must have. Triggers of other types don't have them (P1–P4, U6). Each
@@ -28,7 +28,6 @@ export type TimeUnit = (typeof TIME_UNITS)[number]
 
 /** The states of resources that are either on or off: points triggers, webhooks and templates. */
 export const SWITCH_STATUSES = ['active', 'inactive'] as const
-export type SwitchStatus = (typeof SWITCH_STATUSES)[number]
 
 /** The states of a boost (P5). */
 export const BOOST_STATUSES = ['active', 'scheduled', 'finished'] as const
@@ -44,7 +43,6 @@ export type RankBy = (typeof RANK_BY)[number]
 
 /** The states of a leaderboard (L7). */
 export const LEADERBOARD_STATUSES = ['inactive', 'active', 'scheduled', 'finished'] as const
-export type LeaderboardStatus = (typeof LEADERBOARD_STATUSES)[number]
 
 /** The units of the length of a leaderboard's runs (L2). */
 export const RUN_UNITS = ['day', 'month', 'year'] as const
@@ -52,11 +50,9 @@ export type RunUnit = (typeof RUN_UNITS)[number]
 
 /** The triggers that complete achievements (A2, A3), in the order in which achievements complete (E5). */
 export const ACHIEVEMENT_TRIGGERS = ['metric', 'streak', 'api', 'achievement'] as const
-export type AchievementTrigger = (typeof ACHIEVEMENT_TRIGGERS)[number]
 
 /** The states of an achievement (A1). */
 export const ACHIEVEMENT_STATUSES = ['inactive', 'active', 'locked'] as const
-export type AchievementStatus = (typeof ACHIEVEMENT_STATUSES)[number]
 
 /** How often a streak must be extended (S1). */
 export const STREAK_FREQUENCIES = AGGREGATIONS
@@ -74,11 +70,9 @@ export type AttributeType = (typeof ATTRIBUTE_TYPES)[number]
 
 /** The keys that may set an attribute on users: admin keys only, or users' own keys too (K7). */
 export const ATTRIBUTE_WRITERS = ['admin', 'user'] as const
-export type AttributeWriter = (typeof ATTRIBUTE_WRITERS)[number]
 
 /** The types of a metric's units. */
 export const METRIC_UNIT_TYPES = ['number', 'currency'] as const
-export type MetricUnitType = (typeof METRIC_UNIT_TYPES)[number]
 
 /** The types of notifications (N1). */
 export const NOTIFICATION_TYPES = [

@@ -5,7 +5,7 @@ import type { AttributeType } from './enumerations'
 type AskedFilter = Filter & { attributeKey?: string | undefined }
 
 /** The fields of an item that refer to other resources, by id or by key (O1). */
-export type References = {
+type References = {
   metricId?: string | null | undefined
   metricKey?: string | undefined
   pointsSystemId?: string | null | undefined

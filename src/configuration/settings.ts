@@ -65,7 +65,7 @@ const StreakSettings = z.object({
 export type StreakSettings = z.infer<typeof StreakSettings>
 
 /** The settings if none were ever set (S1). */
-export const DEFAULT_STREAKS: StreakSettings = {
+const DEFAULT_STREAKS: StreakSettings = {
   enabled: true,
   off: [],
   frequency: 'daily',

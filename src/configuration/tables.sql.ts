@@ -46,7 +46,7 @@ export const Filters: z.ZodType<readonly Filter[]> = z.array(
 export const Ids: z.ZodType<readonly string[]> = z.array(z.string())
 
 /** A column with a local date. */
-export const dayColumn = customType<{ data: CivilDate; driverData: string }>({
+const dayColumn = customType<{ data: CivilDate; driverData: string }>({
   dataType: () => 'text',
   fromDriver: civilDate,
 })

@@ -78,7 +78,7 @@ export function retryAfterIn(headers: Headers): number | undefined {
 }
 
 /** The purpose of an address that is not public. Messages contain this word. */
-export type AddressKind =
+type AddressKind =
   | 'loopback'
   | 'private'
   | 'link-local'
@@ -126,7 +126,7 @@ const NAT64 = ipaddr.parseCIDR('64:ff9b::/96')
 const SIX_TO_FOUR = ipaddr.parseCIDR('2002::/16')
 
 /** The kind of an IPv4 address in the form that `URL` writes; null if it is public. */
-export function kindOfIpv4(address: string): AddressKind | null {
+function kindOfIpv4(address: string): AddressKind | null {
   return kindOf(ipaddr.IPv4.parse(address))
 }
 
@@ -134,7 +134,7 @@ export function kindOfIpv4(address: string): AddressKind | null {
  * The kind of an IPv6 address in the form that `URL` writes, without brackets; null if it is public. An IPv4
  * address inside it decides.
  */
-export function kindOfIpv6(text: string): AddressKind | null {
+function kindOfIpv6(text: string): AddressKind | null {
   const address = ipaddr.IPv6.parse(text)
   // A mapped address leads to the same machine as the IPv4 address in it.
   if (address.isIPv4MappedAddress()) return kindOf(address.toIPv4Address())
@@ -171,7 +171,7 @@ function tunnelled(bytes: number[]): AddressKind | null {
 export type Target = { url: string } | { refused: string }
 
 /** The targets that a deployment permits in addition to public https targets. */
-export type TargetRules = {
+type TargetRules = {
   /** Whether loopback targets are permitted: only with the test clock. */
   loopbackAllowed: boolean
   /** Targets that are permitted by name, over http too, in the form that `namedTarget` returns. */

@@ -68,7 +68,7 @@ export type ColumnNames<T extends SQLiteTable> = T['_']['columns'][keyof T['_'][
 export type JsonValue = `value ->> ${number}`
 
 /** Columns of a table and the values that they get, in one order. */
-export type ColumnList<R, Name extends string> = {
+type ColumnList<R, Name extends string> = {
   /** The list of the columns, in SQL. */
   columns: string
   /** The values of a row. */

@@ -111,7 +111,7 @@ type Named = Readonly<Record<string, Statement | readonly Statement[]>>
 const isList = (group: Named[string]): group is readonly Statement[] => Array.isArray(group)
 
 /** The result of each named statement; of a list of statements, the list of their results. */
-export type ResultsOf<S extends Named> = {
+type ResultsOf<S extends Named> = {
   [Name in keyof S]: S[Name] extends Statement ? D1Result : D1Result[]
 }
 

@@ -5,7 +5,7 @@ import { LARGEST_PART, type Pause, sharedScans } from './scans'
 export type Place = readonly (string | number)[]
 
 /** The start of a page: `skip` rows after a place. Null if the list ends before it. */
-export type PageStart = { after: Place; skip: number } | null
+type PageStart = { after: Place; skip: number } | null
 
 /** A list of a tenant's rows. */
 export type List = {

@@ -10,7 +10,7 @@ import { isStale } from './streaks/streaks.rules'
 import { termsOf } from './streaks/terms.rules'
 
 /** The input that may complete achievements. */
-export type AchievementInput = {
+type AchievementInput = {
   local: LocalTime
   /** Makes the id of the n-th completion. */
   newId: (n: number) => string

@@ -22,7 +22,7 @@ export type CorrectionChange = Change & { before: UserState }
 export type Occasion = { at: Instant; id: string; reason: string | null }
 
 /** An award that is reversed. */
-export type ReversedAward = LocalTime & {
+type ReversedAward = LocalTime & {
   id: string
   systemId: string
   awarded: number
@@ -172,7 +172,7 @@ export function countersOf(
 export type VoidedEvent = Omit<EventRecord, 'counterIds'>
 
 /** The input of a void: the event, the awards of metric triggers for it, and the counters without it. */
-export type VoidInput = {
+type VoidInput = {
   event: VoidedEvent
   awards: readonly ReversedAward[]
   /** The counter of the metric without the event. */

@@ -41,7 +41,7 @@ export type EventCommand = {
 }
 
 /** A command to create or update a user (U2). `update` throws 404 if the user does not exist. */
-export type UserCommand = { kind: 'upsert' | 'update'; user: ProfileChange; by: Actor }
+type UserCommand = { kind: 'upsert' | 'update'; user: ProfileChange; by: Actor }
 
 /** A command to complete an achievement with the trigger `api` (A3). */
 export type CompletionCommand = {
@@ -55,7 +55,7 @@ export type CompletionCommand = {
 }
 
 /** A command to change a user's preferences (U7). It throws 404 if the user does not exist. */
-export type PreferencesCommand = { kind: 'preferences'; preferences: PreferencesChange }
+type PreferencesCommand = { kind: 'preferences'; preferences: PreferencesChange }
 
 /** One request about one user, in the engine's terms: amounts in whole millionths, nothing of HTTP. */
 export type Command = EventCommand | UserCommand | CompletionCommand | PreferencesCommand
@@ -73,7 +73,7 @@ export type Decision =
   | { kind: 'unchanged'; state: UserState }
 
 /** The input of `evaluate` in addition to the state: the moment, new ids, and the idempotency keys in use. */
-export type EvaluationContext = {
+type EvaluationContext = {
   userId: string
   /** When the command arrived. */
   now: Instant

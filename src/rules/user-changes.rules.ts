@@ -13,7 +13,7 @@ export const REVOKED = 'achievements.'
  * paths: `name`, `attributes.<attribute id>`, `preferences.streak.metrics`,
  * `achievements.<achievement id>`. Null: there was no value.
  */
-export type ChangedField = readonly [name: string, before: unknown, after: unknown]
+type ChangedField = readonly [name: string, before: unknown, after: unknown]
 
 /** The part of a user's history that no other row has: one or more rows for a change (X2). */
 export type HistoryRow = { fields: readonly ChangedField[]; streak: readonly StreakEntry[] }

@@ -8,7 +8,7 @@ import type { Job, Jobs, Workplace } from './job'
 import { nextWorkOf } from './timekeeper.sql.ts'
 
 /** A piece of due work, with the database in which it is. */
-export type PlacedWork = { work: DueWork; place: Workplace; job: Job }
+type PlacedWork = { work: DueWork; place: Workplace; job: Job }
 
 /**
  * The databases in which a tenant has due work. The first one has everything that is not about users; each

@@ -43,7 +43,7 @@ export const ListWebhookDeliveriesResponse = z
   .meta({ id: 'ListWebhookDeliveriesResponse' })
 
 /** The place of a delivery in the log: moment, number and id. */
-export const DeliveryPlace = z.tuple([z.number(), z.number(), z.string()])
+const DeliveryPlace = z.tuple([z.number(), z.number(), z.string()])
 
 /** The page of deliveries. The cursor is the place of the last delivery of the page before (O3). */
 export const DeliveryListQuery = longListQuery(DeliveryPlace, {})
@@ -56,7 +56,7 @@ type Answer = z.infer<typeof WebhookDelivery>
 const Known = WebhookDelivery.pick({ event: true, status: true })
 
 /** A delivery in a response. */
-export function deliveryResponse({ created, nextAttempt, event, status, ...rest }: Delivery): Answer {
+function deliveryResponse({ created, nextAttempt, event, status, ...rest }: Delivery): Answer {
   return {
     ...rest,
     ...Known.parse({ event, status }),

@@ -64,7 +64,7 @@ function storedTarget(scope: Scope, url: string): string {
 }
 
 /** Statements of a change of the configuration, for new listeners to get events in time (N5, W6). */
-export type ListenerStatements = (
+type ListenerStatements = (
   db: TenantDatabase,
   before: Configuration,
   after: Configuration,

@@ -19,14 +19,14 @@ import { enterDemo, hasDemo, loadDemo } from './demo-load'
 import { JOBS, SOURCES } from './jobs'
 
 /** Whether a queue is the one that gets the messages that failed too often. wrangler.toml names it. */
-export const isOfDeadLetters = ({ queue }: MessageBatch): boolean => queue.endsWith('-dead-letters')
+const isOfDeadLetters = ({ queue }: MessageBatch): boolean => queue.endsWith('-dead-letters')
 
 /**
  * Logs each message that failed too often, one line each, and deletes it. Nothing is lost with it: the cron
  * trigger finds a full outbox, and the hourly comparison repairs a leaderboard (L12, C2). It must not stay,
  * since it may have ids of users (U8).
  */
-export function logDeadLetters({ messages }: MessageBatch): void {
+function logDeadLetters({ messages }: MessageBatch): void {
   for (const message of messages) {
     logProblem('error', { ...originOf(message.body), error: 'a message was given up after its last retry' })
     message.ack()

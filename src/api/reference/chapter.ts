@@ -2,7 +2,7 @@ import type { OpenApiDocument, OperationObject } from '../openapi'
 import type { DemoKind } from '../shapes/events'
 
 /** The notes about an operation that its declaration does not have. */
-export type OperationNotes = {
+type OperationNotes = {
   /** The behaviour of the operation, for a reader who is new to it. Markdown. */
   description: string
   /** The meanings of its parameters, by name, if they differ from `chapter.ts`. */
@@ -187,10 +187,10 @@ const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** A document with its descriptions and examples, and the names of the notes that it has used. */
-export type Described = { document: OpenApiDocument; used: ReadonlySet<string> }
+type Described = { document: OpenApiDocument; used: ReadonlySet<string> }
 
 /** The name of a note in `used`: from the schema and the field. */
-export const fieldNote = (schema: string, path: string): string => `${schema}.${path}`
+const fieldNote = (schema: string, path: string): string => `${schema}.${path}`
 
 /**
  * Adds descriptions and examples to a document. A field without a note gets no description;

@@ -32,7 +32,7 @@ const unknown = ({ id, key }: ItemName, what: string) =>
     : `The id ${id} is not the id of ${what}. Check it against the list.`
 
 /** How an item of a PATCH names its resource: by id, or by key. With both, `key` is the new key (O1). */
-export type ItemName = { id?: string | undefined; key?: string | undefined }
+type ItemName = { id?: string | undefined; key?: string | undefined }
 
 /** The resources that a DELETE names, by id and by key (O1). */
 export type Names = { ids?: readonly string[] | undefined; keys?: readonly string[] | undefined }
@@ -44,7 +44,7 @@ export type Keyed = Resource & { key: string }
  * The resource that a text names: the one with this id, in any letter case; otherwise the one with this key.
  * So an id wins over a key that looks like one. All paths and all lists of ids use this (O1).
  */
-export function findByIdOrKey<R extends { id: string; key: string }>(
+function findByIdOrKey<R extends { id: string; key: string }>(
   list: readonly R[],
   idOrKey: string,
 ): R | undefined {

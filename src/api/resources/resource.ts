@@ -52,10 +52,10 @@ export type Write<R extends Keyed, X = undefined> = {
 }
 
 /** What a resource is shown with: the moment, and what was read beside the configuration. */
-export type Showing<X = undefined> = { now: Scope['now']; facts: X }
+type Showing<X = undefined> = { now: Scope['now']; facts: X }
 
 /** What a write causes beside the change of the resources. `after` runs when it is stored. */
-export type Effects = Partial<Omit<Decision<unknown>, 'result'>> & {
+type Effects = Partial<Omit<Decision<unknown>, 'result'>> & {
   after?: (() => Promise<unknown>) | undefined
   /** Whether the configuration does not have the changed resources, so that its version stays. */
   isApart?: boolean

@@ -68,12 +68,12 @@ const MOST_ATTEMPTS = 100
 type Clock = z.infer<typeof ClockResponse>
 
 /** Throws 404 unless the test clock is on: without it, its paths don't exist (C1). */
-export function requireTestClock({ variables }: AccountScope): void {
+function requireTestClock({ variables }: AccountScope): void {
   if (variables.TEST_CLOCK !== 'on') throw errors.noSuchPath()
 }
 
 /** The service's time (C1). */
-export function readClock({ now }: AccountScope): Clock {
+function readClock({ now }: AccountScope): Clock {
   return { now: iso(now) }
 }
 
@@ -128,7 +128,7 @@ async function moveBy(scope: AccountScope, duration: Duration): Promise<Move> {
 }
 
 /** Returns to real time. Time triggers start again from that time (C1, P4). */
-export async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
+async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
   const { db, databases } = scope
   const now = systemNow()
   const entry = { subject: null, entry: clockEntry('reset', scope.now, now) }

@@ -35,7 +35,7 @@ export async function readSettings(scope: Scope): Promise<StoredSettings> {
 }
 
 /** Changes the passed settings. `controlRatio` applies to users who are created later (T4, U5). */
-export function updateSettings(scope: Scope, change: z.output<typeof UpdateSettingsRequest>) {
+function updateSettings(scope: Scope, change: z.output<typeof UpdateSettingsRequest>) {
   const { db } = scope
   return configure(scope, (config) => {
     const { tenantId, settings } = config

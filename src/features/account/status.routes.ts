@@ -36,8 +36,7 @@ export const inboxStatement = (db: AccountDatabase): Statement => db.statement(I
 export const outboxStatement = (db: AccountDatabase): Statement => db.statement(OUTBOX)
 
 /** The number that one of the two statements found. */
-export const parseCount = ({ results }: D1Result): number =>
-  z.object({ found: z.number() }).parse(results[0]).found
+const parseCount = ({ results }: D1Result): number => z.object({ found: z.number() }).parse(results[0]).found
 
 // A tenant has a delivery queue for email or push once it has a template for that channel.
 const DESTINATIONS = `
@@ -50,7 +49,7 @@ const DESTINATIONS = `
 /** The names of the delivery queues of active tenants. */
 export const destinationsStatement = (db: AccountDatabase): Statement => db.statement(DESTINATIONS)
 
-export const parseDestinations = ({ results }: D1Result): string[] =>
+const parseDestinations = ({ results }: D1Result): string[] =>
   z
     .array(z.object({ name: z.string() }))
     .parse(results)

@@ -43,7 +43,7 @@ export const used = ({ log, no }: Log) => `
 // D1 allows at most five terms in one compound SELECT, so there are several lists.
 export const ADD = 'INSERT INTO analytics_figures (tenant_id, figure, subject_no, day, part, amount)'
 /** Adds the rows of `added` (figure, subject_no, day, part, amount) to the figures. */
-export const ADDED = `
+const ADDED = `
   SELECT ?1, figure, subject_no, day, part, total(amount) AS sum FROM added
   WHERE subject_no IS NOT NULL AND part IS NOT NULL GROUP BY 2, 3, 4, 5 HAVING sum <> 0
   ON CONFLICT DO UPDATE SET amount = amount + excluded.amount`
@@ -54,17 +54,17 @@ export const levelOf = (system: string, total: string) =>
     ORDER BY l.points DESC LIMIT 1)`
 
 // ?7 is a list of [system id, level id, points].
-export const LADDER = `
+const LADDER = `
   ladder AS MATERIALIZED (
     SELECT value ->> 0 AS id, ${numberOf('points_systems', 'value ->> 0')} AS system,
       ${numberOf('points_levels', 'value ->> 1')} AS level, value ->> 2 AS points FROM json_each(?7)),
   levelled AS MATERIALIZED (SELECT DISTINCT id, system FROM ladder)`
 
 /** The total of a user of the chunk in a points system with levels. */
-export const TOTAL = `coalesce(c.points ->> ('$."' || s.id || '"'), 0)`
+const TOTAL = `coalesce(c.points ->> ('$."' || s.id || '"'), 0)`
 
 /** The class of a length: the shortest length in it. */
-export const classOf = (length: string) =>
+const classOf = (length: string) =>
   `CASE ${STREAK_CLASSES.toReversed()
     .map(({ from }) => `WHEN ${length} >= ${from} THEN ${from}`)
     .join(' ')} END`
@@ -78,7 +78,7 @@ export const classOf = (length: string) =>
  */
 
 /** The users of a step, the moments since which it reads the logs, and what it counts them by. */
-export type StepScope = {
+type StepScope = {
   /** Users with ids after `after`, and up to `last`. */
   after: string
   last: string

@@ -54,7 +54,7 @@ export type Pass = NonNullable<Progress['pass']>
  */
 
 /** The last finished pass of a tenant. The fields are those of the table. */
-export type FinishedPass = { updated: number; since: number | null; ladder: string }
+type FinishedPass = { updated: number; since: number | null; ladder: string }
 
 const LAST = 'SELECT updated, since, ladder FROM analytics_passes WHERE tenant_id = ?1'
 const Last = z.object({ updated: z.number(), since: z.number().nullable(), ladder: z.string() })
@@ -72,7 +72,7 @@ const FIRST_LATE = `SELECT ${firstDueOf('?2, ?3')} AS due`
  * The last finished pass, null before the first one; and the moment of the earliest rows that are still to be
  * logged late, in milliseconds, null if there are none.
  */
-export async function readPasses(
+async function readPasses(
   db: TenantDatabase,
 ): Promise<{ last: FinishedPass | null; firstLate: number | null }> {
   const { last, late } = await db.batchOf({
@@ -88,7 +88,7 @@ const FINISH = `
   ON CONFLICT DO UPDATE SET updated = excluded.updated, since = excluded.since, ladder = excluded.ladder`
 
 /** Stores a pass as finished. Part of its last batch. */
-export const finishPass = (db: TenantDatabase, { updated, since, ladder }: FinishedPass): Statement =>
+const finishPass = (db: TenantDatabase, { updated, since, ladder }: FinishedPass): Statement =>
   db.statement(FINISH, db.tenantId, updated, since, ladder)
 
 const FORGET_SINCE = 'UPDATE analytics_passes SET since = NULL, updated = min(updated, ?1)'

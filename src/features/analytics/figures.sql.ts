@@ -74,7 +74,7 @@ export const countedUsers = sqliteTable('counted_users', {
  *
  * `erased events` is no answer of the analytics: minus the number of these events that erasures have deleted.
  */
-export type Figure =
+type Figure =
   | 'events'
   | 'value'
   | 'active'

@@ -24,7 +24,7 @@ export const AnalyticsParams = z.object({ key: IdOrKey })
 export const AnalyticsQuery = z.object({ from: DateField.optional(), to: DateField.optional() })
 
 /** The most days from `from` to `to`. */
-export const MOST_ANALYTICS_DAYS = MOST_SUMMARY_DAYS
+const MOST_ANALYTICS_DAYS = MOST_SUMMARY_DAYS
 
 const Count = z.int().min(0)
 const Sum = z.number()

@@ -159,7 +159,7 @@ export async function hasDeparted({ databases, tenantId }: Moving, { source, lef
 }
 
 /** Whether the old database holds no buckets of the tenant after a move. */
-export const isEmptiedBy = ({ directory }: State, move: Move): boolean =>
+const isEmptiedBy = ({ directory }: State, move: Move): boolean =>
   !placesAfter(directory, move).some(([, name]) => name === move.source)
 
 /** Notes that a database has rows to delete from a moment on. */

@@ -38,7 +38,7 @@ const MOST_IN_A_CALL = 8_000_000
  * The user of a command, the kind of sender (K7), and the facts that D1 must still confirm: the key or
  * token, and the tenant's name (K2, K6, T2).
  */
-export type Sender = UserRef & Pick<Job, 'credential' | 'tenantName'> & { by: Actor }
+type Sender = UserRef & Pick<Job, 'credential' | 'tenantName'> & { by: Actor }
 
 const actorOf = ({ kind }: Access): Actor => (kind === 'admin' ? 'admin' : 'user')
 

@@ -36,7 +36,7 @@ const apiErrorOf = (refused: Extract<CommandResult, { kind: 'refused' }>) =>
   new ApiError(refused.status, refused.message, refused.retryAfter ?? null, refused.issues)
 
 /** The response to an event. Throws the API error that refused it. */
-export function eventReply(result: CommandResult) {
+function eventReply(result: CommandResult) {
   if (result.kind !== 'event' && result.kind !== 'lost') return noReply(result)
   const more = warned(result.leftOut)
   if (result.kind === 'event') {

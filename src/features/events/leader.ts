@@ -18,7 +18,7 @@ const QUIET = 2_000
 export type End<Result> = { result: Result | null } | { error: unknown }
 
 /** The differences between the two levels of waiting: commands of one user, and users of one tenant. */
-export type LeaderRules<Item, Result> = {
+type LeaderRules<Item, Result> = {
   /** The most items that wait in one queue. A further item is processed alone. */
   mostWaiting: number
   /** The most groups of one queue that are in progress at the same time. */
@@ -52,7 +52,7 @@ export type LeaderRules<Item, Result> = {
 }
 
 /** A group as its leader sees it: the items in order of arrival, and the permissions of the leader. */
-export type Led<Item> = {
+type Led<Item> = {
   items: readonly Item[]
   /**
    * The leader's sign of life. The leader must give it before each write. False if another request leads the
@@ -68,7 +68,7 @@ export type Led<Item> = {
  * items, and may come later. An item without an end is processed alone. If it throws, all items are processed
  * alone.
  */
-export type Lead<Item, Result> = (
+type Lead<Item, Result> = (
   group: Led<Item>,
 ) => Promise<readonly (End<Result> | Promise<End<Result>> | undefined)[]>
 

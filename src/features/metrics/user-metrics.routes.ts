@@ -23,10 +23,10 @@ import { findUser } from '../../store/users/find-user'
 import { visibleTo } from '../achievements/achievements.routes'
 
 /** A user and the requested metric. */
-export type UserMetric = { user: UserState; metric: Metric }
+type UserMetric = { user: UserState; metric: Metric }
 
 /** A user, and the metric with this key. Throws 404 if either does not exist. */
-export async function findUserMetric(scope: Scope, userId: string, key: string): Promise<UserMetric> {
+async function findUserMetric(scope: Scope, userId: string, key: string): Promise<UserMetric> {
   const user = await findUser(scope, userId)
   const metric = metricByKey(await configurationOf(scope), key)
   if (metric === undefined) throw errors.notFound(`The metric ${JSON.stringify(key)}`)
@@ -44,7 +44,7 @@ export async function allUserMetrics(scope: Scope, user: UserState) {
 }
 
 /** A metric with a user's total. */
-export async function userMetricResponse(scope: Scope, found: UserMetric) {
+async function userMetricResponse(scope: Scope, found: UserMetric) {
   const config = await configurationOf(scope)
   return answerOf(config, found, visibleTo(config, found.user))
 }
@@ -72,7 +72,7 @@ function answerOf(
  * The changes of a user's metric in buckets of local days. The local dates are as stored with the events
  * (P12, E8).
  */
-export async function metricSummary(
+async function metricSummary(
   scope: Scope,
   { user, metric }: UserMetric,
   range: SummaryRange,

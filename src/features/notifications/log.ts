@@ -15,7 +15,7 @@ const MOST_SKIPPED = 100_000
 const MessagePlace = z.tuple([z.number(), z.number(), z.string()])
 
 /** The last message of each channel on a page and on the pages before it; null if there was none. */
-export const LogCursor = z.object({ email: MessagePlace.nullable(), push: MessagePlace.nullable() })
+const LogCursor = z.object({ email: MessagePlace.nullable(), push: MessagePlace.nullable() })
 
 /** The page of the log. */
 export const LogQuery = longListQuery(

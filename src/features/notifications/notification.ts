@@ -83,7 +83,6 @@ export const Notification = z.discriminatedUnion('channel', [
   }),
 ])
 export type Notification = z.infer<typeof Notification>
-export type EmailNotification = Extract<Notification, { channel: 'email' }>
 export type PushNotification = Extract<Notification, { channel: 'push' }>
 
 /** The notification in a message. */

@@ -226,7 +226,7 @@ function ended(progress: Progress, timetable: Timetable, at: Instant): [Progress
  * The most users that a step notifies. A longer template lowers it, so that a step renders at most
  * `MOST_WRITTEN` characters.
  */
-export function maxRecipients({ templates }: Pick<Configuration, 'templates'>): number {
+function maxRecipients({ templates }: Pick<Configuration, 'templates'>): number {
   const lengths = templates.map(({ status, title, body }) =>
     status === 'active' ? title.length + body.length : 0,
   )

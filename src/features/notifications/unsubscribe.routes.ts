@@ -15,7 +15,7 @@ import { changeUser } from '../events/commands'
  * The user of a link: the iid as well as the caller's id, because an erased user who comes back is a new user
  * (U8).
  */
-export type Linked = { tenantId: string; iid: string; userId: string }
+type Linked = { tenantId: string; iid: string; userId: string }
 
 const SECRET_BYTES = 32
 /** Longer than any token. A user's id has at most 255 characters. */

@@ -97,7 +97,7 @@ const OWN = {
 
 const OwnRow = BoostRow.extend({ no: z.number(), notified, zone: z.string().nullable() })
 /** A user's own boost, with the user's zone. The zone is null if the user is erased. */
-export type OwnBoost = z.output<typeof OwnRow>
+type OwnBoost = z.output<typeof OwnRow>
 
 /** Days between a boost's date and the UTC date: one for zones, and one because the user may have moved. */
 const MARGIN = 2

@@ -100,7 +100,7 @@ function boostEntries(
 const CHUNK = 1_000
 
 /** A written boost. `before` is null if it is new. `zone` is the user's for a user's own boost, else null. */
-export type BoostWrite = { before: Boost | null; after: Boost; zone: string | null }
+type BoostWrite = { before: Boost | null; after: Boost; zone: string | null }
 
 /**
  * Statements that a write of boosts stores with them, so that webhooks learn when they start and finish. If

@@ -84,7 +84,7 @@ export function restartTicksOfUsers(db: AccountDatabase, now: Instant): [Stateme
 const TenantsAhead = z.array(z.object({ tenant_id: z.string() }))
 
 /** The ids that the first statement of `restartTicksOfUsers` has read. */
-export const parseTenantsAhead = (result: D1Result | undefined): string[] =>
+const parseTenantsAhead = (result: D1Result | undefined): string[] =>
   TenantsAhead.parse(result?.results ?? []).map((row) => row.tenant_id)
 
 /**

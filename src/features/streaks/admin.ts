@@ -42,12 +42,12 @@ import { changeStreaks, type OpenStreak } from './changes'
  * An issue about a user. Older client libraries need `level` and `reason`, the old names of `severity` and
  * `message` (G7, G10).
  */
-export const UserIssue = IssueResponse.extend({
+const UserIssue = IssueResponse.extend({
   userId: z.string(),
   level: IssueResponse.shape.severity,
   reason: z.string(),
 }).meta({ id: 'AdminUserIssue' })
-export type UserIssue = z.infer<typeof UserIssue>
+type UserIssue = z.infer<typeof UserIssue>
 
 /** The users who get one streak freeze each (S7). */
 export const CreateStreakFreezesRequest = z

@@ -24,7 +24,7 @@ const CHUNK = 1_000
 /**
  * The result of a step: the changed users, and the deadline of the step, which is the time of the changes.
  */
-export type DeadlineStep = { changes: readonly BulkChange[]; config: Configuration; changedAt: Instant }
+type DeadlineStep = { changes: readonly BulkChange[]; config: Configuration; changedAt: Instant }
 
 /**
  * Judges streaks whose deadline is the tenant's earliest and is due at `by` (S3, S7): at most 1,000 users in

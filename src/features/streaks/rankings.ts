@@ -25,7 +25,7 @@ import { parseStreak } from '../../store/users/users.sql.ts'
  * The users with the longest streaks of a tenant, as many as a request may ask for, at a moment and a version
  * of the configuration.
  */
-export type KeptRanking = {
+type KeptRanking = {
   version: number
   computed: Instant
   ranked: readonly { userId: string; length: number }[]
@@ -184,7 +184,7 @@ export async function bestLive(
 }
 
 /** The longest streaks that users ever had, including past ones. Calls `pause` before each step. */
-export async function bestEver(
+async function bestEver(
   at: Everywhere,
   settings: Settings,
   limit: number,
@@ -229,7 +229,7 @@ async function bestOfParts(
 }
 
 /** Longest first, then by the UTF-8 bytes of the user id. */
-export function compareRanked(a: Ranked, b: Ranked): number {
+function compareRanked(a: Ranked, b: Ranked): number {
   return b.length - a.length || compareText(a.userId, b.userId)
 }
 

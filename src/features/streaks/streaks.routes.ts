@@ -96,7 +96,7 @@ export async function userStreak(
 const extendedAt = (at: Instant | null) => (at === null ? null : iso(at))
 
 /** The streak lengths of the users who exist, longest first, then by id (S6). */
-export async function streaksOf(
+async function streaksOf(
   scope: Scope,
   userIds: readonly string[],
 ): Promise<z.infer<typeof BulkStreakResponse>> {

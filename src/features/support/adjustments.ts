@@ -26,7 +26,7 @@ import {
 } from './corrections'
 
 /** An adjustment that is in the ledger: the award's id, the applied points, and the total after them. */
-export type Booked = { id: string; awarded: number; total: number }
+type Booked = { id: string; awarded: number; total: number }
 
 const USED = `
   SELECT asked.value ->> 0 AS userIid, k.key, hex(k.award_id) AS id, k.awarded, k.total
@@ -38,7 +38,7 @@ const UsedRows = z.array(
 )
 
 /** Finds which of these keys were used before in a system. A key is a pair of user iid and key. */
-export async function usedAdjustmentKeys(
+async function usedAdjustmentKeys(
   db: TenantDatabase,
   systemId: string,
   pairs: readonly (readonly [iid: string, key: string])[],
@@ -62,11 +62,7 @@ const USE = `
   SELECT ${KEY_LIST.sql()} FROM json_each(?1) WHERE ${onlyUnchanged(KEY_LIST.value('userIid'))}`
 
 /** Marks idempotency keys of adjustments as used. One row each. */
-export function useAdjustmentKeys(
-  db: TenantDatabase,
-  rows: readonly KeyRow[],
-  among: UnchangedUsers,
-): Statement[] {
+function useAdjustmentKeys(db: TenantDatabase, rows: readonly KeyRow[], among: UnchangedUsers): Statement[] {
   return overUsers(db, USE, rows.map(KEY_LIST.values), among)
 }
 
@@ -79,17 +75,17 @@ const STORED = `
  * SQL: the ledger has the entry whose place and system are the subject of an entry of the audit log, as the
  * JSON of `[iid, system id, at, seq, award id]`.
  */
-export const ENTRY_IS_STORED = `EXISTS (SELECT 1 FROM awards a
+const ENTRY_IS_STORED = `EXISTS (SELECT 1 FROM awards a
   WHERE a.user_iid = unhex((value ->> 0) ->> 0, '-')
     AND a.system_no = (SELECT s.no FROM points_systems s WHERE s.id = (value ->> 0) ->> 1)
     AND a.at = (value ->> 0) ->> 2 AND a.seq = (value ->> 0) ->> 3
     AND a.id = unhex((value ->> 0) ->> 4, '-'))`
 
 /** The place of an entry in the ledger, with its id. */
-export type LedgerPlace = readonly [iid: string, at: number, seq: number, id: string]
+type LedgerPlace = readonly [iid: string, at: number, seq: number, id: string]
 
 /** The ids of these entries that are in the ledger, after a write with a lost response. */
-export async function storedEntries(
+async function storedEntries(
   db: TenantDatabase,
   systemId: string,
   places: readonly LedgerPlace[],

@@ -17,7 +17,7 @@ import { findUser } from '../../store/users/find-user'
 import { type AwardExplanation, eventResponse, momentOf } from './explanations'
 
 /** An award of the ledger. `counter` has the highest totals before and after, in millionths. */
-export type ExplainedAward = {
+type ExplainedAward = {
   awarded: number
   total: number
   boosts: readonly Pick<AppliedBoost, 'multiplier' | 'rounding'>[]
@@ -30,7 +30,7 @@ export type ExplainedAward = {
 type FiredTrigger = Pick<Trigger, 'type' | 'points'> & { metricThreshold?: number | undefined }
 
 /** How the points of an award came about. Unknown parts are null. */
-export type Arithmetic = {
+type Arithmetic = {
   firings: number | null
   base: number | null
   afterBoosts: number | null
@@ -42,7 +42,7 @@ export type Arithmetic = {
  * The steps from the points of the trigger to the points of the award (X1): firings (P1), boosts (P5), cap
  * and floor (P6). `trigger` is null for an entry that no trigger made.
  */
-export function arithmeticOf(award: ExplainedAward, trigger: FiredTrigger | null): Arithmetic {
+function arithmeticOf(award: ExplainedAward, trigger: FiredTrigger | null): Arithmetic {
   const firings = trigger === null ? null : firingsOf(award, trigger)
   const base = trigger === null || firings === null ? null : trigger.points * firings
   const multipliers = award.boosts.map(({ multiplier }) => multiplier)
@@ -102,7 +102,7 @@ const AwardRow = StoredAwardRow.extend({
 export type AwardRow = z.output<typeof AwardRow>
 
 /** An award or a correction of a user in a system, or null. */
-export async function findAward(
+async function findAward(
   db: TenantDatabase,
   userIid: string,
   { systemId, awardId }: { systemId: string; awardId: string },
@@ -142,7 +142,7 @@ const EventRows = z.array(
 )
 
 /** The event of a user's change, voided or not, with its idempotency key. Null if the change had no event. */
-export async function eventOfChange(
+async function eventOfChange(
   db: TenantDatabase,
   userIid: string,
   { at, seq }: { at: number; seq: number },
@@ -151,7 +151,7 @@ export async function eventOfChange(
 }
 
 /** An award that a request names, with its user's internal id. */
-export type FoundAward = { config: Configuration; userIid: string; award: AwardRow }
+type FoundAward = { config: Configuration; userIid: string; award: AwardRow }
 
 /** Finds an award. `key` is the key or the id of its points system. Throws 404 if it does not exist. */
 export async function findExplained(

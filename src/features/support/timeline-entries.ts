@@ -35,7 +35,7 @@ export const PLACES = {
 } as const
 
 /** Compares two keys: above 0 if the first one is newer. */
-export function compareKeys(a: Key, b: Key): number {
+function compareKeys(a: Key, b: Key): number {
   for (const index of [0, 1, 2] as const) if (a[index] !== b[index]) return a[index] - b[index]
   return a[3] === b[3] ? 0 : a[3] < b[3] ? -1 : 1
 }

@@ -82,7 +82,7 @@ export const voidedStatement = (db: TenantDatabase, userId: string, eventId: str
   db.statement(VOIDED, db.tenantId, userId, eventId)
 
 /** A void that is stored: its response as JSON, and the user's `seq` after it. */
-export type StoredVoid = { response: unknown; seq: number }
+type StoredVoid = { response: unknown; seq: number }
 
 /** The stored void of an event; null if the event is not voided. */
 export function parseVoided(result: D1Result): StoredVoid | null {

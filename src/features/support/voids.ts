@@ -56,7 +56,7 @@ import {
 type VoidResponse = z.infer<typeof VoidedEvent>
 
 /** An event to void: voided before, with the response of that void, or in the log at a moment. */
-export type FoundEvent = { response: VoidResponse } | { eventId: string; at: Instant }
+type FoundEvent = { response: VoidResponse } | { eventId: string; at: Instant }
 
 const unknownEvent = () => errors.notFound('This event of this user')
 

@@ -51,7 +51,7 @@ export async function identifyUser(scope: Scope, id: string, change: ProfileChan
 }
 
 /** Updates the passed fields of a user. Throws 404 if there is none (U2). */
-export async function updateUser(scope: Scope, id: string, change: ProfileChange): Promise<UserResponse> {
+async function updateUser(scope: Scope, id: string, change: ProfileChange): Promise<UserResponse> {
   return userReply(await changeUser(scope, ownSender(scope, id), { kind: 'update', change }))
 }
 

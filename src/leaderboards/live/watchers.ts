@@ -37,7 +37,7 @@ const PAUSE_AFTER_SENDS = 10
 type Sockets = Pick<DurableObjectState, 'acceptWebSocket' | 'getWebSockets'>
 
 /** The data that the watchers need from outside. */
-export type WatchSource = {
+type WatchSource = {
   /** The board; null if it was deleted. */
   board: () => WatchedBoard | null
   /** The present time. If the test clock is set, it is the time of that clock (C1). */

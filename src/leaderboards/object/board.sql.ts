@@ -30,17 +30,17 @@ const STEPS: Steps = [
  * A place in a final ranking. It is without a user if that user was erased, so that the others keep their
  * places (U8).
  */
-export type FinalEntry = Pick<Entry, 'score' | 'reached'> & {
+type FinalEntry = Pick<Entry, 'score' | 'reached'> & {
   rank: number
   userId: string | null
   iid: string | null
 }
 
 /** A user's place when it was last recorded. */
-export type Standing = { rank: number; score: Score }
+type Standing = { rank: number; score: Score }
 
 /** A user's place at the end of a UTC day on which it had changed (L10). */
-export type HistoryEntry = {
+type HistoryEntry = {
   day: number
   rank: number | null
   score: Score | null

@@ -4,7 +4,7 @@ import type { Definition, Recounted, Row, ScoreChange } from '../board'
 import { plus, type Score, ZERO } from '../score.rules'
 
 /** The facts that decide in which runs a change counts. */
-export type Frame = {
+type Frame = {
   readonly definition: Definition
   /** Whether the run that starts on this day is final. */
   isFinal(run: number): boolean

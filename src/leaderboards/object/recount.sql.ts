@@ -224,7 +224,7 @@ function lengthBy(
 }
 
 /** The part of the log that counts. */
-export type RecountScope = {
+type RecountScope = {
   /** First and last local day. */
   from: number
   to: number

@@ -43,7 +43,7 @@ const store = async (databases: Databases, name: string, change: string | null, 
 }
 
 /** Copies the clock of the first database to another one, if that still expects this change (B4). */
-export const copyClock = async (databases: Databases, name: string, change: string): Promise<void> =>
+const copyClock = async (databases: Databases, name: string, change: string): Promise<void> =>
   store(databases, name, change, await stateOf(databases, FIRST))
 
 /**

@@ -6,7 +6,7 @@ import { hasMoved, isDatabaseAway } from '../guard'
 const TRIES = 20
 
 /** A database that holds users of a tenant, with its name. */
-export type Holder = { name: string; db: TenantDatabase }
+type Holder = { name: string; db: TenantDatabase }
 
 /** A holder, with those of some items whose users it holds. */
 export type Group<I> = Holder & { items: I[] }

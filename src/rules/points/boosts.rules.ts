@@ -11,7 +11,7 @@ export const OPEN_END = '9999-12-31'
 export type Boosted = { points: number; boosts: readonly AppliedBoost[] }
 
 /** The data of a user that decides which boosts apply. */
-export type Boostable = Pick<UserState, 'boosts'> & { profile: Pick<Profile, 'attributes'> }
+type Boostable = Pick<UserState, 'boosts'> & { profile: Pick<Profile, 'attributes'> }
 
 /** Whether a boost applies on a local date (P5). */
 function covers(boost: Boost, date: CivilDate): boolean {

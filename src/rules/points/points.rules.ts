@@ -146,7 +146,7 @@ function crossings({ highest: before }: Counter, { highest: after }: Counter, th
  * The input of an award in addition to its points. Costly values are functions, called only if they are
  * needed.
  */
-export type AwardInput = {
+type AwardInput = {
   /** The moment at which it counts, and the user's offset. */
   local: LocalTime
   /** The user's `seq` after the change. */

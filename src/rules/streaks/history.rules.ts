@@ -12,7 +12,7 @@ export type PeriodKind = 'e' | 'f' | 'p' | 's' | 'r'
 const PART = /(\d+)([efpsr])/g
 
 /** The history as pairs of a count and a kind. */
-export function parseHistory(history: string): [number, PeriodKind][] {
+function parseHistory(history: string): [number, PeriodKind][] {
   const parts: [number, PeriodKind][] = []
   for (const [, count = '0', kind = ''] of history.matchAll(PART)) {
     if (isPeriodKind(kind)) parts.push([Number(count), kind])
@@ -88,7 +88,7 @@ export function periodsOfAll(
 }
 
 /** A period of a streak's history as served (S6). */
-export type HistoryPeriod = { start: number; end: number; length: number; kind: PeriodKind | null }
+type HistoryPeriod = { start: number; end: number; length: number; kind: PeriodKind | null }
 
 /**
  * The last `count` periods up to the one that contains today, oldest first, each with the length at its end

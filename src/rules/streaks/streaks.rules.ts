@@ -15,7 +15,7 @@ import {
 import type { Streaker, Terms } from './terms.rules'
 
 /** A settled streak, the streaks that ended meanwhile (oldest first), and the webhook events that result. */
-export type StreakResult = {
+type StreakResult = {
   streak: StreakState
   ended: readonly StreakRun[]
   streakEvents: readonly StreakEvent[]

@@ -99,7 +99,7 @@ export type UserBatch = {
 }
 
 /** How the commit of one user reacts to conflicts. */
-export type Persistence = {
+type Persistence = {
   /** Called at each conflict with another isolate. */
   conflicted: () => void
   /** When the commit gives up. */
@@ -195,7 +195,7 @@ export async function commitTogether(
 }
 
 /** Thrown if several commands store too much for one batch. Nothing was stored. */
-export class TooMuch extends Error {}
+class TooMuch extends Error {}
 
 /** Reads, decides and stores once. Returns the same as `commitTogether`. Throws D1's errors. */
 async function commitOnce(deps: CommitDeps, batches: readonly UserBatch[]): Promise<(Outcome[] | null)[]> {

@@ -144,7 +144,7 @@ const LOGS = `
  * The whole logs of the first of these users, by internal id and in order of time, as many as one bounded
  * read takes.
  */
-export async function logsOf(
+async function logsOf(
   db: TenantDatabase,
   users: readonly { iid: string; seq: number }[],
 ): Promise<{ complete: ReadonlyMap<string, readonly z.output<typeof LoggedRow>[]> }> {

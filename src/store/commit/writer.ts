@@ -36,7 +36,7 @@ export type UserWrite = {
 }
 
 /** The data that must not have changed since the changes were decided. */
-export type WriteGuard =
+type WriteGuard =
   /** One user alone. If anything has changed, the batch raises a conflict and is undone. */
   | { kind: 'alone'; clock: Instant | null }
   /** Users who do not depend on each other. Users who have changed are left out. */

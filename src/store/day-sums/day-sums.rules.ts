@@ -17,7 +17,7 @@ export type SummaryRange = { aggregation: Aggregation; startDate: CivilDate; end
  * A bucket, named by its first day: the change in it, and the running total at its end. The unit is that of
  * the summed values.
  */
-export type Bucket = { date: CivilDate; total: number; change: number }
+type Bucket = { date: CivilDate; total: number; change: number }
 
 /**
  * Sums up changes by local day (days since 1970-01-01) in whole buckets, including empty ones (P12). `days`

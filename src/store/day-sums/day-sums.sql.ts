@@ -144,7 +144,7 @@ const PageRows = z.array(
  * A part of a log: its changes by local day, the number of its rows, and its last place (null if it is
  * empty).
  */
-export type LogPage = { days: DayChange[]; count: number; last: LogPlace | null }
+type LogPage = { days: DayChange[]; count: number; last: LogPlace | null }
 
 function parsePage(results: unknown): LogPage {
   const rows = PageRows.parse(results)

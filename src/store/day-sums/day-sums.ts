@@ -30,7 +30,7 @@ import {
 const daySumsOf = sharedScans<DaySums>()
 
 /** A user's changes by local day, and the total after them. */
-export type DaySums = { days: readonly DayChange[]; total: number }
+type DaySums = { days: readonly DayChange[]; total: number }
 
 /**
  * The number of rows of a log that any request reads at once, and, if there are more, the number of rows in

@@ -11,10 +11,10 @@ import { portionsOfAll, userColumns } from './portions.sql.ts'
 import { userOf } from './users.sql.ts'
 
 /** After all ids: no id is longer than 255 characters. */
-export const LAST_ID = '\u{10FFFF}'.repeat(256)
+const LAST_ID = '\u{10FFFF}'.repeat(256)
 
 /** Users in order of their ids: after one id, and up to another one. Of these, the first `limit`. */
-export type UserRange = { after: string; until: string; limit: number }
+type UserRange = { after: string; until: string; limit: number }
 
 /** How many users a part has read, and the last id of them. */
 type Part = { users: number; last: string }

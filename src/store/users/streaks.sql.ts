@@ -21,7 +21,7 @@ const OWN_PAUSES = `
   SELECT id, start, "end" FROM streak_pauses
   WHERE user_iid = ${IID} AND "end" >= start AND deleted IS NULL`
 /** SQL: the pauses of the user ?2 that are not deleted, oldest first. */
-export const ALL_PAUSES = `${OWN_PAUSES} ORDER BY start, id`
+const ALL_PAUSES = `${OWN_PAUSES} ORDER BY start, id`
 
 // In order of creation. Ids of the same millisecond are in no special order.
 const PAUSES_PAGE = `${OWN_PAUSES} ORDER BY rowid LIMIT ?3 OFFSET ?4`
@@ -225,7 +225,7 @@ const EARLIEST = '(SELECT min(streak_due) FROM users WHERE tenant_id = ?1 AND st
  * Schedules the Timekeeper for a streak's deadline. Writes a row only if it is earlier than all others of the
  * tenant. Part of the batch that stores the deadline.
  */
-export function scheduleStreakDeadline(db: TenantDatabase, due: Instant): Statement {
+function scheduleStreakDeadline(db: TenantDatabase, due: Instant): Statement {
   return scheduleEarliest(db, 'streaks', '?3', due)
 }
 

@@ -362,12 +362,12 @@ export function parseStored(results: readonly D1Result[]): Set<string> {
 }
 
 /** The value of the column `achievements`. */
-export function completionsJson(achievements: ReadonlyMap<string, Completion>): string {
+function completionsJson(achievements: ReadonlyMap<string, Completion>): string {
   return JSON.stringify([...achievements].map(([of, { id, at, utcOffset }]) => [of, id, at, utcOffset]))
 }
 
 /** The value of the columns `metrics` and `counters`. */
-export function countersJson(counters: ReadonlyMap<string, Counter>): string {
+function countersJson(counters: ReadonlyMap<string, Counter>): string {
   return JSON.stringify([...counters].map(([id, { total, highest }]) => [id, total, highest]))
 }
 

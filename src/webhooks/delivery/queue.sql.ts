@@ -29,7 +29,7 @@ const STEPS: Steps = [
 ]
 
 /** The reason why a pending message waits: its first turn, an earlier message, or the time of its retry. */
-export const WAITS = { forNothing: 0, forAnother: 1, forTime: 2 } as const
+const WAITS = { forNothing: 0, forAnother: 1, forTime: 2 } as const
 
 /** A pending message, without its body. */
 export type Pending = Place & {

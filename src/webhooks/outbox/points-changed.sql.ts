@@ -14,7 +14,7 @@ import { pointsNotifications } from './outbox.sql.ts'
 export const QUIET = 15 * MINUTE
 
 /** A change of a user's points: the user before and after it, and its awards. */
-export type PointsChange = {
+type PointsChange = {
   before: Pick<UserState, 'seq' | 'changed' | 'points'> | null
   after: Pick<UserState, 'id' | 'iid' | 'seq' | 'changed' | 'points'>
   awards: readonly { systemId: string }[]

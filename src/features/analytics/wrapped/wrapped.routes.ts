@@ -213,7 +213,7 @@ const wrappedScansOf = sharedScans<Wrapped>()
 const LONG = 20_000
 
 /** A wrapped in a response. */
-export type Wrapped = z.input<typeof WrappedResponse>
+type Wrapped = z.input<typeof WrappedResponse>
 
 /**
  * Sums up a user's year; without `asked`, the current year in the user's zone (R1, R2). Throws 422 if the

@@ -177,7 +177,7 @@ export const percentile = (less: number, users: number): number => Math.floor((1
  * The longest length at the end of a period, the first such period, and when that streak began. Days since
  * 1970-01-01.
  */
-export type LongestStreak = { length: number; start: number; end: number; started: number }
+type LongestStreak = { length: number; start: number; end: number; started: number }
 
 /** The longest streak of the periods that overlap a year; null if there is none. */
 export function longestIn(

@@ -15,7 +15,7 @@ import type { DueKind } from '../../../time/kinds'
 import type { Count, DayChange, Days, Distribution, Periods } from './wrapped.rules'
 
 /** The moments that contain these days in every zone. */
-export const momentsOf = ({ first, last }: Days) => ({
+const momentsOf = ({ first, last }: Days) => ({
   from: dayBegins(first, FURTHEST_OFFSET),
   to: dayBegins(last + 1, -FURTHEST_OFFSET),
 })

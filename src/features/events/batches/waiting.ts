@@ -151,7 +151,7 @@ export function progressOf(ends: ReadonlyMap<Item, End>): Progress {
 }
 
 /** The data that a step of the inbox has read: the tenant, its next events, and their users. */
-export type StepSnapshot = {
+type StepSnapshot = {
   tenant: Tenant
   config: Configuration
   clock: Instant | null

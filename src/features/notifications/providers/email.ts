@@ -59,7 +59,7 @@ function sender(from: string): string | EmailAddress {
   return named === null ? from.trim() : name === '' ? (named[3] ?? '') : { name, email: named[3] ?? '' }
 }
 
-export type ResendSettings = { key: string; url: string; patience?: number }
+type ResendSettings = { key: string; url: string; patience?: number }
 
 /** Problems with the email or the permissions of the key: the same email would fail again. */
 const FINAL = [400, 403, 404, 405, 422]

@@ -8,7 +8,7 @@ import { perInstance } from '../../../platform/instance'
 import { ask, described, type Push, type PushPort, type PushResult, type Reply, type Silence } from './push'
 
 /** A provider's access token, and when it expires. */
-export type AccessToken = { token: string; until: Instant }
+type AccessToken = { token: string; until: Instant }
 
 /**
  * Access tokens by provider and account, at most 20. Only finished tokens are stored, no promises: a Worker
@@ -59,7 +59,7 @@ const inSeconds = (count: number): Instant => instant(systemNow() + Math.floor(c
 
 export const accessTokensOf = perInstance(() => new AccessTokenCache())
 
-export type ApnsSettings = {
+type ApnsSettings = {
   url: string
   /** The text of the .p8 file. */
   key: string
@@ -138,7 +138,7 @@ function apnsResult(reply: Reply | Silence): PushResult {
   return { kind: 'failed', status, error, ...(retryAfter !== undefined && { retryAfter }) }
 }
 
-export type FcmSettings = {
+type FcmSettings = {
   url: string
   /** The service account's JSON, as Google provides it. */
   account: string

@@ -79,7 +79,7 @@ export function described(status: number, said: unknown): string {
   return data === undefined ? `answered ${status}` : `answered ${status}: ${data}`
 }
 
-export type ExpoSettings = { url: string; accessToken?: string | undefined; patience?: number }
+type ExpoSettings = { url: string; accessToken?: string | undefined; patience?: number }
 
 /** The most messages in one request to Expo. A user has fewer devices. */
 const MOST = 100

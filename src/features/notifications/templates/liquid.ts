@@ -48,7 +48,7 @@ const BRIEF = ['size', 'first', 'last', 'default', 'raw']
  * All filters, of liquidjs and of Laurel. Each use costs 1 and the size of its input and arguments. Some
  * filters of liquidjs charge nothing for texts, even long ones.
  */
-export function chargedFilters(
+function chargedFilters(
   most: number,
   own: Readonly<Record<string, FilterImplOptions>>,
 ): [name: string, FilterImplOptions][] {
@@ -68,7 +68,7 @@ export function chargedFilters(
 }
 
 /** The operators. A comparison costs the size of both sides. */
-export function chargedOperators(operators: Operators, most: number): Operators {
+function chargedOperators(operators: Operators, most: number): Operators {
   const isLogical = (name: string) => ['and', 'or', 'not'].includes(name)
   return Object.fromEntries(
     Object.entries(operators).map(([name, operator]) => {
@@ -85,7 +85,7 @@ export function chargedOperators(operators: Operators, most: number): Operators 
 /**
  * Variables. Reading a list costs its size. So later uses of the list by a tag, such as a key, cost no more.
  */
-export class ChargedContext extends Context {
+class ChargedContext extends Context {
   override *_getFromScope(
     ...args: Parameters<Context['_getFromScope']>
   ): Generator<unknown, unknown, unknown> {
@@ -96,7 +96,7 @@ export class ChargedContext extends Context {
 }
 
 /** The tag `cycle`. It reads its own text each time, so each use costs the length of that text. */
-export class ChargedCycle extends CycleTag {
+class ChargedCycle extends CycleTag {
   override *render(context: Context, emitter: Emitter): Generator<unknown, unknown, unknown> {
     context.memoryLimit.use(this.token.getText().length)
     return yield super.render(context, emitter)
@@ -107,7 +107,7 @@ const isSteps = (value: unknown): value is Iterator<unknown, unknown, unknown> =
   typeof value === 'object' && value !== null && 'next' in value && 'throw' in value
 
 /** The same steps, but each costs 1. This includes the steps that a step waits for. */
-export function* metered(
+function* metered(
   steps: Iterator<unknown, unknown, unknown>,
   budget: Budget,
 ): Generator<unknown, unknown, unknown> {
@@ -148,7 +148,7 @@ class RangeEnd extends Expression {
  * Limits the ends of all ranges to `MOST_END`, in every tag and filter. liquidjs builds the whole range at
  * once.
  */
-export function boundRanges(): void {
+function boundRanges(): void {
   const { readGroupOrRange } = Tokenizer.prototype
   Tokenizer.prototype.readGroupOrRange = function (...args) {
     const token = readGroupOrRange.apply(this, args)

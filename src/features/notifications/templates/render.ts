@@ -90,7 +90,7 @@ const PUSH_TITLE_BYTES = 512
 const PUSH_BODY_BYTES = 2_800
 
 /** The input of a notification. */
-export type Ingredients = {
+type Ingredients = {
   config: Configuration
   template: Template
   user: UserState
@@ -99,7 +99,7 @@ export type Ingredients = {
 }
 
 /** Builds a tenant's notifications, ready for the delivery queue. */
-export type Compose = (ingredients: Ingredients) => Promise<Notification>
+type Compose = (ingredients: Ingredients) => Promise<Notification>
 
 /**
  * Returns the function that builds a tenant's notifications. It reads the secret for links once. If a
