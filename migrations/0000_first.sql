@@ -140,7 +140,7 @@ CREATE TABLE `leaderboards` (
 	`run_unit` text,
 	`run_interval` integer,
 	`finished` integer,
-	`upkeep` text
+	`upkeep` text NOT NULL
 );
 --> statement-breakpoint
 CREATE UNIQUE INDEX `leaderboards_id_unique` ON `leaderboards` (`id`);--> statement-breakpoint

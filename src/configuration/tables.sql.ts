@@ -157,10 +157,10 @@ export const leaderboards = sqliteTable(
     /** When it was finished by hand, in milliseconds. */
     finished: integer('finished'),
     /**
-     * JSON: how far the upkeep of its object had got (upkeep-note.types.ts). If the database is brought back
+     * JSON: how far the upkeep of its object had got (src/leaderboards/object/upkeep-note.ts). If the database is brought back
      * to an earlier moment, it says which runs were final (M2).
      */
-    upkeep: text('upkeep'),
+    upkeep: text('upkeep').notNull(),
   },
   (table) => [uniqueIndex('leaderboards_key').on(table.tenantId, table.key).where(living)],
 )

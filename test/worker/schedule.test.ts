@@ -431,8 +431,6 @@ const zones = async (tenant: TestTenant) =>
     .array(z.string())
     .parse(at(await row(tenant), 'zones'))
     .sort()
-const spelled = (tenant: TestTenant, id: string, tz: string) =>
-  rowsEverywhere('UPDATE users SET tz = ?3 WHERE tenant_id = ?1 AND id = ?2', tenant.id, id, tz)
 
 const pendingRows = ({ id }: TestTenant) =>
   rowsEverywhere('SELECT * FROM pending_notifications WHERE tenant_id = ?1', id)
@@ -481,36 +479,10 @@ describe('[N2] when users are notified', () => {
     await tenant.app('PATCH', '/users/cleo', { tz: 'europe/kyiv' })
     // Another name of a known zone changes nothing in the schedule.
     expect(await row(tenant)).toEqual(before)
-    // As an earlier version has stored it.
-    await spelled(tenant, 'cleo', 'eUROPE/kYIV')
     await moveTo(TODAY)
     expect(await told(tenant)).toEqual(
       ['ada', 'bob', 'cleo', 'dora', 'emil'].map((id) => `${REMINDER} ${id}`),
     )
-  })
-
-  it('with any number of spellings of zones that earlier versions have stored', async () => {
-    const tenant = await reminded()
-    await manyUsers(tenant, 700)
-    // The binary digits of a user's number say which of the eleven letters are capitals.
-    await rowsEverywhere(
-      `UPDATE users SET tz = (
-         SELECT group_concat(CASE WHEN (substr(users.id, 5) >> (n.value - (n.value > 6))) & 1 THEN
-           upper(n.letter) ELSE n.letter END, '')
-         FROM (SELECT value, substr('europe/paris', value + 1, 1) AS letter
-           FROM json_each('[0,1,2,3,4,5,6,7,8,9,10,11]')) n)
-       WHERE tenant_id = ?1 AND id LIKE 'user%'`,
-      tenant.id,
-    )
-    const spellings = await lastDatabase()
-      .d1.prepare('SELECT count(DISTINCT tz) AS count FROM users WHERE tenant_id = ?1')
-      .bind(tenant.id)
-      .first('count')
-    expect(spellings).toBe(700)
-    await moveTo(TODAY)
-    expect(await zones(tenant)).toEqual(['Europe/Paris'])
-    expect(await told(tenant)).toHaveLength(701)
-    await rowsEverywhere('DELETE FROM outbox')
   })
 
   it('the schedule forgets a zone without users within two days', async () => {

@@ -486,12 +486,6 @@ describe('the fields of a user', () => {
       expect((await tenant.event('words', { id: 'bob', tz: given }, 1)).status).toBe(201)
       expect(await get(tenant, 'bob')).toMatchObject({ tz })
     }
-    // As an earlier version has stored it.
-    await rowsEverywhere("UPDATE users SET tz = 'europe/paris' WHERE tenant_id = ?1", tenant.id)
-    expect(await get(tenant, 'ada')).toMatchObject({ tz: 'Europe/Paris' })
-    expect((await tenant.admin('GET', '/users/ada/export')).body).toMatchObject({
-      user: { tz: 'Europe/Paris' },
-    })
   })
 
   it('[U4] unknown attribute keys are 422, all of them named; so is a subscription without an address', async () => {

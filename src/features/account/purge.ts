@@ -96,18 +96,18 @@ async function stopDeliveryQueues({ db, env }: TenantContext): Promise<void> {
 }
 
 const Progress = z.object({
-  stage: z.number().default(0),
+  stage: z.number(),
   /** The last object or KV record that the stage has visited. */
-  after: z.string().default(''),
+  after: z.string(),
   /** Prefixes of deleted keys that still have a record in KV. */
-  prefixes: z.array(z.string()).default([]),
+  prefixes: z.array(z.string()),
   /** The name of the database in which the stage is. */
-  database: z.string().default(''),
+  database: z.string(),
   /** The progress of removing the configuration. */
-  walked: z.object({ table: z.number(), no: z.number() }).default({ table: 0, no: 0 }),
+  walked: z.object({ table: z.number(), no: z.number() }),
 })
-type Progress = z.output<typeof Progress>
-const BEGINNING = Progress.parse({})
+type Progress = z.infer<typeof Progress>
+const BEGINNING: Progress = { stage: 0, after: '', prefixes: [], database: '', walked: { table: 0, no: 0 } }
 
 /** Whether the stage is done, otherwise its progress; and statements to store with it. */
 type Portion = {

@@ -49,26 +49,26 @@ const Move = z.object({
   left: z.number(),
   joined: z.number(),
   /** Whether the departure may have been sent. From then on the move is not given up. */
-  isLeaving: z.boolean().default(false),
+  isLeaving: z.boolean(),
   /** How many events of the users the analytics had counted then, for the list of databases (B3). */
-  events: z.number().default(0),
+  events: z.number(),
 })
 export type Move = z.infer<typeof Move>
 
 /** The progress of the moves of a tenant, in the first database. Moments are milliseconds of real time. */
 const Progress = z.object({
   /** Raised by each write, so that a write that is stored late is refused. */
-  no: z.number().default(0),
-  move: Move.nullable().default(null),
+  no: z.number(),
+  move: Move.nullable(),
   /** Whether all users have their buckets; and the visit that stores them: the last user, if it found any. */
-  isNumbered: z.boolean().default(false),
-  numbering: z.object({ after: z.string(), found: z.boolean() }).nullable().default(null),
+  isNumbered: z.boolean(),
+  numbering: z.object({ after: z.string(), found: z.boolean() }).nullable(),
   /** Databases with rows of users who have left, and from when on these are deleted. */
-  left: z.array(z.object({ name: z.string(), at: z.number() })).default([]),
+  left: z.array(z.object({ name: z.string(), at: z.number() })),
 })
 export type Progress = z.infer<typeof Progress>
 
-export const NOTHING_BEGUN: Progress = Progress.parse({})
+export const NOTHING_BEGUN: Progress = { no: 0, move: null, isNumbered: false, numbering: null, left: [] }
 
 const STATE = `
   SELECT t.status, t.config_version AS version,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { FURTHEST_OFFSET, type Instant, instant } from '../../lib/clock'
 import { packed } from '../../lib/packed'
-import { canonicalZone, dayBegins, spelledZone } from '../../lib/zone'
+import { canonicalZone, dayBegins } from '../../lib/zone'
 import { localDayOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { bytesOf, LOGS, type Log, numberOf } from '../../platform/short-ids'
@@ -24,13 +24,13 @@ const Stored = z.object({
   /** Canonical names of the zones of users. A database trigger adds new ones. */
   zones: z.array(z.string()),
   /** Other names that users have for these zones. */
-  aliases: z.array(z.string()).default([]),
+  aliases: z.array(z.string()),
   /** When the zones were last searched. `found`: the last user searched so far; null at the end. */
-  looked: Moment.default(instant(0)),
+  looked: Moment,
   found: z.string().nullable(),
   through: Moment,
   /** From when types are sent that were added or changed later, in milliseconds. */
-  since: Since.default({}),
+  since: Since,
   sweep: z.object({ at: Moment, after: z.string(), size: z.number() }).nullable(),
 })
 export type Progress = z.output<typeof Stored>
@@ -46,7 +46,7 @@ const MOST_ZONES = 600
 /** The progress with the zones of these names, and no others. */
 export function withZones(progress: Progress, names: readonly string[]): Progress {
   const zones = new Set(names.map(canonicalZone))
-  const aliases = new Set(names.map(spelledZone).filter((name) => !zones.has(name)))
+  const aliases = new Set(names.filter((name) => !zones.has(name)))
   return { ...progress, zones: [...zones].slice(0, MOST_ZONES), aliases: [...aliases].slice(0, MOST_ZONES) }
 }
 
@@ -60,10 +60,8 @@ export function joinSchedule(
   return scheduleForUsers(db, 'schedule', { at: from, on: 'sooner', patch: { since } })
 }
 
-// Rows of earlier versions may have a zone in any letter case.
 const ZONES = `
-  SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz COLLATE NOCASE) FILTER (WHERE tz IS
-    NOT NULL) AS zones
+  SELECT count(*) AS count, max(id) AS last, json_group_array(DISTINCT tz) FILTER (WHERE tz IS NOT NULL) AS zones
   FROM (SELECT id, tz FROM users WHERE tenant_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3)`
 
 /**

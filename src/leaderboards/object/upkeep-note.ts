@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { json } from '../../platform/columns'
 import type { TenantDatabase } from '../../platform/database'
 import { firstDayOf } from '../../rules/runs.rules'
 import type { Definition } from '../board'
@@ -64,23 +65,14 @@ function noteOf({ openFrom, day, compared }: UpkeepNote): string {
   return JSON.stringify({ openFrom, day, compared })
 }
 
-const Row = z.object({
-  upkeep: z
-    .string()
-    .nullable()
-    .transform((text): unknown => (text === null ? null : JSON.parse(text)))
-    .pipe(UpkeepNote.nullable()),
-})
+const Row = z.object({ upkeep: json(UpkeepNote) })
 
 const READ = 'SELECT upkeep FROM leaderboards WHERE id = ?2 AND tenant_id = ?1'
 
-/**
- * The note of D1 about the upkeep of a leaderboard. Null if the leaderboard does not exist.
- */
+/** The note of D1 about the upkeep of a leaderboard. Null if the leaderboard does not exist. */
 export async function readUpkeep(db: TenantDatabase, boardId: string): Promise<UpkeepNote | null> {
   const [row] = await db.rows(db.statement(READ, db.tenantId, boardId))
-  const { upkeep } = Row.parse(row ?? { upkeep: null })
-  return upkeep
+  return row === undefined ? null : Row.parse(row).upkeep
 }
 
 const WRITE = `

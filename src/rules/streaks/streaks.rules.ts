@@ -163,9 +163,8 @@ export function added(
 
 /** Whether the sums of a period meet the goal (S1, S2). */
 function isSatisfied({ metrics, mode }: Terms, list: PeriodSums[1]): boolean {
-  // Any sum above 0 has a positive event. Sums of older versions do not count such events.
-  if (metrics.length === 0) return list.some(([, sum]) => sum > 0)
   const sums = new Map(list)
+  if (metrics.length === 0) return (sums.get(ANY_METRIC) ?? 0) > 0
   const isMet = ({ metricId, threshold }: { metricId: string; threshold: number }) =>
     (sums.get(metricId) ?? 0) >= threshold
   return mode === 'OR' ? metrics.some(isMet) : metrics.every(isMet)

@@ -5,7 +5,6 @@ import { NO_PREFERENCES, Preferences } from '../../configuration/settings'
 import { DAY, type Instant, instant, SECOND } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { Json, jsonRow, packed } from '../../lib/packed'
-import { spelledZone } from '../../lib/zone'
 import { type ColumnNames, type ColumnValues, columnList, json } from '../../platform/columns'
 import { PLACEMENT, type Statement, type TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
@@ -73,8 +72,7 @@ const UserRow = z.object({
   changed: z.number().transform(instant),
   email: z.string().nullable(),
   name: z.string().nullable(),
-  // Rows of earlier versions may have the zone in another letter case.
-  tz: z.string().transform(spelledZone).nullable(),
+  tz: z.string().nullable(),
   subscribe_to_emails: z.number(),
   device_tokens: json(z.array(z.string())).nullable(),
   attributes: json(z.record(z.string(), z.string())),
