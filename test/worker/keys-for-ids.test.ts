@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest'
-import { at, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { forgetTime, moveTo, NOON } from '../helpers/worker/boards'
+import { at, newTenant, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 
@@ -13,6 +14,8 @@ beforeEach(async () => {
   xp = await tenant.create('/points', { key: 'xp', name: 'XP' })
   await tenant.app('PUT', '/users/ada', {})
 })
+
+afterEach(forgetTime)
 
 /** Each kind of resource with a key: its list, its list by the key of its system, and items. */
 type Kind = { path: () => string; byKey: string; item: (key: string) => object; isFixed: boolean }
@@ -48,6 +51,14 @@ const KINDS: [string, Kind][] = [
 
 const ask = (method: string, path: string, body?: unknown) => tenant.admin(method, path, body)
 const keysIn = (body: unknown) => [body].flat().map((one) => at(one, 'key'))
+
+/** Numbers that each write of a tenant's configuration, or of a user's own boosts, raises. */
+const writesOf = ({ id }: TestTenant) =>
+  rowsEverywhere(
+    `SELECT config_version, (SELECT count(*) FROM audit_log WHERE tenant_id = t.id) AS entries,
+      (SELECT total(seq) FROM users WHERE tenant_id = t.id) AS seqs FROM tenants t WHERE id = ?1`,
+    id,
+  )
 
 describe.each(KINDS)('[O1] a %s', (_name, { path, byKey, item, isFixed }) => {
   it('is found in a path by its id and by its key, and an id wins', async () => {
@@ -112,6 +123,21 @@ describe.each(KINDS)('[O1] a %s', (_name, { path, byKey, item, isFixed }) => {
     const taken = await ask('PATCH', path(), [{ id, key: 'b' }])
     expect(at(taken.body, 'issues', 0)).toMatchObject({ id, message: expect.stringContaining('is taken') })
     expect((await ask('GET', `${path()}/new`)).status).toBe(200)
+  })
+
+  it('[G7] writes nothing if a change of the same request takes the one before back', async () => {
+    await moveTo(NOON)
+    const id = await tenant.create(path(), item('a'))
+    const before = (await ask('GET', `${path()}/a`)).body
+    const [field, other] = 'name' in item('a') ? ['name', 'Other'] : ['status', 'inactive']
+    const stored = await writesOf(tenant)
+    const { status, body } = await ask('PATCH', path(), [
+      { id, [field]: other === at(before, field) ? 'active' : other },
+      { id, [field]: at(before, field) },
+    ])
+    expect([status, at(body, 'updated', 1), at(body, 'issues')]).toEqual([200, before, []])
+    // The version of a trigger counts both changes.
+    if (!path().endsWith('/triggers')) expect(await writesOf(tenant)).toEqual(stored)
   })
 
   it('needs one name at least, of the right form', async () => {

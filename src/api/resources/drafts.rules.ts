@@ -85,9 +85,11 @@ export class Draft<R extends Keyed> {
     return this.#now.get(id)
   }
 
-  /** Adds a resource, or replaces the one with its id. */
+  /** Adds a resource, or replaces the one with its id. One that is again as it was before has not changed. */
   put(resource: R): void {
-    this.#now.set(resource.id, resource)
+    const before = this.#before.get(resource.id)
+    const isAsBefore = JSON.stringify(before) === JSON.stringify(resource)
+    this.#now.set(resource.id, isAsBefore && before !== undefined ? before : resource)
   }
 
   remove(id: string): void {
