@@ -434,6 +434,21 @@ describe('backdating', () => {
     expect(await had('ada')).toEqual(['w'])
   })
 
+  it('[A2] counts the whole log if changes of one request take each other back', async () => {
+    const pages = await s.tenant.metric('pages')
+    const id = await create(words('w', { status: 'active', eventAttributes: filter(s.page) }))
+    const send = (user: string, value: number) =>
+      s.tenant.event('words', user, value, { attributes: { page: 'x' } })
+    await send('ada', 9)
+    await s.tenant.app('PUT', '/users/bob', {})
+    await patch({ id, metricValue: 20 }, { id, metricValue: 10 })
+    await send('bob', 10)
+    expect(await had('bob')).toEqual(['w'])
+    await patch({ id, metricId: pages }, { id, metricId: s.metric })
+    await send('ada', 1)
+    expect(await had('ada')).toEqual(['w'])
+  })
+
   it('[A2] if the filter changes while locked, counts the whole log after the unlock', async () => {
     const id = await create(words('w', { status: 'active', eventAttributes: filter(s.page) }))
     const send = (page: string, value: number) =>

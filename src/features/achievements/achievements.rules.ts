@@ -92,11 +92,12 @@ function asksTheSame(before: Achievement, after: Achievement): boolean {
 
 /**
  * Whether users may qualify for an achievement through earlier activity: it becomes active, or it asks for
- * something else (A4).
+ * something else (A4). Its counters may also start over because changes of one request took each other back.
  */
 export function startsOver(before: Achievement | null, after: Achievement): boolean {
   if (after.status !== 'active') return false
-  return before?.status !== 'active' || !asksTheSame(before, after)
+  if (before?.status !== 'active' || !asksTheSame(before, after)) return true
+  return before.counterId !== after.counterId || (before.counted && !after.counted)
 }
 
 /** Why an achievement can't move from one status to another, or null (A1). */
