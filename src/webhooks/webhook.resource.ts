@@ -124,16 +124,21 @@ export const webhookResource = (listeners: ListenerStatements) =>
       return { ...row, key, url, secret: newSecret(), previous: null, goneAt: null }
     },
     /** The secret stays. Deliveries that wait for an inactive webhook are sent when it is active again. */
-    patch: (after, { id }, { scope, draft }) => {
+    patch: (after, { id, url }, { scope, draft }) => {
       if (draft.list.some((other) => other.id !== id && other.key === after.key))
         return keyTaken(after.key, 'webhook')
       const goneAt = after.status === 'active' ? null : after.goneAt
-      return { ...after, url: storedTarget(scope, after.url), goneAt }
+      // A target may have been allowed when it was set, and not be allowed any more.
+      return { ...after, url: after.url === url ? url : storedTarget(scope, after.url), goneAt }
     },
-    effects: ({ scope, config, draft: { list, changed, removed } }) => {
+    effects: ({ scope, config, draft: { list, changed, changes, removed } }) => {
       const { db, now } = scope
       const ids = changed.map(({ id }) => id)
-      const active = changed.flatMap(({ id, status }) => (status === 'active' ? id : []))
+      // Deliveries may wait for another address or status, but not for another secret.
+      const active = changes.flatMap(({ before, after }) => {
+        const isMoved = before?.url !== after?.url || before?.status !== after?.status
+        return before !== null && after?.status === 'active' && isMoved ? after.id : []
+      })
       // Due work calls the delivery queues, in case the call after the change is lost.
       const calls = destinationsOf(scope, [...active, ...removed]).map((one) =>
         schedule(db, 'delivery', { at: now, subject: nameOf(one) }),

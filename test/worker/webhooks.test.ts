@@ -237,6 +237,11 @@ describe('[W1] targets', () => {
       }
       const moved = await production.admin('PATCH', '/webhooks', [{ id: made.id, url }])
       expect(moved.status).toBe(422)
+      const stopped = await production.admin('PATCH', '/webhooks', [{ id: made.id, status: 'inactive' }])
+      expect([stopped.status, at(stopped.body, 'updated', 0)]).toMatchObject([
+        200,
+        { url, status: 'inactive' },
+      ])
     }
     expect((await production.admin('POST', '/webhooks', [HOOK])).status).toBe(201)
   })
@@ -305,6 +310,29 @@ describe('[W1] secrets', () => {
     expect(at((await tenant.admin('POST', path)).body, 'secret')).not.toBe(secret)
     expect((await tenant.admin('POST', `/webhooks/${NOBODY}/rotate-secret`)).status).toBe(404)
     expect((await tenant.admin('POST', '/webhooks/rubbish/rotate-secret')).status).toBe(404)
+  })
+
+  it('[W4] makes deliveries due if the address or the status changes, not if the secret does', async () => {
+    const unreached = { get: () => () => ({ wake: async () => undefined }) }
+    const tenant = (await newTenant()).through(newApp({ TIMEKEEPER: new Proxy(env.TIMEKEEPER, unreached) }))
+    const { id } = await make(tenant)
+    const calls = async () => {
+      const due = await env.DB.prepare("SELECT 1 FROM due_work WHERE tenant_id = ? AND kind = 'delivery'")
+        .bind(tenant.id)
+        .all()
+      await env.DB.prepare('DELETE FROM due_work WHERE tenant_id = ?').bind(tenant.id).run()
+      return due.results.length
+    }
+    const patch = (change: object) => tenant.admin('PATCH', '/webhooks', [{ id, ...change }])
+    await tenant.admin('POST', `/webhooks/${id}/rotate-secret`)
+    await patch({ key: 'other', events: ['streak.lost'] })
+    expect(await calls()).toBe(0)
+    await patch({ url: 'https://example.com/other' })
+    expect(await calls()).toBe(1)
+    await patch({ status: 'inactive' })
+    expect(await calls()).toBe(0)
+    await patch({ status: 'active' })
+    expect(await calls()).toBe(1)
   })
 
   it('rotations at once, through several isolates: the stored secret is one of the shown ones', async () => {
