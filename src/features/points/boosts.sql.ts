@@ -41,6 +41,10 @@ const PEOPLE = `
   SELECT ${personColumns('?3')} FROM users
   WHERE tenant_id = ?1 AND id IN (SELECT value FROM json_each(?2))`
 
+const PEOPLE_OF_SOME = `
+  SELECT ${personColumns('?5')} FROM users WHERE tenant_id = ?1 AND id IN (
+    SELECT user_id FROM points_boosts WHERE no IN (${NAMED}) AND +tenant_id = ?1)`
+
 const COUNTS = `SELECT value AS iid, ${countOf('value', '?2')} AS boosts FROM json_each(?1)`
 
 const BoostUser = z.object({
@@ -83,17 +87,29 @@ export async function boostPage(scope: Scope, systemId: string, page: ListedPage
   return z.array(BoostRow).parse(await db.rows(db.statement(PAGE, ...asked)))
 }
 
-/** The boosts of a system with these ids or keys that are not deleted, and the users who own some of them. */
+/**
+ * The boosts of a system with these ids or keys that are not deleted, and the users who own some of them. Those
+ * in the first database are read at the same moment. A change of a boost of another user raises the version of
+ * the configuration (B4).
+ */
 export async function namedBoosts(
   scope: Scope,
   systemId: string,
   { ids = [], keys = [] }: Names,
 ): Promise<{ boosts: Boost[]; users: Map<string, BoostUser> }> {
-  const { db, tenant } = scope
-  const asked = db.statement(SOME, tenant.id, systemId, JSON.stringify(ids), JSON.stringify(keys))
-  const boosts = z.array(BoostRow).parse(await db.rows(asked))
-  const owners = new Set(boosts.flatMap(({ userId }) => userId ?? []))
-  return { boosts, users: await boostUsersWithIds(scope, [...owners]) }
+  const { db, tenant, now } = scope
+  const asked = [tenant.id, systemId, JSON.stringify(ids), JSON.stringify(keys)]
+  const read = await db.batchOf({
+    boosts: db.statement(SOME, ...asked),
+    people: db.statement(PEOPLE_OF_SOME, ...asked, now),
+  })
+  const boosts = z.array(BoostRow).parse(read.boosts.results)
+  const people = People.parse(read.people.results)
+  const here = new Set(people.map(({ id }) => id))
+  const others = new Set(boosts.flatMap(({ userId }) => (userId === null || here.has(userId) ? [] : userId)))
+  const users = await boostUsersWithIds(scope, [...others])
+  for (const person of people) users.set(person.id, person)
+  return { boosts, users }
 }
 
 /** The existing users with these ids, by id. */
