@@ -72,10 +72,11 @@ export type Configuration = {
 
 /**
  * Makes a check for new resources of a kind in the tenant's points systems. The check gets their number, and
- * returns why there is no room for them, or null.
+ * returns why there is no room for them, or null. Users' own boosts, which only new systems have, don't count.
  */
 export function roomFor(kind: 'levels' | 'triggers' | 'boosts', { systems }: Pick<Configuration, 'systems'>) {
-  const present = systems.reduce((sum, system) => sum + system[kind].length, 0)
+  const all = systems.flatMap((system): readonly { id: string; userId?: string | null }[] => system[kind])
+  const present = all.filter(({ userId = null }) => userId === null).length
   return (added: number): string | null =>
     present + added <= MOST_RESOURCES
       ? null

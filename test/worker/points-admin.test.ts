@@ -1,5 +1,6 @@
+import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { at, everything, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { at, everything, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
@@ -698,5 +699,56 @@ describe('boosts', () => {
       issues: [{ id: open, boostId: open }],
     })
     expect((await tenant.admin('GET', `/points/${other}/boosts/${open}`)).status).toBe(404)
+  })
+
+  it('[G7] a change of an own boost decides again if another request changes the boost meanwhile', async () => {
+    const { tenant, path } = await setup()
+    await tenant.app('PUT', '/users/ada', {})
+    const item = { name: 'B', start: '2026-06-01', multiplier: 2, userId: 'ada' }
+    const id = await tenant.create(`${path}/boosts`, item)
+    const change = (through: TestTenant, boost: object) =>
+      through.admin('PATCH', `${path}/boosts`, [{ id, ...boost }])
+    let isFirst = true
+    const DB = new Proxy(env.DB, {
+      get(target, name) {
+        if (name !== 'batch') return Reflect.get(target, name, target).bind(target)
+        return async (statements: D1PreparedStatement[]) => {
+          const read = await target.batch<object>(statements)
+          const hasBoost = read.some(({ results }) => results.some((row) => 'multiplier' in row))
+          if (isFirst && hasBoost) {
+            isFirst = false
+            await change(tenant, { end: '2026-06-30' })
+          }
+          return read
+        }
+      },
+    })
+    const { body } = await change(tenant.through(newApp({ DB })), { start: '2026-07-31' })
+    expect([isFirst, at(body, 'updated')]).toEqual([false, []])
+    expect(at(body, 'issues', 0, 'message')).toContain('The end would be before the start')
+  })
+
+  it('[G7] at most 1,000 are not of users, in all points systems together; users may have others', async () => {
+    const { tenant, path } = await setup()
+    await tenant.app('PUT', '/users/ada', {})
+    const boost = { name: 'B', start: '2026-01-01', multiplier: 2 }
+    const own = { ...boost, userId: 'ada' }
+    const post = async (...items: object[]) => (await tenant.admin('POST', `${path}/boosts`, items)).body
+    for (let group = 0; group < 10; group += 1) {
+      const keys = Array.from({ length: group === 9 ? 99 : 100 }, (_, n) => `b${group}-${n}`)
+      await post(...keys.map((key) => ({ ...boost, key })))
+    }
+    const body = await post(own, boost, boost, own)
+    expect(pick(created(body), 'userId')).toEqual(['ada', null, 'ada'])
+    expect(issues(body)).toEqual([
+      { index: 2, severity: 'error', message: expect.stringContaining('at most 1000 boosts') },
+    ])
+    const system = { key: 'other', name: 'Other', boosts: [own] }
+    expect((await tenant.admin('POST', '/points', [system])).status).toBe(201)
+    const full = await tenant.admin('POST', '/points', [{ ...system, key: 'full', boosts: [own, boost] }])
+    expect([full.status, issues(full.body)]).toEqual([
+      200,
+      [{ index: 0, severity: 'error', message: expect.stringContaining('at most 1000 boosts') }],
+    ])
   })
 })

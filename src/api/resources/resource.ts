@@ -97,7 +97,7 @@ type Spec<F extends Fields, R extends Keyed, X, C, U, S, N, Must> = Declared<F> 
   /** The internal id of the user whom a resource belongs to; null for most. */
   ownerOf?(resource: R): string | null
   /** Why there is no room for one more new resource, or null. */
-  room?(write: Write<R, X>): string | null
+  room?(write: Write<R, X>, item: C): string | null
   /** A new resource, or the reason why it can't be created. */
   make(row: N, write: Write<R, X>, item: C): R | string
   /** A changed resource, or the reason why it can't be changed. `after` has the fields that the item names. */
@@ -271,7 +271,7 @@ export function defineResource(spec: AnySpec): unknown {
       const { issues } = createEach(write.draft, given, (asked) => {
         const item = withIds(seen(write), asked)
         if (typeof item === 'string') return item
-        const made = spec.room?.(write) ?? makeWithIds(item, write)
+        const made = spec.room?.(write, item) ?? makeWithIds(item, write)
         if (typeof made === 'string') return made
         created.push({ ...show(made, showing(write)), ...showOnce?.of(made, item, showing(write)) })
         return made

@@ -109,7 +109,10 @@ export const boost = defineResource<typeof fields, 'boosts', BoostFacts>({
       return { users, taken: await keysTaken(scope, systemId, wanted) }
     },
   },
-  room: ({ config, draft }) => roomFor('boosts', config)(draft.added.length + 1),
+  room: ({ config, draft }, { userId }) => {
+    const ofAll = draft.added.filter((one) => one.userId === null)
+    return userId == null ? roomFor('boosts', config)(ofAll.length + 1) : null
+  },
   make: (row, { config, draft: { added }, facts: { users, taken } }, { userId }) => {
     const person = userId == null ? null : users.get(userId)
     if (person === undefined) return 'No user has this userId. Create the user first.'
