@@ -237,6 +237,30 @@ describe('[L3] boards by streak', () => {
     expect(await page()).toEqual(ranked)
   })
 
+  it('[L3, L12, S11] a week whose end is skipped counts until the next midnight, also after a later recount', async () => {
+    await tenant.admin('PATCH', '/streaks/settings', { frequency: 'weekly' })
+    const sunday = (7 - new Date(start).getUTCDay()) % 7
+    await create({ end: date(sunday + 8) })
+    await move(sunday, 12)
+    for (const id of ['ada', 'bob']) await tenant.event('steps', { id, tz: 'America/New_York' }, 1)
+    await move(sunday + 7, 23)
+    // In Tokyo it is Monday, the last day of the board. The streaks are lost at midnight, which is after it.
+    for (const id of ['ada', 'bob']) await tenant.app('PATCH', `/users/${id}`, { tz: 'Asia/Tokyo' })
+    await rowsEverywhere("DELETE FROM due_work WHERE kind = 'streaks'")
+    await move(sunday + 8, 16)
+    await tenant.through(cut()).app('PATCH', '/users/ada', { name: 'Ada' })
+    await tenant.through(cut()).event('steps', 'bob', 1)
+    expect((await tenant.app('GET', '/streaks?userIds=ada&userIds=bob')).body).toMatchObject([
+      { userId: 'bob', streakLength: 1 },
+      { userId: 'ada', streakLength: 0 },
+    ])
+    const ranked = ['ada 1', 'bob 1']
+    expect(await page()).toEqual(ranked)
+    await move(sunday + 9, 13)
+    expect(at((await tenant.app('GET', '/leaderboards/flames')).body, 'status')).toBe('finished')
+    expect(await page()).toEqual(ranked)
+  })
+
   it('[L4, L12, S9] a recounted length was reached at the moment in the log, also after a later recount', async () => {
     const isSunday = new Date(start).getUTCDay() === 0
     const monday = isSunday ? 1 : 0

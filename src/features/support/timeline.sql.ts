@@ -7,7 +7,7 @@ import type { TenantDatabase } from '../../platform/database'
 import { bytesOf, HexId, idOf } from '../../platform/short-ids'
 import { ReachedLevels, StoredAwardRow } from '../../store/awards.sql.ts'
 import { StoredHistoryRow, StoredStreakEntry } from '../../store/events.sql.ts'
-import { RUN_COLUMNS, StreakRunRow } from '../../store/users/streaks.sql.ts'
+import { LostRunRow, RUN_COLUMNS } from '../../store/users/streaks.sql.ts'
 
 /*
  * Each source of a timeline is read by its own primary key, from the end of the page before. A window is the
@@ -151,8 +151,7 @@ const ReversalRow = z.object({
 })
 export type ReversalRow = z.output<typeof ReversalRow>
 
-const RunRow = StreakRunRow.extend({ lost: z.number().transform(instant).nullable() })
-export type RunRow = z.output<typeof RunRow>
+export type RunRow = z.output<typeof LostRunRow>
 
 const Bound = z.looseObject({ last: z.string().nullish(), id: z.string().optional(), found: z.number() })
 const Last = json(z.tuple([z.number(), z.number()]).rest(z.number()))
@@ -247,5 +246,5 @@ export async function runWindow(
   iid: string,
   { day, size }: { day: number; size: number },
 ): Promise<RunRow[]> {
-  return z.array(RunRow).parse(await db.rows(db.statement(RUNS, iid, size, day)))
+  return z.array(LostRunRow).parse(await db.rows(db.statement(RUNS, iid, size, day)))
 }

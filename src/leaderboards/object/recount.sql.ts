@@ -10,9 +10,9 @@ import type { Databases } from '../../platform/databases/databases'
 import { bytesOf, numberOf } from '../../platform/short-ids'
 import { lastDayOf, windowOf } from '../../rules/runs.rules'
 import { lengthOn } from '../../rules/streaks/history.rules'
-import type { StreakRun, StreakState } from '../../rules/streaks/streak-state.rules'
+import type { StreakState } from '../../rules/streaks/streak-state.rules'
 import { firstId } from '../../store/users/pages.sql.ts'
-import { RUN_OBJECT, StreakRunRow } from '../../store/users/streaks.sql.ts'
+import { LostRunRow, RUN_OBJECT } from '../../store/users/streaks.sql.ts'
 import { parseStreak } from '../../store/users/users.sql.ts'
 import { type Definition, groupOf, type Recounted, type UserCursor } from '../board'
 import { scoreOf } from '../score.rules'
@@ -175,7 +175,7 @@ const Streaking = z.intersection(
       .string()
       .nullable()
       .transform((text): unknown => (text === null ? null : JSON.parse(text)))
-      .pipe(StreakRunRow.nullable()),
+      .pipe(LostRunRow.nullable()),
   }),
 )
 
@@ -208,19 +208,22 @@ function lengthBy(
     past,
     tz,
     isOff,
-  }: { streak: StreakState; past: StreakRun | null; tz: string | null; isOff: boolean },
+  }: { streak: StreakState; past: z.infer<typeof LostRunRow> | null; tz: string | null; isOff: boolean },
   day: number,
 ): [length: number, reached: number | null] {
   const { run, altered } = streak
   const wasAltered = altered !== null && dayIn(tz, altered) <= day
   // If streaks were switched off after that day, the length counts.
   if (isOff && (altered === null || wasAltered)) return [0, null]
-  const length = lengthOn(streak, past, day)
+  const lost = past && { ...past, lostOn: past.lost && dayIn(tz, past.lost) }
+  const isLater = run !== null && run.extended !== null && dayIn(tz, run.extended) > day
+  // An extension after that day does not count yet, although its period may have begun by then. If it was the
+  // first one, the streak before it may not have been lost on that day (S11).
+  const known = isLater && run.length === 1 ? { ...streak, run: null } : streak
+  const length = lengthOn(known, lost, day)
   if (run === null) return [length, null]
-  if (run.extended === null || dayIn(tz, run.extended) <= day)
-    return [length, Math.max(run.extended ?? 0, run.restored ?? 0, wasAltered ? altered : 0)]
-  // The period of the extension may have begun by that day. Then it does not count yet.
-  return [run.last <= day ? length - 1 : length, null]
+  if (isLater) return [known.run !== null && run.last <= day ? length - 1 : length, null]
+  return [length, Math.max(run.extended ?? 0, run.restored ?? 0, wasAltered ? altered : 0)]
 }
 
 /** The part of the log that counts. */

@@ -128,15 +128,21 @@ export function longestSince(runs: readonly StreakRun[], day: number, frequency:
 
 /**
  * The length of a user's streak on a day. It needs the present streak, and the newest past streak that began
- * by that day.
+ * by that day, with the local day on which it was lost, if that is known.
  */
-export function lengthOn({ frequency, run }: StreakState, past: StreakRun | null, day: number): number {
+export function lengthOn(
+  { frequency, run, jumps }: StreakState,
+  past: (StreakRun & { lostOn: number | null }) | null,
+  day: number,
+): number {
   if (frequency === null || frequency === 'unknown') return 0
   if (run !== null && run.last <= day) return run.length
-  const held = run !== null && run.first <= day ? run : past
+  const held = run !== null && run.first <= day ? { ...run, lostOn: null } : past
   if (held === null) return 0
-  // The streak was lost at the end of the period after its last one.
-  const lost = nextPeriod(nextPeriod(held.last, frequency), frequency)
+  // The streak was lost at the end of the period after its last one, or later if travel skipped that (S11).
+  const end = nextPeriod(nextPeriod(held.last, frequency), frequency)
+  const isSkipped = jumps.some(([, from, to]) => from < end && end <= to)
+  const lost = isSkipped ? Math.max(end, held.lostOn ?? end) : end
   const period = periodsOf(held, frequency).findLast(({ start }) => start <= day)
   return day < lost ? (period?.length ?? 0) : 0
 }

@@ -165,7 +165,7 @@ export function forgetRuns(db: TenantDatabase, iids: readonly string[], among: U
   )
 }
 
-/** A past streak, as in its row. Only histories need when it was `lost` (X2). */
+/** A past streak, as in its row, without the moment at which it was lost. */
 export const StreakRunRow = z.object({
   first: z.number(),
   last: z.number(),
@@ -174,13 +174,18 @@ export const StreakRunRow = z.object({
   length: z.number(),
 } satisfies Record<Exclude<ColumnNames<typeof streakRuns>, 'user_iid' | 'lost'>, z.ZodType>)
 
+/** A past streak with the moment at which it was lost. The moment is null after a recount (S9). */
+export const LostRunRow = StreakRunRow.extend({ lost: z.number().transform(instant).nullable() })
+
 const RUN_NAMES = Object.keys(StreakRunRow.shape)
 
 /** SQL: the columns of a past streak `r` that `StreakRunRow` parses. */
 export const RUN_COLUMNS = RUN_NAMES.map((name) => `r.${name}`).join(', ')
 
-/** SQL: the same as a JSON object. */
-export const RUN_OBJECT = `json_object(${RUN_NAMES.map((name) => `'${name}', r.${name}`).join(', ')})`
+/** SQL: the columns that `LostRunRow` parses, as a JSON object. */
+export const RUN_OBJECT = `json_object(${Object.keys(LostRunRow.shape)
+  .map((name) => `'${name}', r.${name}`)
+  .join(', ')})`
 
 const RUNS = `
   SELECT ${RUN_COLUMNS} FROM streak_runs r WHERE r.user_iid = ?1 AND r.last >= ?2 ORDER BY r.first`

@@ -7,7 +7,7 @@ import { KEY_SCOPES } from '../../../platform/context'
 import type { TenantDatabase } from '../../../platform/database'
 import type { UserState } from '../../../rules/state'
 import { parseRecordedAmong, recordedAmongStatement } from '../../../store/events.sql.ts'
-import { RUN_COLUMNS, StreakRunRow } from '../../../store/users/streaks.sql.ts'
+import { LostRunRow, RUN_COLUMNS } from '../../../store/users/streaks.sql.ts'
 import { parseUser, userStatement } from '../../../store/users/users.sql.ts'
 
 /** Rows of a page. A column that can be long is read with its row only up to `SHORT` bytes. */
@@ -93,7 +93,7 @@ const LONG_PARKED = `
     ON p.tenant_id = ?1
     AND p.batch_id = asked.value ->> 0 AND p.position = asked.value ->> 1`
 
-const RunRows = z.array(StreakRunRow.extend({ lost: moment.nullable() }))
+const RunRows = z.array(LostRunRow)
 const BoostRows = z.array(BoostRow.extend({ deleted: moment.nullable() }))
 const PauseRows = z.array(
   z.object({ id: z.string(), start: z.number(), end: z.number(), deleted: moment.nullable() }),
