@@ -191,7 +191,7 @@ export async function isActive(db: TenantDatabase): Promise<boolean> {
 const ACTIVE_OR_CONFLICT = guardSql(`EXISTS (${ACTIVE})`)
 
 /**
- * A guard (see db/guard.ts): holds while the tenant is active, so that nothing is stored for a tenant that is
+ * A guard (see platform/guard.ts): holds while the tenant is active, so that nothing is stored for a tenant that is
  * being erased.
  */
 export function tenantActive(db: TenantDatabase): Statement {

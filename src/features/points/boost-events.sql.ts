@@ -77,7 +77,7 @@ const UNCHANGED = guardSql(`
     WHERE b.id = asked.value ->> 0 AND +b.tenant_id = ?1 AND b.updated = asked.value ->> 1
       AND b.deleted IS NULL))`)
 
-/** A guard (see db/guard.ts). It holds while the boosts are as they were read. */
+/** A guard (see platform/guard.ts). It holds while the boosts are as they were read. */
 export function boostsUnchanged(db: TenantDatabase, boosts: readonly Boost[]): Statement {
   return db.statement(UNCHANGED, db.tenantId, JSON.stringify(boosts.map(({ id, updated }) => [id, updated])))
 }

@@ -10,7 +10,7 @@ import { type DayChange, firstMomentAfter, type KeptDays } from './day-sums.rule
 
 /**
  * Sums of a user's log by local day, for days that can't change any more. With them, an event summary reads a
- * long log only once (P12). They can be made again from the log at any time. db/ids.ts explains the ids.
+ * long log only once (P12). They can be made again from the log at any time. platform/short-ids.ts explains the ids.
  * WITHOUT ROWID.
  */
 export const daySums = sqliteTable(

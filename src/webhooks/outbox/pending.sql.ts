@@ -67,7 +67,7 @@ const PRESENT = guardSql(`
   NOT EXISTS (SELECT 1 FROM json_each(?2) asked WHERE NOT EXISTS (SELECT 1 FROM pending_notifications n
     WHERE n.tenant_id = ?1 AND n.due_at = asked.value ->> 0 AND n.id = asked.value ->> 1))`)
 
-/** A guard (see db/guard.ts). It holds while none of these notifications was sent. */
+/** A guard (see platform/guard.ts). It holds while none of these notifications was sent. */
 export function pendingNotificationsPresent(
   db: TenantDatabase,
   pending: readonly PendingNotification[],

@@ -85,7 +85,7 @@ const ExportedVoidedEvent = ExportedEvent.extend({
 
 /**
  * A streak from its first period to its last. `periods` has a letter and a count for each kind of period,
- * such as `5e1f2e` (e extended, f frozen, p paused, s skipped, o open, r restored).
+ * such as `5e1f2e` (e extended, f frozen, p paused, s skipped, r restored).
  */
 const ExportedStreakRun = z.object({
   started: DateResponse,
