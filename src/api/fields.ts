@@ -193,6 +193,14 @@ export const TimeZone = z
   })
   .transform(spelledZone)
 
+const isDate = (value: unknown): value is string => typeof value === 'string' && isCivilDate(value)
+
+/** Checks that `end` is not before `start`. Both may be missing, or no dates, which is another error. */
+export const endsInOrder = z.refine<{ start?: unknown; end?: unknown }>(
+  ({ start, end }) => !isDate(start) || !isDate(end) || start <= end,
+  rule('end', 'must not be before start'),
+)
+
 /** A date in a request (G4). */
 export const DateField = z
   .string()

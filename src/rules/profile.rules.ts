@@ -7,7 +7,7 @@ import {
 import { NO_PREFERENCES } from '../configuration/settings'
 import type { Instant } from '../lib/clock'
 import type { FieldError } from '../lib/errors'
-import { NOTHING_REVOKED, type Profile, type UserState } from './state'
+import { NO_PROFILE, NOTHING_REVOKED, type Profile, type UserState } from './state'
 import { NO_STREAK } from './streaks/streak-state.rules'
 
 /** The fields of a user that a call passes. Undefined fields stay, null clears (U2). */
@@ -30,15 +30,6 @@ export type ProfileCheck = Pick<ProfileChange, 'email' | 'subscribeToEmails'> & 
 }
 /** The author of a change of a user: an admin key, or the user's own key (K7). */
 export type Actor = 'admin' | 'user'
-
-const NOBODY: Profile = {
-  email: null,
-  name: null,
-  tz: null,
-  subscribeToEmails: true,
-  deviceTokens: null,
-  attributes: new Map(),
-}
 
 /** Changes a map by attribute key into a map by attribute id. Skips keys that are not configured. */
 export function resolveAttributes<V>(
@@ -139,7 +130,7 @@ export function applyProfile(
 ): UserState {
   const given = passed.attributes ?? new Map<string, string | null>()
   const attributes = resolveAttributes(config, 'user', given)
-  const profile = merge(state?.profile ?? NOBODY, passed, attributes, config.attributes)
+  const profile = merge(state?.profile ?? NO_PROFILE, passed, attributes, config.attributes)
   if (state !== null) return sameProfile(state.profile, profile) ? state : { ...state, profile, updated: at }
   return {
     id: userId,

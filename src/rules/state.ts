@@ -37,6 +37,16 @@ export type Profile = {
   attributes: ReadonlyMap<string, string>
 }
 
+/** The profile of a user before the first call. */
+export const NO_PROFILE: Profile = {
+  email: null,
+  name: null,
+  tz: null,
+  subscribeToEmails: true,
+  deviceTokens: null,
+  attributes: new Map(),
+}
+
 /** All data of a user that decides the effect of an event. It is never changed in place. */
 export type UserState = {
   /** The identifier that the caller chose. */

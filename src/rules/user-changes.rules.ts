@@ -2,7 +2,7 @@ import { NO_PREFERENCES, type Preferences } from '../configuration/settings'
 import { unreachable } from '../lib/errors'
 import { jsonBytes, packsOf } from '../lib/packed'
 import type { Change } from './change.rules'
-import type { Profile, UserState } from './state'
+import { NO_PROFILE, type Profile, type UserState } from './state'
 import type { StreakEntry } from './streaks/streak-state.rules'
 
 /** Names of changed fields that are completions begin with this. The id of the achievement follows. */
@@ -65,15 +65,6 @@ export function streakEntriesOf({ streakEvents, streakEntries = [] }: Change): S
     }
   })
   return [...events, ...streakEntries]
-}
-
-const NO_PROFILE: Profile = {
-  email: null,
-  name: null,
-  tz: null,
-  subscribeToEmails: true,
-  deviceTokens: null,
-  attributes: new Map(),
 }
 
 function profileFields(before: Profile, after: Profile): ChangedField[] {

@@ -26,6 +26,13 @@ export const issueOf = (about: About, message: string): Issue => ({ ...about, se
 /** The issue of an id that no resource has. `what` is the kind with its article, such as `a metric`. */
 export const unknownIssue = (id: string, what: string): Issue => issueOf({ id }, unknown({ id }, what))
 
+/** The message about an item for a user who does not exist. */
+export const UNKNOWN_USER = 'There is no user with this id. Create the user first.'
+
+/** The message about an item for a user whose database could not be reached any more. */
+export const USER_MISSED =
+  'The database with this user was lost while this was done. See if it was done, and send this item again if not.'
+
 const unknown = ({ id, key }: ItemName, what: string) =>
   id === undefined
     ? `The key ${JSON.stringify(key)} is not the key of ${what}. Check it against the list.`

@@ -3,7 +3,7 @@ import type { Configuration } from '../../configuration/configuration.types'
 import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
 import { type Instant, iso } from '../../lib/clock'
 import { MOST_STREAK_USERS, PAGES } from '../../lib/limits'
-import { dateOfDay, dayIn, periodEnd, periodStart } from '../../lib/zone'
+import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../lib/zone'
 import type { UserState } from '../../rules/state'
 import { historyOf } from '../../rules/streaks/history.rules'
 import type { Pause, StreakRun } from '../../rules/streaks/streak-state.rules'
@@ -105,7 +105,7 @@ export function streakResponse(
   const today = dayIn(user.profile.tz, at)
   const { streak } = streakAsOf(user, terms, today, at)
   const { frequency, freezes } = terms
-  const isOver = !terms.isOn || streak.run === null || isStale(streak, terms)
+  const run = terms.isOn && !isStale(streak, terms) ? streak.run : null
   const inHand = freezes !== null && {
     freezes: streak.freezes,
     maxFreezes: freezes.max,
@@ -114,15 +114,15 @@ export function streakResponse(
       freezeAutoEarnAmount: freezes.autoEarnAmount,
     }),
   }
-  if (isOver || streak.run === null) {
+  if (run === null) {
     const nothing = { started: null, periodStart: null, periodEnd: null, expires: null }
     return { length: 0, frequency, ...nothing, ...inHand }
   }
   const start = periodStart(today, frequency)
   return {
-    length: streak.run.length,
+    length: run.length,
     frequency,
-    started: dateOfDay(streak.run.started),
+    started: dateOfDay(run.started),
     periodStart: dateOfDay(start),
     periodEnd: dateOfDay(periodEnd(start, frequency)),
     expires: dateOfDay(periodEnd(endangered(streak, terms, today), frequency)),
@@ -136,13 +136,12 @@ export function streakResponse(
  */
 export function historyBegins(
   config: Configuration,
-  user: Pick<UserState, 'preferences'> & { profile: Pick<UserState['profile'], 'tz'> },
+  tz: string | null,
   at: Instant,
   historyPeriods: number,
 ): number {
-  const today = dayIn(user.profile.tz, at)
-  const [first] = historyOf([], 0, termsOf(config, user.preferences).frequency, today, historyPeriods)
-  return first?.start ?? today
+  const { frequency } = config.streaks
+  return periodsBefore(periodStart(dayIn(tz, at), frequency), historyPeriods - 1, frequency)
 }
 
 /**
@@ -167,7 +166,7 @@ export function wholeStreakResponse(
   const { run } = streak
   const runs = [...past, ...ended, ...(run === null ? [] : [run])]
   const length = isOn ? (run?.length ?? 0) : 0
-  const since = historyBegins(config, user, at, historyPeriods)
+  const since = historyBegins(config, user.profile.tz, at, historyPeriods)
   const extended = isOn ? (run?.extended ?? null) : null
   return {
     ...streakResponse(config, { ...user, streak }, at),

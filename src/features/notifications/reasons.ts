@@ -225,7 +225,7 @@ async function reminders(
   const isShown = inDanger.some(({ user }) => isSentByWebhook(config, user, 'streak_reminder'))
   const asked = inDanger.map(({ user, at }) => ({
     iid: user.iid,
-    since: historyBegins(config, user, at, HISTORY),
+    since: historyBegins(config, user.profile.tz, at, HISTORY),
   }))
   const { past, pauses } = await streakPasts(context.db, isShown ? asked : [])
   return inDanger.map((placed) => {

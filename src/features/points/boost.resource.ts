@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DateField, DateResponse, defaulted, rule, UserId } from '../../api/fields'
+import { DateField, DateResponse, defaulted, endsInOrder, rule, UserId } from '../../api/fields'
 import { keysIn } from '../../api/resources/drafts.rules'
 import { DERIVED_KEY, field, filters, ID, NAME, removable, required, shown } from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
@@ -11,7 +11,6 @@ import { filterProblem } from '../../configuration/references.rules'
 import { pointsBoosts } from '../../configuration/tables.sql.ts'
 import { ROUNDINGS } from '../../lib/decimal'
 import { MOST_OWN_BOOSTS } from '../../lib/limits'
-import { isCivilDate } from '../../lib/zone'
 import { boostStatus, OPEN_END } from '../../rules/points/boosts.rules'
 import { boostEventStatements } from './boost-events'
 import {
@@ -39,11 +38,6 @@ const Multiplier = z
   .refine((value) => value !== 1, 'must not be 1, which changes nothing')
 const Rounding = z.enum(ROUNDINGS)
 
-const isDate = (value: unknown): value is string => typeof value === 'string' && isCivilDate(value)
-const endsInOrder = z.refine<{ start?: unknown; end?: unknown }>(
-  ({ start, end }) => !isDate(start) || !isDate(end) || start <= end,
-  rule('end', 'must not be before start'),
-)
 const hasOneAudience = z.refine<{ userId?: unknown; userAttributes?: unknown }>(
   ({ userId, userAttributes }) =>
     userId == null || !Array.isArray(userAttributes) || userAttributes.length === 0,

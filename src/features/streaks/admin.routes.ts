@@ -179,11 +179,6 @@ function changed(config: Configuration, change: Update, now: Instant): StreakSet
   }
 }
 
-/** Further validation errors of a change with a wrong shape, as far as it can be read (G3). */
-async function furtherSettingsErrors(scope: Scope, json: unknown): Promise<FieldError[]> {
-  return settingsErrors(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
-}
-
 /** Unknown metric keys, and more initial freezes than the maximum. Skips undefined keys (S1). */
 function settingsErrors(config: Configuration, change: ReadableChange, now: Instant): FieldError[] {
   const unknown = (change.metrics ?? []).flatMap((key, index) => {
@@ -235,7 +230,9 @@ const NONE = 'Nothing was changed. The issues say why.'
 
 const endpoint = endpointsOf('admin')
 
-const check = (scope: Scope, { json }: RawRequest) => furtherSettingsErrors(scope, json)
+/** Further validation errors of a change with a wrong shape, as far as it can be read (G3). */
+const check = async (scope: Scope, { json }: RawRequest) =>
+  settingsErrors(await configurationOf(scope), ReadableStreakSettings.parse(json), scope.now)
 
 /** The endpoints of the management of streaks. */
 export const streakAdminEndpoints = [

@@ -3,20 +3,20 @@ import {
   DateField,
   DateResponse,
   deleteResponse,
+  endsInOrder,
   Issue as IssueResponse,
   items,
-  rule,
   UserId,
   UuidResponse,
 } from '../../api/fields'
 import { ListQuery } from '../../api/queries'
-import { type Issue, unknownIssue } from '../../api/resources/drafts.rules'
+import { type Issue, UNKNOWN_USER, USER_MISSED, unknownIssue } from '../../api/resources/drafts.rules'
 import { type UnknownField, unknownMessage } from '../../api/unknown-fields'
 import { type AuditEntry, goneFields, madeFields, userEntry } from '../../configuration/audit.rules'
 import { errors, RETRY_AFTER } from '../../lib/errors'
 import { MOST_PAUSE_DAYS, MOST_PAUSES } from '../../lib/limits'
 import { newId } from '../../lib/new-id'
-import { dateOfDay, dayOf, isCivilDate, periodStart } from '../../lib/zone'
+import { dateOfDay, dayOf, periodStart } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
 import type { Placed } from '../../platform/databases/users'
 import {
@@ -58,18 +58,10 @@ export const CreateStreakFreezesResponse = z
   .object({ issues: z.array(UserIssue) })
   .meta({ id: 'CreateStreakFreezesResponse' })
 
-const isInOrder = ({ start, end }: { start?: unknown; end?: unknown }) =>
-  !isDate(start) || !isDate(end) || start <= end
-const isDate = (value: unknown): value is string => typeof value === 'string' && isCivilDate(value)
-
 /** Pauses of users' streaks. The dates are local dates of the user, and both days are included (S7). */
 export const CreateStreakPausesRequest = z
   .object({
-    pauses: items(
-      z
-        .object({ userId: UserId, start: DateField, end: DateField })
-        .refine(isInOrder, rule('end', 'must not be before start')),
-    ),
+    pauses: items(z.object({ userId: UserId, start: DateField, end: DateField }).check(endsInOrder)),
   })
   .meta({ id: 'CreateStreakPausesRequest' })
 
@@ -130,9 +122,15 @@ export const userWarning = (idField: 'userId' | 'id') => (field: UnknownField, j
   }
 }
 
-const UNKNOWN = 'There is no user with this id. Create the user first.'
-const MISSED =
-  'The database with this user was lost while this was done. See if it was done, and send this item again if not.'
+/** All issues, in the order of the request, with those of the items that a lost database missed. */
+const allIssues = <I>(
+  issues: readonly UserIssue[],
+  missed: readonly Placed<I>[],
+  userIdOf: (item: I) => string,
+): UserIssue[] =>
+  [...issues, ...missed.map(({ index, item }) => issue(index, userIdOf(item), USER_MISSED))].toSorted(
+    (a, b) => (a.index ?? 0) - (b.index ?? 0),
+  )
 
 /** A part of a response, with the place of its item in the request. */
 type At<T> = { index: number; value: T }
@@ -140,19 +138,6 @@ type At<T> = { index: number; value: T }
 /** The parts of all databases, in the order of the request. */
 const inOrder = <T>(parts: readonly At<T>[]): T[] =>
   parts.toSorted((a, b) => a.index - b.index).map(({ value }) => value)
-
-/** All issues, in the order of the request, with those of the items that a lost database missed. */
-const allIssues = <I>(
-  issues: readonly UserIssue[],
-  missed: readonly Placed<I>[],
-  userIdOf: (item: I) => string,
-): UserIssue[] =>
-  inOrder(
-    [...issues, ...missed.map(({ index, item }) => issue(index, userIdOf(item), MISSED))].map((value) => ({
-      index: value.index ?? 0,
-      value,
-    })),
-  )
 
 /** Grants one streak freeze for each item. At the maximum, grants none and warns (S7). */
 export async function grantFreezes(
@@ -170,7 +155,7 @@ export async function grantFreezes(
       const open = found.get(userId)
       const problem =
         open === undefined
-          ? issue(index, userId, UNKNOWN)
+          ? issue(index, userId, UNKNOWN_USER)
           : open.terms.freezes === null
             ? issue(index, userId, 'Streak freezes are off. Switch them on in the streak settings first.')
             : grant(open, index)
@@ -247,9 +232,9 @@ export async function createPauses(
     } of items) {
       const open = found.get(userId)
       const [start, end] = [dayOf(dates.start), dayOf(dates.end)]
-      const why = open === undefined ? UNKNOWN : pauseProblem(open, start, end)
+      const why = open === undefined ? UNKNOWN_USER : pauseProblem(open, start, end)
       if (open === undefined || why !== null) {
-        issues.push(issue(index, userId, why ?? UNKNOWN))
+        issues.push(issue(index, userId, why ?? UNKNOWN_USER))
         continue
       }
       const pause = { id: newId(now), start, end }
@@ -353,7 +338,7 @@ export async function restoreStreaks(
     } of items) {
       const open = found.get(id)
       if (open === undefined) {
-        issues.push(issue(index, id, UNKNOWN))
+        issues.push(issue(index, id, UNKNOWN_USER))
         continue
       }
       const { terms, today, ended } = open

@@ -14,7 +14,6 @@ import {
 } from '../../api/shapes/streaks'
 import { configurationOf } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/configuration.types'
-import { NO_PREFERENCES } from '../../configuration/settings'
 import { type Instant, iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { compareText } from '../../lib/ids'
@@ -31,16 +30,6 @@ import { rankStreaks } from './rankings'
 /** The last zone in which a date begins. */
 const LAST_ZONE = 'Etc/GMT+12'
 
-/** The user with the streak as the rules say at this moment. Writes nothing (S3, S9). */
-async function presentStreak(scope: Scope, config: Configuration, user: UserState) {
-  const terms = termsOf(config, user.preferences)
-  const isOutdated = isStale(user.streak, terms)
-  const known = isOutdated ? (await recountOf(scope, config, user)).streak : user.streak
-  const today = dayIn(user.profile.tz, scope.now)
-  const { streak } = streakAsOf({ ...user, streak: known }, terms, today, scope.now)
-  return { user: { ...user, streak }, terms }
-}
-
 async function recountOf({ db, now }: Scope, config: Configuration, user: UserState) {
   const [counted] = await recounted(db, config, [user], now)
   return counted ?? { streak: user.streak, runs: [] }
@@ -51,8 +40,7 @@ async function recountOf({ db, now }: Scope, config: Configuration, user: UserSt
  * before it.
  */
 export function earliestHistory(config: Configuration, now: Instant, historyPeriods: number): number {
-  const user = { preferences: NO_PREFERENCES, profile: { tz: LAST_ZONE } }
-  return historyBegins(config, user, now, historyPeriods)
+  return historyBegins(config, LAST_ZONE, now, historyPeriods)
 }
 
 /**
@@ -87,13 +75,11 @@ export async function userStreak(
   const terms = termsOf(config, found.preferences)
   const known = isStale(found.streak, terms) ? await recountOf(scope, config, found) : null
   const user = { ...found, streak: known?.streak ?? found.streak }
-  const since = historyBegins(config, user, scope.now, historyPeriods)
+  const since = historyBegins(config, user.profile.tz, scope.now, historyPeriods)
   const past = known?.runs ?? (await runsSince(scope.db, user.iid, since))
   const pauses = await pausesOf(scope.db, user.iid)
   return wholeStreakResponse(config, user, scope.now, { historyPeriods, past, pauses })
 }
-
-const extendedAt = (at: Instant | null) => (at === null ? null : iso(at))
 
 /** The streak lengths of the users who exist, longest first, then by id (S6). */
 async function streaksOf(
@@ -105,12 +91,20 @@ async function streaksOf(
   const config = await configurationOf(scope)
   const streaks = []
   const found = await databases.usersOf(tenant.id).askAbout([...new Set(userIds)], readStreaks)
-  for (const one of found.flat()) {
-    const db = databases.usersOf(tenant.id).of(one.id)
-    const { user, terms } = await presentStreak({ ...scope, db }, config, one)
-    const run = terms.isOn ? user.streak.run : null
-    const extended = extendedAt(run?.extended ?? null)
-    streaks.push({ userId: user.id, streakLength: run?.length ?? 0, extended })
+  for (const user of found.flat()) {
+    const terms = termsOf(config, user.preferences)
+    const db = databases.usersOf(tenant.id).of(user.id)
+    const isOutdated = isStale(user.streak, terms)
+    const known = isOutdated ? (await recountOf({ ...scope, db }, config, user)).streak : user.streak
+    const today = dayIn(user.profile.tz, scope.now)
+    const { streak } = streakAsOf({ ...user, streak: known }, terms, today, scope.now)
+    const run = terms.isOn ? streak.run : null
+    const extended = run?.extended ?? null
+    streaks.push({
+      userId: user.id,
+      streakLength: run?.length ?? 0,
+      extended: extended === null ? null : iso(extended),
+    })
   }
   return streaks.sort((a, b) => b.streakLength - a.streakLength || compareText(a.userId, b.userId))
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { requestSnapshotStatement } from '../../access/tenants.sql.ts'
+import { UNKNOWN_USER, USER_MISSED } from '../../api/resources/drafts.rules'
 import { presentSystem } from '../../api/resources/resource'
 import { madeFields, userEntry } from '../../configuration/audit.rules'
 import { auditEntriesIf } from '../../configuration/audit.sql.ts'
@@ -116,13 +117,10 @@ type Ended = { booked: Booked; isNew: boolean } | { issue: Issue }
 type Decided = {
   user: UserState
   changes: CorrectionChange[]
-  keys: (Booked & { userIid: string; systemId: string; key: string })[]
+  keys: KeyRow[]
   ends: Map<Pending, Ended>
 }
 
-const UNKNOWN = 'There is no user with this id. Create the user first.'
-const MISSED =
-  'The database with this user was lost while this was done. See if it was done, and send this item again if not.'
 const NOTHING = 'The adjustment comes to 0, because the total is at its limit already. Nothing was changed.'
 
 /**
@@ -150,7 +148,7 @@ export async function adjustPoints(
     }),
   )
   for (const { item } of missed)
-    if (!ends.has(item)) ends.set(item, { issue: issueOf(item, 'error', MISSED) })
+    if (!ends.has(item)) ends.set(item, { issue: issueOf(item, 'error', USER_MISSED) })
   const response: Response = { created: [], issues: [] }
   for (const { index, end } of all.map((one) => ({ index: one.index, end: ends.get(one) }))) {
     if (end === undefined) continue
@@ -182,7 +180,7 @@ async function attempt(
     const own = present.filter(({ item }) => item.userId === userId)
     const user = users.get(userId)
     if (user === undefined) {
-      for (const one of own) ends.set(one, { issue: issueOf(one, 'error', UNKNOWN) })
+      for (const one of own) ends.set(one, { issue: issueOf(one, 'error', UNKNOWN_USER) })
     } else decided.push(decide(basis, systemId, user, own, booked))
   }
   await write(scope, basis, decided, ends)

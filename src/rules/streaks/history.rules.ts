@@ -107,7 +107,7 @@ export function historyOf(
   const last = runs.at(-1)?.last ?? current
   const history: HistoryPeriod[] = []
   for (let n = count - 1; n >= 0; n -= 1) {
-    const start = n === 0 ? current : periodsBefore(current, n, frequency)
+    const start = periodsBefore(current, n, frequency)
     const period = known.get(start)
     const length = n === 0 || start > last ? presentLength : (period?.length ?? 0)
     history.push({ start, end: periodEnd(start, frequency), length, kind: period?.kind ?? null })

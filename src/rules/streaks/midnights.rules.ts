@@ -66,11 +66,7 @@ export class Midnights {
   readonly #terms: Terms
   readonly #settings: FreezeSettings | null
   /** The day on which freezes were last earned, or from which the first earning is counted. */
-  #anchor = 0
-
-  get anchor(): number {
-    return this.#anchor
-  }
+  anchor = 0
 
   constructor(user: Streaker, terms: Terms) {
     const { streak, created, profile } = user
@@ -85,7 +81,7 @@ export class Midnights {
     this.#settings = settings
     if (settings === null || settings.autoEarnInterval === null) return
     if (this.earned !== null && this.earned[1] === settings.since) {
-      this.#anchor = this.earned[0]
+      this.anchor = this.earned[0]
       return
     }
     const since = dayIn(profile.tz, settings.since)
@@ -93,7 +89,7 @@ export class Midnights {
     // nothing.
     const first = streak.born ?? dayIn(profile.tz, created)
     const passed = Math.floor((Math.max(since, first) - first) / settings.autoEarnInterval)
-    this.#anchor = first + passed * settings.autoEarnInterval
+    this.anchor = first + passed * settings.autoEarnInterval
   }
 
   /** Extends the streak by a period that is satisfied (S2). Earlier periods end by that (S11). */
@@ -150,10 +146,10 @@ export class Midnights {
   earnUntil(day: number): void {
     if (this.#settings === null || this.#settings.autoEarnInterval === null) return
     const { autoEarnInterval: interval, autoEarnAmount: amount, max } = this.#settings
-    const times = Math.floor((day - this.#anchor) / interval)
+    const times = Math.floor((day - this.anchor) / interval)
     if (times <= 0) return
-    this.#anchor += times * interval
-    this.earned = [this.#anchor, this.#settings.since]
+    this.anchor += times * interval
+    this.earned = [this.anchor, this.#settings.since]
     const before = this.freezes
     this.freezes = Math.max(before, Math.min(max, before + times * amount))
     const gained = this.freezes - before
@@ -165,6 +161,6 @@ export class Midnights {
     if (this.#settings === null || this.#settings.autoEarnInterval === null) return null
     const { autoEarnInterval: interval, max } = this.#settings
     if (this.freezes >= max) return null
-    return this.#anchor + Math.max(1, Math.floor((today - this.#anchor) / interval) + 1) * interval
+    return this.anchor + Math.max(1, Math.floor((today - this.anchor) / interval) + 1) * interval
   }
 }

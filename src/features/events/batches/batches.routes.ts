@@ -135,11 +135,6 @@ async function stored({ db }: Scope, id: string, statements: readonly Statement[
   }
 }
 
-/** Further field errors of a batch whose shape is wrong, from its readable parts (G3). */
-async function furtherBatchErrors(scope: Scope, json: unknown): Promise<FieldError[]> {
-  return fieldErrorsOf(scope, ReadableBatch.parse(json))
-}
-
 /** Errors beyond the shape: unknown attributes, and email subscriptions without an address (U4, E6). */
 async function fieldErrorsOf(scope: Scope, events: readonly EventCheck[]): Promise<FieldError[]> {
   const config = await configurationOf(scope)
@@ -212,7 +207,8 @@ export const batchJob = defineJob({
 const endpoint = endpointsOf('admin')
 
 const find = (scope: Scope, _param: unknown, json: unknown) => requireMetrics(scope, json)
-const check = (scope: Scope, { json }: RawRequest) => furtherBatchErrors(scope, json)
+/** Further field errors of a batch whose shape is wrong, from its readable parts (G3). */
+const check = (scope: Scope, { json }: RawRequest) => fieldErrorsOf(scope, ReadableBatch.parse(json))
 
 /** The endpoints of batches of events (E9). */
 export const inboxEndpoints = [
