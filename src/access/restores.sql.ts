@@ -39,7 +39,7 @@ const READ = 'SELECT epoch, redone, progress FROM restores'
 
 const Row = z.object({ epoch: z.number(), redone: z.number(), progress: z.string().nullable() })
 
-/** The last restore of the database, and how much was done after it (see restores.table.ts). */
+/** The last restore of the database, and how much was done after it. */
 export type Restored = z.infer<typeof Row>
 
 /** Reads whether the database was brought back to an earlier moment (M1). */

@@ -9,7 +9,7 @@ import type { Scope } from '../platform/context'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { among } from '../platform/guard'
 import { type Instance, perInstance } from '../platform/instance'
-import type { Configuration } from './configuration.types'
+import type { Configuration } from './model'
 import { streakSettings } from './settings'
 import {
   achievements as achievementsTable,

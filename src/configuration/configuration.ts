@@ -12,9 +12,9 @@ import { ensureAlarm } from '../time/timekeeper'
 import type { AuditEntry } from './audit.rules'
 import { auditEntries } from './audit.sql.ts'
 import { configurationAt, loadConfiguration, recentConfiguration } from './configuration.sql.ts'
-import type { Configuration } from './configuration.types'
 import { prepareCopies } from './copied-changes'
 import { settleCopy } from './copies'
+import type { Configuration } from './model'
 
 /** The memory of an isolate or object that begins. Its databases keep copies of the configuration (B4). */
 export const newInstance = () => new Instance(settleCopy)

@@ -1,5 +1,5 @@
 import { presentConfiguration } from '../configuration/configuration'
-import type { Configuration } from '../configuration/configuration.types'
+import type { Configuration } from '../configuration/model'
 import type { Instant } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
 import type { TenantContext } from '../platform/context'

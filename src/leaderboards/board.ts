@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Configuration, Leaderboard } from '../configuration/configuration.types'
 import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../configuration/enumerations'
+import type { Configuration, Leaderboard } from '../configuration/model'
 import { type Instant, instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
 import { civilDate } from '../lib/zone'

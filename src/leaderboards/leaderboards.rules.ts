@@ -1,5 +1,5 @@
-import type { Configuration, Leaderboard } from '../configuration/configuration.types'
-import { keyTaken } from '../configuration/derived-keys.rules'
+import { keyTaken } from '../configuration/keys.rules'
+import type { Configuration, Leaderboard } from '../configuration/model'
 import type { Instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
 import { MOST_RESOURCES, MOST_RUNNING_LEADERBOARDS } from '../lib/limits'

@@ -17,7 +17,7 @@ import {
   type UserLeaderboardsResponse,
 } from '../api/shapes/leaderboards'
 import { configurationOf } from '../configuration/configuration'
-import { type Configuration, type Leaderboard, leaderboardByKey } from '../configuration/configuration.types'
+import { type Configuration, type Leaderboard, leaderboardByKey } from '../configuration/model'
 import { type Instant, iso } from '../lib/clock'
 import { ApiError, errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import { MOST_RUNNING_LEADERBOARDS, RANKING_PAGE } from '../lib/limits'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { readTestClock } from '../access/clock.sql.ts'
 import { presentState } from '../configuration/configuration'
-import type { Configuration, Leaderboard } from '../configuration/configuration.types'
+import type { Configuration, Leaderboard } from '../configuration/model'
 import type { Instant } from '../lib/clock'
 import { unreachable } from '../lib/errors'
 import { jsonBytes, MOST_AT_ONCE, packsOf } from '../lib/packed'

@@ -1,5 +1,5 @@
-import { type Achievement, type Configuration, meets } from '../configuration/configuration.types'
 import { ACHIEVEMENT_TRIGGERS } from '../configuration/enumerations'
+import { type Achievement, type Configuration, meets } from '../configuration/model'
 import { toMicros } from '../lib/decimal'
 import { type FieldError, unreachable } from '../lib/errors'
 import { count, NEW_COUNTER } from './metrics.rules'

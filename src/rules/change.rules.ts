@@ -1,4 +1,4 @@
-import { type Achievement, type Configuration, living } from '../configuration/configuration.types'
+import { type Achievement, type Configuration, living } from '../configuration/model'
 import type { Instant } from '../lib/clock'
 import { childId } from '../lib/ids'
 import { localDay, offsetMinutes } from '../lib/zone'

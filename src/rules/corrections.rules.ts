@@ -4,7 +4,7 @@ import {
   meets,
   type System,
   type Trigger,
-} from '../configuration/configuration.types'
+} from '../configuration/model'
 import { type Instant, instant } from '../lib/clock'
 import { childId } from '../lib/ids'
 import { localDay, offsetMinutes, periodStart } from '../lib/zone'

@@ -5,7 +5,7 @@ import {
   living,
   type Metric,
   metricByKey,
-} from '../configuration/configuration.types'
+} from '../configuration/model'
 import { type Instant, MINUTE } from '../lib/clock'
 import type { Micros } from '../lib/decimal'
 import { ApiError, errors, throwIfInvalid, unreachable } from '../lib/errors'

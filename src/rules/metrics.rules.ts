@@ -1,4 +1,4 @@
-import type { Metric } from '../configuration/configuration.types'
+import type { Metric } from '../configuration/model'
 import { MICROS_PER_UNIT, type Micros, micros } from '../lib/decimal'
 import { errors } from '../lib/errors'
 import { MOST_METRIC_TOTAL } from '../lib/limits'

@@ -1,4 +1,4 @@
-import { type Configuration, metricByKey } from '../configuration/configuration.types'
+import { type Configuration, metricByKey } from '../configuration/model'
 import type { Preferences } from '../configuration/settings'
 import type { Micros } from '../lib/decimal'
 import { ApiError, type FieldError, throwIfInvalid } from '../lib/errors'

@@ -1,9 +1,4 @@
-import {
-  type Attribute,
-  attributeByKey,
-  type Configuration,
-  living,
-} from '../configuration/configuration.types'
+import { type Attribute, attributeByKey, type Configuration, living } from '../configuration/model'
 import { NO_PREFERENCES } from '../configuration/settings'
 import type { Instant } from '../lib/clock'
 import type { FieldError } from '../lib/errors'

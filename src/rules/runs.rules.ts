@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill'
-import type { Leaderboard } from '../configuration/configuration.types'
+import type { Leaderboard } from '../configuration/model'
 import { DAY, FIRST_OFFSET, HOUR, type Instant, LAST_OFFSET, MINUTE, SECOND } from '../lib/clock'
 import { dayBegins, dayOf, LAST_DAY, localDay, timeOfDay } from '../lib/zone'
 

@@ -1,5 +1,5 @@
-import type { Boost } from '../configuration/configuration.types'
 import type { BoostStatus, CorrectionType } from '../configuration/enumerations'
+import type { Boost } from '../configuration/model'
 import type { Preferences } from '../configuration/settings'
 import type { Instant } from '../lib/clock'
 import type { Micros, Rounding } from '../lib/decimal'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { BOOST_LIST, BoostRow } from '../configuration/configuration.sql.ts'
-import type { Configuration } from '../configuration/configuration.types'
+import type { Configuration } from '../configuration/model'
 import { awards } from '../configuration/tables.sql.ts'
 import { DAY, type Instant, instant, SECOND } from '../lib/clock'
 import { packed } from '../lib/packed'

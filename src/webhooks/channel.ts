@@ -1,5 +1,5 @@
 import { Webhook as Signer } from 'standardwebhooks'
-import type { Webhook } from '../configuration/configuration.types'
+import type { Webhook } from '../configuration/model'
 import { dateOf, type Instant, SECOND } from '../lib/clock'
 import { counted } from '../lib/errors'
 import { type Answer, post, retryAfterIn, targetOf, targetRules } from '../lib/net'

@@ -2,7 +2,7 @@ import { enterAs } from '../access/access'
 import { IMPLICIT_TENANT_ID } from '../access/tenants.sql.ts'
 import { DEMO_KINDS, type DemoKind } from '../api/shapes/events'
 import { configurationOf, presentConfiguration } from '../configuration/configuration'
-import type { Configuration, System } from '../configuration/configuration.types'
+import type { Configuration, System } from '../configuration/model'
 import {
   createAdminKeys,
   createApplicationKeys,

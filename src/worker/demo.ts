@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { UpsertedUser } from '../api/shapes/users'
-import type { Configuration } from '../configuration/configuration.types'
+import type { Configuration } from '../configuration/model'
 import type { CreateApplicationKeysRequest } from '../features/account/keys'
 import { achievement } from '../features/achievements/achievement.resource'
 import { BatchEventsRequest } from '../features/events/batches/batches.routes'

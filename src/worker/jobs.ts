@@ -1,4 +1,4 @@
-import type { Configuration } from '../configuration/configuration.types'
+import type { Configuration } from '../configuration/model'
 import { purgeJob } from '../features/account/purge'
 import { backdateJob } from '../features/achievements/backdate'
 import { analyticsJob } from '../features/analytics/counting'

@@ -1,11 +1,5 @@
 import fc from 'fast-check'
-import type {
-  Boost,
-  Configuration,
-  Filter,
-  System,
-  Trigger,
-} from '../../src/configuration/configuration.types'
+import type { Boost, Configuration, Filter, System, Trigger } from '../../src/configuration/model'
 import type { Entry, OracleBoost, OracleSystem, OracleTrigger, Wanted } from './points.oracle'
 
 /** A step of a random history: a request to the service, or a change of the configuration. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Achievement, Configuration } from '../../src/configuration/configuration.types'
+import type { Achievement, Configuration } from '../../src/configuration/model'
 import { resultOf } from '../../src/features/events/results'
 import { instant } from '../../src/lib/clock'
 import { micros } from '../../src/lib/decimal'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { pointsChanges } from '../../src/api/shapes/points'
-import type { Configuration, Trigger } from '../../src/configuration/configuration.types'
+import type { Configuration, Trigger } from '../../src/configuration/model'
 import { instant } from '../../src/lib/clock'
 import { micros, toMicros } from '../../src/lib/decimal'
 import { newId } from '../../src/lib/new-id'

@@ -13,8 +13,6 @@ const MOST_FILES = 22
 const MOST_LINES = 450
 /** What the end of a file's name says. A file without one is named after its concept alone. */
 const ENDINGS = ['object', 'reference', 'resource', 'routes', 'rules', 'sql']
-/** Endings of files that were not merged yet. */
-const OLD = ['presenter', 'register', 'repository', 'schemas', 'service', 'table', 'types']
 
 test('no folder has more than 22 files', () => {
   const folders = Map.groupBy(files, (file) => dirname(file))
@@ -49,7 +47,7 @@ test('only the room of due work has SQL of its table, and the jobs room names no
     'time/moved-work.sql',
     'time/sweeps.sql',
     'time/timekeeper.sql',
-    'store/user-data/user-data.register',
+    'store/user-data/register',
   ]
   expect(naming.toSorted()).toEqual(expected.map((name) => `src/${name}.ts`).toSorted())
   const counting = files.filter((file) => textOf(file).includes('asked + 1'))
@@ -66,9 +64,7 @@ test('only the room of due work has SQL of its table, and the jobs room names no
 
 test('the end of a name is one of six', () => {
   const ends = files.map((file) => ({ file, end: basename(file, '.ts').split('.').slice(1).join('.') }))
-  expect(
-    ends.filter(({ end }) => end !== '' && ![...ENDINGS, ...OLD].includes(end.split('.').at(-1) ?? '')),
-  ).toEqual([])
+  expect(ends.filter(({ end }) => end !== '' && !ENDINGS.includes(end))).toEqual([])
   expect(ends.filter(({ end }) => end !== '').length).toBeGreaterThan(100)
 })
 

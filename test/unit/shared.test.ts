@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Boost, System } from '../../src/configuration/configuration.types'
+import type { Boost, System } from '../../src/configuration/model'
 import { BoundedMap } from '../../src/lib/bounded'
 import { instant, iso } from '../../src/lib/clock'
 import { isId } from '../../src/lib/ids'

@@ -63,8 +63,8 @@ type Modules = {
   'store/users/streaks.sql': typeof import('../../src/store/users/streaks.sql.ts')
   'store/ticks.sql': typeof import('../../src/store/ticks.sql')
   'store/user-changes.sql': typeof import('../../src/store/events.sql.ts')
-  'store/user-data/objects.repository': typeof import('../../src/store/user-data/objects.repository')
-  'store/user-data/user-rows.repository': typeof import('../../src/store/user-data/user-rows.repository')
+  'store/user-data/objects.sql': typeof import('../../src/store/user-data/objects.sql')
+  'store/user-data/user-rows.sql': typeof import('../../src/store/user-data/user-rows.sql')
   'store/users/counters.sql': typeof import('../../src/store/users/counters.sql')
   'store/users/devices.sql': typeof import('../../src/store/users/devices.sql')
   'store/users/pages.sql': typeof import('../../src/store/users/pages.sql')
@@ -206,8 +206,8 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'store/users/streaks.sql': null,
   'store/ticks.sql': null,
   'store/user-changes.sql': null,
-  'store/user-data/objects.repository': null,
-  'store/user-data/user-rows.repository': null,
+  'store/user-data/objects.sql': null,
+  'store/user-data/user-rows.sql': null,
   'store/users/counters.sql': null,
   'store/users/devices.sql': null,
   'store/users/pages.sql': null,

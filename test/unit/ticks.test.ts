@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Boost, Configuration, Filter, Trigger } from '../../src/configuration/configuration.types'
+import type { Boost, Configuration, Filter, Trigger } from '../../src/configuration/model'
 import { triggerFrom, triggerPatched } from '../../src/features/points/triggers.rules'
 import { type Instant, instant } from '../../src/lib/clock'
 import { isId } from '../../src/lib/ids'

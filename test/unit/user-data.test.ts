@@ -4,7 +4,7 @@ import { is } from 'drizzle-orm'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { describe, expect, test } from 'vitest'
 import { UserExport } from '../../src/features/users/export/shape'
-import { NAMESPACES, OBJECTS, QUEUES, TABLES } from '../../src/store/user-data/user-data.register'
+import { NAMESPACES, OBJECTS, QUEUES, TABLES } from '../../src/store/user-data/register'
 import * as schema from '../../src/worker/schema'
 
 /** The tables of the schema. The primary key `no` counts up. */

@@ -1,5 +1,5 @@
 import type { Change } from '../../configuration/audit.rules'
-import type { Resource } from '../../configuration/configuration.types'
+import type { Resource } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Filter } from '../../configuration/configuration.types'
+import type { Filter } from '../../configuration/model'
 import { Badge, ConfigKey, Description, Name, optional, UuidResponse } from '../fields'
 
 /*

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Achievement, Configuration } from '../../configuration/configuration.types'
 import { ACHIEVEMENT_TRIGGERS } from '../../configuration/enumerations'
+import type { Achievement, Configuration } from '../../configuration/model'
 import { iso } from '../../lib/clock'
 import type { Completion } from '../../rules/state'
 import { Timestamp } from '../fields'

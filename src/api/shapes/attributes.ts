@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Configuration, Filter } from '../../configuration/configuration.types'
+import type { Configuration, Filter } from '../../configuration/model'
 import { AttributeValue, ConfigKey, optional, rule, Uuid, UuidResponse } from '../fields'
 
 const MOST_FILTERS = 20

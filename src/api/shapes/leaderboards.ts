@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Configuration, Leaderboard } from '../../configuration/configuration.types'
 import { LEADERBOARD_STATUSES, RANK_BY, RUN_UNITS } from '../../configuration/enumerations'
+import type { Configuration, Leaderboard } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { INT32_MAX } from '../../lib/decimal'
 import { PAGES } from '../../lib/limits'

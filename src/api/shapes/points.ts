@@ -1,12 +1,5 @@
 import * as z from 'zod'
 import {
-  type Configuration,
-  type Level,
-  presentFields,
-  type System,
-  type Trigger,
-} from '../../configuration/configuration.types'
-import {
   BOOST_STATUSES,
   CORRECTION_TYPES,
   SWITCH_STATUSES,
@@ -14,6 +7,13 @@ import {
   TRIGGER_TYPES,
   type TriggerField,
 } from '../../configuration/enumerations'
+import {
+  type Configuration,
+  type Level,
+  presentFields,
+  type System,
+  type Trigger,
+} from '../../configuration/model'
 import { instant, iso } from '../../lib/clock'
 import { ROUNDINGS } from '../../lib/decimal'
 import { PAGES } from '../../lib/limits'

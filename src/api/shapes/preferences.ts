@@ -1,10 +1,10 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
 import {
   EVALUATION_MODE_SPELLINGS,
   NOTIFICATION_CHANNELS,
   NOTIFICATION_TYPES,
 } from '../../configuration/enumerations'
+import type { Configuration } from '../../configuration/model'
 import { Preferences } from '../../configuration/settings'
 import { fromMicros, micros, toMicros } from '../../lib/decimal'
 import { MOST_STREAK_METRICS, MOST_THRESHOLD } from '../../lib/limits'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
 import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
+import type { Configuration } from '../../configuration/model'
 import { type Instant, iso } from '../../lib/clock'
 import { MOST_STREAK_USERS, PAGES } from '../../lib/limits'
 import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../lib/zone'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { iso } from '../../lib/clock'
 import { MOST_DEVICE_TOKEN_CHARACTERS, MOST_DEVICE_TOKENS, MOST_NAME_CHARACTERS } from '../../lib/limits'
 import type { UserState } from '../../rules/state'

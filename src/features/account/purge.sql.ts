@@ -3,7 +3,7 @@ import type { AroundChange } from '../../configuration/copied-changes'
 import type { Instant } from '../../lib/clock'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { guardSql } from '../../platform/guard'
-import { type PurgedApart, tablesPurgedIn } from '../../store/user-data/user-data.register'
+import { type PurgedApart, tablesPurgedIn } from '../../store/user-data/register'
 import { nothingElseDue, removeWork, schedule } from '../../time/due-work.sql.ts'
 
 const ACCEPT = `

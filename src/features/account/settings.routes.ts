@@ -6,7 +6,7 @@ import { optional, withIssues } from '../../api/fields'
 import { ok } from '../../api/operation'
 import { entriesOf } from '../../configuration/audit.rules'
 import { configurationOf, configure } from '../../configuration/configuration'
-import type { Settings as StoredSettings } from '../../configuration/configuration.types'
+import type { Settings as StoredSettings } from '../../configuration/model'
 import type { Scope } from '../../platform/context'
 import { listenerStatements } from '../notifications/schedule'
 

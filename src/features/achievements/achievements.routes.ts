@@ -14,12 +14,7 @@ import {
 } from '../../api/shapes/achievements'
 import { ReadableUser } from '../../api/shapes/users'
 import { configurationOf } from '../../configuration/configuration'
-import {
-  type Achievement,
-  achievementByKey,
-  type Configuration,
-  meets,
-} from '../../configuration/configuration.types'
+import { type Achievement, achievementByKey, type Configuration, meets } from '../../configuration/model'
 import { errors, throwIfInvalid } from '../../lib/errors'
 import type { Scope } from '../../platform/context'
 import { completionErrors } from '../../rules/achievements.rules'

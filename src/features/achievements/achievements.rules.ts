@@ -1,6 +1,5 @@
-import type { Achievement, Configuration } from '../../configuration/configuration.types'
-import { keyTaken } from '../../configuration/derived-keys.rules'
-import { filterProblem } from '../../configuration/references.rules'
+import { filterProblem, keyTaken } from '../../configuration/keys.rules'
+import type { Achievement, Configuration } from '../../configuration/model'
 import { unreachable } from '../../lib/errors'
 import { MOST_RESOURCES } from '../../lib/limits'
 import { countsItself } from '../../rules/achievements.rules'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { raiseVersion } from '../../configuration/configuration'
-import type { Achievement, Configuration } from '../../configuration/configuration.types'
 import { changeTenants } from '../../configuration/copied-changes'
+import type { Achievement, Configuration } from '../../configuration/model'
 import { bulkStep } from '../../leaderboards/board-work'
 import type { Instant } from '../../lib/clock'
 import { type Micros, micros } from '../../lib/decimal'

@@ -3,13 +3,7 @@ import { endpointsOf } from '../../api/endpoint'
 import { ok } from '../../api/operation'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
 import { configurationOf } from '../../configuration/configuration'
-import type {
-  Achievement,
-  Configuration,
-  Leaderboard,
-  Metric,
-  System,
-} from '../../configuration/configuration.types'
+import type { Achievement, Configuration, Leaderboard, Metric, System } from '../../configuration/model'
 import { definitionOf } from '../../leaderboards/board'
 import { asked as askedOf } from '../../leaderboards/leaderboards'
 import { fromMicros, micros } from '../../lib/decimal'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { DAY, FURTHEST_OFFSET, MINUTE } from '../../lib/clock'
 import { localDayOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'

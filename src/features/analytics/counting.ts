@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { presentState } from '../../configuration/configuration'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { HOUR, type Instant, instant, MINUTE } from '../../lib/clock'
 import { namedId } from '../../lib/ids'
 import { systemNow } from '../../lib/system-clock'

@@ -8,7 +8,7 @@ import { bytesOf, numberOf } from '../../platform/short-ids'
 
 /**
  * The figures of the analytics (I1, I2), one number in each row. A pass adds to them; reading them reads no
- * log. The figures are in figures.repository.ts. WITHOUT ROWID.
+ * log. WITHOUT ROWID.
  */
 export const analyticsFigures = sqliteTable(
   'analytics_figures',

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { DateField, DateResponse, IdOrKey, Timestamp } from '../../api/fields'
 import { leaderboardFields, type UserLeaderboardResponse } from '../../api/shapes/leaderboards'
-import type { Configuration, Leaderboard } from '../../configuration/configuration.types'
+import type { Configuration, Leaderboard } from '../../configuration/model'
 import { type BestFound, definitionOf } from '../../leaderboards/board'
 import { boardObject } from '../../leaderboards/updates'
 import { type Instant, iso } from '../../lib/clock'

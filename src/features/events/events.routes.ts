@@ -8,7 +8,7 @@ import { EventHeaders, EventRequest, EventResponse, ReadableEvent } from '../../
 import type { UserPreferencesResponse } from '../../api/shapes/preferences'
 import type { User } from '../../api/shapes/users'
 import { configurationOf } from '../../configuration/configuration'
-import { metricByKey } from '../../configuration/configuration.types'
+import { metricByKey } from '../../configuration/model'
 import { instant } from '../../lib/clock'
 import { ApiError, errors, type FieldError, listed, unreachable } from '../../lib/errors'
 import type { Scope } from '../../platform/context'

@@ -6,12 +6,7 @@ import { SummaryQuery } from '../../api/queries'
 import { userAchievementResponse } from '../../api/shapes/achievements'
 import { EventSummaryResponse, MetricResponse, MetricsResponse } from '../../api/shapes/metrics'
 import { configurationOf } from '../../configuration/configuration'
-import {
-  type Achievement,
-  type Configuration,
-  type Metric,
-  metricByKey,
-} from '../../configuration/configuration.types'
+import { type Achievement, type Configuration, type Metric, metricByKey } from '../../configuration/model'
 import { fromMicros, MICROS_PER_UNIT } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
 import type { Scope } from '../../platform/context'

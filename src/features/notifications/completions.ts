@@ -1,6 +1,6 @@
 import { readTestClock } from '../../access/clock.sql.ts'
 import { loadConfiguration, recentConfiguration } from '../../configuration/configuration.sql.ts'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { MOST_AT_ONCE } from '../../lib/packed'
 import { systemNow } from '../../lib/system-clock'

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import type { RecapFrequency } from '../../access/tenants.sql.ts'
 import type { StreakResponse } from '../../api/shapes/streaks'
-import type { Achievement, Template } from '../../configuration/configuration.types'
 import { NOTIFICATION_TYPES } from '../../configuration/enumerations'
+import type { Achievement, Template } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import type { CivilDate } from '../../lib/zone'
 

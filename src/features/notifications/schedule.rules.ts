@@ -1,4 +1,4 @@
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { type Aggregation, dayIn, LAST_DAY, nextPeriod, periodStart } from '../../lib/zone'
 import type { UserState } from '../../rules/state'

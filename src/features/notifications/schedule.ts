@@ -1,5 +1,5 @@
 import { guardedStep } from '../../configuration/configuration'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { DAY, type Instant, instant } from '../../lib/clock'
 import { canonicalZone, periodStart } from '../../lib/zone'
 import type { TenantContext } from '../../platform/context'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.sql.ts'
-import type { Boost } from '../../configuration/configuration.types'
 import { BOOST_MOMENTS, type BoostMoment } from '../../configuration/enumerations'
+import type { Boost } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { addDays, type CivilDate, civilDateAt } from '../../lib/zone'
 import type { Statement, TenantDatabase } from '../../platform/database'

@@ -1,6 +1,6 @@
 import { guardedStep } from '../../configuration/configuration'
-import type { Boost, Configuration, System } from '../../configuration/configuration.types'
 import { BOOST_MOMENTS, type BoostMoment } from '../../configuration/enumerations'
+import type { Boost, Configuration, System } from '../../configuration/model'
 import { FIRST_OFFSET, type Instant, instant, iso } from '../../lib/clock'
 import { childId, namedId } from '../../lib/ids'
 import { firstPack, jsonBytes, MOST_AT_ONCE } from '../../lib/packed'

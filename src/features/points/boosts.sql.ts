@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { keysIn, type ListedPage, type Names } from '../../api/resources/drafts.rules'
 import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.sql.ts'
-import type { Boost } from '../../configuration/configuration.types'
+import type { Boost } from '../../configuration/model'
 import { SECOND } from '../../lib/clock'
 import { packed } from '../../lib/packed'
 import type { Scope } from '../../platform/context'

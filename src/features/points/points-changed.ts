@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { levelResponse, type PointsAward, storedAwardResponse, systemFields } from '../../api/shapes/points'
 import { userResponse } from '../../api/shapes/users'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { childId } from '../../lib/ids'
 import { newId } from '../../lib/new-id'

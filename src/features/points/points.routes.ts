@@ -25,7 +25,7 @@ import {
   triggerResponse,
 } from '../../api/shapes/points'
 import { configurationOf } from '../../configuration/configuration'
-import { type Configuration, type Filter, meets, type System } from '../../configuration/configuration.types'
+import { type Configuration, type Filter, meets, type System } from '../../configuration/model'
 import { INT32_MAX } from '../../lib/decimal'
 import { errors, type FieldError, throwIfInvalid } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Filter, Level } from '../../configuration/configuration.types'
+import type { Filter, Level } from '../../configuration/model'
 import { compareText } from '../../lib/ids'
 import type { Scope } from '../../platform/context'
 import { KEPT_ABOVE, KEPT_FOR, type Pause, sharedScans } from '../../platform/scans'

@@ -6,14 +6,8 @@ import { BADGE, DESCRIPTION, FIXED_KEY, ID, NAME, removable, shown } from '../..
 import { defineResource, type Write } from '../../api/resources/resource'
 import { removals } from '../../configuration/audit.rules'
 import { deleteBoards } from '../../configuration/configuration.sql.ts'
-import {
-  type Boost,
-  type Level,
-  roomFor,
-  type System,
-  type Trigger,
-} from '../../configuration/configuration.types'
-import { keyTaken } from '../../configuration/derived-keys.rules'
+import { keyTaken } from '../../configuration/keys.rules'
+import { type Boost, type Level, roomFor, type System, type Trigger } from '../../configuration/model'
 import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../configuration/tables.sql.ts'
 import { leaderboard } from '../../leaderboards/leaderboard.resource'
 import { upkeepOf } from '../../leaderboards/updates'

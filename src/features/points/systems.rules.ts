@@ -1,4 +1,4 @@
-import { type Configuration, type System, systemByKey } from '../../configuration/configuration.types'
+import { type Configuration, type System, systemByKey } from '../../configuration/model'
 import { errors } from '../../lib/errors'
 
 /** The system with this key. Throws 404 if there is none. */

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql.ts'
-import type { Configuration, Trigger } from '../../configuration/configuration.types'
+import type { Configuration, Trigger } from '../../configuration/model'
 import { bulkStep } from '../../leaderboards/board-work'
 import { type Instant, instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'

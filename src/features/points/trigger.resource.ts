@@ -7,19 +7,19 @@ import { defineResource } from '../../api/resources/resource'
 import { Filters, FiltersResponse } from '../../api/shapes/attributes'
 import { triggerResponse } from '../../api/shapes/points'
 import {
-  type Achievement,
-  type Configuration,
-  type Metric,
-  roomFor,
-  type Trigger,
-} from '../../configuration/configuration.types'
-import {
   SWITCH_STATUSES,
   TIME_UNITS,
   TRIGGER_FIELDS,
   TRIGGER_TYPES,
   type TriggerField,
 } from '../../configuration/enumerations'
+import {
+  type Achievement,
+  type Configuration,
+  type Metric,
+  roomFor,
+  type Trigger,
+} from '../../configuration/model'
 import { pointsTriggers, triggerVersions } from '../../configuration/tables.sql.ts'
 import { INT32_MAX } from '../../lib/decimal'
 import { MOST_TRIGGER_POINTS } from '../../lib/limits'

@@ -2,7 +2,7 @@ import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/ten
 import type { AuditEntry } from '../../configuration/audit.rules'
 import { auditEntries } from '../../configuration/audit.sql.ts'
 import { configurationAt } from '../../configuration/configuration.sql.ts'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { deliver } from '../../leaderboards/updates'
 import type { Instant } from '../../lib/clock'
 import { errors } from '../../lib/errors'

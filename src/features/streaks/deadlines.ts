@@ -1,7 +1,7 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
 import { configurationAt, rememberedConfiguration } from '../../configuration/configuration.sql.ts'
-import type { Configuration } from '../../configuration/configuration.types'
 import { EVENT_TYPES } from '../../configuration/enumerations'
+import type { Configuration } from '../../configuration/model'
 import { bulkStep } from '../../leaderboards/board-work'
 import type { Instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'

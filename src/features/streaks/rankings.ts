@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { StreakRankingsQuery, StreakRankingsResponse } from '../../api/shapes/streaks'
 import { configurationOf } from '../../configuration/configuration'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { NO_PREFERENCES, Preferences, type StreakSettings } from '../../configuration/settings'
 import { BoundedMap } from '../../lib/bounded'
 import { type Instant, instant } from '../../lib/clock'

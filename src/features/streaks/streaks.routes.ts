@@ -13,7 +13,7 @@ import {
   wholeStreakResponse,
 } from '../../api/shapes/streaks'
 import { configurationOf } from '../../configuration/configuration'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { type Instant, iso } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { compareText } from '../../lib/ids'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { byIdOrKey } from '../../api/resources/drafts.rules'
 import { configurationOf } from '../../configuration/configuration'
-import type { Configuration, Trigger } from '../../configuration/configuration.types'
+import type { Configuration, Trigger } from '../../configuration/model'
 import { instant } from '../../lib/clock'
 import { fromMicros, MICROS_PER_UNIT, micros, multiply } from '../../lib/decimal'
 import { errors } from '../../lib/errors'

@@ -15,7 +15,7 @@ import {
   withIssues,
 } from '../../api/fields'
 import { configurationAt } from '../../configuration/configuration.sql.ts'
-import type { Achievement, Configuration, Metric } from '../../configuration/configuration.types'
+import type { Achievement, Configuration, Metric } from '../../configuration/model'
 import { type BoardContext, deliver, type InputChange } from '../../leaderboards/updates'
 import { HOUR, type Instant, iso } from '../../lib/clock'
 import { fromMicros, type Micros, micros } from '../../lib/decimal'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { type Instant, instant, iso } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'
 import { namedId } from '../../lib/ids'

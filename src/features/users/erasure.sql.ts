@@ -5,7 +5,7 @@ import { timeOf } from '../../lib/ids'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import { guardSql } from '../../platform/guard'
 import { bytesOf } from '../../platform/short-ids'
-import type { ErasedAtOnce } from '../../store/user-data/user-data.register'
+import type { ErasedAtOnce } from '../../store/user-data/register'
 import { countErasure } from '../../store/users/counters.sql.ts'
 import { scheduleEach } from '../../time/due-work.sql.ts'
 

@@ -15,7 +15,7 @@ import {
 import { StreakResponse } from '../../api/shapes/streaks'
 import { ReadableUser, UpdatedUser, UpsertedUser, User, userResponse } from '../../api/shapes/users'
 import { configurationOf } from '../../configuration/configuration'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { readUserPlaces } from '../../leaderboards/leaderboards'
 import { errors } from '../../lib/errors'
 import { PAGES } from '../../lib/limits'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { jsonBytes, packsOf } from '../../lib/packed'
 import { isSubscribed } from '../../webhooks/outbox/outbox'

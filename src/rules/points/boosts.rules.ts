@@ -1,4 +1,4 @@
-import { type Boost, meets, type System } from '../../configuration/configuration.types'
+import { type Boost, meets, type System } from '../../configuration/model'
 import { FIRST_OFFSET, type Instant, LAST_OFFSET } from '../../lib/clock'
 import { multiply, type Rounding } from '../../lib/decimal'
 import { addDays, type CivilDate, civilDate, civilDateAt, dayBegins, dayOf, startOfDay } from '../../lib/zone'

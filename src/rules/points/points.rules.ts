@@ -1,3 +1,4 @@
+import type { CorrectionType } from '../../configuration/enumerations'
 import {
   type Configuration,
   type Level,
@@ -5,8 +6,7 @@ import {
   meets,
   type System,
   type Trigger,
-} from '../../configuration/configuration.types'
-import type { CorrectionType } from '../../configuration/enumerations'
+} from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { INT32_MAX, MICROS_PER_UNIT, type Micros } from '../../lib/decimal'
 import { counted, errors, unreachable } from '../../lib/errors'

@@ -1,10 +1,4 @@
-import {
-  type Configuration,
-  living,
-  meets,
-  type System,
-  type Trigger,
-} from '../../configuration/configuration.types'
+import { type Configuration, living, meets, type System, type Trigger } from '../../configuration/model'
 import { DAY, HOUR, type Instant, instant } from '../../lib/clock'
 import { childId, retimed } from '../../lib/ids'
 import { dayBegins, localDay, offsetMinutes, utcDay } from '../../lib/zone'

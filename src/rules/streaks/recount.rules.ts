@@ -1,4 +1,4 @@
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { dayIn } from '../../lib/zone'
 import type { UserState } from '../state'

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import type { Micros } from '../../lib/decimal'
 import { dayIn, localDay } from '../../lib/zone'
 import type { LocalTime, UserState } from '../state'

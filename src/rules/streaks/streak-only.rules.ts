@@ -1,4 +1,4 @@
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { dayIn, offsetMinutes } from '../../lib/zone'
 import { keepRevoked } from '../achievements.rules'

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import type { FreezeSettings, StreakSettings } from '../../configuration/settings'
 import type { Aggregation } from '../../lib/zone'
 import type { UserState } from '../state'

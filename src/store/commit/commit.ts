@@ -1,6 +1,6 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
 import { configurationAt, recentConfiguration } from '../../configuration/configuration.sql.ts'
-import { type Configuration, metricByKey } from '../../configuration/configuration.types'
+import { type Configuration, metricByKey } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { ApiError, errors, RETRY_AFTER } from '../../lib/errors'
 import { systemNow, wait } from '../../lib/system-clock'

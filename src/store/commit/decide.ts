@@ -1,6 +1,6 @@
 import { type Credential, isValid } from '../../access/credentials'
 import { isCalled } from '../../access/tenants.sql.ts'
-import { type Configuration, type Metric, metricByKey } from '../../configuration/configuration.types'
+import { type Configuration, type Metric, metricByKey } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { type ApiError, errors, unreachable } from '../../lib/errors'
 import { newId } from '../../lib/new-id'

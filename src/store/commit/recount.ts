@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
 import { configurationAt } from '../../configuration/configuration.sql.ts'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { newId } from '../../lib/new-id'

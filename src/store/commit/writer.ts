@@ -1,4 +1,4 @@
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { MOST_AT_ONCE } from '../../lib/packed'
 import type { Statement, TenantDatabase } from '../../platform/database'

@@ -1,6 +1,6 @@
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
 import { configurationAt } from '../../configuration/configuration.sql.ts'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { BoundedMap } from '../../lib/bounded'
 import type { Instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import type { TenantContext } from '../../platform/context'
 

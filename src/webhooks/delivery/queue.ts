@@ -1,5 +1,5 @@
-import type { Configuration } from '../../configuration/configuration.types'
 import { NOTIFICATION_CHANNELS } from '../../configuration/enumerations'
+import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { MOST_AT_ONCE, utf8Bytes } from '../../lib/packed'
 import type { Context, TenantContext } from '../../platform/context'

@@ -1,6 +1,6 @@
 import { Temporal } from 'temporal-polyfill'
-import type { Configuration, Template } from '../../configuration/configuration.types'
 import type { EventType } from '../../configuration/enumerations'
+import type { Configuration, Template } from '../../configuration/model'
 import { BoundedMap } from '../../lib/bounded'
 import { type Instant, instant } from '../../lib/clock'
 import { civilDateOfDay, dayIn } from '../../lib/zone'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
 import { ANY_EVENT, EVENT_TYPES, type EventType } from '../../configuration/enumerations'
+import type { Configuration } from '../../configuration/model'
 import type { Instant } from '../../lib/clock'
 import { jsonBytes, packsOf } from '../../lib/packed'
 

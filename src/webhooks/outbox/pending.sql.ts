@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { pendingNotifications } from '../../configuration/tables.sql.ts'
 import { type Instant, instant } from '../../lib/clock'
 import { namedId } from '../../lib/ids'

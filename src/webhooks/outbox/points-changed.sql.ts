@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Configuration } from '../../configuration/configuration.types'
+import type { Configuration } from '../../configuration/model'
 import { DAY, type Instant, instant, MINUTE } from '../../lib/clock'
 import { type ColumnValues, columnList } from '../../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'

@@ -1,4 +1,4 @@
-import type { Configuration } from '../../../configuration/configuration.types'
+import type { Configuration } from '../../../configuration/model'
 import type { InputChange } from '../../../leaderboards/updates'
 import { type Instant, instant } from '../../../lib/clock'
 import { wait } from '../../../lib/system-clock'

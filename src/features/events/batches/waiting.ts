@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../../access/tenants.sql.ts'
 import { configurationAt } from '../../../configuration/configuration.sql.ts'
-import { type Configuration, metricByKey } from '../../../configuration/configuration.types'
+import { type Configuration, metricByKey } from '../../../configuration/model'
 import { type Instant, instant, MINUTE } from '../../../lib/clock'
 import { unreachable } from '../../../lib/errors'
 import { MOST_AT_ONCE } from '../../../lib/packed'

@@ -1,5 +1,5 @@
 import { streakResponse } from '../../../api/shapes/streaks'
-import type { Configuration, Template } from '../../../configuration/configuration.types'
+import type { Configuration, Template } from '../../../configuration/model'
 import { type Instant, iso } from '../../../lib/clock'
 import { fromMicros } from '../../../lib/decimal'
 import { unreachable } from '../../../lib/errors'

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { PointsBoost } from '../../../api/shapes/points'
-import type { Configuration } from '../../../configuration/configuration.types'
 import { CORRECTION_TYPES, NOTIFICATION_CHANNELS } from '../../../configuration/enumerations'
+import type { Configuration } from '../../../configuration/model'
 import { instant, iso } from '../../../lib/clock'
 import { micros } from '../../../lib/decimal'
 import { json } from '../../../platform/columns'

@@ -11,7 +11,7 @@ import {
 } from '../../../configuration/enumerations'
 import { KEY_SCOPES } from '../../../platform/context'
 import { STREAK_ENTRY_KINDS } from '../../../rules/streaks/streak-state.rules'
-import type { ExportedField } from '../../../store/user-data/user-data.register'
+import type { ExportedField } from '../../../store/user-data/register'
 
 /** The key of a configured item; null if the item was deleted. Its id stays. */
 const Key = z.string().nullable()
