@@ -1,20 +1,17 @@
-import { and, eq, getTableColumns, getTableName, isNull } from 'drizzle-orm'
+import { getTableColumns, getTableName } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { RECAP_FREQUENCIES } from '../access/tenants.sql.ts'
 import { BoundedMap } from '../lib/bounded'
 import { errors } from '../lib/errors'
 import { HIDDEN_COLUMNS, type Living } from '../platform/columns'
-import type { Scope } from '../platform/context'
-import type { Statement, TenantDatabase } from '../platform/database'
-import { among } from '../platform/guard'
+import type { TenantDatabase } from '../platform/database'
 import { type Instance, perInstance } from '../platform/instance'
 import type { Configuration } from './model'
 import { streakSettings } from './settings'
 import {
   achievements as achievementsTable,
   attributes as attributesTable,
-  leaderboards,
   leaderboards as leaderboardsTable,
   metrics as metricsTable,
   notificationTemplates,
@@ -190,23 +187,4 @@ export const rememberedConfiguration = ({ db, instance }: ConfigurationSource): 
  */
 export async function recentConfiguration(source: ConfigurationSource): Promise<Configuration> {
   return rememberedConfiguration(source) ?? loadConfiguration(source)
-}
-
-/**
- * Deletes the leaderboards with these ids, or the leaderboards of these metrics or points systems, which are
- * deleted in the same batch (G9).
- */
-export function deleteBoards(
-  { db, tenant, now }: Scope,
-  by: 'id' | 'metricId' | 'systemId',
-  ids: readonly string[],
-): Statement[] {
-  if (ids.length === 0) return []
-  const query = db.orm
-    .update(leaderboards)
-    .set({ deleted: now })
-    .where(
-      and(eq(leaderboards.tenantId, tenant.id), isNull(leaderboards.deleted), among(leaderboards[by], ids)),
-    )
-  return [db.built(query)]
 }

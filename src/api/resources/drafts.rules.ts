@@ -48,24 +48,16 @@ export type Names = { ids?: readonly string[] | undefined; keys?: readonly strin
 export type Keyed = Resource & { key: string }
 
 /**
- * The resource that a text names: the one with this id, in any letter case; otherwise the one with this key.
- * So an id wins over a key that looks like one. All paths and all lists of ids use this (O1).
+ * The resource that a path names: the one with this id, in any letter case; otherwise the one with this key. So
+ * an id wins over a key that looks like one (O1). Throws a 404 that begins with `what`, such as `This metric`.
  */
-function findByIdOrKey<R extends { id: string; key: string }>(
-  list: readonly R[],
-  idOrKey: string,
-): R | undefined {
-  const id = idOrKey.toLowerCase()
-  return list.find((one) => one.id === id) ?? list.find((one) => one.key === idOrKey)
-}
-
-/** The same for a path. Throws a 404 that begins with `what`, such as `This metric`. */
 export function byIdOrKey<R extends { id: string; key: string }>(
   list: readonly R[],
   idOrKey: string,
   what: string,
 ): R {
-  const found = findByIdOrKey(list, idOrKey)
+  const id = idOrKey.toLowerCase()
+  const found = list.find((one) => one.id === id) ?? list.find((one) => one.key === idOrKey)
   if (found === undefined) throw errors.notFound(what)
   return found
 }
@@ -138,14 +130,14 @@ export function createEach<I, R extends Keyed>(
   draft: Draft<R>,
   items: readonly I[],
   make: (item: I) => R | string,
-): { created: R[]; issues: Issue[] } {
+): Issue[] {
   const issues: Issue[] = []
   for (const [index, item] of items.entries()) {
     const made = make(item)
     if (typeof made === 'string') issues.push(issueOf({ index }, made))
     else draft.put(made)
   }
-  return { created: draft.added, issues }
+  return issues
 }
 
 /** The keys of resources. */

@@ -268,7 +268,7 @@ export function defineResource(spec: AnySpec): unknown {
     const read = reads && (async () => ({ facts: await reads.forNew(scope, systemId, given) }))
     const edit = (write: AnyWrite) => {
       const created: object[] = []
-      const { issues } = createEach(write.draft, given, (asked) => {
+      const issues = createEach(write.draft, given, (asked) => {
         const item = withIds(seen(write), asked)
         if (typeof item === 'string') return item
         const made = spec.room?.(write, item) ?? makeWithIds(item, write)

@@ -60,3 +60,18 @@ export function storeDraft(
     ...(draft.removed.length === 0 ? [] : [db.built(removal)]),
   ]
 }
+
+/**
+ * Deletes the resources that have one of these ids in a column, since what they refer to is deleted in the same
+ * batch (G9).
+ */
+export function deleteWith(
+  { db, tenant, now }: Scope,
+  table: ResourceTable,
+  column: SQLiteColumn,
+  ids: readonly string[],
+): Statement[] {
+  if (ids.length === 0) return []
+  const its = and(eq(table.tenantId, tenant.id), isNull(table.deleted), among(column, ids))
+  return [db.built(db.orm.update(table).set({ deleted: now }).where(its))]
+}

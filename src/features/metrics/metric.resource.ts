@@ -1,17 +1,14 @@
-import { and, eq, isNull } from 'drizzle-orm'
 import * as z from 'zod'
 import { defaulted, text } from '../../api/fields'
 import { FIXED_KEY, field, ID, NAME, optionally } from '../../api/resources/fields'
 import { defineResource } from '../../api/resources/resource'
+import { deleteWith } from '../../api/resources/store.sql.ts'
 import { removals } from '../../configuration/audit.rules'
-import { deleteBoards } from '../../configuration/configuration.sql.ts'
 import { METRIC_UNIT_TYPES } from '../../configuration/enumerations'
 import { keyTaken } from '../../configuration/keys.rules'
-import { metrics, pointsTriggers } from '../../configuration/tables.sql.ts'
+import { leaderboards, metrics, pointsTriggers } from '../../configuration/tables.sql.ts'
 import { leaderboard } from '../../leaderboards/leaderboard.resource'
 import { MOST_NAME_CHARACTERS, MOST_RESOURCES } from '../../lib/limits'
-import type { Scope } from '../../platform/context'
-import { among } from '../../platform/guard'
 import { schedule } from '../../time/due-work.sql.ts'
 import { wakeTimekeeper } from '../../time/timekeeper'
 import { retitledTriggers, trigger } from '../points/trigger.resource'
@@ -63,7 +60,9 @@ export const metric = defineResource({
     return {
       statements: [
         ...retitled,
-        ...deleteUses(scope, removed),
+        // Streaks need no write: `termsOf` skips deleted metrics.
+        ...deleteWith(scope, pointsTriggers, pointsTriggers.metricId, removed),
+        ...deleteWith(scope, leaderboards, leaderboards.metricId, removed),
         ...boards.map(({ id }) => schedule(scope.db, 'leaderboard', { at: scope.now, subject: id })),
         ...storeSettings(scope, { ...config.streaks, goalSince: scope.now }),
       ],
@@ -75,14 +74,3 @@ export const metric = defineResource({
     }
   },
 })
-
-/** Deletes triggers and leaderboards of metrics. Streaks need no write: `termsOf` skips deleted metrics. */
-function deleteUses(scope: Scope, ids: readonly string[]) {
-  const { db, tenant, now } = scope
-  const { tenantId, deleted, metricId } = pointsTriggers
-  const ofTriggers = db.orm
-    .update(pointsTriggers)
-    .set({ deleted: now })
-    .where(and(eq(tenantId, tenant.id), isNull(deleted), among(metricId, ids)))
-  return [db.built(ofTriggers), ...deleteBoards(scope, 'metricId', ids)]
-}

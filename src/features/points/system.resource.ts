@@ -1,22 +1,24 @@
-import { and, isNull } from 'drizzle-orm'
 import * as z from 'zod'
 import { optional, wholeNumber } from '../../api/fields'
 import { Draft, type Keyed } from '../../api/resources/drafts.rules'
 import { BADGE, DESCRIPTION, FIXED_KEY, ID, NAME, removable, shown } from '../../api/resources/fields'
 import { defineResource, type Write } from '../../api/resources/resource'
+import { deleteWith } from '../../api/resources/store.sql.ts'
 import { removals } from '../../configuration/audit.rules'
-import { deleteBoards } from '../../configuration/configuration.sql.ts'
 import { keyTaken } from '../../configuration/keys.rules'
 import { type Boost, type Level, roomFor, type System, type Trigger } from '../../configuration/model'
-import { pointsBoosts, pointsLevels, pointsSystems, pointsTriggers } from '../../configuration/tables.sql.ts'
+import {
+  leaderboards,
+  pointsBoosts,
+  pointsLevels,
+  pointsSystems,
+  pointsTriggers,
+} from '../../configuration/tables.sql.ts'
 import { leaderboard } from '../../leaderboards/leaderboard.resource'
 import { upkeepOf } from '../../leaderboards/updates'
 import { INT32_MAX } from '../../lib/decimal'
 import { MOST_NESTED_ITEMS, MOST_RESOURCES } from '../../lib/limits'
-import type { Scope } from '../../platform/context'
-import type { Statement } from '../../platform/database'
 import { inCopies } from '../../platform/databases/everywhere'
-import { among, ofTenant } from '../../platform/guard'
 import { type BoostFacts, boost } from './boost.resource'
 import { boostUsersWithIds } from './boosts.sql.ts'
 import { level } from './level.resource'
@@ -118,8 +120,11 @@ export const system = defineResource<typeof fields, 'systems', BoostFacts | unde
     return {
       statements: [
         ...parts.flatMap((part) => part.statements ?? []),
-        ...deleteNested(scope, removed),
-        ...deleteBoards(scope, 'systemId', removed),
+        // Own boosts of users are deleted here, too.
+        ...[pointsLevels, pointsTriggers, pointsBoosts, leaderboards].flatMap((table) =>
+          deleteWith(scope, table, table.systemId, removed),
+        ),
+        ...removed.map((id) => inCopies('deleteOwnBoostsOfSystem', scope.tenant.id, id, scope.now)),
         ...upkeep.statements,
       ],
       beside: parts.flatMap((part) => part.beside ?? []),
@@ -177,18 +182,4 @@ function systemProblem(one: System, others: readonly System[]): string | null {
   }
   const kinds = ['levels', 'triggers', 'boosts'] as const
   return kinds.map((kind) => roomFor(kind, { systems })(0)).find((problem) => problem !== null) ?? null
-}
-
-/** Deletes what points systems contain, also users' own boosts. */
-function deleteNested({ db, tenant, now }: Scope, ids: readonly string[]): Statement[] {
-  if (ids.length === 0) return []
-  const gone = [pointsLevels, pointsTriggers, pointsBoosts].map((table) =>
-    db.built(
-      db.orm
-        .update(table)
-        .set({ deleted: now })
-        .where(and(ofTenant(table.tenantId, tenant.id), among(table.systemId, ids), isNull(table.deleted))),
-    ),
-  )
-  return [...gone, ...ids.map((id) => inCopies('deleteOwnBoostsOfSystem', tenant.id, id, now))]
 }
