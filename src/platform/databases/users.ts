@@ -70,7 +70,12 @@ export class Users {
    */
   async groups<I>(items: readonly I[], userIdOf: (item: I) => string): Promise<Group<I>[]> {
     if (items.length === 0) return []
-    const { holderOf } = await this.#finding.now()
+    const {
+      holders: [only, ...others],
+      holderOf,
+    } = await this.#finding.now()
+    // Then no user's bucket has to be computed.
+    if (only !== undefined && others.length === 0) return [{ ...only, items: [...items] }]
     const groups = new Map<string, Group<I>>()
     for (const item of items) {
       const holder = holderOf(userIdOf(item))
