@@ -12,7 +12,7 @@ import { ensureAlarm } from '../time/timekeeper'
 import type { AuditEntry } from './audit.rules'
 import { auditEntries } from './audit.sql.ts'
 import { configurationAt, loadConfiguration, recentConfiguration } from './configuration.sql.ts'
-import { prepareCopies } from './copied-changes'
+import { NOTHING_TO_PREPARE, prepareCopies } from './copied-changes'
 import { settleCopy } from './copies'
 import type { Configuration } from './model'
 
@@ -110,10 +110,9 @@ const PAUSE = 40
 /**
  * Changes the configuration. `decide` gets the present configuration, and returns the statements. They are
  * stored only if no other change came in between. They go to the first database, and then to the copies in
- * the others (B4). They raise the version, so that no event that was evaluated
- * before is stored after. On a conflict, `decide` is called again with the newer configuration. If D1's reply
- * is lost, the tenant's row says whether this change was the last one. Throws 404 if the tenant is not active
- * any more.
+ * the others (B4). They raise the version, so that no event that was evaluated before is stored after. On a
+ * conflict, `decide` is called again with the newer configuration. If D1's reply is lost, the tenant's row says
+ * whether this change was the last one. Throws 404 if the tenant is not active any more.
  */
 export async function configure<T>(
   scope: Scope,
@@ -127,14 +126,14 @@ export async function configure<T>(
     const change = crypto.randomUUID()
     // Users' own boosts leave the version as it is, unless users may be in other databases.
     const isOfAll = statements.length > 0 || scope.databases.mustTell(beside)
-    const prepared = !isOfAll
-      ? null
-      : await prepareCopies(scope.databases, db.tenantId, {
+    const prepared = isOfAll
+      ? await prepareCopies(scope.databases, db.tenantId, {
           change,
           version: config.version,
           statements: [...guards, ...statements],
         })
-    if (isOfAll && prepared === null) {
+      : NOTHING_TO_PREPARE
+    if (prepared === null) {
       await wait(PAUSE * (1 + Math.random()))
       config = await stillActive({ ...scope, db })
       continue
@@ -143,28 +142,28 @@ export async function configure<T>(
       const unchanged = await usersGuards(scope, users)
       await db.batch([
         configurationUnchanged(db, config.version),
-        ...(prepared?.guards ?? []),
+        ...prepared.guards,
         ...unchanged,
         ...guards,
         ...[...statements, ...beside].filter(({ isForCopies }) => isForCopies !== true),
         ...auditEntries(scope, audit),
-        ...(prepared?.noting([...statements, ...beside]) ?? []),
+        ...prepared.noting([...statements, ...beside]),
         ...(isOfAll ? [raiseVersion(db, change)] : []),
       ])
-      await prepared?.finish()
+      await prepared.finish()
       // These statements may have made work due at once, or added messages to the outbox.
       if (beside.length > 0) scope.waitUntil(ensureAlarm(scope, db.tenantId))
       return result
     } catch (error) {
       if (!isConflict(error)) {
         const rows = await db.rows(db.statement(LAST_CHANGE, db.tenantId, change))
-        if (rows.length > 0) await prepared?.finish()
+        if (rows.length > 0) await prepared.finish()
         // The batch may still be stored later. The copies expect it until it can't be any more.
-        else if (!mayBeStored(error)) await prepared?.withdraw()
+        else if (!mayBeStored(error)) await prepared.withdraw()
         if (rows.length > 0) return result
         throw error
       }
-      await prepared?.withdraw()
+      await prepared.withdraw()
       config = await stillActive({ ...scope, db })
     }
   }

@@ -4,6 +4,7 @@ import { systemNow, wait } from '../lib/system-clock'
 import { DATABASE_NOW, type Statement } from '../platform/database'
 import type { Databases } from '../platform/databases/databases'
 import { FIRST, toldOfChanges } from '../platform/databases/directory'
+import { prepareEach } from '../platform/databases/everywhere'
 import { guardSql, isConflict, mayBeStored } from '../platform/guard'
 import { settleCopy, WITHDRAW } from './copies'
 
@@ -40,7 +41,8 @@ type Prepared = {
   withdraw(): Promise<void>
 }
 
-const NOTHING_TO_PREPARE: Prepared = {
+/** A change that no copy has to expect. */
+export const NOTHING_TO_PREPARE: Prepared = {
   guards: [],
   noting: () => [],
   finish: async () => undefined,
@@ -76,21 +78,13 @@ export async function prepareCopies(
     // If the directory has changed, the next attempt needs the new one.
     databases.forget(tenantId)
   }
-  // One copy first, so that of several changes at once exactly one goes on.
-  const [decisive, ...others] = names
-  const all = { change, version, until, guards: statements.filter(({ isForUsers }) => isForUsers) }
-  const results: PromiseSettledResult<boolean>[] = await Promise.allSettled(
-    decisive === undefined ? [] : [prepare(databases, tenantId, decisive, all)],
-  )
-  if (results.every((result) => result.status === 'fulfilled' && result.value)) {
-    const rest = others.map((name) => prepare(databases, tenantId, name, all))
-    results.push(...(await Promise.allSettled(rest)))
-  }
-  const problem = results.find((result): result is PromiseRejectedResult => result.status === 'rejected')
-  if (problem !== undefined || results.some((result) => result.status === 'fulfilled' && !result.value)) {
+  const guards = statements.filter(({ isForUsers }) => isForUsers)
+  const preparing = (name: string) => prepare(databases, tenantId, name, { change, version, until, guards })
+  const { isAll, error } = await prepareEach(names, preparing)
+  if (!isAll) {
     await withdraw()
-    if (problem === undefined) return null
-    throw problem.reason
+    if (error === undefined) return null
+    throw error
   }
   let hasWork = false
   return {
@@ -136,13 +130,13 @@ export async function finishChanges(databases: Databases): Promise<void> {
   }
 }
 
-/** Returns whether the copy expects the change now: not if another one is under way, or if a guard fails. */
+/** Makes a copy expect the change. Null if another one is under way, or if a guard fails. */
 async function prepare(
   databases: Databases,
   tenantId: string,
   name: string,
   { change, version, until, guards }: Change & { until: number; guards: readonly Statement[] },
-): Promise<boolean> {
+): Promise<true | null> {
   const db = databases.named(name)
   const attempt = async () => {
     const prepared = db.statement(PREPARE, tenantId, change, until, version)
@@ -151,9 +145,10 @@ async function prepare(
   try {
     if (await attempt()) return true
     // The copy may be behind, or not exist yet.
-    return (await settleCopy(databases, tenantId, name)) === 'settled' && (await attempt())
+    const isSettled = (await settleCopy(databases, tenantId, name)) === 'settled'
+    return isSettled && (await attempt()) ? true : null
   } catch (error) {
-    if (isConflict(error)) return false
+    if (isConflict(error)) return null
     throw error
   }
 }
@@ -198,7 +193,7 @@ export async function changeTenants<T>(
     const [one] = tenants
     if (one === undefined) return change({ before: [], after: [] })
     const name = crypto.randomUUID()
-    const prepared = await prepareEach(databases, tenants, name)
+    const prepared = await prepareTenants(databases, tenants, name)
     if (prepared === null) {
       // Two changes of many tenants may get in each other's way more than once.
       await wait(PAUSE * (1 + Math.random() * Math.min(tries + 1, MOST_PAUSES)))
@@ -229,26 +224,20 @@ export async function changeTenants<T>(
 }
 
 /**
- * Prepares one change of several tenants, side by side. Null if another change of one of them is under way.
- * Throws 503 if a database can't be reached. In both cases no copy expects the change.
+ * Prepares one change of several tenants. Null if another change of one of them is under way. Throws 503 if a
+ * database can't be reached. In both cases no copy expects the change.
  */
-async function prepareEach(
+async function prepareTenants(
   databases: Databases,
   tenants: z.infer<typeof Versions>,
   change: string,
 ): Promise<Prepared[] | null> {
-  const prepared: Prepared[] = []
-  // One tenant first, so that of several changes of the same tenants exactly one goes on.
   const sorted = tenants.toSorted((a, b) => (a.id < b.id ? -1 : 1))
-  for (const some of [sorted.slice(0, 1), sorted.slice(1)]) {
-    const works = some.map(({ id, version }) => prepareCopies(databases, id, { change, version }))
-    const results = await Promise.allSettled(works)
-    const done = results.flatMap((result) => (result.status === 'fulfilled' ? (result.value ?? []) : []))
-    prepared.push(...done)
-    if (done.length === some.length) continue
-    await Promise.all(prepared.map(({ withdraw }) => withdraw()))
-    for (const result of results) if (result.status === 'rejected') throw result.reason
-    return null
-  }
-  return prepared
+  const preparing = ({ id, version }: (typeof tenants)[number]) =>
+    prepareCopies(databases, id, { change, version })
+  const { prepared, isAll, error } = await prepareEach(sorted, preparing)
+  if (isAll) return prepared
+  await Promise.all(prepared.map(({ withdraw }) => withdraw()))
+  if (error !== undefined) throw error
+  return null
 }

@@ -7,6 +7,7 @@ import { type AccountDatabase, DATABASE_NOW, type Statement } from '../database'
 import { guardSql, isConflict, mayBeStored } from '../guard'
 import type { Databases } from './databases'
 import { FIRST } from './directory'
+import { prepareEach } from './everywhere'
 
 /*
  * Each database has a copy of the test clock, because an event reads the clock with its user (B4). A copy
@@ -145,27 +146,6 @@ async function prepareIn(databases: Databases, place: string, { name, until, bes
 }
 
 /**
- * Prepares a change in all these databases. Returns false if another change is under way. Adds the results of
- * its statements in each database to `elsewhere`. Throws 503 if a database can't be reached.
- */
-async function prepareAll(
-  databases: Databases,
-  places: readonly string[],
-  change: ClockChange,
-  elsewhere: (readonly D1Result[])[],
-) {
-  // One database first, so that of several changes at once exactly one goes on.
-  for (const some of [places.slice(0, 1), places.slice(1)]) {
-    const results = await Promise.allSettled(some.map((place) => prepareIn(databases, place, change)))
-    for (const result of results)
-      if (result.status === 'fulfilled' && result.value !== null) elsewhere.push(result.value)
-    for (const result of results) if (result.status === 'rejected') throw result.reason
-    if (results.some((result) => result.status === 'fulfilled' && result.value === null)) return false
-  }
-  return true
-}
-
-/**
  * Changes the test clock in all databases, one change after another (C1). `change` stores it in the first
  * one, in a batch that begins with these guards. `beside` are statements for each other database; `change`
  * gets their results, also those of attempts that other changes have interrupted. Throws 503 if a database
@@ -176,7 +156,7 @@ export async function changeClocks<T>(
   change: (guards: readonly Statement[], elsewhere: readonly (readonly D1Result[])[]) => Promise<T>,
   beside: readonly Statement[] = [],
 ): Promise<T> {
-  const places = databases.names.filter((name) => name !== FIRST)
+  const places = databases.others
   if (places.length === 0) return change([], [])
   const elsewhere: (readonly D1Result[])[] = []
   for (const end = systemNow() + PATIENCE; systemNow() < end; ) {
@@ -185,7 +165,11 @@ export async function changeClocks<T>(
     const copy = () => Promise.allSettled(places.map((place) => copyClock(databases, place, name)))
     let isSent = false
     try {
-      if (await prepareAll(databases, places, { name, until, beside }, elsewhere)) {
+      const preparing = (place: string) => prepareIn(databases, place, { name, until, beside })
+      const { prepared, isAll, error } = await prepareEach(places, preparing)
+      elsewhere.push(...prepared)
+      if (error !== undefined) throw error
+      if (isAll) {
         isSent = true
         const result = await change([{ sql: IN_TIME, params: [until] }], elsewhere)
         await copy()

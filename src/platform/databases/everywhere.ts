@@ -1,5 +1,24 @@
 import type { Statement } from '../database'
 
+/**
+ * Prepares a change at the first of some places, and then at all others side by side: so of several changes at
+ * once, exactly one goes on. `prepare` returns null if another change is under way. Returns what was prepared,
+ * whether that is everywhere, and the first error.
+ */
+export async function prepareEach<P, T>(places: readonly P[], prepare: (place: P) => Promise<T | null>) {
+  const prepared: T[] = []
+  for (const some of [places.slice(0, 1), places.slice(1)]) {
+    const results = await Promise.allSettled(some.map(prepare))
+    const done = results.flatMap((one) =>
+      one.status === 'fulfilled' && one.value !== null ? [one.value] : [],
+    )
+    prepared.push(...done)
+    const error: unknown = results.find((one) => one.status === 'rejected')?.reason
+    if (done.length < some.length) return { prepared, isAll: false, error }
+  }
+  return { prepared, isAll: true, error: undefined }
+}
+
 const IS_HERE = (id: string, iid: string) =>
   `EXISTS (SELECT 1 FROM users u WHERE u.tenant_id = ?1 AND u.id = ${id} AND u.iid = ${iid})`
 
