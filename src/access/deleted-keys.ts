@@ -6,7 +6,6 @@ import type { Context } from '../platform/context'
 import { type AccountDatabase, DATABASE_NOW, type Statement } from '../platform/database'
 import { fillDeletedKeys, KEPT } from '../platform/databases/copies'
 import type { Databases } from '../platform/databases/databases'
-import { FIRST } from '../platform/databases/directory'
 import { logProblem } from '../platform/log'
 import { dropKeyRecord } from './keys.sql.ts'
 
@@ -151,7 +150,7 @@ const noteProblem = (error: unknown) =>
   logProblem('warn', { error: `a database learns of deleted keys later: ${String(error)}` })
 
 const others = (databases: Databases): AccountDatabase[] =>
-  databases.names.filter((name) => name !== FIRST).map((name) => databases.named(name))
+  databases.others.map((name) => databases.named(name))
 
 /**
  * How long they are remembered after their record was deleted in KV, in milliseconds. An edge may still have

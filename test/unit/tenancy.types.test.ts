@@ -151,7 +151,6 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
     takeLeftovers: MOVES,
   },
   'features/databases/databases.sql': {
-    readWeights: DATABASES,
     storeWeights: DATABASES,
     directories: DATABASES,
     unspread: DATABASES,
@@ -184,9 +183,7 @@ const exceptions: { [Path in keyof Modules]: Exceptions<Modules[Path]> } = {
   'features/points/summaries.sql': null,
   'features/points/ticks': {
     restartTicks: 'a clock that goes back affects all tenants (C1)',
-    restartTicksOfUsers: 'a clock that goes back affects all tenants (C1)',
-    restartTriggers: ONE_CLOCK,
-    restartTriggersElsewhere: ONE_CLOCK,
+    restartTicksElsewhere: 'a clock that goes back affects all tenants (C1)',
   },
   'features/streaks/rankings': null,
   'features/support/adjustments': null,

@@ -18,7 +18,7 @@ import { catchUpAll, wakeAll } from '../../time/timekeeper'
 import { capDueTimes } from '../../time/timekeeper.sql.ts'
 import { shortenQuiet } from '../../webhooks/outbox/points-changed.sql.ts'
 import { requestNewPasses, requestPasses, restartPasses } from '../analytics/counting'
-import { restartTriggers, restartTriggersElsewhere } from '../points/ticks'
+import { restartTicks, restartTicksElsewhere } from '../points/ticks'
 
 /** Longer than any useful duration. */
 const MOST_DURATION_CHARACTERS = 100
@@ -144,10 +144,10 @@ async function resetClock(scope: AccountScope, jobs: Jobs): Promise<Clock> {
   await changeClocks(
     databases,
     (guards, elsewhere) => {
-      const triggers = restartTriggers(db, now, elsewhere)
+      const triggers = restartTicks(db, now, elsewhere)
       return db.batch([...guards, ...audit, ...triggers, ...beside, removeTestClock(db)])
     },
-    [...restartTriggersElsewhere(db, now), ...beside],
+    [...restartTicksElsewhere(db, now), ...beside],
   )
   await wakeAll(scope, jobs)
   return { now: iso(systemNow()) }

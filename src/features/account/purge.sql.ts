@@ -18,26 +18,8 @@ const EXISTS = 'SELECT 1 FROM tenants WHERE id = ?1'
 
 const ARCHIVE = "UPDATE tenants SET status = 'archived' WHERE id = ?1 AND status = 'active'"
 
-/**
- * Begins to erase a tenant again that was erased before the database was brought back, in one batch. Returns
- * whether there is such a tenant (M3).
- */
-export async function acceptPurgeAgain(
-  db: TenantDatabase,
-  now: Instant,
-  { before, after }: AroundChange,
-): Promise<boolean> {
-  const { exists } = await db.batchOf({
-    before,
-    archived: db.statement(ARCHIVE, db.tenantId),
-    audit: db.statement(EMPTY_AUDIT, db.tenantId),
-    accepted: db.statement(ACCEPT, db.tenantId),
-    due: schedule(db, 'purge', { at: now, on: 'once', during: 'purging' }),
-    after,
-    exists: db.statement(EXISTS, db.tenantId),
-  })
-  return exists.results.length > 0
-}
+/** Archives a tenant that a restore has brought back, before it is erased again (M3). */
+export const archive = (db: TenantDatabase): Statement => db.statement(ARCHIVE, db.tenantId)
 
 /**
  * Begins to erase an archived tenant, in one batch. From now on no request finds the tenant, and no decision

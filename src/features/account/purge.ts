@@ -80,8 +80,8 @@ export async function purgeTenant(scope: AccountScope, found: TenantResponse): P
  */
 async function purgeAgain(context: Context, tenantId: string, now: Instant): Promise<void> {
   const db = context.db.of(tenantId)
-  const isThere = await changeTenants(context.databases, [tenantId], (around) =>
-    repository.acceptPurgeAgain(db, now, around),
+  const isThere = await changeTenants(context.databases, [tenantId], ({ before, after }) =>
+    repository.acceptPurge(db, now, { before: [...before, repository.archive(db)], after }),
   )
   if (isThere) await wakeForPurge(context, tenantId)
 }

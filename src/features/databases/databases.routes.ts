@@ -8,6 +8,7 @@ import { auditEntries } from '../../configuration/audit.sql.ts'
 import { throwIfInvalid } from '../../lib/errors'
 import { systemNow } from '../../lib/system-clock'
 import type { AccountScope, Context } from '../../platform/context'
+import { readWeights } from '../../platform/databases/bound'
 import { FIRST, UNSPREAD } from '../../platform/databases/directory'
 import { isDatabaseAway } from '../../platform/guard'
 import { logProblem } from '../../platform/log'
@@ -18,12 +19,11 @@ import {
   forgetWeights,
   holders,
   readSizes,
-  readWeights,
   type Spread,
   storeWeights,
   unspread,
 } from './databases.sql.ts'
-import { finishMove, stepMoves, wantedOf } from './moves'
+import { finishMove, isAlone, stepMoves, wantedOf } from './moves'
 import { noteDatabases } from './moves.sql.ts'
 import { type ByName, heldBy } from './plan'
 
@@ -55,8 +55,6 @@ const RebalanceRequest = z
 
 type Databases = z.infer<typeof DatabasesResponse>
 
-const isAlone = ({ variables }: Pick<Context, 'variables'>) => variables.MULTI_TENANCY === 'off'
-
 /** How many buckets of a tenant each database should hold; null if the tenant stays as it is. */
 function wantedBy(
   context: Context,
@@ -64,7 +62,7 @@ function wantedBy(
   { tenantId, isAsked, ...directory }: Spread,
 ): ByName | null {
   return wantedOf(
-    { databases: context.databases, isAlone: isAlone(context) && tenantId === IMPLICIT_TENANT_ID },
+    { databases: context.databases, isAlone: isAlone(context, tenantId) },
     { isAsked, directory: { ...directory, placements: {} }, weights },
   )
 }
@@ -73,7 +71,7 @@ function wantedBy(
 async function* spreads(context: Context): AsyncGenerator<Spread[]> {
   const { first } = context.databases
   yield* directories(first)
-  for await (const page of unspread(first, isAlone(context)))
+  for await (const page of unspread(first, isAlone(context, IMPLICIT_TENANT_ID)))
     yield page.map(({ id, isAsked }) => ({
       tenantId: id,
       isAsked,

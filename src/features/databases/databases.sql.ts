@@ -1,18 +1,11 @@
 import * as z from 'zod'
 import { IMPLICIT_TENANT_ID } from '../../access/tenants.sql.ts'
+import { json } from '../../platform/columns'
 import type { AccountDatabase, Statement } from '../../platform/database'
+import { Places } from '../../platform/databases/directory'
 import { bytesOf } from '../../platform/short-ids'
 import { hasWorkOf, scheduleForTenants } from '../../time/moved-work.sql.ts'
 import { EVENTS_OF_FIGURES } from '../analytics/counting'
-
-const WEIGHTS = 'SELECT name, weight FROM database_weights'
-const Weights = z.array(z.object({ name: z.string(), weight: z.number() }))
-
-/** The weights that an operator has set. Other databases count 1. */
-export async function readWeights(first: AccountDatabase): Promise<Record<string, number>> {
-  const rows = Weights.parse(await first.rows(first.statement(WEIGHTS)))
-  return Object.fromEntries(rows.map(({ name, weight }) => [name, weight]))
-}
 
 const FORGET = 'DELETE FROM database_weights'
 const STORE = 'INSERT INTO database_weights (name, weight) SELECT key, value FROM json_each(?1)'
@@ -49,10 +42,7 @@ const DirectoryRow = z.object({
   tenantId: z.string(),
   version: z.number(),
   isAsked: z.number().transform((asked) => asked === 1),
-  places: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(z.tuple([z.number(), z.string()]))),
+  places: json(Places),
 })
 
 /** The directory of a tenant, and whether moves were asked for. */

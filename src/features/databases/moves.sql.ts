@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { TENANT_STATUSES } from '../../access/tenants.sql.ts'
 import { json } from '../../platform/columns'
 import type { AccountDatabase, Statement } from '../../platform/database'
-import { type Directory, FIRST, UNSPREAD } from '../../platform/databases/directory'
+import { type Directory, FIRST, Places, UNSPREAD } from '../../platform/databases/directory'
 import { guardSql } from '../../platform/guard'
 import { bytesOf } from '../../platform/short-ids'
 import {
@@ -86,7 +86,7 @@ const StateRow = z.object({
   directory: json(
     z.object({
       version: z.number(),
-      places: z.array(z.tuple([z.number(), z.string()])),
+      places: Places,
       placements: z.record(z.string(), z.number()),
     }),
   ).nullable(),

@@ -58,34 +58,37 @@ const RESTART_OTHERS = [
   `UPDATE points_triggers SET anchor = ?1 WHERE ${OTHERS}`,
 ] as const
 
+const TenantsAhead = z.array(z.object({ tenant_id: z.string() }))
+
 /**
  * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
- * clock goes back (C1). The next step finds out when they are due. `elsewhere` are the ids of tenants whose
- * ticks have run ahead in another database.
+ * clock goes back (C1, P4). The next step finds out when they are due. `elsewhere` are the results of
+ * `restartTicksElsewhere` in each other database.
  */
-export function restartTicks(db: AccountDatabase, now: Instant, elsewhere: readonly string[]): Statement[] {
-  const others = elsewhere.length === 0 ? [] : RESTART_OTHERS
+export function restartTicks(
+  db: AccountDatabase,
+  now: Instant,
+  elsewhere: readonly (readonly D1Result[])[],
+): Statement[] {
+  const ids = elsewhere.flatMap(([ahead]) =>
+    TenantsAhead.parse(ahead?.results ?? []).map((row) => row.tenant_id),
+  )
+  const others = ids.length === 0 ? [] : RESTART_OTHERS
   return [
     ...RESTART.map((sql) => db.statement(sql, now, 'ticks')),
-    ...others.map((sql) => db.statement(sql, now, JSON.stringify(elsewhere))),
+    ...others.map((sql) => db.statement(sql, now, JSON.stringify(ids))),
     ...restartSweeps(db, 'ticks', now),
   ]
 }
 
 /**
- * Statements for each database but the first one, when the clock goes back (C1). The first statement reads
- * the tenants whose ticks have run ahead of `now` there, for `parseTenantsAhead`. The others restart their
+ * Statements for each database but the first one, when the clock goes back (C1, P4). They come first in its
+ * batch. The first one reads the tenants whose ticks have run ahead of `now` there; the others restart their
  * ticks. Triggers are a part of the configuration, so only the first database restarts them (B4).
  */
-export function restartTicksOfUsers(db: AccountDatabase, now: Instant): [Statement, ...Statement[]] {
+export function restartTicksElsewhere(db: AccountDatabase, now: Instant): Statement[] {
   return [db.statement(TENANTS_AHEAD, now, 'ticks'), ...restartSweeps(db, 'ticks', now)]
 }
-
-const TenantsAhead = z.array(z.object({ tenant_id: z.string() }))
-
-/** The ids that the first statement of `restartTicksOfUsers` has read. */
-const parseTenantsAhead = (result: D1Result | undefined): string[] =>
-  TenantsAhead.parse(result?.results ?? []).map((row) => row.tenant_id)
 
 /**
  * Statements that schedule the ticks of triggers with a new first tick. Part of the batch that stores the
@@ -119,25 +122,6 @@ export async function settleTicks(scope: Scope, triggers: readonly Trigger[]): P
   await catchUpKind(scope, 'ticks', instant(to))
   return [betweenSweeps(db, 'ticks'), stillAhead(db, 'ticks', instant(to + 1))]
 }
-
-/**
- * Statements that restart time triggers of all tenants whose ticks have run ahead of `now`, for when the
- * clock goes back (C1, P4). `elsewhere` are the results of `restartTicksOfUsers` in each other database.
- */
-export const restartTriggers = (
-  db: AccountDatabase,
-  now: Instant,
-  elsewhere: readonly (readonly D1Result[])[],
-): Statement[] =>
-  restartTicks(
-    db,
-    now,
-    elsewhere.flatMap(([ahead]) => parseTenantsAhead(ahead)),
-  )
-
-/** The statements for each other database; they come first in its batch (C1, P4). */
-export const restartTriggersElsewhere = (db: AccountDatabase, now: Instant): Statement[] =>
-  restartTicksOfUsers(db, now)
 
 /**
  * The result of a step: the row of due work after it, the users that it has changed, and the configuration

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { BoundedMap } from '../../lib/bounded'
 import { BUCKETS, bucketOf } from '../../lib/ids'
-import { Connection, type Cost, type Statement } from '../database'
+import { type AccountDatabase, Connection, type Cost, type Statement } from '../database'
 import { type Bindings, variables } from '../env'
 import { type Instance, perInstance } from '../instance'
 import { Databases, type WakeMover } from './databases'
@@ -59,6 +59,12 @@ const PLACE = `
 
 const Weights = z.array(z.object({ name: z.string(), weight: z.number() }))
 
+/** The weights that an operator has set. Other databases count 1 (B3). */
+export async function readWeights(first: AccountDatabase): Promise<Record<string, number>> {
+  const rows = Weights.parse(await first.rows(first.statement(WEIGHTS)))
+  return Object.fromEntries(rows.map(({ name, weight }) => [name, weight]))
+}
+
 /** The share of a tenant among the others, from 0 up to 1: a hash of its random id. */
 const shareOf = (tenantId: string): number => bucketOf(tenantId, '') / BUCKETS
 
@@ -73,11 +79,8 @@ export async function placementsOfNew(
 ): Promise<Statement[]> {
   const { first, others } = databases
   if (others.length === 0) return []
-  const stored = Weights.parse(await first.rows(first.statement(WEIGHTS)))
-  const weights = databases.names.map((name) => ({
-    name,
-    weight: stored.find((one) => one.name === name)?.weight ?? 1,
-  }))
+  const stored = await readWeights(first)
+  const weights = databases.names.map((name) => ({ name, weight: stored[name] ?? 1 }))
   return tenantIds.flatMap((id) => {
     const name = chosen(weights, shareOf(id))
     return name === FIRST ? [] : [first.statement(PLACE, id, name)]

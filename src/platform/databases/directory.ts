@@ -11,8 +11,8 @@ import {
 /** The name of the first database, which is its binding: it has the configuration and the directories. */
 export const FIRST = 'DB'
 
-/** The first bucket of a run of buckets, and the name of the database that holds them. */
-const Run = z.tuple([z.number(), z.string()])
+/** Runs of buckets: the first bucket of each, and the name of the database that holds them. */
+export const Places = z.array(z.tuple([z.number(), z.string()]))
 
 /**
  * Which database holds which buckets of a tenant (B2). `places` are runs of buckets in ascending order; each
@@ -45,7 +45,7 @@ export const holdersOf = ({ places }: Directory): string[] => [
 ]
 
 const TOLD = 'SELECT version, places, moving FROM directory WHERE tenant_id = ?1'
-const Told = z.object({ version: z.number(), places: json(z.array(Run)), moving: z.string().nullable() })
+const Told = z.object({ version: z.number(), places: json(Places), moving: z.string().nullable() })
 
 /**
  * The databases that must expect a change of the configuration: those that hold users, and the one to which
@@ -66,7 +66,7 @@ const READ = 'SELECT version, places, placements FROM directory WHERE tenant_id 
 
 const Row = z.object({
   version: z.number(),
-  places: json(z.array(Run)),
+  places: json(Places),
   placements: json(z.record(z.string(), z.number())),
 })
 
