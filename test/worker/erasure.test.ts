@@ -534,6 +534,19 @@ describe('an interrupted erasure', () => {
     expect(await left()).toEqual([])
   })
 
+  it('[U8, C2] after the keys are deleted, before the user is: the cron trigger does the rest', async () => {
+    const { ada, left, lame, tenant } = await someone()
+    const { bindings } = faultyAll((run, write) => (write === 0 ? run() : Promise.reject(lost())))
+    const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
+    const request = new Request(`http://laurel.test/admin/v1${ada.path}`, { method: 'DELETE', headers })
+    expect((await lame(bindings).send(request)).status).toBe(503)
+    expect((await tenant.admin('GET', `/application-api-keys?userId=${ada.id}`)).body).toEqual([])
+    expect((await tenant.app('GET', ada.path)).status).toBe(200)
+    await cron(tenant)
+    expect((await tenant.app('GET', ada.path)).status).toBe(404)
+    expect(await left()).toEqual([])
+  })
+
   it('[U8, C2] after the user is deleted: the cron trigger does the rest', async () => {
     const { ada, left, lame, tenant } = await someone()
     await erase(lame({ TIMEKEEPER: unreached }), ada)
