@@ -47,6 +47,9 @@ export function iso(at: Instant): string {
   return new Date(at).toISOString()
 }
 
+/** The same, or null for no moment. */
+export const isoOrNull = (at: Instant | null): string | null => (at === null ? null : iso(at))
+
 /** Reads an ISO 8601 timestamp with an offset. Returns null if the text can't be read. */
 export function parseIso(text: string): Instant | null {
   const ms = Date.parse(text)

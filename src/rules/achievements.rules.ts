@@ -9,7 +9,6 @@ import { extensionsOf, NO_STREAK_EVENTS } from './streaks/streak-state.rules'
 import { isStale } from './streaks/streaks.rules'
 import { termsOf } from './streaks/terms.rules'
 
-/** The input that may complete achievements. */
 type AchievementInput = {
   local: LocalTime
   /** Makes the id of the n-th completion. */

@@ -21,7 +21,6 @@ export type CorrectionChange = Change & { before: UserState }
 /** The moment of a correction and its id, from which the ids of its entries in the ledger are made. */
 export type Occasion = { at: Instant; id: string; reason: string | null }
 
-/** An award that is reversed. */
 type ReversedAward = LocalTime & {
   id: string
   systemId: string

@@ -7,7 +7,7 @@ import { type AuditAction, madeFields } from '../configuration/audit.rules'
 import { auditEntries } from '../configuration/audit.sql.ts'
 import { configurationOf } from '../configuration/configuration'
 import { EVENT_TYPES, type EventType } from '../configuration/enumerations'
-import { type Instant, iso } from '../lib/clock'
+import { iso, isoOrNull } from '../lib/clock'
 import { errors, type FieldError, throwIfInvalid } from '../lib/errors'
 import { newId } from '../lib/new-id'
 import type { Scope } from '../platform/context'
@@ -64,8 +64,6 @@ function deliveryResponse({ created, nextAttempt, event, status, ...rest }: Deli
     nextAttempt: isoOrNull(nextAttempt),
   }
 }
-
-const isoOrNull = (at: Instant | null) => (at === null ? null : iso(at))
 
 const deliveryQueue = (scope: Scope, webhookId: string) =>
   deliveryQueueOf(scope, { kind: 'webhook', tenantId: scope.tenant.id, webhookId })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { STREAK_FREQUENCIES } from '../../configuration/enumerations'
 import type { Configuration } from '../../configuration/model'
-import { type Instant, iso } from '../../lib/clock'
+import { type Instant, isoOrNull } from '../../lib/clock'
 import { MOST_STREAK_USERS, PAGES } from '../../lib/limits'
 import { dateOfDay, dayIn, periodEnd, periodStart, periodsBefore } from '../../lib/zone'
 import type { UserState } from '../../rules/state'
@@ -170,7 +170,7 @@ export function wholeStreakResponse(
   const extended = isOn ? (run?.extended ?? null) : null
   return {
     ...streakResponse(config, { ...user, streak }, at),
-    extended: extended === null ? null : iso(extended),
+    extended: isoOrNull(extended),
     streakHistory: historyOf(runs, length, frequency, today, historyPeriods).map(
       ({ start, end, length, kind }) => ({
         periodStart: dateOfDay(start),

@@ -42,7 +42,7 @@ import {
   userEntry,
 } from '../../configuration/audit.rules'
 import { auditEntries, auditEntriesIf } from '../../configuration/audit.sql.ts'
-import { DAY, HOUR, iso, MINUTE, SECOND } from '../../lib/clock'
+import { DAY, HOUR, iso, isoOrNull, MINUTE, SECOND } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { newId } from '../../lib/new-id'
 import { within } from '../../lib/system-clock'
@@ -143,7 +143,7 @@ const OVER = 'expires must be in the future. Leave it out for a key that does no
 
 const limitsOf = ({ scope, expires }: Pick<KeyRow, 'scope' | 'expires'>) => ({
   scope,
-  expires: expires === null ? null : iso(expires),
+  expires: isoOrNull(expires),
 })
 
 /** How long a change of keys waits for the databases of their users, in milliseconds. */

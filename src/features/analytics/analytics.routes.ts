@@ -6,6 +6,7 @@ import { configurationOf } from '../../configuration/configuration'
 import type { Achievement, Configuration, Leaderboard, Metric, System } from '../../configuration/model'
 import { definitionOf } from '../../leaderboards/board'
 import { asked as askedOf } from '../../leaderboards/leaderboards'
+import { isoOrNull } from '../../lib/clock'
 import { fromMicros, micros } from '../../lib/decimal'
 import { utcDay } from '../../lib/zone'
 import type { Scope } from '../../platform/context'
@@ -27,7 +28,6 @@ import {
   byDay,
   type LeaderboardAnalytics,
   type MetricAnalytics,
-  momentOf,
   type PointsAnalytics,
   type Query,
   rangeOf,
@@ -197,7 +197,7 @@ async function leaderboardAnalytics(
     ),
   ])
   return {
-    updated: momentOf(updated),
+    updated: isoOrNull(updated),
     series: rowsOf(range, (day) => ({ participants: participants[day - range.first] ?? 0 })),
   }
 }

@@ -15,6 +15,9 @@ export const KEPT_AFTER = [1, 7, 30] as const
 export const WINDOWS = { day: 1, week: 7, month: 30 } as const
 export const LONGEST_WINDOW = WINDOWS.month
 
+/** A day before all others. */
+export const EVER = -1_000_000
+
 /** Users by day, and by day and a part of it. */
 type ByDay = ReadonlyMap<number, number>
 type ByDayAndPart = ReadonlyMap<number, ByDay>

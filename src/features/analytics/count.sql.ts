@@ -4,7 +4,7 @@ import { DAY, FURTHEST_OFFSET, MINUTE } from '../../lib/clock'
 import { localDayOf } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { bytesOf, LOGS, type Log, numberOf } from '../../platform/short-ids'
-import { KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
+import { EVER, KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
 
 /*
  * The parts that the statements of a step share. ?1 is the tenant. The users are those with ids after ?2, up
@@ -12,8 +12,6 @@ import { KEPT_AFTER, LONGEST_WINDOW, STREAK_CLASSES } from './analytics.rules'
  * change are looked at too.
  */
 
-/** Before all days. */
-const EVER = -1_000_000
 const COUNTED = `LEFT JOIN counted_users c ON c.user_iid = ${bytesOf('u.iid')}`
 const HAS_NEWS = 'u.seq > u.counted'
 

@@ -5,6 +5,7 @@ import { utcDay } from '../../lib/zone'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { bytesOf, numberOf } from '../../platform/short-ids'
+import { EVER } from './analytics.rules'
 
 /**
  * The figures of the analytics (I1, I2), one number in each row. A pass adds to them; reading them reads no
@@ -129,9 +130,6 @@ const READ = `
   SELECT nth, day, part, CASE figure WHEN 'trigger' THEN (SELECT key FROM points_triggers WHERE no = part)
     WHEN 'level' THEN (SELECT key FROM points_levels WHERE no = part) END AS key, amount
   FROM summed WHERE amount <> 0`
-
-/** Before all days. */
-const EVER = -1_000_000
 
 /**
  * The rows of each request, in the order of the requests, without zeros. Each database has rows of its own,

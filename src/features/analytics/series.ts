@@ -4,7 +4,7 @@ import { leaderboardFields, type UserLeaderboardResponse } from '../../api/shape
 import type { Configuration, Leaderboard } from '../../configuration/model'
 import { type BestFound, definitionOf } from '../../leaderboards/board'
 import { boardObject } from '../../leaderboards/updates'
-import { type Instant, iso } from '../../lib/clock'
+import { isoOrNull } from '../../lib/clock'
 import { throwIfInvalid } from '../../lib/errors'
 import { MOST_SUMMARY_DAYS } from '../../lib/limits'
 import { within } from '../../lib/system-clock'
@@ -131,11 +131,8 @@ export async function read(
     readFigures(databases, tenant.id, [...Object.values(asked), ...others]),
   ])
   const rows = Object.fromEntries(names.map((name, nth) => [name, lists[nth] ?? []]))
-  return { updated: momentOf(updated), rows, others: lists.slice(names.length) }
+  return { updated: isoOrNull(updated), rows, others: lists.slice(names.length) }
 }
-
-/** A moment in an answer. */
-export const momentOf = (at: Instant | null) => at && iso(at)
 
 /** One row for each day. */
 export function rowsOf<Row>(

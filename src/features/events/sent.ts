@@ -153,7 +153,6 @@ export const CommandResult = z.discriminatedUnion('kind', [
     status: z.literal([201, 202]),
     body: accepted(EventResponse),
     leftOut,
-    /** The moment of the response. */
     at: z.number(),
   }),
   z.object({ kind: z.literal('user'), body: accepted(User) }),

@@ -147,7 +147,6 @@ export const system = defineResource<typeof fields, 'systems', BoostFacts | unde
   },
 })
 
-/** A draft that adds these resources. */
 function drafted<R extends Keyed>(resources: readonly R[]): Draft<R> {
   const draft = new Draft<R>([])
   for (const one of resources) draft.put(one)

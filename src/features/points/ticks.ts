@@ -36,7 +36,6 @@ export const TickProgress = z.object({
   sweep: z.object({ to: Moment, after: z.string().nullable(), skipped: z.array(z.string()) }).nullable(),
 })
 
-/** See `TickProgress`. */
 type Progress = z.infer<typeof TickProgress>
 
 /** No ticks are granted yet. */

@@ -76,7 +76,6 @@ const StreakSettingsResponse = z
   })
   .meta({ id: 'StreakSettings' })
 
-/** The settings after a change. */
 const UpdatedStreakSettings = withIssues('UpdatedStreakSettings', StreakSettingsResponse)
 
 type Update = z.output<typeof UpdateStreakSettingsRequest>
@@ -87,7 +86,6 @@ const MOST_OFF = 20
 /** In all zones, midnight is at a quarter of an hour. */
 const QUARTER = 15 * MINUTE
 
-/** The tenant's settings of streaks (S1). */
 async function readStreakSettings(scope: Scope) {
   const config = await configurationOf(scope)
   return answer(config, config.streaks)

@@ -14,7 +14,7 @@ import {
 } from '../../api/shapes/streaks'
 import { configurationOf } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
-import { type Instant, iso } from '../../lib/clock'
+import { type Instant, isoOrNull } from '../../lib/clock'
 import { errors } from '../../lib/errors'
 import { compareText } from '../../lib/ids'
 import { dayIn } from '../../lib/zone'
@@ -99,12 +99,8 @@ async function streaksOf(
     const today = dayIn(user.profile.tz, scope.now)
     const { streak } = streakAsOf({ ...user, streak: known }, terms, today, scope.now)
     const run = terms.isOn ? streak.run : null
-    const extended = run?.extended ?? null
-    streaks.push({
-      userId: user.id,
-      streakLength: run?.length ?? 0,
-      extended: extended === null ? null : iso(extended),
-    })
+    const extended = isoOrNull(run?.extended ?? null)
+    streaks.push({ userId: user.id, streakLength: run?.length ?? 0, extended })
   }
   return streaks.sort((a, b) => b.streakLength - a.streakLength || compareText(a.userId, b.userId))
 }

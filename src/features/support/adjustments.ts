@@ -82,7 +82,6 @@ const ENTRY_IS_STORED = `EXISTS (SELECT 1 FROM awards a
     AND a.at = (value ->> 0) ->> 2 AND a.seq = (value ->> 0) ->> 3
     AND a.id = unhex((value ->> 0) ->> 4, '-'))`
 
-/** The place of an entry in the ledger, with its id. */
 type LedgerPlace = readonly [iid: string, at: number, seq: number, id: string]
 
 /** The ids of these entries that are in the ledger, after a write with a lost response. */

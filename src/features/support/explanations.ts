@@ -12,7 +12,6 @@ import { STREAK_ENTRY_KINDS } from '../../rules/streaks/streak-state.rules'
 
 export const AwardExplanationParams = z.object({
   id: UserId,
-  /** The id or the key of the points system. */
   key: IdOrKey,
   awardId: Uuid,
 })
@@ -70,7 +69,6 @@ export const TIMELINE_TYPES = [
 ] as const
 export type TimelineType = (typeof TIMELINE_TYPES)[number]
 
-/** The kinds of entries about the streak. */
 const STREAK_CHANGES = [...STREAK_ENTRY_KINDS, 'lost'] as const
 
 export const TimelineParams = z.object({ id: UserId })

@@ -40,7 +40,6 @@ function compareKeys(a: Key, b: Key): number {
   return a[3] === b[3] ? 0 : a[3] < b[3] ? -1 : 1
 }
 
-/** An entry with its key. */
 type Keyed<T> = { key: Key; entry: T }
 
 /**

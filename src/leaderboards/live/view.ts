@@ -79,7 +79,6 @@ export class View {
   pageKey: string | null = null
   /** The ranking as last made: JSON of all its fields except `version`. */
   content = ''
-  /** A hash of the content. */
   hash: string | null = null
 
   constructor(

@@ -108,7 +108,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     this.#store.setNote('progress', { ...newProgress(this.#known(given)), epoch: 0 })
   }
 
-  /** The definition of a call, parsed. */
   #known(given: Definition): Definition {
     const known = this.#board?.definition
     return known !== undefined && known.version === given.version ? known : Definition.parse(given)
@@ -282,7 +281,6 @@ export class LeaderboardObject extends DurableObject<Bindings> {
     await this.#scheduleUpkeep()
   }
 
-  /** Does due work. */
   async runDue({ definition, ...moments }: Call & DueAsked): Promise<DueDone> {
     if (!(await this.#isThere(definition))) throw new Error(GONE)
     return this.#inTurn(async () => {

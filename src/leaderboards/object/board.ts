@@ -269,7 +269,6 @@ export class Board implements BoardView {
     }
   }
 
-  /** Recounts users from D1. */
   async recountNow(now: Instant, userIds: readonly string[]): Promise<void> {
     if (this.#definition.status === 'inactive') return
     for await (const truth of this.recount(userIds.map((userId) => ({ userId })))) {

@@ -7,7 +7,6 @@ import { compareScores, isRanked, type Score } from '../score.rules'
 /** The values by which a user is ranked (L4). */
 export type Entry = {
   userId: string
-  /** The internal id of the user. */
   iid: string
   score: Score
   /** When the last counted change that altered the score happened, in milliseconds. */
@@ -118,7 +117,6 @@ export class GroupSizes {
     return sizes
   }
 
-  /** Deletes all counts. */
   clear(): void {
     this.#kept.clear()
   }

@@ -15,7 +15,6 @@ const sampleLevel = (key: string, points: number, id: string) => ({
   points,
 })
 
-/** A boost as webhooks receive it (W6). */
 const PointsBoostWebhookPayload = z
   .object({
     id: z.string(),

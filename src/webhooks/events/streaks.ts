@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { BaseStreakResponse } from '../../api/shapes/streaks'
 import { sampleStreak, userEvent } from './event'
 
-/** A streak that has grown to a length. */
 const grown = (length: number) =>
   userEvent({ streak: BaseStreakResponse }, (when) => ({ streak: sampleStreak(when, length) }))
 

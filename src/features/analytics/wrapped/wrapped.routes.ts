@@ -212,7 +212,6 @@ const wrappedScansOf = sharedScans<Wrapped>()
 /** From so many changes of the user on, a wrapped waits for its turn: it reads the log (P11). */
 const LONG = 20_000
 
-/** A wrapped in a response. */
 type Wrapped = z.input<typeof WrappedResponse>
 
 /**

@@ -5,7 +5,7 @@ import { configurationOf } from '../../../configuration/configuration'
 import type { Configuration, Leaderboard } from '../../../configuration/model'
 import type { HeldAsked, HeldRun, HeldRuns } from '../../../leaderboards/board'
 import { asked } from '../../../leaderboards/leaderboards'
-import { type Instant, instant, iso } from '../../../lib/clock'
+import { type Instant, instant, iso, isoOrNull } from '../../../lib/clock'
 import { fromMicros, micros } from '../../../lib/decimal'
 import { errors } from '../../../lib/errors'
 import { systemNow } from '../../../lib/system-clock'
@@ -57,11 +57,8 @@ const momentOf = ({ at, utcOffset }: { at: Instant; utcOffset: number }) => ({
   utcOffsetMinutes: utcOffset,
 })
 
-/** Values of attributes by their ids. */
 const attributesOf = (keys: Keys, values: Iterable<readonly [string, string]>) =>
   [...values].map(([id, value]) => ({ id, key: keys.attribute(id), value }))
-
-const isoOrNull = (at: Instant | null) => (at === null ? null : iso(at))
 
 /** A user's running totals and completed achievements. */
 function totalsOf(
@@ -125,7 +122,6 @@ const runOf = ({ started, first, last, history, length }: StreakRun) => ({
   length,
 })
 
-/** The effect of a change on the streak. */
 const exportedStreakEntry = ({
   pause,
   ...entry

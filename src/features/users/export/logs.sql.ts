@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { PointsBoost } from '../../../api/shapes/points'
 import { CORRECTION_TYPES, NOTIFICATION_CHANNELS } from '../../../configuration/enumerations'
 import type { Configuration } from '../../../configuration/model'
-import { instant, iso } from '../../../lib/clock'
+import { instant, iso, isoOrNull } from '../../../lib/clock'
 import { micros } from '../../../lib/decimal'
 import { json } from '../../../platform/columns'
 import type { Scope } from '../../../platform/context'
@@ -233,7 +233,7 @@ async function* messages(scope: Scope, destination: Destination, { iid }: User) 
       delivery: {
         ...rest,
         created: iso(created),
-        nextAttempt: nextAttempt === null ? null : iso(nextAttempt),
+        nextAttempt: isoOrNull(nextAttempt),
         payload: JSON.parse(body),
       },
     }))
