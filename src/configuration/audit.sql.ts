@@ -9,7 +9,7 @@ import { AUDIT_LOG_DAYS } from '../lib/limits'
 import { orderedId } from '../lib/new-id'
 import { Json, jsonRow, packed } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
-import { type ColumnValues, columnList } from '../platform/columns'
+import { type ColumnValues, columnList, json } from '../platform/columns'
 import type { AccountScope, Context } from '../platform/context'
 import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
 import { AUDIT_ACTIONS, AUDIT_KINDS, type AuditEntry } from './audit.rules'
@@ -123,10 +123,7 @@ export function auditEntriesIf<const T extends string, const F extends string = 
   )
 }
 
-const FieldChanges = z
-  .string()
-  .transform((text): unknown => JSON.parse(text))
-  .pipe(z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })))
+const FieldChanges = json(z.record(z.string(), z.object({ before: z.unknown(), after: z.unknown() })))
 
 const StoredEntry = z.object({
   id: z.string(),

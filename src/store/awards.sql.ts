@@ -3,7 +3,7 @@ import { PointsBoost, PointsTrigger } from '../api/shapes/points'
 import { CORRECTION_TYPES } from '../configuration/enumerations'
 import { awards } from '../configuration/tables.sql.ts'
 import { instant } from '../lib/clock'
-import { type ColumnValues, columnList } from '../platform/columns'
+import { type ColumnValues, columnList, json } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
 import { bytesOf, HexId, idOf, numberOf } from '../platform/short-ids'
@@ -77,11 +77,7 @@ export const StoredAwardRow = z.object({
   type: z.enum(CORRECTION_TYPES).nullable(),
   triggerId: z.string().nullable(),
   triggerVersion: z.number(),
-  boosts: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(PointsBoost))
-    .nullable(),
+  boosts: json(z.array(PointsBoost)).nullable(),
 })
 
 /** The user as read. Awards with a later `seq` are left out. */
@@ -105,10 +101,7 @@ const FormRows = z.array(
   z.object({
     triggerId: z.string(),
     version: z.number(),
-    document: z
-      .string()
-      .transform((text): unknown => JSON.parse(text))
-      .pipe(PointsTrigger),
+    document: json(PointsTrigger),
   }),
 )
 

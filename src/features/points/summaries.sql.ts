@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Filter, Level } from '../../configuration/model'
 import { compareText } from '../../lib/ids'
+import { json } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
 import { KEPT_ABOVE, KEPT_FOR, type Pause, sharedScans } from '../../platform/scans'
 import { usersInParts } from '../../store/users/pages.sql.ts'
@@ -139,10 +140,7 @@ const KEEP = `
 const FORGET = 'DELETE FROM points_summaries WHERE tenant_id = ?1 AND computed < ?2'
 
 const Found = z.object({
-  document: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(Rows),
+  document: json(Rows),
 })
 
 /**

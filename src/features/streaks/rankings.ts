@@ -142,10 +142,7 @@ const LONGEST_PART = `
 const BestRow = z.object({
   users: z.number(),
   last: z.string(),
-  best: z
-    .string()
-    .transform((text): unknown => JSON.parse(text))
-    .pipe(z.array(Ranked)),
+  best: json(z.array(Ranked)),
 })
 
 /** The longest streaks, longest first, and the tenant's number of users. */

@@ -4,7 +4,7 @@ import { FURTHEST_OFFSET, SECOND } from '../../lib/clock'
 import { compareText } from '../../lib/ids'
 import { firstPack, MOST_AT_ONCE, packsOf } from '../../lib/packed'
 import { dayBegins, dayIn, LAST_DAY } from '../../lib/zone'
-import { localDayOf, timeOfDayOf } from '../../platform/columns'
+import { json, localDayOf, timeOfDayOf } from '../../platform/columns'
 import type { TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { bytesOf, numberOf } from '../../platform/short-ids'
@@ -30,10 +30,7 @@ const UserCursors: z.ZodType<UserCursor[]> = z.array(UserCursorRow)
 const RecountedRow: z.ZodType<Recounted> = z.intersection(
   UserCursorRow,
   z.object({
-    days: z
-      .string()
-      .transform((text): unknown => JSON.parse(text))
-      .pipe(z.array(z.tuple([z.number(), z.number().transform(scoreOf), z.number().nullable()]))),
+    days: json(z.array(z.tuple([z.number(), z.number().transform(scoreOf), z.number().nullable()]))),
   }),
 )
 const GROUP = `(SELECT json_group_array(u.attributes ->> ('$."' || b.value || '"')) FROM json_each(?2) b)`
@@ -171,11 +168,7 @@ const Streaking = z.intersection(
       .string()
       .nullable()
       .transform((text) => parseStreak(text, null)),
-    past: z
-      .string()
-      .nullable()
-      .transform((text): unknown => (text === null ? null : JSON.parse(text)))
-      .pipe(LostRunRow.nullable()),
+    past: json(LostRunRow).nullable(),
   }),
 )
 

@@ -1,7 +1,7 @@
 import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { DAY, type Instant, instant, MINUTE } from '../../lib/clock'
-import { localDayOf } from '../../platform/columns'
+import { json, localDayOf } from '../../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import { bytesOf, LOGS, numberOf } from '../../platform/short-ids'
 import { firstDueOf } from '../../time/due-work.sql.ts'
@@ -113,11 +113,7 @@ const LogStateRow = z
     total: z.number(),
     late: z.number().transform(instant).nullable(),
     through: z.number().nullable(),
-    days: z
-      .string()
-      .transform((text): unknown => JSON.parse(text))
-      .pipe(Days)
-      .nullable(),
+    days: json(Days).nullable(),
   })
   .transform(({ through, days, ...rest }) => ({
     ...rest,

@@ -3,7 +3,7 @@ import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlit
 import * as z from 'zod'
 import { type Instant, instant } from '../../lib/clock'
 import { firstPack, Json, jsonBytes, jsonRow, MOST_AT_ONCE, packed } from '../../lib/packed'
-import { type ColumnValues, columnList } from '../../platform/columns'
+import { type ColumnValues, columnList, json } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { everywhere } from '../../platform/databases/everywhere'
 import { onlyUnchanged, type UnchangedUsers } from '../../platform/guard'
@@ -148,10 +148,7 @@ const LONG = `
     AND o.at = asked.value ->> 0
     AND o.seq = asked.value ->> 1 AND o.id = asked.value ->> 2`
 
-const Messages = z
-  .string()
-  .transform((text): unknown => JSON.parse(text))
-  .pipe(StoredMessages)
+const Messages = json(StoredMessages)
 
 const OutboxRow = z.object({
   at: z.number().transform(instant),
