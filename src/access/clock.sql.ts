@@ -1,6 +1,7 @@
 import { integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { type Instant, instant } from '../lib/clock'
+import type { Instant } from '../lib/clock'
+import { Moment } from '../platform/columns'
 import type { AccountDatabase, Statement } from '../platform/database'
 import { changeClocks } from '../platform/databases/copies'
 import type { Databases } from '../platform/databases/databases'
@@ -32,7 +33,7 @@ const MOVE_FROM = `
   ON CONFLICT DO UPDATE SET now = excluded.now WHERE now = ?1
   RETURNING now`
 
-const Row = z.object({ now: z.number().transform(instant) })
+const Row = z.object({ now: Moment })
 
 /**
  * Moves the test clock, unless it is already later. Returns its time (C1). `before` are statements that

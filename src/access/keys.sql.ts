@@ -2,8 +2,9 @@ import { and, asc, eq, gt, isNull, sql } from 'drizzle-orm'
 import { index, integer, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
 import { BoundedMap } from '../lib/bounded'
-import { DAY, type Instant, instant, SECOND } from '../lib/clock'
+import { DAY, type Instant, SECOND } from '../lib/clock'
 import { systemNow } from '../lib/system-clock'
+import { Moment } from '../platform/columns'
 import { type Context, KEY_SCOPES, type KeyScope } from '../platform/context'
 import { type AccountDatabase, noCost, type Statement, type TenantDatabase } from '../platform/database'
 import { databasesOf } from '../platform/databases/bound'
@@ -93,7 +94,7 @@ const Stored = z.object({
   userId: z.string().nullable(),
   hash: z.string(),
   scope: z.enum(KEY_SCOPES),
-  expires: z.number().transform(instant).nullable(),
+  expires: Moment.nullable(),
   name: z.string().nullable().optional(),
 })
 
@@ -226,8 +227,6 @@ export async function insertKeys(
   const guards = owner.kind === 'admin' ? [] : [tenantActive(owner.db)]
   await db.batch([...guards, ...db.inserts(apiKeys, rows), ...also])
 }
-
-const Moment = z.number().transform(instant)
 
 const ListedRows = z.array(
   z.object({

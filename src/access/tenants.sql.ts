@@ -3,6 +3,7 @@ import { index, integer, real, sqliteTable, text, uniqueIndex } from 'drizzle-or
 import * as z from 'zod'
 import { BoundedMap } from '../lib/bounded'
 import { type Instant, instant } from '../lib/clock'
+import { Moment } from '../platform/columns'
 import type { Tenant } from '../platform/context'
 import {
   type AccountDatabase,
@@ -242,8 +243,8 @@ const TenantRow = z.object({
   customerId: z.string(),
   name: z.string(),
   status: z.enum(TENANT_STATUSES),
-  created: z.number().transform(instant),
-  updated: z.number().transform(instant),
+  created: Moment,
+  updated: Moment,
 })
 const TenantRows = z.array(TenantRow)
 

@@ -9,7 +9,7 @@ import { AUDIT_LOG_DAYS } from '../lib/limits'
 import { orderedId } from '../lib/new-id'
 import { Json, jsonRow, packed } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
-import { type ColumnValues, columnList, json } from '../platform/columns'
+import { type ColumnValues, columnList, json, Moment } from '../platform/columns'
 import type { AccountScope, Context } from '../platform/context'
 import type { AccountDatabase, FixedSql, Statement } from '../platform/database'
 import { AUDIT_ACTIONS, AUDIT_KINDS, type AuditEntry } from './audit.rules'
@@ -127,7 +127,7 @@ const FieldChanges = json(z.record(z.string(), z.object({ before: z.unknown(), a
 
 const StoredEntry = z.object({
   id: z.string(),
-  at: z.number().transform(instant),
+  at: Moment,
   keyId: z.string().nullable(),
   keyName: z.string().nullable(),
   action: z.enum(AUDIT_ACTIONS),

@@ -1,7 +1,7 @@
 import { getTableColumns, sql } from 'drizzle-orm'
 import { customType, integer, type SQLiteColumn, type SQLiteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { DAY, MINUTE } from '../lib/clock'
+import { DAY, instant, MINUTE } from '../lib/clock'
 
 /**
  * The columns of every configured resource. `no` increases, so it gives the order of creation. Ids do not
@@ -39,6 +39,9 @@ export const quoted = (columns: readonly SQLiteColumn[]) => columns.map(({ name 
 /** The SQL of columns that get the values of a row that was not inserted. */
 export const updates = (columns: readonly SQLiteColumn[]) =>
   columns.map(({ name }) => `"${name}" = excluded."${name}"`).join(', ')
+
+/** Parses a column, or another value, that is a moment in milliseconds. */
+export const Moment = z.number().transform(instant)
 
 /** Parses a column, or another value, that is JSON text. */
 export const json = <S extends z.ZodType>(schema: S) =>

@@ -2,8 +2,7 @@ import * as z from 'zod'
 import { PointsBoost, PointsTrigger } from '../api/shapes/points'
 import { CORRECTION_TYPES } from '../configuration/enumerations'
 import { awards } from '../configuration/tables.sql.ts'
-import { instant } from '../lib/clock'
-import { type ColumnValues, columnList, json } from '../platform/columns'
+import { type ColumnValues, columnList, json, Moment } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../platform/guard'
 import { bytesOf, HexId, idOf, numberOf } from '../platform/short-ids'
@@ -71,7 +70,7 @@ export const ReachedLevels = z.tuple([Level, Level])
 /** Parses a row of the ledger as a `StoredAward`. */
 export const StoredAwardRow = z.object({
   id: HexId,
-  at: z.number().transform(instant),
+  at: Moment,
   awarded: z.number(),
   total: z.number(),
   type: z.enum(CORRECTION_TYPES).nullable(),

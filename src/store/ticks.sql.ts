@@ -5,7 +5,7 @@ import { awards } from '../configuration/tables.sql.ts'
 import { DAY, type Instant, instant, SECOND } from '../lib/clock'
 import { packed } from '../lib/packed'
 import { systemNow } from '../lib/system-clock'
-import { columnList, json } from '../platform/columns'
+import { columnList, json, Moment } from '../platform/columns'
 import type { Statement, TenantDatabase } from '../platform/database'
 import { bytesOf } from '../platform/short-ids'
 import type { TickChange, TickUser } from '../rules/points/ticks.rules'
@@ -57,8 +57,6 @@ async function usersOf(db: TenantDatabase, changes: readonly TickChange[]) {
   const result = await db.run(usersStatement(db, { ids }, systemNow()))
   return result.results.map(userOf)
 }
-
-const Moment = z.number().transform(instant)
 
 const columnsOf = (columns: string) => `u.id, u.iid, u.seq, u.changed, u.tz, u.created, ${columns},
     (SELECT ${BOOST_LIST} FROM points_boosts b

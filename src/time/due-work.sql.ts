@@ -1,6 +1,7 @@
 import { integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { type Instant, instant } from '../lib/clock'
+import type { Instant } from '../lib/clock'
+import { Moment } from '../platform/columns'
 import type { FixedSql, Statement, TenantDatabase } from '../platform/database'
 import { guardSql } from '../platform/guard'
 import type { DueKind, TenantStatus } from './kinds'
@@ -42,7 +43,7 @@ export const dueWork = sqliteTable(
 export const DueRow = z.object({
   kind: z.string(),
   subject: z.string(),
-  dueAt: z.number().transform(instant),
+  dueAt: Moment,
   asked: z.number(),
   progress: z.string().nullable(),
 })

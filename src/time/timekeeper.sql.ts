@@ -1,5 +1,6 @@
 import * as z from 'zod'
-import { type Instant, instant } from '../lib/clock'
+import type { Instant } from '../lib/clock'
+import { Moment } from '../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../platform/database'
 import { DueRow, type DueWork } from './due-work.sql.ts'
 import type { DueKind, WorkKind } from './kinds'
@@ -76,7 +77,7 @@ const LAST_OF_PART = `SELECT tenant_id AS tenantId, kind, subject ${PART_OF} LIM
 
 const DuePart = z.object({
   count: z.number(),
-  oldest: z.number().transform(instant).nullable(),
+  oldest: Moment.nullable(),
   behind: z.number(),
 })
 const LastRow = z.object({ tenantId: z.string(), kind: z.string(), subject: z.string() })

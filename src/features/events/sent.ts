@@ -4,22 +4,22 @@ import { AchievementCompletionResponse } from '../../api/shapes/achievements'
 import { EventRequest, EventResponse } from '../../api/shapes/events'
 import { PreferencesChangeMessage, UserPreferencesResponse } from '../../api/shapes/preferences'
 import { UpdatedUser, UpsertedUser, User } from '../../api/shapes/users'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import { fromMicros, toMicros } from '../../lib/decimal'
 import { ERROR_STATUSES, unreachable } from '../../lib/errors'
+import { Moment } from '../../platform/columns'
 import type { Command } from '../../rules/evaluate.rules'
 import type { Actor, ProfileChange } from '../../rules/profile.rules'
 import type { Job } from '../../store/commit/decide'
 
-const moment = z.number().transform(instant)
 /** Messages wait in the inbox while another version is deployed. So a new field needs a default. */
 const common = {
-  arrived: moment,
+  arrived: Moment,
   prefix: z.string().nullable(),
   tokenUser: z.object({ tenantId: z.string(), id: z.string(), iid: z.string() }).nullable(),
-  expires: moment.nullable(),
+  expires: Moment.nullable(),
   tenantName: z.string().nullable(),
-  since: moment.nullable(),
+  since: Moment.nullable(),
 }
 
 /** The kind of sender (K7). */

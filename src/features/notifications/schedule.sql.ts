@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { FURTHEST_OFFSET, type Instant, instant } from '../../lib/clock'
+import { FURTHEST_OFFSET, type Instant } from '../../lib/clock'
 import { packed } from '../../lib/packed'
 import { canonicalZone, dayBegins } from '../../lib/zone'
-import { localDayOf } from '../../platform/columns'
+import { localDayOf, Moment } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { bytesOf, LOGS, type Log, numberOf } from '../../platform/short-ids'
 import type { UserState } from '../../rules/state'
@@ -12,7 +12,6 @@ import { pausesOfSeveral, runsOfSeveral } from '../../store/users/streaks.sql.ts
 import { userOf } from '../../store/users/users.sql.ts'
 import { scheduleForUsers } from '../../time/due-work.sql.ts'
 
-const Moment = z.number().transform(instant)
 const Since = z.object({ recap: z.number(), reactivation: z.number(), streak_reminder: z.number() }).partial()
 
 /**

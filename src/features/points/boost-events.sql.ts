@@ -2,15 +2,14 @@ import * as z from 'zod'
 import { BOOST_COLUMNS, BoostRow } from '../../configuration/configuration.sql.ts'
 import { BOOST_MOMENTS, type BoostMoment } from '../../configuration/enumerations'
 import type { Boost } from '../../configuration/model'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import { addDays, type CivilDate, civilDateAt } from '../../lib/zone'
+import { Moment } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { everywhere } from '../../platform/databases/everywhere'
 import { guardSql } from '../../platform/guard'
 import { OPEN_END } from '../../rules/points/boosts.rules'
 import { scheduleForUsers } from '../../time/due-work.sql.ts'
-
-const Moment = z.number().transform(instant)
 
 /**
  * Progress of the notifications about boosts. Webhooks know of all starts and finishes after `since`, when a

@@ -4,6 +4,7 @@ import type { Configuration, Trigger } from '../../configuration/model'
 import { bulkStep } from '../../leaderboards/board-work'
 import { type Instant, instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
+import { Moment } from '../../platform/columns'
 import type { Scope, TenantContext } from '../../platform/context'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import { configurationUnchanged, isConflict } from '../../platform/guard'
@@ -23,8 +24,6 @@ import { findWork, type State, scheduleForUsers, type Work } from '../../time/du
 import { defineJob } from '../../time/job'
 import { betweenSweeps, parseState, restartSweeps, stillAhead, TENANTS_AHEAD } from '../../time/sweeps.sql.ts'
 import { catchUpKind } from '../../time/timekeeper'
-
-const Moment = z.number().transform(instant)
 
 /**
  * The progress of a tenant's ticks. All ticks up to the moment `through` are granted. A sweep grants the

@@ -4,11 +4,11 @@ import { configurationOf } from '../../configuration/configuration'
 import type { Configuration } from '../../configuration/model'
 import { NO_PREFERENCES, Preferences, type StreakSettings } from '../../configuration/settings'
 import { BoundedMap } from '../../lib/bounded'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import { compareText } from '../../lib/ids'
 import { MOST_RANKED_STREAKS } from '../../lib/limits'
 import { dayIn } from '../../lib/zone'
-import { json } from '../../platform/columns'
+import { json, Moment } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
 import type { TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
@@ -63,7 +63,7 @@ const OverdueRow = z
   .object({
     id: z.string(),
     tz: z.string().nullable(),
-    created: z.number().transform(instant),
+    created: Moment,
     streak: z.string().nullable(),
     due: z.number(),
     preferences: json(Preferences).nullable(),

@@ -6,7 +6,7 @@ import { instant } from '../../lib/clock'
 import { fromMicros, MICROS_PER_UNIT, micros, multiply } from '../../lib/decimal'
 import { errors } from '../../lib/errors'
 import { timeOf } from '../../lib/ids'
-import { json } from '../../platform/columns'
+import { json, Moment } from '../../platform/columns'
 import type { Scope } from '../../platform/context'
 import type { TenantDatabase } from '../../platform/database'
 import { bytesOf, HexId, idOf, numberOf } from '../../platform/short-ids'
@@ -133,7 +133,7 @@ const EventRows = z.array(
   z.object({
     id: HexId,
     metricId: z.string(),
-    at: z.number().transform(instant),
+    at: Moment,
     value: z.number().transform(micros),
     utcOffset: z.number(),
     attributes: json(z.record(z.string(), z.string())),

@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import { instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { MOST_AT_ONCE } from '../../lib/packed'
-import { json } from '../../platform/columns'
+import { json, Moment } from '../../platform/columns'
 import type { TenantDatabase } from '../../platform/database'
 import { bytesOf, HexId, idOf } from '../../platform/short-ids'
 import { ReachedLevels, StoredAwardRow } from '../../store/awards.sql.ts'
@@ -104,7 +103,7 @@ const RUNS = `
   SELECT ${RUN_COLUMNS}, r.lost FROM streak_runs r WHERE r.user_iid = ?1 AND r.first <= ?3
   ORDER BY r.first DESC LIMIT ?2`
 
-const position = { at: z.number().transform(instant), seq: z.number(), position: z.number() }
+const position = { at: Moment, seq: z.number(), position: z.number() }
 const EventRow = z.object({
   ...position,
   id: HexId,
@@ -114,7 +113,7 @@ const EventRow = z.object({
   attributes: json(z.record(z.string(), z.string())),
   streak: json(z.array(StoredStreakEntry)),
   /** When the event was voided. Absent in the log. */
-  voidedAt: z.number().transform(instant).optional(),
+  voidedAt: Moment.optional(),
 })
 export type EventRow = z.output<typeof EventRow>
 

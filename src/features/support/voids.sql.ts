@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { type Instant, instant, MINUTE } from '../../lib/clock'
+import { type Instant, MINUTE } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { timeOf } from '../../lib/ids'
-import { json, localDayOf } from '../../platform/columns'
+import { json, localDayOf, Moment } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { bytesOf, HexId, idOf, numberOf } from '../../platform/short-ids'
 import type { EventRecord } from '../../rules/state'
@@ -59,7 +59,7 @@ const Rows = z.array(
   z.object({
     id: HexId,
     systemId: z.string(),
-    at: z.number().transform(instant),
+    at: Moment,
     utcOffset: z.number(),
     awarded: z.number(),
     triggerId: z.string(),
@@ -103,7 +103,7 @@ const NEAR = `
 const EventRow = z.object({
   id: HexId,
   metricId: z.string(),
-  at: z.number().transform(instant),
+  at: Moment,
   seq: z.number(),
   value: z.number().transform(micros),
   utcOffset: z.number(),
@@ -149,7 +149,7 @@ const SEARCH = `
   SELECT (SELECT at FROM part WHERE id = ${bytesOf('?5')}) AS found, (SELECT count(*) FROM part) AS count,
     (SELECT json_array(at, seq) FROM part ORDER BY at DESC, seq DESC LIMIT 1) AS last`
 const Searched = z.object({
-  found: z.number().transform(instant).nullable(),
+  found: Moment.nullable(),
   count: z.number(),
   last: json(z.tuple([z.number(), z.number()])).nullable(),
 })

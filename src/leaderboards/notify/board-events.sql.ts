@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import { newId } from '../../lib/new-id'
+import { Moment } from '../../platform/columns'
 import type { Sql } from '../../platform/objects'
 import { BoardEventRow, type Fact, rowsOf, type SentList, without } from './facts'
 
@@ -19,7 +20,7 @@ export const BoardEventState = z.object({
   /** When changes were last sent, in milliseconds; 0 if never. */
   flushed: z.number(),
   /** When changes will be sent next; null if there are none. */
-  due: z.number().transform(instant).nullable(),
+  due: Moment.nullable(),
   /** How often the runs were replaced by others, or a test clock went back. */
   series: z.number(),
 })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Configuration } from '../../configuration/model'
 import { type Instant, instant } from '../../lib/clock'
 import { jsonBytes, packsOf } from '../../lib/packed'
+import { Moment } from '../../platform/columns'
 import { isSubscribed } from '../../webhooks/outbox/outbox'
 import { QUIET } from '../../webhooks/outbox/points-changed.sql.ts'
 
@@ -85,7 +86,7 @@ export type Fact = z.infer<typeof Fact>
 export const BoardEventRow = z.object({
   no: z.number(),
   id: z.string(),
-  at: z.number().transform(instant),
+  at: Moment,
   facts: z.array(Fact.nullable()),
 })
 export type BoardEventRow = z.output<typeof BoardEventRow>

@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { parseRequestSnapshot, requestSnapshotStatement } from '../../access/tenants.sql.ts'
 import { configurationAt } from '../../configuration/configuration.sql.ts'
 import type { Configuration } from '../../configuration/model'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { newId } from '../../lib/new-id'
 import { systemNow } from '../../lib/system-clock'
-import { localDayOf } from '../../platform/columns'
+import { localDayOf, Moment } from '../../platform/columns'
 import type { TenantContext } from '../../platform/context'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { configurationUnchanged, isConflict } from '../../platform/guard'
@@ -99,7 +99,7 @@ const LOG = `
   ORDER BY at, seq`
 
 const LoggedRow = z.object({
-  at: z.number().transform(instant),
+  at: Moment,
   seq: z.number(),
   metricId: z.string(),
   value: z.number().transform(micros),

@@ -1,7 +1,7 @@
 import { blob, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { DAY, type Instant, instant, MINUTE } from '../../lib/clock'
-import { json, localDayOf } from '../../platform/columns'
+import { DAY, type Instant, MINUTE } from '../../lib/clock'
+import { json, localDayOf, Moment } from '../../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import { bytesOf, LOGS, numberOf } from '../../platform/short-ids'
 import { firstDueOf } from '../../time/due-work.sql.ts'
@@ -111,7 +111,7 @@ const LogStateRow = z
   .object({
     seq: z.number(),
     total: z.number(),
-    late: z.number().transform(instant).nullable(),
+    late: Moment.nullable(),
     through: z.number().nullable(),
     days: json(Days).nullable(),
   })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type Instant, instant } from '../../lib/clock'
 import { systemNow } from '../../lib/system-clock'
-import { type ColumnNames, type ColumnValues, columnList } from '../../platform/columns'
+import { type ColumnNames, type ColumnValues, columnList, Moment } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import type { BulkChange, Change } from '../../rules/change.rules'
@@ -175,7 +175,7 @@ export const StreakRunRow = z.object({
 } satisfies Record<Exclude<ColumnNames<typeof streakRuns>, 'user_iid' | 'lost'>, z.ZodType>)
 
 /** A past streak with the moment at which it was lost. The moment is null after a recount (S9). */
-export const LostRunRow = StreakRunRow.extend({ lost: z.number().transform(instant).nullable() })
+export const LostRunRow = StreakRunRow.extend({ lost: Moment.nullable() })
 
 const RUN_NAMES = Object.keys(StreakRunRow.shape)
 
@@ -285,7 +285,7 @@ export function dueStatement(
   return db.statement(isWhole ? DUE_WHOLE : DUE, db.tenantId, ...given)
 }
 
-const Deadline = z.object({ streak_due: z.number().transform(instant) })
+const Deadline = z.object({ streak_due: Moment })
 
 /**
  * The users that `dueStatement` has found, as many as there is room for, and their deadline. Null if no user

@@ -5,7 +5,7 @@ import { NO_PREFERENCES, Preferences } from '../../configuration/settings'
 import { DAY, type Instant, instant, SECOND } from '../../lib/clock'
 import { micros } from '../../lib/decimal'
 import { Json, jsonRow, packed } from '../../lib/packed'
-import { type ColumnNames, type ColumnValues, columnList, json } from '../../platform/columns'
+import { type ColumnNames, type ColumnValues, columnList, json, Moment } from '../../platform/columns'
 import { PLACEMENT, type Statement, type TenantDatabase } from '../../platform/database'
 import type { Databases } from '../../platform/databases/databases'
 import { stillPlaced } from '../../platform/databases/directory'
@@ -20,8 +20,8 @@ const Run = z.object({
   last: z.number(),
   history: z.string(),
   length: z.number(),
-  extended: z.number().transform(instant).nullable(),
-  restored: z.number().transform(instant).optional(),
+  extended: Moment.nullable(),
+  restored: Moment.optional(),
 })
 const day = z.number().nullable().default(null)
 const Earned = z.tuple([z.number(), z.number()]).nullable().default(null)
@@ -37,7 +37,7 @@ const Stored = z.object({
   sums: z.array(z.tuple([z.number(), z.array(z.tuple([z.string(), z.number()]))])).default([]),
   pauses: z.array(z.object({ id: z.string(), start: z.number(), end: z.number() })).default([]),
   jumps: z.array(z.tuple([z.number(), z.number(), z.number()])).default([]),
-  altered: z.number().transform(instant).nullable().default(null),
+  altered: Moment.nullable().default(null),
 })
 
 /** The streak from the columns `streak` and `streak_due` of a user's row. */
@@ -61,15 +61,15 @@ const counters = json(z.array(z.tuple([z.string(), z.number(), z.number()]))).tr
     new Map(list.map(([id, total, highest]) => [id, { total: micros(total), highest: micros(highest) }])),
 )
 
-const completions = json(
-  z.array(z.tuple([z.string(), z.string(), z.number().transform(instant), z.number()])),
-).transform((list) => new Map(list.map(([of, id, at, utcOffset]) => [of, { id, at, utcOffset }])))
+const completions = json(z.array(z.tuple([z.string(), z.string(), Moment, z.number()]))).transform(
+  (list) => new Map(list.map(([of, id, at, utcOffset]) => [of, { id, at, utcOffset }])),
+)
 
 const UserRow = z.object({
   id: z.string(),
   iid: z.string(),
   seq: z.number(),
-  changed: z.number().transform(instant),
+  changed: Moment,
   email: z.string().nullable(),
   name: z.string().nullable(),
   tz: z.string().nullable(),
@@ -77,8 +77,8 @@ const UserRow = z.object({
   device_tokens: json(z.array(z.string())).nullable(),
   attributes: json(z.record(z.string(), z.string())),
   control: z.number(),
-  created: z.number().transform(instant),
-  updated: z.number().transform(instant),
+  created: Moment,
+  updated: Moment,
   metrics: counters,
   points: json(z.record(z.string(), z.number())),
   counters,
@@ -89,7 +89,7 @@ const UserRow = z.object({
   revoked: json(z.array(z.string())).nullable(),
   preferences: json(Preferences).nullable(),
   active_day: z.number().nullable(),
-  left_zones: json(z.array(z.tuple([z.number().transform(instant), z.string()]))).nullable(),
+  left_zones: json(z.array(z.tuple([Moment, z.string()]))).nullable(),
   boosts: json(z.array(BoostRow)),
 } satisfies Record<
   Exclude<ColumnNames<typeof users>, 'tenant_id' | 'counted' | 'bucket'> | 'boosts',

@@ -1,9 +1,9 @@
 import { sql } from 'drizzle-orm'
 import { index, integer, primaryKey, sqliteTable, text } from 'drizzle-orm/sqlite-core'
 import * as z from 'zod'
-import { type Instant, instant } from '../../lib/clock'
+import type { Instant } from '../../lib/clock'
 import { firstPack, Json, jsonBytes, jsonRow, MOST_AT_ONCE, packed } from '../../lib/packed'
-import { type ColumnValues, columnList, json } from '../../platform/columns'
+import { type ColumnValues, columnList, json, Moment } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { everywhere } from '../../platform/databases/everywhere'
 import { onlyUnchanged, type UnchangedUsers } from '../../platform/guard'
@@ -151,7 +151,7 @@ const LONG = `
 const Messages = json(StoredMessages)
 
 const OutboxRow = z.object({
-  at: z.number().transform(instant),
+  at: Moment,
   seq: z.number(),
   id: z.string(),
   userIid: z.string().nullable(),

@@ -4,7 +4,7 @@ import { pendingNotifications } from '../../configuration/tables.sql.ts'
 import { type Instant, instant } from '../../lib/clock'
 import { namedId } from '../../lib/ids'
 import { offsetMinutes } from '../../lib/zone'
-import { type ColumnValues, columnList } from '../../platform/columns'
+import { type ColumnValues, columnList, Moment } from '../../platform/columns'
 import type { Statement, TenantDatabase } from '../../platform/database'
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import type { Change } from '../../rules/change.rules'
@@ -12,7 +12,7 @@ import { followEarliest, schedule } from '../../time/due-work.sql.ts'
 import { completionMoment, SCHEDULED, tenantSends, UTC } from './notifications.rules'
 
 const PendingNotification = z.object({
-  dueAt: z.number().transform(instant),
+  dueAt: Moment,
   id: z.string(),
   userId: z.string(),
   userIid: z.string(),

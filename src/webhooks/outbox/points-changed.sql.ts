@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Configuration } from '../../configuration/model'
-import { DAY, type Instant, instant, MINUTE } from '../../lib/clock'
-import { type ColumnValues, columnList } from '../../platform/columns'
+import { DAY, type Instant, MINUTE } from '../../lib/clock'
+import { type ColumnValues, columnList, Moment } from '../../platform/columns'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../platform/database'
 import { guardSql, onlyUnchanged, overUsers, type UnchangedUsers } from '../../platform/guard'
 import { bytesOf, idOf, numberOf } from '../../platform/short-ids'
@@ -81,9 +81,9 @@ const DueRow = z.object({
   systemId: z.string(),
   userId: z.string(),
   seq: z.number(),
-  at: z.number().transform(instant),
+  at: Moment,
   total: z.number(),
-  dueAt: z.number().transform(instant),
+  dueAt: Moment,
 })
 
 /**
@@ -197,7 +197,7 @@ const FIRST_DUE = `SELECT ${FIRST} AS dueAt`
 /** When the next message of a tenant is due, or null if there is none. */
 export async function firstDue(db: TenantDatabase): Promise<Instant | null> {
   const [row] = await db.rows(db.statement(FIRST_DUE, db.tenantId))
-  return z.object({ dueAt: z.number().transform(instant).nullable() }).parse(row).dueAt
+  return z.object({ dueAt: Moment.nullable() }).parse(row).dueAt
 }
 
 const SHORTEN = `

@@ -6,7 +6,7 @@ import { DAY, type Instant, instant } from '../../../lib/clock'
 import { firstIdAt } from '../../../lib/ids'
 import { jsonRow, listOf, MOST_AT_ONCE, packed, packs } from '../../../lib/packed'
 import { systemNow } from '../../../lib/system-clock'
-import { type ColumnValues, columnList } from '../../../platform/columns'
+import { type ColumnValues, columnList, Moment } from '../../../platform/columns'
 import type { Context } from '../../../platform/context'
 import type { AccountDatabase, Statement, TenantDatabase } from '../../../platform/database'
 import { guardSql } from '../../../platform/guard'
@@ -186,7 +186,7 @@ const InboxRowResponse: z.ZodType<InboxRow> = z.object({
   offset: z.number(),
   done: z.number(),
   /** When its batch was sent. */
-  sent: z.number().transform(instant),
+  sent: Moment,
   /** Empty if the JSON cannot be read. Then the events of the row are parked, and do not block others. */
   events: z.string().transform((text): readonly unknown[] => {
     try {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { BOOST_COLUMNS, BoostRow } from '../../../configuration/configuration.sql.ts'
 import { type Instant, instant } from '../../../lib/clock'
 import { MOST_AT_ONCE, packsOf } from '../../../lib/packed'
-import { json } from '../../../platform/columns'
+import { json, Moment } from '../../../platform/columns'
 import { KEY_SCOPES } from '../../../platform/context'
 import type { TenantDatabase } from '../../../platform/database'
 import type { UserState } from '../../../rules/state'
@@ -65,8 +65,6 @@ async function whole<R extends Sized>(
   })
 }
 
-const moment = z.number().transform(instant)
-
 const OF_USER = 'user_iid = (SELECT iid FROM users WHERE tenant_id = ?1 AND id = ?2)'
 const BOOSTS = `SELECT ${BOOST_COLUMNS}, deleted FROM points_boosts WHERE ${OF_USER} ORDER BY no`
 const RUNS = `SELECT ${RUN_COLUMNS}, r.lost FROM streak_runs r WHERE ${OF_USER} ORDER BY first`
@@ -94,17 +92,17 @@ const LONG_PARKED = `
     AND p.batch_id = asked.value ->> 0 AND p.position = asked.value ->> 1`
 
 const RunRows = z.array(LostRunRow)
-const BoostRows = z.array(BoostRow.extend({ deleted: moment.nullable() }))
+const BoostRows = z.array(BoostRow.extend({ deleted: Moment.nullable() }))
 const PauseRows = z.array(
-  z.object({ id: z.string(), start: z.number(), end: z.number(), deleted: moment.nullable() }),
+  z.object({ id: z.string(), start: z.number(), end: z.number(), deleted: Moment.nullable() }),
 )
 const KeyRows = z.array(
   z.object({
     id: z.string(),
     prefix: z.string(),
     scope: z.enum(KEY_SCOPES),
-    expires: moment.nullable(),
-    created: moment,
+    expires: Moment.nullable(),
+    created: Moment,
   }),
 )
 

@@ -2,9 +2,9 @@ import * as z from 'zod'
 import { PointsBoost } from '../../../api/shapes/points'
 import { CORRECTION_TYPES, NOTIFICATION_CHANNELS } from '../../../configuration/enumerations'
 import type { Configuration } from '../../../configuration/model'
-import { instant, iso, isoOrNull } from '../../../lib/clock'
+import { iso, isoOrNull } from '../../../lib/clock'
 import { micros } from '../../../lib/decimal'
-import { json } from '../../../platform/columns'
+import { json, Moment } from '../../../platform/columns'
 import type { Scope } from '../../../platform/context'
 import type { TenantDatabase } from '../../../platform/database'
 import { bytesOf, HexId, idOf } from '../../../platform/short-ids'
@@ -15,8 +15,6 @@ import type { Destination, Held, Place } from '../../../webhooks/delivery/messag
 import { deliveryQueueOf } from '../../../webhooks/delivery/queue'
 import { longPagesOf, PAGE, pagesOf, text, textOf } from './export.sql.ts'
 import type { UserExport } from './shape'
-
-const moment = z.number().transform(instant)
 
 /** The user whose rows are read, up to the change `seq`. */
 type ReadUser = Pick<UserState, 'iid' | 'seq'>
@@ -44,7 +42,7 @@ const EventRows = z.array(
     id: HexId,
     metricNo: z.number(),
     metricId: z.string(),
-    at: moment,
+    at: Moment,
     seq: z.number(),
     value: z.number().transform(micros),
     utcOffset: z.number(),
@@ -70,7 +68,7 @@ export async function* eventPages(db: TenantDatabase, { iid, seq }: ReadUser) {
     yield page.map(({ text, ...row }) => ({ ...row, attributes: Attributes.parse(text) }))
 }
 
-const VoidedRows = z.array(EventRows.element.extend({ voidedAt: moment, reason: z.string().nullable() }))
+const VoidedRows = z.array(EventRows.element.extend({ voidedAt: Moment, reason: z.string().nullable() }))
 
 /** A user's voided events, in order of their ids. */
 export async function* voidedPages(db: TenantDatabase, { iid, seq }: ReadUser) {
@@ -102,7 +100,7 @@ const AwardRows = z.array(
     id: HexId,
     systemNo: z.number(),
     systemId: z.string(),
-    at: moment,
+    at: Moment,
     seq: z.number(),
     position: z.number(),
     awarded: z.number(),
@@ -146,7 +144,7 @@ const LONG_CHANGES = `
     ON c.user_iid = ${bytesOf('?1')} AND c.at = asked.value ->> 0 AND c.seq = asked.value ->> 1
     AND c.position = asked.value ->> 2`
 
-const ChangeRows = z.array(z.object({ at: moment, seq: z.number(), position: z.number(), ...text }))
+const ChangeRows = z.array(z.object({ at: Moment, seq: z.number(), position: z.number(), ...text }))
 const Entries = json(StoredHistoryRow)
 
 /** A user's history without the log, the ledger and past streaks, by time (X2). */
