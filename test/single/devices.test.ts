@@ -101,11 +101,11 @@ describe('a new device token', () => {
     const tenant = await newTenant()
     await tenant.metric('words')
     await tenant.event('words', { id: 'ada', deviceTokens: ['phone'] }, 1)
-    const before = (await everything()).devices
+    const before = (await tenant.stored()).devices
     await tenant.event('words', { id: 'ada', deviceTokens: ['phone'] }, 1)
     await tenant.event('words', { id: 'ada', deviceTokens: [] }, 1)
     await tenant.event('words', { id: 'bob' }, 1)
-    expect((await everything()).devices).toEqual(before)
+    expect((await tenant.stored()).devices).toEqual(before)
   })
 
   it('[U8] of an erased user is taken from nobody, and leaves no row', async () => {

@@ -1,15 +1,6 @@
 /** Bodies that are compressed: `Content-Encoding` (G2). */
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import {
-  ADMIN_KEY,
-  at,
-  call,
-  everything,
-  newApp,
-  newTenant,
-  type TestTenant,
-  toApp,
-} from '../helpers/worker/harness'
+import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
 const MIB = 1_048_576
 const bytesOf = (text: string) => new TextEncoder().encode(text)
@@ -60,7 +51,7 @@ describe('[G2] a compressed body', () => {
   })
 
   it('[G2] has the limits of its decoded size, for a batch those of a batch', async () => {
-    const before = await everything()
+    const before = await tenant.stored()
     const most = await compressed(sized(MIB))
     expect(most.length).toBeLessThan(2_000)
     const more = await compressed(sized(MIB + 1))
@@ -76,7 +67,7 @@ describe('[G2] a compressed body', () => {
     // The bytes as sent have the same limit, before they are decoded.
     expect((await send(new Uint8Array(MIB + 1), 'gzip')).status).toBe(413)
     expect((await send(new Uint8Array(MIB), 'gzip')).status).toBe(400)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     expect((await send(most, 'gzip')).status).toBe(200)
   })
 
@@ -90,7 +81,7 @@ describe('[G2] a compressed body', () => {
   })
 
   it('[G2] that is not whole is 400', async () => {
-    const before = await everything()
+    const before = await tenant.stored()
     const gzip = await compressed(bytesOf('{"name":"Ada"}'))
     const zlib = await compressed(bytesOf('{"name":"Ada"}'), 'deflate')
     const damaged = gzip.map((byte, n) => (n === 14 ? byte ^ 255 : byte))
@@ -126,11 +117,11 @@ describe('[G2] a compressed body', () => {
       const { status, body } = await send(raw, 'gzip')
       expect([what, status, at(body, 'error')]).toEqual([what, 400, expect.stringMatching(/is not JSON/)])
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 
   it('[G2] in any other encoding is 415, which names the ones that are accepted', async () => {
-    const before = await everything()
+    const before = await tenant.stored()
     const gzip = await compressed(bytesOf('{"name":"Ada"}'))
     for (const encoding of [
       'br',
@@ -151,7 +142,7 @@ describe('[G2] a compressed body', () => {
       ])
     }
     expect(String(at((await send(gzip, 'x'.repeat(9_000))).body, 'error')).length).toBeLessThan(250)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 
   it('[G2] 415 comes after the errors of the key and the tenant, and before 413, 400, 404 and 422', async () => {

@@ -3,16 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import type { OperationSpec } from '../../src/api/operation'
 import { variables } from '../../src/platform/env'
 import { adminOperations, applicationOperations } from '../../src/worker/operations'
-import {
-  ADMIN_KEY,
-  at,
-  call,
-  everythingButPasses as everything,
-  newApp,
-  newTenant,
-  type TestTenant,
-  toApp,
-} from '../helpers/worker/harness'
+import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
 const MIB = 1_048_576
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
@@ -80,26 +71,26 @@ async function refused(method: string, path: string, raw: BodyInit, statuses: nu
 
 describe('bodies', () => {
   it('[G2] every operation that takes a body answers 400 if it is not JSON', async () => {
-    const before = await everything()
+    const before = await tenant.stored()
     for (const spec of WRITES) {
       const texts = ['', '{', '{"a":}', 'NaN', "{'a':1}", '[1,]', '\u0000', '['.repeat(20_000), 'a=b&c=d']
       await Promise.all(texts.map((raw) => refused(spec.method.toUpperCase(), pathOf(spec), raw, [400])))
       await refused(spec.method.toUpperCase(), pathOf(spec), new Uint8Array([0xff, 0xfe, 0x7b, 0x7d]), [400])
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     expect(errors).not.toHaveBeenCalled()
   })
 
   it('[G2, U1] answers 400 if a body is not UTF-8, so that two ids that an old client sends in Latin-1 do not become one user', async () => {
     const latin1 = (text: string) => Uint8Array.from(text, (character) => character.charCodeAt(0))
-    const before = await everything()
+    const before = await tenant.stored()
     for (const id of ['Zoë', 'Zoé']) {
       const event = latin1(JSON.stringify({ user: { id }, value: 1 }))
       const batch = latin1(JSON.stringify([{ key: 'words', user: { id }, value: 1 }]))
       await refused('POST', '/v1/metrics/words/event', event, [400])
       await refused('POST', '/admin/v1/metrics/events', batch, [400])
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     const marked = new TextEncoder().encode('\ufeff{"name": "Zoë\ufffd"}')
     const read = await call(toApp, 'PUT', '/v1/users/zoe', { raw: marked, headers: headers() })
     expect([read.status, at(read.body, 'name')]).toEqual([200, 'Zoë\ufffd'])
@@ -123,7 +114,7 @@ describe('bodies', () => {
   })
 
   it('[G2] answers 413 to a body over 1 MiB (batches: 4 MiB), with or without its length, and reads one of exactly that size', async () => {
-    const before = await everything()
+    const before = await tenant.stored()
     for (const spec of WRITES) {
       const method = spec.method.toUpperCase()
       const most = spec.bodyLimit ?? MIB
@@ -136,7 +127,7 @@ describe('bodies', () => {
     }
     // The limit counts bytes, not characters.
     await refused('PUT', '/v1/users/ada', JSON.stringify({ name: '😀'.repeat(MIB / 4) }), [413])
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     const body = JSON.stringify({ name: 'Ada', more: '' })
     const raw = `${body.slice(0, -2)}${' '.repeat(MIB - body.length)}"}`
     expect(raw.length).toBe(MIB)
@@ -145,7 +136,7 @@ describe('bodies', () => {
   })
 
   it('[G2] answers 408 if a body does not arrive within BODY_TIMEOUT seconds, and stores nothing', async () => {
-    const before = await everything()
+    const before = await tenant.stored()
     const send = newApp({ BODY_TIMEOUT: '1' })
     let ended = false
     // Sends one byte every 50 ms, and does not end.
@@ -167,7 +158,7 @@ describe('bodies', () => {
       const error = 'The body did not arrive within 1 s. Send it again, or in smaller parts.'
       expect([status, body]).toEqual([408, { error }])
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     expect(variables({ ...env }).BODY_TIMEOUT).toBe(30)
     for (const BODY_TIMEOUT of ['0', '301', '1.5', 'long'])
       expect(() => variables({ ...env, BODY_TIMEOUT })).toThrow('BODY_TIMEOUT')
@@ -205,7 +196,7 @@ describe('bodies', () => {
   })
 
   it('[G3] every operation answers 422 to JSON of a wrong shape, never a 5xx, and stores nothing', async () => {
-    const before = await everything()
+    const before = await tenant.stored()
     // For these operations, an object without known fields is a valid change of nothing.
     const nothing = new Set([
       'users_identify',
@@ -241,7 +232,7 @@ describe('bodies', () => {
       const wrong = shapes.filter((raw) => !nothing.has(spec.id) || !raw.startsWith('{'))
       await Promise.all(wrong.map((raw) => refused(spec.method.toUpperCase(), pathOf(spec), raw, [422])))
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     expect(errors).not.toHaveBeenCalled()
   })
 
@@ -356,7 +347,7 @@ describe('bodies', () => {
     expect(
       (await call(toApp, 'PUT', '/v1/users/ada', { raw: `{"deep":${nested}}`, headers: headers() })).status,
     ).toBe(200)
-    const before = await everything()
+    const before = await tenant.stored()
     for (const raw of [
       `{"user":${nested},"value":1}`,
       `{"user":{"id":${nested}},"value":1}`,
@@ -377,7 +368,7 @@ describe('bodies', () => {
     ]) {
       await refused('POST', '/v1/metrics/words/event', raw, [422])
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 
   it('[G3] refuses 90,000 attributes with a short error', async () => {
@@ -410,7 +401,7 @@ describe('bodies', () => {
 describe('headers, queries and paths', () => {
   it('[E4, K1] refuses headers that are too long, odd or repeated, without a 5xx', async () => {
     const event = JSON.stringify({ user: { id: 'ada' }, value: 1 })
-    const before = await everything()
+    const before = await tenant.stored()
     await refused('POST', '/v1/metrics/words/event', event, [422], { 'idempotency-key': 'k'.repeat(256) })
     await refused('POST', '/v1/metrics/words/event', event, [422], { 'idempotency-key': 'k'.repeat(60_000) })
     await refused('POST', '/v1/metrics/words/event', event, [401], { 'x-api-key': 'k'.repeat(60_000) })
@@ -426,7 +417,7 @@ describe('headers, queries and paths', () => {
       const { status } = await toApp(request)
       expect([id.slice(0, 40), [404, 422].includes(status)]).toEqual([id.slice(0, 40), true])
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     for (const name of ['__proto__', 'constructor', 'x-forwarded-for']) {
       expect(
         (await call(toApp, 'GET', '/v1/users/ada', { headers: { ...headers(), [name]: 'x' } })).status,
@@ -436,7 +427,7 @@ describe('headers, queries and paths', () => {
 
   it('[G2] every read accepts odd, repeated and hostile query parameters without a 5xx', async () => {
     // The first read of a user's wrapped starts a background job that counts its percentiles (R2).
-    const kept = async () => ({ ...(await everything()), change_distributions: null, due_work: null })
+    const kept = async () => ({ ...(await tenant.stored()), change_distributions: null, due_work: null })
     const before = await kept()
     const reads = ALL.filter(({ method }) => method === 'get' || method === 'delete')
     const queries = [

@@ -1,14 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { sumsOf } from '../../src/features/achievements/backdate'
 import { contextOfUsers } from '../helpers/worker/contexts'
-import {
-  at,
-  everything,
-  newTenant,
-  newTenantInLast,
-  rowsEverywhere,
-  type TestTenant,
-} from '../helpers/worker/harness'
+import { at, newTenant, newTenantInLast, rowsEverywhere, type TestTenant } from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
@@ -134,7 +127,7 @@ describe('creation', () => {
   })
 
   it('[G7] answers 422 to values that are out of range or of another type, and creates nothing', async () => {
-    const before = await everything()
+    const before = await s.tenant.stored()
     for (const wrong of [
       { key: 'with space' },
       { name: '' },
@@ -160,7 +153,7 @@ describe('creation', () => {
       expect([wrong, status]).toEqual([wrong, 422])
       expect(at(body, 'error')).toContain(`1.${Object.keys(wrong)[0]}`)
     }
-    expect(await everything()).toEqual(before)
+    expect(await s.tenant.stored()).toEqual(before)
     expect((await post(words('most', { metricValue: 9_007_199_254 }))).status).toBe(201)
   })
 
@@ -260,11 +253,11 @@ describe('changes', () => {
 
   it('[U3] a change without an effect writes nothing', async () => {
     const id = await create(words('w', { status: 'active' }))
-    const before = await everything()
+    const before = await s.tenant.stored()
     expect(at(await patch({ id, name: 'The w', status: 'active', metricValue: 10 }), 'updated')).toHaveLength(
       1,
     )
-    expect(await everything()).toEqual(before)
+    expect(await s.tenant.stored()).toEqual(before)
   })
 
   it('[A1] allows only the moves inactive → active ↔ locked', async () => {

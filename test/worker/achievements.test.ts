@@ -1,13 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  ADMIN_KEY,
-  at,
-  call,
-  everything,
-  newApp,
-  newTenant,
-  type TestTenant,
-} from '../helpers/worker/harness'
+import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
 
@@ -206,11 +198,11 @@ describe('POST /achievements/{key}/complete', () => {
     await trigger(await create('first'), 5)
     const first = await complete('first')
     await move(1)
-    const before = await everything()
+    const before = await s.tenant.stored()
     const again = await complete('first', { id: 'ada', name: 'Ada' })
     expect(again.status).toBe(201)
     expect(again.body).toEqual({ ...Object(first.body), points: {} })
-    expect(await everything()).toEqual(before)
+    expect(await s.tenant.stored()).toEqual(before)
     // The user in the body is still validated.
     expect((await complete('first', { id: 'ada', attributes: { nope: '1' } })).status).toBe(422)
   })
@@ -234,12 +226,12 @@ describe('POST /achievements/{key}/complete', () => {
     await words('some', 1)
     await create('seven', { trigger: 'streak', streakLength: 7 })
     await all('both', [await create('first')])
-    const before = await everything()
+    const before = await s.tenant.stored()
     for (const key of ['locked', 'pro', 'some', 'seven', 'both']) {
       const { status } = await complete(key, { id: 'ada', name: 'Ada' })
       expect([key, status]).toEqual([key, 422])
     }
-    expect(await everything()).toEqual(before)
+    expect(await s.tenant.stored()).toEqual(before)
     expect((await complete('pro', { id: 'ada', attributes: { plan: 'pro' } })).status).toBe(201)
   })
 

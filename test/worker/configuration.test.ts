@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { at, everything, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
@@ -445,7 +445,7 @@ describe('[G7] lists and admin writes', () => {
     const tenant = await newTenant()
     for (const [path, item] of KINDS) {
       const id = await tenant.create(path, item('first'))
-      const before = await everything()
+      const before = await tenant.stored()
       for (const body of [
         {},
         null,
@@ -480,7 +480,7 @@ describe('[G7] lists and admin writes', () => {
         { id, name: 'y'.repeat(256) },
       ])
       expect(String(at(patch.body, 'error'))).toMatch(/0\.id.*0\.name.*1\.name/)
-      expect(await everything()).toEqual(before)
+      expect(await tenant.stored()).toEqual(before)
     }
   })
 

@@ -283,10 +283,10 @@ describe('[U8] erasing a user', () => {
     expect((await tenant.app('GET', ada.path)).status).toBe(404)
     expect((await tenant.admin('GET', `${ada.path}/export`)).status).toBe(404)
 
-    const before = await everything()
+    const before = await tenant.stored()
     await erase(tenant, ada)
     await erase(tenant, newUser())
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
 
     const again = await tenant.event('steps', ada.id, 1, { idempotencyKey: 'once' })
     expect(again).toMatchObject({ status: 201, body: { idempotentReplayed: false, total: 1 } })
@@ -510,12 +510,12 @@ describe('an interrupted erasure', () => {
   it('[U8] before anything is stored: changes nothing, and can be repeated', async () => {
     const { ada, left, lame, tenant } = await someone()
     const { bindings, seen } = faultyAll(() => Promise.reject(lost()))
-    const before = await everything()
+    const before = await tenant.stored()
     const headers = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
     const request = new Request(`http://laurel.test/admin/v1${ada.path}`, { method: 'DELETE', headers })
     expect((await lame(bindings).send(request)).status).toBe(503)
     expect(seen.writes).toBe(3)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     await erase(tenant, ada)
     expect(await left()).toEqual([])
   })

@@ -1,16 +1,13 @@
-import { env } from 'cloudflare:test'
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   ADMIN_KEY,
   at,
   call,
   countedD1,
-  everything,
   newApp,
   newTenant,
   replaced,
   type TestTenant,
-  untilHeld,
 } from '../helpers/worker/harness'
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
@@ -87,7 +84,7 @@ describe('[E1] the value of an event', () => {
   })
 
   it('[E1] must be finite and |value| ≤ 1e9; else the response is 422, and nothing is stored', async () => {
-    const before = await everything()
+    const before = await shared.stored()
     for (const raw of [
       '1000000001',
       '1000000000.0000001',
@@ -110,7 +107,7 @@ describe('[E1] the value of an event', () => {
     }
     const missing = await shared.app('POST', '/metrics/words/event', { user: { id: 'ada' } })
     expect(missing.status).toBe(422)
-    expect(await everything()).toEqual(before)
+    expect(await shared.stored()).toEqual(before)
   })
 
   it('[E1] a total is within ±9,007,199,254; an event that would exceed it is a 422 and changes nothing', async () => {
@@ -120,12 +117,12 @@ describe('[E1] the value of an event', () => {
       expect((await shared.event('pages', id, sign * 7_199_254)).body).toMatchObject({
         total: sign * 9_007_199_254,
       })
-      const before = await everything()
+      const before = await shared.stored()
       for (const value of [0.000001, 1, 1e9]) {
         const { status, body } = await shared.event('pages', { id, name: 'changed' }, sign * value)
         expect([status, typeof at(body, 'error')]).toEqual([422, 'string'])
       }
-      expect(await everything()).toEqual(before)
+      expect(await shared.stored()).toEqual(before)
       expect((await shared.event('pages', id, -sign * 0.5)).body).toMatchObject({
         total: sign * 9_007_199_253.5,
       })
@@ -217,14 +214,14 @@ describe('[E2] the response of an event', () => {
       ],
     })
     await tenant.event('words', { id: 'ada', name: 'Ada' }, 5)
-    const before = await everything()
+    const before = await tenant.stored()
     for (const id of ['ada', 'newcomer']) {
       const { status, body } = await tenant.event('words', { id, name: 'other', email: 'x@y.z' }, 12, {
         idempotencyKey: 'k',
       })
       expect([status, Object.keys(Object(body))]).toEqual([422, ['error', 'issues']])
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     expect((await tenant.app('GET', '/users/newcomer')).status).toBe(404)
     // The key is still free. With a smaller value, this is its first event.
     const after = await tenant.event('words', 'ada', 1, { idempotencyKey: 'k' })
@@ -249,7 +246,7 @@ describe('[E2] the response of an event', () => {
   it('[E2] a failed write stores nothing, and the response is an opaque 500 with the request id', async () => {
     const { tenant } = await setup()
     await tenant.event('words', 'ada', 1)
-    const before = await everything()
+    const before = await tenant.stored()
     let writes = false
     const failing = replaced(
       (d1) =>
@@ -282,7 +279,7 @@ describe('[E2] the response of an event', () => {
     expect(text).toContain(response.headers.get('x-request-id') ?? 'none')
     expect(text).not.toMatch(/nowhere|secret|D1|SQL|Error/)
     expect(response.headers.get('access-control-allow-origin')).toBe('*')
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     expect((await tenant.event('words', 'ada', 5, { idempotencyKey: 'k' })).body).toMatchObject({
       total: 6,
       idempotentReplayed: false,
@@ -299,7 +296,7 @@ describe('[E4] idempotency keys', () => {
       body: { total: 5, idempotencyKey: 'key-1', idempotentReplayed: false, points: { xp: { added: 5 } } },
     })
     await tenant.event('words', 'ada', 2)
-    const before = await everything()
+    const before = await tenant.stored()
     for (const user of [
       { id: 'ada' },
       { id: 'ada', name: 'Other', email: 'a@b.c', tz: 'Asia/Tokyo', deviceTokens: ['t'] },
@@ -320,7 +317,7 @@ describe('[E4] idempotency keys', () => {
         })
       }
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     expect(at((await tenant.event('words', 'ada', 1)).body, 'idempotencyKey')).toBeUndefined()
     expect(at((await tenant.event('words', 'ada', 1)).body, 'idempotentReplayed')).toBeUndefined()
   })
@@ -329,7 +326,7 @@ describe('[E4] idempotency keys', () => {
     const tenant = shared
     const key = { idempotencyKey: 'validated' }
     await tenant.event('words', 'ada', 1, key)
-    const before = await everything()
+    const before = await tenant.stored()
     expect(
       (
         await tenant.app(
@@ -345,7 +342,7 @@ describe('[E4] idempotency keys', () => {
     expect((await tenant.event('words', { id: 'ada', subscribeToEmails: true }, 1, key)).status).toBe(422)
     expect((await tenant.event('words', 'ada', 1, { ...key, attributes: { nope: 'x' } })).status).toBe(422)
     expect((await tenant.event('none', 'ada', 1, key)).status).toBe(404)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 
   it('[E4] keys belong to one user and one metric, and are case-sensitive', async () => {
@@ -372,13 +369,13 @@ describe('[E4] idempotency keys', () => {
       expect((await shared.event('pages', 'keys', 1, { idempotencyKey })).status).toBe(202)
     }
     expect(await total(shared, 'keys', 'pages')).toBe(odd.length)
-    const before = await everything()
+    const before = await shared.stored()
     for (const idempotencyKey of ['', 'k'.repeat(256), 'k'.repeat(5000)]) {
       const { status, body } = await shared.event('pages', 'keys', 1, { idempotencyKey })
       expect([idempotencyKey.length, status]).toEqual([idempotencyKey.length, 422])
       expect(String(at(body, 'error')).toLowerCase()).toContain('idempotency-key')
     }
-    expect(await everything()).toEqual(before)
+    expect(await shared.stored()).toEqual(before)
   })
 
   it('[E4] is one key if the header is sent twice with equal values, and 422 if they differ', async () => {
@@ -398,20 +395,14 @@ describe('[E4] idempotency keys', () => {
     const longest = 'k'.repeat(255)
     expect(await send(longest, longest)).toEqual([201, longest])
     expect(await send(longest)).toEqual([202, longest])
-    const before = await everything()
+    const before = await tenant.stored()
     for (const keys of [['a', 'b'], ['a', 'a', 'b'], ['', ''], ['a', ''], ['k, l'], ['a, b', 'a, b']])
       expect([keys, ...(await send(...keys))]).toEqual([keys, 422, 'idempotency-key'])
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     // A comma without a space is a part of the key, and a batch has its keys in the body.
     expect(await send('order,1,1')).toEqual([201, 'order,1,1'])
     const item = { key: 'words', user: { id: 'ada' }, value: 1, idempotencyKey: 'a, b' }
     expect((await tenant.admin('POST', '/metrics/events', [item])).status).toBe(202)
-    // Later tests compare all rows, so the batch ends first.
-    await untilHeld(async () => {
-      const waiting = await env.DB.prepare("SELECT subject FROM due_work WHERE kind = 'inbox'").all()
-      expect(waiting.results).toEqual([])
-      expect((await env.DB.prepare('SELECT 1 FROM inbox').all()).results).toEqual([])
-    })
   })
 
   it('[E4] exactly one of the parallel events with each key is a 201, through two apps', async () => {
@@ -437,7 +428,7 @@ describe('[E4] idempotency keys', () => {
 
 describe('other rules of an event', () => {
   it('[E6] event attributes must be configured for events', async () => {
-    const before = await everything()
+    const before = await shared.stored()
     for (const attributes of [{ pge: 'x', page: 'y', plan: 'z' }]) {
       const { status, body } = await shared.event('words', 'ada', 1, { attributes })
       expect([status, at(body, 'error')]).toEqual([
@@ -464,7 +455,7 @@ describe('other rules of an event', () => {
         422,
       ])
     }
-    expect(await everything()).toEqual(before)
+    expect(await shared.stored()).toEqual(before)
     for (const attributes of [{ page: '' }, { page: 'x'.repeat(1_000) }, {}, null]) {
       expect(
         (await shared.app('POST', '/metrics/words/event', { user: { id: 'ada' }, value: 1, attributes }))
@@ -500,7 +491,7 @@ describe('other rules of an event', () => {
   })
 
   it('[E7] an unknown metric is a 404, also with an odd key', async () => {
-    const before = await everything()
+    const before = await shared.stored()
     for (const key of [
       'none',
       'Words',
@@ -517,7 +508,7 @@ describe('other rules of an event', () => {
       })
       expect([key, status, typeof at(body, 'error')]).toEqual([key, 404, 'string'])
     }
-    expect(await everything()).toEqual(before)
+    expect(await shared.stored()).toEqual(before)
   })
 
   it('[E5] updates the user first, so a trigger sees the attributes in the event itself', async () => {

@@ -49,12 +49,12 @@ describe('a batch that is refused', () => {
   }
   /** Checks that a batch is refused with this status and these problems, and that nothing of it is stored. */
   const refused = async (tenant: TestTenant, body: unknown, status: number, ...words: string[]) => {
-    const before = await everything()
+    const before = await tenant.stored()
     const answer = await post(tenant, body)
     expect([answer.status, answer.headers.get('x-batch-id')]).toEqual([status, null])
     const error = String(at(answer.body, 'error'))
     for (const word of words) expect(error).toContain(word)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     return error
   }
 
@@ -181,7 +181,7 @@ describe('a batch that is refused', () => {
   it('[G2] is too large, is not JSON, or comes with the wrong key or tenant', async () => {
     const tenant = await prepared()
     const key = await tenant.key('ada')
-    const before = await everything()
+    const before = await tenant.stored()
     const path = '/admin/v1/metrics/events'
     const own = { 'x-api-key': ADMIN_KEY, 'tenant-id': tenant.id }
     const raw = async (body: BodyInit, headers: Record<string, string> = own) =>
@@ -205,7 +205,7 @@ describe('a batch that is refused', () => {
     expect(await raw(unknown, {})).toBe(401)
     expect(await raw(unknown, { 'x-api-key': ADMIN_KEY })).toBe(422)
     expect(await raw(unknown, { ...own, 'tenant-id': crypto.randomUUID() })).toBe(404)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     const text = JSON.stringify([event('ada', 1)])
     expect(await raw(text.padEnd(4 * 1_048_576))).toBe(202)
   })

@@ -6,16 +6,7 @@ import { applicationOperations } from '../../src/worker/operations'
 import { START } from '../helpers/time'
 import { type Ask, basesOf, callsOf, pathOf, settle, type World } from '../helpers/walk'
 import { forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
-import {
-  ADMIN_KEY,
-  at,
-  call,
-  everything,
-  newApp,
-  newTenant,
-  type TestTenant,
-  toApp,
-} from '../helpers/worker/harness'
+import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant, toApp } from '../helpers/worker/harness'
 
 /** Creates an application key, and returns it as it was answered. */
 async function made(tenant: TestTenant, item: Record<string, unknown>) {
@@ -77,7 +68,7 @@ describe('[K5] the walk over every operation of the application interface', { sh
     async (_id, spec) => {
       for (const one of callsOf(spec, world)) {
         const isRead = scopeNeededFor(spec) === 'read'
-        const before = isRead ? null : await everything()
+        const before = isRead ? null : await tenant.stored()
         const bodies = spec.body
           ? [{ body: one.body }, { raw: 'no JSON' }, { raw: ' '.repeat(1_048_577) }, {}]
           : [{}]
@@ -99,7 +90,7 @@ describe('[K5] the walk over every operation of the application interface', { sh
             }
           }
         }
-        if (before !== null) expect(await everything()).toEqual(before)
+        if (before !== null) expect(await tenant.stored()).toEqual(before)
       }
     },
   )

@@ -661,7 +661,7 @@ describe('application keys', () => {
 
   it('[G3] a wrong item prevents the creation of all, and is named with all its field errors', async () => {
     const tenant = await newTenant()
-    const before = await everything()
+    const before = await tenant.stored()
     for (const body of [
       {},
       [],
@@ -683,7 +683,7 @@ describe('application keys', () => {
       { userId: 7 },
     ])
     expect(String(at(body, 'error'))).toMatch(/0\.userId.*2\.userId/)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 })
 

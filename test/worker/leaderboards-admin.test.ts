@@ -1,14 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  ADMIN_KEY,
-  at,
-  call,
-  everything,
-  newApp,
-  newTenant,
-  type TestTenant,
-} from '../helpers/worker/harness'
+import { ADMIN_KEY, at, call, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
@@ -183,7 +175,7 @@ describe('fields', () => {
   })
 
   it('[G3] a body of a wrong shape is 422, names every wrong field and stores nothing', async () => {
-    const before = await everything()
+    const before = await s.tenant.stored()
     const { status, body } = await post(item('fine'), {
       key: 'not a key',
       name: '',
@@ -224,7 +216,7 @@ describe('fields', () => {
     const patched = await s.tenant.admin('PATCH', PATH, [{ id: NOBODY, end: 'x', runInterval: 0, key: '' }])
     expect(patched.status).toBe(422)
     for (const field of ['end', 'runInterval', 'key']) expect(at(patched.body, 'error')).toContain(field)
-    expect(await everything()).toEqual(before)
+    expect(await s.tenant.stored()).toEqual(before)
   })
 
   it('[G7] an item that cannot be done is an issue, and the other items are done', async () => {

@@ -14,7 +14,7 @@ import {
   type Setup,
   withBoard,
 } from '../helpers/worker/boards'
-import { ADMIN_KEY, at, everything, newTenant, until, untilHeld } from '../helpers/worker/harness'
+import { ADMIN_KEY, at, newTenant, until, untilHeld } from '../helpers/worker/harness'
 import { isolate, type Watch, watch } from '../helpers/worker/live'
 
 const object = ({ board }: Pick<Setup, 'board'>) => env.LEADERBOARD.getByName(board)
@@ -262,20 +262,20 @@ describe('the object', () => {
   test('[Y3] stores nothing for watchers, has no alarm, and forgets the ones who have left', async () => {
     const setup = await withBoard()
     await events(setup.tenant, ['ada', 3])
-    const stored = () =>
+    const ofObject = () =>
       runInDurableObject(object(setup), async (_one, { storage }) => ({
         rows: ['scores', 'notes', 'outbox', 'sent_lists', 'standings'].map((table) =>
           storage.sql.exec(`SELECT * FROM ${table}`).toArray(),
         ),
         alarm: await storage.getAlarm(),
       }))
-    const before = [await stored(), await everything()]
+    const before = [await ofObject(), await setup.tenant.stored()]
     const stream = await open(setup.tenant.id)
     const sockets = () => runInDurableObject(object(setup), (_one, state) => state.getWebSockets().length)
     expect(await sockets()).toBe(1)
     await stream.leave()
     await until(async () => (await sockets()) === 0)
-    expect([await stored(), await everything()]).toEqual(before)
+    expect([await ofObject(), await setup.tenant.stored()]).toEqual(before)
   })
 
   test('[Y3] costs an event no more rows if it has watchers', async () => {

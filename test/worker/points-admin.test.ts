@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:workers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { at, everything, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const NOBODY = '018f0000-0000-7000-8000-000000000000'
 const UUID = expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/)
@@ -243,13 +243,13 @@ describe('points systems', () => {
     await tenant.create(`${path}/levels`, { key: 'one', name: 'One', points: 1 })
     await tenant.create(`${path}/boosts`, { name: 'all', start: '2020-01-01', multiplier: 2 })
     expect((await tenant.event('words', 'ada', 1)).body).toMatchObject({ points: { xp: { total: 10 } } })
-    const awards = (await everything()).awards
+    const awards = (await tenant.stored()).awards
     expect((await tenant.admin('DELETE', `/points?ids=${system}`)).body).toEqual({
       deleted: [{ id: system }],
       issues: [],
     })
     expect(at((await tenant.event('words', 'ada', 1)).body, 'points')).toEqual({})
-    expect((await everything()).awards).toEqual(awards)
+    expect((await tenant.stored()).awards).toEqual(awards)
     for (const where of [
       '/points/xp',
       '/points/xp/levels',
@@ -276,7 +276,7 @@ describe('points systems', () => {
 
   it('[G3] wrong fields are 422, each named, nested ones too', async () => {
     const { tenant } = one
-    const before = await everything()
+    const before = await tenant.stored()
     const { status, body } = await tenant.admin('POST', '/points', [
       {
         key: 'k k',
@@ -307,7 +307,7 @@ describe('points systems', () => {
       expect((await tenant.admin('POST', '/points', [{ key: 'k', name: 'K', maxPoints }])).status).toBe(422)
       expect((await tenant.admin('PATCH', '/points', [{ id: one.system, maxPoints }])).status).toBe(422)
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 })
 
@@ -458,7 +458,7 @@ describe('triggers', () => {
 
   it('[P3] points are whole, not 0 and within ±1,000,000; each type needs its fields', async () => {
     const { tenant, metric, path } = one
-    const before = await everything()
+    const before = await tenant.stored()
     const good = { type: 'metric', points: 1, metricId: metric, metricThreshold: 1 }
     for (const wrong of [
       ...[0, -0, 0.5, 1_000_001, -1_000_001, 1e308, '1', null, undefined, true, [1]].map((points) => ({
@@ -492,7 +492,7 @@ describe('triggers', () => {
     ])
     for (const field of ['points', 'status', 'timeUnit', 'timeInterval'])
       expect(error(body)).toContain(`0.${field}:`)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 
   it('[G7] an unknown reference is an issue, and so is a change that leaves a type without its fields', async () => {
@@ -591,7 +591,7 @@ describe('boosts', () => {
   it('[P5] multiplier above 0, not 1, below 100; start and end are dates in order; userId or userAttributes, not both', async () => {
     const { tenant, plan, path } = one
     await tenant.app('PUT', '/users/ada', {})
-    const before = await everything()
+    const before = await tenant.stored()
     const good = { name: 'B', start: '2026-01-01', multiplier: 2 }
     const filter = [{ attributeId: plan, attributeValue: 'pro' }]
     for (const wrong of [
@@ -625,7 +625,7 @@ describe('boosts', () => {
     ])
     for (const field of ['name', 'end', 'multiplier', 'userAttributes'])
       expect(error(body)).toContain(`0.${field}:`)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 
   it('[G7] issues name the boost twice, as id and boostId; on create by index', async () => {

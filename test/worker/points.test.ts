@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anotherUuid } from '../helpers/readable'
 import { DAY, dateAt, forgetTime, HOUR, moveTo, NOON } from '../helpers/worker/boards'
-import { at, everything, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
+import { at, newApp, newTenant, type TestTenant } from '../helpers/worker/harness'
 
 const list = (body: unknown): unknown[] => [body].flat()
 const pick = (rows: unknown, field: string) => list(rows).map((row) => at(row, field))
@@ -402,9 +402,9 @@ describe('[P6, P7, P8, G11] caps, floors and blocks', () => {
       [{ points: 10 }, { points: -5, blockIfOutOfPoints: true, metricThreshold: 2 }],
       { maxPoints: 5 },
     )
-    const before = await everything()
+    const before = await tenant.stored()
     expect(await send(twice.tenant, 4)).toBe(422)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     const { body } = await twice.tenant.event('words', 'ada', 4)
     expect(Object.keys(Object(body))).toEqual(['error', 'issues'])
   })

@@ -10,7 +10,6 @@ import {
   at,
   call,
   countedD1,
-  everything,
   newApp,
   newTenant,
   rowsEverywhere,
@@ -55,7 +54,7 @@ afterEach(forgetTime)
 describe('[K6] POST /admin/v1/user-tokens', () => {
   it('[K6] makes a signed token for an hour, and stores nothing', async () => {
     await moveTo(NOON)
-    const before = await everything()
+    const before = await tenant.stored()
     const kv = await env.KEYS.list()
     const { status, body, headers } = await tenant.admin('POST', '/user-tokens', { userId: 'ada' })
     expect([status, body]).toEqual([
@@ -71,7 +70,7 @@ describe('[K6] POST /admin/v1/user-tokens', () => {
       iat: NOON / 1000,
       exp: (NOON + HOUR) / 1000,
     })
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     expect(await env.KEYS.list()).toEqual(kv)
   })
 

@@ -6,7 +6,6 @@ import {
   ADMIN_KEY,
   at,
   call,
-  everything,
   newApp,
   newTenant,
   rowsEverywhere,
@@ -87,7 +86,7 @@ describe('[U1] the id of a user', () => {
   it('[U1] has no control characters and no unpaired surrogates, is not . or .., and has 1–255 characters', async () => {
     const tenant = await newTenant()
     await tenant.metric('words')
-    const before = await everything()
+    const before = await tenant.stored()
     for (const id of [
       '',
       '.',
@@ -114,14 +113,14 @@ describe('[U1] the id of a user', () => {
     for (const id of ['%00', '%0A', '%7F', '%C2%85', 'x'.repeat(256)]) {
       expect([id, (await tenant.app('PUT', `/users/${id}`, {})).status]).toEqual([id, 422])
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 
   it('[U1] a path that is not UTF-8 after decoding names no user: nothing is stored, and nothing is found', async () => {
     const tenant = await newTenant()
     // With several databases, the first read of a tenant makes its copies.
     await tenant.admin('GET', '/users')
-    const before = await everything()
+    const before = await tenant.stored()
     for (const id of ['%FF', '%ED%A0%80', '%', '%2', '%zz', 'a%FFb']) {
       for (const method of ['PUT', 'GET', 'PATCH'] as const) {
         const { status } = await tenant.app(method, `/users/${id}`, method === 'GET' ? undefined : {})
@@ -130,7 +129,7 @@ describe('[U1] the id of a user', () => {
     }
     // Only the path of an operation can be 422.
     expect(await tenant.app('GET', '/nothing/%FF')).toMatchObject({ status: 404 })
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 })
 
@@ -243,7 +242,7 @@ describe('the fields of a user', () => {
   it('[U1] email must look like an address, tz be an IANA zone, and all field errors are named', async () => {
     const tenant = await withPlan()
     await put(tenant, 'ada', {})
-    const before = await everything()
+    const before = await tenant.stored()
     const wrong = [
       ...['x', '@', 'a@', '@b', 'a b@c', 'a@b@c', ' ', 5, {}].map((email) => ({ email })),
       ...[
@@ -307,7 +306,7 @@ describe('the fields of a user', () => {
       expect((await put(tenant, 'ada', body)).status).toBe(422)
       expect((await tenant.app('POST', '/users', body)).status).toBe(422)
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 
   it('[U1] an email address has no empty label, comma or invisible character, and may be of any script', async () => {
@@ -490,7 +489,7 @@ describe('the fields of a user', () => {
 
   it('[U4] unknown attribute keys are 422, all of them named; so is a subscription without an address', async () => {
     const tenant = await withPlan()
-    const before = await everything()
+    const before = await tenant.stored()
     const message = (keys: string) =>
       `Invalid attribute keys: ${keys}. Attribute keys must match those configured for users.`
     for (const attributes of [
@@ -513,7 +512,7 @@ describe('the fields of a user', () => {
       expect(answer.status).toBe(422)
       expect(String(at(answer.body, 'error'))).toContain('subscribeToEmails')
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     expect((await put(tenant, 'ada', { subscribeToEmails: true, email: 'a@b.c' })).status).toBe(200)
     expect((await put(tenant, 'ada', { subscribeToEmails: true })).status).toBe(200)
   })
@@ -544,7 +543,7 @@ describe('changes of a user', () => {
     }
     await put(tenant, 'ada', fields)
     const user = await get(tenant, 'ada')
-    const before = await everything()
+    const before = await tenant.stored()
     for (const same of [
       fields,
       {},
@@ -559,7 +558,7 @@ describe('changes of a user', () => {
       expect((await tenant.app('PATCH', '/users/ada', same)).body).toEqual(user)
       expect((await tenant.app('POST', '/users', { id: 'ada', ...same })).body).toEqual(user)
     }
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
     await tenant.event('words', { id: 'ada', ...fields }, 1)
     expect(await get(tenant, 'ada')).toEqual(user)
     let last = user
@@ -617,9 +616,9 @@ describe('changes of a user', () => {
       const answer = await put(tenant, 'ada', { email })
       if (answer.status === 422) continue
       expect(JSON.stringify(await get(tenant, 'ada'))).toBe(JSON.stringify(answer.body))
-      const before = await everything()
+      const before = await tenant.stored()
       await put(tenant, 'ada', { email })
-      expect(JSON.stringify(await everything())).toBe(JSON.stringify(before))
+      expect(JSON.stringify(await tenant.stored())).toBe(JSON.stringify(before))
     }
   })
 

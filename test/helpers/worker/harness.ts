@@ -153,6 +153,32 @@ export class TestTenant {
   metric(key: string): Promise<string> {
     return this.create('/metrics', { key, name: `Metric ${key}` })
   }
+
+  /**
+   * All rows as JSON, to see that a request stores nothing. No work in the background changes them meanwhile: they
+   * are read when nothing of this tenant is waiting, and without what the analytics count a minute after a change.
+   * The rows of other tenants are left out, since work that earlier tests began may change them at any time.
+   */
+  async stored(): Promise<Record<string, string[]>> {
+    let rows: Rows = {}
+    const isMine = (row: Record<string, unknown>) => row.tenant_id === this.id
+    await until(async () => {
+      rows = await readTables()
+      const due = rows.due_work?.filter((row) => isMine(row) && Number(row.due_at) <= present()) ?? []
+      return ![due, rows.inbox, rows.outbox].some((waiting) => waiting?.some(isMine))
+    })
+    const others = new Set(rows.tenants?.map(({ id }) => id).filter((id) => id !== this.id))
+    const theirs = new Set(rows.users?.filter((row) => others.has(row.tenant_id)).map(({ iid }) => iid))
+    const isKept = (table: string, row: Record<string, unknown>) =>
+      !others.has(row.tenant_id) &&
+      !theirs.has(row.user_iid) &&
+      !(table === 'due_work' && row.kind === 'analytics')
+    const kept = Object.entries(rows)
+      .filter(([table]) => !['analytics_figures', 'analytics_passes', 'counted_users'].includes(table))
+      .map(([table, all]) => [table, all.filter((row) => isKept(table, row))] as const)
+    const { users = [], ...more } = Object.fromEntries(kept)
+    return sorted({ ...more, users: users.map(({ counted, ...user }) => user) })
+  }
 }
 
 /** Creates a tenant, in the shared app unless another one is given. */
@@ -295,36 +321,36 @@ export function countedD1(): {
   return { DB: counted(env.DB), bindings: replaced(counted), count }
 }
 
-/** All rows of all tables of Laurel in all databases, as JSON. */
-export async function everything(): Promise<Record<string, string[]>> {
-  const tables = await env.DB.prepare(
+type Rows = Record<string, Record<string, unknown>[]>
+
+/** All rows of all tables of Laurel in all databases, each database as it is at one moment. */
+async function readTables(): Promise<Rows> {
+  const { results } = await env.DB.prepare(
     "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE '\\_cf%' ESCAPE '\\' AND name NOT LIKE 'd1%'",
   ).all<{ name: string }>()
-  const all: Record<string, string[]> = {}
-  for (const { name } of tables.results) {
-    const found = await Promise.all(
-      databases().map(({ d1 }) => d1.prepare(`SELECT * FROM ${readableTable(name)}`).all()),
-    )
-    all[name] = found.flatMap(({ results }) => results.map((row) => JSON.stringify(row))).sort()
-  }
-  return all
-}
-
-/** Tables that a pass of the analytics writes. It also writes `users.counted`, and its due work. */
-const OF_ANALYTICS = new Set(['analytics_figures', 'analytics_passes', 'counted_users'])
-
-/** The same without everything that a pass of the analytics may write meanwhile, a minute after a change. */
-export async function everythingButPasses(): Promise<Record<string, string[]>> {
-  const tables = Object.entries(await everything()).filter(([name]) => !OF_ANALYTICS.has(name))
-  const kept = (row: string) => !row.includes('"kind":"analytics"')
-  const uncounted = (row: string) => row.replace(/"counted":\d+,?/, '')
+  const found = await Promise.all(
+    databases().map(({ d1 }) =>
+      d1.batch<Record<string, unknown>>(
+        results.map(({ name }) => d1.prepare(`SELECT * FROM ${readableTable(name)}`)),
+      ),
+    ),
+  )
   return Object.fromEntries(
-    tables.map(([name, rows]) => [
-      name,
-      name === 'due_work' ? rows.filter(kept) : name === 'users' ? rows.map(uncounted) : rows,
-    ]),
+    results.map(({ name }, index) => [name, found.flatMap((tables) => tables[index]?.results ?? [])]),
   )
 }
+
+/** Rows as texts that can be compared. */
+const sorted = (rows: Rows): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(rows).map(([name, all]) => [name, all.map((row) => JSON.stringify(row)).sort()]),
+  )
+
+/**
+ * All rows of all tables of Laurel in all databases, as JSON, to search for traces. To see that nothing is stored,
+ * compare `TestTenant.stored` instead.
+ */
+export const everything = async (): Promise<Record<string, string[]>> => sorted(await readTables())
 
 /** Waits until a condition becomes true by itself. */
 export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {

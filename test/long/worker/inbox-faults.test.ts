@@ -20,7 +20,6 @@ import {
   ADMIN_KEY,
   at,
   databases,
-  everything,
   newApp,
   newTenantInLast,
   rowsEverywhere,
@@ -218,7 +217,7 @@ describe('accepting a batch, when D1’s answer is lost', () => {
 
   it('at every attempt: answers 503 and stores nothing', async () => {
     const { tenant } = await prepared()
-    const before = await everything()
+    const before = await tenant.stored()
     const { bindings, seen } = only(isAccept, () => Promise.reject(lost()))
     const request = new Request('http://laurel.test/admin/v1/metrics/events', {
       method: 'POST',
@@ -229,7 +228,7 @@ describe('accepting a batch, when D1’s answer is lost', () => {
     expect([response.status, response.headers.get('x-batch-id')]).toEqual([503, null])
     expect(await response.text()).not.toMatch(/D1|lost/)
     expect(seen.count).toBe(3)
-    expect(await everything()).toEqual(before)
+    expect(await tenant.stored()).toEqual(before)
   })
 })
 
